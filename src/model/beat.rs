@@ -1,0 +1,39 @@
+//! A reported position.
+
+use super::ids::{Content, SessionId};
+
+/// What the player was doing when it made the beat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Playing,
+    Paused,
+    Seeked,
+    Ended,
+}
+
+/// One heartbeat: "in this playback, at this moment, the position was …".
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beat {
+    pub content: Content,
+    /// Position in the content, milliseconds.
+    pub pos: u64,
+    /// Length of the content, milliseconds; 0 = unknown.
+    pub dur: u64,
+    pub state: State,
+    pub session: SessionId,
+    /// Milliseconds of media played in this session so far (cumulative, so that coalescing cannot lose any).
+    pub watched: u64,
+    /// Playback speed, 1 = normal.
+    pub rate: f64,
+    /// The server-clock millisecond from which the beat is true.
+    pub at: u64,
+}
+
+/// What orders the beats of one content. Equal stamps mean the same beat.
+pub type Stamp = (u64, SessionId);
+
+impl Beat {
+    pub fn stamp(&self) -> Stamp {
+        (self.at, self.session)
+    }
+}

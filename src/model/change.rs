@@ -1,0 +1,70 @@
+//! What can be asked of a store, and what it answers.
+
+use std::sync::Arc;
+
+use super::beat::Beat;
+use super::ids::{Content, UserId};
+use super::rule::{AHEAD_MS_MAX, Verdict};
+
+/// One thing to do to what is kept of one user.
+#[derive(Clone, Debug)]
+pub struct Change {
+    pub user: UserId,
+    pub action: Action,
+}
+
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// An admitted beat.
+    Beat { beat: Beat, device: Arc<str> },
+    /// Forget these contents.
+    Delete { contents: Vec<Content>, at: When },
+    /// Forget everything.
+    Clear { at: When },
+    /// Pause or resume recording.
+    Recording { paused: bool, at: When },
+}
+
+/// The moment from which a forgetting holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// As the client says, server-clock milliseconds.
+    At(u64),
+    /// At the commit, and not before the newest record concerned.
+    Now,
+}
+
+/// What became of a [`Change`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    Beat(Verdict),
+    /// `moved`: the contents whose tombstone rose to `at`.
+    Deleted {
+        moved: Vec<Content>,
+        at: u64,
+    },
+    /// `moved`: the watermark rose to `at`.
+    Cleared {
+        moved: bool,
+        at: u64,
+    },
+    /// `moved`: the switch was new. `paused`: the state after it.
+    Recording {
+        moved: bool,
+        paused: bool,
+    },
+    /// The `at` lies ahead of the clock and is newer than every record concerned: nothing was done.
+    Ahead,
+}
+
+impl When {
+    /// The moment itself; `None` when it is ahead of what may be. `newest` gives the `at` of the newest record
+    /// concerned (0 = none) and is asked only if the answer depends on it.
+    pub fn resolve<E>(self, now: u64, newest: impl FnOnce() -> Result<u64, E>) -> Result<Option<u64>, E> {
+        Ok(match self {
+            When::Now => Some(now.max(newest()?)),
+            When::At(at) if at <= now + AHEAD_MS_MAX => Some(at),
+            When::At(at) => (at <= newest()?).then_some(at),
+        })
+    }
+}

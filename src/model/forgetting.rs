@@ -1,0 +1,89 @@
+//! What a user has asked to forget, and what is kept of a user and of a content because of it.
+
+use super::record::Record;
+use super::recording::Recording;
+
+/// A deleted content: beats that are not newer than `at` stay away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tombstone {
+    /// Server-clock milliseconds.
+    pub at: u64,
+    /// Microseconds, on the same scale as [`Record::version`].
+    pub version: u64,
+}
+
+/// All that is kept of one user in one content.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ContentRow {
+    pub record: Option<Record>,
+    pub tombstone: Option<Tombstone>,
+}
+
+/// All that is kept of one user beside the contents.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserRow {
+    /// The newest clear: no record at or before it is there any more. 0 = never cleared.
+    pub watermark: u64,
+    /// Contents that had to give way to the cap of contents per user were not newer than this. A content of which
+    /// nothing is known accepts only beats newer than it, so that what was evicted cannot come back older than it was.
+    pub floor: u64,
+    pub recording: Recording,
+}
+
+impl ContentRow {
+    /// The record, unless it was cleared or has outlived the retention (`horizon` = now − retention, milliseconds).
+    pub fn live(&self, user: &UserRow, horizon: u64) -> Option<&Record> {
+        self.record.as_ref().filter(|record| record.at > user.watermark && record.at >= horizon)
+    }
+
+    /// The greatest version this content ever had, as far as it is still known; 0 = none.
+    pub fn last_version(&self) -> u64 {
+        let record = self.record.as_ref().map_or(0, |record| record.version);
+        let tombstone = self.tombstone.map_or(0, |tombstone| tombstone.version);
+        record.max(tombstone)
+    }
+
+    /// The newest moment this content is known by; what eviction goes by.
+    pub fn newest(&self) -> u64 {
+        let record = self.record.as_ref().map_or(0, |record| record.at);
+        record.max(self.tombstone.map_or(0, |tombstone| tombstone.at))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.record.is_none() && self.tombstone.is_none()
+    }
+
+    /// Raises the tombstone to `at` and drops a record that is not newer. False: it was there already.
+    pub fn delete(&mut self, at: u64) -> bool {
+        if self.tombstone.is_some_and(|tombstone| tombstone.at >= at) {
+            return false;
+        }
+        let version = (at * 1000 + 999).max(self.last_version() + 1);
+        self.tombstone = Some(Tombstone { at, version });
+        self.record.take_if(|record| record.at <= at);
+        true
+    }
+
+    /// Forgets what nobody can see or contradict any more: a cleared or outlived record, an outlived tombstone.
+    /// True: something went.
+    pub fn prune(&mut self, user: &UserRow, horizon: u64) -> bool {
+        let dead_record = self.record.is_some() && self.live(user, horizon).is_none();
+        let dead_tombstone = self.tombstone.is_some_and(|tombstone| tombstone.at < horizon);
+        if dead_record {
+            self.record = None;
+        }
+        if dead_tombstone {
+            self.tombstone = None;
+        }
+        dead_record || dead_tombstone
+    }
+}
+
+impl UserRow {
+    /// Raises the watermark to `at`. False: it was there already.
+    pub fn clear(&mut self, at: u64) -> bool {
+        let moves = at > self.watermark;
+        self.watermark = self.watermark.max(at);
+        moves
+    }
+}

@@ -1,0 +1,21 @@
+//! Plain values and rules, no I/O.
+//!
+//! [`rule`] says which beat wins; [`record`] and [`forgetting`] are what it decides over, [`recording`] is the list of
+//! switches that decides whether a moment may be kept at all. Everything here is a pure function of its arguments, so
+//! that every store can be held to it.
+
+pub mod beat;
+pub mod change;
+pub mod forgetting;
+pub mod ids;
+pub mod mid_hash;
+pub mod page;
+pub mod push;
+pub mod reading;
+pub mod record;
+pub mod recording;
+pub mod rule;
+pub mod secret;
+
+#[cfg(test)]
+mod rule_properties;

@@ -1,0 +1,56 @@
+//! A page of a user's list: newest first, resumed by a cursor.
+
+use super::ids::Content;
+use super::record::Record;
+
+/// Where a page ended. The list is ordered by it, descending, so a record that does not move itself is neither skipped
+/// nor repeated, whatever else is written meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// Server-clock milliseconds.
+    pub at: u64,
+    pub content: Content,
+}
+
+/// Which records are asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageRequest {
+    /// At least 1.
+    pub limit: usize,
+    /// Only what comes after it.
+    pub after: Option<Position>,
+    /// Empty = all.
+    pub kinds: Vec<u16>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Page {
+    pub records: Vec<Record>,
+    /// There while there is more.
+    pub next: Option<Position>,
+}
+
+impl Position {
+    pub fn of(record: &Record) -> Self {
+        Position { at: record.at, content: record.content }
+    }
+}
+
+impl PageRequest {
+    pub fn wants(&self, record: &Record) -> bool {
+        (self.kinds.is_empty() || self.kinds.contains(&record.content.kind))
+            && self.after.is_none_or(|after| Position::of(record) < after)
+    }
+
+    /// Cuts the page out of all the records that are [wanted](Self::wants), given in any order.
+    pub fn cut(&self, mut records: Vec<Record>) -> Page {
+        let more = records.len() > self.limit;
+        if more {
+            records.select_nth_unstable_by_key(self.limit - 1, |record| std::cmp::Reverse(Position::of(record)));
+            records.truncate(self.limit);
+        }
+        records.sort_unstable_by_key(|record| std::cmp::Reverse(Position::of(record)));
+        let next = records.last().filter(|_| more).map(Position::of);
+        Page { records, next }
+    }
+}

@@ -1,0 +1,21 @@
+//! What a user's other devices are told.
+
+use super::ids::Content;
+use super::record::Record;
+
+/// A change made elsewhere by the same user.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Push {
+    Record(Record),
+    /// `at`: server-clock milliseconds, here and below.
+    Deleted {
+        contents: Vec<Content>,
+        at: u64,
+    },
+    Cleared {
+        at: u64,
+    },
+    Recording {
+        paused: bool,
+    },
+}

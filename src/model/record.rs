@@ -1,0 +1,47 @@
+//! The stored position of one user in one content.
+
+use std::sync::Arc;
+
+use super::beat::{Beat, Stamp, State};
+use super::ids::{Content, SessionId};
+
+/// The winner among the beats of one user and content, with what the store adds to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    pub content: Content,
+    /// Milliseconds.
+    pub pos: u64,
+    /// Milliseconds; 0 = unknown.
+    pub dur: u64,
+    pub state: State,
+    pub session: SessionId,
+    /// The name the connection gave its device; empty = none.
+    pub device: Arc<str>,
+    /// Milliseconds played in `session` so far.
+    pub watched: u64,
+    /// Server-clock milliseconds.
+    pub at: u64,
+    /// Microseconds; only grows, and is the write timestamp in every later store.
+    pub version: u64,
+}
+
+impl Record {
+    /// The record that `beat` becomes when it wins over all that had `last_version` (0 = nothing before it).
+    pub fn of(beat: &Beat, device: Arc<str>, last_version: u64) -> Self {
+        Record {
+            content: beat.content,
+            pos: beat.pos,
+            dur: beat.dur,
+            state: beat.state,
+            session: beat.session,
+            device,
+            watched: beat.watched,
+            at: beat.at,
+            version: (beat.at * 1000).max(last_version + 1),
+        }
+    }
+
+    pub fn stamp(&self) -> Stamp {
+        (self.at, self.session)
+    }
+}

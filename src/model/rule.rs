@@ -1,0 +1,100 @@
+//! Which beat wins.
+//!
+//! The answer to a beat, in this order: what it is *alone* ([`Admission::judge`]), what was *forgotten*, and how it
+//! stands *against the stored record* (both [`decide`]). A record is thus the maximum by (at, session) of all beats that
+//! pass the first two: resending anything, in any order, any number of times, changes nothing.
+
+use std::sync::Arc;
+
+use super::beat::{Beat, State};
+use super::forgetting::{ContentRow, UserRow};
+use super::record::Record;
+
+/// Why a beat was not kept. A rejection is an answer, not a failure: the client does not resend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// It decodes, but makes no sense.
+    Invalid,
+    /// Its `at` lies ahead of the server's clock.
+    Clock,
+    /// It is older than the retention.
+    Expired,
+    /// Nothing was played: a failed start must not erase a bookmark.
+    NotStarted,
+    /// It was played while recording was paused.
+    NotRecording,
+    /// Something newer is known: a record, a delete or a clear.
+    Superseded,
+}
+
+/// How far ahead of the server's clock an `at` may be, milliseconds.
+pub const AHEAD_MS_MAX: u64 = 5_000;
+/// How far beyond its own length a position may be, milliseconds.
+const BEYOND_END_MS_MAX: u64 = 60_000;
+const RATE_MAX: f64 = 16.0;
+
+/// What a beat is judged by alone, before it takes a slot.
+#[derive(Clone, Copy, Debug)]
+pub struct Admission {
+    /// How long anything is kept, milliseconds.
+    pub retention_ms: u64,
+}
+
+impl Admission {
+    /// Older than this (milliseconds) is expired.
+    pub fn horizon(&self, now: u64) -> u64 {
+        now.saturating_sub(self.retention_ms)
+    }
+
+    pub fn judge(&self, beat: &Beat, now: u64) -> Result<(), Reason> {
+        if beat.dur > 0 && beat.pos > beat.dur.saturating_add(BEYOND_END_MS_MAX) {
+            return Err(Reason::Invalid);
+        }
+        if !(0.0..=RATE_MAX).contains(&beat.rate) {
+            return Err(Reason::Invalid);
+        }
+        if beat.at > now + AHEAD_MS_MAX {
+            return Err(Reason::Clock);
+        }
+        if beat.at < self.horizon(now) {
+            return Err(Reason::Expired);
+        }
+        if beat.state != State::Playing && beat.watched == 0 {
+            return Err(Reason::NotStarted);
+        }
+        Ok(())
+    }
+}
+
+/// The answer to an admitted beat.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// It is the record now; `before` is the one it replaced.
+    Written { before: Option<Record>, after: Record },
+    /// It is the record already.
+    Same,
+    /// `record` comes along when a stored one was the cause or stands beside it.
+    Rejected { reason: Reason, record: Option<Record> },
+}
+
+/// Judges `beat` by what is kept of the user and the content, and applies it to `row` when it wins.
+pub fn decide(user: &UserRow, row: &mut ContentRow, beat: &Beat, device: &Arc<str>, horizon: u64) -> Verdict {
+    if user.recording.covers(beat.at) {
+        return Verdict::Rejected { reason: Reason::NotRecording, record: None };
+    }
+    let before = row.live(user, horizon).cloned();
+    let tombstone = row.tombstone.map_or(0, |tombstone| tombstone.at);
+    let floor = if row.is_empty() { user.floor } else { 0 };
+    if beat.at <= user.watermark.max(tombstone).max(floor) {
+        return Verdict::Rejected { reason: Reason::Superseded, record: before };
+    }
+    match before.as_ref().map(|record| beat.stamp().cmp(&record.stamp())) {
+        Some(std::cmp::Ordering::Equal) => Verdict::Same,
+        Some(std::cmp::Ordering::Less) => Verdict::Rejected { reason: Reason::Superseded, record: before },
+        Some(std::cmp::Ordering::Greater) | None => {
+            let after = Record::of(beat, device.clone(), row.last_version());
+            row.record = Some(after.clone());
+            Verdict::Written { before, after }
+        }
+    }
+}
