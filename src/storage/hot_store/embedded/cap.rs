@@ -1,0 +1,130 @@
+//! The cap on what is kept of one user.
+//!
+//! A new content beyond the cap takes the place of the one with the smallest [`ContentRow::newest`], and the user's
+//! floor rises to that, so that what had to go cannot come back older than it was. A beat that is itself the oldest is
+//! superseded at once; a deletion that is, becomes the floor.
+//!
+//! To find the oldest, all of a user's rows are looked through once and the [`CANDIDATES_MAX`] oldest are remembered,
+//! so that somebody who is at the cap and opens one new content after the other does not hold up everybody's commits.
+//!
+//! [`ContentRow::newest`]: crate::model::forgetting::ContentRow::newest
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::draft::Draft;
+use super::tables::ReadError;
+use crate::model::ids::{Content, UserId};
+
+pub const CANDIDATES_MAX: usize = 256;
+
+/// The contents of a user that will have to go first. A row that has become newer since is noticed when its turn comes.
+pub struct Candidates {
+    heap: BinaryHeap<Reverse<(u64, Content)>>,
+    /// Every content that is not in the heap is at least as new.
+    bound: u64,
+}
+
+impl Candidates {
+    fn among(mut rows: Vec<(u64, Content)>) -> Self {
+        let mut bound = u64::MAX;
+        if rows.len() > CANDIDATES_MAX {
+            bound = rows.select_nth_unstable(CANDIDATES_MAX).1.0;
+            rows.truncate(CANDIDATES_MAX);
+        }
+        Candidates { heap: rows.into_iter().map(Reverse).collect(), bound }
+    }
+
+    fn offer(&mut self, newest: u64, content: Content) {
+        if newest < self.bound {
+            self.heap.push(Reverse((newest, content)));
+        }
+    }
+}
+
+impl Draft<'_> {
+    /// Makes room for a content that was not there before and whose row, with `newest`, is drafted already.
+    /// False: it is the oldest itself.
+    pub fn make_room(&mut self, user: UserId, new: Content, newest: u64, contents_max: u32) -> Result<bool, ReadError> {
+        let count = match self.user(user)?.contents {
+            Some(count) => count,
+            // Until now the group has added nothing to this user, so the stored rows are all.
+            None => self.view.count_of(user)?,
+        };
+        let mut evicted = 0;
+        // Two at a time while the cap was lowered, so that the rest goes by and by and no commit has to do it all.
+        while count - evicted >= contents_max && evicted < 2 {
+            let Some((oldest, content)) = self.oldest(user, new)? else { break };
+            if newest <= oldest && evicted == 0 {
+                self.set_count(user, count)?;
+                return Ok(false);
+            }
+            self.evict(user, content, oldest)?;
+            evicted += 1;
+        }
+        if let Some(candidates) = self.candidates(user) {
+            candidates.offer(newest, new);
+        }
+        self.set_count(user, count - evicted + 1)?;
+        Ok(true)
+    }
+
+    fn set_count(&mut self, user: UserId, count: u32) -> Result<(), ReadError> {
+        self.user_mut(user)?.known.contents = Some(count);
+        Ok(())
+    }
+
+    fn evict(&mut self, user: UserId, content: Content, newest: u64) -> Result<(), ReadError> {
+        let drafted = self.content(user, content)?;
+        drafted.row = Default::default();
+        drafted.changed = true;
+        self.raise_floor(user, newest)
+    }
+
+    pub fn raise_floor(&mut self, user: UserId, at: u64) -> Result<(), ReadError> {
+        let drafted = self.user_mut(user)?;
+        if drafted.known.row.floor < at {
+            drafted.known.row.floor = at;
+            drafted.row_changed = true;
+        }
+        Ok(())
+    }
+
+    /// The content that has to go first, apart from `new`.
+    fn oldest(&mut self, user: UserId, new: Content) -> Result<Option<(u64, Content)>, ReadError> {
+        let mut looked_through = false;
+        loop {
+            let first = self.candidates(user).and_then(|candidates| candidates.heap.peek().copied());
+            let Some(Reverse((remembered, content))) = first else {
+                if looked_through {
+                    return Ok(None);
+                }
+                self.look_through(user, new)?;
+                looked_through = true;
+                continue;
+            };
+            let row = &self.content(user, content)?.row;
+            let now = (!row.is_empty() && content != new).then(|| row.newest());
+            if now == Some(remembered) {
+                return Ok(Some((remembered, content)));
+            }
+            if let Some(candidates) = self.candidates(user) {
+                candidates.heap.pop();
+                if let Some(now) = now {
+                    candidates.offer(now, content);
+                }
+            }
+        }
+    }
+
+    fn look_through(&mut self, user: UserId, new: Content) -> Result<(), ReadError> {
+        let mut rows = Vec::new();
+        self.visit(user, |content, row| {
+            if content != new {
+                rows.push((row.newest(), content));
+            }
+        })?;
+        self.put_candidates(user, Candidates::among(rows));
+        Ok(())
+    }
+}

@@ -1,0 +1,175 @@
+//! Rows and keys as bytes.
+//!
+//! Values are protobuf messages, so that fields can be added. The content of a row is in its key, and a version is kept
+//! as its distance from the smallest one its `at` allows, which is nearly always 0 and then takes no byte.
+
+use std::sync::Arc;
+
+use fjall::Slice;
+use prost::Message;
+
+use crate::model::beat::State;
+use crate::model::forgetting::{ContentRow, Tombstone, UserRow};
+use crate::model::ids::{Content, SessionId, UserId};
+use crate::model::record::Record;
+use crate::model::recording::{Recording, Switch};
+
+/// User, kind and oid, big-endian: the rows of a user are neighbours, in the order of [`Content`].
+pub type ContentKey = [u8; 18];
+pub type UserKey = [u8; 8];
+
+/// A value that is not what this program writes.
+#[derive(Debug, thiserror::Error)]
+#[error("a stored row cannot be read: {0}")]
+pub struct Malformed(String);
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredContent {
+    /// 0 = there is no record; else 1 + its [`State`].
+    #[prost(uint32, tag = "1")]
+    state: u32,
+    #[prost(uint64, tag = "2")]
+    pos: u64,
+    #[prost(uint64, tag = "3")]
+    dur: u64,
+    #[prost(fixed64, tag = "4")]
+    session: u64,
+    #[prost(string, tag = "5")]
+    device: String,
+    #[prost(uint64, tag = "6")]
+    watched: u64,
+    #[prost(uint64, tag = "7")]
+    at: u64,
+    /// Above `at` × 1000.
+    #[prost(uint64, tag = "8")]
+    version_above: u64,
+    #[prost(uint64, optional, tag = "9")]
+    tombstone_at: Option<u64>,
+    /// Above `tombstone_at` × 1000 + 999.
+    #[prost(uint64, tag = "10")]
+    tombstone_version_above: u64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredUser {
+    #[prost(uint64, tag = "1")]
+    watermark: u64,
+    #[prost(uint64, tag = "2")]
+    floor: u64,
+    /// `at` × 2, + 1 for a pause.
+    #[prost(uint64, repeated, tag = "3")]
+    switches: Vec<u64>,
+    #[prost(uint64, tag = "4")]
+    frozen: u64,
+}
+
+pub fn content_key(user: UserId, content: Content) -> ContentKey {
+    let mut key = [0; 18];
+    key[..8].copy_from_slice(&user.0.to_be_bytes());
+    key[8..10].copy_from_slice(&content.kind.to_be_bytes());
+    key[10..].copy_from_slice(&content.oid.to_be_bytes());
+    key
+}
+
+pub fn user_key(user: UserId) -> UserKey {
+    user.0.to_be_bytes()
+}
+
+pub fn parse_content_key(key: &[u8]) -> Result<(UserId, Content), Malformed> {
+    let malformed = || Malformed(format!("its key has {} bytes", key.len()));
+    let (user, rest) = key.split_first_chunk::<8>().ok_or_else(malformed)?;
+    let (kind, oid) = rest.split_first_chunk::<2>().ok_or_else(malformed)?;
+    let oid: &[u8; 8] = oid.try_into().map_err(|_| malformed())?;
+    let content = Content { kind: u16::from_be_bytes(*kind), oid: u64::from_be_bytes(*oid) };
+    Ok((UserId(u64::from_be_bytes(*user)), content))
+}
+
+pub fn parse_number(bytes: &[u8]) -> Result<u64, Malformed> {
+    let number: [u8; 8] = bytes.try_into().map_err(|_| Malformed(format!("{} bytes for a number", bytes.len())))?;
+    Ok(u64::from_be_bytes(number))
+}
+
+pub fn parse_content(content: Content, bytes: &[u8]) -> Result<ContentRow, Malformed> {
+    let stored = StoredContent::decode(bytes).map_err(|error| Malformed(error.to_string()))?;
+    let tombstone = stored.tombstone_at.map(|at| Tombstone {
+        at,
+        version: at.wrapping_mul(1000).wrapping_add(999).wrapping_add(stored.tombstone_version_above),
+    });
+    let state = match stored.state {
+        0 => return Ok(ContentRow { record: None, tombstone }),
+        1 => State::Playing,
+        2 => State::Paused,
+        3 => State::Seeked,
+        4 => State::Ended,
+        unknown => return Err(Malformed(format!("state {unknown}"))),
+    };
+    let record = Record {
+        content,
+        pos: stored.pos,
+        dur: stored.dur,
+        state,
+        session: SessionId(stored.session),
+        device: Arc::from(stored.device),
+        watched: stored.watched,
+        at: stored.at,
+        version: stored.at.wrapping_mul(1000).wrapping_add(stored.version_above),
+    };
+    Ok(ContentRow { record: Some(record), tombstone })
+}
+
+pub fn parse_user(bytes: &[u8]) -> Result<UserRow, Malformed> {
+    let stored = StoredUser::decode(bytes).map_err(|error| Malformed(error.to_string()))?;
+    let switches = stored.switches.iter().map(|word| Switch { at: word >> 1, paused: word & 1 == 1 }).collect();
+    Ok(UserRow {
+        watermark: stored.watermark,
+        floor: stored.floor,
+        recording: Recording::from_parts(switches, stored.frozen),
+    })
+}
+
+/// Writes rows; what it needs for that is used again for the next row.
+#[derive(Default)]
+pub struct RowWriter {
+    content: StoredContent,
+    bytes: Vec<u8>,
+}
+
+impl RowWriter {
+    pub fn content(&mut self, row: &ContentRow) -> Slice {
+        self.content.clear();
+        if let Some(record) = &row.record {
+            self.content.state = match record.state {
+                State::Playing => 1,
+                State::Paused => 2,
+                State::Seeked => 3,
+                State::Ended => 4,
+            };
+            self.content.pos = record.pos;
+            self.content.dur = record.dur;
+            self.content.session = record.session.0;
+            self.content.device.push_str(&record.device);
+            self.content.watched = record.watched;
+            self.content.at = record.at;
+            self.content.version_above = record.version.wrapping_sub(record.at.wrapping_mul(1000));
+        }
+        if let Some(tombstone) = row.tombstone {
+            let least = tombstone.at.wrapping_mul(1000).wrapping_add(999);
+            self.content.tombstone_at = Some(tombstone.at);
+            self.content.tombstone_version_above = tombstone.version.wrapping_sub(least);
+        }
+        self.bytes.clear();
+        self.content.encode(&mut self.bytes).expect("a Vec takes what it is given");
+        Slice::from(self.bytes.as_slice())
+    }
+
+    pub fn user(&mut self, row: &UserRow) -> Slice {
+        let switches = row.recording.switches().iter();
+        let stored = StoredUser {
+            watermark: row.watermark,
+            floor: row.floor,
+            switches: switches.map(|switch| switch.at << 1 | u64::from(switch.paused)).collect(),
+            frozen: row.recording.frozen(),
+        };
+        Slice::from(stored.encode_to_vec())
+    }
+}

@@ -1,0 +1,173 @@
+//! Decides a group by the rules of the model and stores what has changed.
+//!
+//! One batch and one `fdatasync` for each group; none if nothing has changed. Whoever writes holds the [`Committer`], so
+//! that what was read is still true when it is written.
+
+use std::sync::Arc;
+
+use fjall::OwnedWriteBatch;
+
+use super::codec::RowWriter;
+use super::config::Config;
+use super::draft::Draft;
+use super::known::Known;
+use super::tables::{ReadError, Tables, describe};
+use crate::model::beat::Beat;
+use crate::model::change::{Action, Change, Outcome, When};
+use crate::model::ids::{Content, UserId};
+use crate::model::recording::Switch;
+use crate::model::rule::{Admission, Reason, Verdict, decide};
+use crate::storage::hot_store::{Group, StoreError};
+
+pub struct Committer {
+    pub tables: Tables,
+    pub known: Known,
+    pub writer: RowWriter,
+    admission: Admission,
+    contents_max: u32,
+    /// Why nothing is written any more.
+    failed: Option<String>,
+}
+
+impl Committer {
+    pub fn new(tables: Tables, config: &Config, admission: Admission) -> Self {
+        Committer {
+            tables,
+            known: Known::new(config.user_cache),
+            writer: RowWriter::default(),
+            admission,
+            contents_max: config.records_per_user.get(),
+            failed: None,
+        }
+    }
+
+    pub fn commit(&mut self, group: &Group) -> Result<Vec<Outcome>, StoreError> {
+        self.refuse_if_failed()?;
+        let mut draft = Draft::new(&self.tables, &mut self.known);
+        let decision =
+            Decision { now: group.now, horizon: self.admission.horizon(group.now), contents_max: self.contents_max };
+        let outcomes: Result<Vec<Outcome>, ReadError> =
+            group.changes.iter().map(|change| decision.apply(&mut draft, change)).collect();
+        let outcomes = match outcomes {
+            Ok(outcomes) => outcomes,
+            Err(error) => {
+                // What it says was drafted, and will not be.
+                self.known.full.clear();
+                return Err(self.unread(error));
+            }
+        };
+        if let Some(batch) = draft.batch(&self.tables, &mut self.writer, group.now)
+            && let Err(error) = batch.commit()
+        {
+            return Err(self.fail(describe(&error)));
+        }
+        draft.remember();
+        Ok(outcomes)
+    }
+
+    /// Stores a batch that may be lost with the machine.
+    pub fn write_at_leisure(&mut self, batch: OwnedWriteBatch) -> Result<(), StoreError> {
+        batch.commit().map_err(|error| self.fail(describe(&error)))
+    }
+
+    pub fn refuse_if_failed(&self) -> Result<(), StoreError> {
+        self.failed.clone().map_or(Ok(()), |why| Err(StoreError::Failed(why)))
+    }
+
+    pub fn unread(&mut self, error: ReadError) -> StoreError {
+        match error {
+            ReadError::Io(why) => StoreError::Away(why),
+            ReadError::Damaged(why) => self.fail(why),
+        }
+    }
+
+    fn fail(&mut self, why: String) -> StoreError {
+        self.failed = Some(why.clone());
+        StoreError::Failed(why)
+    }
+}
+
+/// By what a group is decided.
+struct Decision {
+    now: u64,
+    horizon: u64,
+    contents_max: u32,
+}
+
+impl Decision {
+    fn apply(&self, draft: &mut Draft, change: &Change) -> Result<Outcome, ReadError> {
+        let user = change.user;
+        match &change.action {
+            Action::Beat { beat, device } => self.beat(draft, user, beat, device).map(Outcome::Beat),
+            Action::Delete { contents, at } => self.delete(draft, user, contents, *at),
+            Action::Clear { at } => self.clear(draft, user, *at),
+            Action::Recording { paused, at } => self.recording(draft, user, *paused, *at),
+        }
+    }
+
+    fn beat(&self, draft: &mut Draft, user: UserId, beat: &Beat, device: &Arc<str>) -> Result<Verdict, ReadError> {
+        let (user_row, content) = draft.user_and_content(user, beat.content)?;
+        let new = content.row.is_empty();
+        let verdict = decide(user_row, &mut content.row, beat, device, self.horizon);
+        if !matches!(verdict, Verdict::Written { .. }) {
+            return Ok(verdict);
+        }
+        content.changed = true;
+        if new && !draft.make_room(user, beat.content, beat.at, self.contents_max)? {
+            draft.content(user, beat.content)?.row = Default::default();
+            return Ok(Verdict::Rejected { reason: Reason::Superseded, record: None });
+        }
+        Ok(verdict)
+    }
+
+    fn delete(&self, draft: &mut Draft, user: UserId, contents: &[Content], at: When) -> Result<Outcome, ReadError> {
+        let newest = || {
+            contents.iter().try_fold(0, |newest: u64, content| {
+                let (user_row, content) = draft.user_and_content(user, *content)?;
+                Ok(newest.max(content.row.live(user_row, self.horizon).map_or(0, |record| record.at)))
+            })
+        };
+        let Some(at) = at.resolve::<ReadError>(self.now, newest)? else { return Ok(Outcome::Ahead) };
+        let mut moved = Vec::new();
+        for content in contents {
+            let drafted = draft.content(user, *content)?;
+            let new = drafted.row.is_empty();
+            if !drafted.row.delete(at) {
+                continue;
+            }
+            drafted.changed = true;
+            moved.push(*content);
+            if new && !draft.make_room(user, *content, at, self.contents_max)? {
+                draft.content(user, *content)?.row = Default::default();
+                draft.raise_floor(user, at)?;
+            }
+        }
+        Ok(Outcome::Deleted { moved, at })
+    }
+
+    fn clear(&self, draft: &mut Draft, user: UserId, at: When) -> Result<Outcome, ReadError> {
+        let Some(at) = at.resolve(self.now, || self.newest_record(draft, user))? else { return Ok(Outcome::Ahead) };
+        let drafted = draft.user_mut(user)?;
+        let moved = drafted.known.row.clear(at);
+        drafted.row_changed |= moved;
+        Ok(Outcome::Cleared { moved, at })
+    }
+
+    fn recording(&self, draft: &mut Draft, user: UserId, paused: bool, at: When) -> Result<Outcome, ReadError> {
+        let Some(at) = at.resolve(self.now, || self.newest_record(draft, user))? else { return Ok(Outcome::Ahead) };
+        let drafted = draft.user_mut(user)?;
+        let moved = drafted.known.row.recording.switch(Switch { at, paused }, self.horizon);
+        drafted.row_changed |= moved;
+        Ok(Outcome::Recording { moved, paused: drafted.known.row.recording.paused() })
+    }
+
+    /// The `at` of the user's newest record; 0 = there is none.
+    fn newest_record(&self, draft: &mut Draft, user: UserId) -> Result<u64, ReadError> {
+        let row = draft.user(user)?.row.clone();
+        let mut newest = 0;
+        draft.visit(user, |_, content| {
+            newest = newest.max(content.live(&row, self.horizon).map_or(0, |record| record.at));
+        })?;
+        Ok(newest)
+    }
+}

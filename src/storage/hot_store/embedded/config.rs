@@ -1,0 +1,35 @@
+//! The settings of the embedded store.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+/// `[store]`: what the embedded store is opened with.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Where everything is kept; made (0700) if missing. One process at a time.
+    pub data_dir: PathBuf,
+    /// The least time from the start of one group commit to the next while there is more to write. Kept by those who
+    /// make the groups, not by the store.
+    #[serde(with = "humantime_serde")]
+    pub group_interval: Duration,
+    /// How long records, tombstones, clears and pauses are kept after their `at`.
+    #[serde(with = "humantime_serde")]
+    pub retention: Duration,
+    /// Contents kept of one user, deleted ones included; a new one beyond it takes the place of the oldest by `at`.
+    pub records_per_user: NonZeroU32,
+    /// Open although the newest commit is more than a day after this machine's clock.
+    pub accept_clock_before_store: bool,
+    /// Users whose forgetting and number of contents are remembered, the most recent ones: about 150 bytes each. A user
+    /// beyond it costs a read at the next beat, and a count at the next new content.
+    pub user_cache: NonZeroUsize,
+    /// Bytes of table blocks kept in memory for reads. Beside it come the tables in the making, see
+    /// [`super::tables::MEMTABLE_BYTES`].
+    pub cache_bytes: u64,
+    /// The time from the end of one pass over the whole store, which removes what is outlived, to the next.
+    #[serde(with = "humantime_serde")]
+    pub prune_interval: Duration,
+}

@@ -1,0 +1,175 @@
+//! The hot store inside the gateway's own process, on [fjall](fjall), an LSM tree with a journal.
+//!
+//! ```text
+//! a group  → draft: its rows, read once; decided by the model  → one batch, one fdatasync  → outcomes
+//! a read   → queue → reader thread: a snapshot of the tables   → answer
+//! the rest → pruner: finds what is dead, removes it as a committer
+//! ```
+//!
+//! **Durability.** A batch is written to the journal and synced before the tables in memory change, so that nobody reads
+//! what could still be lost. After a kill the journal is replayed. A batch in it begins with the number of its entries
+//! and ends with a checksum and a trailer; one without its end, the torn tail of a process killed in the middle of a
+//! write, is cut off and was never answered. A whole batch whose checksum is wrong is a damaged disk, and fjall refuses
+//! to open.
+//!
+//! **Failure.** After a failed write or sync nobody knows what is on disk, so nothing is written any more until the
+//! store is opened again: [`StoreError::Failed`]. Reads go on.
+//!
+//! **Memory.** `cache_bytes` for blocks, [`tables::MEMTABLE_BYTES`] for the table in the making (up to four more
+//! wait for the disk), `user_cache` users, [`read::QUEUE_MAX`] questions.
+
+mod cap;
+mod codec;
+#[cfg(test)]
+mod codec_properties;
+mod commit;
+mod config;
+mod data_dir;
+mod draft;
+mod known;
+mod open_error;
+mod prune;
+#[cfg(test)]
+mod prune_tests;
+mod read;
+mod removal;
+mod tables;
+
+use std::future::ready;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+
+pub use config::Config;
+pub use open_error::OpenError;
+
+use self::commit::Committer;
+use self::data_dir::DataDir;
+use self::prune::Pruner;
+use self::read::Readers;
+use self::tables::{Tables, describe};
+use super::{Answer, Group, HotStore, StoreError};
+use crate::model::change::Outcome;
+use crate::model::ids::{Content, UserId};
+use crate::model::page::{Page, PageRequest};
+use crate::model::record::Record;
+use crate::model::rule::Admission;
+
+/// How far the newest commit may be ahead of the wall clock.
+const AHEAD_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// [`HotStore::commit`] blocks the thread it is called on until the group is synced: give it one of its own.
+pub struct EmbeddedStore {
+    // The threads end before what they use is closed.
+    readers: Readers,
+    pruner: Pruner,
+    shared: Arc<Shared>,
+    clock_floor: u64,
+}
+
+/// What the threads of the store share.
+struct Shared {
+    committer: Mutex<Committer>,
+    tables: Tables,
+    admission: Admission,
+    /// The newest server-clock millisecond that a commit or a read came with.
+    now: AtomicU64,
+    // Given back last.
+    _dir: DataDir,
+}
+
+impl EmbeddedStore {
+    /// Takes the data directory, and makes it if it is missing. `wall_now`: the wall clock, milliseconds since 1970.
+    pub fn open(config: &Config, wall_now: u64) -> Result<Self, OpenError> {
+        let dir = DataDir::take(&config.data_dir)?;
+        let path = dir.tables(|path| open_tables(path, config).map(drop))?;
+        let tables = open_tables(&path, config)?;
+        let newest_commit = tables.view().newest_commit().map_err(|error| damaged(dir.path(), error.to_string()))?;
+        let behind = Duration::from_millis(newest_commit.saturating_sub(wall_now));
+        if behind > AHEAD_MAX && !config.accept_clock_before_store {
+            let behind = Duration::from_secs(behind.as_secs());
+            return Err(OpenError::Clock { path: dir.path().to_owned(), behind });
+        }
+        let clock_floor = if behind > AHEAD_MAX { 0 } else { newest_commit };
+        let unusable = |source| OpenError::Unusable { path: config.data_dir.clone(), source };
+        let admission = Admission { retention_ms: config.retention.as_millis() as u64 };
+        let shared = Arc::new(Shared {
+            committer: Mutex::new(Committer::new(tables.clone(), config, admission)),
+            tables,
+            admission,
+            now: AtomicU64::new(newest_commit),
+            _dir: dir,
+        });
+        Ok(EmbeddedStore {
+            readers: Readers::start(&shared.tables).map_err(unusable)?,
+            pruner: Pruner::start(shared.clone(), config.prune_interval).map_err(unusable)?,
+            shared,
+            clock_floor,
+        })
+    }
+
+    /// The server's clock goes on from here: the newest commit (milliseconds) that was there when the store was opened;
+    /// 0 = there was none, or its clock is not to be believed.
+    pub fn clock_floor(&self) -> u64 {
+        self.clock_floor
+    }
+
+    fn commit_now(&self, group: &Group) -> Result<Vec<Outcome>, StoreError> {
+        self.shared.saw(group.now);
+        let outcomes = self.shared.committer()?.commit(group)?;
+        for (change, outcome) in group.changes.iter().zip(&outcomes) {
+            if let Outcome::Cleared { moved: true, .. } = outcome {
+                self.pruner.cleared(change.user);
+            }
+        }
+        Ok(outcomes)
+    }
+}
+
+impl HotStore for EmbeddedStore {
+    fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Vec<Outcome>, StoreError>> {
+        Box::pin(ready(self.commit_now(group)))
+    }
+
+    fn get(&self, user: UserId, contents: Vec<Content>, now: u64) -> Answer<Vec<Option<Record>>> {
+        let horizon = self.shared.saw(now);
+        self.readers.ask(move |view| read::get(view, user, &contents, horizon))
+    }
+
+    fn list(&self, user: UserId, request: PageRequest, now: u64) -> Answer<Page> {
+        let horizon = self.shared.saw(now);
+        self.readers.ask(move |view| read::list(view, user, &request, horizon))
+    }
+
+    fn paused(&self, user: UserId) -> Answer<bool> {
+        self.readers.ask(move |view| Ok(view.user(user)?.recording.paused()))
+    }
+}
+
+impl Shared {
+    /// Whoever has it is the only one who writes.
+    fn committer(&self) -> Result<MutexGuard<'_, Committer>, StoreError> {
+        self.committer.lock().map_err(|_| StoreError::Failed(String::from("a commit was broken off")))
+    }
+
+    /// Takes notice of the time, and says what is outlived then.
+    fn saw(&self, now: u64) -> u64 {
+        self.now.fetch_max(now, Ordering::Relaxed);
+        self.admission.horizon(now)
+    }
+
+    fn horizon(&self) -> u64 {
+        self.admission.horizon(self.now.load(Ordering::Relaxed))
+    }
+}
+
+fn open_tables(path: &Path, config: &Config) -> Result<Tables, OpenError> {
+    Tables::open(path, config.cache_bytes).map_err(|error| damaged(&config.data_dir, describe(&error)))
+}
+
+fn damaged(path: &Path, why: String) -> OpenError {
+    OpenError::Damaged { path: path.to_owned(), why }
+}

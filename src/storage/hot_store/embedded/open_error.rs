@@ -1,0 +1,40 @@
+//! Why the store could not be opened, and how to mend it; one line each.
+
+use std::io;
+use std::path::PathBuf;
+
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error(
+        "the data directory {} cannot be used: {source}; make it a directory that this user can write, or set \
+         store.data_dir to another one", path.display()
+    )]
+    Unusable { path: PathBuf, source: io::Error },
+
+    #[error(
+        "the data directory {} is in use by {holder}: stop that, or set store.data_dir to another directory",
+        path.display()
+    )]
+    InUse { path: PathBuf, holder: String },
+
+    #[error(
+        "the directory {} holds something else ({found}); set store.data_dir to a new or an empty directory",
+        path.display()
+    )]
+    Foreign { path: PathBuf, found: String },
+
+    #[error(
+        "the data directory {} has the format {found:?} and this program knows {known:?}; use the version that wrote \
+         it, or set store.data_dir to another directory", path.display()
+    )]
+    Format { path: PathBuf, found: String, known: &'static str },
+
+    #[error(
+        "the clock is {} before the newest commit in {}; set the clock right, or start once with \
+         store.accept_clock_before_store = true", humantime::format_duration(*behind), path.display()
+    )]
+    Clock { path: PathBuf, behind: std::time::Duration },
+
+    #[error("the store in {} cannot be opened: {why}; if that does not pass, restore the directory from a copy", path.display())]
+    Damaged { path: PathBuf, why: String },
+}

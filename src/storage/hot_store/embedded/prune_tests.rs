@@ -1,0 +1,134 @@
+//! What is dead goes, what is not stays.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::{Config, EmbeddedStore};
+use crate::model::beat::{Beat, State};
+use crate::model::change::{Action, Change, Outcome, When};
+use crate::model::forgetting::UserRow;
+use crate::model::ids::{Content, SessionId, UserId};
+use crate::model::rule::Verdict;
+use crate::storage::hot_store::Group;
+
+const USER: UserId = UserId(42);
+
+fn open(dir: &Path, prune_interval: Duration, records_per_user: u32) -> EmbeddedStore {
+    let config = Config {
+        data_dir: dir.to_owned(),
+        group_interval: Duration::ZERO,
+        retention: Duration::from_secs(10),
+        records_per_user: NonZeroU32::new(records_per_user).unwrap(),
+        accept_clock_before_store: false,
+        user_cache: NonZeroUsize::new(100).unwrap(),
+        cache_bytes: 1 << 20,
+        prune_interval,
+    };
+    EmbeddedStore::open(&config, 0).unwrap()
+}
+
+const NEVER: Duration = Duration::from_secs(3_600);
+const OFTEN: Duration = Duration::from_millis(20);
+
+fn beat(oid: u64, at: u64) -> Change {
+    let beat = Beat {
+        content: Content { kind: 1, oid },
+        pos: at,
+        dur: 0,
+        state: State::Playing,
+        session: SessionId(1),
+        watched: 1,
+        rate: 1.0,
+        at,
+    };
+    Change { user: USER, action: Action::Beat { beat, device: Arc::from("") } }
+}
+
+fn clear(at: u64) -> Change {
+    Change { user: USER, action: Action::Clear { at: When::At(at) } }
+}
+
+fn commit(store: &EmbeddedStore, now: u64, changes: Vec<Change>) -> Vec<Outcome> {
+    store.commit_now(&Group { now, changes }).unwrap()
+}
+
+fn stored(store: &EmbeddedStore) -> u32 {
+    store.shared.tables.view().count_of(USER).unwrap()
+}
+
+fn soon(mut holds: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !holds() {
+        assert!(started.elapsed() < Duration::from_secs(10), "it does not come about");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn what_was_cleared_goes_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path(), NEVER, 1_000);
+    commit(&store, 5_000, (0..600).map(|oid| beat(oid, 1_000 + oid)).collect());
+    assert_eq!(stored(&store), 600);
+    commit(&store, 5_000, vec![clear(1_499)]);
+    soon(|| stored(&store) == 100);
+}
+
+#[test]
+fn what_was_removed_makes_room() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path(), NEVER, 300);
+    commit(&store, 5_000, (0..300).map(|oid| beat(oid, 1_000 + oid)).collect());
+    // At the cap once, so that the oldest are remembered.
+    commit(&store, 5_000, vec![beat(300, 2_000), clear(2_999)]);
+    soon(|| stored(&store) == 0);
+    commit(&store, 5_000, (0..300).map(|oid| beat(oid, 3_000 + oid)).collect());
+    assert_eq!(stored(&store), 300);
+    assert_eq!(store.shared.tables.view().user(USER).unwrap().floor, 1_000, "none of these had to give way");
+    commit(&store, 5_000, vec![beat(1_000, 4_000)]);
+    assert_eq!(stored(&store), 300);
+    assert_eq!(store.shared.tables.view().user(USER).unwrap().floor, 3_000);
+}
+
+#[test]
+fn what_is_outlived_goes_with_the_next_pass() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path(), OFTEN, 10_000);
+    let delete = Action::Delete { contents: vec![Content { kind: 1, oid: 1 }], at: When::At(4_000) };
+    let pause = |paused, at| Change { user: USER, action: Action::Recording { paused, at: When::At(at) } };
+    commit(&store, 5_000, (0..3_000).map(|oid| beat(oid, 2_000 + oid)).collect());
+    commit(&store, 5_000, vec![Change { user: USER, action: delete }, clear(1), pause(true, 2), pause(false, 3)]);
+    std::thread::sleep(10 * OFTEN);
+    assert_eq!(stored(&store), 3_000, "everything is still within the retention");
+
+    commit(&store, 14_000, vec![]);
+    soon(|| stored(&store) == 3_000 - 2_000 + 1);
+    commit(&store, 14_001, vec![]);
+    soon(|| stored(&store) == 3_000 - 2_001);
+    soon(|| store.shared.tables.view().user(USER).unwrap() == UserRow::default());
+    commit(&store, 50_000, vec![beat(7, 49_000)]);
+    soon(|| stored(&store) == 1);
+    let again = commit(&store, 50_000, vec![beat(7, 49_000), beat(1, 3_999)]);
+    assert_eq!(again[0], Outcome::Beat(Verdict::Same));
+}
+
+#[test]
+fn what_is_written_meanwhile_is_not_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path(), OFTEN, 10_000);
+    for round in 1..10 {
+        commit(&store, 5_000, (0..600).map(|oid| beat(oid, round * 100)).collect());
+        commit(&store, 5_000, vec![clear(round * 100)]);
+        for oid in (0..600).step_by(29) {
+            commit(&store, 5_000, vec![beat(oid, round * 100 + 1)]);
+        }
+        let view = store.shared.tables.view();
+        for oid in (0..600).step_by(29) {
+            let row = view.content(USER, Content { kind: 1, oid }).unwrap().unwrap();
+            assert_eq!(row.record.unwrap().at, round * 100 + 1);
+        }
+    }
+    soon(|| stored(&store) == 600_u32.div_ceil(29));
+}

@@ -1,0 +1,3 @@
+//! What keeps things: a folder for each kind of store, its promises in the folder's `mod.rs`, its backends beside it.
+
+pub mod hot_store;

@@ -1,0 +1,141 @@
+//! The embedded store as a backend, and what it alone promises.
+
+use std::fs;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use heartline::model::change::When;
+use heartline::storage::hot_store::HotStore;
+use heartline::storage::hot_store::embedded::{Config, EmbeddedStore, OpenError};
+use tempfile::TempDir;
+
+use crate::requests::*;
+
+pub struct Embedded {
+    dir: TempDir,
+    store: Option<Arc<EmbeddedStore>>,
+}
+
+fn config(dir: &Path, limits: Limits) -> Config {
+    Config {
+        data_dir: dir.to_owned(),
+        group_interval: Duration::from_millis(2),
+        retention: Duration::from_millis(limits.retention_ms),
+        records_per_user: NonZeroU32::new(limits.records_per_user).unwrap(),
+        accept_clock_before_store: false,
+        // So few that users are forgotten and looked up again all the time.
+        user_cache: NonZeroUsize::new(2).unwrap(),
+        cache_bytes: 1 << 20,
+        prune_interval: Duration::from_secs(3_600),
+    }
+}
+
+fn open(dir: &Path, limits: Limits) -> Arc<EmbeddedStore> {
+    Arc::new(EmbeddedStore::open(&config(dir, limits), NOW).unwrap())
+}
+
+impl Backend for Embedded {
+    fn fresh(limits: Limits) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Some(open(dir.path(), limits));
+        Embedded { dir, store }
+    }
+
+    fn store(&self) -> Arc<dyn HotStore> {
+        self.store.clone().unwrap()
+    }
+
+    fn reopen(&mut self, limits: Limits) {
+        let closed = self.store.take().and_then(Arc::into_inner);
+        drop(closed.expect("somebody still uses the store"));
+        self.store = Some(open(self.dir.path(), limits));
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_second_opener_is_told_the_pid_of_the_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let _first = open(dir.path(), ROOMY);
+    let error = EmbeddedStore::open(&config(dir.path(), ROOMY), NOW).err().unwrap();
+    assert!(error.to_string().contains(&format!("process {}", std::process::id())), "{error}");
+}
+
+#[test]
+fn it_knows_its_newest_commit_and_refuses_a_clock_long_before_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path(), ROOMY);
+    assert_eq!(store.clock_floor(), 0);
+    let store: Arc<dyn HotStore> = store;
+    commit_at(&store, NOW + 7, vec![beat_of(USER, content(1), NOW)]);
+    commit_at(&store, NOW + 8, vec![beat_of(USER, content(1), NOW)]);
+    drop(store);
+    assert_eq!(open(dir.path(), ROOMY).clock_floor(), NOW + 7, "the second changed nothing");
+
+    let day = 86_400_000;
+    let mut config = config(dir.path(), ROOMY);
+    EmbeddedStore::open(&config, NOW + 7 - day).unwrap();
+    let error = EmbeddedStore::open(&config, NOW + 7 - day - 1_000).err().unwrap();
+    assert!(matches!(error, OpenError::Clock { .. }), "{error}");
+    assert!(error.to_string().contains("1day 1s") && !error.to_string().contains('\n'), "{error}");
+    config.accept_clock_before_store = true;
+    EmbeddedStore::open(&config, 0).unwrap();
+}
+
+#[test]
+fn a_directory_of_an_unknown_format_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(open(dir.path(), ROOMY));
+    fs::write(dir.path().join("store/format"), "77\n").unwrap();
+    let error = EmbeddedStore::open(&config(dir.path(), ROOMY), NOW).err().unwrap();
+    assert!(matches!(error, OpenError::Format { ref found, .. } if found == "77"), "{error}");
+}
+
+#[test]
+fn a_journal_torn_anywhere_ends_with_a_whole_group() {
+    let dir = tempfile::tempdir().unwrap();
+    let store: Arc<dyn HotStore> = open(dir.path(), ROOMY);
+    let mut ends = Vec::new();
+    let journal = |dir: &Path| dir.join("store/tables/0.jnl");
+    for group in 1..=20u64 {
+        // Three rows and a clear of another user, so that half a group would show.
+        let mut changes: Vec<_> = (0..3).map(|oid| beat_of(USER, content(oid), group * 1_000)).collect();
+        changes.push(clear(When::At(group)));
+        commit(&store, changes);
+        let written = fs::read(journal(dir.path())).unwrap();
+        ends.push(written.iter().rposition(|byte| *byte != 0).unwrap() as u64 + 1);
+    }
+    let mut cuts: Vec<u64> = (ends[0]..ends[19]).step_by(61).chain(ends.iter().copied()).collect();
+    cuts.sort_unstable();
+    for (number, cut) in cuts.into_iter().enumerate() {
+        let torn = tempfile::tempdir().unwrap();
+        copy(dir.path(), torn.path());
+        let file = fs::OpenOptions::new().write(true).open(journal(torn.path())).unwrap();
+        // The rest is missing, or as it was laid out before it was written.
+        file.set_len(cut).unwrap();
+        if number % 2 == 0 {
+            file.set_len(1 << 20).unwrap();
+        }
+        let groups = ends.iter().filter(|end| **end <= cut).count() as u64;
+        let reopened: Arc<dyn HotStore> = open(torn.path(), ROOMY);
+        assert_eq!(ats(&reopened, &[0, 1, 2]), [Some(groups * 1_000); 3], "cut at {cut}");
+        commit(&reopened, vec![beat_of(USER, content(0), 90_000)]);
+        drop(reopened);
+        let reopened: Arc<dyn HotStore> = open(torn.path(), ROOMY);
+        assert_eq!(ats(&reopened, &[0, 1]), [Some(90_000), Some(groups * 1_000)], "written after cut at {cut}");
+    }
+}

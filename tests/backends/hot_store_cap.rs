@@ -1,0 +1,116 @@
+//! What every hot store promises of the cap of contents per user.
+
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+
+use heartline::model::change::{Outcome, When};
+use heartline::model::rule::{Reason, Verdict};
+
+use crate::requests::*;
+
+fn capped(records_per_user: u32) -> Limits {
+    Limits { records_per_user, ..ROOMY }
+}
+
+fn written<B: Backend>(backend: &B, oid: u64, at: u64) -> bool {
+    match commit(&backend.store(), vec![beat_of(USER, content(oid), at)]).remove(0) {
+        Outcome::Beat(Verdict::Written { .. }) => true,
+        Outcome::Beat(Verdict::Rejected { reason: Reason::Superseded, .. }) => false,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn kept<B: Backend>(backend: &B) -> Vec<u64> {
+    let mut kept = oids(&list(&backend.store(), USER, everything()));
+    kept.sort_unstable();
+    kept
+}
+
+pub fn a_new_content_takes_the_place_of_the_oldest<B: Backend>() {
+    let mut backend = B::fresh(capped(3));
+    for (oid, at) in [(1, 1_000), (2, 3_000), (3, 2_000), (1, 4_000)] {
+        assert!(written(&backend, oid, at));
+    }
+    assert!(written(&backend, 4, 5_000));
+    assert_eq!(kept(&backend), [1, 2, 4], "3 was the oldest");
+    backend.reopen(capped(3));
+    assert!(!written(&backend, 3, 2_000), "not back as it was");
+    assert!(!written(&backend, 5, 1_500), "nor anything as old");
+    assert!(!written(&backend, 5, 3_000), "older than all that is kept");
+    assert_eq!(kept(&backend), [1, 2, 4]);
+    assert!(written(&backend, 3, 3_001), "a newer beat is welcome");
+    assert_eq!(kept(&backend), [1, 3, 4]);
+}
+
+pub fn deleted_contents_count<B: Backend>() {
+    let backend = B::fresh(capped(3));
+    let store = backend.store();
+    commit(&store, vec![delete(&[1, 2, 3], When::At(5_000))]);
+    assert!(!written(&backend, 4, 4_000));
+    assert!(written(&backend, 4, 6_000));
+    assert!(written(&backend, 5, 6_000));
+    for oid in 1..=3 {
+        assert!(!written(&backend, oid, 5_000), "a tombstone that had to go still holds");
+    }
+    let outcomes = commit(&store, vec![delete(&[8], When::At(5_000))]);
+    assert_eq!(outcomes, [Outcome::Deleted { moved: vec![content(8)], at: 5_000 }]);
+    assert!(!written(&backend, 8, 5_000));
+    assert_eq!(kept(&backend), [4, 5]);
+}
+
+pub fn a_lowered_cap_is_reached_by_and_by<B: Backend>() {
+    let mut backend = B::fresh(capped(20));
+    for oid in 0..20 {
+        assert!(written(&backend, oid, 1_000 + oid));
+    }
+    backend.reopen(capped(5));
+    assert_eq!(kept(&backend).len(), 20, "nobody loses anything by looking");
+    for oid in 100..120 {
+        assert!(written(&backend, oid, 2_000 + oid));
+    }
+    assert_eq!(kept(&backend), (115..120).collect::<Vec<_>>());
+}
+
+pub fn more_contents_than_are_remembered_as_the_oldest<B: Backend>() {
+    let backend = B::fresh(capped(600));
+    let store = backend.store();
+    commit(&store, (0..600).map(|oid| beat_of(USER, content(oid), 10_000 + oid)).collect());
+    // Some of the oldest become the newest.
+    commit(&store, (0..300).step_by(3).map(|oid| beat_of(USER, content(oid), 90_000 + oid)).collect());
+    commit(&store, (1_000..1_450).map(|oid| beat_of(USER, content(oid), 50_000 + oid)).collect());
+    let mut by_age: Vec<(u64, u64)> = (0..600)
+        .map(|oid| (if oid < 300 && oid % 3 == 0 { 90_000 } else { 10_000 } + oid, oid))
+        .chain((1_000..1_450).map(|oid| (50_000 + oid, oid)))
+        .collect();
+    by_age.sort_unstable();
+    let mut expected: Vec<u64> = by_age[450..].iter().map(|(_, oid)| *oid).collect();
+    expected.sort_unstable();
+    assert_eq!(kept(&backend), expected);
+}
+
+pub fn what_was_evicted_never_comes_back_older<B: Backend>() {
+    let steps = prop::collection::vec((0u64..10, 1u64..60, 0usize..20, any::<bool>()), 1..80);
+    let config = ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() };
+    proptest!(config, |(steps in steps)| {
+        let mut backend = B::fresh(capped(4));
+        let mut newest_seen: HashMap<u64, u64> = HashMap::new();
+        for (oid, at, pause, deletes) in steps {
+            if pause == 0 {
+                backend.reopen(capped(4));
+            }
+            if deletes && pause < 4 {
+                commit(&backend.store(), vec![delete(&[oid], When::At(at))]);
+            } else {
+                commit(&backend.store(), vec![beat_of(USER, content(oid), at)]);
+            }
+            let page = list(&backend.store(), USER, everything());
+            prop_assert!(page.records.len() <= 4);
+            for record in page.records {
+                let newest = newest_seen.entry(record.content.oid).or_default();
+                prop_assert!(record.at >= *newest, "{} at {} after {}", record.content.oid, record.at, newest);
+                *newest = record.at;
+            }
+        }
+    });
+}

@@ -1,0 +1,53 @@
+//! The promises of each storage trait, one suite for all of its backends.
+
+mod embedded;
+mod hot_store;
+mod hot_store_cap;
+mod hot_store_model;
+mod plain_store;
+mod requests;
+
+/// Runs the suite of the hot store on a backend.
+macro_rules! hot_store_suite {
+    ($backend:ty: $($suite:ident { $($case:ident),* $(,)? })*) => {
+        $($(
+            #[test]
+            fn $case() {
+                crate::$suite::$case::<$backend>();
+            }
+        )*)*
+    };
+}
+
+mod embedded_hot_store {
+    hot_store_suite!(crate::embedded::Embedded:
+        hot_store {
+            a_group_is_answered_in_its_order,
+            a_resend_is_the_same_beat,
+            a_group_may_be_committed_again,
+            a_reopened_store_knows_everything,
+            get_answers_in_the_order_asked,
+            list_is_newest_first_and_filters_kinds,
+            users_do_not_see_each_other,
+            a_late_beat_does_not_undo_a_delete,
+            a_late_beat_does_not_undo_a_clear,
+            a_forgetting_without_a_moment_covers_what_is_there,
+            a_forgetting_ahead_of_the_clock_is_refused,
+            a_pause_refuses_what_was_played_in_it,
+            what_outlives_the_retention_is_in_no_read,
+            a_cursor_is_stable_while_beats_arrive,
+            a_read_sees_what_was_answered_before_it,
+        }
+        hot_store_cap {
+            a_new_content_takes_the_place_of_the_oldest,
+            deleted_contents_count,
+            a_lowered_cap_is_reached_by_and_by,
+            more_contents_than_are_remembered_as_the_oldest,
+            what_was_evicted_never_comes_back_older,
+        }
+        hot_store_model {
+            it_answers_like_the_plain_model,
+            it_answers_like_the_plain_model_at_its_cap,
+        }
+    );
+}

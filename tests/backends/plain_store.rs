@@ -1,0 +1,115 @@
+//! The hot store as plain maps: no files, no caches, nothing clever. Backends are held to it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use heartline::model::change::{Action, Change, Outcome};
+use heartline::model::forgetting::{ContentRow, UserRow};
+use heartline::model::ids::{Content, UserId};
+use heartline::model::page::{Page, PageRequest};
+use heartline::model::record::Record;
+use heartline::model::recording::Switch;
+use heartline::model::rule::{Reason, Verdict, decide};
+
+use crate::requests::Limits;
+
+pub struct PlainStore {
+    limits: Limits,
+    users: HashMap<UserId, PlainUser>,
+}
+
+#[derive(Default)]
+struct PlainUser {
+    row: UserRow,
+    contents: BTreeMap<Content, ContentRow>,
+}
+
+impl PlainStore {
+    pub fn new(limits: Limits) -> Self {
+        PlainStore { limits, users: HashMap::new() }
+    }
+
+    pub fn apply(&mut self, now: u64, change: &Change) -> Outcome {
+        let horizon = now.saturating_sub(self.limits.retention_ms);
+        let cap = self.limits.records_per_user as usize;
+        let user = self.users.entry(change.user).or_default();
+        match &change.action {
+            Action::Beat { beat, device } => {
+                let mut row = user.contents.get(&beat.content).cloned().unwrap_or_default();
+                let verdict = decide(&user.row, &mut row, beat, device, horizon);
+                if matches!(verdict, Verdict::Written { .. }) && !user.put(beat.content, row, cap) {
+                    return Outcome::Beat(Verdict::Rejected { reason: Reason::Superseded, record: None });
+                }
+                Outcome::Beat(verdict)
+            }
+            Action::Delete { contents, at } => {
+                let concerned = |content: &Content| contents.contains(content);
+                let Some(at) = at.resolve::<()>(now, || Ok(user.newest(concerned, horizon))).unwrap() else {
+                    return Outcome::Ahead;
+                };
+                let mut moved = Vec::new();
+                for content in contents {
+                    let mut row = user.contents.get(content).cloned().unwrap_or_default();
+                    if row.delete(at) {
+                        moved.push(*content);
+                        if !user.put(*content, row, cap) {
+                            user.row.floor = user.row.floor.max(at);
+                        }
+                    }
+                }
+                Outcome::Deleted { moved, at }
+            }
+            Action::Clear { at } => match at.resolve::<()>(now, || Ok(user.newest(|_| true, horizon))).unwrap() {
+                Some(at) => Outcome::Cleared { moved: user.row.clear(at), at },
+                None => Outcome::Ahead,
+            },
+            Action::Recording { paused, at } => {
+                match at.resolve::<()>(now, || Ok(user.newest(|_| true, horizon))).unwrap() {
+                    Some(at) => {
+                        let moved = user.row.recording.switch(Switch { at, paused: *paused }, horizon);
+                        Outcome::Recording { moved, paused: user.row.recording.paused() }
+                    }
+                    None => Outcome::Ahead,
+                }
+            }
+        }
+    }
+
+    pub fn get(&self, user: UserId, content: Content, now: u64) -> Option<Record> {
+        self.live(user, now).into_iter().find(|record| record.content == content)
+    }
+
+    pub fn list(&self, user: UserId, request: &PageRequest, now: u64) -> Page {
+        request.cut(self.live(user, now).into_iter().filter(|record| request.wants(record)).collect())
+    }
+
+    pub fn paused(&self, user: UserId) -> bool {
+        self.users.get(&user).is_some_and(|user| user.row.recording.paused())
+    }
+
+    fn live(&self, user: UserId, now: u64) -> Vec<Record> {
+        let horizon = now.saturating_sub(self.limits.retention_ms);
+        let Some(user) = self.users.get(&user) else { return Vec::new() };
+        user.contents.values().filter_map(|row| row.live(&user.row, horizon).cloned()).collect()
+    }
+}
+
+impl PlainUser {
+    /// False: at the cap, and not newer than anything that is kept.
+    fn put(&mut self, content: Content, row: ContentRow, cap: usize) -> bool {
+        if !self.contents.contains_key(&content) && self.contents.len() >= cap {
+            let (oldest, victim) = self.contents.iter().map(|(content, row)| (row.newest(), *content)).min().unwrap();
+            if row.newest() <= oldest {
+                return false;
+            }
+            self.contents.remove(&victim);
+            self.row.floor = self.row.floor.max(oldest);
+        }
+        self.contents.insert(content, row);
+        true
+    }
+
+    fn newest(&self, concerned: impl Fn(&Content) -> bool, horizon: u64) -> u64 {
+        let rows = self.contents.iter().filter(|(content, _)| concerned(content));
+        rows.filter_map(|(_, row)| row.live(&self.row, horizon)).map(|record| record.at).max().unwrap_or(0)
+    }
+}

@@ -1,0 +1,105 @@
+//! Short ways to say what is asked of a store, and to wait for the answer.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use heartline::model::beat::{Beat, State};
+use heartline::model::change::{Action, Change, Outcome, When};
+use heartline::model::ids::{Content, SessionId, UserId};
+use heartline::model::page::{Page, PageRequest};
+use heartline::model::record::Record;
+use heartline::storage::hot_store::{Group, HotStore};
+
+pub const USER: UserId = UserId(42);
+/// The server's clock in these tests, milliseconds.
+pub const NOW: u64 = 1_795_150_000_000;
+
+/// A backend that can be opened again on the same data.
+pub trait Backend: Sized {
+    /// A fresh, empty one.
+    fn fresh(limits: Limits) -> Self;
+    fn store(&self) -> Arc<dyn HotStore>;
+    fn reopen(&mut self, limits: Limits);
+}
+
+#[derive(Clone, Copy)]
+pub struct Limits {
+    pub retention_ms: u64,
+    pub records_per_user: u32,
+}
+
+/// Nothing ends: the retention is longer than the clock has run.
+pub const ROOMY: Limits = Limits { retention_ms: 2 * NOW, records_per_user: 10_000 };
+
+pub fn wait<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(future)
+}
+
+pub fn content(oid: u64) -> Content {
+    Content { kind: 1, oid }
+}
+
+/// Equal (at, session) means the same beat, so all else of it follows from them.
+pub fn beat(content: Content, at: u64, session: u64) -> Beat {
+    Beat {
+        content,
+        pos: at % 100_000 + session,
+        dur: 0,
+        state: State::Playing,
+        session: SessionId(session),
+        watched: at % 1_000,
+        rate: 1.0,
+        at,
+    }
+}
+
+pub fn change(user: UserId, action: Action) -> Change {
+    Change { user, action }
+}
+
+pub fn beat_of(user: UserId, content: Content, at: u64) -> Change {
+    change(user, Action::Beat { beat: beat(content, at, 1), device: Arc::from("tv") })
+}
+
+pub fn delete(oids: &[u64], at: When) -> Change {
+    change(USER, Action::Delete { contents: oids.iter().map(|oid| content(*oid)).collect(), at })
+}
+
+pub fn clear(at: When) -> Change {
+    change(USER, Action::Clear { at })
+}
+
+pub fn recording(paused: bool, at: When) -> Change {
+    change(USER, Action::Recording { paused, at })
+}
+
+pub fn commit_at(store: &Arc<dyn HotStore>, now: u64, changes: Vec<Change>) -> Vec<Outcome> {
+    let group = Group { now, changes };
+    wait(store.commit(&group)).expect("a commit")
+}
+
+pub fn commit(store: &Arc<dyn HotStore>, changes: Vec<Change>) -> Vec<Outcome> {
+    commit_at(store, NOW, changes)
+}
+
+pub fn get(store: &Arc<dyn HotStore>, user: UserId, contents: Vec<Content>) -> Vec<Option<Record>> {
+    wait(store.get(user, contents, NOW)).expect("an answer")
+}
+
+/// The `at` of each of these contents of [`USER`].
+pub fn ats(store: &Arc<dyn HotStore>, oids: &[u64]) -> Vec<Option<u64>> {
+    let records = get(store, USER, oids.iter().map(|oid| content(*oid)).collect());
+    records.into_iter().map(|record| record.map(|record| record.at)).collect()
+}
+
+pub fn everything() -> PageRequest {
+    PageRequest { limit: usize::MAX, after: None, kinds: Vec::new() }
+}
+
+pub fn list(store: &Arc<dyn HotStore>, user: UserId, request: PageRequest) -> Page {
+    wait(store.list(user, request, NOW)).expect("an answer")
+}
+
+pub fn oids(page: &Page) -> Vec<u64> {
+    page.records.iter().map(|record| record.content.oid).collect()
+}
