@@ -1,0 +1,87 @@
+//! Users who were kicked and may not come back at once.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::mailbox::Farewell;
+use super::presence::Presence;
+use crate::model::ids::UserId;
+
+/// How long a kicked user is refused.
+pub const BLOCKED_FOR: Duration = Duration::from_secs(60);
+/// Users blocked at one time; beyond it the block that would end first ends early.
+const BLOCKED_MAX: usize = 65_536;
+
+/// Closes a user's connections, and refuses new ones for a while. Does not outlive the process.
+pub struct Block {
+    presence: Arc<Presence>,
+    until: Mutex<HashMap<UserId, Instant>>,
+    /// Spares the lock while nobody is blocked, which is nearly always.
+    any: AtomicBool,
+}
+
+impl Block {
+    pub fn new(presence: Arc<Presence>) -> Self {
+        Block { presence, until: Mutex::default(), any: AtomicBool::new(false) }
+    }
+
+    pub fn kick(&self, user: UserId, now: Instant) {
+        let mut until = self.lock();
+        if until.len() >= BLOCKED_MAX {
+            until.retain(|_, end| *end > now);
+        }
+        if until.len() >= BLOCKED_MAX {
+            let soonest = until.iter().min_by_key(|(_, end)| **end).map(|(user, _)| *user);
+            soonest.map(|user| until.remove(&user));
+        }
+        until.insert(user, now + BLOCKED_FOR);
+        self.any.store(true, Ordering::Release);
+        drop(until);
+        if let Some(devices) = self.presence.devices(user) {
+            devices.dismiss_all(Farewell::Kicked);
+        }
+    }
+
+    /// Ask after the connection is registered, so that none slips in beside a kick.
+    pub fn refuses(&self, user: UserId, now: Instant) -> bool {
+        if !self.any.load(Ordering::Acquire) {
+            return false;
+        }
+        let mut until = self.lock();
+        let blocked = until.get(&user).is_some_and(|end| *end > now);
+        if !blocked {
+            until.remove(&user);
+            self.any.store(!until.is_empty(), Ordering::Release);
+        }
+        blocked
+    }
+
+    /// Nothing that could panic runs under the lock, so a poisoned one is as good as any.
+    fn lock(&self) -> MutexGuard<'_, HashMap<UserId, Instant>> {
+        self.until.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kicked_user_is_refused_for_a_minute() {
+        let (block, now) = (Block::new(Presence::new(8)), Instant::now());
+        block.kick(UserId(1), now);
+        assert!(block.refuses(UserId(1), now + BLOCKED_FOR - Duration::from_millis(1)));
+        assert!(!block.refuses(UserId(2), now));
+        assert!(!block.refuses(UserId(1), now + BLOCKED_FOR));
+    }
+
+    #[test]
+    fn a_kick_closes_what_is_open() {
+        let presence = Presence::new(8);
+        let registration = presence.register(UserId(1));
+        Block::new(presence).kick(UserId(1), Instant::now());
+        assert_eq!(registration.mailbox().take(Instant::now()).farewell, Some(Farewell::Kicked));
+    }
+}

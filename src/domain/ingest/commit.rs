@@ -1,0 +1,135 @@
+//! Group commit.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::coalesce::Entry;
+use super::lane::{Answered, Lane};
+use super::metrics::Metrics;
+use crate::domain::clock::Clock;
+use crate::model::change::Outcome;
+use crate::storage::hot_store::{Group, HotStore, StoreError};
+
+/// Entries of one group. More wait for the next, so that no group takes long.
+const GROUP_MAX: usize = 4_096;
+const RETRY_FIRST: Duration = Duration::from_millis(20);
+const RETRY_MAX: Duration = Duration::from_secs(1);
+
+/// Whether commits go through; what `/readyz` asks.
+#[derive(Debug, Default)]
+pub struct StoreHealth {
+    away: AtomicBool,
+}
+
+impl StoreHealth {
+    pub fn takes_writes(&self) -> bool {
+        !self.away.load(Ordering::Relaxed)
+    }
+}
+
+/// Writes what the lanes have gathered, one group at a time.
+///
+/// Idle, a group starts at once. Busy, the next one gathers while one is written, and starts no sooner than `interval`
+/// after the last began, since a sync costs the same whatever it carries. An error is no answer: the same group is
+/// committed again until the store knows (finding its own beats stored is success), and nothing is acked meanwhile.
+pub struct Committer {
+    pub store: Arc<dyn HotStore>,
+    pub clock: Arc<Clock>,
+    pub lanes: Vec<Arc<Lane>>,
+    /// Rung by the lanes.
+    pub bell: Arc<Notify>,
+    pub interval: Duration,
+    pub health: Arc<StoreHealth>,
+    pub metrics: Metrics,
+}
+
+impl Committer {
+    /// Runs until the store fails for good, and says how.
+    pub async fn run(self) -> StoreError {
+        let mut began: Option<Instant> = None;
+        loop {
+            self.bell.notified().await;
+            if let Some(began) = began {
+                tokio::time::sleep_until(began + self.interval).await;
+            }
+            began = Some(Instant::now());
+            if let Err(failure) = self.commit_what_waits().await {
+                return failure;
+            }
+        }
+    }
+
+    async fn commit_what_waits(&self) -> Result<(), StoreError> {
+        let mut entries = Vec::new();
+        let mut ends = Vec::with_capacity(self.lanes.len());
+        for lane in &self.lanes {
+            let room = GROUP_MAX - entries.len();
+            lane.take_into(&mut entries, room);
+            ends.push(entries.len());
+        }
+        if entries.len() == GROUP_MAX {
+            // There may be more, and nobody has to ring for it.
+            self.bell.notify_one();
+        }
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let outcomes = self.commit_until_known(&entries).await?;
+        self.metrics.observe(&entries, &outcomes);
+        self.hand_back(entries, outcomes, ends);
+        Ok(())
+    }
+
+    fn hand_back(&self, entries: Vec<Entry>, outcomes: Vec<Outcome>, ends: Vec<usize>) {
+        let mut answered = entries.into_iter().zip(outcomes).map(|(entry, outcome)| Answered { entry, outcome });
+        let mut start = 0;
+        for (lane, end) in self.lanes.iter().zip(ends) {
+            lane.answer(answered.by_ref().take(end - start).collect());
+            start = end;
+        }
+    }
+
+    async fn commit_until_known(&self, entries: &[Entry]) -> Result<Vec<Outcome>, StoreError> {
+        let changes: Vec<_> = entries.iter().map(Entry::change).collect();
+        let mut group = Group { now: self.clock.now(), changes };
+        let mut pause = RETRY_FIRST;
+        loop {
+            let started = Instant::now();
+            match self.store.commit(&group).await {
+                Ok(outcomes) => {
+                    self.metrics.committed(started.elapsed());
+                    self.set_away(false);
+                    return Ok(outcomes);
+                }
+                Err(failure @ StoreError::Failed(_)) => {
+                    self.set_away(true);
+                    return Err(failure);
+                }
+                Err(error @ StoreError::Away(_)) => {
+                    if !self.set_away(true) {
+                        tracing::error!(%error, slots = entries.len(), "commits wait");
+                    }
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(RETRY_MAX);
+                    group.now = self.clock.now();
+                }
+            }
+        }
+    }
+
+    /// Returns whether it was away before.
+    fn set_away(&self, away: bool) -> bool {
+        let before = self.health.away.swap(away, Ordering::Relaxed);
+        if before != away {
+            self.metrics.store_ok(!away);
+            if !away {
+                tracing::info!("commits go on");
+            }
+        }
+        before
+    }
+}

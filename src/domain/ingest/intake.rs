@@ -1,0 +1,55 @@
+//! Where beats and forgetting come in, from whatever edge.
+
+use std::sync::Arc;
+
+use super::coalesce::Place;
+use super::lane::Lane;
+use super::metrics::Metrics;
+use crate::domain::clock::Clock;
+use crate::domain::devices::mailbox::{Mailbox, Rejected};
+use crate::model::beat::Beat;
+use crate::model::change::Action;
+use crate::model::rule::{Admission, Reason};
+
+/// Judges beats alone, and hands those that pass to the thread's [`Lane`].
+#[derive(Clone)]
+pub struct Intake {
+    pub lane: Arc<Lane>,
+    pub admission: Admission,
+    pub clock: Arc<Clock>,
+    pub metrics: Metrics,
+}
+
+/// What became of the beats of one frame so far.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// Slots that were opened: so many answers will come.
+    pub slots: usize,
+    /// Answered at once; they take no slot.
+    pub rejected: Vec<Rejected>,
+    /// The server's clock, when a beat was ahead of it.
+    pub clock: Option<u64>,
+}
+
+impl Intake {
+    pub fn beats(&self, mailbox: &Arc<Mailbox>, device: &Arc<str>, seq: u32, items: &[Beat]) -> Taken {
+        let now = self.clock.now();
+        let mut taken = Taken::default();
+        let admitted = items.iter().zip(0..).filter_map(|(beat, index)| match self.admission.judge(beat, now) {
+            Ok(()) => Some((index, *beat)),
+            Err(reason) => {
+                self.metrics.beats.rejected(reason);
+                taken.rejected.push(Rejected { place: Place { seq, index }, reason, record: None });
+                None
+            }
+        });
+        taken.slots = self.lane.submit(mailbox, device, seq, admitted);
+        taken.clock = taken.rejected.iter().any(|rejected| rejected.reason == Reason::Clock).then_some(now);
+        taken
+    }
+
+    /// A forgetting or a switch; its outcome comes to the mailbox.
+    pub fn order(&self, mailbox: &Arc<Mailbox>, action: Action) {
+        self.lane.order(mailbox, action);
+    }
+}

@@ -1,0 +1,148 @@
+//! The way of one thread's beats to the committer and back.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use tokio::sync::{Notify, mpsc};
+
+use super::coalesce::{Entry, Place, Slot, Slots};
+use crate::domain::devices::mailbox::Mailbox;
+use crate::model::beat::Beat;
+use crate::model::change::{Action, Outcome};
+
+/// An entry and what became of it.
+pub struct Answered {
+    pub entry: Entry,
+    pub outcome: Outcome,
+}
+
+/// Is told of every commit, after everybody who waits for an ack. Must not block, and cannot fail the commit.
+pub trait CommitListener: Send + Sync {
+    fn committed(&self, answered: &[Answered]);
+}
+
+/// Where the connections of one thread leave their beats.
+///
+/// Its lock is shared with the committer alone, which takes it once a group for as long as moving a list takes; answers
+/// come back as one list per group.
+#[derive(Debug)]
+pub struct Lane {
+    slots: Mutex<Slots>,
+    /// Taken and not yet answered; the waiting ones are in `slots`.
+    in_flight: AtomicUsize,
+    answers: mpsc::UnboundedSender<Vec<Answered>>,
+    bell: Arc<Notify>,
+    room: Notify,
+}
+
+/// The other end of a [`Lane`]: hands the answers to the mailboxes, on the lane's own thread.
+pub struct Returns {
+    lane: Arc<Lane>,
+    answers: mpsc::UnboundedReceiver<Vec<Answered>>,
+    listeners: Vec<Arc<dyn CommitListener>>,
+}
+
+impl Lane {
+    /// Uncommitted entries of one thread (about 200 bytes each). Beyond it, connections hold their frames back.
+    /// It bounds the list of answers, too: an entry counts until it is answered.
+    pub const SLOTS_MAX: usize = 262_144;
+
+    /// `bell` wakes the committer.
+    pub fn new(bell: Arc<Notify>, listeners: Vec<Arc<dyn CommitListener>>) -> (Arc<Lane>, Returns) {
+        let (sender, answers) = mpsc::unbounded_channel();
+        let lane = Arc::new(Lane {
+            slots: Mutex::default(),
+            in_flight: AtomicUsize::new(0),
+            answers: sender,
+            bell,
+            room: Notify::new(),
+        });
+        (lane.clone(), Returns { lane, answers, listeners })
+    }
+
+    /// Takes admitted beats of one frame, as (index, beat); returns how many slots they opened. The mailbox gets that
+    /// many answers, in the order in which the slots were opened.
+    pub fn submit(
+        &self,
+        mailbox: &Arc<Mailbox>,
+        device: &Arc<str>,
+        seq: u32,
+        beats: impl IntoIterator<Item = (u32, Beat)>,
+    ) -> usize {
+        let opened = Instant::now();
+        let mut slots = self.lock();
+        let mut count = 0;
+        for (index, beat) in beats {
+            let place = Place { seq, index };
+            count += usize::from(slots.add(Slot::new(mailbox.clone(), device.clone(), beat, place, opened)));
+        }
+        drop(slots);
+        if count > 0 {
+            self.bell.notify_one();
+        }
+        count
+    }
+
+    /// Takes a forgetting or a switch. The mailbox gets its outcome.
+    pub fn order(&self, mailbox: &Arc<Mailbox>, action: Action) {
+        self.lock().order(mailbox.clone(), action);
+        self.bell.notify_one();
+    }
+
+    /// Whether another frame may be submitted.
+    pub fn has_room(&self) -> bool {
+        self.len() < Self::SLOTS_MAX
+    }
+
+    /// Waits for a commit, after which there may be room.
+    pub async fn room(&self) {
+        self.room.notified().await;
+    }
+
+    /// Entries that are not answered yet.
+    pub fn len(&self) -> usize {
+        self.lock().len() + self.in_flight.load(Ordering::Relaxed)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// For the committer: moves the oldest entries, at most `max`, to `group`.
+    pub(super) fn take_into(&self, group: &mut Vec<Entry>, max: usize) {
+        let mut slots = self.lock();
+        let before = group.len();
+        slots.take_into(group, max);
+        self.in_flight.fetch_add(group.len() - before, Ordering::Relaxed);
+    }
+
+    /// For the committer: the outcomes of what it took, in the same order.
+    pub(super) fn answer(&self, answered: Vec<Answered>) {
+        if !answered.is_empty() {
+            // The receiver is gone only when the lane's thread has stopped, and its connections with it.
+            let _ = self.answers.send(answered);
+        }
+    }
+
+    /// Nothing that could panic runs under the lock, so a poisoned one is as good as any.
+    fn lock(&self) -> MutexGuard<'_, Slots> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Returns {
+    /// Runs on the lane's thread for as long as it serves.
+    pub async fn run(mut self) {
+        while let Some(answered) = self.answers.recv().await {
+            for each in &answered {
+                each.entry.mailbox().answer(each);
+            }
+            self.lane.in_flight.fetch_sub(answered.len(), Ordering::Relaxed);
+            self.lane.room.notify_waiters();
+            for listener in &self.listeners {
+                listener.committed(&answered);
+            }
+        }
+    }
+}

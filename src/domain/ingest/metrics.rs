@@ -1,0 +1,139 @@
+//! What is counted on the way of a beat.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+use std::time::Duration;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+use super::coalesce::Entry;
+use super::lane::Lane;
+use crate::model::change::Outcome;
+use crate::model::rule::{Reason, Verdict};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Labels {
+    outcome: &'static str,
+}
+
+/// One counter for each answer to a beat, looked up once and not per beat.
+#[derive(Clone)]
+pub struct Beats {
+    written: Counter,
+    same: Counter,
+    covered: Counter,
+    invalid: Counter,
+    clock: Counter,
+    expired: Counter,
+    not_started: Counter,
+    not_recording: Counter,
+    superseded: Counter,
+}
+
+#[derive(Clone)]
+pub struct Metrics {
+    pub beats: Beats,
+    group_slots: Histogram,
+    commit_seconds: Histogram,
+    ack_seconds: Histogram,
+    store_ok: Gauge<i64, AtomicI64>,
+}
+
+impl Beats {
+    fn new(registry: &mut Registry) -> Self {
+        let family = Family::<Labels, Counter>::default();
+        let counter = |outcome| family.get_or_create(&Labels { outcome }).clone();
+        let beats = Beats {
+            written: counter("written"),
+            same: counter("same"),
+            covered: counter("covered"),
+            invalid: counter("invalid"),
+            clock: counter("clock"),
+            expired: counter("expired"),
+            not_started: counter("not_started"),
+            not_recording: counter("not_recording"),
+            superseded: counter("superseded"),
+        };
+        registry.register("beats", "Beats by their answer; covered = a newer one of its slot spoke for it", family);
+        beats
+    }
+
+    pub fn rejected(&self, reason: Reason) {
+        match reason {
+            Reason::Invalid => self.invalid.inc(),
+            Reason::Clock => self.clock.inc(),
+            Reason::Expired => self.expired.inc(),
+            Reason::NotStarted => self.not_started.inc(),
+            Reason::NotRecording => self.not_recording.inc(),
+            Reason::Superseded => self.superseded.inc(),
+        };
+    }
+
+    fn judged(&self, verdict: &Verdict) {
+        match verdict {
+            Verdict::Written { .. } => drop(self.written.inc()),
+            Verdict::Same => drop(self.same.inc()),
+            Verdict::Rejected { reason, .. } => self.rejected(*reason),
+        }
+    }
+}
+
+impl Metrics {
+    pub fn new(registry: &mut Registry) -> Self {
+        let metrics = Metrics {
+            beats: Beats::new(registry),
+            group_slots: Histogram::new([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 4096.0]),
+            commit_seconds: Histogram::new(seconds()),
+            ack_seconds: Histogram::new(seconds()),
+            store_ok: Gauge::default(),
+        };
+        metrics.store_ok.set(1);
+        registry.register("commit_group_slots", "Slots and orders in one group", metrics.group_slots.clone());
+        registry.register("commit_seconds", "Time to write and sync one group", metrics.commit_seconds.clone());
+        registry.register("ack_seconds", "From reading a slot's first beat to its commit", metrics.ack_seconds.clone());
+        registry.register("store_ok", "1 while the hot store takes writes", metrics.store_ok.clone());
+        metrics
+    }
+
+    pub(super) fn observe(&self, entries: &[Entry], outcomes: &[Outcome]) {
+        self.group_slots.observe(entries.len() as f64);
+        for (entry, outcome) in entries.iter().zip(outcomes) {
+            let (Entry::Slot(slot), Outcome::Beat(verdict)) = (entry, outcome) else { continue };
+            self.beats.judged(verdict);
+            self.beats.covered.inc_by(slot.beats - 1);
+            self.ack_seconds.observe(slot.opened.elapsed().as_secs_f64());
+        }
+    }
+
+    pub(super) fn committed(&self, took: Duration) {
+        self.commit_seconds.observe(took.as_secs_f64());
+    }
+
+    pub(super) fn store_ok(&self, ok: bool) {
+        self.store_ok.set(i64::from(ok));
+    }
+}
+
+/// The slots and orders of all lanes that are not answered yet, counted when somebody looks.
+#[derive(Debug)]
+pub struct UncommittedSlots(pub Vec<Arc<Lane>>);
+
+impl Collector for UncommittedSlots {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> std::fmt::Result {
+        let count: usize = self.0.iter().map(|lane| lane.len()).sum();
+        let gauge = ConstGauge::new(count as i64);
+        let help = "Slots and orders that wait for their commit";
+        gauge.encode(encoder.encode_descriptor("uncommitted_slots", help, None, gauge.metric_type())?)
+    }
+}
+
+/// From 0.1 ms to 10 s.
+fn seconds() -> impl Iterator<Item = f64> {
+    [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0].into_iter()
+}

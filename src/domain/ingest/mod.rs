@@ -1,0 +1,19 @@
+//! From a decoded beat to its answer.
+//!
+//! ```text
+//! connection ─ submit ─▶ lane (one per thread; coalesces into slots)
+//!                          │ taken by the
+//!                        committer (one group at a time; retries until it knows)
+//!                          │ outcomes, one list per lane and group
+//! connection ◀─ mailbox ─ lane ─▶ listeners (other devices, …)
+//! ```
+//!
+//! Nothing here knows a codec, a socket or a backend. Bounds: [`lane::Lane::SLOTS_MAX`] uncommitted slots per thread and
+//! a setting per connection; when either is reached the connection stops reading its socket until slots drain.
+
+pub mod ack;
+pub mod coalesce;
+pub mod commit;
+pub mod intake;
+pub mod lane;
+pub mod metrics;
