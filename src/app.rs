@@ -1,0 +1,154 @@
+//! Builds the parts of a role and wires them; the only place that names concrete backends.
+
+mod error;
+mod threads;
+
+use std::io::Write;
+use std::sync::Arc;
+
+use prometheus_client::registry::Registry;
+use tokio::sync::Notify;
+
+use crate::config::Config;
+use crate::domain::clock::{self, Clock};
+use crate::domain::devices::block::Block;
+use crate::domain::devices::fanout::Fanout;
+use crate::domain::devices::presence::Presence;
+use crate::domain::history::History;
+use crate::domain::ingest::commit::{Committer, StoreHealth};
+use crate::domain::ingest::intake::Intake;
+use crate::domain::ingest::lane::{CommitListener, Lane, Returns};
+use crate::domain::ingest::metrics::{Metrics, UncommittedSlots};
+use crate::edge::auth::gate::Gate;
+use crate::edge::auth::{SigningKey, Verifier};
+use crate::edge::desk::Desk;
+use crate::edge::http::rate::Requests;
+use crate::edge::origin::Origins;
+use crate::edge::{self, admin, server};
+use crate::model::rule::Admission;
+use crate::shutdown::Shutdown;
+use crate::storage::hot_store::HotStore;
+use crate::storage::hot_store::embedded::EmbeddedStore;
+use crate::telemetry::metrics;
+
+pub use error::StartError;
+use threads::{CommitThread, EdgeThread};
+
+/// Serves everything on the embedded store, until a signal or the failure of the store.
+///
+/// Whatever can go wrong at the start goes wrong before the first connection is accepted.
+pub fn serve(config: Config) -> Result<(), StartError> {
+    let store = EmbeddedStore::open(&config.store, clock::wall())?;
+    let key = Arc::new(SigningKey::load(&config.auth, &config.store.data_dir)?);
+    let threads = edge_threads(config.server.threads);
+    let public =
+        StartError::binding("server.listen", config.server.listen, server::bind(config.server.listen, threads))?;
+    let private = StartError::binding("admin.listen", config.admin.listen, server::bind(config.admin.listen, 1))?;
+    let shutdown = Arc::new(Shutdown::new(config.server.drain_timeout));
+    shutdown.listen_to_signals().map_err(StartError::Process)?;
+
+    let clock = Arc::new(Clock::starting_at(store.clock_floor()));
+    let mut gateway = Gateway::build(&config, Arc::new(store), clock, &key, threads, &shutdown);
+    let registry = Arc::new(std::mem::take(&mut gateway.registry));
+    let addresses = (StartError::address(&public[0])?, StartError::address(&private[0])?);
+
+    let commit = CommitThread::start(gateway.committer, shutdown.stop()).map_err(StartError::Process)?;
+    let demo = config.demo.enabled.then(|| key.clone());
+    let edges = gateway.lanes.into_iter().zip(public);
+    let edges: Result<Vec<_>, _> = edges
+        .map(|((desk, returns), listener)| {
+            EdgeThread::start(listener, desk, returns, demo.clone(), config.server.handshake_timeout)
+        })
+        .collect();
+    let edges = edges.map_err(StartError::Process)?;
+    announce(&key, addresses);
+    let admin = admin::router(gateway.health, shutdown.stop(), registry, gateway.block);
+    threads::lead(&shutdown, private, admin, edges, commit)
+}
+
+/// All parts of a gateway, wired.
+struct Gateway {
+    registry: Registry,
+    committer: Committer,
+    /// One for each edge thread.
+    lanes: Vec<(Arc<Desk>, Returns)>,
+    health: Arc<StoreHealth>,
+    block: Arc<Block>,
+}
+
+impl Gateway {
+    fn build(
+        config: &Config,
+        store: Arc<dyn HotStore>,
+        clock: Arc<Clock>,
+        key: &SigningKey,
+        threads: usize,
+        shutdown: &Shutdown,
+    ) -> Self {
+        let mut registry = metrics::registry();
+        let ingest = Metrics::new(&mut registry);
+        let fanout: Arc<dyn CommitListener> = Arc::new(Fanout::new(config.push.steady_interval, &mut registry));
+        let presence = Presence::new(config.limits.connections_per_user);
+        let block = Arc::new(Block::new(presence.clone()));
+        let verifier = Arc::new(Verifier::new(&config.auth, key));
+        let gate = Gate::new(verifier, presence, block.clone(), &mut registry);
+        let edge = edge::metrics::Metrics::new(&mut registry);
+        let history = History::new(store.clone(), clock.clone());
+        let requests = Arc::new(Requests::new(config.limits.frames_per_second, config.limits.burst));
+        let mid_hash = config.log.mid_hash();
+        let bell = Arc::new(Notify::new());
+        let (lanes, returns): (Vec<_>, Vec<_>) =
+            (0..threads).map(|_| Lane::new(bell.clone(), vec![fanout.clone()])).unzip();
+        registry.register_collector(Box::new(UncommittedSlots(lanes.clone())));
+        let health = Arc::new(StoreHealth::default());
+        let desk = |lane: &Arc<Lane>| {
+            Arc::new(Desk {
+                intake: Intake {
+                    lane: lane.clone(),
+                    admission: Admission { retention_ms: config.store.retention.as_millis() as u64 },
+                    clock: clock.clone(),
+                    metrics: ingest.clone(),
+                },
+                history: history.clone(),
+                gate: gate.clone(),
+                origins: Origins::new(config.server.origins.clone()),
+                limits: config.limits.clone(),
+                socket: config.socket.clone(),
+                reading: config.reading.clone(),
+                metrics: edge.clone(),
+                mid_hash: mid_hash.clone(),
+                requests: requests.clone(),
+                stop: shutdown.stop(),
+            })
+        };
+        let desks: Vec<_> = lanes.iter().map(desk).collect();
+        let committer = Committer {
+            store,
+            clock,
+            lanes,
+            bell,
+            interval: config.store.group_interval,
+            health: health.clone(),
+            metrics: ingest,
+        };
+        Gateway { registry, committer, lanes: desks.into_iter().zip(returns).collect(), health, block }
+    }
+}
+
+fn edge_threads(configured: usize) -> usize {
+    match configured {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        count => count,
+    }
+}
+
+/// The one line by which a script knows that it may connect.
+fn announce(key: &SigningKey, (public, private): (std::net::SocketAddr, std::net::SocketAddr)) {
+    let mut lines = String::new();
+    if let Some((key, path)) = key.development() {
+        lines += &format!("development key: {key} (kept at {})\n", path.display());
+    }
+    lines += &format!("heartline is listening on http://{public} (admin http://{private})\n");
+    // Nobody has to read it.
+    let _ = std::io::stdout().lock().write_all(lines.as_bytes());
+}

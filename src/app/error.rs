@@ -1,0 +1,42 @@
+//! Why a role did not start, or ended.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+
+use crate::edge::auth::KeyError;
+use crate::storage::hot_store::StoreError;
+use crate::storage::hot_store::embedded::OpenError;
+
+/// Each in one line that says how to mend it, with an exit code of sysexits.h.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error(transparent)]
+    Store(#[from] OpenError),
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    #[error("{setting} = \"{address}\" cannot be used: {source}; choose another address, or end who has it")]
+    Bind { setting: &'static str, address: SocketAddr, source: io::Error },
+    #[error("the process cannot be set up: {0}")]
+    Process(io::Error),
+    #[error("{0}; nothing was acked that is not stored: mend the disk and start again")]
+    StoreFailed(StoreError),
+}
+
+impl StartError {
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            StartError::Store(_) | StartError::Key(_) => 73,
+            StartError::Bind { .. } => 69,
+            StartError::Process(_) => 71,
+            StartError::StoreFailed(_) => 74,
+        }
+    }
+
+    pub(super) fn binding<T>(setting: &'static str, address: SocketAddr, bound: io::Result<T>) -> Result<T, Self> {
+        bound.map_err(|source| StartError::Bind { setting, address, source })
+    }
+
+    pub(super) fn address(listener: &TcpListener) -> Result<SocketAddr, Self> {
+        listener.local_addr().map_err(StartError::Process)
+    }
+}

@@ -1,0 +1,152 @@
+//! Who runs where: one runtime per edge thread, one for commits, one for the admin listener and the end.
+
+use std::future::Future;
+use std::io;
+use std::net::TcpListener as StdListener;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use axum::Router;
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::oneshot;
+use tokio::task::LocalSet;
+
+use super::error::StartError;
+use crate::domain::ingest::commit::Committer;
+use crate::domain::ingest::lane::Returns;
+use crate::edge::auth::SigningKey;
+use crate::edge::desk::Desk;
+use crate::edge::{demo, http, server};
+use crate::shutdown::{Shutdown, Stop};
+use crate::storage::hot_store::StoreError;
+
+/// How long sockets have to say goodbye when the store has failed: there is nothing left to wait for.
+const GOODBYE_AFTER_FAILURE: Duration = Duration::from_secs(1);
+
+/// Commits, on a thread of its own: a store may block it.
+pub(super) struct CommitThread {
+    thread: JoinHandle<()>,
+    failed: oneshot::Receiver<StoreError>,
+}
+
+/// Serves connections.
+pub(super) struct EdgeThread {
+    thread: JoinHandle<()>,
+    ended: oneshot::Receiver<()>,
+}
+
+impl CommitThread {
+    pub fn start(committer: Committer, stop: Stop) -> io::Result<Self> {
+        let runtime = runtime()?;
+        let (sender, failed) = oneshot::channel();
+        let run = async move {
+            tokio::select! {
+                failure = committer.run() => {
+                    // Whoever leads is told, and nobody else waits for it.
+                    let _ = sender.send(failure);
+                }
+                () = stop.stopped() => {}
+            }
+        };
+        let thread = spawn("commit", move || runtime.block_on(run))?;
+        Ok(CommitThread { thread, failed })
+    }
+}
+
+impl EdgeThread {
+    pub fn start(
+        listener: StdListener,
+        desk: Arc<Desk>,
+        returns: Returns,
+        demo_key: Option<Arc<SigningKey>>,
+        handshake_timeout: Duration,
+    ) -> io::Result<Self> {
+        let runtime = runtime()?;
+        let (sender, ended) = oneshot::channel();
+        let serve = async move {
+            let listener = TcpListener::from_std(listener)?;
+            tokio::task::spawn_local(returns.run());
+            let router = http::router(desk.clone());
+            let router = match demo_key {
+                Some(key) => router.merge(demo::router(key)),
+                None => router,
+            };
+            let stopped = desk.stop.stopped();
+            tokio::select! {
+                () = server::serve(listener, desk, router, handshake_timeout) => {}
+                () = stopped => {}
+            }
+            Ok::<_, io::Error>(())
+        };
+        let thread = spawn("edge", move || {
+            if let Err(error) = LocalSet::new().block_on(&runtime, serve) {
+                tracing::error!(%error, "an edge thread cannot serve");
+            }
+            let _ = sender.send(());
+        })?;
+        Ok(EdgeThread { thread, ended })
+    }
+}
+
+/// Serves the admin listener until all edge threads have ended, in their own time or at the deadline.
+pub(super) fn lead(
+    shutdown: &Shutdown,
+    private: Vec<StdListener>,
+    admin: Router,
+    edges: Vec<EdgeThread>,
+    commit: CommitThread,
+) -> Result<(), StartError> {
+    let (threads, ended): (Vec<_>, Vec<_>) = edges.into_iter().map(|edge| (edge.thread, edge.ended)).unzip();
+    let runtime = runtime().map_err(StartError::Process)?;
+    let failure = runtime.block_on(async {
+        for listener in private {
+            let listener = TcpListener::from_std(listener).map_err(StartError::Process)?;
+            tokio::spawn(axum::serve(listener, admin.clone()).into_future());
+        }
+        let all_ended = futures_util::future::join_all(ended);
+        Ok::<_, StartError>(wait(shutdown, all_ended, commit.failed).await)
+    })?;
+    shutdown.finish();
+    for thread in threads.into_iter().chain([commit.thread]) {
+        if thread.join().is_err() {
+            tracing::error!("a thread has panicked");
+        }
+    }
+    match failure {
+        Some(failure) => Err(StartError::StoreFailed(failure)),
+        None => Ok(()),
+    }
+}
+
+/// Returns the failure of the store, if that is why it ends.
+async fn wait(
+    shutdown: &Shutdown,
+    all_ended: impl Future,
+    failed: oneshot::Receiver<StoreError>,
+) -> Option<StoreError> {
+    let stop = shutdown.stop();
+    let past_deadline = async { tokio::time::sleep_until(stop.draining().await).await };
+    tokio::select! {
+        _ = all_ended => None,
+        () = past_deadline => {
+            tracing::warn!("the drain took too long; what is still open is cut off");
+            None
+        }
+        Ok(failure) = failed => {
+            tracing::error!(error = %failure, "ending");
+            shutdown.drain();
+            tokio::time::sleep(GOODBYE_AFTER_FAILURE).await;
+            Some(failure)
+        }
+    }
+}
+
+fn runtime() -> io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build()
+}
+
+fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new().name(name.to_owned()).spawn(run)
+}

@@ -1,0 +1,190 @@
+//! Settings that are right by themselves and wrong together, or out of bounds.
+
+use std::time::Duration;
+
+use super::Config;
+use super::error::Problem;
+use super::layers::Layers;
+use crate::edge::auth::SECRET_BYTES_MIN;
+use crate::edge::connection::limits::{BEAT_BYTES_MAX, FRAME_OVERHEAD_BYTES_MAX, RECORD_BYTES_MAX};
+
+/// A frame or body may not be larger, whatever is configured: every thread holds some of them at once.
+const FRAME_BYTES_LIMIT: usize = 16 * 1024 * 1024;
+
+const THREADS_LIMIT: usize = 1024;
+
+/// Less than this is over before anybody looks.
+const SHORTEST: Duration = Duration::from_millis(1);
+
+/// Ten years: no clock overflows when it is added.
+const LONGEST: Duration = Duration::from_secs(3650 * 24 * 3600);
+
+const GROUP_INTERVAL_LIMIT: Duration = Duration::from_secs(1);
+
+/// Everything that is wrong, each with the setting to change.
+pub(super) fn problems(config: &Config, layers: &Layers) -> Vec<Problem> {
+    let mut checks = Checks { layers, problems: Vec::new() };
+    checks.listeners(config);
+    checks.key(config);
+    checks.origins(config);
+    checks.counts(config);
+    checks.sizes(config);
+    checks.times(config);
+    checks.reading(config);
+    checks.problems
+}
+
+struct Checks<'a> {
+    layers: &'a Layers,
+    problems: Vec<Problem>,
+}
+
+impl Checks<'_> {
+    fn require(&mut self, holds: bool, setting: &str, message: impl FnOnce() -> String) {
+        if !holds {
+            self.problems.push(Problem::new(self.layers.place(setting), message()));
+        }
+    }
+
+    fn listeners(&mut self, config: &Config) {
+        let (public, admin) = (config.server.listen, config.admin.listen);
+        self.require(public.port() == 0 || public != admin, "admin.listen", || {
+            format!("{admin} is the address of server.listen; give each listener its own")
+        });
+        self.require(public.ip().is_loopback() || !config.demo.enabled, "demo.enabled", || {
+            format!(
+                "the demo hands a token for any user to whoever asks, and server.listen ({public}) is not a loopback \
+                 address; set demo.enabled to false, or listen on 127.0.0.1"
+            )
+        });
+    }
+
+    fn key(&mut self, config: &Config) {
+        let (public, secret) = (config.server.listen, &config.auth.hs256_secret);
+        self.require(public.ip().is_loopback() || !secret.is_empty(), "auth.hs256_secret", || {
+            format!(
+                "is empty, and server.listen ({public}) is not a loopback address; set a key of at least \
+                 {SECRET_BYTES_MIN} bytes, or listen on 127.0.0.1"
+            )
+        });
+        let bytes = secret.expose().len();
+        self.require(secret.is_empty() || bytes >= SECRET_BYTES_MIN, "auth.hs256_secret", || {
+            format!("is {bytes} bytes long; an HS256 key needs at least {SECRET_BYTES_MIN}")
+        });
+    }
+
+    fn origins(&mut self, config: &Config) {
+        for origin in &config.server.origins {
+            self.require(is_origin(origin), "server.origins", || {
+                format!(
+                    "{origin:?} is not an origin as browsers send it: scheme://host or scheme://host:port, in small \
+                     letters and with nothing behind, or null"
+                )
+            });
+        }
+    }
+
+    fn counts(&mut self, config: &Config) {
+        let limits = &config.limits;
+        self.require(config.server.threads <= THREADS_LIMIT, "server.threads", || {
+            format!("{} are too many; at most {THREADS_LIMIT}", config.server.threads)
+        });
+        self.at_least_one("limits.beats", limits.beats as u64);
+        self.at_least_one("limits.items", limits.items as u64);
+        self.at_least_one("limits.list", limits.list as u64);
+        self.at_least_one("limits.connections_per_user", limits.connections_per_user as u64);
+        self.at_least_one("limits.frames_per_second", limits.frames_per_second.into());
+        self.at_least_one("limits.burst", limits.burst.into());
+        self.require(limits.uncommitted_slots >= limits.beats, "limits.uncommitted_slots", || {
+            format!(
+                "{} is less than limits.beats ({}), which one frame may hold",
+                limits.uncommitted_slots, limits.beats
+            )
+        });
+    }
+
+    fn at_least_one(&mut self, setting: &str, number: u64) {
+        self.require(number >= 1, setting, || "must be at least 1".to_owned());
+    }
+
+    fn sizes(&mut self, config: &Config) {
+        let limits = &config.limits;
+        let beats = limits.beats.saturating_mul(BEAT_BYTES_MAX).saturating_add(FRAME_OVERHEAD_BYTES_MAX);
+        for (setting, bytes) in [("limits.frame_bytes", limits.frame_bytes), ("limits.body_bytes", limits.body_bytes)] {
+            self.require(bytes >= beats, setting, || {
+                format!(
+                    "{bytes} bytes do not hold limits.beats ({}) full-size beats of {BEAT_BYTES_MAX} bytes; needs at \
+                     least {beats}",
+                    limits.beats
+                )
+            });
+            self.require(bytes <= FRAME_BYTES_LIMIT, setting, || {
+                format!("{bytes} bytes are too many; at most {FRAME_BYTES_LIMIT}")
+            });
+        }
+        let most = limits.items.max(limits.list);
+        // Twice: half of it may be full of what was said before when a full answer comes.
+        let records = most.saturating_mul(RECORD_BYTES_MAX).saturating_add(FRAME_OVERHEAD_BYTES_MAX).saturating_mul(2);
+        self.require(limits.write_buffer_bytes >= records, "limits.write_buffer_bytes", || {
+            format!(
+                "{} bytes do not hold two answers of {most} records (limits.items, limits.list) of {RECORD_BYTES_MAX} \
+                 bytes; needs at least {records}",
+                limits.write_buffer_bytes
+            )
+        });
+    }
+
+    fn times(&mut self, config: &Config) {
+        let (server, socket) = (&config.server, &config.socket);
+        let durations = [
+            ("server.drain_timeout", server.drain_timeout),
+            ("server.handshake_timeout", server.handshake_timeout),
+            ("socket.heartbeat_interval", socket.heartbeat_interval),
+            ("socket.ping", socket.ping),
+            ("socket.idle", socket.idle),
+            ("socket.hello_timeout", socket.hello_timeout),
+            ("socket.write_timeout", socket.write_timeout),
+            ("push.steady_interval", config.push.steady_interval),
+            ("store.retention", config.store.retention),
+            ("store.prune_interval", config.store.prune_interval),
+        ];
+        for (setting, duration) in durations {
+            self.require(duration >= SHORTEST, setting, || "must be at least 1ms".to_owned());
+            self.require(duration <= LONGEST, setting, || "must be at most 3650d".to_owned());
+        }
+        self.require(config.store.group_interval <= GROUP_INTERVAL_LIMIT, "store.group_interval", || {
+            "must be at most 1s: every acknowledgement may wait that long".to_owned()
+        });
+        self.require(socket.ping < socket.idle, "socket.idle", || {
+            format!("{:?} leaves no time to answer a ping, sent after {:?} (socket.ping)", socket.idle, socket.ping)
+        });
+    }
+
+    fn reading(&mut self, config: &Config) {
+        let (resume, finished) = (config.reading.resume_below, config.reading.finished_at);
+        for (setting, share) in [("reading.resume_below", resume), ("reading.finished_at", finished)] {
+            self.require((0.0..=1.0).contains(&share), setting, || format!("{share} is not between 0 and 1"));
+        }
+        self.require(resume < finished, "reading.finished_at", || {
+            format!("{finished} is not above reading.resume_below ({resume})")
+        });
+    }
+}
+
+/// As a browser writes it: anything else would be compared and never be equal.
+fn is_origin(text: &str) -> bool {
+    let Some((scheme, host)) = text.split_once("://") else { return text == "null" };
+    let usual_port = match scheme {
+        "http" => ":80",
+        "https" => ":443",
+        _ => "no usual port",
+    };
+    let plain = |part: &str, also: &str| {
+        !part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || also.contains(c))
+    };
+    plain(scheme, "+-.") && plain(host, "-._:[]") && !host.ends_with(usual_port)
+}
+
+#[cfg(test)]
+#[path = "checks_tests.rs"]
+mod tests;

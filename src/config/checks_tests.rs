@@ -1,0 +1,125 @@
+use super::super::ConfigError;
+use super::*;
+
+const FILE: &str = "heartline.toml";
+const KEY: &str = "[auth]\nhs256_secret = \"a-key-for-tests-only-0123456789abcdef\"\n";
+
+fn problems_of(file: &str) -> Vec<String> {
+    let mut layers = Layers::defaults();
+    assert_eq!(layers.add_text(FILE, file), []);
+    match Config::from_layers(&layers) {
+        Ok(_) => Vec::new(),
+        Err(ConfigError { problems }) => problems.iter().map(Problem::to_string).collect(),
+    }
+}
+
+/// The file is refused for one reason, which begins with `place` and says `word`.
+fn refused(file: &str, place: &str, word: &str) {
+    let problems = problems_of(file);
+    assert_eq!(problems.len(), 1, "{file}: {problems:?}");
+    assert!(problems[0].starts_with(&format!("{place}: ")) && problems[0].contains(word), "{file}: {problems:?}");
+}
+
+fn accepted(file: &str) {
+    assert_eq!(problems_of(file), [] as [&str; 0], "{file}");
+}
+
+fn in_file(setting: &str) -> String {
+    format!("{FILE}: {setting}")
+}
+
+#[test]
+fn other_addresses_than_loopback_need_a_key() {
+    let open = "[server]\nlisten = \"0.0.0.0:7700\"\n[demo]\nenabled = false\n";
+    refused(open, "auth.hs256_secret", "0.0.0.0:7700");
+    accepted(&format!("{open}{KEY}"));
+    for loopback in ["127.0.0.1:0", "127.3.2.1:80", "[::1]:7700"] {
+        accepted(&format!("[server]\nlisten = \"{loopback}\""));
+    }
+}
+
+#[test]
+fn the_demo_stays_on_loopback() {
+    refused(&format!("[server]\nlisten = \"[::]:7700\"\n{KEY}"), "demo.enabled", "any user");
+}
+
+#[test]
+fn a_short_key_is_refused_and_not_shown() {
+    refused("[auth]\nhs256_secret = \"31-bytes-are-not-enough-0123456\"", &in_file("auth.hs256_secret"), "31 bytes");
+    assert!(!problems_of("[auth]\nhs256_secret = \"hunter2\"")[0].contains("hunter2"));
+}
+
+#[test]
+fn each_listener_has_its_own_address() {
+    refused("[admin]\nlisten = \"127.0.0.1:7700\"", &in_file("admin.listen"), "server.listen");
+    accepted("[server]\nlisten = \"127.0.0.1:0\"\n[admin]\nlisten = \"127.0.0.1:0\"");
+}
+
+#[test]
+fn origins_are_what_a_browser_sends() {
+    for origin in ["https://a.example", "http://localhost:8080", "http://[::1]:3000", "null", "app-x://a"] {
+        accepted(&format!("[server]\norigins = [\"{origin}\"]"));
+    }
+    for origin in
+        ["*", "", "a.example", "https://a.example/", "https://A.example", "https://*.example", "https://a:443", "://a"]
+    {
+        refused(&format!("[server]\norigins = [\"{origin}\"]"), &in_file("server.origins"), "not an origin");
+    }
+}
+
+#[test]
+fn full_size_beats_fit_into_a_frame_and_into_a_body() {
+    refused(
+        "[limits]\nbeats = 521\nuncommitted_slots = 521\nbody_bytes = 200000",
+        "limits.frame_bytes",
+        "needs at least 131274",
+    );
+    refused("[limits]\nbody_bytes = 1000", &in_file("limits.body_bytes"), "limits.beats (500)");
+    refused("[limits]\nframe_bytes = 16777217", &in_file("limits.frame_bytes"), "at most 16777216");
+    accepted("[limits]\nbeats = 1\nframe_bytes = 1274\nbody_bytes = 1274");
+}
+
+#[test]
+fn a_full_answer_fits_into_the_write_buffer() {
+    refused("[limits]\nwrite_buffer_bytes = 700000", &in_file("limits.write_buffer_bytes"), "500 records");
+    refused("[limits]\nlist = 100000", "limits.write_buffer_bytes", "100000 records");
+}
+
+#[test]
+fn one_frame_fits_into_the_uncommitted_slots() {
+    refused("[limits]\nuncommitted_slots = 499", &in_file("limits.uncommitted_slots"), "limits.beats (500)");
+}
+
+#[test]
+fn counts_that_would_stop_everything_are_refused() {
+    for key in ["items", "list", "connections_per_user", "frames_per_second", "burst", "beats"] {
+        refused(&format!("[limits]\n{key} = 0"), &in_file(&format!("limits.{key}")), "at least 1");
+    }
+    refused("[server]\nthreads = 5000", &in_file("server.threads"), "at most 1024");
+    accepted("[limits]\nconnections = 0\n[server]\nthreads = 0");
+}
+
+#[test]
+fn a_ping_can_be_answered_before_the_socket_is_idle() {
+    refused("[socket]\nidle = \"60s\"", &in_file("socket.idle"), "ping");
+    refused("[socket]\nping = \"0s\"", &in_file("socket.ping"), "at least 1ms");
+}
+
+#[test]
+fn durations_are_neither_nothing_nor_forever() {
+    for (section, key) in [("server", "drain_timeout"), ("socket", "write_timeout"), ("store", "retention")] {
+        let setting = format!("{section}.{key}");
+        refused(&format!("[{section}]\n{key} = \"0s\""), &in_file(&setting), "at least 1ms");
+        refused(&format!("[{section}]\n{key} = \"11y\""), &in_file(&setting), "at most 3650d");
+    }
+    accepted("[store]\ngroup_interval = \"0s\"");
+    refused("[store]\ngroup_interval = \"2s\"", &in_file("store.group_interval"), "at most 1s");
+}
+
+#[test]
+fn thresholds_are_shares_in_their_order() {
+    refused("[reading]\nfinished_at = 90", &in_file("reading.finished_at"), "between 0 and 1");
+    refused("[reading]\nfinished_at = 0.01", &in_file("reading.finished_at"), "resume_below");
+    refused("[reading]\nresume_below = -0.1", &in_file("reading.resume_below"), "between 0 and 1");
+    accepted("[reading]\nresume_below = 0\nfinished_at = 1");
+}

@@ -1,0 +1,81 @@
+//! What a setting may be, as its default shows.
+
+use std::net::SocketAddr;
+
+use toml::Value;
+
+/// The type of a setting. Durations and addresses are text in TOML; here they are told apart, so that a wrong one is
+/// named for what it should have been.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Flag,
+    Whole,
+    Fraction,
+    Duration,
+    Address,
+    Text,
+    Wholes,
+    Texts,
+}
+
+impl Kind {
+    pub(super) fn of(default: &Value) -> Self {
+        match default {
+            Value::Boolean(_) => Kind::Flag,
+            Value::Integer(_) => Kind::Whole,
+            Value::Float(_) => Kind::Fraction,
+            Value::Array(items) if items.iter().any(Value::is_integer) => Kind::Wholes,
+            Value::Array(_) => Kind::Texts,
+            Value::String(text) if is_duration(text) => Kind::Duration,
+            Value::String(text) if is_address(text) => Kind::Address,
+            _ => Kind::Text,
+        }
+    }
+
+    pub(super) fn expected(self) -> &'static str {
+        match self {
+            Kind::Flag => "true or false",
+            Kind::Whole => "a whole number",
+            Kind::Fraction => "a number",
+            Kind::Duration => "a duration such as \"30s\"",
+            Kind::Address => "an address such as \"127.0.0.1:7700\"",
+            Kind::Text => "a text",
+            Kind::Wholes => "a list of whole numbers such as [2, 3]",
+            Kind::Texts => "a list of texts such as [\"a\", \"b\"]",
+        }
+    }
+
+    /// The value as the setting keeps it; `None` when it is of another kind.
+    pub(super) fn admit(self, value: Value) -> Option<Value> {
+        let fits = match (self, &value) {
+            (Kind::Flag, Value::Boolean(_)) | (Kind::Fraction, Value::Float(_)) | (Kind::Text, Value::String(_)) => {
+                true
+            }
+            (Kind::Whole, Value::Integer(number)) => *number >= 0,
+            (Kind::Fraction, Value::Integer(number)) => return Some(Value::Float(*number as f64)),
+            (Kind::Duration, Value::String(text)) => is_duration(text),
+            (Kind::Address, Value::String(text)) => is_address(text),
+            (Kind::Wholes, Value::Array(items)) => items.iter().all(|item| item.as_integer().is_some_and(|n| n >= 0)),
+            (Kind::Texts, Value::Array(items)) => items.iter().all(Value::is_str),
+            _ => false,
+        };
+        fits.then_some(value)
+    }
+
+    /// The value a text stands for in the environment. Texts are taken as they are, so that a secret of digits stays
+    /// one; the rest is written as in TOML.
+    pub(super) fn read(self, text: &str) -> Option<Value> {
+        match self {
+            Kind::Text | Kind::Duration | Kind::Address => self.admit(Value::String(text.to_owned())),
+            _ => self.admit(text.trim().parse().ok()?),
+        }
+    }
+}
+
+fn is_duration(text: &str) -> bool {
+    humantime::parse_duration(text).is_ok()
+}
+
+fn is_address(text: &str) -> bool {
+    text.parse::<SocketAddr>().is_ok()
+}

@@ -1,0 +1,226 @@
+use std::ffi::OsString;
+
+use super::*;
+use crate::edge::auth::SECRET_BYTES_MIN;
+use crate::model::secret::MASK;
+use crate::telemetry::{Format, Level};
+
+const FILE: &str = "/etc/heartline.toml";
+
+/// The settings of this file and these variables, or what is wrong, one line each.
+fn config(file: &str, variables: &[(&str, &str)]) -> Result<Config, Vec<String>> {
+    let mut layers = Layers::defaults();
+    let mut problems = layers.add_text(FILE, file);
+    problems.extend(layers.add_environment(owned(variables)));
+    let config = if problems.is_empty() { Config::from_layers(&layers) } else { Err(ConfigError { problems }) };
+    config.map_err(|error| error.problems.iter().map(Problem::to_string).collect())
+}
+
+fn owned(variables: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
+    variables.iter().map(|(name, value)| (name.into(), value.into())).collect()
+}
+
+fn good(file: &str, variables: &[(&str, &str)]) -> Config {
+    config(file, variables).unwrap_or_else(|problems| panic!("{problems:?}"))
+}
+
+/// The one thing that is wrong.
+fn problem(file: &str, variables: &[(&str, &str)]) -> String {
+    let problems = config(file, variables).expect_err("something is wrong");
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    problems.into_iter().next().expect("one problem")
+}
+
+/// What is wrong with this file: the part behind the file's name.
+fn file_problem(file: &str) -> String {
+    problem(file, &[]).strip_prefix(FILE).expect("the file is named").to_owned()
+}
+
+#[test]
+fn the_defaults_are_complete_and_good() {
+    let config = good("", &[]);
+    assert_eq!(config.server.listen.to_string(), "127.0.0.1:7700");
+    assert_eq!(config.limits.beats, 500);
+    assert_eq!(config.reading.kinds_without_end, [2, 3]);
+    assert_eq!((config.log.level, config.log.format), (Level::Info, Format::Text));
+}
+
+#[test]
+fn every_default_is_explained() {
+    let lines: Vec<_> = DEFAULTS.lines().collect();
+    // The one setting that shares the comment of the line before it.
+    let shares = |line: &str| line.starts_with("burst =");
+    for pair in lines.windows(2).filter(|pair| pair[1].contains(" = ") && !pair[1].starts_with('#')) {
+        assert!(pair[0].starts_with("# ") || shares(pair[1]), "{}", pair[1]);
+    }
+}
+
+#[test]
+fn the_environment_goes_over_the_file_and_the_file_over_the_defaults() {
+    let config = good("[limits]\nbeats = 100\nitems = 200", &[("HEARTLINE__LIMITS__BEATS", "50")]);
+    assert_eq!((config.limits.beats, config.limits.items, config.limits.list), (50, 200, 200));
+}
+
+#[test]
+fn a_file_that_empties_a_setting_does_not_change_what_it_may_be() {
+    let file = "[auth]\naudience = \"10s\"\n[reading]\nkinds_without_end = []";
+    let variables = [("HEARTLINE__AUTH__AUDIENCE", "tv"), ("HEARTLINE__READING__KINDS_WITHOUT_END", "[7]")];
+    let config = good(file, &variables);
+    assert_eq!(config.auth.audience, "tv");
+    assert_eq!(config.reading.kinds_without_end, [7]);
+}
+
+#[test]
+fn texts_of_the_environment_are_taken_as_they_are() {
+    let digits = "12345678901234567890123456789012";
+    let config = good(
+        "",
+        &[
+            ("HEARTLINE__AUTH__HS256_SECRET", digits),
+            ("HEARTLINE__AUTH__ISSUER", " \"quoted\" "),
+            ("HEARTLINE__STORE__DATA_DIR", "/srv/heart line"),
+        ],
+    );
+    assert_eq!(config.auth.hs256_secret.expose(), digits);
+    assert_eq!(config.auth.issuer, " \"quoted\" ");
+    assert_eq!(config.store.data_dir, Path::new("/srv/heart line"));
+}
+
+#[test]
+fn other_values_of_the_environment_are_written_as_in_toml() {
+    let config = good(
+        "",
+        &[
+            ("HEARTLINE__SERVER__ORIGINS", r#"["https://example.org", "null"]"#),
+            ("HEARTLINE__DEMO__ENABLED", "false"),
+            ("HEARTLINE__READING__FINISHED_AT", "1"),
+            ("HEARTLINE__SOCKET__IDLE", "2m"),
+            ("HEARTLINE__LIMITS__CONNECTIONS", "1_000_000"),
+        ],
+    );
+    assert_eq!(config.server.origins, ["https://example.org", "null"]);
+    assert!(!config.demo.enabled);
+    assert_eq!(config.reading.finished_at, 1.0);
+    assert_eq!(config.socket.idle.as_secs(), 120);
+    assert_eq!(config.limits.connections, 1_000_000);
+}
+
+#[test]
+fn a_value_of_another_type_is_named_with_its_place() {
+    for (name, value, expected) in [
+        ("LIMITS__BEATS", "x", r#"expected a whole number, got "x""#),
+        ("LIMITS__BEATS", "-1", r#"expected a whole number, got "-1""#),
+        ("LIMITS__BEATS", "", r#"expected a whole number, got """#),
+        ("LIMITS__BEATS", "1\nitems = 2", r#"expected a whole number, got "1\nitems = 2""#),
+        ("READING__RESUME_BELOW", "5%", r#"expected a number, got "5%""#),
+        ("DEMO__ENABLED", "yes", r#"expected true or false, got "yes""#),
+        ("SOCKET__PING", "60", r#"expected a duration such as "30s", got "60""#),
+        ("SERVER__LISTEN", "localhost:7700", r#"expected an address such as "127.0.0.1:7700", got "localhost:7700""#),
+        ("SERVER__ORIGINS", "https://a", r#"expected a list of texts such as ["a", "b"], got "https://a""#),
+        ("READING__KINDS_WITHOUT_END", "[1, -1]", "expected a list of whole numbers such as [2, 3], got \"[1, -1]\""),
+    ] {
+        let name = format!("HEARTLINE__{name}");
+        assert_eq!(problem("", &[(&name, value)]), format!("{name}: {expected}"));
+    }
+    assert_eq!(file_problem("[limits]\nbeats = \"x\""), r#": limits.beats: expected a whole number, got "x""#);
+    assert_eq!(file_problem("[limits]\nbeats = 1.5"), ": limits.beats: expected a whole number, got 1.5");
+    assert_eq!(file_problem("[limits.beats]\nx = 1"), ": limits.beats: expected a whole number, got a table");
+    assert_eq!(file_problem("limits = 5"), ": limits: expected a section of settings");
+}
+
+#[test]
+fn a_value_its_part_cannot_take_is_named_with_its_place() {
+    let level = problem("", &[("HEARTLINE__LOG__LEVEL", "loud")]);
+    assert!(level.starts_with("HEARTLINE__LOG__LEVEL: unknown variant `loud`, expected one of"), "{level}");
+    let kind = file_problem("[reading]\nkinds_without_end = [70000]");
+    assert!(kind.starts_with(": reading.kinds_without_end: invalid value: integer `70000`"), "{kind}");
+    let none = file_problem("[store]\nrecords_per_user = 0");
+    assert!(none.starts_with(": store.records_per_user: invalid value: integer `0`"), "{none}");
+}
+
+#[test]
+fn unknown_keys_are_refused_and_the_nearest_is_named() {
+    assert_eq!(file_problem("[limits]\nbeat = 1"), ": limits.beat: no such setting; did you mean limits.beats?");
+    assert_eq!(
+        file_problem("[server]\ndata_dir = \"x\""),
+        ": server.data_dir: no such setting; did you mean store.data_dir?"
+    );
+    assert_eq!(file_problem("[limit]\nbeats = 1"), ": limit: no such section; did you mean limits?");
+    assert_eq!(file_problem("[tls]\ncert = \"x\""), ": tls: no such section");
+    assert_eq!(
+        problem("", &[("HEARTLINE__LIMITS__BEAT", "1")]),
+        "HEARTLINE__LIMITS__BEAT: no such setting; did you mean HEARTLINE__LIMITS__BEATS?"
+    );
+    assert_eq!(
+        problem("", &[("HEARTLINE__limits__beats", "1")]),
+        "HEARTLINE__limits__beats: no such setting; did you mean HEARTLINE__LIMITS__BEATS?"
+    );
+    assert_eq!(problem("", &[("HEARTLINE__REDIS__URL", "x")]), "HEARTLINE__REDIS__URL: no such setting");
+    assert_eq!(problem("", &[("HEARTLINE__", "x")]), "HEARTLINE__: no such setting");
+}
+
+#[test]
+fn variables_of_others_are_left_alone() {
+    good("", &[("HEARTLINE", "x"), ("HEARTLINE_LIMITS_BEATS", "x"), ("PATH", "/bin")]);
+}
+
+#[test]
+fn everything_that_is_wrong_is_told_at_once() {
+    let problems = config("[limits]\nbeat = 1\nlist = \"x\"", &[("HEARTLINE__LOG__LEVELS", "info")]);
+    assert_eq!(problems.expect_err("much is wrong").len(), 3);
+}
+
+#[test]
+fn a_start_that_fails_says_one_line() {
+    let problem = |place: &str| Problem::new(place, "is wrong");
+    let error = |problems: Vec<Problem>| ConfigError { problems }.to_string();
+    assert_eq!(error(vec![problem("a.b")]), "a.b: is wrong");
+    let several = error(vec![problem("a.b"), problem("c.d"), problem("e.f")]);
+    assert_eq!(several, "a.b: is wrong (and 2 more: see heartline check-config)");
+}
+
+#[test]
+fn a_file_that_is_no_toml_is_named_with_the_line_and_without_its_text() {
+    let problem = file_problem("[auth]\nhs256_secret = \"do-not-show-me\nissuer = \"\"");
+    assert!(problem.starts_with(", line 2: "), "{problem}");
+    assert!(!problem.contains("do-not-show-me"), "{problem}");
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let problems = Layers::defaults().add_file(Path::new("/nowhere/heartline.toml"));
+    assert_eq!(problems.len(), 1);
+    assert!(problems[0].to_string().starts_with("/nowhere/heartline.toml: cannot be read: "), "{}", problems[0]);
+}
+
+/// Every key that is named like a secret is kept in a [`crate::model::secret::Secret`], and the other way round.
+#[test]
+fn secrets_are_masked_in_dumps_and_in_what_check_config_prints() {
+    let canary = "canary-of-32-bytes-or-a-few-more!";
+    assert!(canary.len() >= SECRET_BYTES_MIN);
+    let variables = [("HEARTLINE__AUTH__HS256_SECRET", canary), ("HEARTLINE__LOG__MID_KEY", canary)];
+    let mut layers = Layers::defaults();
+    assert_eq!(layers.add_environment(owned(&variables)), []);
+    let config = Config::from_layers(&layers).expect("good settings");
+    let (dump, printed) = (format!("{config:?}"), layers.masked());
+    assert!(!dump.contains(canary) && !printed.contains(canary));
+    let secrets = DEFAULTS.lines().filter_map(|line| line.split_once(" = ")).filter(|(key, _)| layers::is_secret(key));
+    assert_eq!(secrets.count(), variables.len());
+    assert_eq!(dump.matches(MASK).count(), variables.len());
+    assert_eq!(printed.matches(MASK).count(), variables.len());
+}
+
+#[test]
+fn a_secret_of_the_wrong_type_is_not_shown() {
+    assert_eq!(file_problem("[auth]\nhs256_secret = 4711"), ": auth.hs256_secret: expected a text, got something else");
+}
+
+#[test]
+fn what_check_config_prints_is_a_file_of_the_same_settings() {
+    let mut layers = Layers::defaults();
+    assert_eq!(layers.add_text(FILE, "[limits]\nbeats = 100"), []);
+    let printed = layers.masked();
+    let mut again = Layers::defaults();
+    assert_eq!(again.add_text(FILE, &printed), []);
+    assert_eq!(again.table(), layers.table());
+}

@@ -1,0 +1,65 @@
+//! Who may come in: the token is checked, the user is not blocked, and there is a place for the connection.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::registry::Registry;
+
+use super::token::{Identity, TokenError, Verifier};
+use crate::domain::clock;
+use crate::domain::devices::block::Block;
+use crate::domain::devices::mailbox::Mailbox;
+use crate::domain::devices::presence::{Presence, Registration};
+use crate::model::ids::{ConnectionId, UserId};
+
+/// Shared by all threads.
+#[derive(Clone)]
+pub struct Gate {
+    verifier: Arc<Verifier>,
+    presence: Arc<Presence>,
+    block: Arc<Block>,
+    accepted: Counter,
+    refused: Counter,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Labels {
+    result: &'static str,
+}
+
+impl Gate {
+    pub fn new(verifier: Arc<Verifier>, presence: Arc<Presence>, block: Arc<Block>, registry: &mut Registry) -> Self {
+        let checks = Family::<Labels, Counter>::default();
+        let counter = |result| checks.get_or_create(&Labels { result }).clone();
+        let (accepted, refused) = (counter("ok"), counter("refused"));
+        registry.register("auth_checks", "Token signatures checked", checks);
+        Gate { verifier, presence, block, accepted, refused }
+    }
+
+    /// Checks a token; the one place where a signature is verified.
+    pub fn identify(&self, token: &str) -> Result<Identity, TokenError> {
+        let identity = self.verifier.verify(token, clock::wall());
+        let counter = if identity.is_ok() { &self.accepted } else { &self.refused };
+        counter.inc();
+        identity
+    }
+
+    /// A place for a new connection; `None` for a user who was kicked a moment ago.
+    pub fn enter(&self, user: UserId) -> Option<Registration> {
+        let registration = self.presence.register(user);
+        (!self.refuses(user)).then_some(registration)
+    }
+
+    /// Whether the user was kicked a moment ago.
+    pub fn refuses(&self, user: UserId) -> bool {
+        self.block.refuses(user, Instant::now())
+    }
+
+    /// A mailbox for one request of `user`. What it changes is told to all of the user's connections but `origin`.
+    pub fn request(&self, user: UserId, origin: Option<ConnectionId>) -> Arc<Mailbox> {
+        Mailbox::of_request(user, origin, self.presence.devices(user))
+    }
+}

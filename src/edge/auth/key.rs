@@ -1,0 +1,198 @@
+//! The key that tokens are signed with: configured, or made for development and kept beside the data.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use serde::Serialize;
+
+use super::{AuthConfig, SECRET_BYTES_MIN};
+use crate::model::ids::UserId;
+use crate::model::secret::Secret;
+
+/// In the data directory.
+pub const DEVELOPMENT_KEY_FILE: &str = "development-key";
+
+/// Signs tokens that the [`Verifier`](super::Verifier) of the same settings accepts.
+#[derive(Debug)]
+pub struct SigningKey {
+    secret: Secret,
+    audience: String,
+    issuer: String,
+    /// Where a development key is kept.
+    kept_at: Option<PathBuf>,
+}
+
+/// A token made here.
+pub struct Issued {
+    pub token: String,
+    /// Its `exp`, milliseconds since 1970 by the wall clock.
+    pub expires_ms: u64,
+}
+
+/// A development key that can be neither read nor made.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    #[error(
+        "the development key {} cannot be kept: {source}; set auth.hs256_secret, or mend store.data_dir",
+        path.display()
+    )]
+    Unusable { path: PathBuf, source: io::Error },
+    #[error(
+        "the development key {} is shorter than {SECRET_BYTES_MIN} bytes; remove it, and a new one is made",
+        path.display()
+    )]
+    Short { path: PathBuf },
+}
+
+#[derive(Serialize)]
+struct Claims<'a> {
+    sub: String,
+    /// Seconds since 1970, as is `exp`.
+    iat: u64,
+    exp: u64,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    aud: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    iss: &'a str,
+}
+
+impl SigningKey {
+    /// The configured key, or else the development key of this data directory, made on first use.
+    pub fn load(config: &AuthConfig, data_dir: &Path) -> Result<Self, KeyError> {
+        let (audience, issuer) = (config.audience.clone(), config.issuer.clone());
+        if !config.hs256_secret.is_empty() {
+            return Ok(SigningKey { secret: config.hs256_secret.clone(), audience, issuer, kept_at: None });
+        }
+        let path = data_dir.join(DEVELOPMENT_KEY_FILE);
+        let text = match read_or_make(&path) {
+            Ok(text) => text,
+            Err(source) => return Err(KeyError::Unusable { path, source }),
+        };
+        if text.len() < SECRET_BYTES_MIN {
+            return Err(KeyError::Short { path });
+        }
+        Ok(SigningKey { secret: Secret::new(text), audience, issuer, kept_at: Some(path) })
+    }
+
+    /// The development key and where it is kept; `None` when a key is configured.
+    pub fn development(&self) -> Option<(&str, &Path)> {
+        self.kept_at.as_deref().map(|path| (self.secret.expose(), path))
+    }
+
+    /// A token of this user, good for `ttl` (in whole seconds, at least one) from `wall_now_ms`, milliseconds since
+    /// 1970 by the wall clock.
+    pub fn issue(&self, user: UserId, ttl: Duration, wall_now_ms: u64) -> Issued {
+        let iat = wall_now_ms / 1000;
+        let exp = iat.saturating_add(ttl.as_secs().clamp(1, TTL_SECONDS_MAX));
+        let claims = Claims { sub: user.0.to_string(), iat, exp, aud: &self.audience, iss: &self.issuer };
+        let key = EncodingKey::from_secret(self.bytes());
+        let token = jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &key)
+            .expect("claims of text and numbers can be written and signed");
+        Issued { token, expires_ms: exp.saturating_mul(1000) }
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.secret.expose().as_bytes()
+    }
+}
+
+/// A thousand years: dates stay exact in every reader's numbers.
+const TTL_SECONDS_MAX: u64 = 1_000 * 365 * 24 * 3_600;
+
+/// `heartline token` and a starting gateway may both be the first: whoever has the lock makes the key, and the other
+/// reads it. There is no other file on the way, so a process killed here leaves none behind.
+fn read_or_make(path: &Path) -> io::Result<String> {
+    let data_dir = path.parent().unwrap_or(Path::new("."));
+    DirBuilder::new().recursive(true).mode(0o700).create(data_dir)?;
+    let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    file.lock()?;
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    if text.is_empty() {
+        text = random_key();
+        writeln!(file, "{text}")?;
+        file.sync_all()?;
+    }
+    Ok(text.trim_end().to_owned())
+}
+
+fn random_key() -> String {
+    BASE64_URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::edge::auth::Verifier;
+
+    const NOW_MS: u64 = 1_795_150_000_123;
+
+    fn config(secret: &str) -> AuthConfig {
+        AuthConfig {
+            hs256_secret: Secret::new(secret.to_owned()),
+            audience: "heartline".to_owned(),
+            issuer: String::new(),
+        }
+    }
+
+    #[test]
+    fn what_it_issues_is_accepted_with_the_same_settings() {
+        let config = config("a-key-for-tests-only-0123456789abcdef");
+        let key = SigningKey::load(&config, Path::new("/nowhere")).expect("a configured key");
+        assert_eq!(key.development(), None);
+        let issued = key.issue(UserId(u64::MAX), Duration::from_secs(3600), NOW_MS);
+        let identity = Verifier::new(&config, &key).verify(&issued.token, NOW_MS).expect("a good token");
+        assert_eq!(identity.user, UserId(u64::MAX));
+        assert_eq!(identity.expires_ms, issued.expires_ms);
+        assert_eq!(issued.expires_ms, 1_795_153_600_000);
+    }
+
+    #[test]
+    fn a_development_key_is_made_once_and_is_for_the_owner_alone() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let data_dir = dir.path().join("not/yet/there");
+        let first = SigningKey::load(&config(""), &data_dir).expect("a new key");
+        let second = SigningKey::load(&config(""), &data_dir).expect("the same key");
+        assert_eq!(first.bytes(), second.bytes());
+        let (text, path) = first.development().expect("a development key");
+        assert_eq!(text.len(), 43);
+        assert_eq!(path, data_dir.join(DEVELOPMENT_KEY_FILE));
+        assert_eq!(fs::metadata(path).expect("the file").permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::metadata(&data_dir).expect("the directory").permissions().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn whoever_makes_the_development_key_first_all_have_the_same() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let keys: Vec<_> = std::thread::scope(|scope| {
+            let load = || SigningKey::load(&config(""), dir.path()).expect("a key").bytes().to_vec();
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(load)).collect();
+            threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+        });
+        assert!(keys.iter().all(|key| *key == keys[0]));
+    }
+
+    #[test]
+    fn a_damaged_development_key_is_refused_and_shown_nowhere() {
+        let dir = tempfile::tempdir().expect("a directory");
+        fs::write(dir.path().join(DEVELOPMENT_KEY_FILE), "tooshort\n").expect("a file");
+        let error = SigningKey::load(&config(""), dir.path()).expect_err("a short key");
+        assert!(matches!(error, KeyError::Short { .. }));
+        assert!(!error.to_string().contains("tooshort"));
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_used_is_named() {
+        let error = SigningKey::load(&config(""), Path::new("/dev/null/data")).expect_err("no directory");
+        assert!(error.to_string().contains("/dev/null/data/development-key"), "{error}");
+    }
+}

@@ -1,0 +1,164 @@
+//! Is this token good, and whose is it?
+
+use jsonwebtoken::errors::ErrorKind;
+use jsonwebtoken::{Algorithm, DecodingKey, Validation};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::AuthConfig;
+use super::key::SigningKey;
+use crate::model::ids::UserId;
+
+/// Bytes of a token, at most; a longer one is not looked at.
+pub const TOKEN_BYTES_MAX: usize = 4096;
+
+/// How far the clocks of issuer and gateway may be apart when `exp` and `nbf` are judged, milliseconds.
+pub const LEEWAY_MS: u64 = 5_000;
+
+/// What a good token says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    pub user: UserId,
+    /// The token's `exp`, milliseconds since 1970 by the wall clock, leeway not included.
+    pub expires_ms: u64,
+}
+
+/// Why a token is refused. The reasons are fixed words, so that nothing of a token gets into a log or an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TokenError {
+    #[error("{0}")]
+    Bad(&'static str),
+    /// Nothing but `exp` is wrong: a newer token of the same issuer would do.
+    #[error("the token has expired")]
+    Expired,
+}
+
+/// Judges tokens. One signature check per call, so call it once per connection, renewal or request.
+pub struct Verifier {
+    key: DecodingKey,
+    validation: Validation,
+    audience: Option<String>,
+    issuer: Option<String>,
+}
+
+/// The claims that matter; others are ignored. `aud` and `iss` may be anything as long as nobody asks for them.
+#[derive(Deserialize)]
+struct Claims {
+    sub: Option<Value>,
+    /// Seconds since 1970, possibly with a fraction; so is `nbf`.
+    exp: Option<Value>,
+    nbf: Option<Value>,
+    aud: Option<Value>,
+    iss: Option<Value>,
+}
+
+impl Verifier {
+    pub fn new(config: &AuthConfig, key: &SigningKey) -> Self {
+        Verifier {
+            key: DecodingKey::from_secret(key.bytes()),
+            validation: signature_only(Algorithm::HS256),
+            audience: configured(&config.audience),
+            issuer: configured(&config.issuer),
+        }
+    }
+
+    /// `wall_now_ms`: milliseconds since 1970 by the wall clock.
+    pub fn verify(&self, token: &str, wall_now_ms: u64) -> Result<Identity, TokenError> {
+        if token.len() > TOKEN_BYTES_MAX {
+            return Err(TokenError::Bad("the token is longer than 4096 bytes"));
+        }
+        let claims = self.signed_claims(token)?;
+        self.check_origin(&claims)?;
+        let user = user(claims.sub.as_ref())?;
+        if let Some(nbf) = &claims.nbf {
+            check_not_before(nbf, wall_now_ms)?;
+        }
+        // Last, so that "expired" means that all else is right.
+        let exp = claims.exp.ok_or(TokenError::Bad("the token has no exp"))?;
+        let expires_ms = date_ms(&exp).ok_or(TokenError::Bad("exp is not a number"))?;
+        if wall_now_ms >= expires_ms.saturating_add(LEEWAY_MS) {
+            return Err(TokenError::Expired);
+        }
+        Ok(Identity { user, expires_ms })
+    }
+
+    fn signed_claims(&self, token: &str) -> Result<Claims, TokenError> {
+        let token = jsonwebtoken::decode::<Claims>(token, &self.key, &self.validation)
+            .map_err(|error| TokenError::Bad(unreadable(error.kind())))?;
+        // It lists what must be understood to judge the token, and none of that is understood here.
+        if token.header.crit.is_some() {
+            return Err(TokenError::Bad("the token has critical headers"));
+        }
+        Ok(token.claims)
+    }
+
+    fn check_origin(&self, claims: &Claims) -> Result<(), TokenError> {
+        if let Some(audience) = &self.audience
+            && !claims.aud.as_ref().is_some_and(|aud| names(aud, audience))
+        {
+            return Err(TokenError::Bad("aud is not the audience of this gateway"));
+        }
+        if let Some(issuer) = &self.issuer
+            && claims.iss.as_ref().and_then(Value::as_str) != Some(issuer)
+        {
+            return Err(TokenError::Bad("iss is not the issuer this gateway believes"));
+        }
+        Ok(())
+    }
+}
+
+/// The library judges `exp` before other claims and refuses any `aud` when none is configured, so it is asked for the
+/// signature alone. The algorithm comes from here, never from the token.
+fn signature_only(algorithm: Algorithm) -> Validation {
+    let mut validation = Validation::new(algorithm);
+    validation.required_spec_claims.clear();
+    validation.validate_exp = false;
+    validation.validate_nbf = false;
+    validation.validate_aud = false;
+    validation
+}
+
+fn unreadable(error: &ErrorKind) -> &'static str {
+    match error {
+        ErrorKind::InvalidSignature => "the token is not signed with the key of this gateway",
+        ErrorKind::InvalidAlgorithm => "the token is signed with another algorithm than HS256",
+        _ => "the token is not a signed JWT with an object of claims",
+    }
+}
+
+fn configured(setting: &str) -> Option<String> {
+    (!setting.is_empty()).then(|| setting.to_owned())
+}
+
+/// `aud` is one name or a list of them.
+fn names(aud: &Value, audience: &str) -> bool {
+    match aud {
+        Value::Array(several) => several.iter().any(|one| one.as_str() == Some(audience)),
+        one => one.as_str() == Some(audience),
+    }
+}
+
+/// A decimal `u64` as a string: digits only, since "+1" and " 1" would be further names of the same user.
+fn user(sub: Option<&Value>) -> Result<UserId, TokenError> {
+    let text = sub.and_then(Value::as_str).ok_or(TokenError::Bad("sub is not a string"))?;
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let mid = text.parse().ok().filter(|_| digits);
+    mid.map(UserId).ok_or(TokenError::Bad("sub is not a user id, a decimal number up to 2^64-1"))
+}
+
+fn check_not_before(nbf: &Value, wall_now_ms: u64) -> Result<(), TokenError> {
+    let from_ms = date_ms(nbf).ok_or(TokenError::Bad("nbf is not a number"))?;
+    if from_ms > wall_now_ms.saturating_add(LEEWAY_MS) {
+        return Err(TokenError::Bad("the token is not valid yet"));
+    }
+    Ok(())
+}
+
+/// Seconds since 1970 as milliseconds; what lies before 1970 or beyond 2^64 becomes the nearest there is.
+fn date_ms(seconds: &Value) -> Option<u64> {
+    seconds.as_f64().map(|seconds| (seconds * 1000.0) as u64)
+}
+
+#[cfg(test)]
+#[path = "token_tests.rs"]
+mod tests;

@@ -1,0 +1,37 @@
+//! Settings of the listeners. Each is explained, with its default, in `deploy/heartline.toml`.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+/// The public listener.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerConfig {
+    pub listen: SocketAddr,
+    /// Threads that serve connections; 0 = one per core.
+    pub threads: usize,
+    /// Pages that may connect, as browsers name them; empty = those of the same host.
+    pub origins: Vec<String>,
+    /// From the signal to the end of the process, at most.
+    #[serde(with = "humantime_serde")]
+    pub drain_timeout: Duration,
+    /// From the accepted connection to its first whole request, at most.
+    #[serde(with = "humantime_serde")]
+    pub handshake_timeout: Duration,
+}
+
+/// Health, metrics, kicks.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AdminConfig {
+    pub listen: SocketAddr,
+}
+
+/// The demo page and its tokens for everybody.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DemoConfig {
+    pub enabled: bool,
+}

@@ -1,0 +1,371 @@
+//! What is said on one authenticated socket: numbers, acks, operations in their order. No I/O.
+//!
+//! Operations take effect in the order of their `seq`. Beats stream into slots; any other operation waits until the beats
+//! before it are committed, and while it does nothing more is read. So a read sees every earlier frame, and what a
+//! connection has waiting is bounded by its slots and one frame.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+
+use super::close::CloseReason;
+use super::operation::{self, Request};
+use crate::domain::clock;
+use crate::domain::devices::mailbox::{Mailbox, Rejected};
+use crate::domain::devices::presence::Registration;
+use crate::domain::history::Unavailable;
+use crate::domain::ingest::ack::Unacked;
+use crate::edge::auth::token::Identity;
+use crate::edge::desk::Desk;
+use crate::edge::protocol::frame::{
+    Ack, Answer, Beats, ClientFrame, ErrorCode, Hello, Malformed, Operation, Rejection, ServerFrame,
+};
+use crate::edge::protocol::json;
+use crate::model::change::Outcome;
+
+/// How long an operation may wait for the commits before it, and again for its own.
+const OPERATION_TIMEOUT: Duration = Duration::from_secs(5);
+/// An authenticated socket lives at least so long, however short its token.
+const LIFE_MIN: Duration = Duration::from_secs(5);
+/// Invalid frames in a row before the socket is closed.
+const STRIKES_MAX: u8 = 3;
+/// Records that accompany the rejections of one ack.
+const ACK_RECORDS_MAX: usize = 64;
+
+pub struct Conversation {
+    desk: Arc<Desk>,
+    registration: Registration,
+    device: Arc<str>,
+    /// When the socket closes if its token is not renewed.
+    expires: Instant,
+    alive_until_at_least: Instant,
+    /// The last number that was used; 0 = none.
+    seq: u32,
+    strikes: u8,
+    beats: Unanswered,
+    /// A frame that cannot be started yet.
+    held: Option<Held>,
+    read: Option<BoxFuture<'static, (u32, Result<Answer, Unavailable>)>>,
+    order: Option<Order>,
+    out: Vec<ServerFrame>,
+    next_push: Option<Instant>,
+    ending: Option<Ending>,
+}
+
+/// The beats that are not answered yet, and the answers that are not said yet.
+#[derive(Default)]
+struct Unanswered {
+    frames: Unacked,
+    said: u32,
+    rejected: Vec<Rejected>,
+    clock: Option<u64>,
+}
+
+struct Held {
+    frame: ClientFrame,
+    deadline: Instant,
+}
+
+struct Order {
+    seq: u32,
+    operation: &'static str,
+    deadline: Instant,
+    /// It was answered `unavailable`; its outcome will come, and interests nobody.
+    forsaken: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Ending {
+    /// When all that was read is answered.
+    Later(CloseReason),
+    Now(CloseReason),
+}
+
+impl Conversation {
+    pub fn new(desk: Arc<Desk>, registration: Registration, identity: &Identity, hello: Hello, seq: u32) -> Self {
+        let now = Instant::now();
+        Conversation {
+            desk,
+            registration,
+            device: hello.device.unwrap_or_default().into(),
+            expires: moment_of(identity, now),
+            alive_until_at_least: now + LIFE_MIN,
+            seq,
+            strikes: 0,
+            beats: Unanswered::default(),
+            held: None,
+            read: None,
+            order: None,
+            out: Vec::new(),
+            next_push: None,
+            ending: None,
+        }
+    }
+
+    pub fn mailbox(&self) -> Arc<Mailbox> {
+        self.registration.mailbox().clone()
+    }
+
+    /// Takes one message in.
+    pub fn hear(&mut self, text: &str, now: Instant) {
+        match json::decode(text, &self.desk.frame_limits()) {
+            Ok(frame) => match self.use_up(frame.seq) {
+                Ok(()) => self.try_to_start(Held { frame, deadline: now + OPERATION_TIMEOUT }, now),
+                Err(message) => self.fail(Some(frame.seq), ErrorCode::Invalid, message),
+            },
+            Err(Malformed { seq, code, message, .. }) => match seq.map_or(Ok(()), |seq| self.use_up(seq)) {
+                Ok(()) => self.fail(seq, code, message),
+                Err(message) => self.fail(seq, ErrorCode::Invalid, message),
+            },
+        }
+        if self.seq == u32::MAX {
+            self.end_later(CloseReason::OutOfNumbers);
+        }
+    }
+
+    /// Looks at what happened meanwhile: the mailbox, the deadlines, whether the held frame can start.
+    pub fn turn(&mut self, now: Instant) {
+        let letters = self.registration.mailbox().take(now);
+        self.beats.frames.answered(letters.slots);
+        self.beats.rejected.extend(letters.rejected);
+        if let Some(farewell) = letters.farewell {
+            self.ending = Some(Ending::Now(farewell.into()));
+        }
+        self.out.extend(letters.pushes.into_iter().map(ServerFrame::Push));
+        self.next_push = letters.next_push;
+        self.say_acks();
+        if let Some(outcome) = letters.order {
+            self.ordered(&outcome);
+        }
+        self.check_deadlines(now);
+        if let Some(held) = self.held.take() {
+            self.try_to_start(held, now);
+        }
+        if now >= self.closes_at() {
+            self.end_later(CloseReason::Expired);
+        }
+    }
+
+    /// Takes what is to be said now.
+    pub fn say(&mut self) -> Vec<ServerFrame> {
+        std::mem::take(&mut self.out)
+    }
+
+    /// Whether another message may be read.
+    pub fn listens(&self) -> bool {
+        !self.busy() && self.ending.is_none()
+    }
+
+    /// Whether all that was read is answered.
+    pub fn idle(&self) -> bool {
+        !self.busy() && self.beats.frames.slots() == 0
+    }
+
+    /// Whether an operation is under way that what comes after it must wait for.
+    fn busy(&self) -> bool {
+        self.held.is_some() || self.read.is_some() || self.order.as_ref().is_some_and(|order| !order.forsaken)
+    }
+
+    /// Whether it waits for room in the lane.
+    pub fn waits_for_room(&self) -> bool {
+        self.held.as_ref().is_some_and(|held| matches!(held.frame.operation, Operation::Beats(_)))
+    }
+
+    /// The read that is under way.
+    pub fn reading(&mut self) -> Option<&mut BoxFuture<'static, (u32, Result<Answer, Unavailable>)>> {
+        self.read.as_mut()
+    }
+
+    pub fn answered(&mut self, seq: u32, answer: Result<Answer, Unavailable>) {
+        self.read = None;
+        match answer {
+            Ok(answer) => self.succeed(seq, answer),
+            Err(Unavailable) => self.unavailable(seq),
+        }
+    }
+
+    /// Why the socket is to be closed, once it is.
+    pub fn ended(&self) -> Option<CloseReason> {
+        match self.ending? {
+            Ending::Now(reason) => Some(reason),
+            Ending::Later(reason) => self.idle().then_some(reason),
+        }
+    }
+
+    /// When to take a [turn](Self::turn) though nothing happened.
+    pub fn next_deadline(&self) -> Instant {
+        let held = self.held.as_ref().map(|held| held.deadline);
+        let order = self.order.as_ref().filter(|order| !order.forsaken).map(|order| order.deadline);
+        let expiry = self.ending.is_none().then(|| self.closes_at());
+        [held, order, expiry, self.next_push].into_iter().flatten().min().unwrap_or_else(|| self.closes_at() + LIFE_MIN)
+    }
+
+    /// Whatever is under way is cut off: the other side is gone or has broken the rules.
+    pub fn end_now(&mut self, reason: CloseReason) {
+        self.ending = Some(Ending::Now(reason));
+    }
+
+    fn end_later(&mut self, reason: CloseReason) {
+        self.ending.get_or_insert(Ending::Later(reason));
+    }
+
+    fn closes_at(&self) -> Instant {
+        self.expires.max(self.alive_until_at_least)
+    }
+
+    fn use_up(&mut self, seq: u32) -> Result<(), String> {
+        if seq <= self.seq {
+            return Err(format!("seq: must be greater than {}", self.seq));
+        }
+        self.seq = seq;
+        Ok(())
+    }
+
+    /// Starts the frame, or holds it until what is before it is done.
+    fn try_to_start(&mut self, held: Held, now: Instant) {
+        let ready = match &held.frame.operation {
+            Operation::Beats(beats) => {
+                let slots = self.beats.frames.slots();
+                let fits = slots + beats.items.len() <= self.desk.limits.uncommitted_slots;
+                (fits || slots == 0) && self.desk.intake.lane.has_room()
+            }
+            Operation::Hello(_) | Operation::Token { .. } => true,
+            _ => self.beats.frames.slots() == 0,
+        };
+        if !ready {
+            self.held = Some(held);
+            return;
+        }
+        let seq = held.frame.seq;
+        match held.frame.operation {
+            Operation::Beats(beats) => self.take_beats(seq, &beats),
+            Operation::Hello(hello) => self.hello(seq, hello, now),
+            Operation::Token { token } => self.token(seq, token.expose(), now),
+            operation => self.request(seq, operation, now),
+        }
+    }
+
+    fn take_beats(&mut self, seq: u32, beats: &Beats) {
+        self.strikes = 0;
+        let taken = self.desk.intake.beats(self.registration.mailbox(), &self.device, seq, &beats.items);
+        self.beats.frames.submitted(seq, taken.slots);
+        self.beats.rejected.extend(taken.rejected);
+        self.beats.clock = self.beats.clock.max(taken.clock);
+        self.say_acks();
+    }
+
+    /// Says what is newly answered; a rejection never comes after the ack that covers it.
+    fn say_acks(&mut self) {
+        let seq = self.beats.frames.acked();
+        if seq == self.beats.said && self.beats.rejected.is_empty() {
+            return;
+        }
+        self.beats.said = seq;
+        let rejected = std::mem::take(&mut self.beats.rejected);
+        let with_record = |(nth, rejected): (usize, Rejected)| Rejection {
+            seq: Some(rejected.place.seq),
+            index: rejected.place.index,
+            reason: rejected.reason,
+            record: rejected.record.filter(|_| nth < ACK_RECORDS_MAX),
+        };
+        let rejected = rejected.into_iter().enumerate().map(with_record).collect();
+        self.out.push(ServerFrame::Ack(Ack { seq, rejected, now: self.beats.clock.take() }));
+    }
+
+    fn hello(&mut self, seq: u32, hello: Hello, now: Instant) {
+        if hello.token.as_ref().is_some_and(|token| self.renew(token.expose(), now).is_none()) {
+            return self.unauthorized(seq, "hello.token");
+        }
+        if let Some(device) = hello.device {
+            self.device = device.into();
+        }
+        self.succeed(seq, Answer::Done);
+    }
+
+    fn token(&mut self, seq: u32, token: &str, now: Instant) {
+        match self.renew(token, now) {
+            Some(expires) => self.succeed(seq, Answer::Token { expires }),
+            None => self.unauthorized(seq, "token.token"),
+        }
+    }
+
+    /// Takes over the end of a token that is good and of the same user; returns it (milliseconds since 1970).
+    fn renew(&mut self, token: &str, now: Instant) -> Option<u64> {
+        let identity = self.desk.gate.identify(token).ok()?;
+        if identity.user != self.registration.mailbox().user {
+            return None;
+        }
+        self.expires = moment_of(&identity, now);
+        Some(identity.expires_ms)
+    }
+
+    fn request(&mut self, seq: u32, operation: Operation, now: Instant) {
+        let user = self.registration.mailbox().user;
+        match Request::of(operation, user, &self.desk.history) {
+            None => {}
+            Some(Request::Read(answer)) => self.read = Some(Box::pin(async move { (seq, answer.await) })),
+            Some(Request::Order(_)) if self.order.is_some() => self.unavailable(seq),
+            Some(Request::Order(action)) => {
+                let operation = operation::word(&action);
+                self.order = Some(Order { seq, operation, deadline: now + OPERATION_TIMEOUT, forsaken: false });
+                self.desk.intake.order(self.registration.mailbox(), action);
+            }
+        }
+    }
+
+    fn ordered(&mut self, outcome: &Outcome) {
+        let Some(Order { seq, operation, .. }) = self.order.take().filter(|order| !order.forsaken) else { return };
+        match outcome {
+            Outcome::Ahead => {
+                let message = format!("{operation}.at: is ahead of the server's clock");
+                self.fail(Some(seq), ErrorCode::Invalid, message);
+            }
+            Outcome::Recording { paused, .. } => self.succeed(seq, Answer::Recording { paused: *paused }),
+            Outcome::Beat(_) | Outcome::Deleted { .. } | Outcome::Cleared { .. } => self.succeed(seq, Answer::Done),
+        }
+    }
+
+    /// Beats wait for the store as long as it takes; whoever asked for something else is told to ask again.
+    fn check_deadlines(&mut self, now: Instant) {
+        let out_of_time =
+            |held: &mut Held| now >= held.deadline && !matches!(held.frame.operation, Operation::Beats(_));
+        if let Some(held) = self.held.take_if(out_of_time) {
+            self.unavailable(held.frame.seq);
+        }
+        if let Some(order) = self.order.as_mut().filter(|order| !order.forsaken && now >= order.deadline) {
+            order.forsaken = true;
+            let seq = order.seq;
+            self.unavailable(seq);
+        }
+    }
+
+    fn succeed(&mut self, seq: u32, answer: Answer) {
+        self.strikes = 0;
+        self.out.push(ServerFrame::Result { seq, answer });
+    }
+
+    fn fail(&mut self, seq: Option<u32>, code: ErrorCode, message: String) {
+        self.out.push(ServerFrame::Error { seq, code, message });
+        if matches!(code, ErrorCode::Invalid | ErrorCode::TooMany) {
+            self.strikes += 1;
+        }
+        if self.strikes >= STRIKES_MAX {
+            self.end_later(CloseReason::Invalid);
+        }
+    }
+
+    fn unavailable(&mut self, seq: u32) {
+        self.fail(Some(seq), ErrorCode::Unavailable, "store: is away, try again".to_owned());
+    }
+
+    fn unauthorized(&mut self, seq: u32, path: &str) {
+        let message = format!("{path}: must be a valid token of the same user");
+        self.fail(Some(seq), ErrorCode::Unauthorized, message);
+    }
+}
+
+/// The token's end, on the monotonic clock.
+fn moment_of(identity: &Identity, now: Instant) -> Instant {
+    now + Duration::from_millis(identity.expires_ms.saturating_sub(clock::wall()))
+}

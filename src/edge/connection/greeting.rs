@@ -1,0 +1,140 @@
+//! From the upgrade to the welcome.
+
+use std::sync::Arc;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::close::CloseReason;
+use super::conversation::Conversation;
+use super::socket::{Heard, Socket};
+use crate::domain::day;
+use crate::edge::auth::token::{Identity, TokenError};
+use crate::edge::desk::Desk;
+use crate::edge::protocol::frame::{ErrorCode, Hello, Operation, ServerFrame, Welcome};
+use crate::edge::protocol::json;
+
+/// Malformed hellos before the socket is closed; the same number as later on.
+const STRIKES_MAX: u8 = 3;
+
+/// Who a socket turned out to be, and how it said so.
+struct Introduction {
+    identity: Identity,
+    hello: Hello,
+    /// The number of the hello; 0 when the upgrade carried the token.
+    seq: u32,
+}
+
+/// How an introduction ended without one.
+enum Failed {
+    Close(CloseReason),
+    Parted(u16),
+    Lost,
+}
+
+/// Authenticates and welcomes; `None` when the socket had to be closed, or closed itself.
+pub async fn greet<S: AsyncRead + AsyncWrite + Unpin>(
+    mut socket: Socket<S>,
+    desk: Arc<Desk>,
+    token: Option<Result<Identity, TokenError>>,
+) -> Option<(Socket<S>, Conversation)> {
+    let introduction = match token {
+        Some(identity) => identity
+            .map(|identity| Introduction { identity, hello: Hello::default(), seq: 0 })
+            .map_err(|error| Failed::Close(reason_of(&error))),
+        None => match tokio::time::timeout(desk.socket.hello_timeout, wait_for_hello(&mut socket, &desk)).await {
+            Ok(introduction) => introduction,
+            Err(_) => Err(Failed::Close(CloseReason::Unauthorized)),
+        },
+    };
+    let welcomed = match introduction {
+        Ok(introduction) => welcome(&mut socket, desk, introduction).await,
+        Err(failed) => Err(failed),
+    };
+    match welcomed {
+        Ok(conversation) => return Some((socket, conversation)),
+        Err(Failed::Close(reason)) => socket.close(reason).await,
+        Err(Failed::Parted(code)) => socket.part(code).await,
+        Err(Failed::Lost) => socket.lose(),
+    }
+    None
+}
+
+fn reason_of(error: &TokenError) -> CloseReason {
+    match error {
+        TokenError::Expired => CloseReason::Expired,
+        TokenError::Bad(_) => CloseReason::Unauthorized,
+    }
+}
+
+/// Only a hello that cannot be decoded may be mended; anything else before the welcome ends the socket.
+async fn wait_for_hello<S: AsyncRead + AsyncWrite + Unpin>(
+    socket: &mut Socket<S>,
+    desk: &Desk,
+) -> Result<Introduction, Failed> {
+    let mut strikes = 0;
+    let mut used_up = 0;
+    loop {
+        let text = match socket.hear().await {
+            Heard::Text(text) => text,
+            Heard::Alive => continue,
+            Heard::Closed(code) => return Err(Failed::Parted(code)),
+            Heard::Lost => return Err(Failed::Lost),
+            Heard::Wrong(reason) => return Err(Failed::Close(reason)),
+        };
+        let malformed = match json::decode(&text, &desk.frame_limits()) {
+            Ok(frame) => match (frame.operation, frame.seq) {
+                (Operation::Hello(hello), seq) if seq > used_up => return introduce(desk, hello, seq),
+                (Operation::Hello(_), seq) => (Some(seq), format!("seq: must be greater than {used_up}")),
+                _ => return Err(Failed::Close(CloseReason::Unauthorized)),
+            },
+            Err(malformed) if malformed.hello => (malformed.seq, malformed.message),
+            Err(_) => return Err(Failed::Close(CloseReason::Unauthorized)),
+        };
+        let (seq, message) = malformed;
+        used_up = used_up.max(seq.unwrap_or(0));
+        strikes += 1;
+        say(socket, desk, &ServerFrame::Error { seq, code: ErrorCode::Invalid, message }).await?;
+        if strikes >= STRIKES_MAX {
+            return Err(Failed::Close(CloseReason::Invalid));
+        }
+    }
+}
+
+fn introduce(desk: &Desk, hello: Hello, seq: u32) -> Result<Introduction, Failed> {
+    let token = hello.token.as_ref().ok_or(Failed::Close(CloseReason::Unauthorized))?;
+    let identity = desk.gate.identify(token.expose()).map_err(|error| Failed::Close(reason_of(&error)))?;
+    Ok(Introduction { identity, hello, seq })
+}
+
+async fn welcome<S: AsyncRead + AsyncWrite + Unpin>(
+    socket: &mut Socket<S>,
+    desk: Arc<Desk>,
+    introduction: Introduction,
+) -> Result<Conversation, Failed> {
+    let Introduction { identity, hello, seq } = introduction;
+    let registration = desk.gate.enter(identity.user).ok_or(Failed::Close(CloseReason::Kicked))?;
+    let Ok(paused) = desk.history.paused(identity.user).await else {
+        return Err(Failed::Close(CloseReason::Overloaded));
+    };
+    let now = desk.intake.clock.now();
+    let welcome = ServerFrame::Welcome(Box::new(Welcome {
+        user: identity.user,
+        connection: registration.mailbox().id,
+        now,
+        today: day::of(now),
+        interval_ms: desk.socket.heartbeat_interval.as_millis() as u64,
+        paused,
+        expires: identity.expires_ms,
+        limits: desk.welcome_limits(),
+    }));
+    say(socket, &desk, &welcome).await?;
+    Ok(Conversation::new(desk, registration, &identity, hello, seq))
+}
+
+async fn say<S: AsyncRead + AsyncWrite + Unpin>(
+    socket: &mut Socket<S>,
+    desk: &Desk,
+    frame: &ServerFrame,
+) -> Result<(), Failed> {
+    socket.say([json::encode(frame, &desk.reading)]).await.map_err(|_| Failed::Lost)
+}

@@ -1,0 +1,88 @@
+//! What one connection may take: sizes, counts, rates, silence.
+//!
+//! What happens at each bound is said, with its default, in `deploy/heartline.toml`.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+/// What one full-size beat takes in JSON at most, bytes: `limits.beats` of them fit into one frame or body.
+pub const BEAT_BYTES_MAX: usize = 250;
+
+/// What a frame or body takes beside its beats at most (operation, flag, device, connection), bytes.
+pub const FRAME_OVERHEAD_BYTES_MAX: usize = 1024;
+
+/// What one record takes in JSON at most, bytes; a device name of control characters grows sixfold.
+pub const RECORD_BYTES_MAX: usize = 768;
+
+/// Sizes, counts and rates. HTTP requests are held to the same.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LimitsConfig {
+    /// Bytes of one message.
+    pub frame_bytes: usize,
+    /// Bytes of one HTTP request body.
+    pub body_bytes: usize,
+    /// Beats in one frame or request.
+    pub beats: usize,
+    /// Contents in one `get` or `delete`.
+    pub items: usize,
+    /// Records in one page; more is clamped.
+    pub list: usize,
+    /// Connections of one user.
+    pub connections_per_user: usize,
+    /// Connections in all; 0 = no limit.
+    pub connections: usize,
+    /// Frames a second, for long.
+    pub frames_per_second: u32,
+    /// Frames at once, after a pause.
+    pub burst: u32,
+    /// Beats of one connection that wait for their commit.
+    pub uncommitted_slots: usize,
+    /// Bytes that wait for one client to read them.
+    pub write_buffer_bytes: usize,
+}
+
+/// How long a socket may be silent, and how often a client is to be heard.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SocketConfig {
+    /// How often a playing client makes a beat.
+    #[serde(with = "humantime_serde")]
+    pub heartbeat_interval: Duration,
+    /// Silence after which the server pings.
+    #[serde(with = "humantime_serde")]
+    pub ping: Duration,
+    /// Silence after which it closes; longer than `ping`.
+    #[serde(with = "humantime_serde")]
+    pub idle: Duration,
+    /// From the upgrade to the `hello` of a socket without a token, at most.
+    #[serde(with = "humantime_serde")]
+    pub hello_timeout: Duration,
+    /// How long what was said to a client may wait for it to read.
+    #[serde(with = "humantime_serde")]
+    pub write_timeout: Duration,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_size_beat_is_no_longer_than_said() {
+        let most = u64::MAX;
+        let beat = format!(
+            r#"{{"kind":65535,"oid":"{most}","pos":{most},"dur":{most},"state":"playing","session":"{most}","watched":{most},"rate":1.2345678901234567,"at":{most}}},"#
+        );
+        assert!(beat.len() <= BEAT_BYTES_MAX, "{} bytes", beat.len());
+    }
+
+    #[test]
+    fn a_full_size_record_is_no_longer_than_said() {
+        let (most, device) = (u64::MAX, "\\u0001".repeat(64));
+        let record = format!(
+            r#"{{"kind":65535,"oid":"{most}","pos":{most},"dur":{most},"state":"playing","session":"{most}","device":"{device}","watched":{most},"at":{most},"progress":0.12345678901234567,"finished":false,"resume":{most}}},"#
+        );
+        assert!(record.len() <= RECORD_BYTES_MAX, "{} bytes", record.len());
+    }
+}

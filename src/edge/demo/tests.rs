@@ -1,0 +1,119 @@
+//! The demo's routes.
+
+use std::convert::Infallible;
+use std::path::Path;
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::{Request, StatusCode, request, response};
+use http_body_util::BodyExt;
+use tower::ServiceExt;
+
+use super::*;
+use crate::edge::auth::{AuthConfig, Verifier};
+use crate::model::ids::UserId;
+use crate::model::secret::Secret;
+
+const CLIP: &str = "/demo/dawn.webm";
+
+fn config() -> AuthConfig {
+    let secret = Secret::new("a-key-for-tests-only-0123456789abcdef".to_owned());
+    AuthConfig { hs256_secret: secret, audience: String::new(), issuer: String::new() }
+}
+
+fn key() -> Arc<SigningKey> {
+    Arc::new(SigningKey::load(&config(), Path::new("/nowhere")).expect("a configured key"))
+}
+
+async fn ask(request: request::Builder, body: &'static str) -> (response::Parts, Bytes) {
+    let request = request.body(Body::from(body)).expect("a request");
+    let Ok(answer): Result<_, Infallible> = router(key()).oneshot(request).await;
+    let (head, body) = answer.into_parts();
+    (head, body.collect().await.expect("a body").to_bytes())
+}
+
+fn header<'a>(head: &'a response::Parts, name: &str) -> &'a str {
+    head.headers.get(name).map_or("", |value| value.to_str().expect("ASCII"))
+}
+
+#[tokio::test]
+async fn the_page_is_html_and_safe_to_open() {
+    for path in ["/", "/demo/index.html"] {
+        let (head, body) = ask(Request::get(path), "").await;
+        assert_eq!((head.status, header(&head, "content-type")), (StatusCode::OK, "text/html; charset=utf-8"));
+        assert!(!body.is_empty());
+        assert!(header(&head, "content-security-policy").contains("frame-ancestors 'self'"));
+        assert_eq!(header(&head, "x-content-type-options"), "nosniff");
+    }
+}
+
+#[tokio::test]
+async fn only_files_of_the_page_are_there() {
+    for path in ["/demo/nothing.js", "/demo/make-clip.sh", "/demo/../Cargo.toml", "/demo/%2e%2e/Cargo.toml"] {
+        let (head, _) = ask(Request::get(path), "").await;
+        assert_eq!((head.status, header(&head, "content-type")), (StatusCode::NOT_FOUND, "application/problem+json"));
+    }
+    let (head, _) = ask(Request::post("/demo/demo.js"), "").await;
+    assert_eq!((head.status, header(&head, "allow")), (StatusCode::METHOD_NOT_ALLOWED, "GET,HEAD"));
+}
+
+#[tokio::test]
+async fn a_clip_comes_whole_or_in_part() {
+    let (head, whole) = ask(Request::get(CLIP), "").await;
+    assert_eq!((head.status, header(&head, "content-type")), (StatusCode::OK, "video/webm"));
+    assert_eq!(header(&head, "accept-ranges"), "bytes");
+    let size = whole.len();
+
+    let (head, part) = ask(Request::get(CLIP).header("range", "bytes=100-199"), "").await;
+    assert_eq!((head.status, part), (StatusCode::PARTIAL_CONTENT, whole.slice(100..200)));
+    assert_eq!(header(&head, "content-range"), format!("bytes 100-199/{size}"));
+    assert_eq!((header(&head, "content-type"), header(&head, "content-length")), ("video/webm", "100"));
+
+    let (head, nothing) = ask(Request::get(CLIP).header("range", format!("bytes={size}-")), "").await;
+    assert_eq!((head.status, nothing.len()), (StatusCode::RANGE_NOT_SATISFIABLE, 0));
+    assert_eq!(header(&head, "content-range"), format!("bytes */{size}"));
+
+    let (head, nothing) = ask(Request::head(CLIP).header("range", "bytes=0-9"), "").await;
+    assert_eq!((head.status, nothing.len()), (StatusCode::OK, 0));
+    assert_eq!(header(&head, "content-length"), size.to_string());
+}
+
+#[tokio::test]
+async fn what_a_browser_has_is_not_sent_again() {
+    let (head, _) = ask(Request::get(CLIP), "").await;
+    let tag = header(&head, "etag");
+    for known in [tag.to_owned(), format!("\"other\", W/{tag}"), "*".to_owned()] {
+        let (head, nothing) = ask(Request::get(CLIP).header("if-none-match", &known), "").await;
+        assert_eq!((head.status, nothing.len()), (StatusCode::NOT_MODIFIED, 0), "{known}");
+        assert_eq!(header(&head, "etag"), tag);
+    }
+    let (head, _) = ask(Request::get(CLIP).header("if-none-match", "\"other\""), "").await;
+    assert_eq!(head.status, StatusCode::OK);
+    let (head, _) = ask(Request::get(CLIP).header("range", "bytes=0-9").header("if-range", "\"other\""), "").await;
+    assert_eq!(head.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_token_is_one_that_the_gateway_accepts() {
+    let wanted = Request::post("/demo/token").header("host", "127.0.0.1:7700");
+    let (head, body) = ask(wanted, r#"{"mid":"42","ttl":60}"#).await;
+    assert_eq!((head.status, header(&head, "cache-control")), (StatusCode::OK, "no-store"));
+    let answer: serde_json::Value = serde_json::from_slice(&body).expect("JSON");
+    let expires = answer["expires"].as_u64().expect("a number");
+    let token = answer["token"].as_str().expect("a text");
+    let verifier = Verifier::new(&config(), &key());
+    let before = expires - Duration::from_secs(60).as_millis() as u64;
+    assert_eq!(verifier.verify(token, before).expect("a good token").user, UserId(42));
+}
+
+#[tokio::test]
+async fn other_pages_get_no_token() {
+    let other = Request::post("/demo/token").header("host", "127.0.0.1:7700").header("origin", "https://evil.example");
+    assert_eq!(ask(other, r#"{"mid":"42"}"#).await.0.status, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn a_token_in_a_url_is_refused() {
+    assert_eq!(ask(Request::get("/?token=abc"), "").await.0.status, StatusCode::BAD_REQUEST);
+}

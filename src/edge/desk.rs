@@ -1,0 +1,53 @@
+//! What the edge of one thread works with.
+
+use std::sync::Arc;
+
+use crate::domain::history::History;
+use crate::domain::ingest::intake::Intake;
+use crate::edge::auth::gate::Gate;
+use crate::edge::connection::limits::{LimitsConfig, SocketConfig};
+use crate::edge::http::rate::Requests;
+use crate::edge::metrics::Metrics;
+use crate::edge::origin::Origins;
+use crate::edge::protocol::frame::{FrameLimits, WelcomeLimits};
+use crate::model::mid_hash::MidHash;
+use crate::model::reading::Reading;
+use crate::shutdown::Stop;
+
+/// One for each thread, shared by its sockets and requests, so that they have the same semantics.
+pub struct Desk {
+    pub intake: Intake,
+    pub history: History,
+    pub gate: Gate,
+    /// The same for all threads.
+    pub requests: Arc<Requests>,
+    pub origins: Origins,
+    pub limits: LimitsConfig,
+    pub socket: SocketConfig,
+    pub reading: Reading,
+    pub metrics: Metrics,
+    /// Names users in logs.
+    pub mid_hash: MidHash,
+    pub stop: Stop,
+}
+
+impl Desk {
+    pub fn frame_limits(&self) -> FrameLimits {
+        FrameLimits { beats: self.limits.beats, items: self.limits.items, list: self.limits.list }
+    }
+
+    pub fn welcome_limits(&self) -> WelcomeLimits {
+        WelcomeLimits {
+            frame: self.limits.frame_bytes,
+            beats: self.limits.beats,
+            items: self.limits.items,
+            list: self.limits.list,
+            ack_delay: 0,
+            connections: self.limits.connections_per_user,
+            frames_per_second: self.limits.frames_per_second,
+            burst: self.limits.burst,
+            ping: self.socket.ping.as_millis() as u64,
+            idle: self.socket.idle.as_millis() as u64,
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Beats without a socket: what a page sends when it is hidden, and simple clients always.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+
+use super::bearer::Caller;
+use super::body;
+use super::pending::Pending;
+use super::problem::Problem;
+use crate::domain::day;
+use crate::domain::devices::mailbox::Rejected;
+use crate::edge::desk::Desk;
+use crate::edge::protocol::frame::Rejection;
+use crate::edge::protocol::json::{decode_beats_body, encode_beats_answer};
+
+/// `POST /v1/beats`: answered after the commit, and not before.
+pub async fn post(State(desk): State<Arc<Desk>>, caller: Caller, request: Request) -> Result<Response, Problem> {
+    let body = body::received(request, desk.limits.body_bytes).await?;
+    let body = decode_beats_body(&body, &desk.frame_limits())?;
+    let device = Arc::from(body.device.unwrap_or_default());
+    let pending = Pending::new(&desk, caller.user, body.connection)?;
+    let rejected = pending.beats(&device, &body.beats.items).await?;
+    let rejected: Vec<Rejection> = rejected.into_iter().map(rejection).collect();
+    let now = desk.intake.clock.now();
+    Ok(body::answered(encode_beats_answer(now, &day::of(now), &rejected, &desk.reading)))
+}
+
+/// A request has no `seq`.
+fn rejection(rejected: Rejected) -> Rejection {
+    Rejection { seq: None, index: rejected.place.index, reason: rejected.reason, record: rejected.record }
+}

@@ -1,0 +1,99 @@
+//! Bodies of JSON, in both directions.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+
+use super::problem::Problem;
+
+/// How long a body may take to arrive.
+const ARRIVAL_MAX: Duration = Duration::from_secs(10);
+/// How long the rest of a refused body is thrown away, so that the answer is not lost to a TCP reset.
+const DISCARD_MAX: Duration = Duration::from_secs(1);
+
+/// The whole body of a request, which must say that it is JSON. Whether it is, is for the codec to judge.
+pub async fn received(request: Request, bytes_max: usize) -> Result<Bytes, Problem> {
+    if !is_json(request.headers()) {
+        return Err(Problem::media_type());
+    }
+    whole(request.into_body(), bytes_max).await
+}
+
+/// The whole of a body, whatever it says that it is.
+pub async fn whole(mut body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
+    let arrival = Limited::new(&mut body, bytes_max).collect();
+    match tokio::time::timeout(ARRIVAL_MAX, arrival).await {
+        Ok(Ok(whole)) => Ok(whole.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            discard(body).await;
+            Err(Problem::too_large(bytes_max))
+        }
+        Ok(Err(_)) => Err(Problem::invalid("body: ended too early")),
+        Err(_) => Err(Problem::invalid(format!("body: did not arrive within {} s", ARRIVAL_MAX.as_secs()))),
+    }
+}
+
+/// An answer of JSON.
+pub fn answered(text: String) -> Response {
+    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], text).into_response()
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = media_type.split(';').next().unwrap_or_default();
+    essence.trim().eq_ignore_ascii_case("application/json")
+}
+
+async fn discard(mut body: Body) {
+    let rest = async { while let Some(Ok(_)) = body.frame().await {} };
+    // Whoever is still sending then loses the answer.
+    let _ = tokio::time::timeout(DISCARD_MAX, rest).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(media_type: Option<&'static str>, body: Body) -> Request {
+        let mut request = Request::new(body);
+        if let Some(media_type) = media_type {
+            request.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+        }
+        request
+    }
+
+    async fn status(media_type: Option<&'static str>, body: Body) -> u16 {
+        match received(request(media_type, body), 4).await {
+            Ok(_) => 200,
+            Err(problem) => problem.into_response().status().as_u16(),
+        }
+    }
+
+    #[tokio::test]
+    async fn only_what_says_that_it_is_json() {
+        for good in ["application/json", "Application/JSON; charset=utf-8"] {
+            assert_eq!(status(Some(good), Body::from("{}")).await, 200, "{good}");
+        }
+        for bad in ["text/plain", "application/jsonp", "application/x-www-form-urlencoded", ""] {
+            assert_eq!(status(Some(bad), Body::from("{}")).await, 415, "{bad}");
+        }
+        assert_eq!(status(None, Body::from("{}")).await, 415);
+    }
+
+    #[tokio::test]
+    async fn only_what_is_no_longer_than_allowed() {
+        assert_eq!(status(Some("application/json"), Body::from("1234")).await, 200);
+        assert_eq!(status(Some("application/json"), Body::from("12345")).await, 413);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_does_not_arrive_is_not_waited_for_for_long() {
+        let endless = Body::from_stream(futures_util::stream::pending::<Result<Bytes, std::io::Error>>());
+        assert_eq!(status(Some("application/json"), endless).await, 400);
+    }
+}

@@ -1,0 +1,52 @@
+//! Which pages may ask, and read the answer: the Origin allow-list of the sockets.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, Method, StatusCode, header};
+
+use super::problem::Problem;
+use crate::edge::desk::Desk;
+
+/// Seconds for which a browser need not ask again; it keeps none longer.
+const PREFLIGHT_SECONDS: &str = "7200";
+
+/// Refuses pages that are not allowed, answers preflights, and lets allowed pages read every answer, errors included.
+pub async fn apply(State(desk): State<Arc<Desk>>, request: Request, next: Next) -> Response {
+    let allowed = desk.origins.allow(request.headers());
+    let origin = request.headers().get(header::ORIGIN).cloned().filter(|_| allowed);
+    let mut response = if !allowed {
+        Problem::forbidden("pages of this origin may not use the gateway").into_response()
+    } else if is_preflight(&request) {
+        preflight()
+    } else {
+        next.run(request).await
+    };
+    let headers = response.headers_mut();
+    headers.append(header::VARY, HeaderValue::from_static("Origin"));
+    // What a user watches is nobody's to keep, nor is an error.
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    if let Some(origin) = origin {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("Retry-After"));
+    }
+    response
+}
+
+fn is_preflight(request: &Request) -> bool {
+    let headers = request.headers();
+    request.method() == Method::OPTIONS
+        && headers.contains_key(header::ORIGIN)
+        && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+fn preflight() -> Response {
+    let answer = [
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PUT, DELETE"),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, "Authorization, Content-Type"),
+        (header::ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECONDS),
+    ];
+    (StatusCode::NO_CONTENT, answer).into_response()
+}

@@ -1,0 +1,42 @@
+//! HTTP on the public listener: the same token and the same semantics as on a socket, one request at a time.
+//!
+//! ```text
+//! cors ─▶ query::refuse_tokens ─▶ bearer ─▶ beats, history, recording ─▶ pending ─▶ commit
+//! ```
+//!
+//! Whatever goes wrong is answered with a [`problem`] document. [`problem`], [`body`] and [`bearer`] serve the other
+//! listeners of the edge, too.
+
+pub mod bearer;
+mod beats;
+pub mod body;
+mod cors;
+mod history;
+mod pending;
+pub mod problem;
+pub mod query;
+pub mod rate;
+mod recording;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::{get, post};
+
+use super::desk::Desk;
+
+/// All paths but the socket's. Others may be merged into it, if they bring no fallback of their own.
+pub fn router(desk: Arc<Desk>) -> Router {
+    Router::new()
+        .route("/v1/beats", post(beats::post))
+        .route("/v1/history", get(history::list).delete(history::clear))
+        .route("/v1/history/get", post(history::get))
+        .route("/v1/history/{kind}/{oid}", get(history::get_one).delete(history::delete_one))
+        .route("/v1/recording", get(recording::get).put(recording::put))
+        .fallback(problem::no_such_path)
+        .method_not_allowed_fallback(problem::no_such_method)
+        .layer(from_fn(query::refuse_tokens))
+        .layer(from_fn_with_state(desk.clone(), cors::apply))
+        .with_state(desk)
+}

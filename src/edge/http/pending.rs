@@ -1,0 +1,72 @@
+//! A request that waits for its commit.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::problem::Problem;
+use crate::domain::devices::mailbox::{Letters, Mailbox, Rejected};
+use crate::edge::desk::Desk;
+use crate::model::beat::Beat;
+use crate::model::change::{Action, Outcome};
+use crate::model::ids::{ConnectionId, UserId};
+
+/// How long a commit is waited for. After it the outcome is unknown, and it is the client's to send the same again.
+const COMMIT_MAX: Duration = Duration::from_secs(10);
+
+/// What one request submits on behalf of a user, and its answers.
+///
+/// Bounded by `limits.beats` of one request, and by the room of the lane: without it nothing is taken.
+pub struct Pending<'a> {
+    desk: &'a Desk,
+    mailbox: Arc<Mailbox>,
+}
+
+impl<'a> Pending<'a> {
+    /// `origin` is the user's connection that need not be told of what changes.
+    pub fn new(desk: &'a Desk, user: UserId, origin: Option<ConnectionId>) -> Result<Self, Problem> {
+        if !desk.intake.lane.has_room() {
+            return Err(Problem::store_away("too much waits for the store"));
+        }
+        Ok(Pending { desk, mailbox: desk.gate.request(user, origin) })
+    }
+
+    /// Commits beats. What was rejected of them comes in their order.
+    pub async fn beats(self, device: &Arc<str>, items: &[Beat]) -> Result<Vec<Rejected>, Problem> {
+        let taken = self.desk.intake.beats(&self.mailbox, device, 0, items);
+        let (mut open, mut rejected) = (taken.slots, taken.rejected);
+        if open > 0 {
+            let letters = |letters: Letters| {
+                rejected.extend(letters.rejected);
+                open -= letters.slots;
+                (open == 0).then_some(())
+            };
+            self.committed(letters).await?;
+        }
+        rejected.sort_unstable_by_key(|rejected| rejected.place.index);
+        Ok(rejected)
+    }
+
+    /// Commits a forgetting or a switch.
+    pub async fn order(self, action: Action) -> Result<Outcome, Problem> {
+        self.desk.intake.order(&self.mailbox, action);
+        let outcome = self.committed(|letters| letters.order).await?;
+        if outcome == Outcome::Ahead {
+            return Err(Problem::invalid("at: must not be ahead of the server's clock"));
+        }
+        Ok(outcome)
+    }
+
+    /// Hands over what comes until `read` has all it waits for.
+    async fn committed<T>(&self, mut read: impl FnMut(Letters) -> Option<T>) -> Result<T, Problem> {
+        let answered = async {
+            loop {
+                self.mailbox.rung().await;
+                if let Some(answer) = read(self.mailbox.take(Instant::now())) {
+                    return answer;
+                }
+            }
+        };
+        let late = |_| Problem::store_away("the store has not answered; it is not known what it did");
+        tokio::time::timeout(COMMIT_MAX, answered).await.map_err(late)
+    }
+}

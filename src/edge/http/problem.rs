@@ -1,0 +1,196 @@
+//! What went wrong, as the problem documents of RFC 9457.
+//!
+//! `type` is `/problems/<word>`: a name to compare, with nothing behind it. The words are those of the protocol.
+
+use std::time::Duration;
+
+use axum::response::{AppendHeaders, IntoResponse, Response};
+use http::header::{self, HeaderName};
+use http::{HeaderValue, Method, StatusCode};
+use serde::Serialize;
+
+use crate::domain::history::Unavailable;
+use crate::edge::protocol::frame::{ErrorCode, Malformed};
+
+const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
+/// When to ask again what the store did not answer.
+const STORE_RETRY_SECONDS: u64 = 1;
+
+/// An answer that is none, ready to be sent.
+#[derive(Debug)]
+pub struct Problem {
+    status: StatusCode,
+    word: &'static str,
+    /// The same for all problems of one word.
+    title: &'static str,
+    /// What happened this time.
+    detail: String,
+    headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    r#type: String,
+    title: &'a str,
+    status: u16,
+    detail: &'a str,
+}
+
+impl Problem {
+    fn new(status: StatusCode, word: &'static str, title: &'static str, detail: impl Into<String>) -> Self {
+        Problem { status, word, title, detail: detail.into(), headers: Vec::new() }
+    }
+
+    /// `detail` begins with the path of the field.
+    pub fn invalid(detail: impl Into<String>) -> Self {
+        Self::of_code(StatusCode::BAD_REQUEST, ErrorCode::Invalid, detail)
+    }
+
+    /// Whoever asks has not shown who he is.
+    pub fn unauthenticated(detail: impl Into<String>) -> Self {
+        let problem = Self::of_code(StatusCode::UNAUTHORIZED, ErrorCode::Unauthorized, detail);
+        problem.with(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
+    }
+
+    /// Whoever asks may not, whatever token he shows.
+    pub fn forbidden(detail: impl Into<String>) -> Self {
+        Self::of_code(StatusCode::FORBIDDEN, ErrorCode::Unauthorized, detail)
+    }
+
+    pub fn not_found(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", "Not found", detail)
+    }
+
+    /// `allowed`: the methods there are; empty where the router adds them.
+    pub fn method(allowed: &[Method]) -> Self {
+        let detail = "the Allow header says which methods there are";
+        let problem = Self::new(StatusCode::METHOD_NOT_ALLOWED, "method", "Method not allowed", detail);
+        let names: Vec<&str> = allowed.iter().map(Method::as_str).collect();
+        match HeaderValue::from_str(&names.join(",")) {
+            Ok(names) if !allowed.is_empty() => problem.with(header::ALLOW, names),
+            _ => problem,
+        }
+    }
+
+    /// The request is to become a socket, and does not ask for one as it is spoken here.
+    pub fn upgrade_required(detail: impl Into<String>) -> Self {
+        let problem = Self::of_code(StatusCode::UPGRADE_REQUIRED, ErrorCode::Invalid, detail);
+        problem.with(header::UPGRADE, HeaderValue::from_static("websocket"))
+    }
+
+    pub fn too_large(bytes_max: usize) -> Self {
+        let detail = format!("body: must be at most {bytes_max} bytes long");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "Too large", detail)
+    }
+
+    pub fn media_type() -> Self {
+        let detail = "the body must be application/json";
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media_type", "Wrong media type", detail)
+    }
+
+    pub fn too_fast(wait: Duration) -> Self {
+        let detail = "more requests of this user than the gateway takes";
+        let problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "too_fast", "Too fast", detail);
+        problem.with(header::RETRY_AFTER, HeaderValue::from(wait.as_millis().div_ceil(1000).max(1) as u64))
+    }
+
+    /// Nothing is known to have been done; the same may be sent again.
+    pub fn unavailable(detail: impl Into<String>, retry_after_seconds: u64) -> Self {
+        let problem = Self::of_code(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::Unavailable, detail);
+        problem.with(header::RETRY_AFTER, HeaderValue::from(retry_after_seconds))
+    }
+
+    /// The store did not answer.
+    pub fn store_away(detail: impl Into<String>) -> Self {
+        Self::unavailable(detail, STORE_RETRY_SECONDS)
+    }
+
+    fn of_code(status: StatusCode, code: ErrorCode, detail: impl Into<String>) -> Self {
+        let title = match code {
+            ErrorCode::Invalid => "Invalid request",
+            ErrorCode::UnknownOperation => "Unknown operation",
+            ErrorCode::Unauthorized => "Not authorized",
+            ErrorCode::TooMany => "Too many at once",
+            ErrorCode::Unavailable => "Not available now",
+        };
+        Self::new(status, code.word(), title, detail)
+    }
+
+    /// The same, with a header more.
+    pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+}
+
+impl From<Malformed> for Problem {
+    fn from(malformed: Malformed) -> Self {
+        Problem::of_code(StatusCode::BAD_REQUEST, malformed.code, malformed.message)
+    }
+}
+
+impl From<Unavailable> for Problem {
+    fn from(unavailable: Unavailable) -> Self {
+        Problem::store_away(unavailable.to_string())
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let document = Document {
+            r#type: format!("/problems/{}", self.word),
+            title: self.title,
+            status: self.status.as_u16(),
+            detail: &self.detail,
+        };
+        let text = serde_json::to_string(&document).expect("text and numbers can be written as JSON");
+        let headers = AppendHeaders(self.headers);
+        (self.status, [(header::CONTENT_TYPE, MEDIA_TYPE)], headers, text).into_response()
+    }
+}
+
+/// For paths that lead nowhere.
+pub async fn no_such_path() -> Problem {
+    Problem::not_found("there is nothing at this path")
+}
+
+/// For methods that a path does not have.
+pub async fn no_such_method() -> Problem {
+    Problem::method(&[])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::BodyExt;
+    use serde_json::{Value, json};
+
+    async fn sent(problem: Problem) -> (http::response::Parts, Value) {
+        let (head, body) = problem.into_response().into_parts();
+        let body = body.collect().await.expect("a body").to_bytes();
+        (head, serde_json::from_slice(&body).expect("JSON"))
+    }
+
+    #[tokio::test]
+    async fn a_problem_document_has_the_word_of_the_protocol() {
+        let (head, document) = sent(Problem::invalid("items[0].pos: must not be negative")).await;
+        assert_eq!(head.headers[header::CONTENT_TYPE], "application/problem+json");
+        let expected = json!({
+            "type": "/problems/invalid", "title": "Invalid request", "status": 400,
+            "detail": "items[0].pos: must not be negative",
+        });
+        assert_eq!(document, expected);
+    }
+
+    #[tokio::test]
+    async fn whoever_may_try_again_is_told_when() {
+        let (head, document) = sent(Problem::too_fast(Duration::from_millis(1001))).await;
+        assert_eq!((head.status.as_u16(), &head.headers[header::RETRY_AFTER]), (429, &HeaderValue::from(2)));
+        assert_eq!(document["type"], "/problems/too_fast");
+        let (head, _) = sent(Problem::too_fast(Duration::ZERO)).await;
+        assert_eq!(head.headers[header::RETRY_AFTER], "1");
+        let (head, document) = sent(Unavailable.into()).await;
+        assert_eq!((head.status.as_u16(), &head.headers[header::RETRY_AFTER]), (503, &HeaderValue::from(1)));
+        assert_eq!(document["type"], "/problems/unavailable");
+    }
+}

@@ -1,0 +1,69 @@
+//! Which pages may talk to the gateway: the same list for sockets and for CORS.
+
+use http::{HeaderMap, HeaderValue, header};
+
+/// An exact allow-list; when it is empty, the same host only.
+#[derive(Clone, Debug)]
+pub struct Origins {
+    allowed: Vec<String>,
+}
+
+impl Origins {
+    pub fn new(allowed: Vec<String>) -> Self {
+        Origins { allowed }
+    }
+
+    /// Whether a request with these headers may be served. Apps send no origin and may; `null` must be listed.
+    pub fn allow(&self, headers: &HeaderMap) -> bool {
+        let mut origins = headers.get_all(header::ORIGIN).iter();
+        match (origins.next(), origins.next()) {
+            (None, _) => true,
+            (Some(origin), None) => self.allow_origin(origin, headers.get(header::HOST)),
+            (Some(_), Some(_)) => false,
+        }
+    }
+
+    fn allow_origin(&self, origin: &HeaderValue, host: Option<&HeaderValue>) -> bool {
+        let Ok(origin) = origin.to_str() else { return false };
+        if !self.allowed.is_empty() {
+            return self.allowed.iter().any(|allowed| allowed == origin);
+        }
+        let same_host = |host: &HeaderValue| {
+            let authority = origin.split_once("://").map(|(_, authority)| authority);
+            authority.is_some_and(|authority| host.to_str().is_ok_and(|host| host.eq_ignore_ascii_case(authority)))
+        };
+        host.is_some_and(same_host)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allows(allowed: &[&str], origin: Option<&str>) -> bool {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, HeaderValue::from_static("tv.example:8080"));
+        if let Some(origin) = origin {
+            headers.insert(header::ORIGIN, HeaderValue::from_str(origin).unwrap());
+        }
+        Origins::new(allowed.iter().map(|origin| origin.to_string()).collect()).allow(&headers)
+    }
+
+    #[test]
+    fn without_a_list_the_same_host_and_apps() {
+        assert!(allows(&[], None));
+        assert!(allows(&[], Some("https://tv.example:8080")));
+        for other in ["https://tv.example", "https://evil.example", "null", "tv.example:8080"] {
+            assert!(!allows(&[], Some(other)), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_list_is_exact() {
+        let list = ["https://app.example", "null"];
+        assert!(allows(&list, None) && allows(&list, Some("https://app.example")) && allows(&list, Some("null")));
+        for other in ["https://app.example.evil", "http://app.example", "https://tv.example:8080"] {
+            assert!(!allows(&list, Some(other)), "{other}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The opaque text with which a list goes on.
+//!
+//! Base64url without padding over: a version byte, then big-endian `at` (8 bytes), `kind` (2), `oid` (8), and the kinds
+//! asked for (2 each). One cursor has exactly one text: everything else is refused, so that a client cannot come to
+//! depend on anything in it. It grants nothing, and so carries no signature: whoever shows it sees only what is his.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use super::frame::Cursor;
+use crate::model::ids::Content;
+use crate::model::page::Position;
+
+const VERSION: u8 = 1;
+const POSITION_BYTES: usize = 18;
+/// Greatest moment on the wire: what a JSON number holds exactly.
+const AT_MAX: u64 = (1 << 53) - 1;
+
+/// Longest text of a cursor, bytes.
+pub const TEXT_BYTES_MAX: usize = 256;
+/// Most kinds that one list can ask for.
+pub const KINDS_MAX: usize = 32;
+
+/// The kinds may be in any order and repeated: the same set makes the same text. At most [`KINDS_MAX`] of them.
+pub fn encode(cursor: &Cursor) -> String {
+    let Cursor { position: Position { at, content }, kinds } = cursor;
+    let kinds = set_of(kinds);
+    let mut bytes = Vec::with_capacity(1 + POSITION_BYTES + 2 * kinds.len());
+    bytes.push(VERSION);
+    bytes.extend(at.to_be_bytes());
+    bytes.extend(content.kind.to_be_bytes());
+    bytes.extend(content.oid.to_be_bytes());
+    bytes.extend(kinds.iter().flat_map(|kind| kind.to_be_bytes()));
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// `None`: this text was not made by [`encode`]. The kinds come sorted, each once.
+pub fn decode(text: &str) -> Option<Cursor> {
+    if text.len() > TEXT_BYTES_MAX {
+        return None;
+    }
+    let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+    let (version, rest) = bytes.split_first()?;
+    let (at, rest) = rest.split_first_chunk()?;
+    let (kind, rest) = rest.split_first_chunk()?;
+    let (oid, rest) = rest.split_first_chunk()?;
+    let (pairs, odd) = rest.as_chunks();
+    let content = Content { kind: u16::from_be_bytes(*kind), oid: u64::from_be_bytes(*oid) };
+    let position = Position { at: u64::from_be_bytes(*at), content };
+    let kinds: Vec<u16> = pairs.iter().map(|pair| u16::from_be_bytes(*pair)).collect();
+    let made_here = *version == VERSION
+        && position.at <= AT_MAX
+        && odd.is_empty()
+        && kinds.len() <= KINDS_MAX
+        && kinds.is_sorted_by(|a, b| a < b);
+    made_here.then_some(Cursor { position, kinds })
+}
+
+/// Sorted, each once.
+pub(super) fn set_of(kinds: &[u16]) -> Vec<u16> {
+    let mut set = kinds.to_vec();
+    set.sort_unstable();
+    set.dedup();
+    set
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn position() -> impl Strategy<Value = Position> {
+        (0..=AT_MAX, any::<u16>(), any::<u64>())
+            .prop_map(|(at, kind, oid)| Position { at, content: Content { kind, oid } })
+    }
+
+    #[test]
+    fn the_longest_cursor_fits() {
+        let content = Content { kind: u16::MAX, oid: u64::MAX };
+        let kinds: Vec<u16> = (0..KINDS_MAX as u16).collect();
+        let text = encode(&Cursor { position: Position { at: AT_MAX, content }, kinds });
+        assert!(text.len() <= TEXT_BYTES_MAX, "{}", text.len());
+        assert!(decode(&text).is_some());
+    }
+
+    #[test]
+    fn what_was_not_made_here_is_refused() {
+        let content = Content { kind: 1, oid: 100 };
+        let cursor = Cursor { position: Position { at: 5, content }, kinds: vec![1, 3] };
+        let good = encode(&cursor);
+        assert_eq!(decode(&good), Some(cursor.clone()));
+
+        let remade = |change: fn(&mut Vec<u8>)| {
+            let mut bytes = URL_SAFE_NO_PAD.decode(&good).unwrap();
+            change(&mut bytes);
+            decode(&URL_SAFE_NO_PAD.encode(bytes))
+        };
+        assert_eq!(remade(|_| ()), Some(cursor));
+        assert_eq!(remade(|bytes| bytes[0] = 2), None, "another version");
+        assert_eq!(remade(|bytes| bytes[1] = 0xff), None, "a moment beyond all");
+        assert_eq!(remade(|bytes| bytes.push(0)), None, "half a kind");
+        assert_eq!(remade(|bytes| bytes.extend([0, 3])), None, "a kind twice");
+        assert_eq!(remade(|bytes| bytes.extend([0, 2])), None, "kinds out of order");
+        assert_eq!(remade(|bytes| bytes.truncate(18)), None, "cut");
+        assert_eq!(remade(|bytes| bytes.extend((4u16..40).flat_map(u16::to_be_bytes))), None, "too many kinds");
+        for text in ["", "…", "AQ", "====", &format!("{good}="), &format!(" {good}"), &"A".repeat(5000)] {
+            assert_eq!(decode(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_cursor_comes_back_from_its_text(
+            position in position(), kinds in prop::collection::vec(any::<u16>(), 0..=KINDS_MAX)
+        ) {
+            let decoded = decode(&encode(&Cursor { position, kinds: kinds.clone() }));
+            prop_assert_eq!(decoded, Some(Cursor { position, kinds: set_of(&kinds) }));
+        }
+
+        #[test]
+        fn one_cursor_has_one_text(text in "[A-Za-z0-9_-]{24,40}") {
+            if let Some(cursor) = decode(&text) {
+                prop_assert_eq!(encode(&cursor), text);
+            }
+        }
+
+        #[test]
+        fn a_flipped_bit_is_refused_or_is_another_cursor(position in position(), bit in 0usize..19 * 8) {
+            let text = encode(&Cursor { position, kinds: vec![] });
+            let mut bytes = URL_SAFE_NO_PAD.decode(&text).unwrap();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let other = decode(&URL_SAFE_NO_PAD.encode(bytes));
+            prop_assert_ne!(other, decode(&text));
+        }
+    }
+}

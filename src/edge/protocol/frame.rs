@@ -1,0 +1,199 @@
+//! The frames of protocol v1, as values. What they look like on the wire is the business of a codec beside this file.
+
+use crate::model::beat::Beat;
+use crate::model::ids::{ConnectionId, Content, UserId};
+use crate::model::page::{PageRequest, Position};
+use crate::model::push::Push;
+use crate::model::record::Record;
+use crate::model::rule::Reason;
+use crate::model::secret::Secret;
+
+/// What a client says: one operation, numbered.
+#[derive(Debug, PartialEq)]
+pub struct ClientFrame {
+    /// At least 1. That it grows is for the connection to check.
+    pub seq: u32,
+    pub operation: Operation,
+}
+
+#[derive(Debug, PartialEq)]
+pub enum Operation {
+    Hello(Hello),
+    Beats(Beats),
+    Get {
+        contents: Vec<Content>,
+    },
+    List(PageRequest),
+    /// `at`: server-clock milliseconds, here and below.
+    Delete {
+        contents: Vec<Content>,
+        at: u64,
+    },
+    Clear {
+        at: u64,
+    },
+    Recording {
+        paused: bool,
+        at: u64,
+    },
+    Token {
+        token: Secret,
+    },
+}
+
+#[derive(Debug, Default, PartialEq)]
+pub struct Hello {
+    pub token: Option<Secret>,
+    pub device: Option<String>,
+    pub client: Option<String>,
+    /// How late steady beats may be acked, milliseconds.
+    pub ack_delay: Option<u64>,
+}
+
+#[derive(Debug, Default, PartialEq)]
+pub struct Beats {
+    /// As the client sent it; whether it is a date is for the rewards to judge.
+    pub flag: Option<String>,
+    pub items: Vec<Beat>,
+}
+
+/// What one frame may hold.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameLimits {
+    /// Beats in one frame.
+    pub beats: usize,
+    /// Contents in one `get` or `delete`.
+    pub items: usize,
+    /// Records in one page; more is clamped.
+    pub list: usize,
+}
+
+/// A frame that cannot be taken. Nothing of it is applied.
+#[derive(Debug, PartialEq)]
+pub struct Malformed {
+    /// Absent where the frame has no readable one.
+    pub seq: Option<u32>,
+    pub code: ErrorCode,
+    /// Begins with the path of the field.
+    pub message: String,
+    /// Whether it was meant as a `hello`: only that may be repaired before the welcome.
+    pub hello: bool,
+}
+
+/// The same words end the `type` URI of HTTP problems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorCode {
+    Invalid,
+    UnknownOperation,
+    Unauthorized,
+    TooMany,
+    Unavailable,
+}
+
+impl ErrorCode {
+    pub fn word(self) -> &'static str {
+        match self {
+            ErrorCode::Invalid => "invalid",
+            ErrorCode::UnknownOperation => "unknown_operation",
+            ErrorCode::Unauthorized => "unauthorized",
+            ErrorCode::TooMany => "too_many",
+            ErrorCode::Unavailable => "unavailable",
+        }
+    }
+
+    /// Whether the client may send the same again.
+    pub fn retry(self) -> bool {
+        self == ErrorCode::Unavailable
+    }
+}
+
+/// What the server says.
+#[derive(Clone, Debug)]
+pub enum ServerFrame {
+    Welcome(Box<Welcome>),
+    Ack(Ack),
+    Result { seq: u32, answer: Answer },
+    Error { seq: Option<u32>, code: ErrorCode, message: String },
+    Push(Push),
+    Bye { reason: &'static str, reconnect_after_ms: u64 },
+}
+
+#[derive(Clone, Debug)]
+pub struct Welcome {
+    pub user: UserId,
+    pub connection: ConnectionId,
+    /// Server-clock milliseconds.
+    pub now: u64,
+    /// The day of the server, `YYYY-MM-DD`.
+    pub today: String,
+    /// How often a playing client makes a beat, milliseconds.
+    pub interval_ms: u64,
+    pub paused: bool,
+    /// When the token ends, milliseconds since 1970.
+    pub expires: u64,
+    pub limits: WelcomeLimits,
+}
+
+/// The limits a client is told, under the names of the wire.
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+pub struct WelcomeLimits {
+    /// Bytes of one message.
+    pub frame: usize,
+    pub beats: usize,
+    pub items: usize,
+    pub list: usize,
+    /// Milliseconds.
+    pub ack_delay: u64,
+    /// Of one user.
+    pub connections: usize,
+    pub frames_per_second: u32,
+    pub burst: u32,
+    /// Milliseconds of silence after which the server pings.
+    pub ping: u64,
+    /// Milliseconds of silence after which it closes.
+    pub idle: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ack {
+    /// Every beats frame up to it is answered; 0 = none yet.
+    pub seq: u32,
+    pub rejected: Vec<Rejection>,
+    /// The server's clock, when a beat was ahead of it.
+    pub now: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rejection {
+    /// The frame of the beat; over HTTP there is none.
+    pub seq: Option<u32>,
+    /// Its place in the frame.
+    pub index: u32,
+    pub reason: Reason,
+    pub record: Option<Record>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// `delete`, `clear`, `hello`.
+    Done,
+    Records(Vec<Option<Record>>),
+    Page {
+        records: Vec<Record>,
+        cursor: Option<String>,
+    },
+    Recording {
+        paused: bool,
+    },
+    /// A renewed token ends then, milliseconds since 1970.
+    Token {
+        expires: u64,
+    },
+}
+
+/// Where a list goes on, and over which kinds: what the opaque cursor carries.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cursor {
+    pub position: Position,
+    pub kinds: Vec<u16>,
+}

@@ -1,0 +1,181 @@
+//! The bodies of HTTP requests.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::fault::{Fault, tracked};
+use super::number::{Id, Millis};
+use super::operation::{BeatList, GetShape, Name, at_most};
+use super::shape::{Object, present};
+use super::text::ConnectionName;
+use crate::edge::protocol::frame::{Beats, FrameLimits, Malformed};
+use crate::model::change::When;
+use crate::model::ids::{ConnectionId, Content, UserId};
+
+/// Of `POST /v1/beats`.
+#[derive(Debug, PartialEq)]
+pub struct BeatsBody {
+    pub beats: Beats,
+    pub device: Option<String>,
+    /// The socket to which nothing of this is pushed.
+    pub connection: Option<ConnectionId>,
+}
+
+/// Of `PUT /v1/recording`.
+#[derive(Debug, PartialEq)]
+pub struct RecordingBody {
+    pub paused: bool,
+    pub at: When,
+    /// The socket to which nothing of this is pushed.
+    pub connection: Option<ConnectionId>,
+}
+
+#[derive(Deserialize)]
+struct BeatsBodyShape {
+    #[serde(default, deserialize_with = "present")]
+    flag: Option<String>,
+    items: BeatList,
+    #[serde(default, deserialize_with = "present")]
+    device: Option<Name>,
+    #[serde(default, deserialize_with = "present")]
+    connection: Option<ConnectionName>,
+}
+
+#[derive(Deserialize)]
+struct RecordingBodyShape {
+    paused: bool,
+    #[serde(default, deserialize_with = "present")]
+    at: Option<Millis>,
+    #[serde(default, deserialize_with = "present")]
+    connection: Option<ConnectionName>,
+}
+
+#[derive(Deserialize)]
+struct KickBodyShape {
+    mid: Id,
+}
+
+pub fn decode_beats_body(body: &[u8], limits: &FrameLimits) -> Result<BeatsBody, Malformed> {
+    let shape: BeatsBodyShape = object(body)?;
+    let items = at_most(shape.items.items, limits.beats).map_err(answer)?;
+    Ok(BeatsBody {
+        beats: Beats { flag: shape.flag, items },
+        device: shape.device.map(|device| device.0),
+        connection: shape.connection.map(|connection| connection.0),
+    })
+}
+
+/// Of `POST /v1/history/get`.
+pub fn decode_get_body(body: &[u8], limits: &FrameLimits) -> Result<Vec<Content>, Malformed> {
+    let shape: GetShape = object(body)?;
+    at_most(shape.items.items, limits.items).map_err(answer)
+}
+
+pub fn decode_recording_body(body: &[u8]) -> Result<RecordingBody, Malformed> {
+    let shape: RecordingBodyShape = object(body)?;
+    Ok(RecordingBody {
+        paused: shape.paused,
+        at: shape.at.map_or(When::Now, |at| When::At(at.0)),
+        connection: shape.connection.map(|connection| connection.0),
+    })
+}
+
+/// Of the admin listener's `POST /v1/kick`.
+pub fn decode_kick_body(body: &[u8]) -> Result<UserId, Malformed> {
+    let shape: KickBodyShape = object(body)?;
+    Ok(UserId(shape.mid.0))
+}
+
+fn object<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, Malformed> {
+    let text = std::str::from_utf8(body).map_err(|_| answer(Fault::invalid("body", "is not UTF-8")))?;
+    if let Ok(Object(shape)) = serde_json::from_str(text) {
+        return Ok(shape);
+    }
+    serde_json::from_str::<IgnoredAny>(text).map_err(|_| answer(Fault::invalid("body", "is not JSON")))?;
+    let object = tracked(std::marker::PhantomData::<Object<T>>, text);
+    object.map(|Object(shape)| shape).map_err(|fault| answer(fault.or_at("body")))
+}
+
+fn answer(fault: Fault) -> Malformed {
+    fault.malformed(None, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::decode_tests::LIMITS;
+    use super::*;
+    use crate::edge::protocol::frame::ErrorCode;
+
+    const BEAT: &str = r#"{"kind":1,"oid":"100","pos":7,"state":"playing","session":"8","at":9}"#;
+
+    fn message<T: std::fmt::Debug>(decoded: Result<T, Malformed>) -> String {
+        let malformed = decoded.unwrap_err();
+        assert_eq!((malformed.seq, malformed.hello), (None, false));
+        malformed.message
+    }
+
+    #[test]
+    fn beats_come_with_the_socket_and_its_device() {
+        let body = format!(r#"{{"flag":"f","items":[{BEAT}],"device":"tv","connection":"00000000deadBEEF","x":1}}"#);
+        let decoded = decode_beats_body(body.as_bytes(), &LIMITS).unwrap();
+        assert_eq!(decoded.connection, Some(ConnectionId(0xdead_beef)));
+        assert_eq!((decoded.device.as_deref(), decoded.beats.flag.as_deref()), (Some("tv"), Some("f")));
+        assert_eq!(decoded.beats.items[0].pos, 7);
+        let bare = decode_beats_body(br#"{"items":[]}"#, &LIMITS).unwrap();
+        assert_eq!(bare, BeatsBody { beats: Beats::default(), device: None, connection: None });
+    }
+
+    #[test]
+    fn a_malformed_body_is_told_by_the_path() {
+        let beats = |body: &str| message(decode_beats_body(body.as_bytes(), &LIMITS));
+        assert_eq!(
+            beats(&format!(r#"{{"items":[{}]}}"#, BEAT.replace('7', "-7"))),
+            "items[0].pos: must not be negative"
+        );
+        assert_eq!(beats(&format!(r#"{{"items":[{}]}}"#, BEAT.replace("pos", "p"))), "items[0].pos: is missing");
+        assert_eq!(beats("{}"), "items: is missing");
+        assert_eq!(beats("[]"), "body: must be an object");
+        assert_eq!(beats("null"), "body: must be an object");
+        assert_eq!(beats(""), "body: is not JSON");
+        assert_eq!(beats(r#"{"items":[]} {}"#), "body: is not JSON");
+        assert_eq!(beats(r#"{"items":[],"items":[]}"#), "items: appears twice");
+        assert_eq!(beats(r#"{"\ud800":[]}"#), "body: must be Unicode text");
+        for connection in ["", "deadbeef", "+0000000deadbeef", "00000000deadbeeg", "000000000deadbeef"] {
+            let body = format!(r#"{{"items":[],"connection":"{connection}"}}"#);
+            assert_eq!(beats(&body), "connection: must be the 16 hex digits of a welcome");
+        }
+        let many = format!(r#"{{"items":[{}]}}"#, [BEAT; 4].join(","));
+        let malformed = decode_beats_body(many.as_bytes(), &LIMITS).unwrap_err();
+        assert_eq!((malformed.code, malformed.message.as_str()), (ErrorCode::TooMany, "items: must hold at most 3"));
+        assert_eq!(message(decode_beats_body(b"{\"\xff\":1}", &LIMITS)), "body: is not UTF-8");
+    }
+
+    #[test]
+    fn contents_asked_for() {
+        let body = br#"{"items":[{"kind":1,"oid":"100"},{"kind":2,"oid":7}]}"#;
+        let contents = vec![Content { kind: 1, oid: 100 }, Content { kind: 2, oid: 7 }];
+        assert_eq!(decode_get_body(body, &LIMITS), Ok(contents));
+        let many = format!(r#"{{"items":[{}]}}"#, [r#"{"kind":1,"oid":"1"}"#; 3].join(","));
+        let malformed = decode_get_body(many.as_bytes(), &LIMITS).unwrap_err();
+        assert_eq!((malformed.code, malformed.message.as_str()), (ErrorCode::TooMany, "items: must hold at most 2"));
+    }
+
+    #[test]
+    fn recording_without_a_moment_is_from_now_on() {
+        let decoded = |body: &str| decode_recording_body(body.as_bytes());
+        let now = RecordingBody { paused: true, at: When::Now, connection: None };
+        assert_eq!(decoded(r#"{"paused":true}"#), Ok(now));
+        let body = r#"{"paused":false,"at":5,"connection":"0000000000000001"}"#;
+        let at = RecordingBody { paused: false, at: When::At(5), connection: Some(ConnectionId(1)) };
+        assert_eq!(decoded(body), Ok(at));
+        assert_eq!(message(decoded("{}")), "paused: is missing");
+        assert_eq!(message(decoded(r#"{"paused":null}"#)), "paused: must be a boolean");
+        assert_eq!(message(decoded(r#"{"paused":true,"at":null}"#)), "at: must be an integer");
+    }
+
+    #[test]
+    fn a_kick_names_a_user() {
+        assert_eq!(decode_kick_body(br#"{"mid":"42"}"#), Ok(UserId(42)));
+        assert_eq!(message(decode_kick_body(br#"{"mid":"x"}"#)), "mid: must be a decimal number of 64 bits");
+    }
+}

@@ -1,0 +1,166 @@
+//! The text of a server frame.
+
+use serde::Serialize;
+
+use super::record::{ContentsView, RecordView, RecordingView, RecordsView, RejectionsView, Shown};
+use crate::edge::protocol::frame::{Ack, Answer, ErrorCode, ServerFrame, Welcome, WelcomeLimits};
+use crate::model::ids::ConnectionId;
+use crate::model::push::Push;
+use crate::model::reading::Reading;
+
+/// The frame, as one text.
+pub fn encode(frame: &ServerFrame, reading: &Reading) -> String {
+    text_of(&FrameView::new(frame, reading))
+}
+
+/// Appends the frame to a buffer that is used again.
+pub fn encode_into(frame: &ServerFrame, reading: &Reading, buffer: &mut Vec<u8>) {
+    serde_json::to_writer(buffer, &FrameView::new(frame, reading)).expect(NEVER_FAILS);
+}
+
+/// The only failures are those of a writer and of maps whose keys are no strings; there is neither.
+const NEVER_FAILS: &str = "views have string keys and are written to memory";
+
+pub(super) fn text_of(view: &impl Serialize) -> String {
+    serde_json::to_string(view).expect(NEVER_FAILS)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum FrameView<'a> {
+    Welcome(WelcomeView<'a>),
+    Ack(AckView<'a>),
+    Result(ResultView<'a>),
+    Error(ErrorView<'a>),
+    Push(PushView<'a>),
+    Bye(ByeView),
+}
+
+#[derive(Serialize)]
+struct WelcomeView<'a> {
+    mid: Shown<u64>,
+    connection: Shown<ConnectionId>,
+    now: u64,
+    today: &'a str,
+    interval: u64,
+    recording: RecordingView,
+    expires: u64,
+    limits: &'a WelcomeLimits,
+}
+
+#[derive(Serialize)]
+struct AckView<'a> {
+    seq: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    now: Option<u64>,
+    #[serde(skip_serializing_if = "RejectionsView::is_empty")]
+    rejected: RejectionsView<'a>,
+}
+
+#[derive(Default, Serialize)]
+struct ResultView<'a> {
+    seq: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    records: Option<RecordsView<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursor: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recording: Option<RecordingView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct ErrorView<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seq: Option<u32>,
+    code: &'static str,
+    message: &'a str,
+    retry: bool,
+}
+
+#[derive(Default, Serialize)]
+struct PushView<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    record: Option<RecordView<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deleted: Option<ContentsView<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cleared: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recording: Option<RecordingView>,
+}
+
+#[derive(Serialize)]
+struct ByeView {
+    reason: &'static str,
+    reconnect_after: u64,
+}
+
+impl<'a> FrameView<'a> {
+    fn new(frame: &'a ServerFrame, reading: &'a Reading) -> Self {
+        match frame {
+            ServerFrame::Welcome(welcome) => FrameView::Welcome(WelcomeView::new(welcome)),
+            ServerFrame::Ack(Ack { seq, rejected, now }) => {
+                FrameView::Ack(AckView { seq: *seq, now: *now, rejected: RejectionsView(rejected, reading) })
+            }
+            ServerFrame::Result { seq, answer } => FrameView::Result(ResultView::new(*seq, answer, reading)),
+            ServerFrame::Error { seq, code, message } => FrameView::Error(ErrorView::new(*seq, *code, message)),
+            ServerFrame::Push(push) => FrameView::Push(PushView::new(push, reading)),
+            ServerFrame::Bye { reason, reconnect_after_ms } => {
+                FrameView::Bye(ByeView { reason, reconnect_after: *reconnect_after_ms })
+            }
+        }
+    }
+}
+
+impl<'a> WelcomeView<'a> {
+    fn new(welcome: &'a Welcome) -> Self {
+        WelcomeView {
+            mid: Shown(welcome.user.0),
+            connection: Shown(welcome.connection),
+            now: welcome.now,
+            today: &welcome.today,
+            interval: welcome.interval_ms,
+            recording: RecordingView { paused: welcome.paused },
+            expires: welcome.expires,
+            limits: &welcome.limits,
+        }
+    }
+}
+
+impl<'a> ResultView<'a> {
+    fn new(seq: u32, answer: &'a Answer, reading: &'a Reading) -> Self {
+        let view = ResultView { seq, ..ResultView::default() };
+        match answer {
+            Answer::Done => view,
+            Answer::Records(records) => ResultView { records: Some(RecordsView::Asked(records, reading)), ..view },
+            Answer::Page { records, cursor } => {
+                let records = Some(RecordsView::Listed(records, reading));
+                ResultView { records, cursor: cursor.as_deref(), ..view }
+            }
+            Answer::Recording { paused } => ResultView { recording: Some(RecordingView { paused: *paused }), ..view },
+            Answer::Token { expires } => ResultView { expires: Some(*expires), ..view },
+        }
+    }
+}
+
+impl<'a> ErrorView<'a> {
+    fn new(seq: Option<u32>, code: ErrorCode, message: &'a str) -> Self {
+        ErrorView { seq, code: code.word(), message, retry: code.retry() }
+    }
+}
+
+impl<'a> PushView<'a> {
+    fn new(push: &'a Push, reading: &Reading) -> Self {
+        let view = PushView::default();
+        match push {
+            Push::Record(record) => PushView { record: Some(RecordView::new(record, reading)), ..view },
+            Push::Deleted { contents, at } => PushView { deleted: Some(ContentsView(contents)), at: Some(*at), ..view },
+            Push::Cleared { at } => PushView { cleared: Some(true), at: Some(*at), ..view },
+            Push::Recording { paused } => PushView { recording: Some(RecordingView { paused: *paused }), ..view },
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Server frames and HTTP answers as the protocol's page has them.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::edge::protocol::frame::{Ack, Answer, ErrorCode, Rejection, ServerFrame, Welcome, WelcomeLimits};
+use crate::model::beat::State;
+use crate::model::ids::{ConnectionId, Content, SessionId, UserId};
+use crate::model::push::Push;
+use crate::model::reading::Reading;
+use crate::model::record::Record;
+use crate::model::rule::Reason;
+
+const RECORD: &str = r#"{"kind":1,"oid":"100","pos":73200,"dur":300000,"state":"playing","session":"8311207","device":"tv-3f","watched":5000,"at":1795150000118,"progress":0.244,"finished":false,"resume":73200}"#;
+
+fn reading() -> Reading {
+    Reading { resume_below: 0.05, finished_at: 0.9, kinds_without_end: vec![2, 3] }
+}
+
+fn record() -> Record {
+    Record {
+        content: Content { kind: 1, oid: 100 },
+        pos: 73200,
+        dur: 300_000,
+        state: State::Playing,
+        session: SessionId(8311207),
+        device: Arc::from("tv-3f"),
+        watched: 5000,
+        at: 1795150000118,
+        version: 1795150000118000,
+    }
+}
+
+fn rejection(seq: Option<u32>, index: u32, reason: Reason, record: Option<Record>) -> Rejection {
+    Rejection { seq, index, reason, record }
+}
+
+fn encoded(frame: &ServerFrame) -> String {
+    let text = encode(frame, &reading());
+    let mut buffer = b"before ".to_vec();
+    encode_into(frame, &reading(), &mut buffer);
+    assert_eq!(buffer, format!("before {text}").into_bytes());
+    text
+}
+
+fn result(answer: Answer) -> String {
+    encoded(&ServerFrame::Result { seq: 3, answer })
+}
+
+#[test]
+fn a_welcome() {
+    let limits = WelcomeLimits {
+        frame: 131_072,
+        beats: 500,
+        items: 500,
+        list: 200,
+        ack_delay: 30_000,
+        connections: 32,
+        frames_per_second: 20,
+        burst: 100,
+        ping: 60_000,
+        idle: 75_000,
+    };
+    let welcome = Welcome {
+        user: UserId(u64::MAX),
+        connection: ConnectionId(0xbeef),
+        now: 1795150000123,
+        today: "2026-11-20".to_owned(),
+        interval_ms: 5000,
+        paused: false,
+        expires: 1795153600000,
+        limits,
+    };
+    assert_eq!(
+        encoded(&ServerFrame::Welcome(Box::new(welcome))),
+        r#"{"welcome":{"mid":"18446744073709551615","connection":"000000000000beef","now":1795150000123,"today":"2026-11-20","interval":5000,"recording":{"paused":false},"expires":1795153600000,"limits":{"frame":131072,"beats":500,"items":500,"list":200,"ack_delay":30000,"connections":32,"frames_per_second":20,"burst":100,"ping":60000,"idle":75000}}}"#
+    );
+}
+
+#[test]
+fn acks() {
+    let ack = |rejected, now| encoded(&ServerFrame::Ack(Ack { seq: 2, rejected, now }));
+    assert_eq!(ack(vec![], None), r#"{"ack":{"seq":2}}"#);
+    assert_eq!(
+        ack(vec![rejection(Some(2), 0, Reason::Superseded, Some(record()))], None),
+        format!(r#"{{"ack":{{"seq":2,"rejected":[{{"seq":2,"index":0,"reason":"superseded","record":{RECORD}}}]}}}}"#)
+    );
+    let reasons = [Reason::Invalid, Reason::Clock, Reason::Expired, Reason::NotStarted, Reason::NotRecording];
+    let rejected = reasons.map(|reason| rejection(Some(2), 7, reason, None)).to_vec();
+    let list = ["invalid", "clock", "expired", "not_started", "not_recording"]
+        .map(|word| format!(r#"{{"seq":2,"index":7,"reason":"{word}"}}"#))
+        .join(",");
+    assert_eq!(ack(rejected, Some(9)), format!(r#"{{"ack":{{"seq":2,"now":9,"rejected":[{list}]}}}}"#));
+}
+
+#[test]
+fn results() {
+    assert_eq!(result(Answer::Done), r#"{"result":{"seq":3}}"#);
+    assert_eq!(
+        result(Answer::Records(vec![Some(record()), None])),
+        format!(r#"{{"result":{{"seq":3,"records":[{RECORD},null]}}}}"#)
+    );
+    assert_eq!(result(Answer::Page { records: vec![], cursor: None }), r#"{"result":{"seq":3,"records":[]}}"#);
+    assert_eq!(
+        result(Answer::Page { records: vec![record()], cursor: Some("AQ".to_owned()) }),
+        format!(r#"{{"result":{{"seq":3,"records":[{RECORD}],"cursor":"AQ"}}}}"#)
+    );
+    assert_eq!(result(Answer::Recording { paused: true }), r#"{"result":{"seq":3,"recording":{"paused":true}}}"#);
+    assert_eq!(result(Answer::Token { expires: 9 }), r#"{"result":{"seq":3,"expires":9}}"#);
+}
+
+#[test]
+fn errors() {
+    let error = |seq, code, message: &str| encoded(&ServerFrame::Error { seq, code, message: message.to_owned() });
+    assert_eq!(
+        error(Some(3), ErrorCode::Invalid, "beats.items[0].pos: must not be negative"),
+        r#"{"error":{"seq":3,"code":"invalid","message":"beats.items[0].pos: must not be negative","retry":false}}"#
+    );
+    assert_eq!(
+        error(None, ErrorCode::Unavailable, "store: \"away\""),
+        r#"{"error":{"code":"unavailable","message":"store: \"away\"","retry":true}}"#
+    );
+}
+
+#[test]
+fn pushes() {
+    let push = |push| encoded(&ServerFrame::Push(push));
+    assert_eq!(push(Push::Record(record())), format!(r#"{{"push":{{"record":{RECORD}}}}}"#));
+    assert_eq!(
+        push(Push::Deleted { contents: vec![record().content], at: 5 }),
+        r#"{"push":{"deleted":[{"kind":1,"oid":"100"}],"at":5}}"#
+    );
+    assert_eq!(push(Push::Cleared { at: 5 }), r#"{"push":{"cleared":true,"at":5}}"#);
+    assert_eq!(push(Push::Recording { paused: true }), r#"{"push":{"recording":{"paused":true}}}"#);
+}
+
+#[test]
+fn a_bye() {
+    assert_eq!(
+        encoded(&ServerFrame::Bye { reason: "drain", reconnect_after_ms: 1834 }),
+        r#"{"bye":{"reason":"drain","reconnect_after":1834}}"#
+    );
+}
+
+#[test]
+fn a_record_shows_what_it_means() {
+    let shown = |record: Record| encode_record(&record, &reading());
+    assert_eq!(shown(record()), RECORD);
+    let unknown = Record { dur: 0, device: Arc::from(""), ..record() };
+    assert_eq!(
+        shown(unknown),
+        r#"{"kind":1,"oid":"100","pos":73200,"dur":0,"state":"playing","session":"8311207","watched":5000,"at":1795150000118,"finished":false,"resume":73200}"#
+    );
+    let ends = |record: Record| shown(record).split_once(r#""progress""#).map(|(_, end)| end.to_owned()).unwrap();
+    assert_eq!(ends(Record { pos: 100_000, ..record() }), r#":0.333,"finished":false,"resume":100000}"#);
+    assert_eq!(ends(Record { pos: 14_999, ..record() }), r#":0.05,"finished":false,"resume":0}"#);
+    assert_eq!(ends(Record { pos: 270_000, ..record() }), r#":0.9,"finished":true,"resume":0}"#);
+    assert_eq!(ends(Record { pos: 300_900, ..record() }), r#":1.0,"finished":true,"resume":0}"#);
+    assert_eq!(ends(Record { pos: 0, ..record() }), r#":0.0,"finished":false,"resume":0}"#);
+}
+
+#[test]
+fn the_bodies_of_http_answers() {
+    let rejected = [rejection(None, 1, Reason::Superseded, Some(record()))];
+    assert_eq!(
+        encode_beats_answer(9, "2026-11-20", &rejected, &reading()),
+        format!(
+            r#"{{"now":9,"today":"2026-11-20","rejected":[{{"index":1,"reason":"superseded","record":{RECORD}}}]}}"#
+        )
+    );
+    assert_eq!(
+        encode_beats_answer(9, "2026-11-20", &[], &reading()),
+        r#"{"now":9,"today":"2026-11-20","rejected":[]}"#
+    );
+    assert_eq!(encode_records(&[None, Some(record())], &reading()), format!(r#"{{"records":[null,{RECORD}]}}"#));
+    assert_eq!(encode_page(&[record()], None, &reading()), format!(r#"{{"records":[{RECORD}]}}"#));
+    assert_eq!(encode_page(&[], Some("AQ"), &reading()), r#"{"records":[],"cursor":"AQ"}"#);
+    assert_eq!(encode_recording(true), r#"{"paused":true}"#);
+}

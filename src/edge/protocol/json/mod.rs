@@ -1,0 +1,37 @@
+//! The JSON of protocol v1.
+//!
+//! Decoding takes one pass over borrowed text straight into the values of [`frame`](super::frame) (`envelope`,
+//! `operation`). Only when that fails does a second, slower pass look for the path of the field and for the `seq`
+//! (`decode`, `fault`): a correct client never pays for a good message. Encoding serializes borrowed views of the
+//! values (`record`, `encode`, `answer`).
+//!
+//! Serde alone would be too kind (arrays for objects, `null` for a missing field) and its messages quote what the client
+//! sent; hence the types of `number`, `text` and `shape`.
+
+mod answer;
+mod body;
+mod decode;
+mod encode;
+mod envelope;
+mod fault;
+mod number;
+mod operation;
+mod query;
+mod record;
+mod shape;
+mod text;
+
+#[cfg(test)]
+mod decode_properties;
+#[cfg(test)]
+mod decode_tests;
+#[cfg(test)]
+mod encode_tests;
+#[cfg(test)]
+mod malformed_tests;
+
+pub use answer::{encode_beats_answer, encode_page, encode_record, encode_recording, encode_records};
+pub use body::{BeatsBody, RecordingBody, decode_beats_body, decode_get_body, decode_kick_body, decode_recording_body};
+pub use decode::decode;
+pub use encode::{encode, encode_into};
+pub use query::{decode_content, decode_forgetting, decode_page_request};

@@ -1,0 +1,148 @@
+//! What stands in a URL, with the same rules and the same complaints as in a frame.
+
+use super::fault::Fault;
+use super::number::{EXACT_MAX, Id, Integer, Kind, Millis};
+use super::text::ConnectionName;
+use crate::edge::protocol::cursor::{self, set_of};
+use crate::edge::protocol::frame::{FrameLimits, Malformed};
+use crate::model::change::When;
+use crate::model::ids::{ConnectionId, Content};
+use crate::model::page::PageRequest;
+
+const LIMIT_DEFAULT: u64 = 20;
+
+/// `GET /v1/history?limit=&cursor=&kinds=1,3`. An empty value is a missing one.
+pub fn decode_page_request(
+    limit: Option<&str>,
+    kinds: Option<&str>,
+    cursor: Option<&str>,
+    limits: &FrameLimits,
+) -> Result<PageRequest, Malformed> {
+    let page = || {
+        let limit = given(limit).map(Integer::<1, EXACT_MAX>::from_text).transpose();
+        let limit = limit.map_err(|complaint| Fault::invalid("limit", complaint))?;
+        let kinds = given(kinds).map_or(Ok(Vec::new()), kinds_of)?;
+        page_request(limit.map(|limit| limit.0), &kinds, given(cursor), limits)
+    };
+    page().map_err(|fault| fault.malformed(None, false))
+}
+
+/// `DELETE …?at=&connection=`. An empty value is a missing one.
+pub fn decode_forgetting(
+    at: Option<&str>,
+    connection: Option<&str>,
+) -> Result<(When, Option<ConnectionId>), Malformed> {
+    let forgetting = || {
+        let at = given(at).map(Millis::from_text).transpose();
+        let at = at.map_err(|complaint| Fault::invalid("at", complaint))?;
+        let connection = given(connection).map(|text| {
+            let name = ConnectionName::from_text(text);
+            name.ok_or_else(|| Fault::invalid("connection", ConnectionName::complaint()))
+        });
+        Ok((at.map_or(When::Now, |at| When::At(at.0)), connection.transpose()?.map(|name| name.0)))
+    };
+    forgetting().map_err(|fault: Fault| fault.malformed(None, false))
+}
+
+/// `/v1/history/{kind}/{oid}`.
+pub fn decode_content(kind: &str, oid: &str) -> Result<Content, Malformed> {
+    let content = || {
+        let kind = Kind::from_text(kind).map_err(|complaint| Fault::invalid("kind", complaint))?;
+        let oid = Id::from_text(oid).ok_or_else(|| Fault::invalid("oid", Id::complaint()))?;
+        Ok(Content { kind: kind.get(), oid: oid.0 })
+    };
+    content().map_err(|fault: Fault| fault.malformed(None, false))
+}
+
+/// What a list asks for. A cursor carries the kinds of the list it goes on with, so beside it none need be named.
+pub(super) fn page_request(
+    limit: Option<u64>,
+    kinds: &[u16],
+    cursor: Option<&str>,
+    limits: &FrameLimits,
+) -> Result<PageRequest, Fault> {
+    if kinds.len() > cursor::KINDS_MAX {
+        return Err(Fault::invalid("kinds", format!("must hold at most {}", cursor::KINDS_MAX)));
+    }
+    let kinds = set_of(kinds);
+    let limit = limit.unwrap_or(LIMIT_DEFAULT).min(limits.list as u64) as usize;
+    let Some(cursor) = cursor else {
+        return Ok(PageRequest { limit, after: None, kinds });
+    };
+    let cursor = cursor::decode(cursor).ok_or_else(|| Fault::invalid("cursor", "must be one given by a list"))?;
+    if !kinds.is_empty() && kinds != cursor.kinds {
+        return Err(Fault::invalid("kinds", "must be those of the cursor"));
+    }
+    Ok(PageRequest { limit, after: Some(cursor.position), kinds: cursor.kinds })
+}
+
+fn kinds_of(text: &str) -> Result<Vec<u16>, Fault> {
+    // One more than may be is enough to see that there are too many.
+    let kinds = text.split(',').take(cursor::KINDS_MAX + 1).enumerate().map(|(index, kind)| {
+        let kind = Kind::from_text(kind).map_err(|complaint| Fault::invalid(&format!("kinds[{index}]"), complaint))?;
+        Ok(kind.get())
+    });
+    kinds.collect()
+}
+
+fn given(value: Option<&str>) -> Option<&str> {
+    value.filter(|value| !value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::decode_tests::LIMITS;
+    use super::*;
+    use crate::edge::protocol::frame::Cursor;
+    use crate::model::page::Position;
+
+    const POSITION: Position = Position { at: 5, content: Content { kind: 1, oid: 100 } };
+
+    fn page(limit: &str, kinds: &str, cursor: &str) -> Result<(usize, Option<Position>, Vec<u16>), String> {
+        decode_page_request(Some(limit), Some(kinds), Some(cursor), &LIMITS)
+            .map(|page| (page.limit, page.after, page.kinds))
+            .map_err(|malformed| malformed.message)
+    }
+
+    #[test]
+    fn a_page_is_asked_for_as_in_a_frame() {
+        let default = PageRequest { limit: 20, after: None, kinds: vec![] };
+        assert_eq!(decode_page_request(None, None, None, &LIMITS), Ok(default));
+        assert_eq!(page("", "", ""), Ok((20, None, vec![])));
+        assert_eq!(page("1000", "3,1,3", ""), Ok((200, None, vec![1, 3])));
+        let cursor = cursor::encode(&Cursor { position: POSITION, kinds: vec![1, 3] });
+        assert_eq!(page("7", "", &cursor), Ok((7, Some(POSITION), vec![1, 3])));
+        assert_eq!(page("7", "3,1", &cursor), Ok((7, Some(POSITION), vec![1, 3])));
+
+        assert_eq!(page("7", "3", &cursor), Err("kinds: must be those of the cursor".to_owned()));
+        assert_eq!(page("", "", "AAAA"), Err("cursor: must be one given by a list".to_owned()));
+        assert_eq!(page("0", "", ""), Err("limit: must be at least 1".to_owned()));
+        assert_eq!(page("-1", "", ""), Err("limit: must be at least 1".to_owned()));
+        for limit in ["x", "1.0", "+1", " 1", "--1", "-"] {
+            assert_eq!(page(limit, "", ""), Err("limit: must be an integer".to_owned()), "{limit}");
+        }
+        let beyond = "9".repeat(30);
+        assert_eq!(page(&beyond, "", ""), Err("limit: must be at most 9007199254740991".to_owned()));
+        assert_eq!(page("", "1,65536", ""), Err("kinds[1]: must be at most 65535".to_owned()));
+        assert_eq!(page("", "1,,2", ""), Err("kinds[1]: must be an integer".to_owned()));
+        assert_eq!(page("", &vec!["1"; 33].join(","), ""), Err("kinds: must hold at most 32".to_owned()));
+    }
+
+    #[test]
+    fn a_forgetting_may_leave_its_moment_out() {
+        let connection = Some(ConnectionId(1));
+        assert_eq!(decode_forgetting(None, None), Ok((When::Now, None)));
+        assert_eq!(decode_forgetting(Some("5"), Some("0000000000000001")), Ok((When::At(5), connection)));
+        let message = |at, connection| decode_forgetting(Some(at), Some(connection)).unwrap_err().message;
+        assert_eq!(message("-5", ""), "at: must not be negative");
+        assert_eq!(message("9007199254740992", ""), "at: must be at most 9007199254740991");
+        assert_eq!(message("5", "1"), "connection: must be the 16 hex digits of a welcome");
+    }
+
+    #[test]
+    fn a_content_is_two_numbers() {
+        assert_eq!(decode_content("1", "0100"), Ok(Content { kind: 1, oid: 100 }));
+        assert_eq!(decode_content("65536", "1").unwrap_err().message, "kind: must be at most 65535");
+        assert_eq!(decode_content("1", "+1").unwrap_err().message, "oid: must be a decimal number of 64 bits");
+    }
+}

@@ -1,0 +1,127 @@
+//! Records and what else shows up in several answers, as they are written.
+
+use std::fmt::Display;
+
+use serde::{Serialize, Serializer};
+
+use crate::edge::protocol::frame::Rejection;
+use crate::edge::protocol::words::{reason_word, state_word};
+use crate::model::ids::Content;
+use crate::model::reading::Reading;
+use crate::model::record::Record;
+
+/// A string of what is displayed: ids do not fit into the numbers of JSON.
+pub(super) struct Shown<T>(pub T);
+
+impl<T: Display> Serialize for Shown<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct RecordView<'a> {
+    kind: u16,
+    oid: Shown<u64>,
+    pos: u64,
+    dur: u64,
+    state: &'static str,
+    session: Shown<u64>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    device: &'a str,
+    watched: u64,
+    at: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    progress: Option<f64>,
+    finished: bool,
+    resume: u64,
+}
+
+impl<'a> RecordView<'a> {
+    pub fn new(record: &'a Record, reading: &Reading) -> Self {
+        let progress = reading.progress(record);
+        RecordView {
+            kind: record.content.kind,
+            oid: Shown(record.content.oid),
+            pos: record.pos,
+            dur: record.dur,
+            state: state_word(record.state),
+            session: Shown(record.session.0),
+            device: &record.device,
+            watched: record.watched,
+            at: record.at,
+            // More than three decimals of a share nobody can see.
+            progress: progress.share.map(|share| (share * 1000.0).round() / 1000.0),
+            finished: progress.finished,
+            resume: progress.resume,
+        }
+    }
+}
+
+/// The records of an answer.
+pub(super) enum RecordsView<'a> {
+    /// As asked for one by one: `null` where nothing is known.
+    Asked(&'a [Option<Record>], &'a Reading),
+    Listed(&'a [Record], &'a Reading),
+}
+
+impl Serialize for RecordsView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            RecordsView::Asked(records, reading) => {
+                let view = |record| RecordView::new(record, reading);
+                serializer.collect_seq(records.iter().map(|record| record.as_ref().map(view)))
+            }
+            RecordsView::Listed(records, reading) => {
+                serializer.collect_seq(records.iter().map(|record| RecordView::new(record, reading)))
+            }
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct RejectionView<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seq: Option<u32>,
+    index: u32,
+    reason: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    record: Option<RecordView<'a>>,
+}
+
+pub(super) struct RejectionsView<'a>(pub &'a [Rejection], pub &'a Reading);
+
+impl RejectionsView<'_> {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Serialize for RejectionsView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|rejection| RejectionView {
+            seq: rejection.seq,
+            index: rejection.index,
+            reason: reason_word(rejection.reason),
+            record: rejection.record.as_ref().map(|record| RecordView::new(record, self.1)),
+        }))
+    }
+}
+
+pub(super) struct ContentsView<'a>(pub &'a [Content]);
+
+impl Serialize for ContentsView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct ContentView {
+            kind: u16,
+            oid: Shown<u64>,
+        }
+        serializer.collect_seq(self.0.iter().map(|content| ContentView { kind: content.kind, oid: Shown(content.oid) }))
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct RecordingView {
+    pub paused: bool,
+}

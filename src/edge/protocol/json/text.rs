@@ -1,0 +1,96 @@
+//! Strings: bounded ones, the words of a state, the name of a connection.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+
+use crate::edge::protocol::words::state_of_word;
+use crate::model::beat::State;
+use crate::model::ids::ConnectionId;
+
+/// At most `MAX` bytes.
+#[derive(Debug)]
+pub(super) struct Text<const MAX: usize>(pub String);
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StateWord(pub State);
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ConnectionName(pub ConnectionId);
+
+impl<'de, const MAX: usize> Deserialize<'de> for Text<MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(TextVisitor)
+    }
+}
+
+struct TextVisitor<const MAX: usize>;
+
+impl<const MAX: usize> Visitor<'_> for TextVisitor<MAX> {
+    type Value = Text<MAX>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        if text.len() > MAX {
+            return Err(E::custom(format_args!("must be at most {MAX} bytes long")));
+        }
+        Ok(Text(text.to_owned()))
+    }
+}
+
+impl<'de> Deserialize<'de> for StateWord {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(StateVisitor)
+    }
+}
+
+struct StateVisitor;
+
+impl Visitor<'_> for StateVisitor {
+    type Value = StateWord;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("playing, paused, seeked or ended")
+    }
+
+    fn visit_str<E: Error>(self, word: &str) -> Result<StateWord, E> {
+        state_of_word(word).map(StateWord).ok_or_else(|| E::custom("must be playing, paused, seeked or ended"))
+    }
+}
+
+impl ConnectionName {
+    const EXPECTED: &str = "the 16 hex digits of a welcome";
+
+    pub fn from_text(text: &str) -> Option<Self> {
+        // The parser alone would take a sign, and less.
+        let well_formed = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        well_formed.then(|| text.parse().ok().map(ConnectionName))?
+    }
+
+    pub fn complaint() -> String {
+        format!("must be {}", Self::EXPECTED)
+    }
+}
+
+impl<'de> Deserialize<'de> for ConnectionName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(ConnectionVisitor)
+    }
+}
+
+struct ConnectionVisitor;
+
+impl Visitor<'_> for ConnectionVisitor {
+    type Value = ConnectionName;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(ConnectionName::EXPECTED)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<ConnectionName, E> {
+        ConnectionName::from_text(text).ok_or_else(|| E::custom(ConnectionName::complaint()))
+    }
+}

@@ -1,0 +1,81 @@
+//! Reads the command, does it, and says in one line what went wrong.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use heartline::app;
+use heartline::cli::{Cli, Command};
+use heartline::config::{self, Config, ConfigError};
+use heartline::domain::clock;
+use heartline::edge::auth::{KeyError, SigningKey};
+use heartline::model::ids::UserId;
+
+fn main() -> ExitCode {
+    match run(Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            for line in failure.to_string().lines() {
+                eprintln!("heartline: {line}");
+            }
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<(), Failure> {
+    let file = cli.config.as_deref();
+    match cli.command.unwrap_or(Command::Serve) {
+        Command::Serve => serve(Config::load(file)?),
+        Command::Token { mid, ttl } => token(&Config::load(file)?, UserId(mid), *ttl),
+        Command::CheckConfig => print(&config::effective(file).map_err(Failure::Check)?),
+        Command::DefaultConfig => print(config::DEFAULTS),
+    }
+}
+
+fn serve(config: Config) -> Result<(), Failure> {
+    config.log.start().expect("nothing else has begun to log");
+    Ok(app::serve(config)?)
+}
+
+fn token(config: &Config, user: UserId, ttl: Duration) -> Result<(), Failure> {
+    let key = SigningKey::load(&config.auth, &config.store.data_dir)?;
+    print(&format!("{}\n", key.issue(user, ttl, clock::wall()).token))
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    Ok(out.write_all(text.as_bytes()).and_then(|()| out.flush())?)
+}
+
+/// Why the process ends, with a code of sysexits.h for each sort of reason. A wrong command line ends with 2 before.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Whoever asks what is wrong is told all of it, one line each.
+    #[error("{}", lines(.0))]
+    Check(ConfigError),
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    #[error(transparent)]
+    Serve(#[from] app::StartError),
+    #[error("cannot write to standard output: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl Failure {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Failure::Config(_) | Failure::Check(_) => 78,
+            Failure::Key(_) => 73,
+            Failure::Serve(error) => error.exit_code(),
+            Failure::Output(_) => 74,
+        }
+    }
+}
+
+fn lines(error: &ConfigError) -> String {
+    error.problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,204 @@
+//! From the signal to the end: named phases that every part can watch, and one deadline.
+//!
+//! SIGTERM or SIGINT starts the drain; a second one ends the process at once, whatever it is doing. Nothing that was
+//! acknowledged is lost by that: it was committed before.
+
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use tokio::runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// How far the process is. It only goes forward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    Serving,
+    /// Not ready, no new connections; what was received is committed and acknowledged. All of it ends by then.
+    Draining {
+        until: Instant,
+    },
+    /// Nothing is served any more; whoever is left stops where it is.
+    Stopped,
+}
+
+/// Leads the process from phase to phase. Kept by the one who waits for the end.
+#[derive(Debug)]
+pub struct Shutdown {
+    phase: watch::Sender<Phase>,
+    drain_timeout: Duration,
+}
+
+/// What a part is handed to learn of the end.
+#[derive(Clone, Debug)]
+pub struct Stop {
+    phase: watch::Receiver<Phase>,
+}
+
+impl Shutdown {
+    pub fn new(drain_timeout: Duration) -> Self {
+        Shutdown { phase: watch::Sender::new(Phase::Serving), drain_timeout }
+    }
+
+    /// A handle for a part.
+    pub fn stop(&self) -> Stop {
+        Stop { phase: self.phase.subscribe() }
+    }
+
+    /// Begins the drain; once it has begun, nothing.
+    pub fn drain(&self) {
+        self.advance(Phase::Draining { until: Instant::now() + self.drain_timeout });
+    }
+
+    /// Says that all parts have ended, or that the deadline is over.
+    pub fn finish(&self) {
+        self.advance(Phase::Stopped);
+    }
+
+    fn advance(&self, next: Phase) {
+        self.phase.send_if_modified(|phase| {
+            let forward = match *phase {
+                Phase::Serving => true,
+                Phase::Draining { .. } => next == Phase::Stopped,
+                Phase::Stopped => false,
+            };
+            if forward {
+                *phase = next;
+            }
+            forward
+        });
+    }
+
+    /// Drains at the first SIGTERM or SIGINT and exits at the second. From the return of this call on no signal is
+    /// missed. They are heard on a thread of their own, so that a busy or stuck runtime cannot keep one waiting.
+    pub fn listen_to_signals(self: &Arc<Self>) -> io::Result<()> {
+        let runtime = runtime::Builder::new_current_thread().enable_io().build()?;
+        let signals = {
+            let _context = runtime.enter();
+            Signals::new()?
+        };
+        let shutdown = Arc::clone(self);
+        thread::Builder::new().name("signals".to_owned()).spawn(move || runtime.block_on(signals.obey(&shutdown)))?;
+        Ok(())
+    }
+}
+
+impl Stop {
+    pub fn phase(&self) -> Phase {
+        *self.phase.borrow()
+    }
+
+    /// Takes a lock for a moment: ask once per connection or request, not per frame.
+    pub fn is_draining(&self) -> bool {
+        self.phase() > Phase::Serving
+    }
+
+    /// Resolves when the drain begins, or at once when it has begun, to the moment by which it has to end. A loop makes
+    /// this future once and polls it again and again: it is cheap to wait on and not to make.
+    pub fn draining(&self) -> impl Future<Output = Instant> + Send + use<> {
+        let mut phase = self.phase.clone();
+        async move {
+            match reached(&mut phase, |phase| phase > Phase::Serving).await {
+                Phase::Draining { until } => until,
+                Phase::Serving | Phase::Stopped => Instant::now(),
+            }
+        }
+    }
+
+    /// Resolves when nothing is to be served any more.
+    pub fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut phase = self.phase.clone();
+        async move {
+            reached(&mut phase, |phase| phase == Phase::Stopped).await;
+        }
+    }
+}
+
+/// Without a [`Shutdown`] nobody is left to wait for: that is the end, too.
+async fn reached(phase: &mut watch::Receiver<Phase>, wanted: impl Fn(Phase) -> bool) -> Phase {
+    phase.wait_for(|phase| wanted(*phase)).await.map_or(Phase::Stopped, |phase| *phase)
+}
+
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Signals { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    async fn obey(mut self, shutdown: &Shutdown) {
+        let first = self.next().await;
+        tracing::info!(signal = first.name, "draining");
+        shutdown.drain();
+        let second = self.next().await;
+        tracing::warn!(signal = second.name, "second signal: ending at once");
+        std::process::exit(second.exit_code);
+    }
+
+    async fn next(&mut self) -> Received {
+        tokio::select! {
+            _ = self.terminate.recv() => Received { name: "SIGTERM", exit_code: 128 + 15 },
+            _ = self.interrupt.recv() => Received { name: "SIGINT", exit_code: 128 + 2 },
+        }
+    }
+}
+
+struct Received {
+    name: &'static str,
+    /// As a shell reports a process that this signal ended.
+    exit_code: i32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn phases_go_forward_only_and_the_deadline_is_that_of_the_first_drain() {
+        let shutdown = Shutdown::new(Duration::from_secs(10));
+        let stop = shutdown.stop();
+        assert_eq!(stop.phase(), Phase::Serving);
+        let began = Instant::now();
+        shutdown.drain();
+        let draining = stop.phase();
+        let Phase::Draining { until } = draining else { panic!("not draining: {draining:?}") };
+        assert!(until >= began + Duration::from_secs(10));
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        shutdown.drain();
+        assert_eq!(stop.phase(), draining);
+        shutdown.finish();
+        shutdown.drain();
+        assert_eq!(stop.phase(), Phase::Stopped);
+    }
+
+    #[tokio::test]
+    async fn parts_learn_of_the_drain_before_and_after_it_began() {
+        let shutdown = Shutdown::new(Duration::from_secs(10));
+        let stop = shutdown.stop();
+        let (early, end) = (tokio::spawn(stop.draining()), tokio::spawn(stop.stopped()));
+        tokio::task::yield_now().await;
+        assert!(!early.is_finished() && !stop.is_draining());
+        shutdown.drain();
+        let until = early.await.expect("no panic");
+        assert_eq!(stop.draining().await, until);
+        assert!(stop.is_draining() && !end.is_finished());
+        shutdown.finish();
+        end.await.expect("no panic");
+    }
+
+    #[tokio::test]
+    async fn the_end_of_whoever_leads_is_the_end() {
+        let shutdown = Shutdown::new(Duration::from_secs(10));
+        let stop = shutdown.stop();
+        drop(shutdown);
+        stop.draining().await;
+        stop.stopped().await;
+    }
+}
