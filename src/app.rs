@@ -87,8 +87,9 @@ impl Gateway {
     ) -> Self {
         let mut registry = metrics::registry();
         let ingest = Metrics::new(&mut registry);
-        let fanout: Arc<dyn CommitListener> = Arc::new(Fanout::new(config.push.steady_interval, &mut registry));
         let presence = Presence::new(config.limits.connections_per_user);
+        let fanout = Fanout::new(presence.clone(), config.push.steady_interval, &mut registry);
+        let fanout: Arc<dyn CommitListener> = Arc::new(fanout);
         let block = Arc::new(Block::new(presence.clone()));
         let verifier = Arc::new(Verifier::new(&config.auth, key));
         let gate = Gate::new(verifier, presence, block.clone(), &mut registry);

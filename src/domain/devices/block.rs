@@ -39,9 +39,7 @@ impl Block {
         until.insert(user, now + BLOCKED_FOR);
         self.any.store(true, Ordering::Release);
         drop(until);
-        if let Some(devices) = self.presence.devices(user) {
-            devices.dismiss_all(Farewell::Kicked);
-        }
+        self.presence.dismiss(user, Farewell::Kicked);
     }
 
     /// Ask after the connection is registered, so that none slips in beside a kick.

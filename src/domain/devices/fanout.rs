@@ -1,10 +1,13 @@
 //! Tells a user's other connections what was committed; never the one it came from.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 
+use super::mailbox::Mailbox;
+use super::presence::Presence;
 use crate::domain::ingest::lane::{Answered, CommitListener};
 use crate::model::change::Outcome;
 use crate::model::push::Push;
@@ -14,39 +17,38 @@ use crate::model::rule::Verdict;
 /// A record is told at once when it is new or its state or session changed, otherwise the latest after at most
 /// `steady_interval`.
 pub struct Fanout {
+    presence: Arc<Presence>,
     steady_interval: Duration,
     pushes: Counter,
 }
 
 impl Fanout {
-    pub fn new(steady_interval: Duration, registry: &mut Registry) -> Self {
+    pub fn new(presence: Arc<Presence>, steady_interval: Duration, registry: &mut Registry) -> Self {
         let pushes = Counter::default();
         registry.register("pushes", "Changes left for other connections of the user", pushes.clone());
-        Fanout { steady_interval, pushes }
+        Fanout { presence, steady_interval, pushes }
     }
 
     fn tell(&self, answered: &Answered) {
-        let mailbox = answered.entry.mailbox();
-        let Some(devices) = &mailbox.devices else { return };
-        let told = |push: Push| {
-            devices.others(mailbox.origin, |other| {
+        let origin = answered.entry.mailbox();
+        let others = |tell: &dyn Fn(&Mailbox)| {
+            self.presence.others(origin.user, origin.origin, |other| {
                 self.pushes.inc();
-                other.push(&push);
+                tell(other);
             });
         };
         match &answered.outcome {
             Outcome::Beat(Verdict::Written { before, after }) => {
                 let steady = is_steady(before.as_ref(), after).then_some(self.steady_interval);
-                devices.others(mailbox.origin, |other| {
-                    self.pushes.inc();
-                    other.push_record(after, steady);
-                });
+                others(&|other| other.push_record(after, steady));
             }
             Outcome::Deleted { moved, at } if !moved.is_empty() => {
-                told(Push::Deleted { contents: moved.clone(), at: *at });
+                others(&|other| other.push(Push::Deleted { contents: moved.clone(), at: *at }));
             }
-            Outcome::Cleared { moved: true, at } => told(Push::Cleared { at: *at }),
-            Outcome::Recording { moved: true, paused } => told(Push::Recording { paused: *paused }),
+            Outcome::Cleared { moved: true, at } => others(&|other| other.push(Push::Cleared { at: *at })),
+            Outcome::Recording { moved: true, paused } => {
+                others(&|other| other.push(Push::Recording { paused: *paused }));
+            }
             _ => {}
         }
     }
@@ -58,7 +60,6 @@ fn is_steady(before: Option<&Record>, after: &Record) -> bool {
 
 impl CommitListener for Fanout {
     fn committed(&self, answered: &[Answered]) {
-        let elsewhere = |each: &&Answered| each.entry.mailbox().devices.as_ref().is_some_and(|d| d.count() > 0);
-        answered.iter().filter(elsewhere).for_each(|each| self.tell(each));
+        answered.iter().filter(|each| each.entry.mailbox().has_company()).for_each(|each| self.tell(each));
     }
 }

@@ -1,19 +1,17 @@
 //! What the rest of the gateway leaves for one connection.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-use super::presence::Devices;
 use super::pushes::{Overflow, Pushes};
-use crate::domain::ingest::coalesce::{Entry, Place};
-use crate::domain::ingest::lane::Answered;
 use crate::model::change::Outcome;
 use crate::model::ids::{ConnectionId, UserId};
 use crate::model::push::Push;
 use crate::model::record::Record;
-use crate::model::rule::{Reason, Verdict};
+use crate::model::rule::Reason;
 
 /// Anybody may leave something here; only the connection (or the HTTP request) that owns it takes it out.
 ///
@@ -25,10 +23,23 @@ pub struct Mailbox {
     /// The connection that already knows what is done through this mailbox, and so is not told.
     pub origin: ConnectionId,
     pub user: UserId,
-    /// The user's connections here; `None` for a request of somebody who has none.
-    pub devices: Option<Arc<Devices>>,
+    company: Company,
     content: Mutex<Waiting>,
     wake: Notify,
+}
+
+/// The user's connections here, and how many of them this mailbox stands for.
+#[derive(Debug)]
+struct Company {
+    connections: Arc<AtomicUsize>,
+    alone: usize,
+}
+
+/// Where a beat stood: its frame, and its place in the frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub seq: u32,
+    pub index: u32,
 }
 
 /// A beat that the commit refused.
@@ -73,17 +84,25 @@ struct Waiting {
 }
 
 impl Mailbox {
-    /// The mailbox of a connection.
-    pub fn new(user: UserId, devices: Option<Arc<Devices>>) -> Arc<Self> {
+    /// The mailbox of a connection; `connections` counts those of its user, itself included.
+    pub fn of_connection(user: UserId, connections: Arc<AtomicUsize>) -> Arc<Self> {
         let id = ConnectionId(rand::random());
-        Arc::new(Mailbox { id, origin: id, user, devices, content: Mutex::default(), wake: Notify::new() })
+        Self::new(id, id, user, Company { connections, alone: 1 })
     }
 
-    /// The mailbox of a request, made on behalf of `origin`.
-    pub fn of_request(user: UserId, origin: Option<ConnectionId>, devices: Option<Arc<Devices>>) -> Arc<Self> {
+    /// The mailbox of a request, made on behalf of `origin`; `connections` counts those of its user.
+    pub fn of_request(user: UserId, origin: Option<ConnectionId>, connections: Arc<AtomicUsize>) -> Arc<Self> {
         let id = ConnectionId(rand::random());
-        let origin = origin.unwrap_or(id);
-        Arc::new(Mailbox { id, origin, user, devices, content: Mutex::default(), wake: Notify::new() })
+        Self::new(id, origin.unwrap_or(id), user, Company { connections, alone: 0 })
+    }
+
+    fn new(id: ConnectionId, origin: ConnectionId, user: UserId, company: Company) -> Arc<Self> {
+        Arc::new(Mailbox { id, origin, user, company, content: Mutex::default(), wake: Notify::new() })
+    }
+
+    /// Whether the user has other connections here, as far as a look without a lock can tell.
+    pub fn has_company(&self) -> bool {
+        self.company.connections.load(Ordering::Relaxed) > self.company.alone
     }
 
     /// Returns at once if something was left since it last returned.
@@ -103,19 +122,18 @@ impl Mailbox {
         }
     }
 
-    /// Leaves the answer to something the connection submitted.
-    pub fn answer(&self, answered: &Answered) {
+    /// Leaves the answer to the oldest slot that is not answered yet.
+    pub fn answer_slot(&self, rejected: Option<Rejected>) {
         let mut waiting = self.lock();
-        match (&answered.entry, &answered.outcome) {
-            (Entry::Slot(slot), Outcome::Beat(verdict)) => {
-                waiting.slots += 1;
-                if let Verdict::Rejected { reason, record } = verdict {
-                    waiting.rejected.push(Rejected { place: slot.place, reason: *reason, record: record.clone() });
-                }
-            }
-            (_, outcome) => waiting.order = Some(outcome.clone()),
-        }
+        waiting.slots += 1;
+        waiting.rejected.extend(rejected);
         drop(waiting);
+        self.wake.notify_one();
+    }
+
+    /// Leaves the answer to the order that was placed.
+    pub fn answer_order(&self, outcome: Outcome) {
+        self.lock().order = Some(outcome);
         self.wake.notify_one();
     }
 
@@ -128,8 +146,8 @@ impl Mailbox {
     }
 
     /// Leaves a forgetting or a switch of another device.
-    pub fn push(&self, push: &Push) {
-        self.leave(|pushes| pushes.forgetting(push.clone()));
+    pub fn push(&self, push: Push) {
+        self.leave(|pushes| pushes.forgetting(push));
     }
 
     /// Tells the connection to go. The first reason stands.
@@ -161,6 +179,6 @@ pub(crate) mod tests {
     use super::*;
 
     pub fn mailbox(user: UserId) -> Arc<Mailbox> {
-        Mailbox::new(user, None)
+        Mailbox::of_request(user, None, Arc::default())
     }
 }

@@ -15,16 +15,19 @@ const SHARDS: usize = 64;
 ///
 /// Bounded by the connections of the listener.
 pub struct Presence {
-    shards: Vec<Mutex<HashMap<UserId, Arc<Devices>>>>,
+    shards: Vec<Mutex<Shard>>,
     hasher: RandomState,
     per_user_max: usize,
 }
 
+type Shard = HashMap<UserId, Devices>;
+
 /// The connections of one user, the oldest first.
-#[derive(Debug, Default)]
-pub struct Devices {
-    mailboxes: Mutex<Vec<Arc<Mailbox>>>,
-    count: AtomicUsize,
+#[derive(Default)]
+struct Devices {
+    mailboxes: Vec<Arc<Mailbox>>,
+    /// How many they are, for whoever wants to know without a lock.
+    count: Arc<AtomicUsize>,
 }
 
 /// A place in the registry, given back when dropped.
@@ -43,53 +46,56 @@ impl Presence {
     /// Registers a new connection of `user`, under a random id.
     pub fn register(self: &Arc<Self>, user: UserId) -> Registration {
         let mut shard = self.shard(user);
-        let devices = shard.entry(user).or_default().clone();
-        let mailbox = Mailbox::new(user, Some(devices.clone()));
-        let mut mailboxes = lock(&devices.mailboxes);
-        mailboxes.push(mailbox.clone());
-        devices.count.store(mailboxes.len(), Ordering::Relaxed);
-        let staying = mailboxes.len().saturating_sub(self.per_user_max);
-        mailboxes[..staying].iter().for_each(|oldest| oldest.dismiss(Farewell::Replaced));
-        drop(mailboxes);
+        let devices = shard.entry(user).or_default();
+        let mailbox = Mailbox::of_connection(user, devices.count.clone());
+        devices.mailboxes.push(mailbox.clone());
+        devices.recount();
+        let too_many = devices.mailboxes.len().saturating_sub(self.per_user_max);
+        devices.mailboxes[..too_many].iter().for_each(|oldest| oldest.dismiss(Farewell::Replaced));
         drop(shard);
         Registration { presence: self.clone(), mailbox }
     }
 
-    /// The user's connections here, if there are any.
-    pub fn devices(&self, user: UserId) -> Option<Arc<Devices>> {
-        self.shard(user).get(&user).cloned()
+    /// A mailbox for one request of `user`. What it changes is told to all of the user's connections but `origin`.
+    pub fn request(&self, user: UserId, origin: Option<ConnectionId>) -> Arc<Mailbox> {
+        let connections = self.shard(user).get(&user).map(|devices| devices.count.clone()).unwrap_or_default();
+        Mailbox::of_request(user, origin, connections)
+    }
+
+    /// Calls `tell` for the user's connections but `origin`. It must not come back here.
+    pub fn others(&self, user: UserId, origin: ConnectionId, tell: impl Fn(&Mailbox)) {
+        let shard = self.shard(user);
+        let mailboxes = shard.get(&user).into_iter().flat_map(|devices| &devices.mailboxes);
+        mailboxes.filter(|mailbox| mailbox.id != origin).for_each(|mailbox| tell(mailbox));
+    }
+
+    /// Tells all of the user's connections to go.
+    pub fn dismiss(&self, user: UserId, farewell: Farewell) {
+        let shard = self.shard(user);
+        let mailboxes = shard.get(&user).into_iter().flat_map(|devices| &devices.mailboxes);
+        mailboxes.for_each(|mailbox| mailbox.dismiss(farewell));
     }
 
     fn leave(&self, mailbox: &Mailbox) {
         let mut shard = self.shard(mailbox.user);
-        let Some(devices) = &mailbox.devices else { return };
-        let mut mailboxes = lock(&devices.mailboxes);
-        mailboxes.retain(|other| other.id != mailbox.id);
-        devices.count.store(mailboxes.len(), Ordering::Relaxed);
-        if mailboxes.is_empty() {
+        let Some(devices) = shard.get_mut(&mailbox.user) else { return };
+        devices.mailboxes.retain(|other| other.id != mailbox.id);
+        devices.recount();
+        if devices.mailboxes.is_empty() {
             shard.remove(&mailbox.user);
         }
     }
 
-    fn shard(&self, user: UserId) -> MutexGuard<'_, HashMap<UserId, Arc<Devices>>> {
+    /// Nothing that could panic runs under these locks, so a poisoned one is as good as any.
+    fn shard(&self, user: UserId) -> MutexGuard<'_, Shard> {
         let place = self.hasher.hash_one(user) as usize % self.shards.len();
-        lock(&self.shards[place])
+        self.shards[place].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Devices {
-    /// How many there are; costs no lock.
-    pub fn count(&self) -> usize {
-        self.count.load(Ordering::Relaxed)
-    }
-
-    /// Calls `tell` for all but `origin`.
-    pub fn others(&self, origin: ConnectionId, tell: impl Fn(&Mailbox)) {
-        lock(&self.mailboxes).iter().filter(|mailbox| mailbox.id != origin).for_each(|mailbox| tell(mailbox));
-    }
-
-    pub fn dismiss_all(&self, farewell: Farewell) {
-        lock(&self.mailboxes).iter().for_each(|mailbox| mailbox.dismiss(farewell));
+    fn recount(&self) {
+        self.count.store(self.mailboxes.len(), Ordering::Relaxed);
     }
 }
 
@@ -103,11 +109,6 @@ impl Drop for Registration {
     fn drop(&mut self) {
         self.presence.leave(&self.mailbox);
     }
-}
-
-/// Nothing that could panic runs under these locks, so a poisoned one is as good as any.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -127,11 +128,22 @@ mod tests {
     }
 
     #[test]
+    fn a_connection_knows_whether_it_is_alone() {
+        let presence = Presence::new(2);
+        let one = presence.register(UserId(1));
+        assert!(!one.mailbox().has_company());
+        assert!(presence.request(UserId(1), None).has_company());
+        let two = presence.register(UserId(1));
+        assert!(one.mailbox().has_company() && two.mailbox().has_company());
+        drop(two);
+        assert!(!one.mailbox().has_company());
+    }
+
+    #[test]
     fn nothing_is_kept_of_a_user_who_left() {
         let presence = Presence::new(2);
         let (one, two) = (presence.register(UserId(1)), presence.register(UserId(1)));
-        assert_eq!(presence.devices(UserId(1)).map(|devices| devices.count()), Some(2));
         drop((one, two));
-        assert!(presence.devices(UserId(1)).is_none());
+        assert!(presence.shard(UserId(1)).is_empty());
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::domain::devices::mailbox::Mailbox;
+use crate::domain::devices::mailbox::{Mailbox, Place};
 use crate::model::beat::Beat;
 use crate::model::change::{Action, Change};
 use crate::model::ids::{ConnectionId, Content, SessionId};
@@ -28,12 +28,6 @@ pub struct Slot {
     pub opened: Instant,
     oldest_at: u64,
     newest_at: u64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    pub seq: u32,
-    pub index: u32,
 }
 
 /// What waits for the next group, in the order in which it came.
@@ -69,19 +63,18 @@ impl Slot {
         Key(self.mailbox.id, self.beat.content, self.beat.session)
     }
 
-    /// Takes a later beat of the same key in; gives it back when it is too far away.
-    fn join(&mut self, other: Slot) -> Result<(), Slot> {
-        let oldest = self.oldest_at.min(other.oldest_at);
-        let newest = self.newest_at.max(other.newest_at);
-        if newest - oldest > SLOT_SPAN_MS_MAX {
-            return Err(other);
-        }
-        (self.oldest_at, self.newest_at) = (oldest, newest);
+    /// Whether a beat of the same key is near enough to join.
+    fn reaches(&self, at: u64) -> bool {
+        self.newest_at.max(at) - self.oldest_at.min(at) <= SLOT_SPAN_MS_MAX
+    }
+
+    fn join(&mut self, other: Slot) {
+        self.oldest_at = self.oldest_at.min(other.oldest_at);
+        self.newest_at = self.newest_at.max(other.newest_at);
         self.beats += other.beats;
         if other.beat.at > self.beat.at {
             (self.beat, self.place, self.device) = (other.beat, other.place, other.device);
         }
-        Ok(())
     }
 }
 
@@ -108,13 +101,12 @@ impl Slots {
     pub fn add(&mut self, slot: Slot) -> bool {
         let key = slot.key();
         let open = self.open.get(&key).and_then(|number| self.entries.get_mut(*number - self.taken));
-        let slot = match open {
-            Some(Entry::Slot(open)) => match open.join(slot) {
-                Ok(()) => return false,
-                Err(slot) => slot,
-            },
-            _ => slot,
-        };
+        if let Some(Entry::Slot(open)) = open
+            && open.reaches(slot.beat.at)
+        {
+            open.join(slot);
+            return false;
+        }
         self.open.insert(key, self.taken + self.entries.len());
         self.entries.push_back(Entry::Slot(slot));
         true

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use super::coalesce::Place;
 use super::lane::Lane;
 use super::metrics::Metrics;
 use crate::domain::clock::Clock;
-use crate::domain::devices::mailbox::{Mailbox, Rejected};
+use crate::domain::devices::mailbox::{Mailbox, Place, Rejected};
 use crate::model::beat::Beat;
 use crate::model::change::Action;
 use crate::model::rule::{Admission, Reason};

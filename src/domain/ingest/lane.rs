@@ -6,15 +6,29 @@ use std::time::Instant;
 
 use tokio::sync::{Notify, mpsc};
 
-use super::coalesce::{Entry, Place, Slot, Slots};
-use crate::domain::devices::mailbox::Mailbox;
+use super::coalesce::{Entry, Slot, Slots};
+use crate::domain::devices::mailbox::{Mailbox, Place, Rejected};
 use crate::model::beat::Beat;
 use crate::model::change::{Action, Outcome};
+use crate::model::rule::Verdict;
 
 /// An entry and what became of it.
 pub struct Answered {
     pub entry: Entry,
     pub outcome: Outcome,
+}
+
+impl Answered {
+    fn deliver(&self) {
+        match (&self.entry, &self.outcome) {
+            (Entry::Slot(slot), Outcome::Beat(Verdict::Rejected { reason, record })) => {
+                let rejected = Rejected { place: slot.place, reason: *reason, record: record.clone() };
+                slot.mailbox.answer_slot(Some(rejected));
+            }
+            (Entry::Slot(slot), _) => slot.mailbox.answer_slot(None),
+            (Entry::Order { mailbox, .. }, outcome) => mailbox.answer_order(outcome.clone()),
+        }
+    }
 }
 
 /// Is told of every commit, after everybody who waits for an ack. Must not block, and cannot fail the commit.
@@ -135,9 +149,7 @@ impl Returns {
     /// Runs on the lane's thread for as long as it serves.
     pub async fn run(mut self) {
         while let Some(answered) = self.answers.recv().await {
-            for each in &answered {
-                each.entry.mailbox().answer(each);
-            }
+            answered.iter().for_each(Answered::deliver);
             self.lane.in_flight.fetch_sub(answered.len(), Ordering::Relaxed);
             self.lane.room.notify_waiters();
             for listener in &self.listeners {

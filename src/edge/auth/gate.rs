@@ -60,6 +60,6 @@ impl Gate {
 
     /// A mailbox for one request of `user`. What it changes is told to all of the user's connections but `origin`.
     pub fn request(&self, user: UserId, origin: Option<ConnectionId>) -> Arc<Mailbox> {
-        Mailbox::of_request(user, origin, self.presence.devices(user))
+        self.presence.request(user, origin)
     }
 }

@@ -1,6 +1,10 @@
 //! Every close code, in one table. The number tells the client whether to come back.
 
 use crate::domain::devices::mailbox::Farewell;
+use crate::edge::protocol::frame::ServerFrame;
+
+/// Somewhere between these a client waits before it comes back after a `bye`, so that not all come at once.
+const RECONNECT_AFTER_MS: std::ops::RangeInclusive<u64> = 200..=10_000;
 
 /// Why the server closes a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,13 +54,14 @@ impl CloseReason {
         }
     }
 
-    /// The reason of the `bye` that goes before it, if one does.
-    pub fn bye(self) -> Option<&'static str> {
-        match self {
-            CloseReason::Drain => Some("drain"),
-            CloseReason::OutOfNumbers => Some("seq"),
-            _ => None,
-        }
+    /// The `bye` that goes before it, if one does.
+    pub fn bye(self) -> Option<ServerFrame> {
+        let reason = match self {
+            CloseReason::Drain => "drain",
+            CloseReason::OutOfNumbers => "seq",
+            _ => return None,
+        };
+        Some(ServerFrame::Bye { reason, reconnect_after_ms: rand::random_range(RECONNECT_AFTER_MS) })
     }
 }
 

@@ -169,7 +169,7 @@ impl Conversation {
 
     /// Whether it waits for room in the lane.
     pub fn waits_for_room(&self) -> bool {
-        self.held.as_ref().is_some_and(|held| matches!(held.frame.operation, Operation::Beats(_)))
+        self.held.as_ref().is_some_and(|held| !held.has_deadline())
     }
 
     /// The read that is under way.
@@ -193,12 +193,12 @@ impl Conversation {
         }
     }
 
-    /// When to take a [turn](Self::turn) though nothing happened.
-    pub fn next_deadline(&self) -> Instant {
-        let held = self.held.as_ref().map(|held| held.deadline);
+    /// When to take a [turn](Self::turn) though nothing happened, if at all.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let held = self.held.as_ref().filter(|held| held.has_deadline()).map(|held| held.deadline);
         let order = self.order.as_ref().filter(|order| !order.forsaken).map(|order| order.deadline);
         let expiry = self.ending.is_none().then(|| self.closes_at());
-        [held, order, expiry, self.next_push].into_iter().flatten().min().unwrap_or_else(|| self.closes_at() + LIFE_MIN)
+        [held, order, expiry, self.next_push].into_iter().flatten().min()
     }
 
     /// Whatever is under way is cut off: the other side is gone or has broken the rules.
@@ -326,7 +326,7 @@ impl Conversation {
         }
     }
 
-    /// Beats wait for the store as long as it takes; whoever asked for something else is told to ask again.
+    /// Whoever has waited long enough is told to ask again.
     fn check_deadlines(&mut self, now: Instant) {
         let out_of_time =
             |held: &mut Held| now >= held.deadline && !matches!(held.frame.operation, Operation::Beats(_));
@@ -362,6 +362,13 @@ impl Conversation {
     fn unauthorized(&mut self, seq: u32, path: &str) {
         let message = format!("{path}: must be a valid token of the same user");
         self.fail(Some(seq), ErrorCode::Unauthorized, message);
+    }
+}
+
+impl Held {
+    /// Beats wait for as long as it takes.
+    fn has_deadline(&self) -> bool {
+        !matches!(self.frame.operation, Operation::Beats(_))
     }
 }
 

@@ -41,18 +41,24 @@ pub async fn greet<S: AsyncRead + AsyncWrite + Unpin>(
         Some(identity) => identity
             .map(|identity| Introduction { identity, hello: Hello::default(), seq: 0 })
             .map_err(|error| Failed::Close(reason_of(&error))),
-        None => match tokio::time::timeout(desk.socket.hello_timeout, wait_for_hello(&mut socket, &desk)).await {
-            Ok(introduction) => introduction,
-            Err(_) => Err(Failed::Close(CloseReason::Unauthorized)),
+        None => tokio::select! {
+            introduction = wait_for_hello(&mut socket, &desk) => introduction,
+            () = tokio::time::sleep(desk.socket.hello_timeout) => Err(Failed::Close(CloseReason::Unauthorized)),
+            _ = desk.stop.draining() => Err(Failed::Close(CloseReason::Drain)),
         },
     };
     let welcomed = match introduction {
-        Ok(introduction) => welcome(&mut socket, desk, introduction).await,
+        Ok(introduction) => welcome(&mut socket, desk.clone(), introduction).await,
         Err(failed) => Err(failed),
     };
     match welcomed {
         Ok(conversation) => return Some((socket, conversation)),
-        Err(Failed::Close(reason)) => socket.close(reason).await,
+        Err(Failed::Close(reason)) => {
+            let bye = reason.bye().map(|bye| json::encode(&bye, &desk.reading));
+            // Heard or not, the close comes next.
+            let _ = socket.say(bye).await;
+            socket.close(reason).await;
+        }
         Err(Failed::Parted(code)) => socket.part(code).await,
         Err(Failed::Lost) => socket.lose(),
     }

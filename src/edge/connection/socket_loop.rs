@@ -17,8 +17,8 @@ use crate::edge::desk::Desk;
 use crate::edge::protocol::frame::{Answer, ServerFrame};
 use crate::edge::protocol::json;
 
-/// Between these a client waits before it comes back after a `bye`, so that not all come at once.
-const RECONNECT_AFTER_MS: std::ops::RangeInclusive<u64> = 200..=10_000;
+/// How long the timer sleeps when there is nothing to wake up for.
+const NO_DEADLINE: Duration = Duration::from_secs(3600);
 /// So far apart are the goodbyes of a drain that has the time.
 const GOODBYE_EVERY: Duration = Duration::from_micros(500);
 
@@ -167,11 +167,7 @@ impl SocketLoop {
     }
 
     async fn goodbye<S: AsyncRead + AsyncWrite + Unpin>(&mut self, socket: &mut Socket<S>, reason: CloseReason) -> End {
-        let bye = reason.bye().map(|reason| {
-            let reconnect_after_ms = rand::random_range(RECONNECT_AFTER_MS);
-            ServerFrame::Bye { reason, reconnect_after_ms }
-        });
-        match self.say(socket, bye).await {
+        match self.say(socket, reason.bye()).await {
             Ok(()) => End::Close(reason),
             Err(end) => end,
         }
@@ -204,8 +200,8 @@ impl SocketLoop {
     fn next_deadline(&self) -> Instant {
         let silence = self.deaf_since.is_none().then(|| self.silence.next());
         let leave = self.leave_at.filter(|leave_at| *leave_at > Instant::now());
-        let deadline = self.conversation.next_deadline();
-        [silence, leave].into_iter().flatten().fold(deadline, Instant::min)
+        let deadlines = [silence, leave, self.conversation.next_deadline()];
+        deadlines.into_iter().flatten().min().unwrap_or_else(|| Instant::now() + NO_DEADLINE)
     }
 
     /// The timer is left alone while it fires early enough: most deadlines only move away.

@@ -104,6 +104,9 @@ fn accept(request: &Parts, desk: &Desk) -> Result<Accepted, Problem> {
         Some(authorization) => Some(Ok(identify(authorization, desk)?)),
         None => offered.token.map(|token| desk.gate.identify(token)),
     };
+    if desk.stop.is_draining() {
+        return Err(Problem::unavailable("the server is going away", RETRY_AFTER_SECONDS));
+    }
     let connections = desk.limits.connections;
     if connections > 0 && desk.metrics.connections.get() >= connections as i64 {
         return Err(Problem::unavailable("there is no room for another connection", RETRY_AFTER_SECONDS));
@@ -184,7 +187,7 @@ mod tests {
             &["other,heartline.v1.json , heartline.token.abc"],
         ] {
             let headers = headers(protocols);
-            let offered = offered(&headers).ok().expect("a known subprotocol");
+            let Ok(offered) = offered(&headers) else { panic!("{protocols:?} are refused") };
             assert_eq!((offered.subprotocol, offered.token), (Some(JSON), Some("abc")), "{protocols:?}");
         }
     }
