@@ -328,9 +328,8 @@ impl Conversation {
 
     /// Whoever has waited long enough is told to ask again.
     fn check_deadlines(&mut self, now: Instant) {
-        let out_of_time =
-            |held: &mut Held| now >= held.deadline && !matches!(held.frame.operation, Operation::Beats(_));
-        if let Some(held) = self.held.take_if(out_of_time) {
+        let late = |held: &mut Held| held.has_deadline() && now >= held.deadline;
+        if let Some(held) = self.held.take_if(late) {
             self.unavailable(held.frame.seq);
         }
         if let Some(order) = self.order.as_mut().filter(|order| !order.forsaken && now >= order.deadline) {
