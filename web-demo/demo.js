@@ -1,0 +1,62 @@
+// The demo page: two devices of one user, each with a client of its own.
+//
+// Names a test may rely on. Elements are found by data-role, those of a device inside [data-device=phone] or
+// [data-device=tv]; values are read from data attributes, never from the text, which is for people.
+//
+// Page
+//   [data-role=user]            select, values are mids: 42, 7, 1001. A change makes new clients for both devices
+//   [data-role=announce]        aria-live region
+// Device: [data-device=NAME]
+//   [data-role=state]           data-state = connecting | online | waiting | offline | parked | stopped,
+//                               data-code = the last close code ("" before the first)
+//   [data-role=content]         select, values are oids: 100, 101, 102 (kind 1)
+//   [data-role=video]           the video element
+//   [data-role=play]            button, plays and pauses; data-playing = true | false
+//   [data-role=seek]            range input, seconds
+//   [data-role=resume]          button "Continue at 0:07 from phone", hidden when there is nothing to offer;
+//                               data-pos (ms), data-from (the record's device), data-oid
+//   [data-role=elsewhere]       note "Continued on ...", hidden unless a beat was superseded by another session
+//   [data-role=sound]           button; aria-pressed. The videos start muted
+//   [data-role=cut]             button: closes the socket under the client, which reconnects by itself
+//   [data-role=offline]         button: stays off the network until pressed again; aria-pressed
+//   [data-role=recording]       button: pauses recording for the user; aria-pressed = paused
+//   [data-role=delete]          button: forgets the chosen content's record
+//   [data-role=clear]           button: forgets everything of the user
+//                               (cut, recording, delete and clear are aria-disabled while offline or stopped)
+//   [data-role=outbox]          data-count = beats not yet answered
+//   [data-role=acked]           data-count = beats frames acked since the page was loaded,
+//                               data-pos, data-oid, data-session, data-at = the newest beat the server took
+//   [data-role=latency-last]    data-ms = ack time of the last frame; [data-role=latency-median] the same, median
+//   [data-role=line]            svg of the heart line: [data-beat] per beat, data-answer = "" | acked | rejected
+//   [data-role=tape]            list, newest first, at most 60 rows: data-direction = out | in, data-kind = beats,
+//                               ack, welcome, ..., data-seq, data-bytes, data-ack-ms (out, once answered)
+//   [data-role=history]         list, newest first: data-kind, data-oid, data-pos, data-from; each holds a button
+//                               that opens the content
+//   [data-role=fault]           what went wrong for good, hidden otherwise
+
+import { Device } from './device.js';
+
+const NAMES = { phone: 'Phone', tv: 'TV' };
+
+const user = document.querySelector('[data-role=user]');
+const announcer = document.querySelector('[data-role=announce]');
+let devices = [];
+
+function show() {
+  for (const device of devices) device.close();
+  announcer.replaceChildren();
+  devices = Object.entries(NAMES).map(([name, title]) => {
+    // A line each, or what one device says would be lost to what the other says at the same time.
+    const line = announcer.appendChild(document.createElement('p'));
+    return new Device({ name, title, user: user.value, announce: text => { line.textContent = `${title}: ${text}`; } });
+  });
+  document.querySelector('[data-role=devices]').replaceChildren(...devices.map(({ root }) => root));
+}
+
+// Kept for a reload, which is one of the things to try here.
+user.value = sessionStorage.getItem('heartline-demo/user') ?? user.value;
+user.addEventListener('change', () => {
+  sessionStorage.setItem('heartline-demo/user', user.value);
+  show();
+});
+show();

@@ -1,0 +1,313 @@
+/**
+ * Heartline's client for browsers, without dependencies: reports where a user is in what they watch, and asks.
+ *
+ *   const heartline = new Heartline({ url: 'https://watch.example', user: '42', getToken, device: 'tv-3f' });
+ *   heartline.addEventListener('record', ({ detail }) => offer(detail.record));
+ *   heartline.connect();
+ *   const [record] = await heartline.get([{ kind: 1, oid: '100' }]);
+ *   video.currentTime = (record?.resume ?? 0) / 1000;
+ *   heartline.play(video, { kind: 1, oid: '100' });
+ *
+ * Flow: media element → playback (makes beats) → outbox (keeps them) → delivery (frames, acks) → connection (socket).
+ *
+ * Events, all CustomEvents:
+ *   state      { state, code, reason, delay }  offline, connecting, online, waiting, parked or stopped
+ *   welcome    the server's welcome
+ *   outbox     { size }            beats without an answer
+ *   beat       { beat }            made, and in the outbox
+ *   acked      { seq, frames: [{ seq, ms, beats }] }   what one ack answered, with the time it took
+ *   rejected   { beat, reason, record }
+ *   dropped    { beat }            the outbox was full, and this was its oldest
+ *   elsewhere  { beat, record }    a running playback was superseded by another session: "continued elsewhere"
+ *   record     { record }          another device of the user moved
+ *   deleted    { deleted, at }, cleared { at }, recording { paused }     on another device
+ *   reward     the server's reward
+ *   frame      { direction, kind, seq, bytes, body }   every frame; tokens are left out
+ *   fault      { message }         something that needs a developer
+ */
+
+import { ServerClock } from './heartline/clock.js';
+import { Connection } from './heartline/connection.js';
+import { Delivery } from './heartline/delivery.js';
+import { Outbox, ownStorage } from './heartline/outbox.js';
+import { whenHidden } from './heartline/page.js';
+import { Playback, newSession } from './heartline/playback.js';
+import { HeartlineError, Requests } from './heartline/requests.js';
+import { Seen } from './heartline/seen.js';
+
+const CLIENT = 'heartline-js/1.0';
+const INTERVAL_MS = 5_000;
+/** Of the sessions made here, so many are remembered. */
+const SESSIONS_MAX = 256;
+
+export { HeartlineError };
+
+export class Heartline extends EventTarget {
+  #user;
+  #clock = new ServerClock();
+  #outbox;
+  #connection;
+  #delivery;
+  #requests;
+  /** By their media element. */
+  #playbacks = new Map();
+  /** From the welcome: between two beats of a playing element. */
+  #interval = INTERVAL_MS;
+  /** Sessions made here, newest last: what they did is not "elsewhere". */
+  #sessions = new Set();
+  #seen = new Seen();
+  /** The local time of the last attempt to connect. */
+  #connectingAt = 0;
+  #listeners = new AbortController();
+
+  /**
+   * @param {object} options
+   * @param {string} options.user  the user's id: the `sub` of the tokens. The outbox is kept apart by it
+   * @param {(why: { refused: boolean }) => Promise<string>} options.getToken  a valid token; a new one if `refused`
+   * @param {string | URL} [options.url]  where the gateway is: the page's own origin
+   * @param {string} [options.device]  what other devices call this one, up to 64 bytes
+   * @param {Storage | null} [options.storage]  keeps the outbox beyond a reload: localStorage; null: memory only
+   * @param {string} [options.storageName]  first part of the storage's keys, for several clients in one page
+   * @param {'subprotocol' | 'hello'} [options.auth]  where the token goes
+   * @param {number} [options.ackDelay]  how late acks of steady beats may come, in milliseconds
+   * @param {typeof WebSocket} [options.WebSocket]
+   * @param {typeof fetch} [options.fetch]
+   */
+  constructor({
+    user, getToken, url = location.origin, device = '', storage = ownStorage(), storageName = 'heartline',
+    auth = 'subprotocol', ackDelay = 0, WebSocket = globalThis.WebSocket, fetch = globalThis.fetch.bind(globalThis),
+  }) {
+    super();
+    if (!/^\d{1,20}$/.test(user)) throw new TypeError('user must be a decimal id, the sub of its tokens');
+    this.#user = BigInt(user).toString();
+    const socketUrl = new URL('/v1/connect', url);
+    socketUrl.protocol = socketUrl.protocol.replace('http', 'ws');
+    this.#outbox = new Outbox({
+      storage, name: storageName, user: this.#user, dropped: beat => this.#emit('dropped', { beat }),
+    });
+    this.#connection = new Connection(
+      {
+        url: socketUrl, auth, getToken, clock: this.#clock, WebSocket,
+        hello: { device, client: CLIENT, ack_delay: ackDelay },
+      },
+      {
+        state: detail => this.#stateChanged(detail),
+        frame: detail => this.#emit('frame', detail),
+        received: (kind, body) => this.#received(kind, body),
+        room: () => this.#pump(),
+        owed: () => this.#delivery.owed || this.#requests.owed,
+      },
+    );
+    this.#requests = new Requests(this.#connection);
+    this.#delivery = new Delivery(
+      { connection: this.#connection, outbox: this.#outbox, clock: this.#clock },
+      { url: new URL('/v1/beats', url), device, fetch },
+      {
+        acked: detail => this.#emit('acked', detail),
+        accepted: beat => this.#accepted(beat),
+        rejected: detail => this.#rejected(detail),
+        changed: () => this.#emit('outbox', { size: this.#outbox.size }),
+        fault: message => this.#emit('fault', { message }),
+        frame: detail => this.#emit('frame', detail),
+      },
+    );
+    this.#listenToPage();
+  }
+
+  get state() {
+    return this.#connection.state;
+  }
+
+  /** Beats without an answer. */
+  get unanswered() {
+    return this.#outbox.size;
+  }
+
+  /** Goes online, and stays so through losses of the socket. Beats may be made before. */
+  connect() {
+    this.#connection.open();
+  }
+
+  /** Goes off the network until `connect`; beats gather in the outbox. */
+  disconnect() {
+    this.#connection.close();
+  }
+
+  /** The end of this client: stops its playbacks, sends what is left, and lets go of the page. */
+  close() {
+    for (const playback of this.#playbacks.values()) playback.stop();
+    this.flush();
+    this.#listeners.abort();
+    this.disconnect();
+  }
+
+  /** Reports what a media element plays from now on, until it is bound anew, emptied, or the playback stopped. */
+  play(media, content) {
+    this.#playbacks.get(media)?.stop();
+    const playback = new Playback(media, content, this.#clock, {
+      interval: () => this.#interval,
+      made: beat => this.#made(beat),
+      session: id => this.#ownSession(id),
+      action: () => this.#userActed(),
+      stopped: () => this.#playbacks.delete(media),
+    });
+    this.#playbacks.set(media, playback);
+    return playback;
+  }
+
+  /** Records of the given contents, in their order; null where nothing is known. */
+  async get(items) {
+    const { records } = await this.#request('get', () => ({ items: items.map(identity) }));
+    records.forEach(record => this.#seen.saw(record));
+    return records;
+  }
+
+  /** One page of the history, newest first: { records, cursor }, without a cursor at its end. */
+  async list({ limit, cursor, kinds } = {}) {
+    const page = await this.#request('list', () => ({ limit, cursor, kinds }));
+    page.records.forEach(record => this.#seen.saw(record));
+    return page;
+  }
+
+  /** Forgets contents, as far as this client has seen them. */
+  delete(items) {
+    return this.#request('delete', this.#forgetting({ items: items.map(identity) }, this.#seen.newestOf(items)));
+  }
+
+  /** Forgets everything of the user. */
+  clear() {
+    return this.#request('clear', this.#forgetting({}, this.#seen.newestOfAll));
+  }
+
+  /** Pauses the recording of the user's positions, on all devices, or goes on with it. */
+  async recording(paused) {
+    const { recording } = await this.#request('recording', this.#forgetting({ paused }, 0));
+    return recording;
+  }
+
+  /** Sends what has no answer yet over HTTP, in a request that outlives the page. */
+  flush() {
+    if (this.state !== 'offline' && this.state !== 'stopped') this.#delivery.flush();
+  }
+
+  #emit(type, detail) {
+    this.dispatchEvent(new CustomEvent(type, { detail }));
+  }
+
+  #listenToPage() {
+    if (typeof document === 'undefined') return;
+    const signal = this.#listeners.signal;
+    whenHidden(first => {
+      if (first) for (const playback of this.#playbacks.values()) playback.hide();
+      this.flush();
+    }, signal);
+    window.addEventListener('online', () => this.#connection.hurry(), { signal });
+  }
+
+  #userActed() {
+    if (this.state === 'parked') this.connect();
+  }
+
+  #made(beat) {
+    this.#delivery.put(beat);
+    this.#emit('beat', { beat });
+  }
+
+  #ownSession(id) {
+    this.#sessions.add(id);
+    if (this.#sessions.size > SESSIONS_MAX) this.#sessions.delete(this.#sessions.values().next().value);
+  }
+
+  #stateChanged(detail) {
+    const { state } = detail;
+    if (state === 'connecting') this.#connectingAt = this.#clock.local();
+    if (state !== 'online') this.#delivery.end();
+    if (state === 'offline' || state === 'stopped') this.#requests.refuse(state);
+    else if (state !== 'online') this.#requests.end();
+    this.#emit('state', detail);
+  }
+
+  #received(kind, body) {
+    if (kind === 'welcome') this.#welcomed(body);
+    else if (kind === 'ack') this.#delivery.ack(body);
+    else if (kind === 'result') this.#requests.resolve(body);
+    else if (kind === 'error') this.#failed(body);
+    else if (kind === 'push') this.#pushed(body);
+    else if (kind === 'reward') this.#emit('reward', body);
+  }
+
+  #welcomed(welcome) {
+    if (welcome.mid !== this.#user) {
+      this.#emit('fault', { message: `the token is of user ${welcome.mid}, not of ${this.#user}` });
+      this.#connection.stop('the token is of another user');
+      return;
+    }
+    this.#clock.rebase(welcome.now, this.#connectingAt);
+    this.#interval = welcome.interval;
+    this.#delivery.begin(welcome);
+    this.#emit('welcome', welcome);
+    this.#pump();
+  }
+
+  #pushed(push) {
+    this.#delivery.flag(push.flag);
+    this.#seen.saw(push.record);
+    if (push.record) this.#emit('record', push);
+    if (push.deleted) this.#emit('deleted', push);
+    if (push.cleared) this.#emit('cleared', push);
+    if (push.recording) this.#emit('recording', push.recording);
+  }
+
+  #failed(error) {
+    const known = this.#delivery.error(error) || this.#requests.reject(error);
+    if (!known) this.#emit('fault', { message: `${error.code}: ${error.message}` });
+  }
+
+  #accepted(beat) {
+    this.#seen.saw(beat);
+    for (const playback of this.#playbacks.values()) playback.accepted(beat);
+  }
+
+  #rejected({ beat, reason, record }) {
+    this.#seen.saw(record);
+    this.#emit('rejected', { beat, reason, record });
+    const playback = [...this.#playbacks.values()].find(({ session }) => session === beat.session);
+    if (playback) playback.rejected(beat, reason);
+    else if (reason === 'clock') this.#madeAnew(beat);
+    const elsewhere = reason === 'superseded' && record && !this.#sessions.has(record.session);
+    if (playback && elsewhere) this.#emit('elsewhere', { beat, record });
+  }
+
+  /** A beat whose playback is over was ahead of the server's clock: the clock is right now, so it is said again. */
+  #madeAnew(beat) {
+    const session = newSession();
+    this.#ownSession(session);
+    this.#made({ ...beat, session, at: this.#clock.now() });
+  }
+
+  /** The `at` is that of the user's wish, where the server's clock is known by then, and the same at every attempt. */
+  #forgetting(body, newest) {
+    const stamped = () => {
+      body.at ??= Math.max(this.#clock.now(), newest);
+      return body;
+    };
+    if (this.#clock.known) stamped();
+    return stamped;
+  }
+
+  /** @param {() => object} body */
+  #request(operation, body) {
+    this.#userActed();
+    return this.#requests.ask(operation, body);
+  }
+
+  /** Beats first: a read then sees them. */
+  #pump() {
+    this.#delivery.pump();
+    this.#requests.pump();
+  }
+}
+
+function identity({ kind, oid }) {
+  return { kind, oid: String(oid) };
+}

@@ -1,0 +1,102 @@
+/**
+ * Operations that are answered one by one: asked once the connection is there, and again after a reconnect, since
+ * every one of them may be repeated.
+ *
+ * Bounds: REQUESTS_MAX at a time, more are refused at once; REQUEST_MS_MAX for an answer. What timed out may still
+ * have taken effect.
+ */
+
+const REQUEST_MS_MAX = 10_000;
+const REQUESTS_MAX = 100;
+
+export class HeartlineError extends Error {
+  /**
+   * @param {string} code  one of the protocol's, or `offline`, `timeout`
+   * @param {boolean} [retry]  whether the same may succeed later
+   */
+  constructor(code, message, retry = false) {
+    super(message);
+    this.name = 'HeartlineError';
+    this.code = code;
+    this.retry = retry;
+  }
+}
+
+export class Requests {
+  #connection;
+  /** In the order of asking; seq is 0 until sent on this connection. */
+  #waiting = [];
+
+  constructor(connection) {
+    this.#connection = connection;
+  }
+
+  /** Whether an answer is due. */
+  get owed() {
+    return this.#waiting.some(({ seq }) => seq > 0);
+  }
+
+  /** @param {() => object} body  called at the first sending */
+  ask(operation, body) {
+    const { state } = this.#connection;
+    if (state === 'offline' || state === 'stopped') return Promise.reject(notConnected(state));
+    if (this.#waiting.length >= REQUESTS_MAX) {
+      return Promise.reject(new HeartlineError('too_many', `${REQUESTS_MAX} requests are waiting`, true));
+    }
+    return new Promise((resolve, reject) => {
+      const request = { operation, body, resolve, reject, seq: 0 };
+      request.timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(request), 1);
+        reject(new HeartlineError('timeout', `${operation} was not answered in time`, true));
+      }, REQUEST_MS_MAX);
+      this.#waiting.push(request);
+      this.pump();
+    });
+  }
+
+  pump() {
+    for (const request of this.#waiting) {
+      if (request.seq > 0) continue;
+      if (!this.#connection.take()) return;
+      request.seq = this.#connection.send(request.operation, request.body());
+    }
+  }
+
+  /** After a loss: what was asked is asked again. */
+  end() {
+    for (const request of this.#waiting) request.seq = 0;
+  }
+
+  /** The client was told to stay offline, or stopped for good: no answer will come. */
+  refuse(state) {
+    for (const { reject, timer } of this.#waiting.splice(0)) {
+      clearTimeout(timer);
+      reject(notConnected(state));
+    }
+  }
+
+  /** Both return whether there was such a request. */
+  resolve({ seq, ...result }) {
+    const request = this.#take(seq);
+    request?.resolve(result);
+    return Boolean(request);
+  }
+
+  reject({ seq, code, message, retry }) {
+    const request = this.#take(seq);
+    request?.reject(new HeartlineError(code, message, retry));
+    return Boolean(request);
+  }
+
+  #take(seq) {
+    const index = this.#waiting.findIndex(request => request.seq > 0 && request.seq === seq);
+    if (index < 0) return undefined;
+    const [request] = this.#waiting.splice(index, 1);
+    clearTimeout(request.timer);
+    return request;
+  }
+}
+
+function notConnected(state) {
+  return new HeartlineError('offline', `not connected: ${state}`);
+}

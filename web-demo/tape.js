@@ -1,0 +1,70 @@
+/** The tape of a device: every frame that passed, newest first, with the time until its ack. */
+
+import { latency, minutes } from './text.js';
+
+const ROWS_MAX = 60;
+/** Characters of a frame's body that are shown where there is room. */
+const WHOLE_MAX = 240;
+
+export class Tape {
+  #list;
+  #sent = new Map();
+
+  constructor(list) {
+    this.#list = list;
+  }
+
+  frame({ direction, kind, seq, bytes, body }) {
+    const row = document.createElement('li');
+    Object.assign(row.dataset, { direction, kind, bytes, seq: seq ?? '' });
+    row.append(
+      cell('arrow', direction === 'out' ? '↑' : '↓', direction === 'out' ? 'sent' : 'received'),
+      cell('seq', seq ?? ''), cell('kind', kind), cell('what', summary(kind, body)),
+      cell('whole', body ? JSON.stringify(body).slice(0, WHOLE_MAX) : ''), cell('bytes', `${bytes} B`), cell('ack', ''),
+    );
+    this.#list.prepend(row);
+    if (direction === 'out' && seq) this.#sent.set(seq, { row, at: performance.now() });
+    // An ack comes with the time of every frame it covers, see `acked`; a result or an error answers one.
+    if (direction === 'in' && (kind === 'result' || kind === 'error')) this.answered(seq);
+    while (this.#list.children.length > ROWS_MAX) this.#list.lastElementChild.remove();
+  }
+
+  answered(seq, milliseconds = performance.now() - this.#sent.get(seq)?.at) {
+    const sent = this.#sent.get(seq);
+    if (!sent) return;
+    this.#sent.delete(seq);
+    sent.row.dataset.ackMs = milliseconds.toFixed(2);
+    sent.row.querySelector('.ack').textContent = latency(milliseconds);
+  }
+
+  /** The socket is gone: the next one counts from 1, and what had no answer gets none under that number. */
+  cut() {
+    this.#sent.clear();
+  }
+}
+
+function summary(kind, body) {
+  if (kind === 'beats' || (kind === 'POST /v1/beats' && body.items)) {
+    const [first, ...more] = body.items;
+    return `${first.oid} ${minutes(first.pos)} ${first.state}${more.length > 0 ? ` +${more.length}` : ''}`;
+  }
+  if (kind === 'ack') return body.rejected ? `rejected: ${body.rejected.map(({ reason }) => reason).join(', ')}` : '';
+  if (kind === 'push' && body.record) return `${body.record.oid} ${minutes(body.record.pos)} ${body.record.state}`;
+  if (kind === 'push') return Object.keys(body)[0];
+  if (kind === 'error') return body.code;
+  if (kind === 'recording') return body.paused ? 'pause' : 'go on';
+  if (kind === 'result' && body.records) return `${body.records.filter(Boolean).length} records`;
+  if (kind === 'bye') return body.reason;
+  return '';
+}
+
+function cell(name, text, label) {
+  const made = document.createElement('span');
+  made.className = name;
+  made.textContent = text;
+  if (label) {
+    made.setAttribute('role', 'img');
+    made.setAttribute('aria-label', label);
+  }
+  return made;
+}
