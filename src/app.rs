@@ -25,6 +25,7 @@ use crate::edge::desk::Desk;
 use crate::edge::http::rate::Requests;
 use crate::edge::origin::Origins;
 use crate::edge::{self, admin, server};
+use crate::model::mid_hash::MidHash;
 use crate::model::rule::Admission;
 use crate::shutdown::Shutdown;
 use crate::storage::hot_store::HotStore;
@@ -62,7 +63,7 @@ pub fn serve(config: Config) -> Result<(), StartError> {
         .collect();
     let edges = edges.map_err(StartError::Process)?;
     announce(&key, addresses);
-    let admin = admin::router(gateway.health, shutdown.stop(), registry, gateway.block);
+    let admin = admin::router(gateway.health, shutdown.stop(), registry, gateway.block, gateway.mid_hash);
     threads::lead(&shutdown, private, admin, edges, commit)
 }
 
@@ -74,6 +75,8 @@ struct Gateway {
     lanes: Vec<(Arc<Desk>, Returns)>,
     health: Arc<StoreHealth>,
     block: Arc<Block>,
+    /// One key for all who log.
+    mid_hash: MidHash,
 }
 
 impl Gateway {
@@ -132,7 +135,7 @@ impl Gateway {
             health: health.clone(),
             metrics: ingest,
         };
-        Gateway { registry, committer, lanes: desks.into_iter().zip(returns).collect(), health, block }
+        Gateway { registry, committer, lanes: desks.into_iter().zip(returns).collect(), health, block, mid_hash }
     }
 }
 

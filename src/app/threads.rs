@@ -134,7 +134,9 @@ async fn wait(
             tracing::warn!("the drain took too long; what is still open is cut off");
             None
         }
-        Ok(failure) = failed => {
+        failure = failed => {
+            // Nothing else ends the commit thread before the edges have ended.
+            let failure = failure.unwrap_or_else(|_| StoreError::Failed("the commit thread has panicked".to_owned()));
             tracing::error!(error = %failure, "ending");
             shutdown.drain();
             tokio::time::sleep(GOODBYE_AFTER_FAILURE).await;

@@ -16,6 +16,7 @@ use super::http::problem::{self, Problem};
 use super::protocol::json::decode_kick_body;
 use crate::domain::devices::block::Block;
 use crate::domain::ingest::commit::StoreHealth;
+use crate::model::mid_hash::MidHash;
 use crate::shutdown::Stop;
 use crate::telemetry::metrics;
 
@@ -27,10 +28,18 @@ struct Admin {
     stop: Stop,
     registry: Arc<Registry>,
     block: Arc<Block>,
+    /// Names users in logs.
+    mid_hash: MidHash,
 }
 
 /// `registry`: all that is counted, complete.
-pub fn router(health: Arc<StoreHealth>, stop: Stop, registry: Arc<Registry>, block: Arc<Block>) -> Router {
+pub fn router(
+    health: Arc<StoreHealth>,
+    stop: Stop,
+    registry: Arc<Registry>,
+    block: Arc<Block>,
+    mid_hash: MidHash,
+) -> Router {
     Router::new()
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
@@ -39,7 +48,7 @@ pub fn router(health: Arc<StoreHealth>, stop: Stop, registry: Arc<Registry>, blo
         .fallback(problem::no_such_path)
         .method_not_allowed_fallback(problem::no_such_method)
         .layer(from_fn(refuse_pages))
-        .with_state(Arc::new(Admin { health, stop, registry, block }))
+        .with_state(Arc::new(Admin { health, stop, registry, block, mid_hash }))
 }
 
 /// The process lives: it answers.
@@ -70,7 +79,9 @@ async fn show_metrics(State(admin): State<Arc<Admin>>) -> Response {
 /// Closes the user's connections, and keeps him out for a while.
 async fn kick(State(admin): State<Arc<Admin>>, request: Request) -> Result<StatusCode, Problem> {
     let body = body::whole(request.into_body(), BODY_BYTES_MAX).await?;
-    admin.block.kick(decode_kick_body(&body)?, Instant::now());
+    let user = decode_kick_body(&body)?;
+    admin.block.kick(user, Instant::now());
+    tracing::info!(user = %admin.mid_hash.of(user), "kicked");
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -110,7 +121,8 @@ mod tests {
             registry.register("beats", "Beats", counter);
             let shutdown = Shutdown::new(Duration::from_secs(1));
             let block = Arc::new(Block::new(Presence::new(8)));
-            let router = router(Arc::default(), shutdown.stop(), Arc::new(registry), block.clone());
+            let router =
+                router(Arc::default(), shutdown.stop(), Arc::new(registry), block.clone(), MidHash::with_key(&[0; 16]));
             Fixture { router, block, shutdown }
         }
 
