@@ -17,10 +17,11 @@ use crate::domain::devices::presence::Presence;
 use crate::domain::history::History;
 use crate::domain::ingest::commit::{Committer, StoreHealth};
 use crate::domain::ingest::intake::Intake;
-use crate::domain::ingest::lane::{CommitListener, Lane, Returns};
+use crate::domain::ingest::lane::{Lane, Returns};
 use crate::domain::ingest::metrics::{Metrics, UncommittedSlots};
 use crate::edge::auth::gate::Gate;
 use crate::edge::auth::{SigningKey, Verifier};
+use crate::edge::connection::room::Room;
 use crate::edge::desk::Desk;
 use crate::edge::http::rate::Requests;
 use crate::edge::origin::Origins;
@@ -92,17 +93,16 @@ impl Gateway {
         let ingest = Metrics::new(&mut registry);
         let presence = Presence::new(config.limits.connections_per_user);
         let fanout = Fanout::new(presence.clone(), config.push.steady_interval, &mut registry);
-        let fanout: Arc<dyn CommitListener> = Arc::new(fanout);
         let block = Arc::new(Block::new(presence.clone()));
         let verifier = Arc::new(Verifier::new(&config.auth, key));
         let gate = Gate::new(verifier, presence, block.clone(), &mut registry);
         let edge = edge::metrics::Metrics::new(&mut registry);
         let history = History::new(store.clone(), clock.clone());
         let requests = Arc::new(Requests::new(config.limits.frames_per_second, config.limits.burst));
+        let room = Room::new(config.limits.connections);
         let mid_hash = config.log.mid_hash();
         let bell = Arc::new(Notify::new());
-        let (lanes, returns): (Vec<_>, Vec<_>) =
-            (0..threads).map(|_| Lane::new(bell.clone(), vec![fanout.clone()])).unzip();
+        let (lanes, returns): (Vec<_>, Vec<_>) = (0..threads).map(|_| Lane::new(bell.clone())).unzip();
         registry.register_collector(Box::new(UncommittedSlots(lanes.clone())));
         let health = Arc::new(StoreHealth::default());
         let desk = |lane: &Arc<Lane>| {
@@ -122,6 +122,7 @@ impl Gateway {
                 metrics: edge.clone(),
                 mid_hash: mid_hash.clone(),
                 requests: requests.clone(),
+                room: room.clone(),
                 stop: shutdown.stop(),
             })
         };
@@ -130,6 +131,7 @@ impl Gateway {
             store,
             clock,
             lanes,
+            listeners: vec![Arc::new(fanout)],
             bell,
             interval: config.store.group_interval,
             health: health.clone(),

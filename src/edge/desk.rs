@@ -6,6 +6,7 @@ use crate::domain::history::History;
 use crate::domain::ingest::intake::Intake;
 use crate::edge::auth::gate::Gate;
 use crate::edge::connection::limits::{LimitsConfig, SocketConfig};
+use crate::edge::connection::room::Room;
 use crate::edge::http::rate::Requests;
 use crate::edge::metrics::Metrics;
 use crate::edge::origin::Origins;
@@ -21,6 +22,8 @@ pub struct Desk {
     pub gate: Gate,
     /// The same for all threads.
     pub requests: Arc<Requests>,
+    /// The same for all threads.
+    pub room: Arc<Room>,
     pub origins: Origins,
     pub limits: LimitsConfig,
     pub socket: SocketConfig,

@@ -8,7 +8,8 @@ use prometheus_client::registry::Registry;
 
 use super::mailbox::Mailbox;
 use super::presence::Presence;
-use crate::domain::ingest::lane::{Answered, CommitListener};
+use crate::domain::ingest::commit::CommitListener;
+use crate::domain::ingest::lane::Answered;
 use crate::model::change::Outcome;
 use crate::model::push::Push;
 use crate::model::record::Record;

@@ -139,15 +139,17 @@ impl Mailbox {
 
     /// Leaves a record that another device wrote: at once, or the latest after at most `steady`.
     pub fn push_record(&self, record: &Record, steady: Option<Duration>) {
-        self.leave(|pushes| match steady {
-            None => pushes.urgent_record(record.clone()),
-            Some(interval) => pushes.steady_record(record.clone(), interval, Instant::now()),
+        self.leave(|pushes| {
+            // Whoever has a steady record waiting looks again when that is due.
+            let looks_anyway = steady.is_some() && !pushes.is_empty();
+            let due = steady.map(|interval| Instant::now() + interval);
+            pushes.record(record.clone(), due).map(|()| !looks_anyway)
         });
     }
 
     /// Leaves a forgetting or a switch of another device.
     pub fn push(&self, push: Push) {
-        self.leave(|pushes| pushes.forgetting(push));
+        self.leave(|pushes| pushes.forgetting(push).map(|()| true));
     }
 
     /// Tells the connection to go. The first reason stands.
@@ -156,16 +158,20 @@ impl Mailbox {
         self.wake.notify_one();
     }
 
-    fn leave(&self, push: impl FnOnce(&mut Pushes) -> Result<(), Overflow>) {
+    /// `push` says whether the owner has to look now.
+    fn leave(&self, push: impl FnOnce(&mut Pushes) -> Result<bool, Overflow>) {
         let mut waiting = self.lock();
         if waiting.farewell.is_some() {
             return;
         }
-        if let Err(Overflow) = push(&mut waiting.pushes) {
+        let look = push(&mut waiting.pushes).unwrap_or_else(|Overflow| {
             waiting.farewell = Some(Farewell::TooSlow);
-        }
+            true
+        });
         drop(waiting);
-        self.wake.notify_one();
+        if look {
+            self.wake.notify_one();
+        }
     }
 
     /// Nothing that could panic runs under the lock, so a poisoned one is as good as any.

@@ -1,24 +1,30 @@
 //! What one connection is still to be told of the user's other devices.
 
-use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::collections::{HashMap, VecDeque};
+use std::time::Instant;
 
+use crate::model::ids::Content;
 use crate::model::push::Push;
 use crate::model::record::Record;
 
-/// Urgent changes in their order, and one slot per content for records that only moved on steadily.
+/// What happened last, in its order, and one slot per content for records.
 ///
 /// Bounded by [`Pushes::WAITING_MAX`]; a connection that lets it fill up is too slow and is closed.
 #[derive(Debug, Default)]
 pub struct Pushes {
-    urgent: VecDeque<Push>,
-    steady: Vec<Steady>,
+    records: HashMap<Content, WaitingRecord>,
+    /// Forgetting and switches, each with its number.
+    others: VecDeque<(u64, Push)>,
+    /// How many came so far: their order.
+    numbers: u64,
 }
 
 #[derive(Debug)]
-struct Steady {
+struct WaitingRecord {
+    number: u64,
     record: Record,
-    due: Instant,
+    /// `None`: at once.
+    due: Option<Instant>,
 }
 
 /// More waits than is kept.
@@ -26,83 +32,67 @@ struct Steady {
 pub struct Overflow;
 
 impl Pushes {
-    /// Changes that wait for one connection, both kinds together.
-    pub const WAITING_MAX: usize = 512;
+    /// Changes that wait for one connection (about 200 bytes each): as many as the other connections of a user may
+    /// commit at once, so that only who really does not read can be too slow.
+    pub const WAITING_MAX: usize = 16_384;
 
-    /// A record that must be told at once: it is new, or its state or session changed.
-    pub fn urgent_record(&mut self, record: Record) -> Result<(), Overflow> {
-        if !self.forget_older(&record) {
+    /// A record of which the latest must be told by `due`; `None`: at once.
+    pub fn record(&mut self, record: Record, due: Option<Instant>) -> Result<(), Overflow> {
+        let Some(waiting) = self.records.get_mut(&record.content) else {
+            let number = self.next_number()?;
+            self.records.insert(record.content, WaitingRecord { number, record, due });
             return Ok(());
+        };
+        if waiting.record.version < record.version {
+            waiting.record = record;
+            // What was to be told sooner stays so.
+            waiting.due = waiting.due.and_then(|sooner| due.map(|due| due.min(sooner)));
         }
-        self.push(Push::Record(record))
-    }
-
-    /// A record of which the latest is enough, after at most `interval`.
-    pub fn steady_record(&mut self, record: Record, interval: Duration, now: Instant) -> Result<(), Overflow> {
-        let same = |other: &Record| other.content == record.content;
-        let waiting = self.urgent.iter_mut().find_map(|push| match push {
-            Push::Record(urgent) if same(urgent) => Some(urgent),
-            _ => None,
-        });
-        let waiting = waiting.or_else(|| self.steady.iter_mut().map(|steady| &mut steady.record).find(|r| same(r)));
-        if let Some(waiting) = waiting {
-            if waiting.version < record.version {
-                *waiting = record;
-            }
-            return Ok(());
-        }
-        self.check_room()?;
-        self.steady.push(Steady { record, due: now + interval });
         Ok(())
     }
 
-    /// A forgetting, after which no record that it covers may be told any more.
+    /// A forgetting or a switch. What it covers is not told any more.
     pub fn forgetting(&mut self, push: Push) -> Result<(), Overflow> {
-        let covered = |record: &Record| match &push {
-            Push::Deleted { contents, at } => record.at <= *at && contents.contains(&record.content),
-            Push::Cleared { at } => record.at <= *at,
-            Push::Record(_) | Push::Recording { .. } => false,
-        };
-        self.urgent.retain(|waiting| !matches!(waiting, Push::Record(record) if covered(record)));
-        self.steady.retain(|waiting| !covered(&waiting.record));
-        self.push(push)
+        match &push {
+            Push::Deleted { contents, at } => {
+                for content in contents {
+                    if self.records.get(content).is_some_and(|waiting| waiting.record.at <= *at) {
+                        self.records.remove(content);
+                    }
+                }
+            }
+            Push::Cleared { at } => self.records.retain(|_, waiting| waiting.record.at > *at),
+            Push::Record(_) | Push::Recording { .. } => {}
+        }
+        let number = self.next_number()?;
+        self.others.push_back((number, push));
+        Ok(())
     }
 
-    /// Takes what is to be told now.
+    /// Takes what is to be told now, in the order in which it happened.
     pub fn take_due(&mut self, now: Instant) -> Vec<Push> {
-        let mut due: Vec<Push> = self.urgent.drain(..).collect();
-        let steady = self.steady.extract_if(.., |steady| steady.due <= now);
-        due.extend(steady.map(|steady| Push::Record(steady.record)));
-        due
+        let mut due: Vec<(u64, Push)> = self.others.drain(..).collect();
+        let records = self.records.extract_if(|_, waiting| waiting.due.is_none_or(|due| due <= now));
+        due.extend(records.map(|(_, waiting)| (waiting.number, Push::Record(waiting.record))));
+        due.sort_unstable_by_key(|(number, _)| *number);
+        due.into_iter().map(|(_, push)| push).collect()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty() && self.others.is_empty()
     }
 
     /// When the next steady record is to be told.
     pub fn next_due(&self) -> Option<Instant> {
-        self.steady.iter().map(|steady| steady.due).min()
+        self.records.values().filter_map(|waiting| waiting.due).min()
     }
 
-    /// Drops what waits for the record's content. False: that is newer.
-    fn forget_older(&mut self, record: &Record) -> bool {
-        let newer = |other: &Record| other.content == record.content && other.version > record.version;
-        let older = |other: &Record| other.content == record.content;
-        let urgent_newer = self.urgent.iter().any(|push| matches!(push, Push::Record(other) if newer(other)));
-        if urgent_newer || self.steady.iter().any(|steady| newer(&steady.record)) {
-            return false;
+    fn next_number(&mut self) -> Result<u64, Overflow> {
+        if self.records.len() + self.others.len() >= Self::WAITING_MAX {
+            return Err(Overflow);
         }
-        self.urgent.retain(|push| !matches!(push, Push::Record(other) if older(other)));
-        self.steady.retain(|steady| !older(&steady.record));
-        true
-    }
-
-    fn push(&mut self, push: Push) -> Result<(), Overflow> {
-        self.check_room()?;
-        self.urgent.push_back(push);
-        Ok(())
-    }
-
-    fn check_room(&self) -> Result<(), Overflow> {
-        let full = self.urgent.len() + self.steady.len() >= Self::WAITING_MAX;
-        if full { Err(Overflow) } else { Ok(()) }
+        self.numbers += 1;
+        Ok(self.numbers)
     }
 }
 
@@ -110,8 +100,9 @@ impl Pushes {
 mod tests {
     use super::*;
     use crate::model::beat::State;
-    use crate::model::ids::{Content, SessionId};
+    use crate::model::ids::SessionId;
     use std::sync::Arc;
+    use std::time::Duration;
 
     const INTERVAL: Duration = Duration::from_secs(30);
 
@@ -133,7 +124,7 @@ mod tests {
     fn the_latest_steady_record_is_told_once_and_in_time() {
         let (mut pushes, now) = (Pushes::default(), Instant::now());
         for at in [1, 3, 2] {
-            pushes.steady_record(record(100, at), INTERVAL, now + Duration::from_secs(at)).unwrap();
+            pushes.record(record(100, at), Some(now + Duration::from_secs(at) + INTERVAL)).unwrap();
         }
         assert!(pushes.take_due(now + INTERVAL).is_empty());
         assert_eq!(pushes.next_due(), Some(now + Duration::from_secs(1) + INTERVAL));
@@ -144,9 +135,9 @@ mod tests {
     #[test]
     fn an_urgent_record_takes_the_place_of_a_steady_one() {
         let (mut pushes, now) = (Pushes::default(), Instant::now());
-        pushes.steady_record(record(100, 1), INTERVAL, now).unwrap();
-        pushes.urgent_record(record(100, 2)).unwrap();
-        pushes.urgent_record(record(100, 1)).unwrap();
+        pushes.record(record(100, 1), Some(now + INTERVAL)).unwrap();
+        pushes.record(record(100, 2), None).unwrap();
+        pushes.record(record(100, 1), None).unwrap();
         assert_eq!(pushes.take_due(now), [Push::Record(record(100, 2))]);
         assert!(pushes.take_due(now + INTERVAL).is_empty());
     }
@@ -154,8 +145,8 @@ mod tests {
     #[test]
     fn what_was_deleted_is_not_told_afterwards() {
         let (mut pushes, now) = (Pushes::default(), Instant::now());
-        pushes.steady_record(record(100, 1), INTERVAL, now).unwrap();
-        pushes.urgent_record(record(200, 5)).unwrap();
+        pushes.record(record(100, 1), Some(now + INTERVAL)).unwrap();
+        pushes.record(record(200, 5), None).unwrap();
         let deleted = Push::Deleted { contents: vec![record(100, 0).content, record(200, 0).content], at: 4 };
         pushes.forgetting(deleted.clone()).unwrap();
         assert_eq!(pushes.take_due(now + INTERVAL), [Push::Record(record(200, 5)), deleted]);
@@ -165,9 +156,9 @@ mod tests {
     fn more_than_the_bound_overflows() {
         let mut pushes = Pushes::default();
         for oid in 0..Pushes::WAITING_MAX as u64 {
-            pushes.urgent_record(record(oid, 1)).unwrap();
+            pushes.record(record(oid, 1), None).unwrap();
         }
-        assert_eq!(pushes.urgent_record(record(1_000_000, 1)), Err(Overflow));
-        assert_eq!(pushes.urgent_record(record(0, 2)), Ok(()));
+        assert_eq!(pushes.record(record(1_000_000, 1), None), Err(Overflow));
+        assert_eq!(pushes.record(record(0, 2), None), Ok(()));
     }
 }

@@ -31,6 +31,11 @@ impl StoreHealth {
     }
 }
 
+/// Is told of every group, in the order of the commits, after everybody who waits for an ack. Must not block.
+pub trait CommitListener: Send + Sync {
+    fn committed(&self, answered: &[Answered]);
+}
+
 /// Writes what the lanes have gathered, one group at a time.
 ///
 /// Idle, a group starts at once. Busy, the next one gathers while one is written, and starts no sooner than `interval`
@@ -40,6 +45,7 @@ pub struct Committer {
     pub store: Arc<dyn HotStore>,
     pub clock: Arc<Clock>,
     pub lanes: Vec<Arc<Lane>>,
+    pub listeners: Vec<Arc<dyn CommitListener>>,
     /// Rung by the lanes.
     pub bell: Arc<Notify>,
     pub interval: Duration,
@@ -49,7 +55,7 @@ pub struct Committer {
 
 impl Committer {
     /// Runs until the store fails for good, and says how.
-    pub async fn run(self) -> StoreError {
+    pub async fn run(mut self) -> StoreError {
         let mut began: Option<Instant> = None;
         loop {
             self.bell.notified().await;
@@ -63,7 +69,9 @@ impl Committer {
         }
     }
 
-    async fn commit_what_waits(&self) -> Result<(), StoreError> {
+    async fn commit_what_waits(&mut self) -> Result<(), StoreError> {
+        // Another lane is the first each time, so that none waits behind full groups of the others.
+        self.lanes.rotate_left(1);
         let mut entries = Vec::new();
         let mut ends = Vec::with_capacity(self.lanes.len());
         for lane in &self.lanes {
@@ -80,16 +88,19 @@ impl Committer {
         }
         let outcomes = self.commit_until_known(&entries).await?;
         self.metrics.observe(&entries, &outcomes);
-        self.hand_back(entries, outcomes, ends);
+        let answered = entries.into_iter().zip(outcomes).map(|(entry, outcome)| Answered { entry, outcome });
+        self.hand_back(&Arc::new(answered.collect()), &ends);
         Ok(())
     }
 
-    fn hand_back(&self, entries: Vec<Entry>, outcomes: Vec<Outcome>, ends: Vec<usize>) {
-        let mut answered = entries.into_iter().zip(outcomes).map(|(entry, outcome)| Answered { entry, outcome });
+    fn hand_back(&self, group: &Arc<Vec<Answered>>, ends: &[usize]) {
         let mut start = 0;
         for (lane, end) in self.lanes.iter().zip(ends) {
-            lane.answer(answered.by_ref().take(end - start).collect());
-            start = end;
+            lane.answer(group, start..*end);
+            start = *end;
+        }
+        for listener in &self.listeners {
+            listener.committed(group);
         }
     }
 

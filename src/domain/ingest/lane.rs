@@ -1,5 +1,6 @@
 //! The way of one thread's beats to the committer and back.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -31,21 +32,16 @@ impl Answered {
     }
 }
 
-/// Is told of every commit, after everybody who waits for an ack. Must not block, and cannot fail the commit.
-pub trait CommitListener: Send + Sync {
-    fn committed(&self, answered: &[Answered]);
-}
-
 /// Where the connections of one thread leave their beats.
 ///
 /// Its lock is shared with the committer alone, which takes it once a group for as long as moving a list takes; answers
-/// come back as one list per group.
+/// come back once per group.
 #[derive(Debug)]
 pub struct Lane {
     slots: Mutex<Slots>,
     /// Taken and not yet answered; the waiting ones are in `slots`.
     in_flight: AtomicUsize,
-    answers: mpsc::UnboundedSender<Vec<Answered>>,
+    answers: mpsc::UnboundedSender<Share>,
     bell: Arc<Notify>,
     room: Notify,
 }
@@ -53,8 +49,13 @@ pub struct Lane {
 /// The other end of a [`Lane`]: hands the answers to the mailboxes, on the lane's own thread.
 pub struct Returns {
     lane: Arc<Lane>,
-    answers: mpsc::UnboundedReceiver<Vec<Answered>>,
-    listeners: Vec<Arc<dyn CommitListener>>,
+    answers: mpsc::UnboundedReceiver<Share>,
+}
+
+/// What one lane has in a group.
+struct Share {
+    group: Arc<Vec<Answered>>,
+    own: Range<usize>,
 }
 
 impl Lane {
@@ -63,7 +64,7 @@ impl Lane {
     pub const SLOTS_MAX: usize = 262_144;
 
     /// `bell` wakes the committer.
-    pub fn new(bell: Arc<Notify>, listeners: Vec<Arc<dyn CommitListener>>) -> (Arc<Lane>, Returns) {
+    pub fn new(bell: Arc<Notify>) -> (Arc<Lane>, Returns) {
         let (sender, answers) = mpsc::unbounded_channel();
         let lane = Arc::new(Lane {
             slots: Mutex::default(),
@@ -72,7 +73,7 @@ impl Lane {
             bell,
             room: Notify::new(),
         });
-        (lane.clone(), Returns { lane, answers, listeners })
+        (lane.clone(), Returns { lane, answers })
     }
 
     /// Takes admitted beats of one frame, as (index, beat); returns how many slots they opened. The mailbox gets that
@@ -131,11 +132,11 @@ impl Lane {
         self.in_flight.fetch_add(group.len() - before, Ordering::Relaxed);
     }
 
-    /// For the committer: the outcomes of what it took, in the same order.
-    pub(super) fn answer(&self, answered: Vec<Answered>) {
-        if !answered.is_empty() {
+    /// For the committer: the group in which this lane's entries, in the order in which they were taken, are `own`.
+    pub(super) fn answer(&self, group: &Arc<Vec<Answered>>, own: Range<usize>) {
+        if !own.is_empty() {
             // The receiver is gone only when the lane's thread has stopped, and its connections with it.
-            let _ = self.answers.send(answered);
+            let _ = self.answers.send(Share { group: group.clone(), own });
         }
     }
 
@@ -148,13 +149,11 @@ impl Lane {
 impl Returns {
     /// Runs on the lane's thread for as long as it serves.
     pub async fn run(mut self) {
-        while let Some(answered) = self.answers.recv().await {
-            answered.iter().for_each(Answered::deliver);
-            self.lane.in_flight.fetch_sub(answered.len(), Ordering::Relaxed);
+        while let Some(Share { group, own }) = self.answers.recv().await {
+            let count = own.len();
+            group[own].iter().for_each(Answered::deliver);
+            self.lane.in_flight.fetch_sub(count, Ordering::Relaxed);
             self.lane.room.notify_waiters();
-            for listener in &self.listeners {
-                listener.committed(&answered);
-            }
         }
     }
 }

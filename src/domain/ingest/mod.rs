@@ -4,8 +4,8 @@
 //! connection ─ submit ─▶ lane (one per thread; coalesces into slots)
 //!                          │ taken by the
 //!                        committer (one group at a time; retries until it knows)
-//!                          │ outcomes, one list per lane and group
-//! connection ◀─ mailbox ─ lane ─▶ listeners (other devices, …)
+//!                          │ the answered group, shared
+//! connection ◀─ mailbox ─ lane      and then listeners (other devices, …)
 //! ```
 //!
 //! Nothing here knows a codec, a socket or a backend. Bounds: [`lane::Lane::SLOTS_MAX`] uncommitted slots per thread and

@@ -11,6 +11,7 @@ pub mod greeting;
 pub mod limits;
 pub mod operation;
 pub mod rate;
+pub mod room;
 pub mod silence;
 pub mod socket;
 pub mod socket_loop;

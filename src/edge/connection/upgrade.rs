@@ -13,6 +13,7 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::greeting;
+use super::room::Place;
 use super::socket::Socket;
 use super::socket_loop;
 use crate::edge::auth::token::{Identity, TokenError};
@@ -34,12 +35,15 @@ struct Accepted {
     subprotocol: Option<&'static str>,
     /// `None`: it will say hello.
     token: Option<Result<Identity, TokenError>>,
+    place: Place,
 }
 
 /// A connection that is becoming a socket.
 pub struct Upgrade {
     upgraded: OnUpgrade,
     token: Option<Result<Identity, TokenError>>,
+    /// Held for as long as the socket lives.
+    _place: Place,
 }
 
 /// Answers the upgrade request.
@@ -51,7 +55,9 @@ pub fn respond(request: Request<Incoming>, desk: &Desk) -> (Response<Body>, Opti
         None => Err(Problem::invalid("connection: HTTP/1.1 is needed")),
     });
     match accepted {
-        Ok((accepted, upgraded)) => (switching(&accepted), Some(Upgrade { upgraded, token: accepted.token })),
+        Ok((accepted, upgraded)) => {
+            (switching(&accepted), Some(Upgrade { upgraded, token: accepted.token, _place: accepted.place }))
+        }
         Err(problem) => (problem.into_response(), None),
     }
 }
@@ -107,11 +113,9 @@ fn accept(request: &Parts, desk: &Desk) -> Result<Accepted, Problem> {
     if desk.stop.is_draining() {
         return Err(Problem::unavailable("the server is going away", RETRY_AFTER_SECONDS));
     }
-    let connections = desk.limits.connections;
-    if connections > 0 && desk.metrics.connections.get() >= connections as i64 {
-        return Err(Problem::unavailable("there is no room for another connection", RETRY_AFTER_SECONDS));
-    }
-    Ok(Accepted { accept_key, subprotocol: offered.subprotocol, token })
+    let full = || Problem::unavailable("there is no room for another connection", RETRY_AFTER_SECONDS);
+    let place = desk.room.enter().ok_or_else(full)?;
+    Ok(Accepted { accept_key, subprotocol: offered.subprotocol, token, place })
 }
 
 /// A header can be answered with a status, which those who set one can read.

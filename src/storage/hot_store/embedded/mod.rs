@@ -1,4 +1,4 @@
-//! The hot store inside the gateway's own process, on [fjall](fjall), an LSM tree with a journal.
+//! The hot store inside the gateway's own process, on [fjall], an LSM tree with a journal.
 //!
 //! ```text
 //! a group  → draft: its rows, read once; decided by the model  → one batch, one fdatasync  → outcomes
@@ -100,7 +100,7 @@ impl EmbeddedStore {
             committer: Mutex::new(Committer::new(tables.clone(), config, admission)),
             tables,
             admission,
-            now: AtomicU64::new(newest_commit),
+            now: AtomicU64::new(clock_floor),
             _dir: dir,
         });
         Ok(EmbeddedStore {

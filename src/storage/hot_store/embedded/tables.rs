@@ -19,7 +19,7 @@ use crate::model::ids::{Content, UserId};
 
 /// Bytes of the table of contents in the making, which is in memory: the more, the more beats of one content become one
 /// entry on disk. When the disk cannot follow, four more wait for it; then commits wait too.
-pub const MEMTABLE_BYTES: u64 = 32 << 20;
+pub const MEMTABLE_BYTES: u64 = 16 << 20;
 const SMALL_MEMTABLE_BYTES: u64 = 2 << 20;
 /// Bytes of sealed journals beyond which tables are written early, so that journals can go. Bounds what a start replays.
 const JOURNALS_BYTES_MAX: u64 = 128 << 20;
@@ -60,13 +60,13 @@ impl Tables {
             .cache_size(cache_bytes)
             .max_journaling_size(JOURNALS_BYTES_MAX)
             .max_cached_files(Some(OPEN_FILES_MAX))
-            .worker_threads(std::env::var("WK").map_or(WORKERS, |m| m.parse().unwrap()))
+            .worker_threads(WORKERS)
             .open()?;
         // Options are kept with a table from when it was made: changing them here changes new stores only.
         let small = || KeyspaceCreateOptions::default().max_memtable_size(SMALL_MEMTABLE_BYTES);
         let contents = || {
             KeyspaceCreateOptions::default()
-                .max_memtable_size(std::env::var("MT").map_or(MEMTABLE_BYTES, |m| m.parse::<u64>().unwrap() << 20))
+                .max_memtable_size(MEMTABLE_BYTES)
                 .data_block_hash_ratio_policy(HashRatioPolicy::all(0.75))
         };
         Ok(Tables {
