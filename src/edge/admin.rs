@@ -9,6 +9,7 @@ use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use http::{StatusCode, header};
+use prometheus_client::encoding::text;
 use prometheus_client::registry::Registry;
 
 use super::http::body;
@@ -18,8 +19,8 @@ use crate::domain::devices::block::Block;
 use crate::domain::ingest::commit::StoreHealth;
 use crate::model::mid_hash::MidHash;
 use crate::shutdown::Stop;
-use crate::telemetry::metrics;
 
+const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// A kick names one user.
 const BODY_BYTES_MAX: usize = 1024;
 
@@ -43,7 +44,7 @@ pub fn router(
     Router::new()
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
-        .route("/metrics", get(show_metrics))
+        .route("/metrics", get(metrics))
         .route("/v1/kick", post(kick))
         .fallback(problem::no_such_path)
         .method_not_allowed_fallback(problem::no_such_method)
@@ -72,8 +73,10 @@ async fn readyz(State(admin): State<Arc<Admin>>) -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, body::answered(document.to_string())).into_response()
 }
 
-async fn show_metrics(State(admin): State<Arc<Admin>>) -> Response {
-    ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], metrics::exposition(&admin.registry)).into_response()
+async fn metrics(State(admin): State<Arc<Admin>>) -> Response {
+    let mut page = String::new();
+    text::encode(&mut page, &admin.registry).expect("a String takes all that is written to it");
+    ([(header::CONTENT_TYPE, METRICS_TYPE)], page).into_response()
 }
 
 /// Closes the user's connections, and keeps him out for a while.

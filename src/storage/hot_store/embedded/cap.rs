@@ -55,23 +55,18 @@ impl Draft<'_> {
         // Two at a time while the cap was lowered, so that the rest goes by and by and no commit has to do it all.
         while count - evicted >= contents_max && evicted < 2 {
             let Some((oldest, content)) = self.oldest(user, new)? else { break };
-            if newest <= oldest && evicted == 0 {
-                self.set_count(user, count)?;
-                return Ok(false);
+            if newest <= oldest {
+                break;
             }
             self.evict(user, content, oldest)?;
             evicted += 1;
         }
-        if let Some(candidates) = self.candidates(user) {
+        let fits = count < contents_max || evicted > 0;
+        if fits && let Some(candidates) = self.candidates(user) {
             candidates.offer(newest, new);
         }
-        self.set_count(user, count - evicted + 1)?;
-        Ok(true)
-    }
-
-    fn set_count(&mut self, user: UserId, count: u32) -> Result<(), ReadError> {
-        self.user_mut(user)?.known.contents = Some(count);
-        Ok(())
+        self.user_mut(user)?.known.contents = Some(count - evicted + u32::from(fits));
+        Ok(fits)
     }
 
     fn evict(&mut self, user: UserId, content: Content, newest: u64) -> Result<(), ReadError> {

@@ -26,8 +26,8 @@ pub struct Config {
     /// Users whose forgetting and number of contents are remembered, the most recent ones: about 150 bytes each. A user
     /// beyond it costs a read at the next beat, and a count at the next new content.
     pub user_cache: NonZeroUsize,
-    /// Bytes of table blocks kept in memory for reads. Beside it come the tables in the making, see
-    /// [`super::tables::MEMTABLE_BYTES`].
+    /// Bytes of table blocks kept in memory for reads. Tables in the making come on top: 16 MiB, up to five times as
+    /// much while the disk cannot follow.
     pub cache_bytes: u64,
     /// The time from the end of one pass over the whole store, which removes what is outlived, to the next.
     #[serde(with = "humantime_serde")]

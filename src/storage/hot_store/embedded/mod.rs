@@ -15,8 +15,8 @@
 //! **Failure.** After a failed write or sync nobody knows what is on disk, so nothing is written any more until the
 //! store is opened again: [`StoreError::Failed`]. Reads go on.
 //!
-//! **Memory.** `cache_bytes` for blocks, [`tables::MEMTABLE_BYTES`] for the table in the making (up to four more
-//! wait for the disk), `user_cache` users, [`read::QUEUE_MAX`] questions.
+//! **Memory.** `cache_bytes` for blocks, `MEMTABLE_BYTES` for the table in the making (up to four more
+//! wait for the disk), `user_cache` users, `QUEUE_MAX` questions.
 
 mod cap;
 mod codec;

@@ -1,0 +1,334 @@
+//! The rules of the tree, as a test: imports go one way, a driver lives in one place, files stay small.
+//!
+//! A text scan: comments and strings are taken out, paths and `use` groups are followed, and aliases of whole modules
+//! (`use crate as root`) are refused because they would hide the rest. To add a rule, add a line to a table.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+#[path = "tidy/code.rs"]
+mod code;
+
+/// The layers, and what of ours each may import.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("model", &["model"]),
+    ("storage", &["storage", "model"]),
+    ("domain", &["domain", "storage", "model"]),
+    // The stop token is handed to a part in its constructor.
+    ("edge", &["edge", "domain", "model", "shutdown"]),
+];
+
+/// What stands above or beside the layers, and may import everything.
+const UNLAYERED: &[&str] = &["app", "cli", "config", "telemetry", "shutdown"];
+
+/// A path of code, and the only files that may use it. `*` is any text.
+const HOMES: &[(&str, &[&str])] = &[
+    ("tokio_tungstenite", &["src/edge/connection/*", "src/bin/loadgen*"]),
+    ("tungstenite", &["src/edge/connection/*", "src/bin/loadgen*"]),
+    ("jsonwebtoken", &["src/edge/auth/*"]),
+    ("fjall", &["src/storage/*embedded*"]),
+    ("redis", &["src/*/redis.rs", "src/*/redis/*"]),
+    ("rdkafka", &["src/*/kafka.rs", "src/*/kafka/*"]),
+    ("scylla", &["src/*/cassandra.rs", "src/*/cassandra/*"]),
+    ("roaring", &["src/domain/rewards/*"]),
+    ("bloomfilter", &["src/domain/rewards/*"]),
+    ("env::var", &["src/config*"]),
+    ("env::vars", &["src/config*"]),
+    ("env::var_os", &["src/config*"]),
+    ("env::vars_os", &["src/config*"]),
+    // A concrete backend is named where parts are built, and nowhere above its trait.
+    ("crate::storage::hot_store::embedded", &["src/storage/*", "src/app*", "src/config*"]),
+];
+
+/// A path of code that some files may never use.
+const NEVER: &[(&str, &str)] = &[
+    ("src/model/*", "tokio"),
+    ("src/model/*", "std::fs"),
+    ("src/model/*", "std::net"),
+    ("src/edge/protocol/*", "tokio"),
+    ("src/edge/protocol/*", "crate::domain::ingest"),
+    ("src/domain/ingest/*", "crate::domain::devices::fanout"),
+    ("src/domain/ingest/*", "crate::domain::devices::presence"),
+    ("src/domain/*", "http"),
+];
+
+const BANNED_NAMES: &[&str] = &["util", "utils", "manager", "managers", "helper", "helpers"];
+const LINES_MAX: usize = 500;
+
+/// Words that do not belong into a finished text; in two halves, so that this file is not found.
+const LEFTOVERS: &[(&str, &str)] = &[("todo", "!("), ("unimplemented", "!("), ("dbg", "!("), ("FIX", "ME")];
+
+/// Directories that exist on somebody's machine only.
+const MACHINE_DIRECTORIES: &[&str] = &["home", "root", "Users", "work", "mnt"];
+
+const SCANNED: &[&str] = &["src", "tests", "web-demo", "deploy", "docs"];
+const SCANNED_ENDINGS: &[&str] = &["rs", "py", "js", "mjs", "css", "html", "sh", "toml", "md"];
+
+#[test]
+fn the_tree_is_tidy() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    for folder in SCANNED {
+        collect(&root.join(folder), &mut files);
+    }
+    assert!(files.len() > 50, "the scan sees the tree");
+    let mut found = Vec::new();
+    for file in files {
+        let path = file.strip_prefix(root).expect("below the root").to_str().expect("UTF-8");
+        found.extend(violations(path, &fs::read_to_string(&file).expect("text")));
+    }
+    assert!(found.is_empty(), "\n{}", found.join("\n"));
+}
+
+fn collect(place: &Path, files: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(place) else { return };
+    for entry in entries {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let ending = name.rsplit_once('.').map_or("sh", |(_, ending)| ending);
+        if name.starts_with('.') || matches!(name, "node_modules" | "__pycache__") {
+            continue;
+        } else if path.is_dir() {
+            collect(&path, files);
+        } else if SCANNED_ENDINGS.contains(&ending) {
+            files.push(path);
+        }
+    }
+}
+
+/// What is wrong with the file at `path` (from the root, with `/`), each with its line.
+fn violations(path: &str, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut report = |line: usize, what: String| found.push(format!("{path}:{line}: {what}"));
+
+    let lines = text.lines().count();
+    if lines > LINES_MAX && !path.ends_with(".md") {
+        report(lines, format!("{lines} lines, more than {LINES_MAX}"));
+    }
+    for part in path.split(['/', '.']).filter(|part| banned(part)) {
+        report(1, format!("the name {part}"));
+    }
+    for (index, line) in text.lines().enumerate() {
+        for (head, tail) in LEFTOVERS.iter().filter(|(head, tail)| line.contains(&format!("{head}{tail}"))) {
+            report(index + 1, format!("a left-over {head}{tail}"));
+        }
+        for directory in MACHINE_DIRECTORIES.iter().filter(|name| names_directory(line, name)) {
+            report(index + 1, format!("a path of one machine, in /{directory}"));
+        }
+    }
+    if !path.ends_with(".rs") {
+        return found;
+    }
+
+    let tokens = code::tokens(text);
+    for pair in tokens.windows(2).filter(|pair| ITEMS.contains(&pair[0].text.as_str()) && banned(&pair[1].text)) {
+        report(pair[1].line, format!("the name {}", pair[1].text));
+    }
+    if path.starts_with("src/") {
+        for used in code::paths(&tokens) {
+            let from_root = from_root(path, &used.segments);
+            if let Some(what) = wrong_import(path, &from_root) {
+                report(used.line, what);
+            }
+        }
+    }
+    found.dedup();
+    found
+}
+
+const ITEMS: &[&str] = &["fn", "struct", "enum", "trait", "mod", "type", "const", "static", "union"];
+
+/// Whether a word of a snake_case, kebab-case or CamelCase name is banned.
+fn banned(name: &str) -> bool {
+    let mut words = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() {
+            words.push('_');
+        }
+        words.extend(letter.to_lowercase());
+    }
+    words.split(['_', '-']).any(|word| BANNED_NAMES.contains(&word))
+}
+
+fn names_directory(line: &str, name: &str) -> bool {
+    let wanted = format!("/{name}/");
+    line.match_indices(&wanted).any(|(start, _)| {
+        let before = line[..start].chars().next_back();
+        before.is_none_or(|letter| !letter.is_alphanumeric() && !matches!(letter, '.' | '_' | '-' | '/' | '}' | ')'))
+    })
+}
+
+fn wrong_import(path: &str, used: &[String]) -> Option<String> {
+    let text = used.join("::");
+    let layer = path.strip_prefix("src/").and_then(|rest| rest.split(['/', '.']).next()).unwrap_or_default();
+    if let Some((_, allowed)) = LAYERS.iter().find(|(name, _)| *name == layer)
+        && used[0] == "crate"
+    {
+        match used.get(1).map(String::as_str) {
+            Some("*") | None => return Some("the whole crate, which hides what is meant".to_owned()),
+            Some(other) if !allowed.contains(&other) => return Some(format!("{layer} imports upward: {text}")),
+            Some(_) => {}
+        }
+    }
+    let home = |(what, homes): &&(&str, &[&str])| begins(used, what) && !homes.iter().any(|home| matches(home, path));
+    if let Some((what, homes)) = HOMES.iter().find(home) {
+        return Some(format!("{what} away from its home ({})", homes.join(", ")));
+    }
+    let never = NEVER.iter().find(|(place, what)| matches(place, path) && begins(used, what));
+    never.map(|(place, what)| format!("{what} in {place}"))
+}
+
+/// Whether `used` begins with the path `what`, with or without `std::` before it.
+fn begins(used: &[String], what: &str) -> bool {
+    let used = if used[0] == "std" && !what.starts_with("std::") { &used[1..] } else { used };
+    let what: Vec<&str> = what.split("::").collect();
+    used.len() >= what.len() && used.iter().zip(what).all(|(used, what)| used == what)
+}
+
+/// `*` in `pattern` is any text, none included.
+fn matches(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == text,
+        Some((head, tail)) => text
+            .strip_prefix(head)
+            .is_some_and(|rest| (0..=rest.len()).any(|cut| rest.is_char_boundary(cut) && matches(tail, &rest[cut..]))),
+    }
+}
+
+/// The path from the crate's root, however it was written: `heartline::` and enough of `super::` lead there too.
+fn from_root(path: &str, segments: &[String]) -> Vec<String> {
+    let file = path.trim_start_matches("src/").trim_end_matches(".rs");
+    let depth = file.split('/').filter(|part| *part != "mod").count();
+    let supers = segments.iter().take_while(|segment| *segment == "super").count();
+    // In a module inside the file `super` reaches less far; what it then leads to is no top-level module.
+    let top = |name: &str| LAYERS.iter().any(|(layer, _)| *layer == name) || UNLAYERED.contains(&name);
+    let rest = match segments[0].as_str() {
+        "heartline" => &segments[1..],
+        "super" if supers >= depth && segments.get(supers).is_some_and(|name| top(name)) => &segments[supers..],
+        _ => return segments.to_vec(),
+    };
+    std::iter::once("crate").chain(rest.iter().map(String::as_str)).map(str::to_owned).collect()
+}
+
+mod planted {
+    use super::violations;
+
+    fn one(path: &str, text: &str, expected: &str) {
+        let found = violations(path, text);
+        assert!(found.len() == 1 && found[0].contains(expected), "{text}: {found:?}, not {expected}");
+    }
+
+    fn none(path: &str, text: &str) {
+        assert_eq!(violations(path, text), [""; 0], "{text}");
+    }
+
+    #[test]
+    fn an_upward_import_is_found() {
+        for text in [
+            "use crate::edge::close;",
+            "use crate::{model::ids, edge::close};",
+            "use crate::{\n    edge::{\n        close,\n    },\n};",
+            "use super::super::edge::close;",
+            "use super::super::super::edge;",
+            "use heartline::edge::close;",
+            "fn f() -> crate::edge::Close { todo }",
+            "use crate::config;",
+        ] {
+            one("src/domain/clock.rs", text, "imports upward");
+        }
+        one("src/domain/mod.rs", "use super::edge;", "imports upward");
+        one("src/model/ids.rs", "use crate::storage::HotStore;", "model imports upward: crate::storage::HotStore");
+        one("src/model/ids.rs", "use crate::shutdown::Stop;", "imports upward");
+        one("src/storage/hot_store/mod.rs", "use crate::domain::ingest;", "imports upward");
+        one("src/edge/desk.rs", "use crate::telemetry::Metrics;", "imports upward");
+        one("src/edge/desk.rs", "use crate::storage::hot_store::HotStore;", "imports upward");
+    }
+
+    #[test]
+    fn an_import_that_hides_what_it_means_is_found() {
+        for text in ["use crate as root;", "use crate::*;", "use crate::{self as root};"] {
+            let found = violations("src/model/ids.rs", text);
+            assert!(!found.is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_downward_import_is_fine() {
+        none("src/domain/clock.rs", "use crate::model::ids::UserId;\nuse crate::storage::{hot_store, other};");
+        none("src/edge/desk.rs", "use crate::{domain::clock, edge::auth, model::ids, shutdown::Stop};");
+        none("src/app.rs", "use crate::edge::desk::Desk;\nuse crate::telemetry;");
+        none("src/model/rule.rs", "mod tests { use super::super::record::Record; }");
+        none("src/model/rule.rs", "// crate::edge is above\nconst A: &str = \"crate::edge::x\";");
+        none("src/model/rule.rs", "pub(crate) fn f() { let c = '\"'; r#\"crate::edge::\"x\"#; }");
+    }
+
+    #[test]
+    fn a_driver_away_from_home_is_found() {
+        for (path, text) in [
+            ("src/edge/http/mod.rs", "use tokio_tungstenite::tungstenite::Message;"),
+            ("src/edge/http/mod.rs", "use jsonwebtoken::{decode, encode};"),
+            ("src/edge/http/mod.rs", "extern crate jsonwebtoken;"),
+            ("src/edge/connection/socket.rs", "use jsonwebtoken as jwt;"),
+            ("src/domain/history.rs", "fn f(db: &fjall::Database) {}"),
+            ("src/storage/hot_store/mod.rs", "use fjall::Database;"),
+            ("src/storage/hot_store/embedded/mod.rs", "use redis::Client;"),
+            ("src/storage/event_bus/mod.rs", "use rdkafka::producer::FutureProducer;"),
+            ("src/domain/ingest/lane.rs", "use roaring::RoaringTreemap;"),
+            ("src/domain/clock.rs", "use std::env::var_os;"),
+            ("src/app.rs", "let key = std::env::var(name);"),
+            ("src/app.rs", "use std::{env::{args, var}, fs};"),
+            ("src/telemetry/mod.rs", "use crate::storage::hot_store::embedded::EmbeddedStore;"),
+        ] {
+            one(path, text, "away from its home");
+        }
+        none("src/edge/connection/socket.rs", "use tokio_tungstenite::WebSocketStream;");
+        none("src/edge/auth/token.rs", "use jsonwebtoken::decode;");
+        none("src/storage/hot_store/embedded/tables.rs", "use fjall::Database;");
+        none("src/storage/hot_store/redis.rs", "use redis::Client;");
+        none("src/config/mod.rs", "let all = std::env::vars_os();");
+        none("src/app.rs", "let version = env!(\"CARGO_PKG_VERSION\"); let all = std::env::args();");
+        none("src/telemetry/mod.rs", "const QUIET: &str = \"tungstenite::protocol=warn\"; // tungstenite::x");
+    }
+
+    #[test]
+    fn what_a_place_may_never_know_is_found() {
+        one("src/edge/protocol/frame.rs", "use tokio::time::Instant;", "tokio in src/edge/protocol/*");
+        one("src/edge/protocol/frame.rs", "use crate::domain::ingest::Lane;", "crate::domain::ingest in");
+        one("src/domain/ingest/ack.rs", "use crate::domain::devices::fanout::Fanout;", "devices::fanout in");
+        one("src/model/rule.rs", "use std::fs::File;", "std::fs in src/model/*");
+    }
+
+    #[test]
+    fn a_long_file_is_found() {
+        none("tests/gateway/long.rs", &"\n".repeat(500));
+        one("tests/gateway/long.rs", &"\n".repeat(501), "501 lines");
+        one("web-demo/long.js", &"\n".repeat(501), "501 lines");
+    }
+
+    #[test]
+    fn a_banned_name_is_found() {
+        for path in ["src/utils.rs", "src/helper/mod.rs", "web-demo/dom-utils.js", "tests/session_manager.rs"] {
+            one(path, "", "the name");
+        }
+        for text in ["struct SessionManager;", "fn make_helper() {}", "pub mod utils;", "const fn helper() {}"] {
+            one("src/app.rs", text, "the name");
+        }
+        none("src/app.rs", "fn managed_helpfully() {} // a manager of utils");
+    }
+
+    #[test]
+    fn a_left_over_is_found() {
+        let (todo, fix, debug) = (["to", "do!()"].concat(), ["FIX", "ME"].concat(), ["db", "g!(1)"].concat());
+        for text in [todo, format!("// {fix} later"), debug] {
+            one("src/app.rs", &text, "a left-over");
+        }
+    }
+
+    #[test]
+    fn a_path_of_one_machine_is_found() {
+        for name in super::MACHINE_DIRECTORIES {
+            one("web-demo/demo.js", &format!("load(\"/{name}/me/x\")"), "a path of one machine");
+        }
+        none("web-demo/demo.js", "fetch(\"https://example.org/home/x\"); load(\"./work/x\")");
+    }
+}
