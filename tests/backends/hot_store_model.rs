@@ -16,9 +16,16 @@ const CONTENTS: u64 = 6;
 
 #[derive(Clone, Debug)]
 enum Step {
-    Commit { now: u64, changes: Vec<Change> },
-    Read { user: UserId, request: PageRequest },
-    Reopen,
+    Commit {
+        now: u64,
+        changes: Vec<Change>,
+    },
+    Read {
+        user: UserId,
+        request: PageRequest,
+    },
+    /// With a share of the cap, in percent.
+    Reopen(u32),
 }
 
 fn seconds() -> impl Strategy<Value = u64> {
@@ -55,7 +62,7 @@ fn steps(clears: u32) -> impl Strategy<Value = Vec<Step>> {
         4 => (0..USERS, 1usize..5, kinds).prop_map(|(user, limit, kinds)| {
             Step::Read { user: UserId(user), request: PageRequest { limit, after: None, kinds } }
         }),
-        1 => Just(Step::Reopen),
+        1 => (50u32..200).prop_map(Step::Reopen),
     ];
     prop::collection::vec(step, 1..40)
 }
@@ -81,7 +88,11 @@ fn hold_to_the_model<B: Backend>(limits: Limits, steps: Vec<Step>) -> Result<(),
                     break;
                 }
             },
-            Step::Reopen => backend.reopen(limits),
+            Step::Reopen(percent) => {
+                let limits = Limits { records_per_user: limits.records_per_user * percent / 100, ..limits };
+                backend.reopen(limits);
+                model.reopen(limits);
+            }
         }
     }
     backend.reopen(limits);

@@ -28,6 +28,10 @@ impl PlainStore {
         PlainStore { limits, users: HashMap::new() }
     }
 
+    pub fn reopen(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
     pub fn apply(&mut self, now: u64, change: &Change) -> Outcome {
         let horizon = now.saturating_sub(self.limits.retention_ms);
         let cap = self.limits.records_per_user as usize;
@@ -96,10 +100,18 @@ impl PlainStore {
 impl PlainUser {
     /// False: at the cap, and not newer than anything that is kept.
     fn put(&mut self, content: Content, row: ContentRow, cap: usize) -> bool {
-        if !self.contents.contains_key(&content) && self.contents.len() >= cap {
+        let new = !self.contents.contains_key(&content);
+        // Two at a time while there are too many because the cap was lowered.
+        for evicted in 0..2 {
+            if !new || self.contents.len() < cap {
+                break;
+            }
             let (oldest, victim) = self.contents.iter().map(|(content, row)| (row.newest(), *content)).min().unwrap();
             if row.newest() <= oldest {
-                return false;
+                if evicted == 0 {
+                    return false;
+                }
+                break;
             }
             self.contents.remove(&victim);
             self.row.floor = self.row.floor.max(oldest);

@@ -16,7 +16,8 @@ use crate::edge::metrics::Metrics;
 
 /// tungstenite fills this much with zeroes before every read, and keeps it for as long as the socket lives.
 const READ_BUFFER_BYTES: usize = 2 * 1024;
-/// How long input is discarded after a close frame, so that a TCP reset does not overtake it.
+/// How long a close frame may take to be sent, and how long input is discarded after it, so that a TCP reset does not
+/// overtake it.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// What came in.
@@ -127,9 +128,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Socket<S> {
         let (code, text) = reason.code_and_text();
         self.metrics.closed(code);
         let frame = CloseFrame { code: CloseCode::from(code), reason: Utf8Bytes::from_static(text) };
+        // Whatever goes wrong now, the connection ends.
+        let _ = in_time(LINGER, self.stream.close(Some(frame))).await;
+        let stream = self.stream.get_mut();
         let parting = async {
-            let _ = self.stream.close(Some(frame)).await;
-            let stream = self.stream.get_mut();
             let _ = stream.shutdown().await;
             let mut scratch = [0; 1024];
             while matches!(stream.read(&mut scratch).await, Ok(1..)) {}

@@ -1,0 +1,48 @@
+//! The limit of all connections.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+
+use crate::support::{RawSocket, Refusal, TestGateway, Token};
+
+fn is_full(refusal: &Refusal) {
+    assert!(matches!(refusal.status, 429 | 503), "{refusal:?}");
+    let after = refusal.headers.get("retry-after").expect("retry-after");
+    assert!(after.to_str().expect("ascii").parse::<u32>().is_ok(), "{after:?}");
+}
+
+#[tokio::test]
+async fn over_the_limit_of_all_an_upgrade_is_a_503_with_retry_after() {
+    let gateway = TestGateway::with(&[("limits.connections", "2")]);
+    let mut clients = [gateway.connect(1).await, gateway.connect(2).await];
+    let refusal = gateway.upgrade().bearer(&Token::of(3).sign()).refused().await;
+    is_full(&refusal);
+    for client in &mut clients {
+        client.still_serves().await;
+    }
+    clients[0].close(1000).await;
+    gateway.wait_for_metric("heartline_connections", |open| open < 2.0).await;
+    gateway.connect(3).await;
+}
+
+#[tokio::test]
+async fn who_has_not_said_hello_counts_too() {
+    let gateway = TestGateway::with(&[("limits.connections", "2")]);
+    let _silent =
+        [RawSocket::upgrade(gateway.address(), None).await, RawSocket::upgrade(gateway.address(), None).await];
+    is_full(&gateway.upgrade().bearer(&Token::of(3).sign()).refused().await);
+}
+
+#[tokio::test]
+async fn the_limit_holds_when_all_come_at_once() {
+    let gateway = TestGateway::with(&[("limits.connections", "5")]);
+    let attempts = (0..40).map(async |mid| {
+        let upgrade = gateway.upgrade().bearer(&Token::of(mid).sign()).attempt().await;
+        // Holds the socket, if there is one, until all have been answered.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        upgrade.is_ok()
+    });
+    let upgraded = join_all(attempts).await.into_iter().filter(|upgraded| *upgraded).count();
+    assert_eq!(upgraded, 5);
+}

@@ -1,0 +1,46 @@
+//! The demo page and what it needs, only where it is switched on.
+
+use serde_json::json;
+
+use crate::support::{MID, TestGateway};
+
+#[tokio::test]
+async fn the_page_and_its_modules_are_served() {
+    let gateway = TestGateway::start();
+    let http = gateway.anonymous_http();
+    let page = http.get("/").await;
+    assert_eq!(page.status, 200);
+    assert!(page.header("content-type").expect("a type").starts_with("text/html"));
+    let module = http.get("/demo/heartline.js").await;
+    assert_eq!(module.status, 200);
+    assert!(module.header("content-type").expect("a type").starts_with("text/javascript"));
+    for path in ["/demo/nothing.js", "/demo/", "/demo/../Cargo.toml", "/demo/%2e%2e/Cargo.toml"] {
+        assert_eq!(http.get(path).await.status, 404, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_demo_token_is_a_token() {
+    let gateway = TestGateway::start();
+    let asked = json!({"mid": "42", "ttl": 3600});
+    let answer = gateway.anonymous_http().post("/demo/token", &asked).await.json();
+    let token = answer["token"].as_str().expect("a token");
+    let client = gateway.upgrade().bearer(token).welcomed().await;
+    assert_eq!(client.welcome()["mid"], "42");
+    assert_eq!(client.welcome()["expires"], answer["expires"]);
+    for bad in [json!({}), json!({"mid": "nobody"}), json!({"mid": "42", "ttl": -1})] {
+        assert_eq!(gateway.anonymous_http().post("/demo/token", &bad).await.status, 400, "{bad}");
+    }
+}
+
+#[tokio::test]
+async fn without_the_demo_there_is_neither() {
+    let gateway = TestGateway::with(&[("demo.enabled", "false")]);
+    let http = gateway.anonymous_http();
+    for path in ["/", "/demo/heartline.js"] {
+        assert_eq!(http.get(path).await.status, 404, "{path}");
+    }
+    let asked = json!({"mid": "42", "ttl": 3600});
+    assert_eq!(http.post("/demo/token", &asked).await.status, 404);
+    gateway.connect(MID).await.still_serves().await;
+}

@@ -1,0 +1,176 @@
+//! SIGTERM: everything received is committed and acked, then bye, then 1012.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+
+use crate::support::{MID, RawSocket, TestGateway, Token, beat, beats};
+
+#[tokio::test]
+async fn a_drain_says_bye_and_closes_with_1012() {
+    let mut gateway = TestGateway::start();
+    let mut clients = [gateway.connect(1).await, gateway.connect(2).await, gateway.connect(3).await];
+    gateway.terminate();
+    for client in &mut clients {
+        let bye = client.next().await;
+        assert_eq!(bye["bye"]["reason"], "drain", "{bye}");
+        let after = bye["bye"]["reconnect_after"].as_u64().expect("reconnect_after");
+        assert!((200..=10_000).contains(&after), "{after}");
+        assert_eq!(client.closed().await, 1012);
+    }
+    assert!(gateway.ended().await.success());
+}
+
+#[tokio::test]
+async fn reconnects_are_spread() {
+    let gateway = TestGateway::start();
+    let mut clients = Vec::new();
+    for mid in 0..10 {
+        clients.push(gateway.connect(mid).await);
+    }
+    gateway.terminate();
+    let mut after = Vec::new();
+    for client in &mut clients {
+        after.push(client.next().await["bye"]["reconnect_after"].as_u64().expect("reconnect_after"));
+    }
+    after.sort_unstable();
+    after.dedup();
+    assert!(after.len() > 5, "{after:?}");
+}
+
+#[tokio::test]
+async fn what_was_received_before_the_drain_is_acked_and_kept() {
+    let mut gateway = TestGateway::start();
+    let mut client = gateway.connect(MID).await;
+    let at = client.now() - 1_000;
+    // The number of a frame is also what it watches.
+    for seq in 1..=40 {
+        client.send(beats((0..50).map(|part| beat(seq * 100 + part, at)))).await;
+    }
+    // Answered, so all before it was received.
+    client.call(json!({"get": {"items": []}})).await;
+    for seq in 42..=60 {
+        client.send(beats([beat(seq * 100, at)])).await;
+    }
+    gateway.terminate();
+    assert_eq!(client.closed().await, 1012);
+    let frames = client.frames_kept();
+    let ack = |frame: &Value| frame["ack"]["seq"].as_u64();
+    let acked = frames.iter().filter_map(ack).max().expect("an ack");
+    assert!(acked >= 40, "{acked}");
+    let bye = frames.iter().position(|frame| frame["bye"].is_object()).expect("a bye");
+    assert_eq!(bye, frames.len() - 1, "nothing comes after the bye");
+    assert!(gateway.ended().await.success());
+
+    gateway.restart();
+    let mut client = gateway.connect(MID).await;
+    for seq in (1..=acked).filter(|seq| *seq != 41) {
+        assert_eq!(client.position(seq * 100).await, Some(10_000), "frame {seq} was acked");
+    }
+}
+
+#[tokio::test]
+async fn what_arrives_after_the_bye_is_not_acked() {
+    let mut gateway = TestGateway::start();
+    let mut client = gateway.connect(MID).await;
+    let at = client.now();
+    gateway.terminate();
+    assert!(client.next().await["bye"].is_object());
+    let mut late = beats([beat(100, at)]);
+    late["seq"] = json!(1);
+    let _ = client.try_send_text(&late.to_string()).await;
+    assert_eq!(client.closed().await, 1012);
+    assert!(client.frames_kept().is_empty());
+    gateway.ended().await;
+    gateway.restart();
+    assert_eq!(gateway.connect(MID).await.record(100).await, Value::Null);
+}
+
+#[tokio::test]
+async fn a_draining_gateway_takes_nobody_in() {
+    let mut gateway = TestGateway::with(&[("server.drain_timeout", "2s")]);
+    // Never closes of itself, so the drain lasts to its deadline.
+    let mut holder = gateway.raw(MID).await;
+    gateway.terminate();
+    assert_eq!(holder.json().await["bye"]["reason"], "drain");
+    if TcpStream::connect(gateway.address()).await.is_ok() {
+        let refusal = gateway.upgrade().bearer(&Token::of(MID).sign()).refused().await;
+        assert_eq!(refusal.status, 503);
+    }
+    gateway.ended().await;
+}
+
+#[tokio::test]
+async fn a_client_that_never_closes_does_not_hold_the_drain() {
+    let mut gateway = TestGateway::with(&[("server.drain_timeout", "1s")]);
+    let mut silent = gateway.raw(MID).await;
+    let started = Instant::now();
+    gateway.terminate();
+    assert!(gateway.ended().await.success());
+    assert!(started.elapsed().as_secs() < 4, "{:?}", started.elapsed());
+    assert_eq!(silent.close_code().await, Some(1012));
+}
+
+#[tokio::test]
+async fn one_who_has_not_said_hello_is_sent_away_too() {
+    let mut gateway = TestGateway::start();
+    let mut client = gateway.upgrade().open().await;
+    gateway.terminate();
+    assert_eq!(client.closed().await, 1012);
+    assert!(gateway.ended().await.success());
+}
+
+#[tokio::test]
+async fn a_drain_without_clients_ends_at_once() {
+    let mut gateway = TestGateway::start();
+    let started = Instant::now();
+    gateway.terminate();
+    assert!(gateway.ended().await.success());
+    assert!(started.elapsed().as_secs() < 3, "{:?}", started.elapsed());
+    assert!(TcpStream::connect(gateway.address()).await.is_err());
+}
+
+#[tokio::test]
+async fn a_second_signal_does_no_harm() {
+    let mut gateway = TestGateway::start();
+    let mut client = gateway.connect(MID).await;
+    let at = client.now();
+    client.watch([beat(100, at)]).await;
+    gateway.terminate();
+    gateway.terminate();
+    gateway.ended().await;
+    gateway.restart();
+    assert_eq!(gateway.connect(MID).await.position(100).await, Some(10_000));
+}
+
+#[tokio::test]
+async fn one_who_never_stops_talking_is_said_goodbye_to_as_well() {
+    let mut gateway = TestGateway::with(&[("limits.frames_per_second", "2000"), ("limits.burst", "2000")]);
+    let mut client = gateway.connect(MID).await;
+    let at = client.now();
+    gateway.terminate();
+    for seq in 1..2_000 {
+        let mut frame = beats([beat(seq, at)]);
+        frame["seq"] = json!(seq);
+        if client.try_send_text(&frame.to_string()).await.is_err() {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    }
+    assert_eq!(client.closed().await, 1012);
+    assert!(client.frames_kept().iter().any(|frame| frame["bye"]["reason"] == "drain"));
+    assert!(gateway.ended().await.success());
+}
+
+#[tokio::test]
+async fn an_idle_http_connection_does_not_hold_the_drain() {
+    let mut gateway = TestGateway::start();
+    let mut socket = RawSocket::connect(gateway.address()).await;
+    socket.write(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n").await;
+    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    let started = Instant::now();
+    gateway.terminate();
+    assert!(gateway.ended().await.success());
+    assert!(started.elapsed().as_secs() < 3, "{:?}", started.elapsed());
+}

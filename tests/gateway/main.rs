@@ -1,0 +1,46 @@
+//! The published protocol, promise by promise, over real sockets to the real binary.
+//!
+//! One file per subject. A name is a promise; nothing of `src/` is imported.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod acks;
+mod admission;
+mod beats_over_http;
+mod closing;
+mod coalescing;
+mod cross_origin;
+mod crowds;
+mod deletes;
+mod demo_routes;
+mod drain;
+mod durability;
+mod frames;
+mod greeting;
+mod history_over_http;
+mod isolation;
+mod kicks;
+mod lists;
+mod loads;
+mod malformed;
+mod operations;
+mod origins;
+mod problems;
+mod push;
+mod push_steady;
+mod reads;
+mod recording;
+mod rejections;
+mod renewal;
+mod resume;
+mod retention;
+mod sequence;
+mod settings;
+mod silence;
+mod slow_readers;
+mod start;
+mod strikes;
+mod tokens;
+mod which_beat_wins;
+mod wire_errors;

@@ -1,0 +1,144 @@
+//! The admin listener: health, readiness, figures.
+
+use serde_json::json;
+
+use crate::support::{MID, TestGateway, Token, beat, in_time};
+
+#[tokio::test]
+async fn a_running_gateway_is_healthy_and_ready() {
+    let gateway = TestGateway::start();
+    assert_eq!(gateway.admin().get("/healthz").await.status, 200);
+    assert_eq!(gateway.admin().get("/readyz").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_draining_gateway_is_healthy_and_not_ready() {
+    let mut gateway = TestGateway::with(&[("server.drain_timeout", "5s")]);
+    // Never closes of itself, so the drain lasts to its deadline.
+    let _holder = gateway.raw(MID).await;
+    gateway.terminate();
+    let not_ready = async {
+        while gateway.admin().get("/readyz").await.status == 200 {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        assert_eq!(gateway.admin().get("/readyz").await.status, 503);
+        assert_eq!(gateway.admin().get("/healthz").await.status, 200);
+    };
+    in_time("readyz to change", not_ready).await;
+    gateway.ended().await;
+}
+
+#[tokio::test]
+async fn the_public_listener_shows_nothing_of_the_admin_one() {
+    let gateway = TestGateway::start();
+    for path in ["/metrics", "/healthz", "/readyz"] {
+        assert_eq!(gateway.http(MID).get(path).await.status, 404, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_costs_one_signature_check() {
+    let gateway = TestGateway::start();
+    let checks = r#"heartline_auth_checks_total{result="ok"}"#;
+    let mut client = gateway.connect(MID).await;
+    let at = client.now() - 1_000;
+    for step in 0..20 {
+        client.watch([beat(100, at + step)]).await;
+        client.still_serves().await;
+    }
+    assert_eq!(gateway.metric(checks).await, 1.0);
+    client.call(json!({"hello": {"device": "tv"}})).await;
+    assert_eq!(gateway.metric(checks).await, 1.0);
+    client.call(json!({"token": {"token": Token::of(MID).sign()}})).await;
+    assert_eq!(gateway.metric(checks).await, 2.0, "a renewal is checked");
+    let mut by_hello = gateway.upgrade().open().await;
+    by_hello.send(json!({"hello": {"token": Token::of(MID).sign()}})).await;
+    by_hello.wait_for_welcome().await;
+    assert_eq!(gateway.metric(checks).await, 3.0);
+    gateway.upgrade().bearer("no-token").refused().await;
+    assert_eq!(gateway.metric(r#"heartline_auth_checks_total{result="refused"}"#).await, 1.0);
+}
+
+#[tokio::test]
+async fn every_outcome_of_a_beat_is_counted() {
+    let gateway = TestGateway::start();
+    let mut client = gateway.connect(MID).await;
+    let now = client.now();
+    client.pause_recording(true, now - 60_000).await;
+    client.pause_recording(false, now - 30_000).await;
+    client.watch([beat(1, now)]).await;
+    client.watch([beat(1, now)]).await;
+    client.watch([beat(2, now - 1), beat(2, now), beat(2, now - 2)]).await;
+    client.beats([beat(3, now).with("rate", 17)]).await;
+    client.beats([beat(3, now + 60_000)]).await;
+    client.beats([beat(3, 1)]).await;
+    client.beats([beat(3, now).state("paused").watched(0)]).await;
+    client.beats([beat(3, now - 45_000)]).await;
+    client.beats([beat(1, now - 1)]).await;
+    for (outcome, count) in [
+        ("written", 2.0),
+        ("same", 1.0),
+        ("covered", 2.0),
+        ("invalid", 1.0),
+        ("clock", 1.0),
+        ("expired", 1.0),
+        ("not_started", 1.0),
+        ("not_recording", 1.0),
+        ("superseded", 1.0),
+    ] {
+        let name = format!(r#"heartline_beats_total{{outcome="{outcome}"}}"#);
+        gateway.wait_for_metric(&name, |value| value == count).await;
+    }
+}
+
+#[tokio::test]
+async fn the_figures_have_their_names() {
+    let gateway = TestGateway::start();
+    let mut client = gateway.connect(MID).await;
+    let mut other = gateway.connect(MID).await;
+    let at = client.now();
+    client.watch([beat(100, at)]).await;
+    other.push().await;
+    assert_eq!(gateway.metric("heartline_connections").await, 2.0);
+    gateway.wait_for_metric("heartline_uncommitted_slots", |value| value == 0.0).await;
+    gateway.wait_for_metric("heartline_pushes_total", |value| value == 1.0).await;
+    gateway.wait_for_metric("heartline_store_ok", |value| value == 1.0).await;
+    for name in [
+        "heartline_commit_group_slots_count",
+        "heartline_commit_seconds_count",
+        "heartline_ack_seconds_count",
+        r#"heartline_socket_bytes_total{direction="in"}"#,
+        r#"heartline_socket_bytes_total{direction="out"}"#,
+        r#"heartline_frames_total{direction="in"}"#,
+        r#"heartline_frames_total{direction="out"}"#,
+    ] {
+        gateway.wait_for_metric(name, |value| value > 0.0).await;
+    }
+    other.close(1000).await;
+    gateway.wait_for_metric("heartline_connections", |value| value == 1.0).await;
+    gateway.wait_for_metric(r#"heartline_closes_total{code="1000"}"#, |value| value == 1.0).await;
+}
+
+#[tokio::test]
+async fn logs_may_be_json() {
+    let mut gateway = TestGateway::with(&[("log.format", "json"), ("log.level", "debug")]);
+    gateway.connect(MID).await.close(1000).await;
+    gateway.terminate();
+    gateway.ended().await;
+    let log = gateway.log();
+    assert!(!log.is_empty());
+    for line in log.lines() {
+        assert!(serde_json::from_str::<serde_json::Value>(line).is_ok_and(|line| line.is_object()), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn metrics_are_prometheus_text() {
+    let gateway = TestGateway::start();
+    let answer = gateway.admin().get("/metrics").await;
+    assert_eq!(answer.status, 200);
+    let media_type = answer.header("content-type").expect("a type");
+    let known = media_type.starts_with("text/plain") || media_type.starts_with("application/openmetrics-text");
+    assert!(known, "{media_type}");
+    assert!(answer.text().contains("# TYPE heartline_connections gauge"), "{}", answer.text());
+}

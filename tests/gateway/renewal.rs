@@ -1,0 +1,99 @@
+//! A token's end, and its renewal in band.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::support::{MID, TestClient, TestGateway, Token};
+
+/// Expired within the leeway: such a socket lives for 5 s after its welcome.
+async fn short_lived(gateway: &TestGateway) -> TestClient {
+    gateway.upgrade().bearer(&Token::of(MID).expires_in(-2).sign()).welcomed().await
+}
+
+#[tokio::test]
+async fn a_renewal_is_answered_with_the_new_end() {
+    let gateway = TestGateway::start();
+    let mut client = gateway.connect(MID).await;
+    let token = Token::of(MID).expires_in(7_200);
+    let result = client.call(json!({"token": {"token": token.sign()}})).await;
+    assert_eq!(result, json!({"seq": 1, "expires": token.expires_at() * 1000}));
+}
+
+#[tokio::test]
+async fn a_renewal_for_another_user_is_unauthorized_and_changes_nothing() {
+    let gateway = TestGateway::start();
+    let mut client = gateway.connect(MID).await;
+    let other = Token::of(43).sign();
+    for operation in [json!({"token": {"token": other}}), json!({"hello": {"token": other}})] {
+        let error = client.refused(operation).await;
+        assert_eq!((&error["code"], &error["retry"]), (&json!("unauthorized"), &json!(false)));
+    }
+    client.still_serves().await;
+}
+
+#[tokio::test]
+async fn a_bad_renewal_is_unauthorized() {
+    let gateway = TestGateway::start();
+    let mut client = gateway.connect(MID).await;
+    let expired = Token::of(MID).expires_in(-60).sign();
+    for token in ["", "no-token", &expired] {
+        let error = client.refused(json!({"token": {"token": token}})).await;
+        assert_eq!(error["code"], "unauthorized", "{token}");
+    }
+    // Three in a row: unauthorized neither counts as a broken frame nor closes.
+    client.still_serves().await;
+}
+
+#[tokio::test]
+async fn a_hello_with_a_token_of_the_same_user_renews() {
+    let gateway = TestGateway::start();
+    let mut client = short_lived(&gateway).await;
+    let welcomed = Instant::now();
+    client.call(json!({"hello": {"token": Token::of(MID).sign()}})).await;
+    tokio::time::sleep_until((welcomed + Duration::from_millis(5_500)).into()).await;
+    client.still_serves().await;
+}
+
+#[tokio::test]
+async fn a_socket_ends_with_its_token_but_not_before_5_s() {
+    let gateway = TestGateway::start();
+    let mut client = short_lived(&gateway).await;
+    let welcomed = Instant::now();
+    client.still_serves().await;
+    assert_eq!(client.closed().await, 4002);
+    let lived = welcomed.elapsed();
+    assert!(lived > Duration::from_millis(4_800), "{lived:?}");
+    assert!(lived < Duration::from_millis(7_000), "{lived:?}");
+}
+
+#[tokio::test]
+async fn a_socket_is_closed_at_the_end_of_its_token() {
+    let gateway = TestGateway::start();
+    let token = Token::of(MID).expires_in(7);
+    let mut client = gateway.upgrade().bearer(&token.sign()).welcomed().await;
+    let left = token.expires_at() * 1000 - client.now() as i64;
+    let welcomed = Instant::now();
+    assert_eq!(client.closed().await, 4002);
+    let late = welcomed.elapsed().as_millis() as i64 - left;
+    assert!((-100..2_000).contains(&late), "{late} ms after the end");
+}
+
+#[tokio::test]
+async fn a_renewal_after_the_end_counts_while_the_socket_is_open() {
+    let gateway = TestGateway::start();
+    let mut client = short_lived(&gateway).await;
+    let welcomed = Instant::now();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    client.call(json!({"token": {"token": Token::of(MID).sign()}})).await;
+    tokio::time::sleep_until((welcomed + Duration::from_millis(5_500)).into()).await;
+    client.still_serves().await;
+}
+
+#[tokio::test]
+async fn a_refused_renewal_does_not_move_the_end() {
+    let gateway = TestGateway::start();
+    let mut client = short_lived(&gateway).await;
+    client.refused(json!({"token": {"token": Token::of(43).sign()}})).await;
+    assert_eq!(client.closed().await, 4002);
+}

@@ -1,0 +1,91 @@
+//! What a read makes of a raw position.
+
+use serde_json::{Value, json};
+
+use crate::support::{Beat, MID, TestGateway, beat};
+
+async fn read(gateway: &TestGateway, one: Beat) -> Value {
+    let mut client = gateway.connect(MID).await;
+    let at = client.now();
+    let one = one.with("at", at);
+    let (kind, oid) = (one.json()["kind"].clone(), one.json()["oid"].clone());
+    client.watch([one]).await;
+    let mut result = client.call(json!({"get": {"items": [{"kind": kind, "oid": oid}]}})).await;
+    result["records"][0].take()
+}
+
+fn of(oid: u64, pos: u64, dur: u64) -> Beat {
+    beat(oid, 0).pos(pos).dur(dur)
+}
+
+#[tokio::test]
+async fn a_position_is_resumed_between_5_and_90_percent() {
+    let gateway = TestGateway::start();
+    for (oid, pos, resume, finished) in [
+        (1, 0, 0, false),
+        (2, 4_999, 0, false),
+        (3, 5_000, 5_000, false),
+        (4, 50_000, 50_000, false),
+        (5, 89_999, 89_999, false),
+        (6, 90_000, 0, true),
+        (7, 100_000, 0, true),
+        (8, 130_000, 0, true),
+    ] {
+        let record = read(&gateway, of(oid, pos, 100_000)).await;
+        let got = (&record["pos"], &record["resume"], &record["finished"]);
+        assert_eq!(got, (&json!(pos), &json!(resume), &json!(finished)), "pos {pos}");
+    }
+}
+
+#[tokio::test]
+async fn progress_is_a_part_of_the_length_and_never_more() {
+    let gateway = TestGateway::start();
+    for (oid, pos, dur, progress) in
+        [(1, 0, 100, 0.0), (2, 73_200, 300_000, 0.244), (3, 50, 100, 0.5), (4, 100, 100, 1.0), (5, 160, 100, 1.0)]
+    {
+        let record = read(&gateway, of(oid, pos, dur)).await;
+        let got = record["progress"].as_f64().expect("progress");
+        assert!((got - progress).abs() < 0.000_6, "{pos} of {dur}: {got}");
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_length_has_no_progress_and_no_thresholds() {
+    let gateway = TestGateway::start();
+    for (oid, pos) in [(1, 1), (2, 3_600_000)] {
+        let record = read(&gateway, of(oid, pos, 0)).await;
+        assert_eq!(record.get("progress"), None);
+        assert_eq!((&record["resume"], &record["finished"]), (&json!(pos), &json!(false)));
+    }
+}
+
+#[tokio::test]
+async fn what_ended_is_finished_wherever_it_was() {
+    let gateway = TestGateway::start();
+    for (oid, dur) in [(1, 100_000), (2, 0)] {
+        let record = read(&gateway, of(oid, 50_000, dur).state("ended")).await;
+        assert_eq!((&record["finished"], &record["resume"]), (&json!(true), &json!(0)));
+    }
+}
+
+#[tokio::test]
+async fn live_and_articles_have_no_thresholds() {
+    let gateway = TestGateway::start();
+    for kind in [2, 3] {
+        for (oid, pos) in [(1, 1_000), (2, 95_000)] {
+            let record = read(&gateway, of(oid, pos, 100_000).kind(kind)).await;
+            let got = (&record["resume"], &record["finished"]);
+            assert_eq!(got, (&json!(pos), &json!(false)), "kind {kind}, pos {pos}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn thresholds_are_settings_and_rules_of_reading_only() {
+    let gateway = TestGateway::with(&[("reading.resume_below", "0.2"), ("reading.finished_at", "0.5")]);
+    for (oid, pos, resume, finished) in [(1, 19_000, 0, false), (2, 30_000, 30_000, false), (3, 50_000, 0, true)] {
+        let record = read(&gateway, of(oid, pos, 100_000)).await;
+        let got = (&record["pos"], &record["resume"], &record["finished"]);
+        assert_eq!(got, (&json!(pos), &json!(resume), &json!(finished)), "pos {pos}");
+    }
+}

@@ -1,0 +1,179 @@
+//! A router, the commits behind it, and a store in memory.
+
+use std::convert::Infallible;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::Body;
+use http::{HeaderMap, Request, request};
+use http_body_util::BodyExt;
+use prometheus_client::registry::Registry;
+use serde_json::Value;
+use tokio::sync::Notify;
+use tower::ServiceExt;
+
+use crate::memory::Memory;
+
+use heartline::config::Config;
+use heartline::domain::clock::{self, Clock};
+use heartline::domain::devices::block::Block;
+use heartline::domain::devices::presence::Presence;
+use heartline::domain::history::History;
+use heartline::domain::ingest::commit::Committer;
+use heartline::domain::ingest::intake::Intake;
+use heartline::domain::ingest::lane::Lane;
+use heartline::domain::ingest::metrics::Metrics;
+use heartline::edge::auth::gate::Gate;
+use heartline::edge::auth::{AuthConfig, SigningKey, Verifier};
+use heartline::edge::desk::Desk;
+use heartline::edge::http::rate::Requests;
+use heartline::edge::http::router;
+use heartline::edge::origin::Origins;
+use heartline::model::ids::UserId;
+use heartline::model::rule::Admission;
+use heartline::model::secret::Secret;
+use heartline::shutdown::Shutdown;
+use heartline::storage::hot_store::HotStore;
+
+const USER: UserId = UserId(42);
+
+pub struct Fixture {
+    router: Router,
+    token: String,
+    block: Arc<Block>,
+    clock: Arc<Clock>,
+}
+
+pub struct Answer {
+    pub status: u16,
+    headers: HeaderMap,
+    body: String,
+}
+
+impl Fixture {
+    pub const ORIGIN: &str = "https://app.example";
+    pub const BURST: u32 = 100;
+    pub const BODY_BYTES: usize = 8_000;
+    pub const ITEMS: usize = 10;
+
+    pub fn new() -> Self {
+        Self::over(Memory::default())
+    }
+
+    pub fn with_dead_store() -> Self {
+        Self::over(Memory::dead())
+    }
+
+    fn over(store: Memory) -> Self {
+        let defaults = Config::load(None).expect("the defaults");
+        let mut limits = defaults.limits;
+        (limits.burst, limits.body_bytes, limits.items) = (Self::BURST, Self::BODY_BYTES, Self::ITEMS);
+        let mut registry = Registry::default();
+        let (store, clock): (Arc<dyn HotStore>, _) = (Arc::new(store), Arc::new(Clock::starting_at(0)));
+        let (bell, metrics) = (Arc::new(Notify::new()), Metrics::new(&mut registry));
+        let (lane, returns) = Lane::new(bell.clone());
+        let committer = Committer {
+            store: store.clone(),
+            clock: clock.clone(),
+            lanes: vec![lane.clone()],
+            listeners: Vec::new(),
+            bell,
+            interval: Duration::ZERO,
+            health: Arc::default(),
+            metrics: metrics.clone(),
+        };
+        tokio::spawn(committer.run());
+        tokio::spawn(returns.run());
+
+        let secret = Secret::new("a-key-for-tests-only-0123456789abcdef".to_owned());
+        let config = AuthConfig { hs256_secret: secret, audience: String::new(), issuer: String::new() };
+        let key = SigningKey::load(&config, Path::new("/nowhere")).expect("a configured key");
+        let token = key.issue(USER, Duration::from_secs(3_600), clock::wall()).token;
+        let presence = Presence::new(8);
+        let block = Arc::new(Block::new(presence.clone()));
+        let verifier = Arc::new(Verifier::new(&config, &key));
+        let desk = Arc::new(Desk {
+            intake: Intake {
+                lane,
+                admission: Admission { retention_ms: 24 * 3_600 * 1_000 },
+                clock: clock.clone(),
+                metrics,
+            },
+            history: History::new(store, clock.clone()),
+            gate: Gate::new(verifier, presence, block.clone(), &mut registry),
+            mid_hash: heartline::model::mid_hash::MidHash::with_key(&[0; 16]),
+            room: heartline::edge::connection::room::Room::new(0),
+            requests: Arc::new(Requests::new(limits.frames_per_second, limits.burst)),
+            origins: Origins::new(vec![Self::ORIGIN.to_owned()]),
+            limits,
+            socket: defaults.socket,
+            reading: defaults.reading,
+            metrics: heartline::edge::metrics::Metrics::new(&mut registry),
+            stop: Shutdown::new(Duration::from_secs(1)).stop(),
+        });
+        Fixture { router: router(desk), token, block, clock }
+    }
+
+    pub fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
+    pub fn kick(&self) {
+        self.block.kick(USER, Instant::now());
+    }
+
+    pub fn authorized(&self, request: request::Builder) -> request::Builder {
+        request.header("authorization", format!("Bearer {}", self.token))
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send(self.authorized(Request::get(path)), String::new()).await
+    }
+
+    pub async fn delete(&self, path: &str) -> Answer {
+        self.send(self.authorized(Request::delete(path)), String::new()).await
+    }
+
+    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.json(Request::post(path), body).await
+    }
+
+    pub async fn put(&self, path: &str, body: &Value) -> Answer {
+        self.json(Request::put(path), body).await
+    }
+
+    async fn json(&self, request: request::Builder, body: &Value) -> Answer {
+        let request = self.authorized(request.header("content-type", "application/json"));
+        self.send(request, body.to_string()).await
+    }
+
+    pub async fn send(&self, request: request::Builder, body: String) -> Answer {
+        let request = request.body(Body::from(body)).expect("a request");
+        let Ok(response): Result<_, Infallible> = self.router.clone().oneshot(request).await;
+        let (head, body) = response.into_parts();
+        let body = body.collect().await.expect("a body").to_bytes();
+        let body = String::from_utf8(body.to_vec()).expect("UTF-8");
+        Answer { status: head.status.as_u16(), headers: head.headers, body }
+    }
+}
+
+impl Answer {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().expect("ASCII"))
+    }
+
+    pub fn json(&self) -> Value {
+        assert_eq!((self.status, self.header("content-type")), (200, Some("application/json")), "{}", self.body);
+        serde_json::from_str(&self.body).expect("JSON")
+    }
+
+    pub fn problem(&self, status: u16, word: &str) -> Value {
+        assert_eq!(self.status, status, "{}", self.body);
+        assert_eq!(self.header("content-type"), Some("application/problem+json"));
+        let problem: Value = serde_json::from_str(&self.body).expect("JSON");
+        assert_eq!(problem["type"], format!("/problems/{word}"), "{problem}");
+        problem
+    }
+}

@@ -1,0 +1,105 @@
+//! The rows of one user in memory, decided by the rule.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::{Mutex, MutexGuard};
+
+use futures_util::future::{BoxFuture, FutureExt, pending, ready};
+use heartline::model::change::{Action, Outcome, When};
+use heartline::model::forgetting::{ContentRow, UserRow};
+use heartline::model::ids::{Content, UserId};
+use heartline::model::page::{Page, PageRequest};
+use heartline::model::record::Record;
+use heartline::model::recording::Switch;
+use heartline::model::rule::decide;
+use heartline::storage::hot_store::{Answer, Group, HotStore, StoreError};
+
+#[derive(Default)]
+pub struct Memory {
+    rows: Mutex<Rows>,
+    /// It never answers.
+    dead: bool,
+}
+
+#[derive(Default)]
+struct Rows {
+    user: UserRow,
+    contents: HashMap<Content, ContentRow>,
+}
+
+impl Memory {
+    pub fn dead() -> Self {
+        Memory { dead: true, ..Memory::default() }
+    }
+
+    fn rows(&self) -> MutexGuard<'_, Rows> {
+        self.rows.lock().expect("no panic")
+    }
+
+    fn answer<T: Send + 'static>(&self, answer: impl FnOnce(&Rows) -> T) -> Answer<T> {
+        if self.dead { pending().boxed() } else { ready(Ok(answer(&self.rows()))).boxed() }
+    }
+}
+
+impl Rows {
+    fn live(&self) -> impl Iterator<Item = &Record> {
+        self.contents.values().filter_map(|row| row.live(&self.user, 0))
+    }
+
+    fn newest(&self, contents: Option<&[Content]>) -> u64 {
+        let concerned = |record: &&Record| contents.is_none_or(|contents| contents.contains(&record.content));
+        self.live().filter(concerned).map(|record| record.at).max().unwrap_or(0)
+    }
+
+    fn moment(&self, at: When, now: u64, contents: Option<&[Content]>) -> Option<u64> {
+        let Ok(at) = at.resolve(now, || Ok::<_, Infallible>(self.newest(contents)));
+        at
+    }
+
+    fn apply(&mut self, action: &Action, now: u64) -> Outcome {
+        let outcome = match action {
+            Action::Beat { beat, device } => {
+                let row = self.contents.entry(beat.content).or_default();
+                Some(Outcome::Beat(decide(&self.user, row, beat, device, 0)))
+            }
+            Action::Delete { contents, at } => self.moment(*at, now, Some(contents)).map(|at| {
+                let mut moves = |content: &Content| self.contents.entry(*content).or_default().delete(at);
+                Outcome::Deleted { moved: contents.iter().copied().filter(|content| moves(content)).collect(), at }
+            }),
+            Action::Clear { at } => {
+                self.moment(*at, now, None).map(|at| Outcome::Cleared { moved: self.user.clear(at), at })
+            }
+            Action::Recording { paused, at } => self.moment(*at, now, None).map(|at| {
+                let moved = self.user.recording.switch(Switch { at, paused: *paused }, 0);
+                Outcome::Recording { moved, paused: self.user.recording.paused() }
+            }),
+        };
+        outcome.unwrap_or(Outcome::Ahead)
+    }
+}
+
+impl HotStore for Memory {
+    fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Vec<Outcome>, StoreError>> {
+        if self.dead {
+            return pending().boxed();
+        }
+        let mut rows = self.rows();
+        let outcomes = group.changes.iter().map(|change| rows.apply(&change.action, group.now)).collect();
+        ready(Ok(outcomes)).boxed()
+    }
+
+    fn get(&self, _: UserId, contents: Vec<Content>, _: u64) -> Answer<Vec<Option<Record>>> {
+        self.answer(|rows| {
+            let record = |content| rows.live().find(|record| record.content == content).cloned();
+            contents.into_iter().map(record).collect()
+        })
+    }
+
+    fn list(&self, _: UserId, request: PageRequest, _: u64) -> Answer<Page> {
+        self.answer(|rows| request.cut(rows.live().filter(|record| request.wants(record)).cloned().collect()))
+    }
+
+    fn paused(&self, _: UserId) -> Answer<bool> {
+        self.answer(|rows| rows.user.recording.paused())
+    }
+}

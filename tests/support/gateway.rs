@@ -1,0 +1,249 @@
+//! The real binary on free ports, with a data directory of its own.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use super::{Http, JSON_PROTOCOL, PATIENCE, RawSocket, SECRET, TestClient, Token, Upgrade};
+
+type Settings = Vec<(String, String)>;
+
+/// A debug build on a busy machine needs a while.
+const START: Duration = Duration::from_secs(30);
+
+pub struct TestGateway {
+    child: Child,
+    address: SocketAddr,
+    admin: SocketAddr,
+    /// What it printed before the listening line.
+    printed: Vec<String>,
+    settings: Settings,
+    home: Arc<TempDir>,
+}
+
+/// A start that was refused.
+#[derive(Debug)]
+pub struct FailedStart {
+    pub code: Option<i32>,
+    pub stderr: String,
+}
+
+/// Runs the binary to its end with `arguments` and `settings` such as `("socket.ping", "300ms")`.
+pub fn run(arguments: &[&str], settings: &[(&str, &str)]) -> Output {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let settings = merge(home.path(), settings);
+    command(arguments, &settings, home.path()).output().expect("the binary runs")
+}
+
+impl TestGateway {
+    pub fn start() -> Self {
+        Self::with(&[])
+    }
+
+    /// Settings are written as in the file: `("socket.ping", "300ms")`.
+    pub fn with(settings: &[(&str, &str)]) -> Self {
+        Self::on(Arc::new(tempfile::tempdir().expect("a temporary directory")), settings)
+    }
+
+    /// Another gateway on the data directory of this one.
+    pub fn beside(&self) -> Result<Self, FailedStart> {
+        launch(Arc::clone(&self.home), self.settings.clone())
+    }
+
+    fn on(home: Arc<TempDir>, settings: &[(&str, &str)]) -> Self {
+        let settings = merge(home.path(), settings);
+        launch(home, settings).unwrap_or_else(|failed| panic!("the gateway did not start: {failed:?}"))
+    }
+
+    pub fn fails_with(settings: &[(&str, &str)]) -> FailedStart {
+        let home = Arc::new(tempfile::tempdir().expect("a temporary directory"));
+        let settings = merge(home.path(), settings);
+        match launch(home, settings) {
+            Ok(_) => panic!("the gateway started"),
+            Err(failed) => failed,
+        }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn data_dir(&self) -> PathBuf {
+        self.home.path().join("data")
+    }
+
+    pub fn printed(&self) -> &[String] {
+        &self.printed
+    }
+
+    /// Everything logged so far, by this process and those before it in this directory.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.home.path().join("stderr")).expect("the log")
+    }
+
+    // Clients
+
+    pub fn upgrade(&self) -> Upgrade {
+        Upgrade::to(self.address)
+    }
+
+    /// Welcomed as `mid`, with the token in the header, as an app does it.
+    pub async fn connect(&self, mid: u64) -> TestClient {
+        let upgrade = self.upgrade().protocols(&[JSON_PROTOCOL]);
+        upgrade.bearer(&Token::of(mid).sign()).welcomed().await
+    }
+
+    /// A bare socket, upgraded and welcomed as `mid`.
+    pub async fn raw(&self, mid: u64) -> RawSocket {
+        RawSocket::upgrade(self.address, Some(&Token::of(mid).sign())).await
+    }
+
+    /// The public listener as `mid`.
+    pub fn http(&self, mid: u64) -> Http {
+        Http::to(self.address).bearer(&Token::of(mid).sign())
+    }
+
+    pub fn anonymous_http(&self) -> Http {
+        Http::to(self.address)
+    }
+
+    pub fn admin(&self) -> Http {
+        Http::to(self.admin)
+    }
+
+    /// The value of one metric, labels included in the name; absent is 0.
+    pub async fn metric(&self, name: &str) -> f64 {
+        let answer = self.admin().get("/metrics").await;
+        let text = answer.text();
+        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        value.map_or(0.0, |value| value.trim().parse().expect("a number"))
+    }
+
+    pub async fn wait_for_metric(&self, name: &str, wanted: impl Fn(f64) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !wanted(self.metric(name).await) {
+            assert!(Instant::now() < deadline, "{name} stays at {}", self.metric(name).await);
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    // Ends
+
+    /// SIGKILL.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("a process to kill");
+        self.child.wait().expect("its end");
+    }
+
+    /// SIGKILL, and a new process on the same data directory.
+    pub fn restart(&mut self) {
+        self.kill();
+        *self = self.beside().unwrap_or_else(|failed| panic!("no restart: {failed:?}"));
+    }
+
+    /// SIGTERM.
+    pub fn terminate(&self) {
+        let status = Command::new("kill").args(["-TERM", &self.pid().to_string()]).status();
+        assert!(status.expect("kill").success());
+    }
+
+    pub async fn ended(&mut self) -> ExitStatus {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a child") {
+                return status;
+            }
+            assert!(Instant::now() < deadline, "the gateway does not end");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
+
+impl Drop for TestGateway {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if thread::panicking() {
+            eprintln!("--- the gateway's log ---\n{}", self.log());
+        }
+    }
+}
+
+/// The settings of every test gateway, `settings` over them.
+fn merge(home: &Path, settings: &[(&str, &str)]) -> Settings {
+    let data = home.join("data");
+    let defaults = [
+        ("server.listen", "127.0.0.1:0"),
+        ("admin.listen", "127.0.0.1:0"),
+        ("auth.hs256_secret", SECRET),
+        ("store.data_dir", data.to_str().expect("an ASCII path")),
+    ];
+    let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    defaults.iter().chain(settings).map(owned).collect()
+}
+
+fn command(arguments: &[&str], settings: &Settings, home: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_heartline"));
+    command.args(arguments).current_dir(home).env_clear().stdin(Stdio::null());
+    for (name, value) in settings {
+        let name = format!("HEARTLINE__{}", name.to_uppercase().replace('.', "__"));
+        command.env(name, value);
+    }
+    command
+}
+
+fn launch(home: Arc<TempDir>, settings: Settings) -> Result<TestGateway, FailedStart> {
+    let log = home.path().join("stderr");
+    let before = fs::metadata(&log).map_or(0, |metadata| metadata.len() as usize);
+    let stderr = File::options().create(true).append(true).open(&log).expect("a log file");
+    let mut command = command(&["serve"], &settings, home.path());
+    let mut child = command.stdout(Stdio::piped()).stderr(stderr).spawn().expect("the binary runs");
+
+    let (lines, printed_lines) = mpsc::sync_channel(64);
+    let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+    // Reads on to the end, so that the gateway never waits for a full pipe.
+    thread::spawn(move || {
+        for line in stdout.lines().map_while(Result::ok) {
+            let _ = lines.send(line);
+        }
+    });
+
+    let mut printed = Vec::new();
+    loop {
+        match printed_lines.recv_timeout(START) {
+            Ok(line) => match listening(&line) {
+                Some((address, admin)) => {
+                    return Ok(TestGateway { child, address, admin, printed, settings, home });
+                }
+                None => printed.push(line),
+            },
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                let _ = child.kill();
+                panic!("the gateway neither listens nor ends: {printed:?}");
+            }
+            Err(mpsc::RecvTimeoutError::Disconnected) => {
+                let code = child.wait().expect("its end").code();
+                let stderr = fs::read_to_string(&log).expect("the log").split_off(before);
+                return Err(FailedStart { code, stderr });
+            }
+        }
+    }
+}
+
+fn listening(line: &str) -> Option<(SocketAddr, SocketAddr)> {
+    let rest = line.strip_prefix("heartline is listening on http://")?;
+    let (address, admin) = rest.strip_suffix(')')?.split_once(" (admin http://")?;
+    Some((address.parse().ok()?, admin.parse().ok()?))
+}

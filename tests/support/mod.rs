@@ -1,0 +1,30 @@
+//! What the black-box tests speak with: a gateway of their own (the real binary, on free ports, in a
+//! directory that goes away with it) and clients that know the published protocol and nothing of `src/`.
+//!
+//! Included by path from each test target, so every target uses a part of it only.
+#![allow(dead_code, unused_imports)]
+
+mod beat;
+mod client;
+mod exchange;
+mod gateway;
+mod http;
+mod raw_socket;
+mod token;
+mod upgrade;
+
+pub use beat::{Beat, beat, beats, items};
+pub use client::{Acked, TestClient, in_time, reasons};
+pub use gateway::{FailedStart, TestGateway, run};
+pub use http::{Answer, Http};
+pub use raw_socket::{Opcode, RawSocket};
+pub use token::{SECRET, Token, unix_seconds};
+pub use upgrade::{JSON_PROTOCOL, Refusal, Upgrade};
+
+use std::time::Duration;
+
+/// The longest a test waits for what it was promised. Reached only by a test that fails.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The user most tests act as; each has a gateway of its own, so they never meet.
+pub const MID: u64 = 42;
