@@ -93,7 +93,24 @@ fn it_knows_its_newest_commit_and_refuses_a_clock_long_before_it() {
     assert!(matches!(error, OpenError::Clock { .. }), "{error}");
     assert!(error.to_string().contains("1day 1s") && !error.to_string().contains('\n'), "{error}");
     config.accept_clock_before_store = true;
-    EmbeddedStore::open(&config, 0).unwrap();
+    assert_eq!(EmbeddedStore::open(&config, 0).unwrap().clock_floor(), 0, "that clock is not believed");
+}
+
+#[test]
+fn pruning_does_not_go_by_a_clock_that_is_not_believed() {
+    let dir = tempfile::tempdir().unwrap();
+    let year = 365 * 86_400_000;
+    let store: Arc<dyn HotStore> = open(dir.path(), ROOMY);
+    commit_at(&store, NOW + year, vec![beat_of(USER, content(1), NOW + year)]);
+    drop(store);
+    let mut config = config(dir.path(), ROOMY);
+    (config.accept_clock_before_store, config.prune_interval) = (true, Duration::from_millis(1));
+    let store: Arc<dyn HotStore> = Arc::new(EmbeddedStore::open(&config, NOW).unwrap());
+    for round in 0..20 {
+        commit_at(&store, NOW + round, vec![beat_of(USER, content(2), NOW + round)]);
+        std::thread::sleep(Duration::from_millis(5));
+        assert!(get(&store, USER, vec![content(2)]).remove(0).is_some(), "gone in round {round}");
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The promises of each storage trait, one suite for all of its backends.
 
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
 mod embedded;
 mod hot_store;
 mod hot_store_cap;
