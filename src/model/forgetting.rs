@@ -24,8 +24,8 @@ pub struct ContentRow {
 pub struct UserRow {
     /// The newest clear: no record at or before it is there any more. 0 = never cleared.
     pub watermark: u64,
-    /// Contents that had to give way to the cap of contents per user were not newer than this. A content of which
-    /// nothing is known accepts only beats newer than it, so that what was evicted cannot come back older than it was.
+    /// Contents that had to give way to the cap of contents per user were not newer than this. A content
+    /// without a record accepts only beats newer than it, so that what was evicted cannot come back older than it was.
     pub floor: u64,
     pub recording: Recording,
 }

@@ -84,7 +84,7 @@ pub fn decide(user: &UserRow, row: &mut ContentRow, beat: &Beat, device: &Arc<st
     }
     let before = row.live(user, horizon).cloned();
     let tombstone = row.tombstone.map_or(0, |tombstone| tombstone.at);
-    let floor = if row.is_empty() { user.floor } else { 0 };
+    let floor = if row.record.is_none() { user.floor } else { 0 };
     if beat.at <= user.watermark.max(tombstone).max(floor) {
         return Verdict::Rejected { reason: Reason::Superseded, record: before };
     }
