@@ -144,6 +144,7 @@ impl Checks<'_> {
             ("socket.idle", socket.idle),
             ("socket.hello_timeout", socket.hello_timeout),
             ("socket.write_timeout", socket.write_timeout),
+            ("limits.ack_delay", config.limits.ack_delay),
             ("push.steady_interval", config.push.steady_interval),
             ("store.retention", config.store.retention),
             ("store.prune_interval", config.store.prune_interval),

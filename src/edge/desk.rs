@@ -45,7 +45,7 @@ impl Desk {
             beats: self.limits.beats,
             items: self.limits.items,
             list: self.limits.list,
-            ack_delay: 0,
+            ack_delay: self.limits.ack_delay.as_millis() as u64,
             connections: self.limits.connections_per_user,
             frames_per_second: self.limits.frames_per_second,
             burst: self.limits.burst,

@@ -77,6 +77,21 @@ pub enum Verdict {
     Rejected { reason: Reason, record: Option<Record> },
 }
 
+impl Verdict {
+    /// Whether `beat`, of which this is the answer, only says that playback goes on: the stored record was and is
+    /// `playing`, of the same session. The ack of such a beat may be late.
+    pub fn is_steady(&self, beat: &Beat) -> bool {
+        let playing = beat.state == State::Playing;
+        match self {
+            Verdict::Same => playing,
+            Verdict::Written { before: Some(before), .. } => {
+                playing && before.state == State::Playing && before.session == beat.session
+            }
+            Verdict::Written { before: None, .. } | Verdict::Rejected { .. } => false,
+        }
+    }
+}
+
 /// Judges `beat` by what is kept of the user and the content, and applies it to `row` when it wins.
 pub fn decide(user: &UserRow, row: &mut ContentRow, beat: &Beat, device: &Arc<str>, horizon: u64) -> Verdict {
     if user.recording.covers(beat.at) {

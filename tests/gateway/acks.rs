@@ -130,15 +130,6 @@ async fn too_much_unacked_is_never_an_error() {
 }
 
 #[tokio::test]
-async fn a_delay_of_acks_may_be_asked_for() {
-    let gateway = TestGateway::start();
-    let mut client = gateway.connect(MID).await;
-    for delay in [0_u64, 1_000, 30_000, 4_000_000_000] {
-        client.call(json!({"hello": {"ack_delay": delay}})).await;
-    }
-}
-
-#[tokio::test]
 async fn a_read_sees_every_earlier_frame_of_its_connection() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;

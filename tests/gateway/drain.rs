@@ -103,12 +103,12 @@ async fn a_draining_gateway_takes_nobody_in() {
 
 #[tokio::test]
 async fn a_client_that_never_closes_does_not_hold_the_drain() {
-    let mut gateway = TestGateway::with(&[("server.drain_timeout", "1s")]);
+    let mut gateway = TestGateway::with(&[("server.drain_timeout", "3s")]);
     let mut silent = gateway.raw(MID).await;
     let started = Instant::now();
     gateway.terminate();
     assert!(gateway.ended().await.success());
-    assert!(started.elapsed().as_secs() < 4, "{:?}", started.elapsed());
+    assert!(started.elapsed().as_secs() < 8, "{:?}", started.elapsed());
     assert_eq!(silent.close_code().await, Some(1012));
 }
 

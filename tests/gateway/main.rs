@@ -21,6 +21,7 @@ mod greeting;
 mod history_over_http;
 mod isolation;
 mod kicks;
+mod late_acks;
 mod lists;
 mod loads;
 mod malformed;

@@ -65,6 +65,8 @@ pub enum Farewell {
 pub struct Letters {
     /// Slots that were answered, the oldest ones.
     pub slots: usize,
+    /// Whether one of these answers must not be told late.
+    pub urgent: bool,
     pub rejected: Vec<Rejected>,
     /// The answer to the order that was placed.
     pub order: Option<Outcome>,
@@ -77,6 +79,9 @@ pub struct Letters {
 #[derive(Debug, Default)]
 struct Waiting {
     slots: usize,
+    urgent: bool,
+    /// The owner is not to be woken for answers that may be told late.
+    patient: bool,
     rejected: Vec<Rejected>,
     order: Option<Outcome>,
     pushes: Pushes,
@@ -114,6 +119,7 @@ impl Mailbox {
         let mut waiting = self.lock();
         Letters {
             slots: std::mem::take(&mut waiting.slots),
+            urgent: std::mem::take(&mut waiting.urgent),
             rejected: std::mem::take(&mut waiting.rejected),
             order: waiting.order.take(),
             pushes: waiting.pushes.take_due(now),
@@ -122,13 +128,28 @@ impl Mailbox {
         }
     }
 
-    /// Leaves the answer to the oldest slot that is not answered yet.
-    pub fn answer_slot(&self, rejected: Option<Rejected>) {
+    /// Leaves the answer to the oldest slot that is not answered yet. `steady`: it may be told late.
+    pub fn answer_slot(&self, rejected: Option<Rejected>, steady: bool) {
         let mut waiting = self.lock();
         waiting.slots += 1;
+        waiting.urgent |= !steady;
         waiting.rejected.extend(rejected);
+        let wake = !steady || !waiting.patient;
         drop(waiting);
-        self.wake.notify_one();
+        if wake {
+            self.wake.notify_one();
+        }
+    }
+
+    /// Whether the owner looks of its own accord in time for steady answers.
+    pub fn be_patient(&self, patient: bool) {
+        let mut waiting = self.lock();
+        waiting.patient = patient;
+        let late = !patient && waiting.slots > 0;
+        drop(waiting);
+        if late {
+            self.wake.notify_one();
+        }
     }
 
     /// Leaves the answer to the order that was placed.

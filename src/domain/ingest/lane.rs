@@ -24,9 +24,12 @@ impl Answered {
         match (&self.entry, &self.outcome) {
             (Entry::Slot(slot), Outcome::Beat(Verdict::Rejected { reason, record })) => {
                 let rejected = Rejected { place: slot.place, reason: *reason, record: record.clone() };
-                slot.mailbox.answer_slot(Some(rejected));
+                slot.mailbox.answer_slot(Some(rejected), false);
             }
-            (Entry::Slot(slot), _) => slot.mailbox.answer_slot(None),
+            (Entry::Slot(slot), Outcome::Beat(verdict)) => {
+                slot.mailbox.answer_slot(None, verdict.is_steady(&slot.beat));
+            }
+            (Entry::Slot(slot), _) => slot.mailbox.answer_slot(None, false),
             (Entry::Order { mailbox, .. }, outcome) => mailbox.answer_order(outcome.clone()),
         }
     }

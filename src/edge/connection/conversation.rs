@@ -37,6 +37,8 @@ pub struct Conversation {
     desk: Arc<Desk>,
     registration: Registration,
     device: Arc<str>,
+    /// How late steady beats may be acked.
+    ack_delay: Duration,
     /// When the socket closes if its token is not renewed.
     expires: Instant,
     alive_until_at_least: Instant,
@@ -57,6 +59,10 @@ pub struct Conversation {
 #[derive(Default)]
 struct Unanswered {
     frames: Unacked,
+    /// When steady beats are to be acked at the latest; `None`: as soon as they are committed.
+    due: Option<Instant>,
+    /// Whether the mailbox was told that steady answers may wait.
+    patient: bool,
     said: u32,
     rejected: Vec<Rejected>,
     clock: Option<u64>,
@@ -85,10 +91,12 @@ enum Ending {
 impl Conversation {
     pub fn new(desk: Arc<Desk>, registration: Registration, identity: &Identity, hello: Hello, seq: u32) -> Self {
         let now = Instant::now();
+        let ack_delay = capped(hello.ack_delay.unwrap_or(0), &desk);
         Conversation {
             desk,
             registration,
             device: hello.device.unwrap_or_default().into(),
+            ack_delay,
             expires: moment_of(identity, now),
             alive_until_at_least: now + LIFE_MIN,
             seq,
@@ -134,7 +142,10 @@ impl Conversation {
         }
         self.out.extend(letters.pushes.into_iter().map(ServerFrame::Push));
         self.next_push = letters.next_push;
-        self.say_acks();
+        let due = self.beats.due.is_none_or(|due| now >= due);
+        if letters.urgent || due || !self.beats.rejected.is_empty() || self.busy() || self.ending.is_some() {
+            self.say_acks();
+        }
         if let Some(outcome) = letters.order {
             self.ordered(&outcome);
         }
@@ -145,6 +156,13 @@ impl Conversation {
         if now >= self.closes_at() {
             self.end_later(CloseReason::Expired);
         }
+        self.be_patient();
+    }
+
+    /// From now on nothing is acked late.
+    pub fn hurry(&mut self) {
+        self.ack_delay = Duration::ZERO;
+        self.beats.due = None;
     }
 
     /// Takes what is to be said now.
@@ -198,7 +216,7 @@ impl Conversation {
         let held = self.held.as_ref().filter(|held| held.has_deadline()).map(|held| held.deadline);
         let order = self.order.as_ref().filter(|order| !order.forsaken).map(|order| order.deadline);
         let expiry = self.ending.is_none().then(|| self.closes_at());
-        [held, order, expiry, self.next_push].into_iter().flatten().min()
+        [held, order, expiry, self.next_push, self.beats.due].into_iter().flatten().min()
     }
 
     /// Whatever is under way is cut off: the other side is gone or has broken the rules.
@@ -239,25 +257,42 @@ impl Conversation {
         }
         let seq = held.frame.seq;
         match held.frame.operation {
-            Operation::Beats(beats) => self.take_beats(seq, &beats),
+            Operation::Beats(beats) => self.take_beats(seq, &beats, now),
             Operation::Hello(hello) => self.hello(seq, hello, now),
             Operation::Token { token } => self.token(seq, token.expose(), now),
             operation => self.request(seq, operation, now),
         }
     }
 
-    fn take_beats(&mut self, seq: u32, beats: &Beats) {
+    fn take_beats(&mut self, seq: u32, beats: &Beats, now: Instant) {
         self.strikes = 0;
         let taken = self.desk.intake.beats(self.registration.mailbox(), &self.device, seq, &beats.items);
         self.beats.frames.submitted(seq, taken.slots);
         self.beats.rejected.extend(taken.rejected);
         self.beats.clock = self.beats.clock.max(taken.clock);
-        self.say_acks();
+        if taken.slots > 0 && !self.ack_delay.is_zero() {
+            self.beats.due.get_or_insert(now + self.ack_delay);
+        }
+        if self.beats.frames.slots() == 0 || !self.beats.rejected.is_empty() {
+            self.say_acks();
+        }
+        self.be_patient();
+    }
+
+    /// Tells the mailbox when its answers may wait for this conversation's own clock.
+    fn be_patient(&mut self) {
+        let patient = self.beats.due.is_some() && !self.busy() && self.ending.is_none();
+        if patient != self.beats.patient {
+            self.beats.patient = patient;
+            self.registration.mailbox().be_patient(patient);
+        }
     }
 
     /// Says what is newly answered; a rejection never comes after the ack that covers it.
     fn say_acks(&mut self) {
         let seq = self.beats.frames.acked();
+        // What is not committed by now is acked with its commit.
+        self.beats.due = None;
         if seq == self.beats.said && self.beats.rejected.is_empty() {
             return;
         }
@@ -279,6 +314,9 @@ impl Conversation {
         }
         if let Some(device) = hello.device {
             self.device = device.into();
+        }
+        if let Some(delay) = hello.ack_delay {
+            self.ack_delay = capped(delay, &self.desk);
         }
         self.succeed(seq, Answer::Done);
     }
@@ -369,6 +407,11 @@ impl Held {
     fn has_deadline(&self) -> bool {
         !matches!(self.frame.operation, Operation::Beats(_))
     }
+}
+
+/// As late as asked (milliseconds), and as the settings allow.
+fn capped(ack_delay: u64, desk: &Desk) -> Duration {
+    Duration::from_millis(ack_delay).min(desk.limits.ack_delay)
 }
 
 /// The token's end, on the monotonic clock.

@@ -29,6 +29,9 @@ pub struct LimitsConfig {
     pub items: usize,
     /// Records in one page; more is clamped.
     pub list: usize,
+    /// How late a client may ask for the acks of steady beats.
+    #[serde(with = "humantime_serde")]
+    pub ack_delay: Duration,
     /// Connections of one user.
     pub connections_per_user: usize,
     /// Connections in all; 0 = no limit.

@@ -177,6 +177,7 @@ impl SocketLoop {
     fn leave_before(&mut self, until: Instant) {
         let now = Instant::now();
         let connections = self.desk.metrics.connections.get().clamp(1, i64::from(u32::MAX)) as u32;
+        self.conversation.hurry();
         let spread = (until.saturating_duration_since(now) / 2).min(GOODBYE_EVERY * connections);
         self.leave_at = Some(now + spread.mul_f64(rand::random()));
     }

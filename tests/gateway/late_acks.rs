@@ -1,0 +1,121 @@
+//! `ack_delay`: steady beats may be acked late, everything else at once.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::{MID, TestClient, TestGateway, beat, beats};
+
+const DELAY: Duration = Duration::from_millis(1_500);
+/// Long before [`DELAY`], and long after an ack that does not wait.
+const AT_ONCE: Duration = Duration::from_millis(1_000);
+
+/// A client that plays content 100 and has asked for late acks; the `at` of its newest beat.
+async fn playing(gateway: &TestGateway) -> (TestClient, u64) {
+    let mut client = gateway.connect(MID).await;
+    client.call(json!({"hello": {"ack_delay": DELAY.as_millis() as u64}})).await;
+    let at = client.now() - 1_000;
+    client.watch([beat(100, at)]).await;
+    (client, at)
+}
+
+/// How long the ack of one beat took.
+async fn ack_of(client: &mut TestClient, frame: Value) -> Duration {
+    let sent = Instant::now();
+    let seq = client.send(frame).await;
+    client.acked(seq).await;
+    sent.elapsed()
+}
+
+#[tokio::test]
+async fn steady_beats_are_acked_together_and_late() {
+    let gateway = TestGateway::start();
+    let (mut client, at) = playing(&gateway).await;
+    let started = Instant::now();
+    let mut last = 0;
+    for step in 1..=10 {
+        last = client.send(beats([beat(100, at + step)])).await;
+    }
+    let ack = client.next().await;
+    assert_eq!(ack, json!({"ack": {"seq": last}}), "one ack for all");
+    assert!(started.elapsed() >= DELAY, "after {:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn what_waits_for_a_late_ack_is_committed_already() {
+    let mut gateway = TestGateway::start();
+    let (mut client, at) = playing(&gateway).await;
+    client.send(beats([beat(100, at + 1).pos(77_000)])).await;
+    let mut other = gateway.connect(MID).await;
+    while other.position(100).await != Some(77_000) {}
+    gateway.kill();
+    gateway.restart();
+    assert_eq!(gateway.connect(MID).await.position(100).await, Some(77_000));
+}
+
+#[tokio::test]
+async fn a_change_is_acked_at_once() {
+    let gateway = TestGateway::start();
+    let (mut client, at) = playing(&gateway).await;
+    for (step, changed) in (1..).zip([
+        beat(100, at).state("paused"),
+        beat(100, at).state("playing"),
+        beat(100, at).session(2),
+        beat(200, at),
+        beat(100, at).session(2).state("ended"),
+    ]) {
+        let took = ack_of(&mut client, beats([changed.clone().with("at", at + step)])).await;
+        assert!(took < AT_ONCE, "{changed:?} was acked after {took:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_rejection_is_told_at_once() {
+    let gateway = TestGateway::start();
+    let (mut client, at) = playing(&gateway).await;
+    client.send(beats([beat(100, at + 1)])).await;
+    for wrong in [beat(100, at - 1).session(2), beat(100, at + 3_600_000), beat(100, at + 2).with("rate", 17.0)] {
+        let took = ack_of(&mut client, beats([wrong.clone()])).await;
+        assert!(took < AT_ONCE, "{wrong:?} was rejected after {took:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_operation_does_not_wait_for_a_late_ack() {
+    let gateway = TestGateway::start();
+    let (mut client, at) = playing(&gateway).await;
+    let started = Instant::now();
+    client.send(beats([beat(100, at + 1).pos(77_000)])).await;
+    assert_eq!(client.position(100).await, Some(77_000));
+    assert!(started.elapsed() < AT_ONCE, "answered after {:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn a_drain_does_not_wait_for_a_late_ack() {
+    let gateway = TestGateway::start();
+    let (mut client, at) = playing(&gateway).await;
+    let seq = client.send(beats([beat(100, at + 1)])).await;
+    gateway.terminate();
+    client.acked(seq).await;
+    assert_eq!(client.closed().await, 1012);
+}
+
+#[tokio::test]
+async fn a_delay_is_capped_by_the_limit() {
+    let gateway = TestGateway::with(&[("limits.ack_delay", "200ms")]);
+    let (mut client, at) = playing(&gateway).await;
+    assert_eq!(client.welcome()["limits"]["ack_delay"], 200);
+    let took = ack_of(&mut client, beats([beat(100, at + 1)])).await;
+    assert!(took >= Duration::from_millis(200) && took < AT_ONCE, "acked after {took:?}");
+}
+
+#[tokio::test]
+async fn whoever_does_not_ask_is_acked_at_once() {
+    let gateway = TestGateway::start();
+    let mut client = gateway.connect(MID).await;
+    let at = client.now() - 1_000;
+    for step in 0..5 {
+        let took = ack_of(&mut client, beats([beat(100, at + step)])).await;
+        assert!(took < AT_ONCE, "acked after {took:?}");
+    }
+}
