@@ -1,7 +1,7 @@
 //! What the process is to do: the defaults, then a file, then the environment.
 //!
 //! `deploy/heartline.toml` is compiled in and *is* the defaults. It is the schema, too: a key that is not in it is
-//! refused, and so is a value of another type ([`layers`]). What is left is checked against the rest ([`checks`]).
+//! refused, and so is a value of another type (`layers`). What is left is checked against the rest (`checks`).
 //! Nothing else in Heartline reads the environment.
 
 mod checks;

@@ -7,6 +7,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use super::close::CloseReason;
 use super::conversation::Conversation;
 use super::socket::{Heard, Socket};
+use super::socket_loop::SocketLoop;
 use crate::domain::day;
 use crate::edge::auth::token::{Identity, TokenError};
 use crate::edge::desk::Desk;
@@ -36,7 +37,7 @@ pub async fn greet<S: AsyncRead + AsyncWrite + Unpin>(
     mut socket: Socket<S>,
     desk: Arc<Desk>,
     token: Option<Result<Identity, TokenError>>,
-) -> Option<(Socket<S>, Conversation)> {
+) -> Option<Box<SocketLoop<S>>> {
     let introduction = match token {
         Some(identity) => identity
             .map(|identity| Introduction { identity, hello: Hello::default(), seq: 0 })
@@ -52,7 +53,7 @@ pub async fn greet<S: AsyncRead + AsyncWrite + Unpin>(
         Err(failed) => Err(failed),
     };
     match welcomed {
-        Ok(conversation) => return Some((socket, conversation)),
+        Ok(conversation) => return Some(SocketLoop::new(socket, conversation, desk)),
         Err(Failed::Close(reason)) => {
             let bye = reason.bye().map(|bye| json::encode(&bye, &desk.reading));
             // Heard or not, the close comes next.

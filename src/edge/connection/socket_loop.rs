@@ -30,26 +30,10 @@ enum End {
     Lost,
 }
 
-/// Serves one authenticated socket until it ends.
-pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
-    mut socket: Socket<S>,
-    conversation: Conversation,
-    desk: Arc<Desk>,
-) {
-    desk.metrics.connections.inc();
-    let user = desk.mid_hash.of(conversation.mailbox().user);
-    tracing::debug!(%user, "connected");
-    let end = SocketLoop::new(conversation, desk.clone()).run(&mut socket).await;
-    desk.metrics.connections.dec();
-    tracing::debug!(%user, ?end, "disconnected");
-    match end {
-        End::Close(reason) => socket.close(reason).await,
-        End::Parted(code) => socket.part(code).await,
-        End::Lost => socket.lose(),
-    }
-}
-
-struct SocketLoop {
+/// One authenticated socket. Boxed by whoever makes it: it is all that an idle connection keeps, and what moves through
+/// async functions by value is kept once for each of them.
+pub struct SocketLoop<S> {
+    socket: Socket<S>,
     conversation: Conversation,
     desk: Arc<Desk>,
     rate: Rate,
@@ -60,20 +44,38 @@ struct SocketLoop {
     leave_at: Option<Instant>,
 }
 
-impl SocketLoop {
-    fn new(conversation: Conversation, desk: Arc<Desk>) -> Self {
+impl<S: AsyncRead + AsyncWrite + Unpin> SocketLoop<S> {
+    pub fn new(socket: Socket<S>, conversation: Conversation, desk: Arc<Desk>) -> Box<Self> {
         let now = Instant::now();
-        SocketLoop {
+        Box::new(SocketLoop {
+            socket,
             conversation,
             rate: Rate::new(desk.limits.frames_per_second, desk.limits.burst, now),
             silence: Silence::new(&desk.socket, now),
             deaf_since: None,
             leave_at: None,
             desk,
+        })
+    }
+
+    /// Serves the socket until it ends.
+    pub async fn serve(mut self: Box<Self>) {
+        let user = self.desk.mid_hash.of(self.conversation.mailbox().user);
+        tracing::debug!(%user, "connected");
+        self.desk.metrics.connections.inc();
+        let end = self.run().await;
+        self.desk.metrics.connections.dec();
+        tracing::debug!(%user, ?end, "disconnected");
+        let SocketLoop { socket, conversation, .. } = *self;
+        drop(conversation);
+        match end {
+            End::Close(reason) => Box::pin(socket.close(reason)).await,
+            End::Parted(code) => Box::pin(socket.part(code)).await,
+            End::Lost => socket.lose(),
         }
     }
 
-    async fn run<S: AsyncRead + AsyncWrite + Unpin>(&mut self, socket: &mut Socket<S>) -> End {
+    async fn run(&mut self) -> End {
         let mailbox = self.conversation.mailbox();
         let desk = self.desk.clone();
         let mut draining = Box::pin(desk.stop.draining());
@@ -81,19 +83,19 @@ impl SocketLoop {
         loop {
             let now = Instant::now();
             self.conversation.turn(now);
-            if let Err(end) = self.say(socket, None).await {
+            if let Err(end) = self.say(None).await {
                 return end;
             }
             if let Some(reason) = self.conversation.ended() {
-                return self.goodbye(socket, reason).await;
+                return self.goodbye(reason).await;
             }
             if self.may_leave(now) {
-                match socket.hear_now() {
+                match self.socket.hear_now() {
                     Some(heard) => match self.heard(heard) {
                         Some(end) => return end,
                         None => continue,
                     },
-                    None => return self.goodbye(socket, CloseReason::Drain).await,
+                    None => return self.goodbye(CloseReason::Drain).await,
                 }
             }
             self.set_timer(timer.as_mut());
@@ -103,7 +105,7 @@ impl SocketLoop {
                 biased;
                 () = mailbox.rung() => {}
                 (seq, answer) = reading(&mut self.conversation) => self.conversation.answered(seq, answer),
-                heard = socket.hear(), if listens => {
+                heard = self.socket.hear(), if listens => {
                     if let Some(end) = self.heard(heard) {
                         return end;
                     }
@@ -111,7 +113,7 @@ impl SocketLoop {
                 () = desk.intake.lane.room(), if wants_room => {}
                 until = &mut draining, if !drains => self.leave_before(until.into()),
                 () = &mut timer => {
-                    if let Some(end) = self.listen_to_silence(socket).await {
+                    if let Some(end) = self.listen_to_silence().await {
                         return end;
                     }
                 }
@@ -150,24 +152,20 @@ impl SocketLoop {
     }
 
     /// Says what the conversation has to say, and `last` after it.
-    async fn say<S: AsyncRead + AsyncWrite + Unpin>(
-        &mut self,
-        socket: &mut Socket<S>,
-        last: Option<ServerFrame>,
-    ) -> Result<(), End> {
+    async fn say(&mut self, last: Option<ServerFrame>) -> Result<(), End> {
         let frames = self.conversation.say();
         if frames.is_empty() && last.is_none() {
             return Ok(());
         }
         let texts = frames.iter().chain(last.iter()).map(|frame| json::encode(frame, &self.desk.reading));
-        socket.say(texts).await.map_err(|unheard| match unheard {
+        self.socket.say(texts).await.map_err(|unheard| match unheard {
             Unheard::TooSlow => End::Close(CloseReason::TooSlow),
             Unheard::Lost => End::Lost,
         })
     }
 
-    async fn goodbye<S: AsyncRead + AsyncWrite + Unpin>(&mut self, socket: &mut Socket<S>, reason: CloseReason) -> End {
-        match self.say(socket, reason.bye()).await {
+    async fn goodbye(&mut self, reason: CloseReason) -> End {
+        match self.say(reason.bye()).await {
             Ok(()) => End::Close(reason),
             Err(end) => end,
         }
@@ -187,14 +185,14 @@ impl SocketLoop {
         self.leave_at.is_some_and(|leave_at| now >= leave_at) && self.conversation.idle()
     }
 
-    async fn listen_to_silence<S: AsyncRead + AsyncWrite + Unpin>(&mut self, socket: &mut Socket<S>) -> Option<End> {
+    async fn listen_to_silence(&mut self) -> Option<End> {
         if self.deaf_since.is_some() {
             return None;
         }
         match self.silence.due(Instant::now()) {
             Due::Nothing => None,
             Due::Close => Some(End::Close(CloseReason::Idle)),
-            Due::Ping => socket.ping().await.err().map(|_| End::Lost),
+            Due::Ping => self.socket.ping().await.err().map(|_| End::Lost),
         }
     }
 

@@ -15,7 +15,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use super::greeting;
 use super::room::Place;
 use super::socket::Socket;
-use super::socket_loop;
+use super::socket_loop::SocketLoop;
 use crate::edge::auth::token::{Identity, TokenError};
 use crate::edge::desk::Desk;
 use crate::edge::http::bearer;
@@ -43,7 +43,7 @@ pub struct Upgrade {
     upgraded: OnUpgrade,
     token: Option<Result<Identity, TokenError>>,
     /// Held for as long as the socket lives.
-    _place: Place,
+    place: Place,
 }
 
 /// Answers the upgrade request.
@@ -56,7 +56,7 @@ pub fn respond(request: Request<Incoming>, desk: &Desk) -> (Response<Body>, Opti
     });
     match accepted {
         Ok((accepted, upgraded)) => {
-            (switching(&accepted), Some(Upgrade { upgraded, token: accepted.token, _place: accepted.place }))
+            (switching(&accepted), Some(Upgrade { upgraded, token: accepted.token, place: accepted.place }))
         }
         Err(problem) => (problem.into_response(), None),
     }
@@ -65,18 +65,26 @@ pub fn respond(request: Request<Incoming>, desk: &Desk) -> (Response<Body>, Opti
 impl Upgrade {
     /// Serves the socket until it ends.
     pub async fn serve(self, desk: Arc<Desk>) {
-        let Ok(upgraded) = self.upgraded.await else { return };
-        let Ok(parts) = upgraded.downcast::<TokioIo<TcpStream>>() else {
-            tracing::error!("an upgraded connection is not the TCP stream that was accepted");
-            return;
-        };
-        let (limits, timeout) = (&desk.limits, desk.socket.write_timeout);
-        let (stream, read) = (parts.io.into_inner(), parts.read_buf.into());
-        let socket = Socket::new(stream, read, limits, timeout, desk.metrics.clone()).await;
-        if let Some((socket, conversation)) = Box::pin(greeting::greet(socket, desk.clone(), self.token)).await {
-            Box::pin(socket_loop::serve(socket, conversation, desk)).await;
+        let _place = self.place;
+        if let Some(socket) = Box::pin(welcomed(self.upgraded, self.token, desk)).await {
+            socket.serve().await;
         }
     }
+}
+
+async fn welcomed(
+    upgraded: OnUpgrade,
+    token: Option<Result<Identity, TokenError>>,
+    desk: Arc<Desk>,
+) -> Option<Box<SocketLoop<TcpStream>>> {
+    let Ok(parts) = upgraded.await.ok()?.downcast::<TokioIo<TcpStream>>() else {
+        tracing::error!("an upgraded connection is not the TCP stream that was accepted");
+        return None;
+    };
+    // Copied, since a conversion would keep the buffer of the HTTP connection alive with it.
+    let (stream, read) = (parts.io.into_inner(), parts.read_buf.to_vec());
+    let socket = Socket::new(stream, read, &desk.limits, desk.socket.write_timeout, desk.metrics.clone()).await;
+    greeting::greet(socket, desk, token).await
 }
 
 fn switching(accepted: &Accepted) -> Response<Body> {
