@@ -26,7 +26,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("tokio_tungstenite", &["src/edge/connection/*", "src/bin/loadgen*"]),
     ("tungstenite", &["src/edge/connection/*", "src/bin/loadgen*"]),
     ("jsonwebtoken", &["src/edge/auth/*"]),
-    ("fjall", &["src/storage/*embedded*"]),
+    ("fjall", &["src/storage/*embedded*", "src/bin/loadgen/naive_store.rs"]),
     ("redis", &["src/*/redis.rs", "src/*/redis/*"]),
     ("rdkafka", &["src/*/kafka.rs", "src/*/kafka/*"]),
     ("scylla", &["src/*/cassandra.rs", "src/*/cassandra/*"]),

@@ -1,0 +1,103 @@
+//! How much of what: the options of a load, which coordinator and crowds share.
+
+use std::time::Duration;
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+
+use super::viewer::Habits;
+
+#[derive(Args, Clone, Debug, Deserialize, Serialize)]
+pub struct Load {
+    /// Sockets in all, each of a user of its own.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub sockets: u64,
+    /// Beats a second in all, sent when they are due whether or not the server keeps up.
+    #[arg(long, default_value = "10000", value_parser = positive)]
+    pub rate: f64,
+    /// How long is measured.
+    #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
+    pub duration: Duration,
+    /// How long the same load runs before.
+    #[arg(long, default_value = "3s", value_parser = humantime::parse_duration)]
+    pub warm_up: Duration,
+    /// How long after the last beat its ack is waited for.
+    #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
+    pub drain: Duration,
+    /// Share of the beats that begin a content, and so store a new row.
+    #[arg(long, default_value = "0.1", value_parser = share)]
+    pub new_contents: f64,
+    /// Share of the beats that carry the flag of a day long past.
+    #[arg(long, default_value = "0", value_parser = share)]
+    pub stale_flags: f64,
+    /// Share of the beats that repeat the one before (same `at` and session).
+    #[arg(long, default_value = "0", value_parser = share)]
+    pub resends: f64,
+    /// Beats of one socket that may be unacked. More than one is for --ack-delay.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub in_flight: u32,
+    /// How late steady beats may be acked; asked for in a hello.
+    #[arg(long, default_value = "0s", value_parser = humantime::parse_duration)]
+    pub ack_delay: Duration,
+    /// Sockets opened a second, in all.
+    #[arg(long, default_value = "4000", value_parser = positive)]
+    pub connect_rate: f64,
+    /// How often a socket tries to connect before the run is given up.
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub connect_tries: u32,
+    /// How long one try may take, up to the welcome.
+    #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
+    pub connect_timeout: Duration,
+    /// How often each socket connects, is welcomed and closes before it stays.
+    #[arg(long, default_value_t = 0)]
+    pub churn: u32,
+    /// Connect again when a socket is lost under load, and resend what was unacked.
+    #[arg(long)]
+    pub reconnect: bool,
+    /// Child processes that hold the sockets; 0 = as many as the limit of open files asks for.
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000))]
+    pub processes: u32,
+    /// Threads of each of them.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub threads: u32,
+    /// The first user's id; the others follow.
+    #[arg(long, default_value_t = 1)]
+    pub first_mid: u64,
+    /// Read back, after the load, what was acked, of this share of the users. Anything missing ends with exit code 1.
+    #[arg(long, value_name = "SHARE", num_args = 0..=1, default_missing_value = "1", value_parser = share)]
+    pub verify: Option<f64>,
+}
+
+impl Load {
+    pub fn habits(&self) -> Habits {
+        Habits { new_contents: self.new_contents, stale_flags: self.stale_flags, resends: self.resends }
+    }
+
+    /// Seconds of load, measured or not.
+    pub fn seconds(&self) -> f64 {
+        (self.warm_up + self.duration).as_secs_f64()
+    }
+
+    /// Why this cannot be done, if so.
+    pub fn complaint(&self) -> Option<&'static str> {
+        if self.ack_delay > self.warm_up {
+            return Some(
+                "--warm-up must not be shorter than --ack-delay, or acks of before are counted and others not",
+            );
+        }
+        if self.duration.is_zero() {
+            return Some("--duration must not be 0");
+        }
+        (self.rate * self.seconds() < 1.0).then_some("there is not one beat to send: raise --rate or --duration")
+    }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share: f64 = text.parse().map_err(|_| format!("{text} is not a number"))?;
+    (0.0..=1.0).contains(&share).then_some(share).ok_or_else(|| format!("{text} is not between 0 and 1"))
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| format!("{text} is not a number"))?;
+    (number > 0.0 && number <= 1e9).then_some(number).ok_or_else(|| format!("{text} is not above 0"))
+}

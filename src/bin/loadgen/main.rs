@@ -1,0 +1,151 @@
+//! The load generator: an honest client of the gateway, in any number.
+//!
+//! ```text
+//! coordinator (measure, ramp, baseline) ── workers ── child process ── crowd, a thread ── members, a socket each
+//!      │                                                                  └ stage: what they share
+//!      └ served: the gateway, the echo server or the naive gateway, when they are started here
+//! ```
+//!
+//! The loop is open: beats have their time from the [`schedule`], and what a slow server holds up counts from the moment
+//! it was meant to be sent.
+
+mod answer;
+mod baseline;
+mod crowd;
+mod dial;
+mod dice;
+mod echo;
+mod host;
+mod latency;
+mod ledger;
+mod life;
+mod link;
+mod load;
+mod measure;
+mod member;
+mod message;
+mod meter;
+mod naive;
+mod naive_store;
+mod offspring;
+mod options;
+mod outcome;
+mod progress;
+mod question;
+mod ramp;
+mod readback;
+mod schedule;
+mod scratch;
+mod served;
+mod stage;
+mod tally;
+mod target;
+mod text;
+mod unacked;
+mod viewer;
+mod wire;
+mod worker;
+mod workers;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::Parser;
+use serde::Serialize;
+use tokio::signal::unix::{SignalKind, signal};
+
+use baseline::Baseline;
+use load::Load;
+use measure::Run;
+use options::{Options, Role};
+use outcome::Outcome;
+use served::Sort;
+use target::{Credentials, Target};
+
+/// Exit codes: something that was acked is missing; a wrong command line (as clap's); it could not be run; a signal.
+const MISSING: u8 = 1;
+const USAGE: u8 = 2;
+const UNABLE: u8 = 69;
+const INTERRUPTED: u8 = 130;
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let done = match options.role {
+        Some(Role::Crowds) => worker::run().map(|()| 0),
+        Some(Role::Echo) => echo::run().map(|()| 0),
+        Some(Role::Naive) => naive::run().map(|()| 0),
+        None => coordinate(&options),
+    };
+    ExitCode::from(done.unwrap_or_else(|why| {
+        eprintln!("loadgen: {why}");
+        UNABLE
+    }))
+}
+
+fn coordinate(options: &Options) -> Result<u8, String> {
+    let wrong = options.load.complaint().map(str::to_owned);
+    let (targets, credentials) = match (wrong, options.targets(), options.key.credentials()) {
+        (None, Ok(targets), Ok(credentials)) => (targets, credentials),
+        (Some(why), _, _) | (_, Err(why), _) | (_, _, Err(why)) => {
+            eprintln!("loadgen: {why}");
+            return Ok(USAGE);
+        }
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| error.to_string())?.block_on(async {
+        // Whatever ends first: all that was started goes with the future that holds it.
+        tokio::select! {
+            done = perform(options, &targets, &credentials) => done,
+            ended = signalled() => ended.map(|()| INTERRUPTED).map_err(|error| error.to_string()),
+        }
+    })
+}
+
+async fn perform(options: &Options, targets: &[Target], credentials: &Credentials) -> Result<u8, String> {
+    let run = |load: Load| one(options, targets, credentials, load);
+    let missing = if options.baseline {
+        let (load, servers) = (&options.load, &options.servers);
+        let baseline = Baseline::run(load, options.rounds, servers, credentials, options.settle).await?;
+        eprint!("{}", baseline.table());
+        print(&baseline)?;
+        baseline.missing()
+    } else if options.ramp {
+        let ramp = ramp::climb(&options.load, options.ramp_factor, run).await?;
+        print(&ramp)?;
+        ramp.run.map_or(0, |run| run.missing())
+    } else {
+        let outcome = run(options.load.clone()).await?;
+        print(&outcome)?;
+        outcome.missing()
+    };
+    Ok(if missing > 0 { MISSING } else { 0 })
+}
+
+/// One run, on the servers that were named or on fresh gateways.
+async fn one(options: &Options, targets: &[Target], credentials: &Credentials, load: Load) -> Result<Outcome, String> {
+    let mut started = Vec::new();
+    if targets.is_empty() {
+        for _ in 0..options.gateways {
+            started.push(Sort::Gateway.start(&options.servers, &load, credentials).await?);
+        }
+    }
+    let watched: Vec<_> = options.watched.iter().chain(started.iter().map(|served| &served.watched)).cloned().collect();
+    let targets: Vec<_> = targets.iter().chain(started.iter().map(|served| &served.target)).cloned().collect();
+    Run { load: &load, targets: &targets, credentials, watched: &watched, settle: options.settle }.measure().await
+}
+
+fn print(found: &impl Serialize) -> Result<(), String> {
+    let line = serde_json::to_string(found).map_err(|error| error.to_string())?;
+    println!("{line}");
+    Ok(())
+}
+
+async fn signalled() -> io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
+    tokio::select! {
+        interrupted = tokio::signal::ctrl_c() => interrupted,
+        _ = terminate.recv() => Ok(()),
+        _ = hang_up.recv() => Ok(()),
+    }
+}

@@ -1,0 +1,209 @@
+//! One user on one socket: makes beats when it is its turn, and knows which of them are acked.
+
+use std::cell::{Cell, RefCell, RefMut};
+use std::ops::Range;
+
+use tokio::net::tcp::OwnedWriteHalf;
+use tokio::sync::oneshot;
+
+use super::answer::{self, Said, Welcome};
+use super::ledger::Ledger;
+use super::link::Link;
+use super::message::Task;
+use super::question::{Question, Reading};
+use super::stage::Stage;
+use super::text::{Names, write_beat, write_get, write_hello};
+use super::unacked::Unacked;
+use super::viewer::Viewer;
+
+pub struct Member {
+    /// Its place in the crowd, and among all sockets of the run.
+    pub slot: u64,
+    pub socket: u64,
+    pub names: Names,
+    attempts: Cell<u32>,
+    state: RefCell<State>,
+}
+
+#[derive(Default)]
+struct State {
+    link: Link,
+    viewer: Viewer,
+    unacked: Unacked,
+    /// Turns it has taken.
+    turns: u64,
+    /// What the server's clock is ahead of the crowd's, milliseconds.
+    ahead: i64,
+    /// Empty unless it is to be read back.
+    ledger: Ledger,
+    question: Question,
+}
+
+impl Member {
+    pub fn new(slot: u64, socket: u64, task: &Task) -> Self {
+        let names = Names { run: task.run, mid: task.load.first_mid + socket };
+        Member { slot, socket, names, attempts: Cell::new(0), state: RefCell::default() }
+    }
+
+    /// Numbers the tries to connect.
+    pub fn next_attempt(&self) -> u32 {
+        self.attempts.replace(self.attempts.get().wrapping_add(1))
+    }
+
+    /// Goes on with a new socket: says what it has to say, and sends again what was not answered.
+    pub fn attach(&self, stage: &Stage, half: OwnedWriteHalf, welcome: &Welcome) {
+        let mut state = self.state.borrow_mut();
+        let state = &mut *state;
+        state.link.put_up(half);
+        state.ahead = welcome.now as i64 - stage.clock_ms() as i64;
+        state.viewer.flag = answer::flag(welcome.flag.as_ref());
+        if !stage.load.ack_delay.is_zero() && !stage.echo {
+            let delay = stage.load.ack_delay.as_millis() as u64;
+            state.link.say(stage, |seq, text| write_hello(seq, delay, text));
+        }
+        for sent in state.unacked.iter_mut() {
+            let flag = state.viewer.flag.as_ref();
+            sent.seq = state.link.say(stage, |seq, text| write_beat(seq, &sent.beat, flag, &self.names, text));
+            stage.tally.borrow_mut().counts.resent += 1;
+        }
+        self.catch_up(stage, state);
+    }
+
+    /// The socket is gone.
+    pub fn detach(&self) {
+        let mut state = self.state.borrow_mut();
+        state.question.forget();
+        state.link.take_down();
+    }
+
+    pub fn is_attached(&self) -> bool {
+        self.state.borrow().link.is_up()
+    }
+
+    /// Takes a turn of the load; if it has to wait, the beat stays due.
+    pub fn turn(&self, stage: &Stage, turn: u64, now: u64) {
+        let mut state = self.state.borrow_mut();
+        if state.turns > turn {
+            // An ack came between the moment it was due and this one.
+            return;
+        }
+        let intended = stage.schedule.intended_turn(self.slot, turn);
+        match intended.filter(|_| state.turns == turn && state.may_send(stage)) {
+            Some(intended) => {
+                self.beat(stage, &mut state, intended);
+                stage.tally.borrow_mut().lag.record(now.saturating_sub(intended));
+            }
+            None => stage.tally.borrow_mut().late(),
+        }
+    }
+
+    /// Sends what was due while it waited.
+    fn catch_up(&self, stage: &Stage, state: &mut State) {
+        let Some(now) = stage.now() else { return };
+        while state.may_send(stage)
+            && let Some(intended) = stage.schedule.intended_turn(self.slot, state.turns)
+            && intended <= now
+        {
+            self.beat(stage, state, intended);
+        }
+    }
+
+    fn beat(&self, stage: &Stage, state: &mut State, intended: u64) {
+        let at = state.ahead.saturating_add_unsigned(stage.clock_ms_at(intended)) as u64;
+        let (beat, flag) = {
+            let mut dice = stage.dice.borrow_mut();
+            let beat = state.viewer.make(at, &stage.habits, &mut dice);
+            (beat, state.viewer.flag(&stage.habits, &mut dice))
+        };
+        state.turns += 1;
+        let seq = state.link.say(stage, |seq, text| write_beat(seq, &beat, flag.as_ref(), &self.names, text));
+        state.unacked.push(seq, intended, beat);
+        stage.open.set(stage.open.get() + 1);
+        stage.tally.borrow_mut().sent();
+    }
+
+    /// Takes a text of the server.
+    pub fn hear(&self, stage: &Stage, text: &[u8]) {
+        let mut state = self.state.borrow_mut();
+        if stage.echo {
+            return match answer::echoed(text) {
+                Some(seq) => self.acked(stage, &mut state, seq),
+                None => stage.tally.borrow_mut().error("unreadable"),
+            };
+        }
+        if let Some(ack) = answer::plain_ack(text) {
+            state.viewer.flag = ack.flag.or(state.viewer.flag);
+            return self.acked(stage, &mut state, ack.seq);
+        }
+        match answer::read(text) {
+            Some(said) => self.told(stage, state, said),
+            None => stage.tally.borrow_mut().error("unreadable"),
+        }
+    }
+
+    fn told(&self, stage: &Stage, mut state: RefMut<'_, State>, said: Said) {
+        if let Some(error) = said.error {
+            stage.open.set(stage.open.get() - u64::from(state.unacked.remove(error.seq)));
+            state.question.answered(error.seq, Err(error.code.clone()));
+            stage.tally.borrow_mut().error(&error.code);
+            self.catch_up(stage, &mut state);
+        } else if let Some(ack) = said.ack {
+            for rejection in &ack.rejected {
+                stage.tally.borrow_mut().rejected(&rejection.reason);
+                state.unacked.reject(rejection.seq);
+            }
+            state.viewer.flag = answer::flag(ack.flag.as_ref()).or(state.viewer.flag);
+            self.acked(stage, &mut state, ack.seq);
+        } else if let Some(result) = said.result {
+            state.question.answered(Some(result.seq), Ok(result.records.unwrap_or_default()));
+        } else if let Some(push) = said.push {
+            state.viewer.flag = answer::flag(push.flag.as_ref()).or(state.viewer.flag);
+            stage.tally.borrow_mut().counts.pushes += 1;
+        } else if said.reward.is_some() {
+            stage.tally.borrow_mut().counts.rewards += 1;
+        } else if said.bye.is_none() {
+            stage.tally.borrow_mut().error("unreadable");
+        }
+    }
+
+    fn acked(&self, stage: &Stage, state: &mut State, seq: u32) {
+        let now = stage.now().unwrap_or(0);
+        while let Some(sent) = state.unacked.pop(seq) {
+            stage.open.set(stage.open.get() - 1);
+            if sent.rejected {
+                continue;
+            }
+            let measured = (stage.is_measured(sent.intended), stage.is_measured(now));
+            stage.tally.borrow_mut().acked(now.saturating_sub(sent.intended), measured);
+            if stage.load.verify.is_some() {
+                state.ledger.note(&sent.beat);
+            }
+        }
+        self.catch_up(stage, state);
+    }
+
+    /// Asks for contents of its own.
+    pub fn ask(&self, stage: &Stage, contents: Range<u32>) -> oneshot::Receiver<Reading> {
+        let mut state = self.state.borrow_mut();
+        let seq = state.link.say(stage, |seq, text| write_get(seq, contents, &self.names, text));
+        state.question.asked(seq)
+    }
+
+    pub fn pong(&self, stage: &Stage, payload: &[u8]) {
+        self.state.borrow_mut().link.pong(stage, payload);
+    }
+
+    pub fn ledger(&self) -> Ledger {
+        self.state.borrow().ledger.clone()
+    }
+
+    pub fn unanswered(&self) -> usize {
+        self.state.borrow().unacked.len()
+    }
+}
+
+impl State {
+    fn may_send(&self, stage: &Stage) -> bool {
+        self.link.is_up() && self.unacked.len() < stage.load.in_flight as usize
+    }
+}

@@ -1,0 +1,32 @@
+//! A read that a member waits for; one at a time.
+
+use tokio::sync::oneshot;
+
+use super::answer::Record;
+
+/// Records, or the code of an error.
+pub type Reading = Result<Vec<Option<Record>>, String>;
+
+#[derive(Default)]
+pub struct Question(Option<(u32, oneshot::Sender<Reading>)>);
+
+impl Question {
+    /// The frame of this number asks.
+    pub fn asked(&mut self, seq: u32) -> oneshot::Receiver<Reading> {
+        let (sender, receiver) = oneshot::channel();
+        self.0 = Some((seq, sender));
+        receiver
+    }
+
+    pub fn answered(&mut self, seq: Option<u32>, reading: Reading) {
+        if let Some((_, asker)) = self.0.take_if(|(asked, _)| Some(*asked) == seq) {
+            // Whoever asked may have given up.
+            let _ = asker.send(reading);
+        }
+    }
+
+    /// There will be no answer; whoever asked is told so.
+    pub fn forget(&mut self) {
+        self.0 = None;
+    }
+}

@@ -1,0 +1,30 @@
+//! A directory that goes away with whoever made it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::dice::Dice;
+use super::target::wall_ms;
+
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    pub fn make() -> Result<Self, String> {
+        let name = Dice::new(wall_ms() ^ u64::from(std::process::id()) << 42).roll();
+        let path = std::env::temp_dir().join(format!("loadgen-{name:016x}"));
+        fs::create_dir(&path).map_err(|error| format!("{} cannot be made: {error}", path.display()))?;
+        Ok(Scratch(path))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.0) {
+            eprintln!("loadgen: {} cannot be removed: {error}", self.0.display());
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Servers started here, each a child process with a directory of its own.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use clap::Args;
+use tokio::time::timeout;
+
+use super::host::Setting;
+use super::load::Load;
+use super::meter::Watched;
+use super::offspring::Offspring;
+use super::scratch::Scratch;
+use super::target::{Credentials, Target};
+
+const START_MAX: Duration = Duration::from_secs(30);
+/// The gateway allows this many frames a second and connection unless told otherwise.
+const FRAMES_PER_SECOND: f64 = 20.0;
+
+#[derive(Args, Clone, Debug)]
+pub struct ServerOptions {
+    /// The gateway to start; without it, the one beside this program.
+    #[arg(long, value_name = "PATH")]
+    pub heartline: Option<PathBuf>,
+    /// Threads that serve sockets, of each server; 0 = one per core.
+    #[arg(long, default_value_t = 0)]
+    pub server_threads: usize,
+    /// Read buffer of a socket of the echo server and the naive gateway, bytes; as the gateway's.
+    #[arg(long, default_value_t = 2048)]
+    pub read_buffer: usize,
+    /// A setting of the gateway, such as store.group_interval=5ms. May be repeated.
+    #[arg(long = "set", value_name = "SECTION.KEY=VALUE", value_parser = setting)]
+    pub settings: Vec<(String, String)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    Gateway,
+    Echo,
+    Naive,
+}
+
+/// A server that runs for as long as this lives.
+pub struct Served {
+    pub target: Target,
+    pub watched: Watched,
+    // Ends before its directory does.
+    _process: Offspring,
+    _scratch: Scratch,
+}
+
+impl Sort {
+    pub fn name(self) -> &'static str {
+        match self {
+            Sort::Gateway => "gateway",
+            Sort::Echo => "echo",
+            Sort::Naive => "naive",
+        }
+    }
+
+    pub async fn start(
+        self,
+        options: &ServerOptions,
+        load: &Load,
+        credentials: &Credentials,
+    ) -> Result<Served, String> {
+        let scratch = Scratch::make()?;
+        let mut process = match self {
+            Sort::Gateway => gateway(options, load, credentials, &scratch)?,
+            Sort::Echo | Sort::Naive => {
+                let mut process = Offspring::of_myself(self.name())?;
+                process.tell(&Setting {
+                    threads: options.threads(),
+                    read_buffer: options.read_buffer,
+                    credentials: credentials.clone(),
+                    data_dir: scratch.path().join("data"),
+                })?;
+                process
+            }
+        };
+        let url = timeout(START_MAX, listening(&mut process)).await.ok().flatten();
+        let url = url.ok_or_else(|| format!("the {} does not start", self.name()))?;
+        let target = Target { echo: self == Sort::Echo, ..Target::parse(&url)? };
+        let watched = Watched { name: self.name().to_owned(), pid: process.pid() };
+        Ok(Served { target, watched, _process: process, _scratch: scratch })
+    }
+}
+
+impl ServerOptions {
+    fn threads(&self) -> usize {
+        match self.server_threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        }
+    }
+}
+
+fn gateway(
+    options: &ServerOptions,
+    load: &Load,
+    credentials: &Credentials,
+    scratch: &Scratch,
+) -> Result<Offspring, String> {
+    let beside = || std::env::current_exe().ok()?.parent().map(|directory| directory.join("heartline"));
+    let program = options.heartline.clone().or_else(beside).ok_or("where the gateway is cannot be told")?;
+    let mut command = Command::new(program);
+    command.arg("serve").current_dir(scratch.path()).env_clear();
+    let mut set = |name: &str, value: &str| {
+        command.env(format!("HEARTLINE__{}", name.to_uppercase().replace('.', "__")), value);
+    };
+    set("server.listen", "127.0.0.1:0");
+    set("admin.listen", "127.0.0.1:0");
+    set("server.threads", &options.threads().to_string());
+    set("auth.hs256_secret", &credentials.secret);
+    set("auth.audience", &credentials.audience);
+    set("auth.issuer", &credentials.issuer);
+    set("store.data_dir", "data");
+    set("log.level", "warn");
+    // A socket that was held up sends what is due as fast as it is acked.
+    let allowed = (4.0 * load.rate / load.sockets as f64).max(FRAMES_PER_SECOND);
+    set("limits.frames_per_second", &allowed.ceil().to_string());
+    options.settings.iter().for_each(|(name, value)| set(name, value));
+    Offspring::start(&mut command)
+}
+
+/// What it prints once it serves.
+async fn listening(process: &mut Offspring) -> Option<String> {
+    loop {
+        let line = process.lines.recv().await?;
+        if let Some((_, url)) = line.split_once("listening on ") {
+            return url.split(' ').next().map(str::to_owned);
+        }
+    }
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or_else(|| format!("{text} is not SECTION.KEY=VALUE"))?;
+    Ok((name.to_owned(), value.to_owned()))
+}

@@ -1,0 +1,141 @@
+//! What the sockets of one crowd share. A crowd lives on one thread, so nothing here is locked.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Notify, Semaphore};
+
+use super::dice::Dice;
+use super::load::Load;
+use super::member::Member;
+use super::message::Task;
+use super::schedule::Schedule;
+use super::tally::Tally;
+use super::target::{Target, Tokens};
+use super::viewer::Habits;
+
+/// One read of any socket; they take turns.
+const SCRATCH_BYTES: usize = 64 * 1024;
+/// Sockets that connect at the same time.
+const CONNECTING_MAX: usize = 512;
+/// Beyond the load, a token is good for connecting and reading back.
+const TOKEN_SPARE: Duration = Duration::from_secs(3600);
+
+pub struct Stage {
+    pub load: Load,
+    pub habits: Habits,
+    pub targets: Vec<Target>,
+    /// They send back what they get.
+    pub echo: bool,
+    pub run: u64,
+    pub tokens: Tokens,
+    pub schedule: Schedule,
+    pub tally: RefCell<Tally>,
+    pub dice: RefCell<Dice>,
+    pub scratch: RefCell<Vec<u8>>,
+    pub buffers: RefCell<Buffers>,
+    pub door: Semaphore,
+    /// Rung when a socket is connected for the first time, or never will be.
+    pub bell: Notify,
+    pub connected: Cell<u64>,
+    /// Why a socket could not be connected at all.
+    pub failure: RefCell<Option<String>>,
+    /// Beats that are sent and not answered.
+    pub open: Cell<u64>,
+    began: Instant,
+    /// When the load began, nanoseconds since `began`.
+    start: Cell<Option<u64>>,
+    /// From, to, nanoseconds of the load.
+    measured: (u64, u64),
+}
+
+#[derive(Default)]
+pub struct Buffers {
+    pub text: Vec<u8>,
+    pub frame: Vec<u8>,
+}
+
+impl Stage {
+    pub fn new(task: &Task, crowd: u32) -> (Rc<Self>, Vec<Rc<Member>>) {
+        let load = task.load.clone();
+        let (first, end) = task.sockets_of(crowd);
+        let rate = load.rate * (end - first) as f64 / load.sockets as f64;
+        // Crowds take turns, too.
+        let offset = f64::from(crowd) / load.rate;
+        let schedule = Schedule::new(rate, load.seconds(), end - first, offset);
+        let mut tally = Tally::new();
+        tally.counts.intended = schedule.total;
+        let warm_up = load.warm_up.as_nanos() as u64;
+        let ttl = load.warm_up + load.duration + load.drain + TOKEN_SPARE;
+        let members = (first..end).map(|socket| Rc::new(Member::new(socket - first, socket, task))).collect();
+        let stage = Stage {
+            habits: load.habits(),
+            targets: task.targets.clone(),
+            echo: task.targets.iter().all(|target| target.echo),
+            run: task.run,
+            tokens: Tokens::new(&task.credentials, ttl),
+            schedule,
+            tally: RefCell::new(tally),
+            dice: RefCell::new(Dice::new(task.run << 16 | u64::from(crowd))),
+            scratch: RefCell::new(vec![0; SCRATCH_BYTES]),
+            buffers: RefCell::default(),
+            door: Semaphore::new(CONNECTING_MAX),
+            bell: Notify::new(),
+            connected: Cell::new(0),
+            failure: RefCell::default(),
+            open: Cell::new(0),
+            began: Instant::now(),
+            start: Cell::new(None),
+            measured: (warm_up, warm_up + load.duration.as_nanos() as u64),
+            load,
+        };
+        (Rc::new(stage), members)
+    }
+
+    pub fn begin(&self, at: Instant) {
+        self.start.set(Some(at.saturating_duration_since(self.began).as_nanos() as u64));
+    }
+
+    /// Nanoseconds of the load until now; `None` before it.
+    pub fn now(&self) -> Option<u64> {
+        self.lived().checked_sub(self.start.get()?)
+    }
+
+    /// The moment of a time of the load.
+    pub fn moment(&self, nanos: u64) -> Instant {
+        self.began + Duration::from_nanos(self.start.get().unwrap_or(0) + nanos)
+    }
+
+    /// By the crowd's own clock, milliseconds: now, and at a time of the load.
+    pub fn clock_ms(&self) -> u64 {
+        self.lived() / 1_000_000
+    }
+
+    pub fn clock_ms_at(&self, nanos: u64) -> u64 {
+        (self.start.get().unwrap_or(0) + nanos) / 1_000_000
+    }
+
+    pub fn is_measured(&self, nanos: u64) -> bool {
+        (self.measured.0..self.measured.1).contains(&nanos)
+    }
+
+    pub fn share(&self) -> f64 {
+        self.dice.borrow_mut().share()
+    }
+
+    /// A key for the frame of a client.
+    pub fn mask(&self) -> u32 {
+        self.dice.borrow_mut().roll() as u32
+    }
+
+    /// Whether every beat was sent and answered.
+    pub fn is_done(&self) -> bool {
+        let tally = self.tally.borrow();
+        tally.counts.sent == tally.counts.intended && self.open.get() == 0
+    }
+
+    fn lived(&self) -> u64 {
+        self.began.elapsed().as_nanos() as u64
+    }
+}

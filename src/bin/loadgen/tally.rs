@@ -1,0 +1,145 @@
+//! What is counted, by a crowd and then over all of them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::latency::{Latencies, Recorded};
+
+/// By kind, reason or code.
+pub type Kinds = BTreeMap<String, u64>;
+
+/// Over the whole run, warm-up included, unless said otherwise.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct Counts {
+    pub intended: u64,
+    pub sent: u64,
+    pub acked: u64,
+    /// Acks that came within the measured time.
+    pub acked_measured: u64,
+    /// Beats that were due while their socket still waited; they are sent when it may, and their time stands.
+    pub late: u64,
+    /// Sent beats that were neither acked, rejected nor refused by an error when the wait for them was over.
+    pub unanswered: u64,
+    /// Sent beats that were sent again after a reconnect.
+    pub resent: u64,
+    pub reconnects: u64,
+    pub pushes: u64,
+    pub rewards: u64,
+    /// Tries to connect before the load that were followed by another.
+    pub connect_retries: Kinds,
+    pub rejected: Kinds,
+    /// Error frames by code, and what broke a socket.
+    pub errors: Kinds,
+    pub closes: Kinds,
+}
+
+/// One second of one crowd.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct Second {
+    pub sent: u64,
+    pub acked: u64,
+    pub late: u64,
+    pub faults: u64,
+    pub latency: Recorded,
+}
+
+/// A crowd's own.
+pub struct Tally {
+    pub counts: Counts,
+    /// Of the beats meant for the measured time.
+    pub latency: Latencies,
+    /// From when a beat was due to when it was sent, unless its socket had to wait: how late this client itself was.
+    pub lag: Latencies,
+    second: Second,
+    second_latency: Latencies,
+}
+
+impl Tally {
+    pub fn new() -> Self {
+        Tally {
+            counts: Counts::default(),
+            latency: Latencies::new(),
+            lag: Latencies::new(),
+            second: Second::default(),
+            second_latency: Latencies::new(),
+        }
+    }
+
+    pub fn sent(&mut self) {
+        self.counts.sent += 1;
+        self.second.sent += 1;
+    }
+
+    pub fn late(&mut self) {
+        self.counts.late += 1;
+        self.second.late += 1;
+    }
+
+    /// `measured`: whether the beat was meant for the measured time, and whether the ack came within it.
+    pub fn acked(&mut self, nanos: u64, measured: (bool, bool)) {
+        self.counts.acked += 1;
+        self.second.acked += 1;
+        self.second_latency.record(nanos);
+        if measured.0 {
+            self.latency.record(nanos);
+        }
+        self.counts.acked_measured += u64::from(measured.1);
+    }
+
+    pub fn rejected(&mut self, reason: &str) {
+        self.second.faults += 1;
+        count(&mut self.counts.rejected, reason);
+    }
+
+    pub fn error(&mut self, kind: &str) {
+        self.second.faults += 1;
+        count(&mut self.counts.errors, kind);
+    }
+
+    pub fn closed(&mut self, code: u16) {
+        self.second.faults += 1;
+        count(&mut self.counts.closes, &code.to_string());
+    }
+
+    pub fn take_second(&mut self) -> Second {
+        let latency = self.second_latency.take();
+        Second { latency, ..std::mem::take(&mut self.second) }
+    }
+}
+
+impl Counts {
+    pub fn add(&mut self, other: &Counts) {
+        self.intended += other.intended;
+        self.sent += other.sent;
+        self.acked += other.acked;
+        self.acked_measured += other.acked_measured;
+        self.late += other.late;
+        self.unanswered += other.unanswered;
+        self.resent += other.resent;
+        self.reconnects += other.reconnects;
+        self.pushes += other.pushes;
+        self.rewards += other.rewards;
+        for (mine, others) in [
+            (&mut self.connect_retries, &other.connect_retries),
+            (&mut self.rejected, &other.rejected),
+            (&mut self.errors, &other.errors),
+            (&mut self.closes, &other.closes),
+        ] {
+            add(mine, others);
+        }
+    }
+}
+
+pub fn add(mine: &mut Kinds, others: &Kinds) {
+    for (kind, count) in others {
+        *mine.entry(kind.clone()).or_default() += count;
+    }
+}
+
+pub fn count(kinds: &mut Kinds, kind: &str) {
+    match kinds.get_mut(kind) {
+        Some(count) => *count += 1,
+        None => drop(kinds.insert(kind.to_owned(), 1)),
+    }
+}

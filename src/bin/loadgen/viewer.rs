@@ -1,0 +1,78 @@
+//! What one user plays: the beats it makes.
+
+use super::dice::Dice;
+
+/// A day on which nobody was rewarded: to the server, a client that has slept.
+const STALE_FLAG: &[u8; 10] = b"2000-01-01";
+
+/// `YYYY-MM-DD`.
+pub type Flag = [u8; 10];
+
+/// Shares of the beats, 0 to 1.
+#[derive(Clone, Copy, Debug)]
+pub struct Habits {
+    pub new_contents: f64,
+    pub stale_flags: f64,
+    pub resends: f64,
+}
+
+#[derive(Debug, Default)]
+pub struct Viewer {
+    /// Contents begun so far; the one that plays is the last.
+    content: u32,
+    began: u64,
+    last_at: u64,
+    /// The newest the server has said.
+    pub flag: Option<Flag>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beat {
+    /// From 1: the user's contents in the order in which they were begun.
+    pub content: u32,
+    /// Milliseconds played in this session.
+    pub played: u64,
+    pub at: u64,
+}
+
+impl Viewer {
+    /// The next beat, true from `at` (server-clock milliseconds) unless that would not be after the one before.
+    pub fn make(&mut self, at: u64, habits: &Habits, dice: &mut Dice) -> Beat {
+        if self.content > 0 && dice.falls(habits.resends) {
+            return self.beat();
+        }
+        if self.content == 0 || dice.falls(habits.new_contents) {
+            self.content += 1;
+            self.began = at.max(self.last_at + 1);
+        }
+        self.last_at = at.max(self.last_at + 1);
+        self.beat()
+    }
+
+    fn beat(&self) -> Beat {
+        Beat { content: self.content, played: self.last_at - self.began, at: self.last_at }
+    }
+
+    /// The flag this beat takes along.
+    pub fn flag(&self, habits: &Habits, dice: &mut Dice) -> Option<Flag> {
+        if dice.falls(habits.stale_flags) { Some(*STALE_FLAG) } else { self.flag }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beats_grow_within_a_session_and_resends_repeat_the_last() {
+        let (mut viewer, mut dice) = (Viewer::default(), Dice::new(1));
+        let habits = Habits { new_contents: 0.0, stale_flags: 0.0, resends: 0.0 };
+        let first = viewer.make(1000, &habits, &mut dice);
+        assert_eq!(first, Beat { content: 1, played: 0, at: 1000 });
+        assert_eq!(viewer.make(1000, &habits, &mut dice), Beat { content: 1, played: 1, at: 1001 });
+        let again = Habits { resends: 1.0, ..habits };
+        assert_eq!(viewer.make(2000, &again, &mut dice), Beat { content: 1, played: 1, at: 1001 });
+        let new = Habits { new_contents: 1.0, ..habits };
+        assert_eq!(viewer.make(3000, &new, &mut dice), Beat { content: 2, played: 0, at: 3000 });
+    }
+}

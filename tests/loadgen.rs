@@ -1,0 +1,125 @@
+//! The load generator against the real gateway: what it reports, and that it leaves nothing behind.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+#[path = "support/mod.rs"]
+mod support;
+
+use support::{SECRET, TestGateway};
+
+/// Temporary directories of a run go below a directory of the test's own.
+fn loadgen(scratch: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_loadgen"));
+    command.args(arguments).env_clear().env("TMPDIR", scratch).stdin(Stdio::null());
+    command.output().expect("the binary runs")
+}
+
+/// The one line on standard output.
+fn report(output: &Output) -> Value {
+    let text = String::from_utf8(output.stdout.clone()).expect("UTF-8");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(text.lines().count(), 1, "{text}\n{stderr}");
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}\n{stderr}"))
+}
+
+fn scratch() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary directory")
+}
+
+fn assert_nothing_lost(run: &Value, beats: u64) {
+    assert_eq!((&run["intended"], &run["sent"], &run["acked"]), (&beats.into(), &beats.into(), &beats.into()), "{run}");
+    for name in ["unsent", "unanswered", "reconnects"] {
+        assert_eq!(run[name], 0, "{name} in {run}");
+    }
+    for name in ["rejected", "errors", "closes"] {
+        assert!(run[name].as_object().is_some_and(|kinds| kinds.is_empty()), "{name} in {run}");
+    }
+}
+
+fn assert_all_stored(run: &Value, users: u64) {
+    let verified = &run["verified"];
+    assert_eq!((&verified["users"], &verified["missing"], &verified["unread"]), (&users.into(), &0.into(), &0.into()));
+    assert_eq!(verified["stored"], verified["acked"], "{verified}");
+    assert!(verified["acked"].as_u64().is_some_and(|contents| contents >= users), "{verified}");
+}
+
+#[test]
+fn a_load_on_a_gateway_is_reported_and_read_back() {
+    let (gateway, scratch) = (TestGateway::start(), scratch());
+    let (url, pid) = (format!("ws://{}", gateway.address()), format!("gateway={}", gateway.pid()));
+    let mut line = vec!["--url", &url, "--secret", SECRET, "--pid", &pid, "--verify"];
+    line.extend(["--sockets", "50", "--rate", "200", "--warm-up", "500ms", "--duration", "1s"]);
+    line.extend(["--processes", "2", "--resends", "0.1", "--stale-flags", "0.1", "--churn", "1"]);
+    let output = loadgen(scratch.path(), &line);
+    let run = report(&output);
+    assert_eq!(output.status.code(), Some(0), "{run}");
+    assert_nothing_lost(&run, 300);
+    assert_all_stored(&run, 50);
+    assert!(run["latency_ms"]["p99.9"].as_f64() >= run["latency_ms"]["p50"].as_f64());
+    assert!(run["latency_ms"]["p50"].as_f64().is_some_and(|millis| millis > 0.0), "{run}");
+    assert!(run["rate_reached"].as_f64().is_some_and(|rate| rate > 100.0), "{run}");
+    let process = &run["processes"]["gateway"];
+    assert!(process["cpu_us_per_ack"].is_f64() && process["rss_per_socket"].is_f64(), "{run}");
+    assert_eq!(run["client"]["processes"], 2);
+}
+
+#[test]
+fn sockets_that_are_lost_come_back_and_nothing_acked_is_lost_with_them() {
+    let (mut gateway, scratch) = (TestGateway::with(&[("server.listen", &free_address())]), scratch());
+    let url = format!("ws://{}", gateway.address());
+    let mut line =
+        vec!["--url", &url, "--secret", SECRET, "--reconnect", "--verify", "--sockets", "20", "--rate", "100"];
+    line.extend(["--warm-up", "0s", "--duration", "4s", "--drain", "60s"]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_loadgen"));
+    let command = command.args(line).env("TMPDIR", scratch.path()).stdin(Stdio::null());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
+    let mut progress = BufReader::new(child.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
+    progress.find(|line| line.contains(" sent, ")).expect("a second under load");
+    gateway.restart();
+    progress.for_each(drop);
+    let output = child.wait_with_output().expect("its end");
+    let run = report(&output);
+    assert_eq!(output.status.code(), Some(0), "{run}");
+    assert_eq!((&run["acked"], &run["unanswered"], &run["reconnects"]), (&400.into(), &0.into(), &20.into()), "{run}");
+    assert_all_stored(&run, 20);
+}
+
+/// Free a moment ago: a gateway that is killed comes back where its clients look for it.
+fn free_address() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("an address").to_string()
+}
+
+#[test]
+fn the_servers_to_compare_with_take_the_same_load() {
+    let scratch = scratch();
+    let mut line = vec!["--baseline", "--rounds", "1", "--verify", "--ack-delay", "200ms"];
+    line.extend(["--sockets", "20", "--rate", "100", "--warm-up", "500ms", "--duration", "500ms"]);
+    let output = loadgen(scratch.path(), &line);
+    let baseline = report(&output);
+    assert_eq!(output.status.code(), Some(0), "{baseline}");
+    let runs = baseline["runs"].as_array().expect("runs");
+    let named = |run: &Value| run[0].as_str().expect("a name").to_owned();
+    assert_eq!(runs.iter().map(named).collect::<Vec<_>>(), ["echo", "naive", "gateway", "gateway_ack_delay"]);
+    for run in runs {
+        assert_nothing_lost(&run[1], 100);
+        if run[0] != "echo" {
+            assert_all_stored(&run[1], 20);
+        }
+    }
+    let left: Vec<_> = scratch.path().read_dir().expect("the directory").collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_server_that_is_not_there_ends_it() {
+    let scratch = scratch();
+    let line = ["--url", "ws://127.0.0.1:1", "--secret", SECRET, "--sockets", "3", "--connect-tries", "1"];
+    let output = loadgen(scratch.path(), &line);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(69), 0));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("connection refused"), "{output:?}");
+}
