@@ -1,0 +1,201 @@
+"""The frames of one connection, as its journal has them, turned into what the ledger knows.
+
+`ack.seq` is cumulative, a rejection never comes after an ack that covers it, and one slot (one connection, content
+and session) may let its newest beat speak for the others.
+"""
+
+from collections import deque
+
+from auditor.ledger import content_of, key_of
+
+BROKEN = 1006
+SLOT_SPAN = 60_000  # at most so much of `at` shares a slot
+POS_SLACK = 60_000
+
+
+class BeatsFrame:
+    def __init__(self, seq, items, moment):
+        self.seq, self.items, self.moment = seq, items, moment
+        self.answered = None  # the moment of its ack
+        self.rejected = {}  # index -> reason
+
+
+class Listing:
+    """One pass over all pages."""
+
+    def __init__(self, floor):
+        self.floor, self.seen, self.last = floor, set(), None
+
+
+class Connection:
+    def __init__(self, ledger, device, totals):
+        self.ledger, self.device, self.totals = ledger, device, totals
+        self.unacked = deque()
+        self._last_sent = self._last_acked = 0
+        self._lately = deque()  # acked while some of the unacked had been sent already
+        self._asked = {}  # seq -> what to do with its result
+        self._listing = None
+
+    def sent(self, frame):
+        seq = self._last_sent = frame["seq"]
+        if "beats" in frame:
+            self._beats_sent(seq, frame["beats"]["items"])
+        elif "delete" in frame:
+            contents, at = [content_of(i) for i in frame["delete"]["items"]], frame["delete"]["at"]
+            for content in contents:
+                self.ledger.deletion_sent(content, at)
+            self._asked[seq] = lambda _: [self.ledger.deletion_committed(c, at) for c in contents]
+        elif "clear" in frame:
+            at = frame["clear"]["at"]
+            self.ledger.clear_sent(at)
+            self._asked[seq] = lambda _: self.ledger.clear_committed(at)
+        elif "recording" in frame:
+            asked = frame["recording"]
+            switch = self.ledger.pauses.sent(asked["at"], asked["paused"], self.ledger.moment)
+            self._asked[seq] = lambda _: self._switched(switch)
+        elif "get" in frame:
+            contents, floor = [content_of(i) for i in frame["get"]["items"]], self.ledger.floor()
+            self._asked[seq] = lambda result: self._got_records(contents, floor, result["records"])
+        elif "list" in frame:
+            if "cursor" not in frame["list"]:
+                self._listing = Listing(self.ledger.floor())
+            self._asked[seq] = self._listed
+
+    def got(self, frame):
+        if "ack" in frame:
+            self._acked(frame["ack"])
+        elif "result" in frame:
+            self._asked.pop(frame["result"]["seq"])(frame["result"])
+        elif "push" in frame:
+            self._pushed(frame["push"])
+        elif "error" in frame:
+            error = frame["error"]
+            if self._asked.pop(error.get("seq"), None) is None or error["code"] != "unavailable":
+                self.ledger.fault("protocol", f"an honest frame was answered {error}")
+        else:
+            self.ledger.fault("protocol", f"unexpected frame {frame}")
+
+    def closed(self, code):
+        """The beats that nobody will answer any more."""
+        if code != BROKEN:
+            self.ledger.fault("protocol", f"the gateway closed with {code}")
+        return sum(len(frame.items) for frame in self.unacked)
+
+    def _beats_sent(self, seq, items):
+        for beat in items:
+            self.ledger.beat_sent(beat, self.device)
+        self.unacked.append(BeatsFrame(seq, items, self.ledger.moment))
+        self.totals.sent += len(items)
+
+    def _acked(self, ack):
+        if not self._last_acked <= ack["seq"] <= self._last_sent:
+            self.ledger.fault("protocol", f"ack {ack['seq']} after {self._last_acked}, sent up to {self._last_sent}")
+        self._last_acked = ack["seq"]
+        by_seq = {frame.seq: frame for frame in self.unacked}
+        for rejection in ack.get("rejected", ()):
+            frame = by_seq.get(rejection["seq"])
+            if frame is None or rejection["index"] in frame.rejected:
+                self.ledger.fault("protocol", f"rejected after its ack, or twice: {rejection}")
+                continue
+            frame.rejected[rejection["index"]] = rejection["reason"]
+            self.totals.rejected += 1
+            self._rejected(frame, frame.items[rejection["index"]], rejection)
+        done = []
+        while self.unacked and self.unacked[0].seq <= ack["seq"]:
+            frame = self.unacked.popleft()
+            frame.answered = self.ledger.moment
+            done.append(frame)
+        for frame in done:
+            self._answered(frame, done)
+        oldest = self.unacked[0].moment if self.unacked else self.ledger.moment
+        self._lately = deque(f for f in (*self._lately, *done) if f.answered > oldest)
+
+    def _answered(self, frame, together):
+        for index, beat in enumerate(frame.items):
+            self.totals.acked += 1
+            if index in frame.rejected:
+                continue
+            if reason := _refused_alone(beat):
+                self.ledger.fault("protocol", f"{beat} was accepted, should be {reason}")
+            elif self._paused_slot_mate(frame, beat, together):
+                self.totals.excused += 1
+            else:
+                self.ledger.committed(content_of(beat), key_of(beat))
+
+    def _paused_slot_mate(self, frame, beat, together):
+        """Could another beat of its slot, newer or a copy, have spoken for it and been refused by a pause?"""
+        if not self.ledger.pauses:
+            return False
+        key, content, session = key_of(beat), content_of(beat), beat["session"]
+        waiting = [f for f in self._lately if f.answered > frame.moment]
+        return any(
+            other is not beat
+            and other["session"] == session
+            and content_of(other) == content
+            and key[0] <= other["at"] <= key[0] + SLOT_SPAN
+            and self.ledger.pauses.possible(other["at"], mate.moment)
+            for mate in (*waiting, *together, *self.unacked)
+            for other in mate.items
+        )
+
+    def _rejected(self, frame, beat, rejection):
+        content, key, reason = content_of(beat), key_of(beat), rejection["reason"]
+        if reason == "superseded":
+            newer = self.ledger.content(content).newest_sent > key
+            if not newer and self.ledger.forgotten_maybe(content) < key[0]:
+                self.ledger.fault("rule", f"{beat} superseded by nothing that was sent")
+        elif reason == "not_recording":
+            if not self.ledger.pauses.possible(key[0], frame.moment):
+                self.ledger.fault("rule", f"{beat} refused, but recording was not paused then")
+        elif reason != _refused_alone(beat):
+            self.ledger.fault("rule", f"{beat} rejected: {rejection}")
+        if record := rejection.get("record"):
+            known = self.ledger.shown(record, "rejection")
+            if known and (known[0] != content or known[1] <= key):
+                self.ledger.fault("rule", f"{beat} superseded by the older {record}")
+            elif known:
+                self.ledger.committed(*known)
+
+    def _switched(self, switch):
+        if switch.done is None:
+            switch.done = self.ledger.moment
+
+    def _got_records(self, contents, floor, records):
+        if len(contents) != len(records):
+            return self.ledger.fault("protocol", f"asked for {len(contents)} records, got {len(records)}")
+        for content, record in zip(contents, records):
+            self.ledger.judge(content, record, floor, "get")
+
+    def _listed(self, result):
+        listing = self._listing
+        for record in result["records"]:
+            content = content_of(record)
+            if content in listing.seen:
+                self.ledger.fault("list", f"{content} came twice in one pass")
+            if listing.last is not None and record["at"] > listing.last:
+                self.ledger.fault("list", f"{content} at {record['at']} after {listing.last}: not newest first")
+            listing.seen.add(content)
+            listing.last = record["at"]
+            self.ledger.judge(content, record, listing.floor, "list")
+        if "cursor" not in result:
+            for content in listing.floor.stored.keys() - listing.seen:
+                self.ledger.judge_absence(content, listing.floor, "list")
+
+    def _pushed(self, push):
+        if "record" in push:
+            if known := self.ledger.shown(push["record"], "push"):
+                self.ledger.committed(*known)
+        elif "deleted" in push:
+            for item in push["deleted"]:
+                self.ledger.deletion_committed(content_of(item), push["at"])
+        elif "cleared" in push:
+            self.ledger.clear_committed(push["at"])
+
+
+def _refused_alone(beat):
+    """What the first step of the rule says to the beats the loader makes wrong on purpose."""
+    if beat["dur"] and beat["pos"] > beat["dur"] + POS_SLACK:
+        return "invalid"
+    if beat["state"] != "playing" and not beat["watched"]:
+        return "not_started"
+    return None

@@ -1,0 +1,124 @@
+"""One device on the wire: connects, resends what nobody answered, and goes on until the gateway is gone."""
+
+import asyncio
+import itertools
+import json
+import time
+
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+
+from wire.dial import PLACES, dial
+from wire.tokens import token
+
+PAUSE_SECONDS = (0.06, 0.4)  # between frames: under the 20 a second that one connection may send
+CUT_CHANCE = 0.004  # of dropping the connection after a frame, as a phone in a tunnel does
+
+_connections = itertools.count(1)
+
+
+class Device:
+    def __init__(self, habits, journal):
+        self._habits, self._journal = habits, journal
+        self._mid, self._dice = habits.viewer.mid, habits.dice
+        self._unanswered = {}  # seq -> operation to resend after a reconnect
+
+    async def play(self, url):
+        """Returns when the gateway is gone; a refused upgrade is an error."""
+        lost = False
+        while not lost:
+            place = self._dice.choice(PLACES)
+            try:
+                socket, welcome, seq = await dial(url, token(self._mid), place, self._habits.device)
+            except InvalidStatus:
+                raise
+            except (OSError, WebSocketException):
+                return
+            lost = await self._use(socket, welcome, seq)
+
+    async def _use(self, socket, welcome, seq):
+        """True when the connection was lost rather than dropped on purpose."""
+        self._connection = next(_connections)
+        self._seq, self._listing, self._next_page = seq, False, None
+        self._clock = welcome["now"] - _monotonic_ms()
+        self._journal.open(self._mid, self._connection, self._habits.device)
+        reader = asyncio.create_task(self._read(socket))
+        dropped = False
+        try:
+            for operation in self._take_unanswered():
+                await self._send(socket, operation)
+            while not (reader.done() or dropped):
+                await self._send(socket, self._next())
+                await asyncio.wait({reader}, timeout=self._dice.uniform(*PAUSE_SECONDS))
+                dropped = self._dice.random() < CUT_CHANCE
+        except ConnectionClosed:
+            pass
+        if dropped:
+            socket.transport.abort()
+        await reader
+        if dropped:
+            self._journal.dropped(self._mid, self._connection)
+        else:
+            self._journal.closed(self._mid, self._connection, socket.close_code)
+        return not dropped
+
+    def _next(self):
+        if self._next_page:
+            page, self._next_page = self._next_page, None
+            return page
+        operation = self._habits.next(self._clock + _monotonic_ms())
+        while self._listing and "list" in operation:
+            operation = self._habits.next(self._clock + _monotonic_ms())
+        self._listing = self._listing or "list" in operation
+        return operation
+
+    async def _send(self, socket, operation):
+        self._seq += 1
+        text = json.dumps({"seq": self._seq, **operation}, separators=(",", ":"))
+        self._unanswered[self._seq] = operation
+        self._journal.sent(self._mid, self._connection, text)
+        await socket.send(text)
+
+    async def _read(self, socket):
+        try:
+            async for text in socket:
+                self._journal.got(self._mid, self._connection, text)
+                self._answered(json.loads(text))
+        except ConnectionClosed:
+            pass
+
+    def _answered(self, frame):
+        if "ack" in frame:
+            for rejection in frame["ack"].get("rejected", ()):
+                self._forget_rejected(rejection)
+            for seq in [s for s, op in self._unanswered.items() if s <= frame["ack"]["seq"] and "beats" in op]:
+                del self._unanswered[seq]
+        elif "result" in frame:
+            operation = self._unanswered.pop(frame["result"]["seq"])
+            if "list" in operation:
+                self._turn_page(operation["list"]["limit"], frame["result"].get("cursor"))
+
+    def _turn_page(self, limit, cursor):
+        self._listing = bool(cursor)
+        if cursor:
+            self._next_page = {"list": {"limit": limit, "cursor": cursor}}
+
+    def _forget_rejected(self, rejection):
+        """A rejected beat is answered; it must not be resent with the rest of its frame."""
+        operation = self._unanswered.get(rejection["seq"])
+        if operation:
+            operation["beats"]["items"][rejection["index"]] = None
+
+    def _take_unanswered(self):
+        """What to send anew, in its order; reads are asked again by whoever still wants to know."""
+        left, self._unanswered = self._unanswered, {}
+        for operation in left.values():
+            if "beats" in operation:
+                items = [beat for beat in operation["beats"]["items"] if beat]
+                if items:
+                    yield {"beats": {"items": items}}
+            elif not {"get", "list"} & operation.keys():
+                yield operation
+
+
+def _monotonic_ms():
+    return int(time.monotonic() * 1000)

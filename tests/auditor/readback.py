@@ -1,0 +1,69 @@
+"""Reads every user's records back over the wire: a whole list in pages, and a `get` of everything ever sent."""
+
+import asyncio
+import json
+import random
+
+from wire.dial import dial
+from wire.tokens import token
+
+AT_ONCE = 50
+GET_MAX = 500
+LIMITS = (3, 7, 200)
+
+
+async def read_back(url, ledgers, seed):
+    """Judges all ledgers against what the gateway shows now, while nobody sends anything."""
+    dice, gate = random.Random(seed), asyncio.Semaphore(AT_ONCE)
+    limits = {ledger.mid: dice.choice(LIMITS) for ledger in ledgers}
+
+    async def one(ledger):
+        async with gate:
+            listed, got = await _read_user(url, ledger, limits[ledger.mid])
+        _judge(ledger, listed, got)
+
+    await asyncio.gather(*(one(ledger) for ledger in ledgers))
+
+
+async def _read_user(url, ledger, limit):
+    contents = list(ledger.contents)
+    socket, _, seq = await dial(url, token(ledger.mid))
+    async with socket:
+        listed, page = [], {"limit": limit}
+        while page:
+            seq += 1
+            result = await _ask(socket, {"seq": seq, "list": page})
+            listed += result["records"]
+            page = {"limit": limit, "cursor": result["cursor"]} if "cursor" in result else None
+        got = {}
+        for start in range(0, len(contents), GET_MAX):
+            some = contents[start : start + GET_MAX]
+            seq += 1
+            items = [{"kind": kind, "oid": str(oid)} for kind, oid in some]
+            result = await _ask(socket, {"seq": seq, "get": {"items": items}})
+            got |= dict(zip(some, result["records"], strict=True))
+    return listed, got
+
+
+async def _ask(socket, frame):
+    await socket.send(json.dumps(frame))
+    while "result" not in (answer := json.loads(await socket.recv())):
+        if "error" in answer:
+            raise RuntimeError(f"{frame} was answered {answer}")
+    return answer["result"]
+
+
+def _judge(ledger, listed, got):
+    floor = ledger.floor()
+    for content, record in got.items():
+        ledger.judge(content, record, floor, "read back")
+    times = [record["at"] for record in listed]
+    if times != sorted(times, reverse=True):
+        ledger.fault("list", f"not newest first: {times}")
+    stored = [record for record in got.values() if record]
+    if sorted(map(_text, listed)) != sorted(map(_text, stored)):
+        ledger.fault("list", f"list shows {len(listed)} records, get {len(stored)}: {listed} and {stored}")
+
+
+def _text(record):
+    return json.dumps(record, sort_keys=True)

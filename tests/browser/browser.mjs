@@ -1,0 +1,24 @@
+// Headless Chromium that talks to nobody but the gateway.
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+// playwright-core is installed outside the tree; it brings no browser of its own.
+const { chromium } = createRequire(join(process.env.NODE_TOOLS, 'from.js'))('playwright-core');
+
+export function launch() {
+  return chromium.launch({
+    executablePath: process.env.CHROMIUM,
+    headless: true,
+    args: [
+      '--no-sandbox', // the tests may run as root
+      '--autoplay-policy=no-user-gesture-required',
+      '--disable-dev-shm-usage',
+      '--mute-audio',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-domain-reliability',
+      '--disable-sync',
+      '--no-first-run',
+    ],
+  });
+}

@@ -1,0 +1,57 @@
+// The real binary as a child process, killed and started again on the same directory and port.
+import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+
+const READY = /^heartline is listening on (http:\/\/\S+) /m;
+const START_MS_MAX = 30_000;
+
+export class Gateway {
+  constructor(binary, scratch) {
+    this.binary = binary;
+    this.scratch = scratch;
+    this.listen = '127.0.0.1:0';
+  }
+
+  // Resolves when it serves; from then on `url` is its address, also after a restart.
+  async start() {
+    const log = openSync(join(this.scratch, 'gateway.log'), 'a');
+    this.child = spawn(this.binary, ['serve'], {
+      stdio: ['ignore', 'pipe', log],
+      env: {
+        ...process.env,
+        HEARTLINE__SERVER__LISTEN: this.listen,
+        HEARTLINE__ADMIN__LISTEN: '127.0.0.1:0',
+        HEARTLINE__STORE__DATA_DIR: join(this.scratch, 'data'),
+      },
+    });
+    closeSync(log);
+    this.ended = new Promise((resolve) => this.child.once('exit', (code) => resolve(code)));
+    this.url = await Promise.race([this.ready(), this.failed()]);
+    this.listen = new URL(this.url).host;
+  }
+
+  ready() {
+    return new Promise((resolve, reject) => {
+      let text = '';
+      const late = setTimeout(() => reject(new Error(`not ready in time: ${text}`)), START_MS_MAX);
+      this.child.stdout.on('data', (chunk) => {
+        text += chunk;
+        const found = READY.exec(text);
+        if (found) {
+          clearTimeout(late);
+          resolve(found[1]);
+        }
+      });
+    });
+  }
+
+  async failed() {
+    throw new Error(`the gateway ended with exit code ${await this.ended}; see ${this.scratch}/gateway.log`);
+  }
+
+  async kill() {
+    this.child?.kill('SIGKILL');
+    await this.ended;
+  }
+}

@@ -1,0 +1,148 @@
+// What a viewer of the demo page does and sees, step by step. Each step takes what the one before it left.
+import assert from 'node:assert/strict';
+
+// A video plays on between a beat and the moment it is looked at.
+const POSITION_SLACK_MS = 1_500;
+
+function near(actual, wanted, what) {
+  assert.ok(Math.abs(actual - wanted) <= POSITION_SLACK_MS, `${what}: ${actual} instead of about ${wanted}`);
+}
+
+export const steps = [
+  [
+    'both devices are online',
+    async ({ demo, shot }) => {
+      for (const device of demo.devices()) await device.online();
+      await shot('online');
+    },
+  ],
+  [
+    'the phone plays, and its beats are acked',
+    async ({ demo: { phone } }) => {
+      await phone.click('play');
+      await phone.untilPlayed(2_500);
+      await phone.untilAtLeast('acked', 'data-count', 1);
+      assert.ok((await phone.number('latency-last', 'data-ms')) < 5_000);
+    },
+  ],
+  [
+    'the position follows to the TV when the phone pauses',
+    async ({ demo: { phone, tv }, shot }) => {
+      const paused = await phone.pause();
+      await tv.untilAtLeast('resume', 'data-pos', paused - 500);
+      await tv.untilShown('resume');
+      near(await tv.number('resume', 'data-pos'), paused, 'offered on the TV');
+      assert.equal(await tv.value('resume', 'data-from'), 'phone');
+      await shot('offered');
+    },
+  ],
+  [
+    'the TV continues where the phone was',
+    async ({ demo: { phone, tv }, shot }) => {
+      const offered = await tv.number('resume', 'data-pos');
+      await tv.click('resume');
+      await tv.untilPlayed(offered + 500);
+      near(await tv.position(), offered + 500, 'resumed on the TV');
+      await tv.untilAtLeast('acked', 'data-pos', offered);
+      assert.equal(await phone.value('play', 'data-playing'), 'false');
+      await shot('continued');
+    },
+  ],
+  [
+    'a cut socket comes back by itself',
+    async ({ demo: { tv } }) => {
+      const welcomes = await tv.tapeRows('welcome').count();
+      await tv.click('cut');
+      await tv.tapeRows('welcome').nth(welcomes).waitFor();
+      await tv.online();
+      await tv.outboxEmpty();
+    },
+  ],
+  [
+    'the server is killed: the TV plays on and keeps its beats',
+    async ({ demo: { tv }, gateway, memory, shot }) => {
+      await gateway.kill();
+      await tv.untilIs('state', 'data-state', 'waiting');
+      await tv.untilPlayed((await tv.position()) + 1_000);
+      memory.paused = await tv.pause();
+      await tv.untilAtLeast('outbox', 'data-count', 1);
+      await shot('killed');
+    },
+  ],
+  [
+    'the server is back: what was not acked is sent and acked',
+    async ({ demo: { tv }, gateway, memory, shot }) => {
+      await gateway.start();
+      await tv.online();
+      await tv.outboxEmpty();
+      near(await tv.number('acked', 'data-pos'), memory.paused, 'acked after the restart');
+      await shot('restarted');
+    },
+  ],
+  [
+    'killed again, the page is left with unacked beats',
+    async ({ demo: { page, tv }, gateway, memory }) => {
+      await tv.click('play');
+      await tv.untilPlayed(memory.paused + 1_000);
+      await gateway.kill();
+      await tv.untilIs('state', 'data-state', 'waiting');
+      await tv.untilPlayed((await tv.position()) + 1_500);
+      memory.left = await tv.pause();
+      await tv.untilAtLeast('outbox', 'data-count', 1);
+      await assert.rejects(page.reload(), /ERR_CONNECTION_REFUSED/);
+    },
+  ],
+  [
+    'reloaded from the new server, the page sends them, and playback resumes there',
+    async ({ demo: { page, tv }, gateway, memory, shot }) => {
+      await gateway.start();
+      await page.goto(gateway.url);
+      await tv.online();
+      await tv.outboxEmpty();
+      await tv.untilAtLeast('resume', 'data-pos', memory.left - POSITION_SLACK_MS);
+      near(await tv.number('resume', 'data-pos'), memory.left, 'offered after the reload');
+      await tv.click('resume');
+      await tv.untilPlayed(memory.left + 500);
+      await tv.untilAtLeast('acked', 'data-pos', memory.left);
+      await shot('reloaded');
+    },
+  ],
+  [
+    'paused recording is told to the other device, and nothing new is recorded',
+    async ({ demo: { phone, tv } }) => {
+      await tv.pause();
+      await tv.outboxEmpty();
+      await phone.click('recording');
+      await tv.untilIs('recording', 'aria-pressed', true);
+      const before = await tv.historyPosition();
+      await tv.click('play');
+      await tv.untilPlayed((await tv.position()) + 1_500);
+      await tv.pause();
+      await tv.outboxEmpty();
+      assert.equal(await tv.historyPosition(), before);
+      await phone.click('recording');
+      await tv.untilIs('recording', 'aria-pressed', false);
+    },
+  ],
+  [
+    'offline keeps the beats until it is pressed again',
+    async ({ demo: { tv } }) => {
+      await tv.click('offline');
+      await tv.untilIs('state', 'data-state', 'offline');
+      await tv.click('play');
+      await tv.untilAtLeast('outbox', 'data-count', 1);
+      await tv.pause();
+      await tv.click('offline');
+      await tv.online();
+      await tv.outboxEmpty();
+    },
+  ],
+  [
+    'what one device forgets is gone on both',
+    async ({ demo, shot }) => {
+      await demo.tv.click('delete');
+      for (const device of demo.devices()) await device.untilForgotten();
+      await shot('forgotten');
+    },
+  ],
+];

@@ -1,0 +1,3 @@
+. tests/parts/needs.bash
+need_cargo fmt
+cargo fmt --all --check

@@ -1,0 +1,95 @@
+# Planted bugs: each patch of tests/planted is applied to a copy of the tree, and must make the test it names fail.
+#
+# A patch begins with what is wrong, and names the test in a line of its own:
+#   Caught-by: cargo TARGET NAME      an integration test, exactly this one
+#   Caught-by: auditor MODULE [ARG]   `python -m MODULE BINARY [ARG...]`
+# Without a patch the same tests must pass: a test that always fails catches nothing.
+. tests/parts/needs.bash
+need_cargo
+need_command cc build-essential
+need_command git git
+need_command strace strace
+need_python
+
+export CARGO_TARGET_DIR=$PWD/target/planted
+export HEARTLINE_BIN=$CARGO_TARGET_DIR/debug/heartline
+# Nobody debugs these builds, and without that they are done sooner.
+export CARGO_PROFILE_DEV_DEBUG=0
+patches=$PWD/tests/planted
+tree=$CARGO_TARGET_DIR/tree
+output=$TMPDIR/planted-output
+
+copy_tree() { # without old times: what is built from it must be seen as changed
+  rm -rf "$tree"
+  mkdir -p "$tree"
+  git ls-files -z --cached --others --exclude-standard |
+    while IFS= read -r -d '' file; do [[ -e $file ]] && printf '%s\0' "$file"; done |
+    xargs -0 cp --parents -t "$tree"
+  # A repository of its own, or git would apply the patches to the one around it.
+  git -C "$tree" init -q
+}
+
+build() { # the binary comes with the tests of it
+  cargo test --locked --quiet --no-run --test gateway
+}
+
+run_test() { # KIND NAME...: its status; what it said is in $output
+  local kind=$1
+  shift
+  case $kind in
+    cargo) cargo test --locked --quiet --test "$1" -- --exact "$2" ;;
+    auditor) PYTHONPATH=$tree/tests "$PYTHON" -m "$1" "$HEARTLINE_BIN" "${@:2}" ;;
+    *) die "no kind of test is called $kind" ;;
+  esac >"$output" 2>&1
+}
+
+named_by() { # PATCH: its test, as words
+  sed -n 's/^Caught-by: //p' "$1"
+}
+
+failed_itself() { # KIND: the test ran and failed, rather than something around it
+  case $1 in
+    cargo) grep -q '1 failed; 0 ignored' "$output" ;;
+    auditor) grep -q '^FAULT ' "$output" ;;
+  esac
+}
+
+copy_tree
+cd "$tree"
+build || die "the tree does not build"
+
+failures=0
+complain() {
+  failures=$((failures + 1))
+  echo "not ok  $*"
+  [[ -f $output ]] && tail -n 30 "$output"
+  return 0
+}
+
+for patch in "$patches"/*.patch; do
+  rm -f "$output"
+  read -ra named < <(named_by "$patch")
+  bug=$(basename "$patch" .patch)
+  if [[ ${#named[@]} -lt 2 ]]; then
+    complain "$bug: names no test"
+  elif ! run_test "${named[@]}"; then
+    complain "$bug: ${named[*]} fails without the patch"
+  elif [[ ${named[0]} == cargo ]] && ! grep -q '1 passed' "$output"; then
+    complain "$bug: there is no test called ${named[*]:1}"
+  elif ! git apply "$patch"; then
+    complain "$bug: does not apply any more"
+  else
+    if ! build; then
+      complain "$bug: does not build"
+    elif run_test "${named[@]}"; then
+      complain "$bug: ${named[*]} did not catch it"
+    elif ! failed_itself "${named[0]}"; then
+      complain "$bug: ${named[*]} fell over something else"
+    else
+      echo "ok  $bug: caught by ${named[*]}"
+    fi
+    git apply --reverse "$patch"
+  fi
+done
+rm -rf "$tree"
+[[ $failures == 0 ]]

@@ -1,0 +1,7 @@
+# What the README tells a reader to run.
+. tests/parts/needs.bash
+need_command curl curl
+need_python
+need_browser
+need_binary
+HOME=$TMPDIR "$PYTHON" -m readme

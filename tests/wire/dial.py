@@ -1,0 +1,45 @@
+"""Opens one socket, with the token in one of the three places the protocol allows."""
+
+import json
+
+from websockets.asyncio.client import connect
+
+SUBPROTOCOL = "heartline.v1.json"
+PLACES = ("header", "subprotocol", "hello")
+
+# Frames are small and many: compression would only cost, and the gateway does the pinging.
+OPTIONS = {"compression": None, "ping_interval": None, "close_timeout": 2, "max_queue": 1024, "proxy": None}
+
+
+async def dial(url, token, place="header", device="", **options):
+    """The open socket, its welcome, and the last `seq` used (a `hello` names the device)."""
+    headers, offered = {}, [SUBPROTOCOL]
+    hello = {"device": device, "client": "heartline-tests/1"}
+    if place == "header":
+        headers["Authorization"] = f"Bearer {token}"
+    elif place == "subprotocol":
+        offered.append(f"heartline.token.{token}")
+    else:
+        hello["token"] = token
+    socket = await connect(
+        f"{url}/v1/connect", additional_headers=headers, subprotocols=offered, **{**OPTIONS, **options}
+    )
+    try:
+        await socket.send(json.dumps({"seq": 1, "hello": hello}))
+        welcome = await _frame(socket, "welcome")
+        if place != "hello":
+            await _frame(socket, "result")
+    except BaseException:
+        socket.transport.abort()
+        raise
+    return socket, welcome, 1
+
+
+async def _frame(socket, name):
+    """The first frames of a connection are known; a push of another device may come between them."""
+    while True:
+        frame = json.loads(await socket.recv())
+        if name in frame:
+            return frame[name]
+        if "push" not in frame:
+            raise RuntimeError(f"expected {name}, got {frame}")

@@ -1,0 +1,108 @@
+"""The real binary as a child process: started, watched for its one ready line, killed."""
+
+import os
+import re
+import select
+import signal
+import subprocess
+import time
+
+from wire.tokens import KEY
+
+READY = re.compile(rb"^heartline is listening on (http://\S+) \(admin (http://\S+)\)\n", re.M)
+START_SECONDS_MAX = 30
+
+
+class StartFailed(Exception):
+    """The process ended, or said nothing in time; carries what it wrote on stderr."""
+
+    def __init__(self, code, stderr):
+        super().__init__(f"exit code {code}: {stderr}")
+        self.code, self.stderr = code, stderr
+
+
+class Gateway:
+    """One process at a time on one data directory; settings go by the environment."""
+
+    def __init__(self, binary, data_dir, log, before=(), **settings):
+        self.binary, self.data_dir, self.log = str(binary), str(data_dir), str(log)
+        self.before = list(before)  # a tracer, put before the binary
+        self.settings = {
+            "SERVER__LISTEN": "127.0.0.1:0",
+            "ADMIN__LISTEN": "127.0.0.1:0",
+            "AUTH__HS256_SECRET": KEY,
+            "STORE__DATA_DIR": self.data_dir,
+            **settings,
+        }
+        self.process = None
+        self.http = self.admin = None
+
+    @property
+    def ws(self):
+        return self.http.replace("http://", "ws://", 1)
+
+    def command(self):
+        return [*self.before, self.binary, "serve"]
+
+    def environment(self):
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("HEARTLINE__")}
+        return {**kept, **{f"HEARTLINE__{k}": str(v) for k, v in self.settings.items()}}
+
+    def spawn(self):
+        """Starts the process and does not wait for it."""
+        with open(self.log, "ab") as log:
+            self._log_from = log.tell()
+            self.process = subprocess.Popen(
+                self.command(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env=self.environment(),
+            )
+        return self
+
+    def start(self):
+        """Starts the process and waits until it serves."""
+        return self.spawn().wait_until_ready()
+
+    def wait_until_ready(self):
+        text, pipe = b"", self.process.stdout
+        give_up = time.monotonic() + START_SECONDS_MAX
+        while not (ready := READY.search(text)):
+            readable, _, _ = select.select([pipe], [], [], max(0, give_up - time.monotonic()))
+            chunk = os.read(pipe.fileno(), 4096) if readable else b""
+            if not chunk:
+                self.kill()
+                raise StartFailed(self.process.returncode, self.stderr())
+            text += chunk
+        self.http, self.admin = (address.decode() for address in ready.groups())
+        return self
+
+    def stderr(self):
+        """What the present process has logged so far."""
+        with open(self.log, errors="replace") as log:
+            log.seek(self._log_from)
+            return log.read()
+
+    def kill(self):
+        """SIGKILL, and reaped."""
+        if self.process:
+            self.process.kill()
+            self._reap()
+
+    def stop(self, seconds=30):
+        """SIGTERM; the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.wait(seconds)
+
+    def wait(self, seconds=30):
+        try:
+            self.process.wait(seconds)
+        finally:
+            self.process.kill()
+            self._reap()
+        return self.process.returncode
+
+    def _reap(self):
+        self.process.wait()
+        self.process.stdout.close()
