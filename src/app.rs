@@ -20,12 +20,13 @@ use crate::domain::ingest::intake::Intake;
 use crate::domain::ingest::lane::{Lane, Returns};
 use crate::domain::ingest::metrics::{Metrics, UncommittedSlots};
 use crate::edge::auth::gate::Gate;
+use crate::edge::auth::key::SIGNS_NOTHING;
 use crate::edge::auth::{SigningKey, Verifier};
 use crate::edge::connection::room::Room;
 use crate::edge::desk::Desk;
 use crate::edge::http::rate::Requests;
 use crate::edge::origin::Origins;
-use crate::edge::{self, admin, server};
+use crate::edge::{self, admin, demo, server};
 use crate::model::mid_hash::MidHash;
 use crate::model::rule::Admission;
 use crate::shutdown::Shutdown;
@@ -41,21 +42,23 @@ use threads::{CommitThread, EdgeThread};
 /// Whatever can go wrong at the start goes wrong before the first connection is accepted.
 pub fn serve(config: Config) -> Result<(), StartError> {
     let store = EmbeddedStore::open(&config.store, clock::wall())?;
-    let key = Arc::new(SigningKey::load(&config.auth, &config.store.data_dir)?);
+    let key = SigningKey::load(&config.auth, &config.store.data_dir)?.map(Arc::new);
+    let verifier = Arc::new(Verifier::new(&config.auth, key.as_deref())?);
     let threads = edge_threads(config.server.threads);
     let public =
         StartError::binding("server.listen", config.server.listen, server::bind(config.server.listen, threads))?;
     let private = StartError::binding("admin.listen", config.admin.listen, server::bind(config.admin.listen, 1))?;
     let shutdown = Arc::new(Shutdown::new(config.server.drain_timeout));
-    shutdown.listen_to_signals().map_err(StartError::Process)?;
+    let reloaded = verifier.clone();
+    shutdown.listen_to_signals(move || reload(&reloaded)).map_err(StartError::Process)?;
 
     let clock = Arc::new(Clock::starting_at(store.clock_floor()));
-    let mut gateway = Gateway::build(&config, Arc::new(store), clock, &key, threads, &shutdown);
+    let mut gateway = Gateway::build(&config, Arc::new(store), clock, verifier, threads, &shutdown);
     let registry = Arc::new(std::mem::take(&mut gateway.registry));
     let addresses = (StartError::address(&public[0])?, StartError::address(&private[0])?);
 
     let commit = CommitThread::start(gateway.committer, shutdown.stop()).map_err(StartError::Process)?;
-    let demo = config.demo.enabled.then(|| key.clone());
+    let demo = config.demo.enabled.then(|| demo::router(key.clone()));
     let edges = gateway.lanes.into_iter().zip(public);
     let edges: Result<Vec<_>, _> = edges
         .map(|((desk, returns), listener)| {
@@ -63,7 +66,10 @@ pub fn serve(config: Config) -> Result<(), StartError> {
         })
         .collect();
     let edges = edges.map_err(StartError::Process)?;
-    announce(&key, addresses);
+    if config.demo.enabled && key.is_none() {
+        tracing::warn!("the demo page has no tokens: {SIGNS_NOTHING}");
+    }
+    announce(key.as_deref(), addresses);
     let admin = admin::router(gateway.health, shutdown.stop(), registry, gateway.block, gateway.mid_hash);
     threads::lead(&shutdown, private, admin, edges, commit)
 }
@@ -85,7 +91,7 @@ impl Gateway {
         config: &Config,
         store: Arc<dyn HotStore>,
         clock: Arc<Clock>,
-        key: &SigningKey,
+        verifier: Arc<Verifier>,
         threads: usize,
         shutdown: &Shutdown,
     ) -> Self {
@@ -94,7 +100,6 @@ impl Gateway {
         let presence = Presence::new(config.limits.connections_per_user);
         let fanout = Fanout::new(presence.clone(), config.push.steady_interval, &mut registry);
         let block = Arc::new(Block::new(presence.clone()));
-        let verifier = Arc::new(Verifier::new(&config.auth, key));
         let gate = Gate::new(verifier, presence, block.clone(), &mut registry);
         let edge = edge::metrics::Metrics::new(&mut registry);
         let history = History::new(store.clone(), clock.clone());
@@ -148,10 +153,18 @@ fn edge_threads(configured: usize) -> usize {
     }
 }
 
+/// What SIGHUP asks for.
+fn reload(verifier: &Verifier) {
+    match verifier.reload() {
+        Ok(keys) => tracing::info!(keys, "the keys were read again"),
+        Err(error) => tracing::error!(%error, "the keys stay as they were"),
+    }
+}
+
 /// The one line by which a script knows that it may connect.
-fn announce(key: &SigningKey, (public, private): (std::net::SocketAddr, std::net::SocketAddr)) {
+fn announce(key: Option<&SigningKey>, (public, private): (std::net::SocketAddr, std::net::SocketAddr)) {
     let mut lines = String::new();
-    if let Some((key, path)) = key.development() {
+    if let Some((key, path)) = key.and_then(SigningKey::development) {
         lines += &format!("development key: {key} (kept at {})\n", path.display());
     }
     lines += &format!("heartline is listening on http://{public} (admin http://{private})\n");

@@ -1,6 +1,7 @@
 //! Reads the command, does it, and says in one line what went wrong.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -9,7 +10,8 @@ use heartline::app;
 use heartline::cli::{Cli, Command};
 use heartline::config::{self, Config, ConfigError};
 use heartline::domain::clock;
-use heartline::edge::auth::{KeyError, SigningKey};
+use heartline::edge::auth::key::SIGNS_NOTHING;
+use heartline::edge::auth::{KeyError, KeySetError, SigningKey, key_set};
 use heartline::model::ids::UserId;
 
 fn main() -> ExitCode {
@@ -29,7 +31,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command.unwrap_or(Command::Serve) {
         Command::Serve => serve(Config::load(file)?),
         Command::Token { mid, ttl } => token(&Config::load(file)?, UserId(mid), *ttl),
-        Command::CheckConfig => print(&config::effective(file).map_err(Failure::Check)?),
+        Command::CheckConfig => check_config(file),
         Command::DefaultConfig => print(config::DEFAULTS),
     }
 }
@@ -39,8 +41,16 @@ fn serve(config: Config) -> Result<(), Failure> {
     Ok(app::serve(config)?)
 }
 
+fn check_config(file: Option<&Path>) -> Result<(), Failure> {
+    let effective = config::effective(file).map_err(Failure::Check)?;
+    if let Some(keys) = Config::load(file)?.auth.jwks_file() {
+        key_set::load(keys)?;
+    }
+    print(&effective)
+}
+
 fn token(config: &Config, user: UserId, ttl: Duration) -> Result<(), Failure> {
-    let key = SigningKey::load(&config.auth, &config.store.data_dir)?;
+    let key = SigningKey::load(&config.auth, &config.store.data_dir)?.ok_or(Failure::SignsNothing)?;
     print(&format!("{}\n", key.issue(user, ttl, clock::wall()).token))
 }
 
@@ -60,6 +70,10 @@ enum Failure {
     #[error(transparent)]
     Key(#[from] KeyError),
     #[error(transparent)]
+    KeySet(#[from] KeySetError),
+    #[error("{SIGNS_NOTHING}")]
+    SignsNothing,
+    #[error(transparent)]
     Serve(#[from] app::StartError),
     #[error("cannot write to standard output: {0}")]
     Output(#[from] io::Error),
@@ -68,7 +82,7 @@ enum Failure {
 impl Failure {
     fn exit_code(&self) -> u8 {
         match self {
-            Failure::Config(_) | Failure::Check(_) => 78,
+            Failure::Config(_) | Failure::Check(_) | Failure::KeySet(_) | Failure::SignsNothing => 78,
             Failure::Key(_) => 73,
             Failure::Serve(error) => error.exit_code(),
             Failure::Output(_) => 74,

@@ -1,7 +1,7 @@
 //! From the signal to the end: named phases that every part can watch, and one deadline.
 //!
 //! SIGTERM or SIGINT starts the drain; a second one ends the process at once, whatever it is doing. Nothing that was
-//! acknowledged is lost by that: it was committed before.
+//! acknowledged is lost by that: it was committed before. SIGHUP has the keys read again, and ends nothing.
 
 use std::future::Future;
 use std::io;
@@ -74,15 +74,18 @@ impl Shutdown {
     }
 
     /// Drains at the first SIGTERM or SIGINT and exits at the second. From the return of this call on no signal is
-    /// missed. They are heard on a thread of their own, so that a busy or stuck runtime cannot keep one waiting.
-    pub fn listen_to_signals(self: &Arc<Self>) -> io::Result<()> {
+    /// missed. They are heard on a thread of their own, so that a busy or stuck runtime cannot keep one waiting. Calls
+    /// `on_hangup` there at every SIGHUP.
+    pub fn listen_to_signals(self: &Arc<Self>, on_hangup: impl Fn() + Send + 'static) -> io::Result<()> {
         let runtime = runtime::Builder::new_current_thread().enable_io().build()?;
         let signals = {
             let _context = runtime.enter();
             Signals::new()?
         };
         let shutdown = Arc::clone(self);
-        thread::Builder::new().name("signals".to_owned()).spawn(move || runtime.block_on(signals.obey(&shutdown)))?;
+        thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            runtime.block_on(signals.obey(&shutdown, &on_hangup));
+        })?;
         Ok(())
     }
 }
@@ -126,26 +129,35 @@ async fn reached(phase: &mut watch::Receiver<Phase>, wanted: impl Fn(Phase) -> b
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
+    hangup: Signal,
 }
 
 impl Signals {
     fn new() -> io::Result<Self> {
-        Ok(Signals { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+        Ok(Signals {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
     }
 
-    async fn obey(mut self, shutdown: &Shutdown) {
-        let first = self.next().await;
+    async fn obey(mut self, shutdown: &Shutdown, on_hangup: &impl Fn()) {
+        let first = self.next(on_hangup).await;
         tracing::info!(signal = first.name, "draining");
         shutdown.drain();
-        let second = self.next().await;
+        let second = self.next(on_hangup).await;
         tracing::warn!(signal = second.name, "second signal: ending at once");
         std::process::exit(second.exit_code);
     }
 
-    async fn next(&mut self) -> Received {
-        tokio::select! {
-            _ = self.terminate.recv() => Received { name: "SIGTERM", exit_code: 128 + 15 },
-            _ = self.interrupt.recv() => Received { name: "SIGINT", exit_code: 128 + 2 },
+    /// The next one that asks for the end.
+    async fn next(&mut self, on_hangup: &impl Fn()) -> Received {
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => return Received { name: "SIGTERM", exit_code: 128 + 15 },
+                _ = self.interrupt.recv() => return Received { name: "SIGINT", exit_code: 128 + 2 },
+                _ = self.hangup.recv() => on_hangup(),
+            }
         }
     }
 }

@@ -27,6 +27,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("tungstenite", &["src/edge/connection/*", "src/bin/loadgen*"]),
     ("jsonwebtoken", &["src/edge/auth/*"]),
     ("fjall", &["src/storage/*embedded*", "src/bin/loadgen/naive_store.rs"]),
+    ("aws_lc_rs", &["src/edge/auth/*"]),
     ("redis", &["src/*/redis.rs", "src/*/redis/*"]),
     ("rdkafka", &["src/*/kafka.rs", "src/*/kafka/*"]),
     ("scylla", &["src/*/cassandra.rs", "src/*/cassandra/*"]),

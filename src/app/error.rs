@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 
-use crate::edge::auth::KeyError;
+use crate::edge::auth::{KeyError, KeySetError};
 use crate::storage::hot_store::StoreError;
 use crate::storage::hot_store::embedded::OpenError;
 
@@ -14,6 +14,8 @@ pub enum StartError {
     Store(#[from] OpenError),
     #[error(transparent)]
     Key(#[from] KeyError),
+    #[error(transparent)]
+    KeySet(#[from] KeySetError),
     #[error("{setting} = \"{address}\" cannot be used: {source}; choose another address, or end who has it")]
     Bind { setting: &'static str, address: SocketAddr, source: io::Error },
     #[error("the process cannot be set up: {0}")]
@@ -26,6 +28,7 @@ impl StartError {
     pub fn exit_code(&self) -> u8 {
         match self {
             StartError::Store(_) | StartError::Key(_) => 73,
+            StartError::KeySet(_) => 78,
             StartError::Bind { .. } => 69,
             StartError::Process(_) => 71,
             StartError::StoreFailed(_) => 74,

@@ -16,9 +16,8 @@ use tokio::task::LocalSet;
 use super::error::StartError;
 use crate::domain::ingest::commit::Committer;
 use crate::domain::ingest::lane::Returns;
-use crate::edge::auth::SigningKey;
 use crate::edge::desk::Desk;
-use crate::edge::{demo, http, server};
+use crate::edge::{http, server};
 use crate::shutdown::{Shutdown, Stop};
 use crate::storage::hot_store::StoreError;
 
@@ -60,7 +59,7 @@ impl EdgeThread {
         listener: StdListener,
         desk: Arc<Desk>,
         returns: Returns,
-        demo_key: Option<Arc<SigningKey>>,
+        demo: Option<Router>,
         handshake_timeout: Duration,
     ) -> io::Result<Self> {
         let runtime = runtime()?;
@@ -69,8 +68,8 @@ impl EdgeThread {
             let listener = TcpListener::from_std(listener)?;
             tokio::task::spawn_local(returns.run());
             let router = http::router(desk.clone());
-            let router = match demo_key {
-                Some(key) => router.merge(demo::router(key)),
+            let router = match demo {
+                Some(demo) => router.merge(demo),
                 None => router,
             };
             let stopped = desk.stop.stopped();

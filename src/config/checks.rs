@@ -61,10 +61,11 @@ impl Checks<'_> {
 
     fn key(&mut self, config: &Config) {
         let (public, secret) = (config.server.listen, &config.auth.hs256_secret);
-        self.require(public.ip().is_loopback() || !secret.is_empty(), "auth.hs256_secret", || {
+        let keys = !secret.is_empty() || config.auth.jwks_file().is_some();
+        self.require(public.ip().is_loopback() || keys, "auth.hs256_secret", || {
             format!(
-                "is empty, and server.listen ({public}) is not a loopback address; set a key of at least \
-                 {SECRET_BYTES_MIN} bytes, or listen on 127.0.0.1"
+                "is empty, as is auth.jwks_file, and server.listen ({public}) is not a loopback address; set a key of \
+                 at least {SECRET_BYTES_MIN} bytes or a file of keys, or listen on 127.0.0.1"
             )
         });
         let bytes = secret.expose().len();

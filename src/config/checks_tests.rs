@@ -33,6 +33,7 @@ fn other_addresses_than_loopback_need_a_key() {
     let open = "[server]\nlisten = \"0.0.0.0:7700\"\n[demo]\nenabled = false\n";
     refused(open, "auth.hs256_secret", "0.0.0.0:7700");
     accepted(&format!("{open}{KEY}"));
+    accepted(&format!("{open}[auth]\njwks_file = \"keys.json\""));
     for loopback in ["127.0.0.1:0", "127.3.2.1:80", "[::1]:7700"] {
         accepted(&format!("[server]\nlisten = \"{loopback}\""));
     }

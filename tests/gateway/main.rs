@@ -20,6 +20,7 @@ mod frames;
 mod greeting;
 mod history_over_http;
 mod isolation;
+mod keys;
 mod kicks;
 mod late_acks;
 mod lists;

@@ -88,12 +88,12 @@ impl Fixture {
         tokio::spawn(returns.run());
 
         let secret = Secret::new("a-key-for-tests-only-0123456789abcdef".to_owned());
-        let config = AuthConfig { hs256_secret: secret, audience: String::new(), issuer: String::new() };
-        let key = SigningKey::load(&config, Path::new("/nowhere")).expect("a configured key");
+        let config = AuthConfig { hs256_secret: secret, ..defaults.auth };
+        let key = SigningKey::load(&config, Path::new("/nowhere")).ok().flatten().expect("a configured key");
         let token = key.issue(USER, Duration::from_secs(3_600), clock::wall()).token;
         let presence = Presence::new(8);
         let block = Arc::new(Block::new(presence.clone()));
-        let verifier = Arc::new(Verifier::new(&config, &key));
+        let verifier = Arc::new(Verifier::new(&config, Some(&key)).expect("keys"));
         let desk = Arc::new(Desk {
             intake: Intake {
                 lane,

@@ -155,7 +155,16 @@ impl TestGateway {
 
     /// SIGTERM.
     pub fn terminate(&self) {
-        let status = Command::new("kill").args(["-TERM", &self.pid().to_string()]).status();
+        self.signal("-TERM");
+    }
+
+    /// SIGHUP.
+    pub fn hang_up(&self) {
+        self.signal("-HUP");
+    }
+
+    fn signal(&self, signal: &str) {
+        let status = Command::new("kill").args([signal, &self.pid().to_string()]).status();
         assert!(status.expect("kill").success());
     }
 

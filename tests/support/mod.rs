@@ -9,6 +9,7 @@ mod client;
 mod exchange;
 mod gateway;
 mod http;
+pub mod keys;
 mod raw_socket;
 mod token;
 mod upgrade;

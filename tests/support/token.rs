@@ -42,6 +42,10 @@ impl Token {
         self.0["exp"].as_i64().expect("exp")
     }
 
+    pub fn claims(&self) -> &Value {
+        &self.0
+    }
+
     pub fn sign(&self) -> String {
         self.sign_with(Algorithm::HS256, SECRET)
     }

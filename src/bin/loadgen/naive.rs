@@ -39,7 +39,10 @@ pub fn run() -> Result<(), String> {
     let setting = host::setting()?;
     let credentials = &setting.credentials;
     let gateway = Gateway {
-        verifier: Arc::new(Verifier::new(&credentials.auth(), &credentials.signing_key())),
+        verifier: Arc::new(
+            Verifier::new(&credentials.auth(), Some(&credentials.signing_key()))
+                .expect("a secret needs no file of keys"),
+        ),
         store: Arc::new(NaiveStore::open(&setting.data_dir)?),
         config: setting.websocket(),
     };

@@ -1,7 +1,7 @@
 //! Who is loaded, and how one gets in.
 
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use heartline::edge::auth::{AuthConfig, SigningKey};
@@ -47,13 +47,15 @@ impl Credentials {
     pub fn auth(&self) -> AuthConfig {
         AuthConfig {
             hs256_secret: Secret::new(self.secret.clone()),
+            jwks_file: PathBuf::new(),
             audience: self.audience.clone(),
             issuer: self.issuer.clone(),
         }
     }
 
     pub fn signing_key(&self) -> SigningKey {
-        SigningKey::load(&self.auth(), Path::new("")).expect("a configured key is read from no file")
+        let key = SigningKey::load(&self.auth(), Path::new("")).expect("a configured key is read from no file");
+        key.expect("there is a secret")
     }
 }
 

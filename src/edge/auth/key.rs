@@ -1,4 +1,6 @@
-//! The key that tokens are signed with: configured, or made for development and kept beside the data.
+//! The key that tokens are signed with here: configured, or made for development and kept beside the data.
+//!
+//! A gateway that is given a JWK set and no secret signs nothing: its tokens are made elsewhere.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Read, Write};
@@ -17,6 +19,10 @@ use crate::model::secret::Secret;
 
 /// In the data directory.
 pub const DEVELOPMENT_KEY_FILE: &str = "development-key";
+
+/// Why there is no token to be had here.
+pub const SIGNS_NOTHING: &str =
+    "no token can be signed here: auth.hs256_secret is empty, and the keys of auth.jwks_file only check";
 
 /// Signs tokens that the [`Verifier`](super::Verifier) of the same settings accepts.
 #[derive(Debug)]
@@ -63,11 +69,16 @@ struct Claims<'a> {
 }
 
 impl SigningKey {
-    /// The configured key, or else the development key of this data directory, made on first use.
-    pub fn load(config: &AuthConfig, data_dir: &Path) -> Result<Self, KeyError> {
+    /// The configured key, or else the development key of this data directory, made on first use. `None` when tokens
+    /// are [only checked](SIGNS_NOTHING).
+    pub fn load(config: &AuthConfig, data_dir: &Path) -> Result<Option<Self>, KeyError> {
         let (audience, issuer) = (config.audience.clone(), config.issuer.clone());
         if !config.hs256_secret.is_empty() {
-            return Ok(SigningKey { secret: config.hs256_secret.clone(), audience, issuer, kept_at: None });
+            let secret = config.hs256_secret.clone();
+            return Ok(Some(SigningKey { secret, audience, issuer, kept_at: None }));
+        }
+        if config.jwks_file().is_some() {
+            return Ok(None);
         }
         let path = data_dir.join(DEVELOPMENT_KEY_FILE);
         let text = match read_or_make(&path) {
@@ -77,7 +88,7 @@ impl SigningKey {
         if text.len() < SECRET_BYTES_MIN {
             return Err(KeyError::Short { path });
         }
-        Ok(SigningKey { secret: Secret::new(text), audience, issuer, kept_at: Some(path) })
+        Ok(Some(SigningKey { secret: Secret::new(text), audience, issuer, kept_at: Some(path) }))
     }
 
     /// The development key and where it is kept; `None` when a key is configured.
@@ -127,72 +138,5 @@ fn random_key() -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-    use std::os::unix::fs::PermissionsExt;
-
-    use super::*;
-    use crate::edge::auth::Verifier;
-
-    const NOW_MS: u64 = 1_795_150_000_123;
-
-    fn config(secret: &str) -> AuthConfig {
-        AuthConfig {
-            hs256_secret: Secret::new(secret.to_owned()),
-            audience: "heartline".to_owned(),
-            issuer: String::new(),
-        }
-    }
-
-    #[test]
-    fn what_it_issues_is_accepted_with_the_same_settings() {
-        let config = config("a-key-for-tests-only-0123456789abcdef");
-        let key = SigningKey::load(&config, Path::new("/nowhere")).expect("a configured key");
-        assert_eq!(key.development(), None);
-        let issued = key.issue(UserId(u64::MAX), Duration::from_secs(3600), NOW_MS);
-        let identity = Verifier::new(&config, &key).verify(&issued.token, NOW_MS).expect("a good token");
-        assert_eq!(identity.user, UserId(u64::MAX));
-        assert_eq!(identity.expires_ms, issued.expires_ms);
-        assert_eq!(issued.expires_ms, 1_795_153_600_000);
-    }
-
-    #[test]
-    fn a_development_key_is_made_once_and_is_for_the_owner_alone() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let data_dir = dir.path().join("not/yet/there");
-        let first = SigningKey::load(&config(""), &data_dir).expect("a new key");
-        let second = SigningKey::load(&config(""), &data_dir).expect("the same key");
-        assert_eq!(first.bytes(), second.bytes());
-        let (text, path) = first.development().expect("a development key");
-        assert_eq!(text.len(), 43);
-        assert_eq!(path, data_dir.join(DEVELOPMENT_KEY_FILE));
-        assert_eq!(fs::metadata(path).expect("the file").permissions().mode() & 0o777, 0o600);
-        assert_eq!(fs::metadata(&data_dir).expect("the directory").permissions().mode() & 0o777, 0o700);
-    }
-
-    #[test]
-    fn whoever_makes_the_development_key_first_all_have_the_same() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let keys: Vec<_> = std::thread::scope(|scope| {
-            let load = || SigningKey::load(&config(""), dir.path()).expect("a key").bytes().to_vec();
-            let threads: Vec<_> = (0..8).map(|_| scope.spawn(load)).collect();
-            threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
-        });
-        assert!(keys.iter().all(|key| *key == keys[0]));
-    }
-
-    #[test]
-    fn a_damaged_development_key_is_refused_and_shown_nowhere() {
-        let dir = tempfile::tempdir().expect("a directory");
-        fs::write(dir.path().join(DEVELOPMENT_KEY_FILE), "tooshort\n").expect("a file");
-        let error = SigningKey::load(&config(""), dir.path()).expect_err("a short key");
-        assert!(matches!(error, KeyError::Short { .. }));
-        assert!(!error.to_string().contains("tooshort"));
-    }
-
-    #[test]
-    fn a_directory_that_cannot_be_used_is_named() {
-        let error = SigningKey::load(&config(""), Path::new("/dev/null/data")).expect_err("no directory");
-        assert!(error.to_string().contains("/dev/null/data/development-key"), "{error}");
-    }
-}
+#[path = "key_tests.rs"]
+mod tests;

@@ -1,17 +1,31 @@
 //! Who somebody is: a token, once per connection or request, becomes an [`Identity`].
 //!
-//! The key is configured, or made for development ([`key`]); tokens are judged in [`token`]. Nothing here logs, stores
-//! or returns a token it was given.
+//! ```text
+//! auth.hs256_secret, or a development key ([`key`]) ─┐
+//! auth.jwks_file ([`key_set`], key by key in `jwk`) ─┴▶ [`keyring`]: whose signature is it? ─▶ [`token`]: is it good?
+//! ```
+//!
+//! Nothing here logs, stores or returns a token it was given.
 
 pub mod gate;
+mod jwk;
 pub mod key;
+pub mod key_set;
+pub mod keyring;
 pub mod token;
+
+#[cfg(test)]
+#[path = "../../../tests/support/keys.rs"]
+mod test_keys;
+
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 use crate::model::secret::Secret;
 
 pub use key::{Issued, KeyError, SigningKey};
+pub use key_set::KeySetError;
 pub use token::{Identity, TokenError, Verifier};
 
 /// Bytes of an HS256 key, at least: RFC 7518 asks for as many as the hash has.
@@ -21,10 +35,18 @@ pub const SECRET_BYTES_MIN: usize = 32;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AuthConfig {
-    /// Its bytes are the key; empty = a development key.
+    /// Its bytes are the key; empty = the keys of the JWK set, or else a development key.
     pub hs256_secret: Secret,
+    /// A JWK set; empty = none.
+    pub jwks_file: PathBuf,
     /// What `aud` must be or contain; empty = not checked.
     pub audience: String,
     /// What `iss` must be; empty = not checked.
     pub issuer: String,
+}
+
+impl AuthConfig {
+    pub fn jwks_file(&self) -> Option<&Path> {
+        Some(self.jwks_file.as_path()).filter(|path| !path.as_os_str().is_empty())
+    }
 }

@@ -1,12 +1,15 @@
 //! Is this token good, and whose is it?
 
-use jsonwebtoken::errors::ErrorKind;
-use jsonwebtoken::{Algorithm, DecodingKey, Validation};
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::AuthConfig;
 use super::key::SigningKey;
+use super::key_set::{self, KeySetError};
+use super::keyring::{CheckingKey, Keyring};
 use crate::model::ids::UserId;
 
 /// Bytes of a token, at most; a longer one is not looked at.
@@ -35,10 +38,17 @@ pub enum TokenError {
 
 /// Judges tokens. One signature check per call, so call it once per connection, renewal or request.
 pub struct Verifier {
-    key: DecodingKey,
-    validation: Validation,
+    keyring: RwLock<Arc<Keyring>>,
+    source: Source,
     audience: Option<String>,
     issuer: Option<String>,
+}
+
+/// Where the keys come from.
+struct Source {
+    /// The configured key or the development key.
+    secret: Option<Vec<u8>>,
+    jwks_file: Option<PathBuf>,
 }
 
 /// The claims that matter; others are ignored. `aud` and `iss` may be anything as long as nobody asks for them.
@@ -53,13 +63,25 @@ struct Claims {
 }
 
 impl Verifier {
-    pub fn new(config: &AuthConfig, key: &SigningKey) -> Self {
-        Verifier {
-            key: DecodingKey::from_secret(key.bytes()),
-            validation: signature_only(Algorithm::HS256),
+    /// Believes what `key` signs, if there is one, and the keys of the configured set.
+    pub fn new(config: &AuthConfig, key: Option<&SigningKey>) -> Result<Self, KeySetError> {
+        let secret = key.map(|key| key.bytes().to_vec());
+        let source = Source { secret, jwks_file: config.jwks_file().map(PathBuf::from) };
+        Ok(Verifier {
+            keyring: RwLock::new(Arc::new(source.load()?)),
+            source,
             audience: configured(&config.audience),
             issuer: configured(&config.issuer),
-        }
+        })
+    }
+
+    /// Reads the set again; returns how many keys there are now. When it cannot be used, the keys stay as they were.
+    /// Connections stay, whatever becomes of the key their token was checked with: a token is good until it ends.
+    pub fn reload(&self) -> Result<usize, KeySetError> {
+        let keyring = Arc::new(self.source.load()?);
+        let keys = keyring.len();
+        *self.keyring.write().unwrap_or_else(PoisonError::into_inner) = keyring;
+        Ok(keys)
     }
 
     /// `wall_now_ms`: milliseconds since 1970 by the wall clock.
@@ -67,7 +89,7 @@ impl Verifier {
         if token.len() > TOKEN_BYTES_MAX {
             return Err(TokenError::Bad("the token is longer than 4096 bytes"));
         }
-        let claims = self.signed_claims(token)?;
+        let claims: Claims = self.keyring().claims(token)?;
         self.check_origin(&claims)?;
         let user = user(claims.sub.as_ref())?;
         if let Some(nbf) = &claims.nbf {
@@ -82,14 +104,9 @@ impl Verifier {
         Ok(Identity { user, expires_ms })
     }
 
-    fn signed_claims(&self, token: &str) -> Result<Claims, TokenError> {
-        let token = jsonwebtoken::decode::<Claims>(token, &self.key, &self.validation)
-            .map_err(|error| TokenError::Bad(unreadable(error.kind())))?;
-        // It lists what must be understood to judge the token, and none of that is understood here.
-        if token.header.crit.is_some() {
-            return Err(TokenError::Bad("the token has critical headers"));
-        }
-        Ok(token.claims)
+    /// Never held while a signature is checked: a reload waits for nobody.
+    fn keyring(&self) -> Arc<Keyring> {
+        self.keyring.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn check_origin(&self, claims: &Claims) -> Result<(), TokenError> {
@@ -107,22 +124,13 @@ impl Verifier {
     }
 }
 
-/// The library judges `exp` before other claims and refuses any `aud` when none is configured, so it is asked for the
-/// signature alone. The algorithm comes from here, never from the token.
-fn signature_only(algorithm: Algorithm) -> Validation {
-    let mut validation = Validation::new(algorithm);
-    validation.required_spec_claims.clear();
-    validation.validate_exp = false;
-    validation.validate_nbf = false;
-    validation.validate_aud = false;
-    validation
-}
-
-fn unreadable(error: &ErrorKind) -> &'static str {
-    match error {
-        ErrorKind::InvalidSignature => "the token is not signed with the key of this gateway",
-        ErrorKind::InvalidAlgorithm => "the token is signed with another algorithm than HS256",
-        _ => "the token is not a signed JWT with an object of claims",
+impl Source {
+    fn load(&self) -> Result<Keyring, KeySetError> {
+        let mut keys: Vec<_> = self.secret.iter().map(|secret| CheckingKey::hs256(secret)).collect();
+        if let Some(path) = &self.jwks_file {
+            keys.extend(key_set::load(path)?);
+        }
+        Ok(Keyring::new(keys))
     }
 }
 

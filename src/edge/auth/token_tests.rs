@@ -17,9 +17,10 @@ fn verifier_for(audience: &str, issuer: &str) -> Verifier {
         hs256_secret: Secret::new(SECRET.to_owned()),
         audience: audience.to_owned(),
         issuer: issuer.to_owned(),
+        jwks_file: PathBuf::new(),
     };
     let key = SigningKey::load(&config, std::path::Path::new("/nowhere")).expect("a configured key");
-    Verifier::new(&config, &key)
+    Verifier::new(&config, key.as_ref()).expect("keys")
 }
 
 fn verifier() -> Verifier {
@@ -74,8 +75,8 @@ fn reason(answer: Result<Identity, TokenError>) -> &'static str {
     }
 }
 
-const FORGED: &str = "the token is not signed with the key of this gateway";
-const OTHER_ALGORITHM: &str = "the token is signed with another algorithm than HS256";
+const FORGED: &str = "the token is not signed with a key of this gateway";
+const OTHER_ALGORITHM: &str = "no key of this gateway is for the kid and the algorithm of the token";
 const UNREADABLE: &str = "the token is not a signed JWT with an object of claims";
 
 #[test]

@@ -23,8 +23,8 @@ const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none
                       form-action 'none'; frame-ancestors 'self'";
 
 /// To be merged into the router of the public listener, whose fallback answers for all other paths. `key` signs what
-/// the gateway accepts.
-pub fn router(key: Arc<SigningKey>) -> Router {
+/// the gateway accepts; without one the page has no tokens.
+pub fn router(key: Option<Arc<SigningKey>>) -> Router {
     Router::new()
         .route("/", get(page::index))
         .route("/demo/{*path}", get(page::file))

@@ -1,0 +1,83 @@
+//! The key of one gateway, made and kept.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use super::*;
+use crate::edge::auth::Verifier;
+
+const NOW_MS: u64 = 1_795_150_000_123;
+
+fn config(secret: &str) -> AuthConfig {
+    AuthConfig {
+        hs256_secret: Secret::new(secret.to_owned()),
+        audience: "heartline".to_owned(),
+        issuer: String::new(),
+        jwks_file: PathBuf::new(),
+    }
+}
+
+fn load(config: &AuthConfig, data_dir: &Path) -> Result<SigningKey, KeyError> {
+    SigningKey::load(config, data_dir).map(|key| key.expect("a key that signs"))
+}
+
+#[test]
+fn what_it_issues_is_accepted_with_the_same_settings() {
+    let config = config("a-key-for-tests-only-0123456789abcdef");
+    let key = load(&config, Path::new("/nowhere")).expect("a configured key");
+    assert_eq!(key.development(), None);
+    let issued = key.issue(UserId(u64::MAX), Duration::from_secs(3600), NOW_MS);
+    let identity =
+        Verifier::new(&config, Some(&key)).expect("keys").verify(&issued.token, NOW_MS).expect("a good token");
+    assert_eq!(identity.user, UserId(u64::MAX));
+    assert_eq!(identity.expires_ms, issued.expires_ms);
+    assert_eq!(issued.expires_ms, 1_795_153_600_000);
+}
+
+#[test]
+fn a_development_key_is_made_once_and_is_for_the_owner_alone() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let data_dir = dir.path().join("not/yet/there");
+    let first = load(&config(""), &data_dir).expect("a new key");
+    let second = load(&config(""), &data_dir).expect("the same key");
+    assert_eq!(first.bytes(), second.bytes());
+    let (text, path) = first.development().expect("a development key");
+    assert_eq!(text.len(), 43);
+    assert_eq!(path, data_dir.join(DEVELOPMENT_KEY_FILE));
+    assert_eq!(fs::metadata(path).expect("the file").permissions().mode() & 0o777, 0o600);
+    assert_eq!(fs::metadata(&data_dir).expect("the directory").permissions().mode() & 0o777, 0o700);
+}
+
+#[test]
+fn whoever_makes_the_development_key_first_all_have_the_same() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let keys: Vec<_> = std::thread::scope(|scope| {
+        let key = || load(&config(""), dir.path()).expect("a key").bytes().to_vec();
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(key)).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    });
+    assert!(keys.iter().all(|key| *key == keys[0]));
+}
+
+#[test]
+fn a_damaged_development_key_is_refused_and_shown_nowhere() {
+    let dir = tempfile::tempdir().expect("a directory");
+    fs::write(dir.path().join(DEVELOPMENT_KEY_FILE), "tooshort\n").expect("a file");
+    let error = load(&config(""), dir.path()).expect_err("a short key");
+    assert!(matches!(error, KeyError::Short { .. }));
+    assert!(!error.to_string().contains("tooshort"));
+}
+
+#[test]
+fn a_directory_that_cannot_be_used_is_named() {
+    let error = load(&config(""), Path::new("/dev/null/data")).expect_err("no directory");
+    assert!(error.to_string().contains("/dev/null/data/development-key"), "{error}");
+}
+
+#[test]
+fn with_a_key_set_and_no_secret_nothing_is_signed() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let config = AuthConfig { jwks_file: "/etc/keys.json".into(), ..config("") };
+    assert!(SigningKey::load(&config, dir.path()).expect("no key is no error").is_none());
+    assert!(!dir.path().join(DEVELOPMENT_KEY_FILE).exists(), "a development key would be believed by nobody");
+}

@@ -1,0 +1,96 @@
+//! The keys that tokens are checked with, and which of them a token is checked with.
+//!
+//! Each key is for one algorithm, whatever a token says. A `kid` that names a key means that key and no other; one that
+//! names none leaves the keys that have no name; without a `kid`, every key of the algorithm may be it. So keys can
+//! overlap: the new one is there before the first token that needs it, and the old one until its last token has ended.
+
+use jsonwebtoken::errors::ErrorKind;
+use jsonwebtoken::{Algorithm, DecodingKey, Header, Validation};
+use serde::de::DeserializeOwned;
+
+use super::token::TokenError;
+
+/// Keys that one token is checked with, at most: nobody makes the gateway work for longer with a bad token.
+pub const TRIED_MAX: usize = 8;
+
+const UNREADABLE: TokenError = TokenError::Bad("the token is not a signed JWT with an object of claims");
+const NO_SUCH_KEY: TokenError = TokenError::Bad("no key of this gateway is for the kid and the algorithm of the token");
+const FORGED: TokenError = TokenError::Bad("the token is not signed with a key of this gateway");
+
+/// A key that signatures are checked with.
+pub struct CheckingKey {
+    pub(super) kid: Option<String>,
+    algorithm: Algorithm,
+    key: DecodingKey,
+    validation: Validation,
+}
+
+/// Never empty. Bounded by [`KEYS_MAX`](super::key_set::KEYS_MAX) and the one configured key.
+pub struct Keyring {
+    keys: Vec<CheckingKey>,
+}
+
+impl CheckingKey {
+    pub(super) fn new(kid: Option<String>, algorithm: Algorithm, key: DecodingKey) -> Self {
+        CheckingKey { kid, algorithm, key, validation: signature_only(algorithm) }
+    }
+
+    pub(super) fn hs256(secret: &[u8]) -> Self {
+        Self::new(None, Algorithm::HS256, DecodingKey::from_secret(secret))
+    }
+}
+
+impl Keyring {
+    pub(super) fn new(keys: Vec<CheckingKey>) -> Self {
+        Keyring { keys }
+    }
+
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// What a token claims, if it is signed with one of the keys.
+    pub(super) fn claims<C: DeserializeOwned>(&self, token: &str) -> Result<C, TokenError> {
+        let header = jsonwebtoken::decode_header(token).map_err(|_| UNREADABLE)?;
+        // It lists what must be understood to judge the token, and none of that is understood here.
+        if header.crit.is_some() {
+            return Err(TokenError::Bad("the token has critical headers"));
+        }
+        let mut refusal = NO_SUCH_KEY;
+        for key in self.that_fit(&header).take(TRIED_MAX) {
+            match jsonwebtoken::decode::<C>(token, &key.key, &key.validation) {
+                Ok(token) => return Ok(token.claims),
+                Err(error) if matches!(error.kind(), ErrorKind::InvalidSignature) => refusal = FORGED,
+                Err(_) => return Err(UNREADABLE),
+            }
+        }
+        Err(refusal)
+    }
+
+    fn that_fit<'a>(&'a self, header: &'a Header) -> impl Iterator<Item = &'a CheckingKey> {
+        let asked = header.kid.as_deref();
+        let named = asked.filter(|kid| self.keys.iter().any(|key| key.kid.as_deref() == Some(kid)));
+        let fits =
+            move |key: &&CheckingKey| key.algorithm == header.alg && (asked.is_none() || key.kid.as_deref() == named);
+        self.keys.iter().filter(fits)
+    }
+}
+
+/// The library judges `exp` before other claims and refuses any `aud` when none is configured, so it is asked for the
+/// signature alone. The algorithm comes from the key, never from the token.
+fn signature_only(algorithm: Algorithm) -> Validation {
+    let mut validation = Validation::new(algorithm);
+    validation.required_spec_claims.clear();
+    validation.validate_exp = false;
+    validation.validate_nbf = false;
+    validation.validate_aud = false;
+    validation
+}
+
+#[cfg(test)]
+#[path = "keyring_tests.rs"]
+mod tests;
