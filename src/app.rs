@@ -5,6 +5,7 @@ mod threads;
 
 use std::io::Write;
 use std::sync::Arc;
+use std::time::Duration;
 
 use prometheus_client::registry::Registry;
 use tokio::sync::Notify;
@@ -19,19 +20,22 @@ use crate::domain::ingest::commit::{Committer, StoreHealth};
 use crate::domain::ingest::intake::Intake;
 use crate::domain::ingest::lane::{Lane, Returns};
 use crate::domain::ingest::metrics::{Metrics, UncommittedSlots};
+use crate::domain::revocations::Revocations;
+use crate::edge::admin::{self, Admin};
 use crate::edge::auth::gate::Gate;
 use crate::edge::auth::key::SIGNS_NOTHING;
+use crate::edge::auth::token::LEEWAY_MS;
 use crate::edge::auth::{SigningKey, Verifier};
 use crate::edge::connection::room::Room;
 use crate::edge::desk::Desk;
 use crate::edge::http::rate::Requests;
 use crate::edge::origin::Origins;
-use crate::edge::{self, admin, demo, server};
-use crate::model::mid_hash::MidHash;
+use crate::edge::{self, demo, server};
 use crate::model::rule::Admission;
 use crate::shutdown::Shutdown;
 use crate::storage::hot_store::HotStore;
 use crate::storage::hot_store::embedded::EmbeddedStore;
+use crate::storage::revocation_list::file::FileList;
 use crate::telemetry::metrics;
 
 pub use error::StartError;
@@ -44,6 +48,8 @@ pub fn serve(config: Config) -> Result<(), StartError> {
     let store = EmbeddedStore::open(&config.store, clock::wall())?;
     let key = SigningKey::load(&config.auth, &config.store.data_dir)?.map(Arc::new);
     let verifier = Arc::new(Verifier::new(&config.auth, key.as_deref())?);
+    let presence = Presence::new(config.limits.connections_per_user);
+    let revocations = revocations(&config, presence.clone())?;
     let threads = edge_threads(config.server.threads);
     let public =
         StartError::binding("server.listen", config.server.listen, server::bind(config.server.listen, threads))?;
@@ -53,7 +59,8 @@ pub fn serve(config: Config) -> Result<(), StartError> {
     shutdown.listen_to_signals(move || reload(&reloaded)).map_err(StartError::Process)?;
 
     let clock = Arc::new(Clock::starting_at(store.clock_floor()));
-    let mut gateway = Gateway::build(&config, Arc::new(store), clock, verifier, threads, &shutdown);
+    let door = Door { verifier, presence, revocations };
+    let mut gateway = Gateway::build(&config, Arc::new(store), clock, door, threads, &shutdown);
     let registry = Arc::new(std::mem::take(&mut gateway.registry));
     let addresses = (StartError::address(&public[0])?, StartError::address(&private[0])?);
 
@@ -70,7 +77,7 @@ pub fn serve(config: Config) -> Result<(), StartError> {
         tracing::warn!("the demo page has no tokens: {SIGNS_NOTHING}");
     }
     announce(key.as_deref(), addresses);
-    let admin = admin::router(gateway.health, shutdown.stop(), registry, gateway.block, gateway.mid_hash);
+    let admin = admin::router(Admin { registry, ..gateway.admin });
     threads::lead(&shutdown, private, admin, edges, commit)
 }
 
@@ -80,10 +87,14 @@ struct Gateway {
     committer: Committer,
     /// One for each edge thread.
     lanes: Vec<(Arc<Desk>, Returns)>,
-    health: Arc<StoreHealth>,
-    block: Arc<Block>,
-    /// One key for all who log.
-    mid_hash: MidHash,
+    admin: Admin,
+}
+
+/// What decides who comes in, opened before anything is built on it.
+struct Door {
+    verifier: Arc<Verifier>,
+    presence: Arc<Presence>,
+    revocations: Arc<Revocations>,
 }
 
 impl Gateway {
@@ -91,16 +102,16 @@ impl Gateway {
         config: &Config,
         store: Arc<dyn HotStore>,
         clock: Arc<Clock>,
-        verifier: Arc<Verifier>,
+        door: Door,
         threads: usize,
         shutdown: &Shutdown,
     ) -> Self {
         let mut registry = metrics::registry();
         let ingest = Metrics::new(&mut registry);
-        let presence = Presence::new(config.limits.connections_per_user);
+        let Door { verifier, presence, revocations } = door;
         let fanout = Fanout::new(presence.clone(), config.push.steady_interval, &mut registry);
         let block = Arc::new(Block::new(presence.clone()));
-        let gate = Gate::new(verifier, presence, block.clone(), &mut registry);
+        let gate = Gate::new(verifier, presence, block.clone(), revocations.clone(), &mut registry);
         let edge = edge::metrics::Metrics::new(&mut registry);
         let history = History::new(store.clone(), clock.clone());
         let requests = Arc::new(Requests::new(config.limits.frames_per_second, config.limits.burst));
@@ -142,7 +153,8 @@ impl Gateway {
             health: health.clone(),
             metrics: ingest,
         };
-        Gateway { registry, committer, lanes: desks.into_iter().zip(returns).collect(), health, block, mid_hash }
+        let admin = Admin { health, stop: shutdown.stop(), registry: Arc::default(), block, revocations, mid_hash };
+        Gateway { registry, committer, lanes: desks.into_iter().zip(returns).collect(), admin }
     }
 }
 
@@ -151,6 +163,13 @@ fn edge_threads(configured: usize) -> usize {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         count => count,
     }
+}
+
+/// The list in the data directory, which the store holds for this process.
+fn revocations(config: &Config, presence: Arc<Presence>) -> Result<Arc<Revocations>, StartError> {
+    let list = Box::new(FileList::of(&config.store.data_dir));
+    let token_life_max = config.auth.token_life_max().map(|life| life + Duration::from_millis(LEEWAY_MS));
+    Ok(Arc::new(Revocations::open(presence, list, token_life_max)?))
 }
 
 /// What SIGHUP asks for.

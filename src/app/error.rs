@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpListener};
 use crate::edge::auth::{KeyError, KeySetError};
 use crate::storage::hot_store::StoreError;
 use crate::storage::hot_store::embedded::OpenError;
+use crate::storage::revocation_list::ListError;
 
 /// Each in one line that says how to mend it, with an exit code of sysexits.h.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +17,8 @@ pub enum StartError {
     Key(#[from] KeyError),
     #[error(transparent)]
     KeySet(#[from] KeySetError),
+    #[error(transparent)]
+    Revocations(#[from] ListError),
     #[error("{setting} = \"{address}\" cannot be used: {source}; choose another address, or end who has it")]
     Bind { setting: &'static str, address: SocketAddr, source: io::Error },
     #[error("the process cannot be set up: {0}")]
@@ -27,7 +30,7 @@ pub enum StartError {
 impl StartError {
     pub fn exit_code(&self) -> u8 {
         match self {
-            StartError::Store(_) | StartError::Key(_) => 73,
+            StartError::Store(_) | StartError::Key(_) | StartError::Revocations(_) => 73,
             StartError::KeySet(_) => 78,
             StartError::Bind { .. } => 69,
             StartError::Process(_) => 71,

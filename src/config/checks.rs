@@ -154,6 +154,9 @@ impl Checks<'_> {
             self.require(duration >= SHORTEST, setting, || "must be at least 1ms".to_owned());
             self.require(duration <= LONGEST, setting, || "must be at most 3650d".to_owned());
         }
+        self.require(config.auth.token_life_max <= LONGEST, "auth.token_life_max", || {
+            "must be at most 3650d; 0s is no limit".to_owned()
+        });
         self.require(config.store.group_interval <= GROUP_INTERVAL_LIMIT, "store.group_interval", || {
             "must be at most 1s: every acknowledgement may wait that long".to_owned()
         });

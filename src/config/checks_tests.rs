@@ -114,6 +114,8 @@ fn durations_are_neither_nothing_nor_forever() {
         refused(&format!("[{section}]\n{key} = \"11y\""), &in_file(&setting), "at most 3650d");
     }
     accepted("[store]\ngroup_interval = \"0s\"");
+    accepted("[auth]\ntoken_life_max = \"0s\"");
+    refused("[auth]\ntoken_life_max = \"11y\"", &in_file("auth.token_life_max"), "at most 3650d");
     refused("[store]\ngroup_interval = \"2s\"", &in_file("store.group_interval"), "at most 1s");
 }
 

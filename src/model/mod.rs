@@ -14,6 +14,7 @@ pub mod push;
 pub mod reading;
 pub mod record;
 pub mod recording;
+pub mod revocation;
 pub mod rule;
 pub mod secret;
 

@@ -1,3 +1,4 @@
 //! What keeps things: a folder for each kind of store, its promises in the folder's `mod.rs`, its backends beside it.
 
 pub mod hot_store;
+pub mod revocation_list;

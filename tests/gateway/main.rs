@@ -37,6 +37,7 @@ mod rejections;
 mod renewal;
 mod resume;
 mod retention;
+mod revocation;
 mod sequence;
 mod settings;
 mod silence;

@@ -25,6 +25,7 @@ use heartline::domain::ingest::commit::Committer;
 use heartline::domain::ingest::intake::Intake;
 use heartline::domain::ingest::lane::Lane;
 use heartline::domain::ingest::metrics::Metrics;
+use heartline::domain::revocations::Revocations;
 use heartline::edge::auth::gate::Gate;
 use heartline::edge::auth::{AuthConfig, SigningKey, Verifier};
 use heartline::edge::desk::Desk;
@@ -36,6 +37,7 @@ use heartline::model::rule::Admission;
 use heartline::model::secret::Secret;
 use heartline::shutdown::Shutdown;
 use heartline::storage::hot_store::HotStore;
+use heartline::storage::revocation_list::file::FileList;
 
 const USER: UserId = UserId(42);
 
@@ -93,6 +95,8 @@ impl Fixture {
         let token = key.issue(USER, Duration::from_secs(3_600), clock::wall()).token;
         let presence = Presence::new(8);
         let block = Arc::new(Block::new(presence.clone()));
+        let no_list = Box::new(FileList::of(Path::new("/nowhere")));
+        let revocations = Arc::new(Revocations::open(presence.clone(), no_list, None).expect("an empty list"));
         let verifier = Arc::new(Verifier::new(&config, Some(&key)).expect("keys"));
         let desk = Arc::new(Desk {
             intake: Intake {
@@ -102,7 +106,7 @@ impl Fixture {
                 metrics,
             },
             history: History::new(store, clock.clone()),
-            gate: Gate::new(verifier, presence, block.clone(), &mut registry),
+            gate: Gate::new(verifier, presence, block.clone(), revocations, &mut registry),
             mid_hash: heartline::model::mid_hash::MidHash::with_key(&[0; 16]),
             room: heartline::edge::connection::room::Room::new(0),
             requests: Arc::new(Requests::new(limits.frames_per_second, limits.burst)),

@@ -48,6 +48,7 @@ impl Credentials {
         AuthConfig {
             hs256_secret: Secret::new(self.secret.clone()),
             jwks_file: PathBuf::new(),
+            token_life_max: Duration::ZERO,
             audience: self.audience.clone(),
             issuer: self.issuer.clone(),
         }

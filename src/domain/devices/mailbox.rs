@@ -11,6 +11,7 @@ use crate::model::change::Outcome;
 use crate::model::ids::{ConnectionId, UserId};
 use crate::model::push::Push;
 use crate::model::record::Record;
+use crate::model::revocation::TokenMark;
 use crate::model::rule::Reason;
 
 /// Anybody may leave something here; only the connection (or the HTTP request) that owns it takes it out.
@@ -78,6 +79,8 @@ pub struct Letters {
 
 #[derive(Debug, Default)]
 struct Waiting {
+    /// What a connection showed last; nothing in a request.
+    token: TokenMark,
     slots: usize,
     urgent: bool,
     /// The owner is not to be woken for answers that may be told late.
@@ -90,9 +93,11 @@ struct Waiting {
 
 impl Mailbox {
     /// The mailbox of a connection; `connections` counts those of its user, itself included.
-    pub fn of_connection(user: UserId, connections: Arc<AtomicUsize>) -> Arc<Self> {
+    pub fn of_connection(user: UserId, token: TokenMark, connections: Arc<AtomicUsize>) -> Arc<Self> {
         let id = ConnectionId(rand::random());
-        Self::new(id, id, user, Company { connections, alone: 1 })
+        let mailbox = Self::new(id, id, user, Company { connections, alone: 1 });
+        mailbox.renewed(token);
+        mailbox
     }
 
     /// The mailbox of a request, made on behalf of `origin`; `connections` counts those of its user.
@@ -108,6 +113,16 @@ impl Mailbox {
     /// Whether the user has other connections here, as far as a look without a lock can tell.
     pub fn has_company(&self) -> bool {
         self.company.connections.load(Ordering::Relaxed) > self.company.alone
+    }
+
+    /// The connection goes by another token from now on.
+    pub fn renewed(&self, token: TokenMark) {
+        self.lock().token = token;
+    }
+
+    /// Looks at the token the connection goes by.
+    pub fn token<T>(&self, look: impl FnOnce(&TokenMark) -> T) -> T {
+        look(&self.lock().token)
     }
 
     /// Returns at once if something was left since it last returned.

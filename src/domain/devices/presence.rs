@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::mailbox::{Farewell, Mailbox};
 use crate::model::ids::{ConnectionId, UserId};
+use crate::model::revocation::TokenMark;
 
 /// Locks of the registry. It is touched when a connection comes or goes, never per beat.
 const SHARDS: usize = 64;
@@ -44,10 +45,10 @@ impl Presence {
     }
 
     /// Registers a new connection of `user`, under a random id.
-    pub fn register(self: &Arc<Self>, user: UserId) -> Registration {
+    pub fn register(self: &Arc<Self>, user: UserId, token: TokenMark) -> Registration {
         let mut shard = self.shard(user);
         let devices = shard.entry(user).or_default();
-        let mailbox = Mailbox::of_connection(user, devices.count.clone());
+        let mailbox = Mailbox::of_connection(user, token, devices.count.clone());
         devices.mailboxes.push(mailbox.clone());
         devices.recount();
         let too_many = devices.mailboxes.len().saturating_sub(self.per_user_max);
@@ -74,6 +75,33 @@ impl Presence {
         let shard = self.shard(user);
         let mailboxes = shard.get(&user).into_iter().flat_map(|devices| &devices.mailboxes);
         mailboxes.for_each(|mailbox| mailbox.dismiss(farewell));
+    }
+
+    /// When the newest token that the user's connections go by was issued; `None` = nobody knows.
+    pub fn newest_token(&self, user: UserId) -> Option<u64> {
+        let shard = self.shard(user);
+        let mailboxes = shard.get(&user).into_iter().flat_map(|devices| &devices.mailboxes);
+        mailboxes.filter_map(|mailbox| mailbox.token(|token| token.issued_ms)).max()
+    }
+
+    /// Tells those of the user's connections to go whose token was issued up to `at_ms`, or does not say when.
+    pub fn dismiss_tokens_of(&self, user: UserId, at_ms: u64) {
+        let shard = self.shard(user);
+        let mailboxes = shard.get(&user).into_iter().flat_map(|devices| &devices.mailboxes);
+        let concerned =
+            |mailbox: &&Arc<Mailbox>| mailbox.token(|token| token.issued_ms.is_none_or(|issued| issued <= at_ms));
+        mailboxes.filter(concerned).for_each(|mailbox| mailbox.dismiss(Farewell::Kicked));
+    }
+
+    /// Tells the connections to go that go by the token of this id. Nobody knows whose it is, so all are looked at, one
+    /// shard after the other.
+    pub fn dismiss_token(&self, id: &str) {
+        for shard in &self.shards {
+            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            let mailboxes = shard.values().flat_map(|devices| &devices.mailboxes);
+            let shown = |mailbox: &&Arc<Mailbox>| mailbox.token(|token| token.id.as_deref() == Some(id));
+            mailboxes.filter(shown).for_each(|mailbox| mailbox.dismiss(Farewell::Kicked));
+        }
     }
 
     fn leave(&self, mailbox: &Mailbox) {
@@ -123,17 +151,17 @@ mod tests {
     #[test]
     fn the_oldest_connection_goes_when_one_too_many_comes() {
         let presence = Presence::new(2);
-        let all: Vec<Registration> = (0..3).map(|_| presence.register(UserId(1))).collect();
+        let all: Vec<Registration> = (0..3).map(|_| presence.register(UserId(1), TokenMark::default())).collect();
         assert_eq!(all.iter().map(farewell).collect::<Vec<_>>(), [Some(Farewell::Replaced), None, None]);
     }
 
     #[test]
     fn a_connection_knows_whether_it_is_alone() {
         let presence = Presence::new(2);
-        let one = presence.register(UserId(1));
+        let one = presence.register(UserId(1), TokenMark::default());
         assert!(!one.mailbox().has_company());
         assert!(presence.request(UserId(1), None).has_company());
-        let two = presence.register(UserId(1));
+        let two = presence.register(UserId(1), TokenMark::default());
         assert!(one.mailbox().has_company() && two.mailbox().has_company());
         drop(two);
         assert!(!one.mailbox().has_company());
@@ -142,7 +170,8 @@ mod tests {
     #[test]
     fn nothing_is_kept_of_a_user_who_left() {
         let presence = Presence::new(2);
-        let (one, two) = (presence.register(UserId(1)), presence.register(UserId(1)));
+        let (one, two) =
+            (presence.register(UserId(1), TokenMark::default()), presence.register(UserId(1), TokenMark::default()));
         drop((one, two));
         assert!(presence.shard(UserId(1)).is_empty());
     }

@@ -1,4 +1,4 @@
-//! Who may come in: the token is checked, the user is not blocked, and there is a place for the connection.
+//! Who may come in: the token is checked and not revoked, the user is not blocked, and there is a place for the connection.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,6 +13,7 @@ use crate::domain::clock;
 use crate::domain::devices::block::Block;
 use crate::domain::devices::mailbox::Mailbox;
 use crate::domain::devices::presence::{Presence, Registration};
+use crate::domain::revocations::Revocations;
 use crate::model::ids::{ConnectionId, UserId};
 
 /// Shared by all threads.
@@ -21,6 +22,7 @@ pub struct Gate {
     verifier: Arc<Verifier>,
     presence: Arc<Presence>,
     block: Arc<Block>,
+    revocations: Arc<Revocations>,
     accepted: Counter,
     refused: Counter,
 }
@@ -31,12 +33,18 @@ struct Labels {
 }
 
 impl Gate {
-    pub fn new(verifier: Arc<Verifier>, presence: Arc<Presence>, block: Arc<Block>, registry: &mut Registry) -> Self {
+    pub fn new(
+        verifier: Arc<Verifier>,
+        presence: Arc<Presence>,
+        block: Arc<Block>,
+        revocations: Arc<Revocations>,
+        registry: &mut Registry,
+    ) -> Self {
         let checks = Family::<Labels, Counter>::default();
         let counter = |result| checks.get_or_create(&Labels { result }).clone();
         let (accepted, refused) = (counter("ok"), counter("refused"));
         registry.register("auth_checks", "Token signatures checked", checks);
-        Gate { verifier, presence, block, accepted, refused }
+        Gate { verifier, presence, block, revocations, accepted, refused }
     }
 
     /// Checks a token; the one place where a signature is verified.
@@ -47,15 +55,24 @@ impl Gate {
         identity
     }
 
-    /// A place for a new connection; `None` for a user who was kicked a moment ago.
-    pub fn enter(&self, user: UserId) -> Option<Registration> {
-        let registration = self.presence.register(user);
-        (!self.refuses(user)).then_some(registration)
+    /// A place for a new connection; `None` when it is [refused](Self::refuses).
+    pub fn enter(&self, identity: &Identity) -> Option<Registration> {
+        let registration = self.presence.register(identity.user, identity.token.clone());
+        (!self.refuses(identity)).then_some(registration)
     }
 
-    /// Whether the user was kicked a moment ago.
-    pub fn refuses(&self, user: UserId) -> bool {
-        self.block.refuses(user, Instant::now())
+    /// Has a connection go by another token of its user. False: that one is [refused](Self::refuses), and the connection
+    /// must go.
+    pub fn renew(&self, registration: &Registration, identity: &Identity) -> bool {
+        // Before the question, so that it does not slip in beside a revocation.
+        registration.mailbox().renewed(identity.token.clone());
+        !self.refuses(identity)
+    }
+
+    /// Whether the user was kicked a moment ago, or the token is revoked.
+    pub fn refuses(&self, identity: &Identity) -> bool {
+        self.block.refuses(identity.user, Instant::now())
+            || self.revocations.refuses(identity.user, &identity.token, clock::wall())
     }
 
     /// A mailbox for one request of `user`. What it changes is told to all of the user's connections but `origin`.

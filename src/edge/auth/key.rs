@@ -30,6 +30,8 @@ pub struct SigningKey {
     secret: Secret,
     audience: String,
     issuer: String,
+    /// No token is made that would be refused for its length.
+    ttl_max: Duration,
     /// Where a development key is kept.
     kept_at: Option<PathBuf>,
 }
@@ -73,9 +75,10 @@ impl SigningKey {
     /// are [only checked](SIGNS_NOTHING).
     pub fn load(config: &AuthConfig, data_dir: &Path) -> Result<Option<Self>, KeyError> {
         let (audience, issuer) = (config.audience.clone(), config.issuer.clone());
+        let ttl_max = config.token_life_max().unwrap_or(TTL_MAX).min(TTL_MAX);
         if !config.hs256_secret.is_empty() {
             let secret = config.hs256_secret.clone();
-            return Ok(Some(SigningKey { secret, audience, issuer, kept_at: None }));
+            return Ok(Some(SigningKey { secret, audience, issuer, ttl_max, kept_at: None }));
         }
         if config.jwks_file().is_some() {
             return Ok(None);
@@ -88,7 +91,7 @@ impl SigningKey {
         if text.len() < SECRET_BYTES_MIN {
             return Err(KeyError::Short { path });
         }
-        Ok(Some(SigningKey { secret: Secret::new(text), audience, issuer, kept_at: Some(path) }))
+        Ok(Some(SigningKey { secret: Secret::new(text), audience, issuer, ttl_max, kept_at: Some(path) }))
     }
 
     /// The development key and where it is kept; `None` when a key is configured.
@@ -96,11 +99,11 @@ impl SigningKey {
         self.kept_at.as_deref().map(|path| (self.secret.expose(), path))
     }
 
-    /// A token of this user, good for `ttl` (in whole seconds, at least one) from `wall_now_ms`, milliseconds since
+    /// A token of this user, good for `ttl` (in whole seconds, at least one, and no longer than tokens may live) from `wall_now_ms`, milliseconds since
     /// 1970 by the wall clock.
     pub fn issue(&self, user: UserId, ttl: Duration, wall_now_ms: u64) -> Issued {
         let iat = wall_now_ms / 1000;
-        let exp = iat.saturating_add(ttl.as_secs().clamp(1, TTL_SECONDS_MAX));
+        let exp = iat.saturating_add(ttl.min(self.ttl_max).as_secs().max(1));
         let claims = Claims { sub: user.0.to_string(), iat, exp, aud: &self.audience, iss: &self.issuer };
         let key = EncodingKey::from_secret(self.bytes());
         let token = jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &key)
@@ -114,7 +117,7 @@ impl SigningKey {
 }
 
 /// A thousand years: dates stay exact in every reader's numbers.
-const TTL_SECONDS_MAX: u64 = 1_000 * 365 * 24 * 3_600;
+const TTL_MAX: Duration = Duration::from_secs(1_000 * 365 * 24 * 3_600);
 
 /// `heartline token` and a starting gateway may both be the first: whoever has the lock makes the key, and the other
 /// reads it. There is no other file on the way, so a process killed here leaves none behind.

@@ -14,6 +14,7 @@ fn config(secret: &str) -> AuthConfig {
         audience: "heartline".to_owned(),
         issuer: String::new(),
         jwks_file: PathBuf::new(),
+        token_life_max: Duration::ZERO,
     }
 }
 
@@ -80,4 +81,13 @@ fn with_a_key_set_and_no_secret_nothing_is_signed() {
     let config = AuthConfig { jwks_file: "/etc/keys.json".into(), ..config("") };
     assert!(SigningKey::load(&config, dir.path()).expect("no key is no error").is_none());
     assert!(!dir.path().join(DEVELOPMENT_KEY_FILE).exists(), "a development key would be believed by nobody");
+}
+
+#[test]
+fn it_makes_no_token_that_is_refused_for_its_length() {
+    let config =
+        AuthConfig { token_life_max: Duration::from_secs(60), ..config("a-key-for-tests-only-0123456789abcdef") };
+    let key = load(&config, Path::new("/nowhere")).expect("a configured key");
+    let issued = key.issue(UserId(42), Duration::from_secs(3_600), NOW_MS);
+    assert!(Verifier::new(&config, Some(&key)).expect("keys").verify(&issued.token, NOW_MS).is_ok());
 }

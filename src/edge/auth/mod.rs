@@ -19,6 +19,7 @@ pub mod token;
 mod test_keys;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Deserialize;
 
@@ -43,9 +44,16 @@ pub struct AuthConfig {
     pub audience: String,
     /// What `iss` must be; empty = not checked.
     pub issuer: String,
+    /// From `iat` to `exp`, at most; 0 = any time.
+    #[serde(with = "humantime_serde")]
+    pub token_life_max: Duration,
 }
 
 impl AuthConfig {
+    pub fn token_life_max(&self) -> Option<Duration> {
+        Some(self.token_life_max).filter(|life| !life.is_zero())
+    }
+
     pub fn jwks_file(&self) -> Option<&Path> {
         Some(self.jwks_file.as_path()).filter(|path| !path.as_os_str().is_empty())
     }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,6 +12,7 @@ use super::key::SigningKey;
 use super::key_set::{self, KeySetError};
 use super::keyring::{CheckingKey, Keyring};
 use crate::model::ids::UserId;
+use crate::model::revocation::{TOKEN_ID_BYTES_MAX, TokenMark};
 
 /// Bytes of a token, at most; a longer one is not looked at.
 pub const TOKEN_BYTES_MAX: usize = 4096;
@@ -19,11 +21,13 @@ pub const TOKEN_BYTES_MAX: usize = 4096;
 pub const LEEWAY_MS: u64 = 5_000;
 
 /// What a good token says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     pub user: UserId,
     /// The token's `exp`, milliseconds since 1970 by the wall clock, leeway not included.
     pub expires_ms: u64,
+    /// By what it may have been revoked.
+    pub token: TokenMark,
 }
 
 /// Why a token is refused. The reasons are fixed words, so that nothing of a token gets into a log or an answer.
@@ -42,6 +46,7 @@ pub struct Verifier {
     source: Source,
     audience: Option<String>,
     issuer: Option<String>,
+    life_max: Option<Duration>,
 }
 
 /// Where the keys come from.
@@ -55,9 +60,11 @@ struct Source {
 #[derive(Deserialize)]
 struct Claims {
     sub: Option<Value>,
-    /// Seconds since 1970, possibly with a fraction; so is `nbf`.
+    /// Seconds since 1970, possibly with a fraction; so are `nbf` and `iat`.
     exp: Option<Value>,
     nbf: Option<Value>,
+    iat: Option<Value>,
+    jti: Option<Value>,
     aud: Option<Value>,
     iss: Option<Value>,
 }
@@ -72,6 +79,7 @@ impl Verifier {
             source,
             audience: configured(&config.audience),
             issuer: configured(&config.issuer),
+            life_max: config.token_life_max(),
         })
     }
 
@@ -98,15 +106,28 @@ impl Verifier {
         // Last, so that "expired" means that all else is right.
         let exp = claims.exp.ok_or(TokenError::Bad("the token has no exp"))?;
         let expires_ms = date_ms(&exp).ok_or(TokenError::Bad("exp is not a number"))?;
+        let token = mark(claims.iat.as_ref(), claims.jti.as_ref(), wall_now_ms);
+        self.check_life(&token, expires_ms)?;
         if wall_now_ms >= expires_ms.saturating_add(LEEWAY_MS) {
             return Err(TokenError::Expired);
         }
-        Ok(Identity { user, expires_ms })
+        Ok(Identity { user, expires_ms, token })
     }
 
     /// Never held while a signature is checked: a reload waits for nobody.
     fn keyring(&self) -> Arc<Keyring> {
         self.keyring.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Revocations are forgotten when what they refuse must have ended: that holds only if every token says when it
+    /// was issued and none lives for longer.
+    fn check_life(&self, token: &TokenMark, expires_ms: u64) -> Result<(), TokenError> {
+        let Some(life_max) = self.life_max else { return Ok(()) };
+        let issued_ms = token.issued_ms.ok_or(TokenError::Bad("the token has no iat, or one that is still to come"))?;
+        if expires_ms > issued_ms.saturating_add(life_max.as_millis() as u64) {
+            return Err(TokenError::Bad("the token lives for longer than auth.token_life_max"));
+        }
+        Ok(())
     }
 
     fn check_origin(&self, claims: &Claims) -> Result<(), TokenError> {
@@ -152,6 +173,13 @@ fn user(sub: Option<&Value>) -> Result<UserId, TokenError> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     let mid = text.parse().ok().filter(|_| digits);
     mid.map(UserId).ok_or(TokenError::Bad("sub is not a user id, a decimal number up to 2^64-1"))
+}
+
+/// An `iat` that is still to come says nothing: its token would outlast every revocation until then.
+fn mark(iat: Option<&Value>, jti: Option<&Value>, wall_now_ms: u64) -> TokenMark {
+    let issued_ms = iat.and_then(date_ms).filter(|issued| *issued <= wall_now_ms.saturating_add(LEEWAY_MS));
+    let id = jti.and_then(Value::as_str).filter(|id| id.len() <= TOKEN_ID_BYTES_MAX);
+    TokenMark { issued_ms, id: id.map(Arc::from) }
 }
 
 fn check_not_before(nbf: &Value, wall_now_ms: u64) -> Result<(), TokenError> {

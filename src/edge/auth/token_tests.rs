@@ -18,6 +18,7 @@ fn verifier_for(audience: &str, issuer: &str) -> Verifier {
         audience: audience.to_owned(),
         issuer: issuer.to_owned(),
         jwks_file: PathBuf::new(),
+        token_life_max: Duration::ZERO,
     };
     let key = SigningKey::load(&config, std::path::Path::new("/nowhere")).expect("a configured key");
     Verifier::new(&config, key.as_ref()).expect("keys")
@@ -81,7 +82,7 @@ const UNREADABLE: &str = "the token is not a signed JWT with an object of claims
 
 #[test]
 fn a_good_token_names_its_user_and_its_end() {
-    let identity = Identity { user: UserId(42), expires_ms: NOW_MS + 60_000 };
+    let identity = Identity { user: UserId(42), expires_ms: NOW_MS + 60_000, token: TokenMark::default() };
     assert_eq!(judge(&good()), Ok(identity));
 }
 
@@ -176,9 +177,34 @@ fn nbf_is_judged_with_five_seconds_leeway() {
 }
 
 #[test]
-fn iat_is_ignored() {
-    assert!(judge(&with("iat", json!(NOW + 86_400))).is_ok());
-    assert!(judge(&with("iat", json!("yesterday"))).is_ok());
+fn iat_and_jti_are_kept_and_refuse_nobody() {
+    let mark = |claims: &Value| judge(claims).expect("a good token").token;
+    assert_eq!(mark(&with("iat", json!(NOW - 5))).issued_ms, Some(NOW_MS - 5_000));
+    assert_eq!(mark(&with("iat", json!(NOW as f64 - 0.5))).issued_ms, Some(NOW_MS - 500));
+    assert_eq!(mark(&with("iat", json!(NOW + 5))).issued_ms, Some(NOW_MS + 5_000));
+    for odd in [json!(NOW + 6), json!(NOW_MS), json!("yesterday"), json!(null)] {
+        assert_eq!(mark(&with("iat", odd)).issued_ms, None);
+    }
+    assert_eq!(mark(&with("jti", json!("a1"))).id.as_deref(), Some("a1"));
+    for odd in [json!("j".repeat(257)), json!(5), json!(null)] {
+        assert_eq!(mark(&with("jti", odd)).id, None);
+    }
+}
+
+#[test]
+fn a_life_is_judged_only_when_it_is_limited() {
+    let limited = Verifier { life_max: Some(Duration::from_secs(60)), ..verifier() };
+    let judge = |iat: Value, exp: u64| {
+        let mut claims = with("exp", json!(exp));
+        claims["iat"] = iat;
+        limited.verify(&sign(&claims), NOW_MS)
+    };
+    assert!(judge(json!(NOW - 10), NOW + 50).is_ok());
+    assert_eq!(reason(judge(json!(NOW - 10), NOW + 51)), "the token lives for longer than auth.token_life_max");
+    for none in [json!(null), json!(NOW + 6)] {
+        assert_eq!(reason(judge(none, NOW + 30)), "the token has no iat, or one that is still to come");
+    }
+    assert_eq!(judge(json!(NOW - 70), NOW - 20), Err(TokenError::Expired));
 }
 
 #[test]

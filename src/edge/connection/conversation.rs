@@ -334,6 +334,10 @@ impl Conversation {
         if identity.user != self.registration.mailbox().user {
             return None;
         }
+        if !self.desk.gate.renew(&self.registration, &identity) {
+            self.end_now(CloseReason::Kicked);
+            return None;
+        }
         self.expires = moment_of(&identity, now);
         Some(identity.expires_ms)
     }

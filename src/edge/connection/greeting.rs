@@ -119,7 +119,7 @@ async fn welcome<S: AsyncRead + AsyncWrite + Unpin>(
     introduction: Introduction,
 ) -> Result<Conversation, Failed> {
     let Introduction { identity, hello, seq } = introduction;
-    let registration = desk.gate.enter(identity.user).ok_or(Failed::Close(CloseReason::Kicked))?;
+    let registration = desk.gate.enter(&identity).ok_or(Failed::Close(CloseReason::Kicked))?;
     let Ok(paused) = desk.history.paused(identity.user).await else {
         return Err(Failed::Close(CloseReason::Overloaded));
     };

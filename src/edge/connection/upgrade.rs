@@ -129,8 +129,8 @@ fn accept(request: &Parts, desk: &Desk) -> Result<Accepted, Problem> {
 /// A header can be answered with a status, which those who set one can read.
 fn identify(authorization: &HeaderValue, desk: &Desk) -> Result<Identity, Problem> {
     let identity = bearer::identify(authorization, &desk.gate)?;
-    if desk.gate.refuses(identity.user) {
-        return Err(Problem::forbidden("sub: this user was kicked a moment ago"));
+    if desk.gate.refuses(&identity) {
+        return Err(Problem::forbidden(bearer::SENT_AWAY));
     }
     Ok(identity)
 }

@@ -19,7 +19,13 @@ const CLIP: &str = "/demo/dawn.webm";
 
 fn config() -> AuthConfig {
     let secret = Secret::new("a-key-for-tests-only-0123456789abcdef".to_owned());
-    AuthConfig { hs256_secret: secret, audience: String::new(), issuer: String::new(), jwks_file: Default::default() }
+    AuthConfig {
+        hs256_secret: secret,
+        audience: String::new(),
+        issuer: String::new(),
+        jwks_file: Default::default(),
+        token_life_max: Duration::ZERO,
+    }
 }
 
 fn key() -> Option<Arc<SigningKey>> {

@@ -13,6 +13,9 @@ use crate::edge::auth::gate::Gate;
 use crate::edge::desk::Desk;
 use crate::model::ids::UserId;
 
+/// What is said to whoever is refused with a good token.
+pub const SENT_AWAY: &str = "sub: this user was kicked a moment ago, or the token is revoked";
+
 /// An authenticated user, who was not kicked and does not ask too often.
 pub struct Caller {
     pub user: UserId,
@@ -36,10 +39,11 @@ impl FromRequestParts<Arc<Desk>> for Caller {
     async fn from_request_parts(parts: &mut Parts, desk: &Arc<Desk>) -> Result<Self, Problem> {
         let authorization = parts.headers.get(header::AUTHORIZATION);
         let authorization = authorization.ok_or_else(|| Problem::unauthenticated("authorization: is missing"))?;
-        let user = identify(authorization, &desk.gate)?.user;
-        if desk.gate.refuses(user) {
-            return Err(Problem::forbidden("this user was sent away a moment ago"));
+        let identity = identify(authorization, &desk.gate)?;
+        if desk.gate.refuses(&identity) {
+            return Err(Problem::forbidden(SENT_AWAY));
         }
+        let user = identity.user;
         desk.requests.count(user, Instant::now()).map_err(Problem::too_fast)?;
         Ok(Caller { user })
     }

@@ -9,10 +9,11 @@ use serde::de::DeserializeOwned;
 
 use super::problem::Problem;
 use crate::edge::protocol::frame::FrameLimits;
-use crate::edge::protocol::json::{decode_forgetting, decode_page_request};
+use crate::edge::protocol::json::{decode_forgetting, decode_page_request, decode_revoked};
 use crate::model::change::When;
 use crate::model::ids::ConnectionId;
 use crate::model::page::PageRequest;
+use crate::model::revocation::Revoked;
 
 /// URLs end in logs, histories and referrers: whoever puts a token there is told so at once, and learns it in testing.
 const TOKEN_NAMES: [&str; 3] = ["token", "access_token", "jwt"];
@@ -30,6 +31,12 @@ struct ForgettingQuery {
     connection: Option<String>,
 }
 
+#[derive(Deserialize)]
+struct RevokedQuery {
+    mid: Option<String>,
+    jti: Option<String>,
+}
+
 /// Which page of a list is asked for.
 pub fn page_request(uri: &Uri, limits: &FrameLimits) -> Result<PageRequest, Problem> {
     let PageQuery { limit, cursor, kinds } = fields(uri)?;
@@ -40,6 +47,12 @@ pub fn page_request(uri: &Uri, limits: &FrameLimits) -> Result<PageRequest, Prob
 pub fn forgetting(uri: &Uri) -> Result<(When, Option<ConnectionId>), Problem> {
     let ForgettingQuery { at, connection } = fields(uri)?;
     Ok(decode_forgetting(at.as_deref(), connection.as_deref())?)
+}
+
+/// Whose revocation, or that of which token.
+pub fn revoked(uri: &Uri) -> Result<Revoked, Problem> {
+    let RevokedQuery { mid, jti } = fields(uri)?;
+    Ok(decode_revoked(mid.as_deref(), jti)?)
 }
 
 /// Unknown fields are ignored, as in a frame.
@@ -66,7 +79,7 @@ mod tests {
     use super::*;
     use crate::edge::protocol::cursor;
     use crate::edge::protocol::frame::Cursor;
-    use crate::model::ids::Content;
+    use crate::model::ids::{Content, UserId};
     use crate::model::page::Position;
 
     const LIMITS: FrameLimits = FrameLimits { beats: 500, items: 500, list: 200 };
@@ -96,6 +109,15 @@ mod tests {
         assert_eq!(forgetting(&uri("")).expect("a moment"), (When::Now, None));
         for bad in ["at=-1", "at=1.5", "at=1&at=1", "connection=zz"] {
             assert!(forgetting(&uri(bad)).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_revocation_is_named_by_user_or_token() {
+        assert_eq!(revoked(&uri("mid=42")).expect("a user"), Revoked::User(UserId(42)));
+        assert_eq!(revoked(&uri("jti=a%2Bb%20c")).expect("a token"), Revoked::Token("a+b c".into()));
+        for bad in ["", "mid=", "mid=x", "jti=", "mid=1&jti=a", "mid=1&mid=2"] {
+            assert!(revoked(&uri(bad)).is_err(), "{bad}");
         }
     }
 

@@ -86,7 +86,7 @@ pub fn decode_kick_body(body: &[u8]) -> Result<UserId, Malformed> {
     Ok(UserId(shape.mid.0))
 }
 
-fn object<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, Malformed> {
+pub(super) fn object<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, Malformed> {
     let text = std::str::from_utf8(body).map_err(|_| answer(Fault::invalid("body", "is not UTF-8")))?;
     if let Ok(Object(shape)) = serde_json::from_str(text) {
         return Ok(shape);

@@ -18,6 +18,7 @@ mod number;
 mod operation;
 mod query;
 mod record;
+mod revocation;
 mod shape;
 mod text;
 
@@ -35,3 +36,4 @@ pub use body::{BeatsBody, RecordingBody, decode_beats_body, decode_get_body, dec
 pub use decode::decode;
 pub use encode::{encode, encode_into};
 pub use query::{decode_content, decode_forgetting, decode_page_request};
+pub use revocation::{RevokeBody, decode_revoke_body, decode_revoked, encode_revocations};

@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 use super::open_error::OpenError;
 
 /// What a data directory may hold before there is a store in it.
-const KNOWN_NAMES: [&str; 5] = ["lock", "store", "store.new", "development-key", "lost+found"];
+const KNOWN_NAMES: [&str; 7] =
+    ["lock", "store", "store.new", "development-key", "revocations.json", "revocations.json.new", "lost+found"];
 const FORMAT: &str = "1";
 
 /// A data directory that is ours until this is dropped.

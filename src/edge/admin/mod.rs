@@ -1,0 +1,100 @@
+//! The listener of whoever runs the gateway: health, metrics, kicks, revocations. It asks for no token.
+
+mod revoke;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use http::{StatusCode, header};
+use prometheus_client::encoding::text;
+use prometheus_client::registry::Registry;
+
+use super::http::body;
+use super::http::problem::{self, Problem};
+use super::protocol::json::decode_kick_body;
+use crate::domain::devices::block::Block;
+use crate::domain::ingest::commit::StoreHealth;
+use crate::domain::revocations::Revocations;
+use crate::model::mid_hash::MidHash;
+use crate::shutdown::Stop;
+
+const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// A kick names one user.
+const BODY_BYTES_MAX: usize = 1024;
+
+/// What it works with.
+pub struct Admin {
+    pub health: Arc<StoreHealth>,
+    pub stop: Stop,
+    /// All that is counted, complete.
+    pub registry: Arc<Registry>,
+    pub block: Arc<Block>,
+    pub revocations: Arc<Revocations>,
+    /// Names users in logs.
+    pub mid_hash: MidHash,
+}
+
+pub fn router(admin: Admin) -> Router {
+    Router::new()
+        .route("/healthz", get(healthz))
+        .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics))
+        .route("/v1/kick", post(kick))
+        .route("/v1/revoke", get(revoke::get).post(revoke::post).delete(revoke::delete))
+        .fallback(problem::no_such_path)
+        .method_not_allowed_fallback(problem::no_such_method)
+        .layer(from_fn(refuse_pages))
+        .with_state(Arc::new(admin))
+}
+
+/// The process lives: it answers.
+async fn healthz() -> Response {
+    body::answered(r#"{"alive":true}"#.to_owned())
+}
+
+/// Whether a load balancer may send anybody here.
+async fn readyz(State(admin): State<Arc<Admin>>) -> Response {
+    let mut reasons = Vec::new();
+    if admin.stop.is_draining() {
+        reasons.push("draining");
+    }
+    if !admin.health.takes_writes() {
+        reasons.push("the store takes no writes");
+    }
+    if reasons.is_empty() {
+        return body::answered(r#"{"ready":true}"#.to_owned());
+    }
+    let document = serde_json::json!({"ready": false, "reasons": reasons});
+    (StatusCode::SERVICE_UNAVAILABLE, body::answered(document.to_string())).into_response()
+}
+
+async fn metrics(State(admin): State<Arc<Admin>>) -> Response {
+    let mut page = String::new();
+    text::encode(&mut page, &admin.registry).expect("a String takes all that is written to it");
+    ([(header::CONTENT_TYPE, METRICS_TYPE)], page).into_response()
+}
+
+/// Closes the user's connections, and keeps him out for a while.
+async fn kick(State(admin): State<Arc<Admin>>, request: Request) -> Result<StatusCode, Problem> {
+    let body = body::whole(request.into_body(), BODY_BYTES_MAX).await?;
+    let user = decode_kick_body(&body)?;
+    admin.block.kick(user, Instant::now());
+    tracing::info!(user = %admin.mid_hash.of(user), "kicked");
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Browsers can reach a loopback address on behalf of any page; no page has business here.
+async fn refuse_pages(request: Request, next: Next) -> Response {
+    if request.headers().contains_key(header::ORIGIN) {
+        return Problem::forbidden("pages may not use the admin listener").into_response();
+    }
+    next.run(request).await
+}
+
+#[cfg(test)]
+mod tests;

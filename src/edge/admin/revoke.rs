@@ -1,0 +1,71 @@
+//! `/v1/revoke`: whose tokens, or which token, is refused though it is good.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use http::{StatusCode, Uri};
+
+use super::Admin;
+use crate::domain::clock;
+use crate::domain::revocations::{Revocations, Unchanged};
+use crate::edge::http::problem::Problem;
+use crate::edge::http::{body, query};
+use crate::edge::protocol::json::{RevokeBody, decode_revoke_body, encode_revocations};
+use crate::model::revocation::Revoked;
+
+/// A token's id may be written in escapes of six bytes for each of its own.
+const BODY_BYTES_MAX: usize = 4096;
+
+/// Refuses, and closes what is open with 4003.
+pub async fn post(State(admin): State<Arc<Admin>>, request: Request) -> Result<StatusCode, Problem> {
+    let body = body::whole(request.into_body(), BODY_BYTES_MAX).await?;
+    let RevokeBody { what, until } = decode_revoke_body(&body)?;
+    let now = clock::wall();
+    if until.is_some_and(|until| until <= now) {
+        return Err(Problem::invalid("until: must be a moment to come, in milliseconds since 1970"));
+    }
+    let revoked = what.clone();
+    change(&admin, move |revocations| revocations.revoke(what, until, now)).await?;
+    log(&admin, &revoked, "revoked");
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Takes it back; done when there was nothing, too.
+pub async fn delete(State(admin): State<Arc<Admin>>, uri: Uri) -> Result<StatusCode, Problem> {
+    let what = query::revoked(&uri)?;
+    let taken_back = what.clone();
+    change(&admin, move |revocations| revocations.take_back(&what, clock::wall())).await?;
+    log(&admin, &taken_back, "no longer revoked");
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// All that hold, the newest first.
+pub async fn get(State(admin): State<Arc<Admin>>) -> Response {
+    body::answered(encode_revocations(&admin.revocations.all(clock::wall())))
+}
+
+/// A change waits for the disk: not here, where health is asked for.
+async fn change(
+    admin: &Admin,
+    change: impl FnOnce(&Revocations) -> Result<(), Unchanged> + Send + 'static,
+) -> Result<(), Problem> {
+    let revocations = admin.revocations.clone();
+    let changed = tokio::task::spawn_blocking(move || change(&revocations)).await;
+    match changed {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(unchanged)) => {
+            tracing::error!(%unchanged, "a revocation was not made or taken back");
+            Err(Problem::store_away(unchanged.to_string()))
+        }
+        Err(_) => Err(Problem::store_away("it is not known what was done")),
+    }
+}
+
+/// A token's id may say whose it is, so it is not logged.
+fn log(admin: &Admin, what: &Revoked, done: &'static str) {
+    match what {
+        Revoked::User(user) => tracing::info!(user = %admin.mid_hash.of(*user), "{done}"),
+        Revoked::Token(_) => tracing::info!("a token is {done}"),
+    }
+}

@@ -1,0 +1,121 @@
+//! The routes of the admin listener.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use http_body_util::BodyExt;
+use prometheus_client::metrics::counter::Counter;
+use tower::ServiceExt;
+
+use super::*;
+use crate::domain::devices::presence::Presence;
+use crate::domain::revocations::tests::in_memory as revocations_in_memory;
+use crate::model::ids::UserId;
+use crate::shutdown::Shutdown;
+
+struct Fixture {
+    router: Router,
+    block: Arc<Block>,
+    shutdown: Shutdown,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let mut registry = Registry::with_prefix("heartline");
+        let counter = Counter::<u64>::default();
+        counter.inc_by(3);
+        registry.register("beats", "Beats", counter);
+        let shutdown = Shutdown::new(Duration::from_secs(1));
+        let presence = Presence::new(8);
+        let block = Arc::new(Block::new(presence.clone()));
+        let router = router(Admin {
+            health: Arc::default(),
+            stop: shutdown.stop(),
+            registry: Arc::new(registry),
+            block: block.clone(),
+            revocations: Arc::new(revocations_in_memory(presence)),
+            mid_hash: MidHash::with_key(&[0; 16]),
+        });
+        Fixture { router, block, shutdown }
+    }
+
+    async fn ask(&self, request: http::request::Builder, body: &'static str) -> (u16, String) {
+        let request = request.body(Body::from(body)).expect("a request");
+        let answer = self.router.clone().oneshot(request).await.expect("an answer");
+        let status = answer.status().as_u16();
+        let body = answer.into_body().collect().await.expect("a body").to_bytes();
+        (status, String::from_utf8(body.to_vec()).expect("UTF-8"))
+    }
+
+    async fn get(&self, path: &str) -> (u16, String) {
+        self.ask(Request::get(path), "").await
+    }
+
+    async fn kick(&self, body: &'static str) -> u16 {
+        self.ask(Request::post("/v1/kick").header("content-type", "application/json"), body).await.0
+    }
+}
+
+#[tokio::test]
+async fn it_is_ready_until_it_drains_and_alive_all_the_while() {
+    let fixture = Fixture::new();
+    assert_eq!(fixture.get("/readyz").await, (200, r#"{"ready":true}"#.to_owned()));
+    fixture.shutdown.drain();
+    let unready = r#"{"ready":false,"reasons":["draining"]}"#;
+    assert_eq!(fixture.get("/readyz").await, (503, unready.to_owned()));
+    assert_eq!(fixture.get("/healthz").await.0, 200);
+}
+
+#[tokio::test]
+async fn metrics_are_text() {
+    let (status, text) = Fixture::new().get("/metrics").await;
+    assert_eq!(status, 200);
+    assert!(text.lines().any(|line| line == "heartline_beats_total 3"), "{text}");
+}
+
+#[tokio::test]
+async fn a_kick_names_a_user_by_text_or_number() {
+    let fixture = Fixture::new();
+    assert_eq!(fixture.kick(r#"{"mid":"42"}"#).await, 204);
+    assert_eq!(fixture.kick(r#"{"mid":7}"#).await, 204);
+    let refused = |mid| fixture.block.refuses(UserId(mid), Instant::now());
+    assert!(refused(42) && refused(7) && !refused(43));
+    for bad in ["", "{}", r#"{"mid":"x"}"#, r#"{"mid":-1}"#, r#"["42"]"#] {
+        assert_eq!(fixture.kick(bad).await, 400, "{bad}");
+    }
+}
+
+#[tokio::test]
+async fn pages_cannot_kick() {
+    let (fixture, body) = (Fixture::new(), r#"{"mid":"42"}"#);
+    let page = Request::post("/v1/kick").header("content-type", "application/json");
+    let page = page.header("origin", "http://127.0.0.1:7701");
+    assert_eq!(fixture.ask(page, body).await.0, 403);
+    assert!(!fixture.block.refuses(UserId(42), Instant::now()));
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_a_problem() {
+    let fixture = Fixture::new();
+    assert!(fixture.get("/").await.1.contains("/problems/not_found"));
+    assert_eq!(fixture.get("/v1/kick").await.0, 405);
+}
+
+#[tokio::test]
+async fn a_revocation_is_shown_until_it_is_taken_back() {
+    let fixture = Fixture::new();
+    let post = |body| fixture.ask(Request::post("/v1/revoke"), body);
+    assert_eq!(post(r#"{"mid":"42"}"#).await.0, 204);
+    assert_eq!(post(r#"{"jti":"a+b","until":9999999999999}"#).await.0, 204);
+    for bad in ["", "{}", r#"{"mid":"42","jti":"a"}"#, r#"{"mid":"42","until":1}"#] {
+        assert_eq!(post(bad).await.0, 400, "{bad}");
+    }
+    let (status, shown) = fixture.get("/v1/revoke").await;
+    assert!(status == 200 && shown.contains(r#""mid":"42""#) && shown.contains(r#""until":9999999999999"#), "{shown}");
+    for query in ["mid=42", "jti=a%2Bb", "jti=never"] {
+        let path = format!("/v1/revoke?{query}");
+        assert_eq!(fixture.ask(Request::delete(path), "").await.0, 204, "{query}");
+    }
+    assert_eq!(fixture.ask(Request::delete("/v1/revoke"), "").await.0, 400);
+    assert_eq!(fixture.get("/v1/revoke").await.1, r#"{"revocations":[]}"#);
+}

@@ -1,0 +1,121 @@
+//! What operators say and are told of revoked tokens.
+
+use serde::{Deserialize, Serialize};
+
+use super::body::object;
+use super::encode::text_of;
+use super::fault::Fault;
+use super::number::{Id, Millis};
+use super::shape::present;
+use super::text::Text;
+use crate::edge::protocol::frame::Malformed;
+use crate::model::ids::UserId;
+use crate::model::revocation::{Revocation, Revoked, TOKEN_ID_BYTES_MAX};
+
+/// Of `POST /v1/revoke`.
+#[derive(Debug, PartialEq)]
+pub struct RevokeBody {
+    pub what: Revoked,
+    /// Milliseconds since 1970.
+    pub until: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct RevokeBodyShape {
+    #[serde(default, deserialize_with = "present")]
+    mid: Option<Id>,
+    #[serde(default, deserialize_with = "present")]
+    jti: Option<Text<TOKEN_ID_BYTES_MAX>>,
+    #[serde(default, deserialize_with = "present")]
+    until: Option<Millis>,
+}
+
+#[derive(Serialize)]
+struct RevocationsAnswer<'a> {
+    revocations: Vec<RevocationView<'a>>,
+}
+
+#[derive(Serialize)]
+struct RevocationView<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mid: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jti: Option<&'a str>,
+    at: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<u64>,
+}
+
+pub fn decode_revoke_body(body: &[u8]) -> Result<RevokeBody, Malformed> {
+    let RevokeBodyShape { mid, jti, until } = object(body)?;
+    let what = revoked(mid, jti.map(|jti| jti.0)).map_err(answer)?;
+    Ok(RevokeBody { what, until: until.map(|until| until.0) })
+}
+
+/// `DELETE /v1/revoke?mid=` or `?jti=`.
+pub fn decode_revoked(mid: Option<&str>, jti: Option<String>) -> Result<Revoked, Malformed> {
+    let mid = mid.map(|mid| Id::from_text(mid).ok_or_else(|| answer(Fault::invalid("mid", Id::complaint()))));
+    revoked(mid.transpose()?, jti).map_err(answer)
+}
+
+/// To `GET /v1/revoke`.
+pub fn encode_revocations(revocations: &[Revocation]) -> String {
+    text_of(&RevocationsAnswer { revocations: revocations.iter().map(RevocationView::of).collect() })
+}
+
+impl<'a> RevocationView<'a> {
+    fn of(revocation: &'a Revocation) -> Self {
+        let (mid, jti) = match &revocation.what {
+            Revoked::User(user) => (Some(user.0.to_string()), None),
+            Revoked::Token(id) => (None, Some(&**id)),
+        };
+        RevocationView { mid, jti, at: revocation.at_ms, until: revocation.until_ms }
+    }
+}
+
+fn revoked(mid: Option<Id>, jti: Option<String>) -> Result<Revoked, Fault> {
+    match (mid, jti) {
+        (Some(mid), None) => Ok(Revoked::User(UserId(mid.0))),
+        (None, Some(jti)) if !jti.is_empty() && jti.len() <= TOKEN_ID_BYTES_MAX => Ok(Revoked::Token(jti.into())),
+        (None, Some(_)) => Err(Fault::invalid("jti", format!("must be from 1 to {TOKEN_ID_BYTES_MAX} bytes long"))),
+        (None, None) => Err(Fault::invalid("mid", "is missing, and so is jti")),
+        (Some(_), Some(_)) => Err(Fault::invalid("jti", "must not stand beside a mid")),
+    }
+}
+
+fn answer(fault: Fault) -> Malformed {
+    fault.malformed(None, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_or_a_token_and_perhaps_a_moment() {
+        let decoded = |body: &str| decode_revoke_body(body.as_bytes()).map_err(|malformed| malformed.message);
+        let user = RevokeBody { what: Revoked::User(UserId(42)), until: None };
+        assert_eq!(decoded(r#"{"mid":"42"}"#), Ok(user));
+        let token = RevokeBody { what: Revoked::Token("a".into()), until: Some(5) };
+        assert_eq!(decoded(r#"{"jti":"a","until":5,"why":"ignored"}"#), Ok(token));
+        for (body, message) in [
+            ("{}", "mid: is missing, and so is jti"),
+            (r#"{"mid":"42","jti":"a"}"#, "jti: must not stand beside a mid"),
+            (r#"{"jti":""}"#, "jti: must be from 1 to 256 bytes long"),
+            (r#"{"jti":5}"#, "jti: must be a string"),
+            (r#"{"mid":"x"}"#, "mid: must be a decimal number of 64 bits"),
+        ] {
+            assert_eq!(decoded(body), Err(message.to_owned()), "{body}");
+        }
+        assert!(decoded(&format!(r#"{{"jti":"{}"}}"#, "j".repeat(257))).is_err());
+        assert!(decoded(r#"{"mid":"42","until":-1}"#).is_err() && decoded("").is_err());
+    }
+
+    #[test]
+    fn a_list_is_shown_as_it_was_said() {
+        let user = Revocation { what: Revoked::User(UserId(u64::MAX)), at_ms: 1, until_ms: None };
+        let token = Revocation { what: Revoked::Token("\"a".into()), at_ms: 2, until_ms: Some(3) };
+        let text = r#"{"revocations":[{"mid":"18446744073709551615","at":1},{"jti":"\"a","at":2,"until":3}]}"#;
+        assert_eq!(encode_revocations(&[user, token]), text);
+    }
+}

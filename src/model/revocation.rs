@@ -1,0 +1,49 @@
+//! Tokens that are refused although they are good.
+
+use std::sync::Arc;
+
+use super::ids::UserId;
+
+/// Bytes of a token's id (`jti`), at most; a longer one is not kept, and so cannot be revoked.
+pub const TOKEN_ID_BYTES_MAX: usize = 256;
+
+/// What is known of a token beside its user and its end: enough to tell whether it was revoked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TokenMark {
+    /// `iat`, milliseconds since 1970; `None` = the token does not say, or names a moment to come.
+    pub issued_ms: Option<u64>,
+    /// `jti`.
+    pub id: Option<Arc<str>>,
+}
+
+/// All tokens of a user so far, or one token.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Revoked {
+    User(UserId),
+    Token(Arc<str>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Revocation {
+    pub what: Revoked,
+    /// Milliseconds since 1970, as is `until_ms`. Of a user's tokens, those issued up to then are refused.
+    pub at_ms: u64,
+    /// When it may be forgotten, since what it refuses has ended by itself; `None` = never.
+    pub until_ms: Option<u64>,
+}
+
+impl Revocation {
+    pub fn holds(&self, now_ms: u64) -> bool {
+        self.until_ms.is_none_or(|until| now_ms < until)
+    }
+
+    /// Whether a token that it names, or of the user it names, is refused. One that does not say when it was issued may
+    /// be an old one.
+    pub fn refuses(&self, token: &TokenMark, now_ms: u64) -> bool {
+        let concerned = match self.what {
+            Revoked::User(_) => token.issued_ms.is_none_or(|issued| issued <= self.at_ms),
+            Revoked::Token(_) => true,
+        };
+        concerned && self.holds(now_ms)
+    }
+}

@@ -1,0 +1,166 @@
+//! The list as a small JSON file in the data directory.
+//!
+//! Not in the store: it has to be there before the first token is judged, whichever store holds the records, and a store
+//! that takes no writes must not keep anybody from revoking. Who holds the directory's lock is the only one who writes.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{ListError, RevocationList};
+use crate::model::ids::UserId;
+use crate::model::revocation::{Revocation, Revoked};
+
+/// In the data directory.
+pub const FILE: &str = "revocations.json";
+/// What is being written, or was when the process was killed; never read.
+pub const DRAFT: &str = "revocations.json.new";
+const FORMAT: u32 = 1;
+
+pub struct FileList {
+    data_dir: PathBuf,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    format: u32,
+    revocations: Vec<Entry>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mid: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jti: Option<String>,
+    at: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<u64>,
+}
+
+impl FileList {
+    /// Of a data directory that this process holds.
+    pub fn of(data_dir: &Path) -> Self {
+        FileList { data_dir: data_dir.to_owned() }
+    }
+
+    fn replace(&self, text: &[u8]) -> io::Result<()> {
+        let (file, draft) = (self.data_dir.join(FILE), self.data_dir.join(DRAFT));
+        let mut writer = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+        writer.write_all(text)?;
+        writer.sync_all()?;
+        fs::rename(draft, file)?;
+        // The name, too, must survive.
+        File::open(&self.data_dir)?.sync_all()
+    }
+
+    fn error(&self, why: String) -> ListError {
+        ListError { place: self.data_dir.join(FILE).display().to_string(), why }
+    }
+}
+
+impl RevocationList for FileList {
+    fn load(&self) -> Result<Vec<Revocation>, ListError> {
+        let text = match fs::read(self.data_dir.join(FILE)) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(self.error(format!("cannot be read: {error}"))),
+        };
+        // Going on without it would let in whom somebody wanted out.
+        let damaged = |why: String| self.error(format!("is damaged ({why}); restore it, or remove it and revoke anew"));
+        let document: Document = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+        if document.format != FORMAT {
+            return Err(self.error(format!("has format {}, and this program knows {FORMAT}", document.format)));
+        }
+        let revocations = document.revocations.into_iter().map(Entry::parse);
+        revocations.collect::<Option<_>>().ok_or_else(|| damaged("an entry names no one, or two".to_owned()))
+    }
+
+    fn save(&self, revocations: &[Revocation]) -> Result<(), ListError> {
+        let document = Document { format: FORMAT, revocations: revocations.iter().map(Entry::of).collect() };
+        let text = serde_json::to_vec(&document).expect("text and numbers can be written as JSON");
+        self.replace(&text).map_err(|error| self.error(format!("cannot be written: {error}")))
+    }
+}
+
+impl Entry {
+    fn of(revocation: &Revocation) -> Self {
+        let (mid, jti) = match &revocation.what {
+            Revoked::User(user) => (Some(user.0), None),
+            Revoked::Token(id) => (None, Some(id.to_string())),
+        };
+        Entry { mid, jti, at: revocation.at_ms, until: revocation.until_ms }
+    }
+
+    fn parse(self) -> Option<Revocation> {
+        let what = match (self.mid, self.jti) {
+            (Some(mid), None) => Revoked::User(UserId(mid)),
+            (None, Some(id)) => Revoked::Token(id.into()),
+            _ => return None,
+        };
+        Some(Revocation { what, at_ms: self.at, until_ms: self.until })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn some() -> Vec<Revocation> {
+        let user = Revoked::User(UserId(u64::MAX));
+        vec![
+            Revocation { what: user, at_ms: 5, until_ms: None },
+            Revocation { what: Revoked::Token("a \"token\"\n".into()), at_ms: 6, until_ms: Some(u64::MAX) },
+        ]
+    }
+
+    #[test]
+    fn what_was_saved_last_is_there() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let list = FileList::of(dir.path());
+        assert_eq!(list.load().expect("no list yet"), []);
+        for saved in [some(), Vec::new(), some()] {
+            list.save(&saved).expect("a save");
+            assert_eq!(FileList::of(dir.path()).load().expect("a list"), saved);
+        }
+    }
+
+    #[test]
+    fn a_process_killed_while_it_writes_leaves_the_old_list() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let list = FileList::of(dir.path());
+        list.save(&some()).expect("a save");
+        fs::write(dir.path().join(DRAFT), r#"{"format":1,"revo"#).expect("half a file");
+        assert_eq!(list.load().expect("a list"), some());
+        list.save(&[]).expect("a save over the half one");
+        assert_eq!(list.load().expect("a list"), []);
+    }
+
+    #[test]
+    fn a_damaged_list_is_refused_in_one_line() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let entry = |entry: &str| format!(r#"{{"format":1,"revocations":[{entry}]}}"#);
+        for text in [
+            "",
+            "{",
+            r#"{"format":2,"revocations":[]}"#,
+            &entry(r#"{"at":1}"#),
+            &entry(r#"{"mid":1,"jti":"a","at":1}"#),
+        ] {
+            fs::write(dir.path().join(FILE), text).expect("a file");
+            let error = FileList::of(dir.path()).load().expect_err("a refusal").to_string();
+            assert!(error.contains(FILE) && !error.contains('\n'), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_written_is_an_error() {
+        let error = FileList::of(Path::new("/nowhere")).save(&some()).expect_err("no directory");
+        assert!(error.to_string().contains("cannot be written"), "{error}");
+    }
+}
