@@ -26,11 +26,11 @@ use crate::edge::auth::gate::Gate;
 use crate::edge::auth::key::SIGNS_NOTHING;
 use crate::edge::auth::token::LEEWAY_MS;
 use crate::edge::auth::{SigningKey, Verifier};
-use crate::edge::connection::room::Room;
 use crate::edge::desk::Desk;
-use crate::edge::http::rate::Requests;
+use crate::edge::listener::room::Room;
 use crate::edge::origin::Origins;
-use crate::edge::{self, demo, server};
+use crate::edge::rates::Rates;
+use crate::edge::{self, demo, listener};
 use crate::model::rule::Admission;
 use crate::shutdown::Shutdown;
 use crate::storage::hot_store::HotStore;
@@ -52,8 +52,8 @@ pub fn serve(config: Config) -> Result<(), StartError> {
     let revocations = revocations(&config, presence.clone())?;
     let threads = edge_threads(config.server.threads);
     let public =
-        StartError::binding("server.listen", config.server.listen, server::bind(config.server.listen, threads))?;
-    let private = StartError::binding("admin.listen", config.admin.listen, server::bind(config.admin.listen, 1))?;
+        StartError::binding("server.listen", config.server.listen, listener::bind(config.server.listen, threads))?;
+    let private = StartError::binding("admin.listen", config.admin.listen, listener::bind(config.admin.listen, 1))?;
     let shutdown = Arc::new(Shutdown::new(config.server.drain_timeout));
     let reloaded = verifier.clone();
     shutdown.listen_to_signals(move || reload(&reloaded)).map_err(StartError::Process)?;
@@ -68,9 +68,7 @@ pub fn serve(config: Config) -> Result<(), StartError> {
     let demo = config.demo.enabled.then(|| demo::router(key.clone()));
     let edges = gateway.lanes.into_iter().zip(public);
     let edges: Result<Vec<_>, _> = edges
-        .map(|((desk, returns), listener)| {
-            EdgeThread::start(listener, desk, returns, demo.clone(), config.server.handshake_timeout)
-        })
+        .map(|((desk, returns), listener)| EdgeThread::start(listener, desk, returns, demo.clone(), &config.server))
         .collect();
     let edges = edges.map_err(StartError::Process)?;
     if config.demo.enabled && key.is_none() {
@@ -114,8 +112,8 @@ impl Gateway {
         let gate = Gate::new(verifier, presence, block.clone(), revocations.clone(), &mut registry);
         let edge = edge::metrics::Metrics::new(&mut registry);
         let history = History::new(store.clone(), clock.clone());
-        let requests = Arc::new(Requests::new(config.limits.frames_per_second, config.limits.burst));
-        let room = Room::new(config.limits.connections);
+        let requests = Arc::new(Rates::new(config.limits.frames_per_second, config.limits.burst));
+        let room = Room::new(&config.limits);
         let mid_hash = config.log.mid_hash();
         let bell = Arc::new(Notify::new());
         let (lanes, returns): (Vec<_>, Vec<_>) = (0..threads).map(|_| Lane::new(bell.clone())).unzip();

@@ -28,6 +28,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("jsonwebtoken", &["src/edge/auth/*"]),
     ("fjall", &["src/storage/*embedded*", "src/bin/loadgen/naive_store.rs"]),
     ("aws_lc_rs", &["src/edge/auth/*"]),
+    ("ppp", &["src/edge/listener/*"]),
+    ("tokio_rustls", &["src/edge/listener/*"]),
     ("redis", &["src/*/redis.rs", "src/*/redis/*"]),
     ("rdkafka", &["src/*/kafka.rs", "src/*/kafka/*"]),
     ("scylla", &["src/*/cassandra.rs", "src/*/cassandra/*"]),

@@ -16,8 +16,10 @@ use tokio::task::LocalSet;
 use super::error::StartError;
 use crate::domain::ingest::commit::Committer;
 use crate::domain::ingest::lane::Returns;
+use crate::edge::config::ServerConfig;
 use crate::edge::desk::Desk;
-use crate::edge::{http, server};
+use crate::edge::http;
+use crate::edge::listener::{self, Entrance, Proxies};
 use crate::shutdown::{Shutdown, Stop};
 use crate::storage::hot_store::StoreError;
 
@@ -60,10 +62,12 @@ impl EdgeThread {
         desk: Arc<Desk>,
         returns: Returns,
         demo: Option<Router>,
-        handshake_timeout: Duration,
+        config: &ServerConfig,
     ) -> io::Result<Self> {
         let runtime = runtime()?;
         let (sender, ended) = oneshot::channel();
+        let proxies = Proxies::new(config);
+        let (handshake_timeout, request_timeout) = (config.handshake_timeout, config.request_timeout);
         let serve = async move {
             let listener = TcpListener::from_std(listener)?;
             tokio::task::spawn_local(returns.run());
@@ -72,9 +76,10 @@ impl EdgeThread {
                 Some(demo) => router.merge(demo),
                 None => router,
             };
+            let entrance = Entrance { router, proxies, handshake_timeout, request_timeout };
             let stopped = desk.stop.stopped();
             tokio::select! {
-                () = server::serve(listener, desk, router, handshake_timeout) => {}
+                () = listener::serve(listener, desk, entrance) => {}
                 () = stopped => {}
             }
             Ok::<_, io::Error>(())

@@ -7,6 +7,7 @@ use super::error::Problem;
 use super::layers::Layers;
 use crate::edge::auth::SECRET_BYTES_MIN;
 use crate::edge::connection::limits::{BEAT_BYTES_MAX, FRAME_OVERHEAD_BYTES_MAX, RECORD_BYTES_MAX};
+use crate::edge::listener::ForwardedHeader;
 
 /// A frame or body may not be larger, whatever is configured: every thread holds some of them at once.
 const FRAME_BYTES_LIMIT: usize = 16 * 1024 * 1024;
@@ -27,6 +28,7 @@ pub(super) fn problems(config: &Config, layers: &Layers) -> Vec<Problem> {
     checks.listeners(config);
     checks.key(config);
     checks.origins(config);
+    checks.proxies(config);
     checks.counts(config);
     checks.sizes(config);
     checks.times(config);
@@ -85,6 +87,16 @@ impl Checks<'_> {
         }
     }
 
+    fn proxies(&mut self, config: &Config) {
+        let server = &config.server;
+        let believes = server.proxy_protocol || server.forwarded_header != ForwardedHeader::Absent;
+        self.require(!believes || !server.trusted_proxies.is_empty(), "server.trusted_proxies", || {
+            "is empty, so nobody is believed about a client's address; name the proxies, or set server.proxy_protocol to \
+             false and server.forwarded_header to \"\""
+                .to_owned()
+        });
+    }
+
     fn counts(&mut self, config: &Config) {
         let limits = &config.limits;
         self.require(config.server.threads <= THREADS_LIMIT, "server.threads", || {
@@ -140,6 +152,7 @@ impl Checks<'_> {
         let durations = [
             ("server.drain_timeout", server.drain_timeout),
             ("server.handshake_timeout", server.handshake_timeout),
+            ("server.request_timeout", server.request_timeout),
             ("socket.heartbeat_interval", socket.heartbeat_interval),
             ("socket.ping", socket.ping),
             ("socket.idle", socket.idle),

@@ -48,8 +48,8 @@ fn the_defaults_are_complete_and_good() {
 #[test]
 fn every_default_is_explained() {
     let lines: Vec<_> = DEFAULTS.lines().collect();
-    // The one setting that shares the comment of the line before it.
-    let shares = |line: &str| line.starts_with("burst =");
+    // The settings that share the comment of the line before them.
+    let shares = |line: &str| line.starts_with("burst =") || line.starts_with("upgrades_per_second_per_address =");
     for pair in lines.windows(2).filter(|pair| pair[1].contains(" = ") && !pair[1].starts_with('#')) {
         assert!(pair[0].starts_with("# ") || shares(pair[1]), "{}", pair[1]);
     }

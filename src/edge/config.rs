@@ -3,7 +3,10 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use ipnet::IpNet;
 use serde::Deserialize;
+
+use super::listener::ForwardedHeader;
 
 /// The public listener.
 #[derive(Clone, Debug, Deserialize)]
@@ -20,6 +23,15 @@ pub struct ServerConfig {
     /// From the accepted connection to its first whole request, at most.
     #[serde(with = "humantime_serde")]
     pub handshake_timeout: Duration,
+    /// From the head of a request to the end of its answer, at most.
+    #[serde(with = "humantime_serde")]
+    pub request_timeout: Duration,
+    /// Who is believed about a client's address.
+    pub trusted_proxies: Vec<IpNet>,
+    /// Whether their connections begin with a PROXY header.
+    pub proxy_protocol: bool,
+    /// The header of theirs that names the client of a request.
+    pub forwarded_header: ForwardedHeader,
 }
 
 /// Health, metrics, kicks.

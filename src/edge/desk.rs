@@ -6,11 +6,12 @@ use crate::domain::history::History;
 use crate::domain::ingest::intake::Intake;
 use crate::edge::auth::gate::Gate;
 use crate::edge::connection::limits::{LimitsConfig, SocketConfig};
-use crate::edge::connection::room::Room;
-use crate::edge::http::rate::Requests;
+use crate::edge::listener::room::Room;
 use crate::edge::metrics::Metrics;
 use crate::edge::origin::Origins;
 use crate::edge::protocol::frame::{FrameLimits, WelcomeLimits};
+use crate::edge::rates::Rates;
+use crate::model::ids::UserId;
 use crate::model::mid_hash::MidHash;
 use crate::model::reading::Reading;
 use crate::shutdown::Stop;
@@ -20,8 +21,8 @@ pub struct Desk {
     pub intake: Intake,
     pub history: History,
     pub gate: Gate,
-    /// The same for all threads.
-    pub requests: Arc<Requests>,
+    /// Requests over HTTP; the same for all threads.
+    pub requests: Arc<Rates<UserId>>,
     /// The same for all threads.
     pub room: Arc<Room>,
     pub origins: Origins,

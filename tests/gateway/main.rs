@@ -6,6 +6,7 @@
 mod support;
 
 mod acks;
+mod addresses;
 mod admission;
 mod beats_over_http;
 mod closing;
@@ -16,6 +17,7 @@ mod deletes;
 mod demo_routes;
 mod drain;
 mod durability;
+mod floods;
 mod frames;
 mod greeting;
 mod history_over_http;

@@ -29,9 +29,9 @@ use heartline::domain::revocations::Revocations;
 use heartline::edge::auth::gate::Gate;
 use heartline::edge::auth::{AuthConfig, SigningKey, Verifier};
 use heartline::edge::desk::Desk;
-use heartline::edge::http::rate::Requests;
 use heartline::edge::http::router;
 use heartline::edge::origin::Origins;
+use heartline::edge::rates::Rates;
 use heartline::model::ids::UserId;
 use heartline::model::rule::Admission;
 use heartline::model::secret::Secret;
@@ -108,8 +108,8 @@ impl Fixture {
             history: History::new(store, clock.clone()),
             gate: Gate::new(verifier, presence, block.clone(), revocations, &mut registry),
             mid_hash: heartline::model::mid_hash::MidHash::with_key(&[0; 16]),
-            room: heartline::edge::connection::room::Room::new(0),
-            requests: Arc::new(Requests::new(limits.frames_per_second, limits.burst)),
+            room: heartline::edge::listener::room::Room::new(&limits),
+            requests: Arc::new(Rates::new(limits.frames_per_second, limits.burst)),
             origins: Origins::new(vec![Self::ORIGIN.to_owned()]),
             limits,
             socket: defaults.socket,

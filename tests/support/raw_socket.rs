@@ -25,6 +25,7 @@ pub enum Opcode {
 
 pub struct RawSocket {
     stream: BufReader<TcpStream>,
+    host: SocketAddr,
 }
 
 /// One frame of the gateway: its first byte (final bit, reserved bits, opcode) and its payload.
@@ -36,18 +37,18 @@ pub struct RawFrame {
 
 impl RawSocket {
     pub async fn connect(address: SocketAddr) -> Self {
-        Self::over(TcpStream::connect(address).await.expect("a listener"))
+        Self::over(TcpStream::connect(address).await.expect("a listener"), address)
     }
 
-    fn over(stream: TcpStream) -> Self {
-        Self { stream: BufReader::with_capacity(65_536, stream) }
+    fn over(stream: TcpStream, host: SocketAddr) -> Self {
+        Self { stream: BufReader::with_capacity(65_536, stream), host }
     }
 
     /// Takes in little unless it reads: the kernel's receive buffer is small.
     pub async fn connect_narrow(address: SocketAddr) -> Self {
         let socket = TcpSocket::new_v4().expect("a socket");
         socket.set_recv_buffer_size(16_384).expect("a small buffer");
-        Self::over(socket.connect(address).await.expect("a listener"))
+        Self::over(socket.connect(address).await.expect("a listener"), address)
     }
 
     /// Upgraded; with a token also welcomed.
@@ -56,26 +57,33 @@ impl RawSocket {
     }
 
     pub async fn upgraded(mut self, token: Option<&str>) -> Self {
-        let authorization = token.map(|token| format!("Authorization: Bearer {token}\r\n"));
-        let request = format!(
-            "GET /v1/connect HTTP/1.1\r\nHost: {}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
-             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n{}\r\n",
-            self.stream.get_ref().peer_addr().expect("a peer"),
-            authorization.unwrap_or_default(),
-        );
-        self.write(request.as_bytes()).await;
-        let mut answer = Vec::new();
-        while !answer.ends_with(b"\r\n\r\n") {
-            let byte = in_time("an answer to the upgrade", self.stream.read_u8()).await;
-            answer.push(byte.expect("a whole answer"));
-        }
-        let answer = String::from_utf8(answer).expect("an ASCII head");
+        let answer = self.ask_for_upgrade(token).await;
         assert!(answer.starts_with("HTTP/1.1 101 "), "{answer}");
         if token.is_some() {
             let welcome = self.json().await;
             assert!(welcome["welcome"].is_object(), "{welcome}");
         }
         self
+    }
+
+    /// Sends an upgrade request and returns the head of its answer; what came of it before the end, if it ends.
+    pub async fn ask_for_upgrade(&mut self, token: Option<&str>) -> String {
+        let authorization = token.map(|token| format!("Authorization: Bearer {token}\r\n"));
+        let request = format!(
+            "GET /v1/connect HTTP/1.1\r\nHost: {}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n{}\r\n",
+            self.host,
+            authorization.unwrap_or_default(),
+        );
+        self.try_write(request.as_bytes()).await;
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"\r\n\r\n") {
+            match in_time("an answer to the upgrade", self.stream.read_u8()).await {
+                Ok(byte) => answer.push(byte),
+                Err(_) => break,
+            }
+        }
+        String::from_utf8(answer).expect("an ASCII head")
     }
 
     pub async fn write(&mut self, bytes: &[u8]) {

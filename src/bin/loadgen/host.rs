@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener as StdListener};
 use std::path::PathBuf;
 use std::thread;
 
-use heartline::edge::server;
+use heartline::edge::listener;
 use serde::{Deserialize, Serialize};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
@@ -51,7 +51,8 @@ where
     C: Fn(TcpStream) -> F + Clone + Send + 'static,
     F: Future<Output = ()> + 'static,
 {
-    let listeners = server::bind(SocketAddr::from(([127, 0, 0, 1], 0)), threads).map_err(|error| error.to_string())?;
+    let listeners =
+        listener::bind(SocketAddr::from(([127, 0, 0, 1], 0)), threads).map_err(|error| error.to_string())?;
     let address = listeners[0].local_addr().map_err(|error| error.to_string())?;
     for listener in listeners {
         let converse = converse.clone();

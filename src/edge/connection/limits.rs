@@ -36,6 +36,14 @@ pub struct LimitsConfig {
     pub connections_per_user: usize,
     /// Connections in all; 0 = no limit.
     pub connections: usize,
+    /// Connections of one address; 0 = no limit.
+    pub connections_per_address: usize,
+    /// Connections that have not been welcomed; 0 = no limit.
+    pub handshakes: usize,
+    /// Upgrades a second, in all; 0 = no limit.
+    pub upgrades_per_second: u32,
+    /// Upgrades a second of one address; 0 = no limit.
+    pub upgrades_per_second_per_address: u32,
     /// Frames a second, for long.
     pub frames_per_second: u32,
     /// Frames at once, after a pause.

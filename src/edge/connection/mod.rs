@@ -11,7 +11,6 @@ pub mod greeting;
 pub mod limits;
 pub mod operation;
 pub mod rate;
-pub mod room;
 pub mod silence;
 pub mod socket;
 pub mod socket_loop;

@@ -1,6 +1,7 @@
 //! `GET /v1/connect`: whether a request becomes a socket.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::body::Body;
 use axum::response::IntoResponse;
@@ -9,20 +10,22 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::greeting;
-use super::room::Place;
 use super::socket::Socket;
 use super::socket_loop::SocketLoop;
+use crate::edge::address::Network;
 use crate::edge::auth::token::{Identity, TokenError};
 use crate::edge::desk::Desk;
 use crate::edge::http::bearer;
-use crate::edge::http::problem::Problem;
+use crate::edge::http::problem::{Problem, whole_seconds};
+use crate::edge::listener::room::{NoRoom, Place};
+use crate::edge::metrics::Refused;
 
 pub const PATH: &str = "/v1/connect";
-/// What a client is told when there is no room.
+/// What a client is told when the server goes away.
 const RETRY_AFTER_SECONDS: u64 = 5;
 const JSON: &str = "heartline.v1.json";
 /// A subprotocol that carries the token, since a browser can set no header. Never selected, never logged.
@@ -47,10 +50,10 @@ pub struct Upgrade {
 }
 
 /// Answers the upgrade request.
-pub fn respond(request: Request<Incoming>, desk: &Desk) -> (Response<Body>, Option<Upgrade>) {
+pub fn respond(request: Request<Incoming>, network: Network, desk: &Desk) -> (Response<Body>, Option<Upgrade>) {
     let (mut parts, _) = request.into_parts();
     let upgraded = parts.extensions.remove::<OnUpgrade>();
-    let accepted = accept(&parts, desk).and_then(|accepted| match upgraded {
+    let accepted = accept(&parts, network, desk).and_then(|accepted| match upgraded {
         Some(upgraded) => Ok((accepted, upgraded)),
         None => Err(Problem::invalid("connection: HTTP/1.1 is needed")),
     });
@@ -63,22 +66,30 @@ pub fn respond(request: Request<Incoming>, desk: &Desk) -> (Response<Body>, Opti
 }
 
 impl Upgrade {
-    /// Serves the socket until it ends.
-    pub async fn serve(self, desk: Arc<Desk>) {
+    /// Serves the socket until it ends. `S` is the stream that was accepted; `unwelcomed` is given back at the welcome.
+    pub async fn serve<S>(self, desk: Arc<Desk>, unwelcomed: Place)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
         let _place = self.place;
-        if let Some(socket) = Box::pin(welcomed(self.upgraded, self.token, desk)).await {
+        let welcomed = Box::pin(welcomed::<S>(self.upgraded, self.token, desk)).await;
+        drop(unwelcomed);
+        if let Some(socket) = welcomed {
             socket.serve().await;
         }
     }
 }
 
-async fn welcomed(
+async fn welcomed<S>(
     upgraded: OnUpgrade,
     token: Option<Result<Identity, TokenError>>,
     desk: Arc<Desk>,
-) -> Option<Box<SocketLoop<TcpStream>>> {
-    let Ok(parts) = upgraded.await.ok()?.downcast::<TokioIo<TcpStream>>() else {
-        tracing::error!("an upgraded connection is not the TCP stream that was accepted");
+) -> Option<Box<SocketLoop<S>>>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let Ok(parts) = upgraded.await.ok()?.downcast::<TokioIo<S>>() else {
+        tracing::error!("an upgraded connection is not the stream that was accepted");
         return None;
     };
     // Copied, since a conversion would keep the buffer of the HTTP connection alive with it.
@@ -102,7 +113,7 @@ fn switching(accepted: &Accepted) -> Response<Body> {
     response
 }
 
-fn accept(request: &Parts, desk: &Desk) -> Result<Accepted, Problem> {
+fn accept(request: &Parts, network: Network, desk: &Desk) -> Result<Accepted, Problem> {
     if request.method != Method::GET {
         return Err(Problem::method(&[Method::GET]));
     }
@@ -114,16 +125,29 @@ fn accept(request: &Parts, desk: &Desk) -> Result<Accepted, Problem> {
     }
     let accept_key = websocket_key(&request.headers)?;
     let offered = offered(&request.headers)?;
+    if desk.stop.is_draining() {
+        return Err(Problem::unavailable("the server is going away", RETRY_AFTER_SECONDS));
+    }
+    // Before the signature is checked: whoever is turned away should cost little.
+    let place = desk.room.enter(network, Instant::now()).map_err(|no_room| turned_away(no_room, desk))?;
     let token = match request.headers.get(header::AUTHORIZATION) {
         Some(authorization) => Some(Ok(identify(authorization, desk)?)),
         None => offered.token.map(|token| desk.gate.identify(token)),
     };
-    if desk.stop.is_draining() {
-        return Err(Problem::unavailable("the server is going away", RETRY_AFTER_SECONDS));
-    }
-    let full = || Problem::unavailable("there is no room for another connection", RETRY_AFTER_SECONDS);
-    let place = desk.room.enter().ok_or_else(full)?;
     Ok(Accepted { accept_key, subprotocol: offered.subprotocol, token, place })
+}
+
+fn turned_away(no_room: NoRoom, desk: &Desk) -> Problem {
+    match no_room {
+        NoRoom::ForThisAddress(wait) => {
+            desk.metrics.refused(Refused::AddressUpgrades);
+            Problem::too_fast("more connections of this address than the gateway takes", wait)
+        }
+        NoRoom::ForAnybody(wait) => {
+            desk.metrics.refused(Refused::Upgrades);
+            Problem::unavailable("there is no room for another connection", whole_seconds(wait))
+        }
+    }
 }
 
 /// A header can be answered with a status, which those who set one can read.

@@ -44,7 +44,8 @@ impl FromRequestParts<Arc<Desk>> for Caller {
             return Err(Problem::forbidden(SENT_AWAY));
         }
         let user = identity.user;
-        desk.requests.count(user, Instant::now()).map_err(Problem::too_fast)?;
+        let too_fast = |wait| Problem::too_fast("more requests of this user than the gateway takes", wait);
+        desk.requests.count(user, Instant::now()).map_err(too_fast)?;
         Ok(Caller { user })
     }
 }

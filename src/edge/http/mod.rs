@@ -15,7 +15,6 @@ mod history;
 mod pending;
 pub mod problem;
 pub mod query;
-pub mod rate;
 mod recording;
 
 use std::sync::Arc;

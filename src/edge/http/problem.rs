@@ -88,10 +88,9 @@ impl Problem {
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media_type", "Wrong media type", detail)
     }
 
-    pub fn too_fast(wait: Duration) -> Self {
-        let detail = "more requests of this user than the gateway takes";
+    pub fn too_fast(detail: impl Into<String>, wait: Duration) -> Self {
         let problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "too_fast", "Too fast", detail);
-        problem.with(header::RETRY_AFTER, HeaderValue::from(wait.as_millis().div_ceil(1000).max(1) as u64))
+        problem.with(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait)))
     }
 
     /// Nothing is known to have been done; the same may be sent again.
@@ -149,6 +148,11 @@ impl IntoResponse for Problem {
     }
 }
 
+/// What `Retry-After` says of a wait: never less, and never at once.
+pub fn whole_seconds(wait: Duration) -> u64 {
+    wait.as_millis().div_ceil(1000).max(1) as u64
+}
+
 /// For paths that lead nowhere.
 pub async fn no_such_path() -> Problem {
     Problem::not_found("there is nothing at this path")
@@ -184,10 +188,10 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_may_try_again_is_told_when() {
-        let (head, document) = sent(Problem::too_fast(Duration::from_millis(1001))).await;
+        let (head, document) = sent(Problem::too_fast("too fast", Duration::from_millis(1001))).await;
         assert_eq!((head.status.as_u16(), &head.headers[header::RETRY_AFTER]), (429, &HeaderValue::from(2)));
         assert_eq!(document["type"], "/problems/too_fast");
-        let (head, _) = sent(Problem::too_fast(Duration::ZERO)).await;
+        let (head, _) = sent(Problem::too_fast("too fast", Duration::ZERO)).await;
         assert_eq!(head.headers[header::RETRY_AFTER], "1");
         let (head, document) = sent(Unavailable.into()).await;
         assert_eq!((head.status.as_u16(), &head.headers[header::RETRY_AFTER]), (503, &HeaderValue::from(1)));

@@ -1,0 +1,98 @@
+//! Those who come in crowds, or send more than anybody has to say.
+
+use std::time::Duration;
+
+use crate::support::{MID, RawSocket, TestGateway, Token};
+
+fn status(answer: &str) -> &str {
+    answer.split(' ').nth(1).unwrap_or_default()
+}
+
+async fn refused(gateway: &TestGateway, reason: &str, wanted: f64) {
+    let name = format!("heartline_refused_total{{reason=\"{reason}\"}}");
+    gateway.wait_for_metric(&name, |refused| refused >= wanted).await;
+}
+
+#[tokio::test]
+async fn connections_that_say_nothing_use_up_their_own_places_only() {
+    let gateway = TestGateway::with(&[("limits.handshakes", "3")]);
+    let mut welcomed = gateway.connect(1).await;
+    let _silent = [RawSocket::connect(gateway.address()).await, RawSocket::connect(gateway.address()).await];
+    let waits_for_hello = RawSocket::upgrade(gateway.address(), None).await;
+    let mut one_more = RawSocket::connect(gateway.address()).await;
+    assert_eq!(one_more.ask_for_upgrade(None).await, "");
+    refused(&gateway, "Handshakes", 1.0).await;
+    welcomed.still_serves().await;
+    drop(waits_for_hello);
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    gateway.connect(2).await.still_serves().await;
+}
+
+#[tokio::test]
+async fn one_address_has_only_so_many_connections_that_are_no_sockets() {
+    let gateway = TestGateway::with(&[("limits.connections_per_address", "2")]);
+    let _silent = [RawSocket::connect(gateway.address()).await, RawSocket::connect(gateway.address()).await];
+    // Accepted in any order, on any thread.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let mut one_more = RawSocket::connect(gateway.address()).await;
+    assert_eq!(one_more.ask_for_upgrade(None).await, "");
+    refused(&gateway, "AddressHandshakes", 1.0).await;
+}
+
+#[tokio::test]
+async fn upgrades_come_at_a_rate_whether_they_succeed_or_not() {
+    for (setting, expected) in
+        [("limits.upgrades_per_second", "503"), ("limits.upgrades_per_second_per_address", "429")]
+    {
+        let gateway = TestGateway::with(&[(setting, "3")]);
+        let mut first = gateway.connect(1).await;
+        let mut answers = Vec::new();
+        for _ in 0..10 {
+            let mut socket = RawSocket::connect(gateway.address()).await;
+            let answer = socket.ask_for_upgrade(Some("no-token")).await;
+            answers.push(status(&answer).to_owned());
+            assert_eq!(status(&answer) == expected, answer.to_lowercase().contains("retry-after: 1"), "{answer}");
+        }
+        assert_eq!(answers[0], "401");
+        let over = answers.iter().filter(|answer| *answer == expected).count();
+        assert!((6..=8).contains(&over), "{answers:?}");
+        first.still_serves().await;
+        tokio::time::sleep(Duration::from_millis(1_000)).await;
+        gateway.connect(2).await;
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_never_ends_is_cut_off() {
+    let quick = [("server.request_timeout", "300ms"), ("server.handshake_timeout", "300ms")];
+    let gateway = TestGateway::with(&quick);
+    let mut socket = RawSocket::connect(gateway.address()).await;
+    let token = Token::of(MID).sign();
+    let head = format!(
+        "POST /v1/beats HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer {token}\r\n\
+         Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
+    );
+    socket.write(head.as_bytes()).await;
+    let trickle = async {
+        loop {
+            socket.try_write(b" ").await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::select! {
+        () = trickle => unreachable!("it never ends"),
+        () = refused(&gateway, "SlowRequest", 1.0) => {}
+    }
+    assert_eq!(socket.rest().await, "");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_not_read_is_not_kept_for_ever() {
+    let quick = [("server.request_timeout", "300ms"), ("server.handshake_timeout", "300ms")];
+    let gateway = TestGateway::with(&quick);
+    let mut socket = RawSocket::connect_narrow(gateway.address()).await;
+    // More than the kernel takes in for a reader that does not read.
+    let request = "GET /demo/dawn.webm HTTP/1.1\r\nHost: here\r\n\r\n".repeat(20);
+    socket.try_write(request.as_bytes()).await;
+    refused(&gateway, "SlowRequest", 1.0).await;
+}
