@@ -61,28 +61,32 @@ impl Revocations {
     /// Refuses from now on, and ends what is open. Blocks until it is saved. `until_ms`: when it may be forgotten; if not
     /// given, as soon as every token it concerns must have ended.
     pub fn revoke(&self, what: Revoked, until_ms: Option<u64>, now_ms: u64) -> Result<(), Unchanged> {
-        let until_ms = until_ms.or_else(|| {
-            let life = self.token_life_max?;
-            Some(now_ms.saturating_add(life.as_millis() as u64))
-        });
         // Clocks of issuer and gateway differ: what is in use was issued before now, whatever it says.
         let in_use = match &what {
             Revoked::User(user) => self.presence.newest_token(*user),
             Revoked::Token(_) => None,
         };
-        let at_ms = in_use.map_or(now_ms, |issued| issued.max(now_ms));
-        self.change(now_ms, |list| {
-            if list.len() >= REVOCATIONS_MAX && !list.contains_key(&what) {
+        let at_ms = self.change(now_ms, |list| {
+            let before = list.get(&what).map(|revocation| revocation.at_ms);
+            if before.is_none() && list.len() >= REVOCATIONS_MAX {
                 return Err(Unchanged::Full);
             }
+            // Never back, though the clock may be, or another who revoked at the same time.
+            let at_ms = [Some(now_ms), in_use, before].into_iter().flatten().max().unwrap_or(now_ms);
+            let until_ms = until_ms.or_else(|| self.end_of_tokens(at_ms));
             list.insert(what.clone(), Revocation { what: what.clone(), at_ms, until_ms });
-            Ok(())
+            Ok(at_ms)
         })?;
         match what {
             Revoked::User(user) => self.presence.dismiss_tokens_of(user, at_ms),
             Revoked::Token(id) => self.presence.dismiss_token(&id),
         }
         Ok(())
+    }
+
+    /// When every token that was issued up to `at_ms` has ended.
+    fn end_of_tokens(&self, at_ms: u64) -> Option<u64> {
+        self.token_life_max.map(|life| at_ms.saturating_add(life.as_millis() as u64))
     }
 
     /// Takes a revocation back; done when there was none, too. Blocks until it is saved.
@@ -100,15 +104,15 @@ impl Revocations {
         all
     }
 
-    fn change(&self, now_ms: u64, change: impl FnOnce(&mut List) -> Result<(), Unchanged>) -> Result<(), Unchanged> {
+    fn change<T>(&self, now_ms: u64, change: impl FnOnce(&mut List) -> Result<T, Unchanged>) -> Result<T, Unchanged> {
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut list = self.list().clone();
         list.retain(|_, revocation| revocation.holds(now_ms));
-        change(&mut list)?;
+        let changed = change(&mut list)?;
         let revocations: Vec<_> = list.values().cloned().collect();
         self.store.save(&revocations)?;
         *self.list.write().unwrap_or_else(PoisonError::into_inner) = list;
-        Ok(())
+        Ok(changed)
     }
 
     /// Nothing that could panic runs under the lock, so a poisoned one is as good as any.

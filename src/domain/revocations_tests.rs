@@ -162,6 +162,16 @@ fn the_token_in_use_is_refused_though_its_issuers_clock_is_ahead() {
 }
 
 #[test]
+fn a_second_revocation_goes_on_from_the_first_whatever_the_clock_says() {
+    let fixture = Fixture::new(Some(Duration::from_secs(60)));
+    fixture.revocations.revoke(Revoked::User(USER), None, NOW).expect("a change");
+    fixture.revocations.revoke(Revoked::User(USER), None, NOW - 30_000).expect("a change");
+    assert!(fixture.refuses(&issued(NOW), NOW + 59_999) && !fixture.refuses(&issued(NOW), NOW + 60_000));
+    fixture.revocations.revoke(Revoked::User(USER), None, NOW + 30_000).expect("a change");
+    assert!(fixture.refuses(&issued(NOW + 30_000), NOW + 60_000));
+}
+
+#[test]
 fn a_full_list_takes_no_more_and_forgets_nobody() {
     let fixture = Fixture::new(None);
     let revocation = |mid| Revocation { what: Revoked::User(UserId(mid)), at_ms: NOW, until_ms: Some(NOW + 10) };
