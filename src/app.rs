@@ -1,44 +1,29 @@
 //! Builds the parts of a role and wires them; the only place that names concrete backends.
 
 mod error;
+mod gateway;
 mod threads;
 
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use prometheus_client::registry::Registry;
-use tokio::sync::Notify;
-
 use crate::config::Config;
 use crate::domain::clock::{self, Clock};
-use crate::domain::devices::block::Block;
-use crate::domain::devices::fanout::Fanout;
 use crate::domain::devices::presence::Presence;
-use crate::domain::history::History;
-use crate::domain::ingest::commit::{Committer, StoreHealth};
-use crate::domain::ingest::intake::Intake;
-use crate::domain::ingest::lane::{Lane, Returns};
-use crate::domain::ingest::metrics::{Metrics, UncommittedSlots};
 use crate::domain::revocations::Revocations;
+use crate::edge::admin::users;
 use crate::edge::admin::{self, Admin};
-use crate::edge::auth::gate::Gate;
 use crate::edge::auth::key::SIGNS_NOTHING;
 use crate::edge::auth::token::LEEWAY_MS;
 use crate::edge::auth::{SigningKey, Verifier};
-use crate::edge::desk::Desk;
-use crate::edge::listener::room::Room;
-use crate::edge::origin::Origins;
-use crate::edge::rates::Rates;
-use crate::edge::{self, demo, listener};
-use crate::model::rule::Admission;
+use crate::edge::{demo, listener};
 use crate::shutdown::Shutdown;
-use crate::storage::hot_store::HotStore;
 use crate::storage::hot_store::embedded::EmbeddedStore;
 use crate::storage::revocation_list::file::FileList;
-use crate::telemetry::metrics;
 
 pub use error::StartError;
+use gateway::{Door, Gateway};
 use threads::{CommitThread, EdgeThread};
 
 /// Serves everything on the embedded store, until a signal or the failure of the store.
@@ -75,85 +60,8 @@ pub fn serve(config: Config) -> Result<(), StartError> {
         tracing::warn!("the demo page has no tokens: {SIGNS_NOTHING}");
     }
     announce(key.as_deref(), addresses);
-    let admin = admin::router(Admin { registry, ..gateway.admin });
-    threads::lead(&shutdown, private, admin, edges, commit)
-}
-
-/// All parts of a gateway, wired.
-struct Gateway {
-    registry: Registry,
-    committer: Committer,
-    /// One for each edge thread.
-    lanes: Vec<(Arc<Desk>, Returns)>,
-    admin: Admin,
-}
-
-/// What decides who comes in, opened before anything is built on it.
-struct Door {
-    verifier: Arc<Verifier>,
-    presence: Arc<Presence>,
-    revocations: Arc<Revocations>,
-}
-
-impl Gateway {
-    fn build(
-        config: &Config,
-        store: Arc<dyn HotStore>,
-        clock: Arc<Clock>,
-        door: Door,
-        threads: usize,
-        shutdown: &Shutdown,
-    ) -> Self {
-        let mut registry = metrics::registry();
-        let ingest = Metrics::new(&mut registry);
-        let Door { verifier, presence, revocations } = door;
-        let fanout = Fanout::new(presence.clone(), config.push.steady_interval, &mut registry);
-        let block = Arc::new(Block::new(presence.clone()));
-        let gate = Gate::new(verifier, presence, block.clone(), revocations.clone(), &mut registry);
-        let edge = edge::metrics::Metrics::new(&mut registry);
-        let history = History::new(store.clone(), clock.clone());
-        let requests = Arc::new(Rates::new(config.limits.frames_per_second, config.limits.burst));
-        let room = Room::new(&config.limits);
-        let mid_hash = config.log.mid_hash();
-        let bell = Arc::new(Notify::new());
-        let (lanes, returns): (Vec<_>, Vec<_>) = (0..threads).map(|_| Lane::new(bell.clone())).unzip();
-        registry.register_collector(Box::new(UncommittedSlots(lanes.clone())));
-        let health = Arc::new(StoreHealth::default());
-        let desk = |lane: &Arc<Lane>| {
-            Arc::new(Desk {
-                intake: Intake {
-                    lane: lane.clone(),
-                    admission: Admission { retention_ms: config.store.retention.as_millis() as u64 },
-                    clock: clock.clone(),
-                    metrics: ingest.clone(),
-                },
-                history: history.clone(),
-                gate: gate.clone(),
-                origins: Origins::new(config.server.origins.clone()),
-                limits: config.limits.clone(),
-                socket: config.socket.clone(),
-                reading: config.reading.clone(),
-                metrics: edge.clone(),
-                mid_hash: mid_hash.clone(),
-                requests: requests.clone(),
-                room: room.clone(),
-                stop: shutdown.stop(),
-            })
-        };
-        let desks: Vec<_> = lanes.iter().map(desk).collect();
-        let committer = Committer {
-            store,
-            clock,
-            lanes,
-            listeners: vec![Arc::new(fanout)],
-            bell,
-            interval: config.store.group_interval,
-            health: health.clone(),
-            metrics: ingest,
-        };
-        let admin = Admin { health, stop: shutdown.stop(), registry: Arc::default(), block, revocations, mid_hash };
-        Gateway { registry, committer, lanes: desks.into_iter().zip(returns).collect(), admin }
-    }
+    let admin = admin::router(Admin { registry, ..gateway.admin }, users::routes(gateway.users));
+    threads::lead(&shutdown, private, admin, gateway.office, edges, commit)
 }
 
 fn edge_threads(configured: usize) -> usize {

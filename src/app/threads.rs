@@ -94,17 +94,19 @@ impl EdgeThread {
     }
 }
 
-/// Serves the admin listener until all edge threads have ended, in their own time or at the deadline.
+/// Serves the admin listener, whose lane is `office`, until all edge threads have ended, in their own time or at the deadline.
 pub(super) fn lead(
     shutdown: &Shutdown,
     private: Vec<StdListener>,
     admin: Router,
+    office: Returns,
     edges: Vec<EdgeThread>,
     commit: CommitThread,
 ) -> Result<(), StartError> {
     let (threads, ended): (Vec<_>, Vec<_>) = edges.into_iter().map(|edge| (edge.thread, edge.ended)).unzip();
     let runtime = runtime().map_err(StartError::Process)?;
     let failure = runtime.block_on(async {
+        tokio::spawn(office.run());
         for listener in private {
             let listener = TcpListener::from_std(listener).map_err(StartError::Process)?;
             tokio::spawn(axum::serve(listener, admin.clone()).into_future());

@@ -23,6 +23,9 @@ pub enum Action {
     Clear { at: When },
     /// Pause or resume recording.
     Recording { paused: bool, at: When },
+    /// Keep nothing of the user, from the commit on: no record, no tombstone, no switch; only that nothing so old may
+    /// come back.
+    Erase,
 }
 
 /// The moment from which a forgetting holds.
@@ -52,6 +55,11 @@ pub enum Outcome {
     Recording {
         moved: bool,
         paused: bool,
+    },
+    /// Nothing up to `at` is there or comes back. `resumed`: recording was paused, and is not any more.
+    Erased {
+        at: u64,
+        resumed: bool,
     },
     /// The `at` lies ahead of the clock and is newer than every record concerned: nothing was done.
     Ahead,

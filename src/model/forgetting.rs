@@ -86,4 +86,10 @@ impl UserRow {
         self.watermark = self.watermark.max(at);
         moves
     }
+
+    /// Forgets everything but that what is not newer than `at`, or was refused before, stays away: without that a late
+    /// beat of a device that was offline would bring a record back.
+    pub fn erase(&mut self, at: u64) {
+        *self = UserRow { watermark: at.max(self.watermark).max(self.floor), ..UserRow::default() };
+    }
 }

@@ -49,6 +49,7 @@ fn action(clears: u32) -> impl Strategy<Value = Action> {
         3 => (prop::collection::vec(any_content(), 0..4), when())
             .prop_map(|(contents, at)| Action::Delete { contents, at }),
         clears => when().prop_map(|at| Action::Clear { at }),
+        1 => Just(Action::Erase),
         1 => (any::<bool>(), when()).prop_map(|(paused, at)| Action::Recording { paused, at }),
     ]
 }

@@ -5,6 +5,7 @@
 mod embedded;
 mod hot_store;
 mod hot_store_cap;
+mod hot_store_erase;
 mod hot_store_model;
 mod plain_store;
 mod requests;
@@ -46,6 +47,13 @@ mod embedded_hot_store {
             a_lowered_cap_is_reached_by_and_by,
             more_contents_than_are_remembered_as_the_oldest,
             what_was_evicted_never_comes_back_older,
+        }
+        hot_store_erase {
+            an_erased_user_has_nothing_left,
+            what_is_not_newer_than_an_erasure_never_comes_back,
+            an_erasure_takes_the_changes_of_its_group_in_their_order,
+            an_erasure_may_be_committed_again,
+            an_erasure_makes_room,
         }
         hot_store_model {
             it_answers_like_the_plain_model,

@@ -66,6 +66,13 @@ impl PlainStore {
                 Some(at) => Outcome::Cleared { moved: user.row.clear(at), at },
                 None => Outcome::Ahead,
             },
+            Action::Erase => {
+                let resumed = user.row.recording.paused();
+                let newest = user.contents.values().map(ContentRow::newest).max().unwrap_or(0);
+                user.contents.clear();
+                user.row.erase(now.max(newest));
+                Outcome::Erased { at: user.row.watermark, resumed }
+            }
             Action::Recording { paused, at } => {
                 match at.resolve::<()>(now, || Ok(user.newest(|_| true, horizon))).unwrap() {
                     Some(at) => {

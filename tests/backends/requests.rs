@@ -73,6 +73,10 @@ pub fn recording(paused: bool, at: When) -> Change {
     change(USER, Action::Recording { paused, at })
 }
 
+pub fn erase() -> Change {
+    change(USER, Action::Erase)
+}
+
 pub fn commit_at(store: &Arc<dyn HotStore>, now: u64, changes: Vec<Change>) -> Vec<Outcome> {
     let group = Group { now, changes };
     wait(store.commit(&group)).expect("a commit")

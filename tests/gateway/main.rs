@@ -17,6 +17,7 @@ mod deletes;
 mod demo_routes;
 mod drain;
 mod durability;
+mod erasure;
 mod floods;
 mod frames;
 mod greeting;

@@ -73,6 +73,13 @@ impl Rows {
                 let moved = self.user.recording.switch(Switch { at, paused: *paused }, 0);
                 Outcome::Recording { moved, paused: self.user.recording.paused() }
             }),
+            Action::Erase => {
+                let resumed = self.user.recording.paused();
+                let newest = self.contents.values().map(ContentRow::newest).max().unwrap_or(0);
+                self.contents.clear();
+                self.user.erase(now.max(newest));
+                Some(Outcome::Erased { at: self.user.watermark, resumed })
+            }
         };
         outcome.unwrap_or(Outcome::Ahead)
     }

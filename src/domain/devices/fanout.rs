@@ -47,6 +47,12 @@ impl Fanout {
                 others(&|other| other.push(Push::Deleted { contents: moved.clone(), at: *at }));
             }
             Outcome::Cleared { moved: true, at } => others(&|other| other.push(Push::Cleared { at: *at })),
+            Outcome::Erased { at, resumed } => others(&|other| {
+                other.push(Push::Cleared { at: *at });
+                if *resumed {
+                    other.push(Push::Recording { paused: false });
+                }
+            }),
             Outcome::Recording { moved: true, paused } => {
                 others(&|other| other.push(Push::Recording { paused: *paused }));
             }

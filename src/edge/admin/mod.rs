@@ -1,6 +1,8 @@
-//! The listener of whoever runs the gateway: health, metrics, kicks, revocations. It asks for no token.
+//! The listener of whoever runs the gateway: health, metrics, kicks, revocations, one user's records. It
+//! asks for no token.
 
 mod revoke;
+pub mod users;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,7 +18,7 @@ use prometheus_client::registry::Registry;
 
 use super::http::body;
 use super::http::problem::{self, Problem};
-use super::protocol::json::decode_kick_body;
+use super::protocol::json::decode_user_body;
 use crate::domain::devices::block::Block;
 use crate::domain::ingest::commit::StoreHealth;
 use crate::domain::revocations::Revocations;
@@ -24,7 +26,7 @@ use crate::model::mid_hash::MidHash;
 use crate::shutdown::Stop;
 
 const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// A kick names one user.
+/// A kick or an erasure names one user.
 const BODY_BYTES_MAX: usize = 1024;
 
 /// What it works with.
@@ -39,17 +41,19 @@ pub struct Admin {
     pub mid_hash: MidHash,
 }
 
-pub fn router(admin: Admin) -> Router {
+/// `users`: the [routes](users::routes) that concern one user's records.
+pub fn router(admin: Admin, users: Router) -> Router {
     Router::new()
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
         .route("/v1/kick", post(kick))
         .route("/v1/revoke", get(revoke::get).post(revoke::post).delete(revoke::delete))
+        .with_state(Arc::new(admin))
+        .merge(users)
         .fallback(problem::no_such_path)
         .method_not_allowed_fallback(problem::no_such_method)
         .layer(from_fn(refuse_pages))
-        .with_state(Arc::new(admin))
 }
 
 /// The process lives: it answers.
@@ -82,7 +86,7 @@ async fn metrics(State(admin): State<Arc<Admin>>) -> Response {
 /// Closes the user's connections, and keeps him out for a while.
 async fn kick(State(admin): State<Arc<Admin>>, request: Request) -> Result<StatusCode, Problem> {
     let body = body::whole(request.into_body(), BODY_BYTES_MAX).await?;
-    let user = decode_kick_body(&body)?;
+    let user = decode_user_body(&body)?;
     admin.block.kick(user, Instant::now());
     tracing::info!(user = %admin.mid_hash.of(user), "kicked");
     Ok(StatusCode::NO_CONTENT)

@@ -28,14 +28,15 @@ impl Fixture {
         let shutdown = Shutdown::new(Duration::from_secs(1));
         let presence = Presence::new(8);
         let block = Arc::new(Block::new(presence.clone()));
-        let router = router(Admin {
+        let admin = Admin {
             health: Arc::default(),
             stop: shutdown.stop(),
             registry: Arc::new(registry),
             block: block.clone(),
             revocations: Arc::new(revocations_in_memory(presence)),
             mid_hash: MidHash::with_key(&[0; 16]),
-        });
+        };
+        let router = router(admin, Router::new());
         Fixture { router, block, shutdown }
     }
 

@@ -364,7 +364,9 @@ impl Conversation {
                 self.fail(Some(seq), ErrorCode::Invalid, message);
             }
             Outcome::Recording { paused, .. } => self.succeed(seq, Answer::Recording { paused: *paused }),
-            Outcome::Beat(_) | Outcome::Deleted { .. } | Outcome::Cleared { .. } => self.succeed(seq, Answer::Done),
+            Outcome::Beat(_) | Outcome::Deleted { .. } | Outcome::Cleared { .. } | Outcome::Erased { .. } => {
+                self.succeed(seq, Answer::Done);
+            }
         }
     }
 

@@ -48,5 +48,6 @@ pub fn word(action: &Action) -> &'static str {
         Action::Delete { .. } => "delete",
         Action::Clear { .. } => "clear",
         Action::Recording { .. } => "recording",
+        Action::Erase => "erase",
     }
 }

@@ -4,15 +4,15 @@
 //! cors ─▶ query::refuse_tokens ─▶ bearer ─▶ beats, history, recording ─▶ pending ─▶ commit
 //! ```
 //!
-//! Whatever goes wrong is answered with a [`problem`] document. [`problem`], [`body`] and [`bearer`] serve the other
-//! listeners of the edge, too.
+//! Whatever goes wrong is answered with a [`problem`] document. [`problem`], [`body`], [`bearer`] and [`pending`]
+//! serve the other listeners of the edge, too.
 
 pub mod bearer;
 mod beats;
 pub mod body;
 mod cors;
 mod history;
-mod pending;
+pub mod pending;
 pub mod problem;
 pub mod query;
 mod recording;

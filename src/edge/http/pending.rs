@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::problem::Problem;
 use crate::domain::devices::mailbox::{Letters, Mailbox, Rejected};
+use crate::domain::ingest::intake::Intake;
 use crate::edge::desk::Desk;
 use crate::model::beat::Beat;
 use crate::model::change::{Action, Outcome};
@@ -17,22 +18,27 @@ const COMMIT_MAX: Duration = Duration::from_secs(10);
 ///
 /// Bounded by `limits.beats` of one request, and by the room of the lane: without it nothing is taken.
 pub struct Pending<'a> {
-    desk: &'a Desk,
+    intake: &'a Intake,
     mailbox: Arc<Mailbox>,
 }
 
 impl<'a> Pending<'a> {
     /// `origin` is the user's connection that need not be told of what changes.
     pub fn new(desk: &'a Desk, user: UserId, origin: Option<ConnectionId>) -> Result<Self, Problem> {
-        if !desk.intake.lane.has_room() {
+        Self::of(&desk.intake, desk.gate.request(user, origin))
+    }
+
+    /// What is submitted through this mailbox, made for it.
+    pub fn of(intake: &'a Intake, mailbox: Arc<Mailbox>) -> Result<Self, Problem> {
+        if !intake.lane.has_room() {
             return Err(Problem::store_away("too much waits for the store"));
         }
-        Ok(Pending { desk, mailbox: desk.gate.request(user, origin) })
+        Ok(Pending { intake, mailbox })
     }
 
     /// Commits beats. What was rejected of them comes in their order.
     pub async fn beats(self, device: &Arc<str>, items: &[Beat]) -> Result<Vec<Rejected>, Problem> {
-        let taken = self.desk.intake.beats(&self.mailbox, device, 0, items);
+        let taken = self.intake.beats(&self.mailbox, device, 0, items);
         let (mut open, mut rejected) = (taken.slots, taken.rejected);
         if open > 0 {
             let letters = |letters: Letters| {
@@ -48,7 +54,7 @@ impl<'a> Pending<'a> {
 
     /// Commits a forgetting or a switch.
     pub async fn order(self, action: Action) -> Result<Outcome, Problem> {
-        self.desk.intake.order(&self.mailbox, action);
+        self.intake.order(&self.mailbox, action);
         let outcome = self.committed(|letters| letters.order).await?;
         if outcome == Outcome::Ahead {
             return Err(Problem::invalid("at: must not be ahead of the server's clock"));

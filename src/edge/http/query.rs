@@ -9,9 +9,9 @@ use serde::de::DeserializeOwned;
 
 use super::problem::Problem;
 use crate::edge::protocol::frame::FrameLimits;
-use crate::edge::protocol::json::{decode_forgetting, decode_page_request, decode_revoked};
+use crate::edge::protocol::json::{decode_export, decode_forgetting, decode_page_request, decode_revoked};
 use crate::model::change::When;
-use crate::model::ids::ConnectionId;
+use crate::model::ids::{ConnectionId, UserId};
 use crate::model::page::PageRequest;
 use crate::model::revocation::Revoked;
 
@@ -29,6 +29,13 @@ struct PageQuery {
 struct ForgettingQuery {
     at: Option<String>,
     connection: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ExportQuery {
+    mid: Option<String>,
+    limit: Option<String>,
+    cursor: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -55,6 +62,12 @@ pub fn revoked(uri: &Uri) -> Result<Revoked, Problem> {
     Ok(decode_revoked(mid.as_deref(), jti)?)
 }
 
+/// Whose records are handed over, and which page of them.
+pub fn export(uri: &Uri) -> Result<(UserId, PageRequest), Problem> {
+    let ExportQuery { mid, limit, cursor } = fields(uri)?;
+    Ok(decode_export(mid.as_deref(), limit.as_deref(), cursor.as_deref())?)
+}
+
 /// Unknown fields are ignored, as in a frame.
 fn fields<T: DeserializeOwned>(uri: &Uri) -> Result<T, Problem> {
     let Query(fields) = Query::try_from_uri(uri).map_err(|_| Problem::invalid("query: a field is given twice"))?;
@@ -79,7 +92,7 @@ mod tests {
     use super::*;
     use crate::edge::protocol::cursor;
     use crate::edge::protocol::frame::Cursor;
-    use crate::model::ids::{Content, UserId};
+    use crate::model::ids::Content;
     use crate::model::page::Position;
 
     const LIMITS: FrameLimits = FrameLimits { beats: 500, items: 500, list: 200 };
@@ -109,6 +122,17 @@ mod tests {
         assert_eq!(forgetting(&uri("")).expect("a moment"), (When::Now, None));
         for bad in ["at=-1", "at=1.5", "at=1&at=1", "connection=zz"] {
             assert!(forgetting(&uri(bad)).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_export_is_of_one_user_in_pages_of_at_most_1000() {
+        let limit = |query| export(&uri(query)).map(|(user, page)| (user.0, page.limit)).ok();
+        assert_eq!(limit("mid=42"), Some((42, 1_000)));
+        assert_eq!(limit("mid=42&cursor=&limit=7"), Some((42, 7)));
+        assert_eq!(limit("mid=42&limit=5000"), Some((42, 1_000)));
+        for bad in ["", "mid=", "mid=-1", "mid=42&limit=0", "mid=42&cursor=x"] {
+            assert_eq!(limit(bad), None, "{bad}");
         }
     }
 

@@ -22,6 +22,9 @@ pub struct Group {
 
 /// Keeps, per user, a row of what was forgotten and one row per content.
 ///
+/// An erasure leaves nothing of a user but the moment up to which everything stays away; what holds of a commit holds of
+/// it, however many rows go.
+///
 /// Reads see every commit that was answered before they were asked. They apply the user's forgetting and the retention
 /// at `now` (server-clock milliseconds). All methods may be called from any thread.
 pub trait HotStore: Send + Sync + 'static {

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::encode::text_of;
 use super::record::{RecordView, RecordingView, RecordsView, RejectionsView};
 use crate::edge::protocol::frame::Rejection;
+use crate::model::ids::UserId;
 use crate::model::reading::Reading;
 use crate::model::record::Record;
 
@@ -22,6 +23,14 @@ struct RecordsAnswer<'a> {
     cursor: Option<&'a str>,
 }
 
+#[derive(Serialize)]
+struct ExportAnswer<'a> {
+    mid: String,
+    recording: RecordingView,
+    #[serde(flatten)]
+    records: RecordsAnswer<'a>,
+}
+
 /// To `POST /v1/beats`. `now`: server-clock milliseconds.
 pub fn encode_beats_answer(now: u64, today: &str, rejected: &[Rejection], reading: &Reading) -> String {
     text_of(&BeatsAnswer { now, today, rejected: RejectionsView(rejected, reading) })
@@ -35,6 +44,18 @@ pub fn encode_records(records: &[Option<Record>], reading: &Reading) -> String {
 /// To `GET /v1/history`; `cursor` while there is more.
 pub fn encode_page(records: &[Record], cursor: Option<&str>, reading: &Reading) -> String {
     text_of(&RecordsAnswer { records: RecordsView::Listed(records, reading), cursor })
+}
+
+/// To `GET /v1/export`; `cursor` while there is more.
+pub fn encode_export(
+    user: UserId,
+    paused: bool,
+    records: &[Record],
+    cursor: Option<&str>,
+    reading: &Reading,
+) -> String {
+    let records = RecordsAnswer { records: RecordsView::Listed(records, reading), cursor };
+    text_of(&ExportAnswer { mid: user.0.to_string(), recording: RecordingView { paused }, records })
 }
 
 /// To `GET /v1/history/{kind}/{oid}`.

@@ -51,7 +51,7 @@ struct RecordingBodyShape {
 }
 
 #[derive(Deserialize)]
-struct KickBodyShape {
+struct UserBodyShape {
     mid: Id,
 }
 
@@ -80,9 +80,9 @@ pub fn decode_recording_body(body: &[u8]) -> Result<RecordingBody, Malformed> {
     })
 }
 
-/// Of the admin listener's `POST /v1/kick`.
-pub fn decode_kick_body(body: &[u8]) -> Result<UserId, Malformed> {
-    let shape: KickBodyShape = object(body)?;
+/// Of the admin listener's `POST /v1/kick` and `POST /v1/erase`.
+pub fn decode_user_body(body: &[u8]) -> Result<UserId, Malformed> {
+    let shape: UserBodyShape = object(body)?;
     Ok(UserId(shape.mid.0))
 }
 
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_kick_names_a_user() {
-        assert_eq!(decode_kick_body(br#"{"mid":"42"}"#), Ok(UserId(42)));
-        assert_eq!(message(decode_kick_body(br#"{"mid":"x"}"#)), "mid: must be a decimal number of 64 bits");
+        assert_eq!(decode_user_body(br#"{"mid":"42"}"#), Ok(UserId(42)));
+        assert_eq!(message(decode_user_body(br#"{"mid":"x"}"#)), "mid: must be a decimal number of 64 bits");
     }
 }

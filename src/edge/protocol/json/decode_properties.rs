@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::decode::{decode, decode_slowly};
 use super::decode_tests::LIMITS;
 use super::{
-    decode_beats_body, decode_content, decode_forgetting, decode_get_body, decode_kick_body, decode_page_request,
-    decode_recording_body,
+    decode_beats_body, decode_content, decode_export, decode_forgetting, decode_get_body, decode_page_request,
+    decode_recording_body, decode_revoke_body, decode_revoked, decode_user_body,
 };
 use crate::edge::protocol::cursor;
 use crate::edge::protocol::frame::{Beats, ClientFrame, Cursor, Hello, Operation};
@@ -201,10 +201,14 @@ proptest! {
             let _ = decode_beats_body(bytes, &LIMITS);
             let _ = decode_get_body(bytes, &LIMITS);
             let _ = decode_recording_body(bytes);
-            let _ = decode_kick_body(bytes);
+            let _ = decode_user_body(bytes);
+            let _ = decode_revoke_body(bytes);
         }
         let _ = decode_content(&text, &text);
         let _ = decode_forgetting(Some(&text), Some(&text));
         let _ = decode_page_request(Some(&text), Some(&text), Some(&text), &LIMITS);
+        let _ = decode_export(Some(&text), Some(&text), Some(&text));
+        let _ = decode_revoked(Some(&text), None);
+        let _ = decode_revoked(None, Some(text));
     }
 }

@@ -31,9 +31,9 @@ mod encode_tests;
 #[cfg(test)]
 mod malformed_tests;
 
-pub use answer::{encode_beats_answer, encode_page, encode_record, encode_recording, encode_records};
-pub use body::{BeatsBody, RecordingBody, decode_beats_body, decode_get_body, decode_kick_body, decode_recording_body};
+pub use answer::{encode_beats_answer, encode_export, encode_page, encode_record, encode_recording, encode_records};
+pub use body::{BeatsBody, RecordingBody, decode_beats_body, decode_get_body, decode_recording_body, decode_user_body};
 pub use decode::decode;
 pub use encode::{encode, encode_into};
-pub use query::{decode_content, decode_forgetting, decode_page_request};
+pub use query::{decode_content, decode_export, decode_forgetting, decode_page_request};
 pub use revocation::{RevokeBody, decode_revoke_body, decode_revoked, encode_revocations};

@@ -6,10 +6,12 @@ use super::text::ConnectionName;
 use crate::edge::protocol::cursor::{self, set_of};
 use crate::edge::protocol::frame::{FrameLimits, Malformed};
 use crate::model::change::When;
-use crate::model::ids::{ConnectionId, Content};
+use crate::model::ids::{ConnectionId, Content, UserId};
 use crate::model::page::PageRequest;
 
 const LIMIT_DEFAULT: u64 = 20;
+/// Records in one page of an export.
+const EXPORT_MAX: usize = 1_000;
 
 /// `GET /v1/history?limit=&cursor=&kinds=1,3`. An empty value is a missing one.
 pub fn decode_page_request(
@@ -25,6 +27,20 @@ pub fn decode_page_request(
         page_request(limit.map(|limit| limit.0), &kinds, given(cursor), limits)
     };
     page().map_err(|fault| fault.malformed(None, false))
+}
+
+/// `GET /v1/export?mid=&limit=&cursor=`; without a limit, as many as one page may have.
+pub fn decode_export(
+    mid: Option<&str>,
+    limit: Option<&str>,
+    cursor: Option<&str>,
+) -> Result<(UserId, PageRequest), Malformed> {
+    let mid = Id::from_text(mid.unwrap_or_default()).ok_or_else(|| Fault::invalid("mid", Id::complaint()));
+    let mid = mid.map_err(|fault| fault.malformed(None, false))?;
+    let limits = FrameLimits { beats: 0, items: 0, list: EXPORT_MAX };
+    let most = EXPORT_MAX.to_string();
+    let page = decode_page_request(given(limit).or(Some(&most)), None, cursor, &limits)?;
+    Ok((UserId(mid.0), page))
 }
 
 /// `DELETE …?at=&connection=`. An empty value is a missing one.

@@ -102,6 +102,7 @@ impl Decision {
             Action::Delete { contents, at } => self.delete(draft, user, contents, *at),
             Action::Clear { at } => self.clear(draft, user, *at),
             Action::Recording { paused, at } => self.recording(draft, user, *paused, *at),
+            Action::Erase => self.erase(draft, user),
         }
     }
 
@@ -159,6 +160,15 @@ impl Decision {
         let moved = drafted.known.row.recording.switch(Switch { at, paused }, self.horizon);
         drafted.row_changed |= moved;
         Ok(Outcome::Recording { moved, paused: drafted.known.row.recording.paused() })
+    }
+
+    fn erase(&self, draft: &mut Draft, user: UserId) -> Result<Outcome, ReadError> {
+        let newest = draft.take_contents(user)?;
+        let drafted = draft.user_mut(user)?;
+        let resumed = drafted.known.row.recording.paused();
+        drafted.known.row.erase(self.now.max(newest));
+        drafted.row_changed = true;
+        Ok(Outcome::Erased { at: drafted.known.row.watermark, resumed })
     }
 
     /// The `at` of the user's newest record; 0 = there is none.

@@ -86,6 +86,25 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
+    /// Empties all rows of a user; returns the newest moment any of them was known by. At most as many rows as are kept
+    /// of one user, all in this group: whoever waits for its commit waits for that.
+    pub fn take_contents(&mut self, user: UserId) -> Result<u64, ReadError> {
+        for stored in self.view.contents_of(user) {
+            let (content, row) = stored?;
+            let entry = self.contents.entry((user, content));
+            entry.or_insert(DraftContent { row, changed: false, on_disk: true });
+        }
+        let mut newest = 0;
+        for (_, draft) in self.contents.range_mut((user, FIRST)..=(user, LAST)) {
+            newest = newest.max(draft.row.newest());
+            draft.row = ContentRow::default();
+            draft.changed = true;
+        }
+        self.known.full.pop(&user);
+        self.user_mut(user)?.known.contents = Some(0);
+        Ok(newest)
+    }
+
     pub fn candidates(&mut self, user: UserId) -> Option<&mut Candidates> {
         self.known.full.get_mut(&user)
     }

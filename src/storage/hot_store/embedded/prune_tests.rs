@@ -132,3 +132,16 @@ fn what_is_written_meanwhile_is_not_lost() {
     }
     soon(|| stored(&store) == 600_u32.div_ceil(29));
 }
+
+#[test]
+fn an_erased_user_is_one_moment_and_no_row_until_that_is_outlived_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path(), NEVER, 100);
+    let paused = Change { user: USER, action: Action::Recording { paused: true, at: When::At(500) } };
+    commit(&store, 1_000, vec![beat(1, 900), beat(2, 1_000), clear(400), paused]);
+    let erase = Change { user: USER, action: Action::Erase };
+    assert_eq!(commit(&store, 2_000, vec![erase]), [Outcome::Erased { at: 2_000, resumed: true }]);
+    assert_eq!(stored(&store), 0);
+    let row = store.shared.tables.view().user(USER).unwrap();
+    assert_eq!(row, UserRow { watermark: 2_000, ..UserRow::default() });
+}

@@ -1,0 +1,120 @@
+//! The parts of a gateway, wired.
+
+use std::sync::Arc;
+
+use prometheus_client::registry::Registry;
+use tokio::sync::Notify;
+
+use crate::config::Config;
+use crate::domain::clock::Clock;
+use crate::domain::devices::block::Block;
+use crate::domain::devices::fanout::Fanout;
+use crate::domain::devices::presence::Presence;
+use crate::domain::history::History;
+use crate::domain::ingest::commit::{Committer, StoreHealth};
+use crate::domain::ingest::intake::Intake;
+use crate::domain::ingest::lane::{Lane, Returns};
+use crate::domain::ingest::metrics::{Metrics, UncommittedSlots};
+use crate::domain::revocations::Revocations;
+use crate::edge;
+use crate::edge::admin::Admin;
+use crate::edge::admin::users::Users;
+use crate::edge::auth::Verifier;
+use crate::edge::auth::gate::Gate;
+use crate::edge::desk::Desk;
+use crate::edge::listener::room::Room;
+use crate::edge::origin::Origins;
+use crate::edge::rates::Rates;
+use crate::model::rule::Admission;
+use crate::shutdown::Shutdown;
+use crate::storage::hot_store::HotStore;
+use crate::telemetry::metrics;
+
+pub(super) struct Gateway {
+    pub registry: Registry,
+    pub committer: Committer,
+    /// One for each edge thread.
+    pub lanes: Vec<(Arc<Desk>, Returns)>,
+    pub admin: Admin,
+    pub users: Users,
+    /// Of the admin listener's lane.
+    pub office: Returns,
+}
+
+/// What decides who comes in, opened before anything is built on it.
+pub(super) struct Door {
+    pub verifier: Arc<Verifier>,
+    pub presence: Arc<Presence>,
+    pub revocations: Arc<Revocations>,
+}
+
+impl Gateway {
+    pub fn build(
+        config: &Config,
+        store: Arc<dyn HotStore>,
+        clock: Arc<Clock>,
+        door: Door,
+        threads: usize,
+        shutdown: &Shutdown,
+    ) -> Self {
+        let mut registry = metrics::registry();
+        let ingest = Metrics::new(&mut registry);
+        let Door { verifier, presence, revocations } = door;
+        let fanout = Fanout::new(presence.clone(), config.push.steady_interval, &mut registry);
+        let block = Arc::new(Block::new(presence.clone()));
+        let gate = Gate::new(verifier, presence.clone(), block.clone(), revocations.clone(), &mut registry);
+        let edge = edge::metrics::Metrics::new(&mut registry);
+        let history = History::new(store.clone(), clock.clone());
+        let requests = Arc::new(Rates::new(config.limits.frames_per_second, config.limits.burst));
+        let room = Room::new(&config.limits);
+        let mid_hash = config.log.mid_hash();
+        let bell = Arc::new(Notify::new());
+        let (edge_lanes, returns): (Vec<_>, Vec<_>) = (0..threads).map(|_| Lane::new(bell.clone())).unzip();
+        let (office_lane, office) = Lane::new(bell.clone());
+        let lanes: Vec<_> = edge_lanes.iter().chain([&office_lane]).cloned().collect();
+        registry.register_collector(Box::new(UncommittedSlots(lanes.clone())));
+        let health = Arc::new(StoreHealth::default());
+        let intake = |lane: &Arc<Lane>| Intake {
+            lane: lane.clone(),
+            admission: Admission { retention_ms: config.store.retention.as_millis() as u64 },
+            clock: clock.clone(),
+            metrics: ingest.clone(),
+        };
+        let desk = |lane: &Arc<Lane>| {
+            Arc::new(Desk {
+                intake: intake(lane),
+                history: history.clone(),
+                gate: gate.clone(),
+                origins: Origins::new(config.server.origins.clone()),
+                limits: config.limits.clone(),
+                socket: config.socket.clone(),
+                reading: config.reading.clone(),
+                metrics: edge.clone(),
+                mid_hash: mid_hash.clone(),
+                requests: requests.clone(),
+                room: room.clone(),
+                stop: shutdown.stop(),
+            })
+        };
+        let desks: Vec<_> = edge_lanes.iter().map(desk).collect();
+        let users = Users {
+            intake: intake(&office_lane),
+            presence: presence.clone(),
+            history: history.clone(),
+            reading: config.reading.clone(),
+            mid_hash: mid_hash.clone(),
+        };
+        let committer = Committer {
+            store,
+            clock,
+            lanes,
+            listeners: vec![Arc::new(fanout)],
+            bell,
+            interval: config.store.group_interval,
+            health: health.clone(),
+            metrics: ingest,
+        };
+        let admin = Admin { health, stop: shutdown.stop(), registry: Arc::default(), block, revocations, mid_hash };
+        Gateway { registry, committer, lanes: desks.into_iter().zip(returns).collect(), admin, users, office }
+    }
+}

@@ -1,0 +1,88 @@
+//! What a hot store promises of an erasure.
+
+use heartline::model::change::{Outcome, When};
+use heartline::model::ids::UserId;
+use heartline::model::rule::{Reason, Verdict};
+
+use crate::requests::*;
+
+fn superseded(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Beat(Verdict::Rejected { reason: Reason::Superseded, record: None }))
+}
+
+pub fn an_erased_user_has_nothing_left<B: Backend>() {
+    let mut backend = B::fresh(ROOMY);
+    let neighbours = [41, 43, 42 << 8].map(UserId);
+    let mut changes: Vec<_> = (0..300).map(|oid| beat_of(USER, content(oid), 1_000 + oid)).collect();
+    changes.extend([delete(&[1, 700], When::At(2_000)), recording(true, When::At(3_000))]);
+    changes.extend(neighbours.map(|user| beat_of(user, content(1), 1_000)));
+    commit(&backend.store(), changes);
+    assert_eq!(commit(&backend.store(), vec![erase()]), [Outcome::Erased { at: NOW, resumed: true }]);
+    for _ in 0..2 {
+        let store = backend.store();
+        assert!(list(&store, USER, everything()).records.is_empty());
+        assert_eq!(ats(&store, &[0, 1, 299]), [None, None, None]);
+        assert!(!wait(store.paused(USER)).expect("an answer"));
+        for user in neighbours {
+            assert_eq!(oids(&list(&store, user, everything())), [1]);
+        }
+        drop(store);
+        backend.reopen(ROOMY);
+    }
+}
+
+pub fn what_is_not_newer_than_an_erasure_never_comes_back<B: Backend>() {
+    let mut backend = B::fresh(ROOMY);
+    let ahead = NOW + 3_000;
+    commit(&backend.store(), vec![beat_of(USER, content(1), 1_000), delete(&[2], When::At(ahead))]);
+    assert_eq!(commit(&backend.store(), vec![erase()]), [Outcome::Erased { at: ahead, resumed: false }]);
+    for _ in 0..2 {
+        let late = [1_000, NOW, ahead].map(|at| beat_of(USER, content(1), at));
+        assert!(commit(&backend.store(), late.to_vec()).iter().all(superseded));
+        assert!(superseded(&commit(&backend.store(), vec![beat_of(USER, content(9), ahead)])[0]));
+        backend.reopen(ROOMY);
+    }
+    let outcomes = commit(&backend.store(), vec![beat_of(USER, content(1), ahead + 1)]);
+    assert!(matches!(&outcomes[0], Outcome::Beat(Verdict::Written { before: None, .. })), "{outcomes:?}");
+}
+
+pub fn an_erasure_takes_the_changes_of_its_group_in_their_order<B: Backend>() {
+    let backend = B::fresh(ROOMY);
+    let store = backend.store();
+    commit(&store, vec![beat_of(USER, content(1), 1_000)]);
+    let group = vec![
+        beat_of(USER, content(1), 2_000),
+        beat_of(USER, content(2), 2_000),
+        erase(),
+        beat_of(USER, content(1), 3_000),
+        beat_of(USER, content(2), NOW + 1),
+    ];
+    let outcomes = commit(&store, group);
+    assert!(superseded(&outcomes[3]) && matches!(outcomes[4], Outcome::Beat(Verdict::Written { .. })), "{outcomes:?}");
+    assert_eq!(ats(&store, &[1, 2]), [None, Some(NOW + 1)]);
+}
+
+pub fn an_erasure_may_be_committed_again<B: Backend>() {
+    let backend = B::fresh(ROOMY);
+    let store = backend.store();
+    let group = || vec![beat_of(USER, content(1), 1_000), erase(), beat_of(USER, content(2), NOW + 10)];
+    commit(&store, group());
+    let again = commit(&store, group());
+    assert_eq!(again[1], Outcome::Erased { at: NOW + 10, resumed: false });
+    // Its own beat was there, and so is older than the second erasure: rejected, and not kept.
+    assert!(superseded(&again[0]) && superseded(&again[2]), "{again:?}");
+    assert_eq!(ats(&store, &[1, 2]), [None, None]);
+    let erased = || Outcome::Erased { at: NOW + 10, resumed: false };
+    assert_eq!(commit(&store, vec![erase(), erase()]), [erased(), erased()]);
+}
+
+pub fn an_erasure_makes_room<B: Backend>() {
+    let backend = B::fresh(Limits { records_per_user: 3, ..ROOMY });
+    let store = backend.store();
+    commit(&store, (0..5).map(|oid| beat_of(USER, content(oid), 1_000 + oid)).collect());
+    commit(&store, vec![erase()]);
+    commit(&store, (10..13).map(|oid| beat_of(USER, content(oid), NOW + oid)).collect());
+    assert_eq!(oids(&list(&store, USER, everything())), [12, 11, 10]);
+    commit(&store, vec![beat_of(USER, content(13), NOW + 13)]);
+    assert_eq!(oids(&list(&store, USER, everything())), [13, 12, 11]);
+}

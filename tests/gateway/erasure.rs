@@ -1,0 +1,109 @@
+//! `/v1/erase` and `/v1/export` on the admin listener: all of a user, gone or handed over.
+
+use serde_json::{Value, json};
+
+use crate::support::{MID, TestGateway, beat, reasons};
+
+async fn erase(gateway: &TestGateway) {
+    let answer = gateway.admin().post("/v1/erase", &json!({"mid": "42"})).await;
+    assert_eq!(answer.status, 204, "{}", answer.text());
+}
+
+/// All pages of the export, and how many they were.
+async fn export(gateway: &TestGateway, query: &str) -> (Vec<Value>, usize) {
+    let (mut records, mut cursor, mut pages) = (Vec::new(), String::new(), 0);
+    loop {
+        let page = gateway.admin().get(&format!("/v1/export?mid=42&cursor={cursor}{query}")).await.json();
+        assert_eq!(page["mid"], "42", "{page}");
+        records.extend(page["records"].as_array().expect("records").clone());
+        pages += 1;
+        match page["cursor"].as_str() {
+            Some(next) => next.clone_into(&mut cursor),
+            None => return (records, pages),
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_erased_user_has_nothing_left_and_others_have_all() {
+    let mut gateway = TestGateway::start();
+    let (mut client, mut other) = (gateway.connect(MID).await, gateway.connect(43).await);
+    let at = client.now();
+    client.watch([beat(100, at), beat(101, at + 1)]).await;
+    client.delete(102, at).await;
+    other.watch([beat(100, at)]).await;
+    erase(&gateway).await;
+    for _ in 0..2 {
+        let mut client = gateway.connect(MID).await;
+        assert!(client.listed(json!({})).await.is_empty());
+        assert_eq!(client.position(100).await, None);
+        assert_eq!(export(&gateway, "").await.0, [] as [Value; 0]);
+        assert_eq!(gateway.connect(43).await.position(100).await, Some(10_000));
+        gateway.restart();
+    }
+}
+
+#[tokio::test]
+async fn what_is_older_than_the_erasure_does_not_come_back() {
+    let mut gateway = TestGateway::start();
+    let mut client = gateway.connect(MID).await;
+    let at = client.now();
+    client.watch([beat(100, at)]).await;
+    erase(&gateway).await;
+    let late = [beat(100, at), beat(100, at + 1), beat(200, at)];
+    assert!(!reasons(&client.beats(late.clone()).await).is_empty());
+    assert!(client.listed(json!({})).await.is_empty());
+    gateway.restart();
+    let mut client = gateway.connect(MID).await;
+    client.beats(late).await;
+    assert!(client.listed(json!({})).await.is_empty());
+    let at = client.now();
+    client.watch([beat(100, at)]).await;
+    assert_eq!(client.position(100).await, Some(10_000));
+}
+
+#[tokio::test]
+async fn every_device_is_told() {
+    let gateway = TestGateway::start();
+    let (mut tv, mut phone) = (gateway.connect(MID).await, gateway.connect(MID).await);
+    let at = tv.now();
+    tv.watch([beat(100, at)]).await;
+    tv.pause_recording(true, at + 1).await;
+    erase(&gateway).await;
+    for client in [&mut tv, &mut phone] {
+        let cleared = client.wait_for("cleared", |frame| frame["push"]["cleared"] == true).await;
+        assert!(cleared["push"]["at"].as_u64().expect("a moment") >= at, "{cleared}");
+        client.wait_for("resumed", |frame| frame["push"]["recording"]["paused"] == false).await;
+        let recording = gateway.http(MID).get("/v1/recording").await.json();
+        assert_eq!(recording["paused"], false);
+    }
+}
+
+#[tokio::test]
+async fn an_erasure_may_be_asked_for_again_and_of_nobody() {
+    let gateway = TestGateway::start();
+    erase(&gateway).await;
+    erase(&gateway).await;
+    for body in [json!({}), json!({"mid": "all"}), json!({"mid": -1})] {
+        assert_eq!(gateway.admin().post("/v1/erase", &body).await.status, 400, "{body}");
+    }
+    assert_eq!(gateway.http(MID).post("/v1/erase", &json!({"mid": "42"})).await.status, 404, "the public listener");
+}
+
+#[tokio::test]
+async fn an_export_has_every_record_once_newest_first() {
+    let gateway = TestGateway::start();
+    let mut client = gateway.connect(MID).await;
+    let at = client.now() - 1_000;
+    client.watch((0..50).map(|oid| beat(oid, at + oid))).await;
+    let shown = client.record(49).await;
+    let (whole, pages) = export(&gateway, "").await;
+    assert_eq!((whole.len(), pages, &whole[0]), (50, 1, &shown));
+    let (paged, pages) = export(&gateway, "&limit=20").await;
+    assert_eq!((paged, pages), (whole, 3));
+    assert_eq!(gateway.admin().get("/v1/export?mid=7").await.json()["records"], json!([]));
+    for bad in ["", "?mid=x", "?mid=42&cursor=x", "?mid=42&limit=0"] {
+        assert_eq!(gateway.admin().get(&format!("/v1/export{bad}")).await.status, 400, "{bad}");
+    }
+    assert_eq!(gateway.http(MID).get("/v1/export?mid=42").await.status, 404, "the public listener");
+}
