@@ -11,6 +11,7 @@ use super::socket_loop::SocketLoop;
 use crate::domain::day;
 use crate::edge::auth::token::{Identity, TokenError};
 use crate::edge::desk::Desk;
+use crate::edge::listener::room::Place;
 use crate::edge::protocol::frame::{ErrorCode, Hello, Operation, ServerFrame, Welcome};
 use crate::edge::protocol::json;
 
@@ -32,11 +33,13 @@ enum Failed {
     Lost,
 }
 
-/// Authenticates and welcomes; `None` when the socket had to be closed, or closed itself.
+/// Authenticates and welcomes; `None` when the socket had to be closed, or closed itself. `unwelcomed` is given back as
+/// soon as it is known who is there.
 pub async fn greet<S: AsyncRead + AsyncWrite + Unpin>(
     mut socket: Socket<S>,
     desk: Arc<Desk>,
     token: Option<Result<Identity, TokenError>>,
+    unwelcomed: Place,
 ) -> Option<Box<SocketLoop<S>>> {
     let introduction = match token {
         Some(identity) => identity
@@ -49,7 +52,10 @@ pub async fn greet<S: AsyncRead + AsyncWrite + Unpin>(
         },
     };
     let welcomed = match introduction {
-        Ok(introduction) => welcome(&mut socket, desk.clone(), introduction).await,
+        Ok(introduction) => {
+            drop(unwelcomed);
+            welcome(&mut socket, desk.clone(), introduction).await
+        }
         Err(failed) => Err(failed),
     };
     match welcomed {

@@ -72,9 +72,7 @@ impl Upgrade {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let _place = self.place;
-        let welcomed = Box::pin(welcomed::<S>(self.upgraded, self.token, desk)).await;
-        drop(unwelcomed);
-        if let Some(socket) = welcomed {
+        if let Some(socket) = Box::pin(welcomed::<S>(self.upgraded, self.token, desk, unwelcomed)).await {
             socket.serve().await;
         }
     }
@@ -84,6 +82,7 @@ async fn welcomed<S>(
     upgraded: OnUpgrade,
     token: Option<Result<Identity, TokenError>>,
     desk: Arc<Desk>,
+    unwelcomed: Place,
 ) -> Option<Box<SocketLoop<S>>>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -95,7 +94,7 @@ where
     // Copied, since a conversion would keep the buffer of the HTTP connection alive with it.
     let (stream, read) = (parts.io.into_inner(), parts.read_buf.to_vec());
     let socket = Socket::new(stream, read, &desk.limits, desk.socket.write_timeout, desk.metrics.clone()).await;
-    greeting::greet(socket, desk, token).await
+    greeting::greet(socket, desk, token, unwelcomed).await
 }
 
 fn switching(accepted: &Accepted) -> Response<Body> {
