@@ -108,6 +108,7 @@ impl Checks<'_> {
         self.at_least_one("limits.connections_per_user", limits.connections_per_user as u64);
         self.at_least_one("limits.frames_per_second", limits.frames_per_second.into());
         self.at_least_one("limits.burst", limits.burst.into());
+        self.at_least_one("limits.bytes_per_second", limits.bytes_per_second.into());
         self.require(limits.uncommitted_slots >= limits.beats, "limits.uncommitted_slots", || {
             format!(
                 "{} is less than limits.beats ({}), which one frame may hold",
@@ -135,6 +136,11 @@ impl Checks<'_> {
                 format!("{bytes} bytes are too many; at most {FRAME_BYTES_LIMIT}")
             });
         }
+        // Of a client's frame: two bytes, eight of its length, four of its mask.
+        let frame = limits.frame_bytes.saturating_add(14);
+        self.require(limits.bytes_burst as usize >= frame, "limits.bytes_burst", || {
+            format!("{} bytes do not hold one frame of limits.frame_bytes; needs at least {frame}", limits.bytes_burst)
+        });
         let most = limits.items.max(limits.list);
         // Twice: half of it may be full of what was said before when a full answer comes.
         let records = most.saturating_mul(RECORD_BYTES_MAX).saturating_add(FRAME_OVERHEAD_BYTES_MAX).saturating_mul(2);
@@ -156,6 +162,7 @@ impl Checks<'_> {
             ("socket.heartbeat_interval", socket.heartbeat_interval),
             ("socket.ping", socket.ping),
             ("socket.idle", socket.idle),
+            ("socket.message_timeout", socket.message_timeout),
             ("socket.hello_timeout", socket.hello_timeout),
             ("socket.write_timeout", socket.write_timeout),
             ("limits.ack_delay", config.limits.ack_delay),

@@ -76,8 +76,18 @@ fn full_size_beats_fit_into_a_frame_and_into_a_body() {
         "needs at least 131274",
     );
     refused("[limits]\nbody_bytes = 1000", &in_file("limits.body_bytes"), "limits.beats (500)");
-    refused("[limits]\nframe_bytes = 16777217", &in_file("limits.frame_bytes"), "at most 16777216");
+    refused(
+        "[limits]\nbytes_burst = 20000000\nframe_bytes = 16777217",
+        &in_file("limits.frame_bytes"),
+        "at most 16777216",
+    );
     accepted("[limits]\nbeats = 1\nframe_bytes = 1274\nbody_bytes = 1274");
+}
+
+#[test]
+fn a_frame_fits_into_the_burst_of_bytes() {
+    refused("[limits]\nbytes_burst = 131085", &in_file("limits.bytes_burst"), "needs at least 131086");
+    accepted("[limits]\nbytes_burst = 131086");
 }
 
 #[test]
@@ -93,7 +103,7 @@ fn one_frame_fits_into_the_uncommitted_slots() {
 
 #[test]
 fn counts_that_would_stop_everything_are_refused() {
-    for key in ["items", "list", "connections_per_user", "frames_per_second", "burst", "beats"] {
+    for key in ["items", "list", "connections_per_user", "frames_per_second", "burst", "bytes_per_second", "beats"] {
         refused(&format!("[limits]\n{key} = 0"), &in_file(&format!("limits.{key}")), "at least 1");
     }
     refused("[server]\nthreads = 5000", &in_file("server.threads"), "at most 1024");

@@ -1,8 +1,8 @@
 //! Those who come in crowds, or send more than anybody has to say.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::support::{MID, RawSocket, TestGateway, Token};
+use crate::support::{MID, Opcode, RawSocket, TestGateway, Token};
 
 fn status(answer: &str) -> &str {
     answer.split(' ').nth(1).unwrap_or_default()
@@ -95,4 +95,76 @@ async fn an_answer_that_is_not_read_is_not_kept_for_ever() {
     let request = "GET /demo/dawn.webm HTTP/1.1\r\nHost: here\r\n\r\n".repeat(20);
     socket.try_write(request.as_bytes()).await;
     refused(&gateway, "SlowRequest", 1.0).await;
+}
+
+#[tokio::test]
+async fn a_flood_of_pings_closes_with_4008_before_the_welcome_and_after() {
+    let gateway = TestGateway::start();
+    let mut bystander = gateway.connect(MID).await;
+    let ping = RawSocket::frame(0x80, Opcode::Ping, b"");
+    for token in [None, Some(Token::of(MID).sign())] {
+        let mut socket = RawSocket::upgrade(gateway.address(), token.as_deref()).await;
+        socket.try_write(&ping.repeat(1_000)).await;
+        assert_eq!(socket.close_code().await, Some(4008));
+    }
+    bystander.still_serves().await;
+}
+
+#[tokio::test]
+async fn a_message_of_endless_empty_fragments_closes_with_4008() {
+    let gateway = TestGateway::start();
+    let mut bystander = gateway.connect(MID).await;
+    let mut socket = gateway.raw(MID).await;
+    socket.write(&RawSocket::frame(0, Opcode::Text, b"{")).await;
+    socket.try_write(&RawSocket::frame(0, Opcode::Continuation, b"").repeat(1_000)).await;
+    assert_eq!(socket.close_code().await, Some(4008));
+    bystander.still_serves().await;
+}
+
+#[tokio::test]
+async fn a_few_fragments_are_a_message_like_any_other() {
+    let gateway = TestGateway::start();
+    let mut socket = gateway.raw(MID).await;
+    let text = r#"{"seq":1,"get":{"items":[]}}"#.as_bytes();
+    let (last, others) = text.split_last().expect("bytes");
+    let mut opcode = Opcode::Text;
+    for byte in others {
+        socket.write(&RawSocket::frame(0, opcode, &[*byte])).await;
+        opcode = Opcode::Continuation;
+    }
+    socket.write(&RawSocket::frame(0x80, opcode, &[*last])).await;
+    assert_eq!(socket.json().await["result"]["seq"], 1);
+}
+
+#[tokio::test]
+async fn a_message_that_does_not_end_closes_with_4010_though_pings_come_between() {
+    let gateway = TestGateway::with(&[("socket.message_timeout", "500ms")]);
+    let mut socket = gateway.raw(MID).await;
+    let started = Instant::now();
+    socket.write(&RawSocket::frame(0, Opcode::Text, b"{")).await;
+    let trickle = async {
+        for _ in 0..12 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            socket.try_write(&RawSocket::frame(0x80, Opcode::Ping, b"")).await;
+        }
+    };
+    trickle.await;
+    assert_eq!(socket.close_code().await, Some(4010));
+    assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn more_bytes_than_a_connection_may_send_close_it_with_4008() {
+    let few = [("limits.bytes_per_second", "10000"), ("limits.bytes_burst", "200000")];
+    let gateway = TestGateway::with(&few);
+    let mut bystander = gateway.connect(MID).await;
+    let mut socket = gateway.raw(MID).await;
+    let frame = |seq: u32| format!(r#"{{"seq":{seq},"get":{{"items":[]}},"x":"{}"}}"#, "x".repeat(60_000));
+    for seq in 1..=3 {
+        socket.text(&frame(seq)).await;
+        assert_eq!(socket.json().await["result"]["seq"], seq);
+    }
+    socket.try_write(&RawSocket::frame(0x80, Opcode::Text, frame(4).as_bytes())).await;
+    assert_eq!(socket.close_code().await, Some(4008));
+    bystander.still_serves().await;
 }

@@ -28,8 +28,12 @@ pub enum CloseReason {
     Kicked,
     Replaced,
     TooFast,
+    /// More bytes a second than it may send.
+    TooMuch,
     TooSlow,
     Idle,
+    /// A message that was begun was not finished.
+    Unfinished,
 }
 
 impl CloseReason {
@@ -49,8 +53,10 @@ impl CloseReason {
             CloseReason::Kicked => (4003, "kicked"),
             CloseReason::Replaced => (4004, "too many connections of this user"),
             CloseReason::TooFast => (4008, "too many frames"),
+            CloseReason::TooMuch => (4008, "too many bytes"),
             CloseReason::TooSlow => (4009, "too slow in reading"),
             CloseReason::Idle => (4010, "silent for too long"),
+            CloseReason::Unfinished => (4010, "a message took too long"),
         }
     }
 

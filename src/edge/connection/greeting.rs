@@ -1,11 +1,13 @@
 //! From the upgrade to the welcome.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::close::CloseReason;
 use super::conversation::Conversation;
+use super::rate::Rate;
 use super::socket::{Heard, Socket};
 use super::socket_loop::SocketLoop;
 use crate::domain::day;
@@ -84,10 +86,15 @@ async fn wait_for_hello<S: AsyncRead + AsyncWrite + Unpin>(
     socket: &mut Socket<S>,
     desk: &Desk,
 ) -> Result<Introduction, Failed> {
+    let mut rate = Rate::new(desk.limits.frames_per_second, desk.limits.burst, Instant::now());
     let mut strikes = 0;
     let mut used_up = 0;
     loop {
-        let text = match socket.hear().await {
+        let heard = socket.hear().await;
+        if !rate.allow(1, Instant::now()) {
+            return Err(Failed::Close(CloseReason::TooFast));
+        }
+        let text = match heard {
             Heard::Text(text) => text,
             Heard::Alive => continue,
             Heard::Closed(code) => return Err(Failed::Parted(code)),

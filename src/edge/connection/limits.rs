@@ -48,6 +48,10 @@ pub struct LimitsConfig {
     pub frames_per_second: u32,
     /// Frames at once, after a pause.
     pub burst: u32,
+    /// Bytes a second that one connection may send for long.
+    pub bytes_per_second: u32,
+    /// Bytes at once, after a pause.
+    pub bytes_burst: u32,
     /// Beats of one connection that wait for their commit.
     pub uncommitted_slots: usize,
     /// Bytes that wait for one client to read them.
@@ -67,6 +71,9 @@ pub struct SocketConfig {
     /// Silence after which it closes; longer than `ping`.
     #[serde(with = "humantime_serde")]
     pub idle: Duration,
+    /// From the first byte of a message to its last, at most.
+    #[serde(with = "humantime_serde")]
+    pub message_timeout: Duration,
     /// From the upgrade to the `hello` of a socket without a token, at most.
     #[serde(with = "humantime_serde")]
     pub hello_timeout: Duration,

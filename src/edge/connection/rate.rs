@@ -1,4 +1,4 @@
-//! How many frames a client may send.
+//! How much a client may send.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 pub struct Rate {
     each: Duration,
     burst: Duration,
-    /// When all frames so far are paid for.
+    /// When all so far is paid for.
     paid: Instant,
 }
 
@@ -17,9 +17,9 @@ impl Rate {
         Rate { each, burst: each * burst, paid: now }
     }
 
-    /// Counts a frame. False: one too many.
-    pub fn allow(&mut self, now: Instant) -> bool {
-        self.paid = self.paid.max(now) + self.each;
+    /// Counts so many more. False: too many.
+    pub fn allow(&mut self, count: u32, now: Instant) -> bool {
+        self.paid = self.paid.max(now) + self.each * count;
         self.paid <= now + self.burst
     }
 
@@ -37,9 +37,9 @@ mod tests {
     fn a_burst_then_so_many_a_second() {
         let start = Instant::now();
         let mut rate = Rate::new(20, 100, start);
-        assert_eq!((0..200).filter(|_| rate.allow(start)).count(), 100);
+        assert_eq!((0..200).filter(|_| rate.allow(1, start)).count(), 100);
         let mut rate = Rate::new(20, 100, start);
-        let steady = (0..2_000).all(|i| rate.allow(start + Duration::from_millis(50) * i));
+        let steady = (0..2_000).all(|i| rate.allow(1, start + Duration::from_millis(50) * i));
         assert!(steady);
     }
 }

@@ -11,7 +11,8 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Message, Role, WebSoc
 use tokio_tungstenite::tungstenite::{Bytes, Error, Utf8Bytes};
 
 use super::close::CloseReason;
-use super::limits::LimitsConfig;
+use super::inflow::{Excess, Inflow};
+use super::limits::{LimitsConfig, SocketConfig};
 use crate::edge::metrics::Metrics;
 
 /// tungstenite fills this much with zeroes before every read, and keeps it for as long as the socket lives.
@@ -42,20 +43,16 @@ pub enum Unheard {
 }
 
 pub struct Socket<S> {
-    stream: WebSocketStream<S>,
+    stream: WebSocketStream<Inflow<S>>,
     write_timeout: Duration,
     metrics: Metrics,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Socket<S> {
     /// `read` is what was already read of `stream` beyond the upgrade request.
-    pub async fn new(
-        stream: S,
-        read: Vec<u8>,
-        limits: &LimitsConfig,
-        write_timeout: Duration,
-        metrics: Metrics,
-    ) -> Self {
+    pub async fn new(stream: S, read: Vec<u8>, limits: &LimitsConfig, config: &SocketConfig, metrics: Metrics) -> Self {
+        let stream = Inflow::new(stream, &read, limits, config);
+        let write_timeout = config.write_timeout;
         let config = WebSocketConfig::default()
             .read_buffer_size(READ_BUFFER_BYTES)
             .write_buffer_size(limits.write_buffer_bytes / 2)
@@ -93,8 +90,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Socket<S> {
             Some(Err(Error::Capacity(_))) => Heard::Wrong(CloseReason::TooBig),
             Some(Err(Error::Utf8(_))) => Heard::Wrong(CloseReason::Utf8),
             Some(Err(Error::Protocol(error))) if !is_reset(&error) => Heard::Wrong(CloseReason::Protocol),
+            Some(Err(Error::Io(error))) => Excess::of(&error).map_or(Heard::Lost, |excess| Heard::Wrong(excess.into())),
             Some(Err(_)) | None => Heard::Lost,
         }
+    }
+
+    /// The server did not read for so long: the clocks of what comes in stood still.
+    pub fn stood_still(&mut self, pause: Duration) {
+        self.stream.get_mut().stood_still(pause);
     }
 
     /// Says these texts, and waits until the kernel has them.
@@ -130,7 +133,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Socket<S> {
         let frame = CloseFrame { code: CloseCode::from(code), reason: Utf8Bytes::from_static(text) };
         // Whatever goes wrong now, the connection ends.
         let _ = in_time(LINGER, self.stream.close(Some(frame))).await;
-        let stream = self.stream.get_mut();
+        // Discarded, not counted: there is nothing left to refuse.
+        let stream = self.stream.get_mut().get_mut();
         let parting = async {
             let _ = stream.shutdown().await;
             let mut scratch = [0; 1024];
@@ -142,6 +146,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Socket<S> {
     /// The connection is gone already.
     pub fn lose(self) {
         self.metrics.closed(1006);
+    }
+}
+
+impl From<Excess> for CloseReason {
+    fn from(excess: Excess) -> Self {
+        match excess {
+            Excess::Bytes => CloseReason::TooMuch,
+            Excess::Fragments => CloseReason::TooFast,
+            Excess::Unfinished => CloseReason::Unfinished,
+        }
     }
 }
 

@@ -124,7 +124,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketLoop<S> {
     fn heard(&mut self, heard: Heard) -> Option<End> {
         let now = Instant::now();
         self.silence.broken(now);
-        if !self.rate.allow(now) {
+        if !self.rate.allow(1, now) {
             self.conversation.end_now(CloseReason::TooFast);
         }
         match heard {
@@ -143,6 +143,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketLoop<S> {
         if listens {
             if let Some(since) = self.deaf_since.take() {
                 self.rate.stood_still(now - since);
+                self.socket.stood_still(now - since);
                 self.silence.broken(now);
             }
         } else {

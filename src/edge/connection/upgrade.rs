@@ -93,7 +93,7 @@ where
     };
     // Copied, since a conversion would keep the buffer of the HTTP connection alive with it.
     let (stream, read) = (parts.io.into_inner(), parts.read_buf.to_vec());
-    let socket = Socket::new(stream, read, &desk.limits, desk.socket.write_timeout, desk.metrics.clone()).await;
+    let socket = Socket::new(stream, read, &desk.limits, &desk.socket, desk.metrics.clone()).await;
     greeting::greet(socket, desk, token, unwelcomed).await
 }
 
@@ -137,7 +137,7 @@ fn accept(request: &Parts, network: Network, desk: &Desk) -> Result<Accepted, Pr
 }
 
 fn turned_away(no_room: NoRoom, desk: &Desk) -> Problem {
-    match no_room {
+    let problem = match no_room {
         NoRoom::ForThisAddress(wait) => {
             desk.metrics.refused(Refused::AddressUpgrades);
             Problem::too_fast("more connections of this address than the gateway takes", wait)
@@ -146,7 +146,9 @@ fn turned_away(no_room: NoRoom, desk: &Desk) -> Problem {
             desk.metrics.refused(Refused::Upgrades);
             Problem::unavailable("there is no room for another connection", whole_seconds(wait))
         }
-    }
+    };
+    // Otherwise the connection would wait here for a second try, and take the place of others.
+    problem.with(header::CONNECTION, HeaderValue::from_static("close"))
 }
 
 /// A header can be answered with a status, which those who set one can read.
