@@ -1,5 +1,6 @@
 //! Builds the parts of a role and wires them; the only place that names concrete backends.
 
+mod descriptors;
 mod error;
 mod gateway;
 mod threads;
@@ -17,6 +18,7 @@ use crate::edge::admin::{self, Admin};
 use crate::edge::auth::key::SIGNS_NOTHING;
 use crate::edge::auth::token::LEEWAY_MS;
 use crate::edge::auth::{SigningKey, Verifier};
+use crate::edge::listener::Tls;
 use crate::edge::{demo, listener};
 use crate::shutdown::Shutdown;
 use crate::storage::hot_store::embedded::EmbeddedStore;
@@ -30,6 +32,8 @@ use threads::{CommitThread, EdgeThread};
 ///
 /// Whatever can go wrong at the start goes wrong before the first connection is accepted.
 pub fn serve(config: Config) -> Result<(), StartError> {
+    descriptors::raise_limit();
+    let tls = Tls::load(&config.server)?;
     let store = EmbeddedStore::open(&config.store, clock::wall())?;
     let key = SigningKey::load(&config.auth, &config.store.data_dir)?.map(Arc::new);
     let verifier = Arc::new(Verifier::new(&config.auth, key.as_deref())?);
@@ -40,8 +44,8 @@ pub fn serve(config: Config) -> Result<(), StartError> {
         StartError::binding("server.listen", config.server.listen, listener::bind(config.server.listen, threads))?;
     let private = StartError::binding("admin.listen", config.admin.listen, listener::bind(config.admin.listen, 1))?;
     let shutdown = Arc::new(Shutdown::new(config.server.drain_timeout));
-    let reloaded = verifier.clone();
-    shutdown.listen_to_signals(move || reload(&reloaded)).map_err(StartError::Process)?;
+    let (keys, certificate) = (verifier.clone(), tls.clone());
+    shutdown.listen_to_signals(move || reload(&keys, certificate.as_deref())).map_err(StartError::Process)?;
 
     let clock = Arc::new(Clock::starting_at(store.clock_floor()));
     let door = Door { verifier, presence, revocations };
@@ -53,13 +57,15 @@ pub fn serve(config: Config) -> Result<(), StartError> {
     let demo = config.demo.enabled.then(|| demo::router(key.clone()));
     let edges = gateway.lanes.into_iter().zip(public);
     let edges: Result<Vec<_>, _> = edges
-        .map(|((desk, returns), listener)| EdgeThread::start(listener, desk, returns, demo.clone(), &config.server))
+        .map(|((desk, returns), listener)| {
+            EdgeThread::start(listener, desk, returns, demo.clone(), tls.clone(), &config.server)
+        })
         .collect();
     let edges = edges.map_err(StartError::Process)?;
     if config.demo.enabled && key.is_none() {
         tracing::warn!("the demo page has no tokens: {SIGNS_NOTHING}");
     }
-    announce(key.as_deref(), addresses);
+    announce(key.as_deref(), if tls.is_some() { "https" } else { "http" }, addresses);
     let admin = admin::router(Admin { registry, ..gateway.admin }, users::routes(gateway.users));
     threads::lead(&shutdown, private, admin, gateway.office, edges, commit)
 }
@@ -79,20 +85,25 @@ fn revocations(config: &Config, presence: Arc<Presence>) -> Result<Arc<Revocatio
 }
 
 /// What SIGHUP asks for.
-fn reload(verifier: &Verifier) {
+fn reload(verifier: &Verifier, tls: Option<&Tls>) {
     match verifier.reload() {
         Ok(keys) => tracing::info!(keys, "the keys were read again"),
         Err(error) => tracing::error!(%error, "the keys stay as they were"),
     }
+    match tls.map(Tls::reload) {
+        Some(Ok(())) => tracing::info!("the certificate was read again"),
+        Some(Err(error)) => tracing::error!(%error, "the certificate stays as it was"),
+        None => {}
+    }
 }
 
 /// The one line by which a script knows that it may connect.
-fn announce(key: Option<&SigningKey>, (public, private): (std::net::SocketAddr, std::net::SocketAddr)) {
+fn announce(key: Option<&SigningKey>, scheme: &str, (public, private): (std::net::SocketAddr, std::net::SocketAddr)) {
     let mut lines = String::new();
     if let Some((key, path)) = key.and_then(SigningKey::development) {
         lines += &format!("development key: {key} (kept at {})\n", path.display());
     }
-    lines += &format!("heartline is listening on http://{public} (admin http://{private})\n");
+    lines += &format!("heartline is listening on {scheme}://{public} (admin http://{private})\n");
     // Nobody has to read it.
     let _ = std::io::stdout().lock().write_all(lines.as_bytes());
 }

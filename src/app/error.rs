@@ -4,6 +4,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 
 use crate::edge::auth::{KeyError, KeySetError};
+use crate::edge::listener::TlsError;
 use crate::storage::hot_store::StoreError;
 use crate::storage::hot_store::embedded::OpenError;
 use crate::storage::revocation_list::ListError;
@@ -19,6 +20,8 @@ pub enum StartError {
     KeySet(#[from] KeySetError),
     #[error(transparent)]
     Revocations(#[from] ListError),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     #[error("{setting} = \"{address}\" cannot be used: {source}; choose another address, or end who has it")]
     Bind { setting: &'static str, address: SocketAddr, source: io::Error },
     #[error("the process cannot be set up: {0}")]
@@ -31,7 +34,7 @@ impl StartError {
     pub fn exit_code(&self) -> u8 {
         match self {
             StartError::Store(_) | StartError::Key(_) | StartError::Revocations(_) => 73,
-            StartError::KeySet(_) => 78,
+            StartError::KeySet(_) | StartError::Tls(_) => 78,
             StartError::Bind { .. } => 69,
             StartError::Process(_) => 71,
             StartError::StoreFailed(_) => 74,

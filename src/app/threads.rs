@@ -19,7 +19,7 @@ use crate::domain::ingest::lane::Returns;
 use crate::edge::config::ServerConfig;
 use crate::edge::desk::Desk;
 use crate::edge::http;
-use crate::edge::listener::{self, Entrance, Proxies};
+use crate::edge::listener::{self, Entrance, Proxies, Tls};
 use crate::shutdown::{Shutdown, Stop};
 use crate::storage::hot_store::StoreError;
 
@@ -62,6 +62,7 @@ impl EdgeThread {
         desk: Arc<Desk>,
         returns: Returns,
         demo: Option<Router>,
+        tls: Option<Arc<Tls>>,
         config: &ServerConfig,
     ) -> io::Result<Self> {
         let runtime = runtime()?;
@@ -76,7 +77,7 @@ impl EdgeThread {
                 Some(demo) => router.merge(demo),
                 None => router,
             };
-            let entrance = Entrance { router, proxies, handshake_timeout, request_timeout };
+            let entrance = Entrance { router, proxies, tls, handshake_timeout, request_timeout };
             let stopped = desk.stop.stopped();
             tokio::select! {
                 () = listener::serve(listener, desk, entrance) => {}

@@ -1,5 +1,6 @@
 //! Settings that are right by themselves and wrong together, or out of bounds.
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::Config;
@@ -29,6 +30,7 @@ pub(super) fn problems(config: &Config, layers: &Layers) -> Vec<Problem> {
     checks.key(config);
     checks.origins(config);
     checks.proxies(config);
+    checks.certificate(config);
     checks.counts(config);
     checks.sizes(config);
     checks.times(config);
@@ -95,6 +97,13 @@ impl Checks<'_> {
              false and server.forwarded_header to \"\""
                 .to_owned()
         });
+    }
+
+    fn certificate(&mut self, config: &Config) {
+        let has = |path: &Path| !path.as_os_str().is_empty();
+        let (chain, key) = (has(&config.server.tls_cert), has(&config.server.tls_key));
+        self.require(chain || !key, "server.tls_cert", || "is empty, and server.tls_key is not; set both".to_owned());
+        self.require(key || !chain, "server.tls_key", || "is empty, and server.tls_cert is not; set both".to_owned());
     }
 
     fn counts(&mut self, config: &Config) {

@@ -69,6 +69,13 @@ fn origins_are_what_a_browser_sends() {
 }
 
 #[test]
+fn a_certificate_has_a_key() {
+    refused("[server]\ntls_cert = \"a.pem\"", "server.tls_key", "server.tls_cert");
+    refused("[server]\ntls_key = \"a.pem\"", "server.tls_cert", "server.tls_key");
+    accepted("[server]\ntls_cert = \"a.pem\"\ntls_key = \"b.pem\"");
+}
+
+#[test]
 fn full_size_beats_fit_into_a_frame_and_into_a_body() {
     refused(
         "[limits]\nbeats = 521\nuncommitted_slots = 521\nbody_bytes = 200000",

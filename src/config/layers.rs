@@ -16,6 +16,9 @@ const PREFIX: &str = "HEARTLINE__";
 /// Keys that end like this hold secrets.
 const SECRET_ENDINGS: [&str; 4] = ["_secret", "_key", "_password", "_token"];
 
+/// Keys that end so and only name a file.
+const NAMES_OF_FILES: [&str; 1] = ["tls_key"];
+
 /// All settings, as a table of sections.
 pub(super) struct Layers {
     table: Table,
@@ -135,8 +138,10 @@ impl Layers {
     }
 }
 
+/// Takes a key with or without its section.
 pub(super) fn is_secret(key: &str) -> bool {
-    SECRET_ENDINGS.iter().any(|ending| key.ends_with(ending))
+    let key = key.rsplit('.').next().unwrap_or(key);
+    SECRET_ENDINGS.iter().any(|ending| key.ends_with(ending)) && !NAMES_OF_FILES.contains(&key)
 }
 
 fn is_ours(name: &OsStr) -> bool {

@@ -49,7 +49,7 @@ fn the_defaults_are_complete_and_good() {
 fn every_default_is_explained() {
     let lines: Vec<_> = DEFAULTS.lines().collect();
     // The settings that share the comment of the line before them.
-    let sharing = ["burst =", "bytes_burst =", "upgrades_per_second_per_address ="];
+    let sharing = ["burst =", "bytes_burst =", "tls_key =", "upgrades_per_second_per_address ="];
     let shares = |line: &str| sharing.iter().any(|name| line.starts_with(name));
     for pair in lines.windows(2).filter(|pair| pair[1].contains(" = ") && !pair[1].starts_with('#')) {
         assert!(pair[0].starts_with("# ") || shares(pair[1]), "{}", pair[1]);

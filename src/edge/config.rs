@@ -1,6 +1,7 @@
 //! Settings of the listeners. Each is explained, with its default, in `deploy/heartline.toml`.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ipnet::IpNet;
@@ -26,6 +27,10 @@ pub struct ServerConfig {
     /// From the head of a request to the end of its answer, at most.
     #[serde(with = "humantime_serde")]
     pub request_timeout: Duration,
+    /// The certificate chain, in PEM; empty = no TLS.
+    pub tls_cert: PathBuf,
+    /// Its private key, in PEM.
+    pub tls_key: PathBuf,
     /// Who is believed about a client's address.
     pub trusted_proxies: Vec<IpNet>,
     /// Whether their connections begin with a PROXY header.

@@ -31,6 +31,8 @@ pub enum Refused {
     AddressUpgrades,
     /// A trusted proxy began without a PROXY header that can be read in time.
     ProxyHeader,
+    /// A TLS handshake failed or took too long.
+    TlsHandshake,
     /// A trusted proxy passed on a request without saying whose it is.
     ForwardedHeader,
     /// A request took too long.

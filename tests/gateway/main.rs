@@ -47,6 +47,7 @@ mod silence;
 mod slow_readers;
 mod start;
 mod strikes;
+mod tls;
 mod tokens;
 mod which_beat_wins;
 mod wire_errors;

@@ -6,14 +6,15 @@ use std::time::Instant;
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::PATIENCE;
 
-pub struct TestClient {
-    socket: WebSocketStream<TcpStream>,
+pub struct TestClient<S = TcpStream> {
+    socket: WebSocketStream<S>,
     /// Frames that came while something else was waited for.
     inbox: VecDeque<Value>,
     last_seq: u32,
@@ -51,8 +52,8 @@ pub fn reasons(rejected: &[Value]) -> Vec<(u64, &str)> {
     rejected.iter().map(|one| (of(one), one["reason"].as_str().expect("a reason"))).collect()
 }
 
-impl TestClient {
-    pub fn over(socket: WebSocketStream<TcpStream>, protocol: Option<String>) -> Self {
+impl<S: AsyncRead + AsyncWrite + Unpin> TestClient<S> {
+    pub fn over(socket: WebSocketStream<S>, protocol: Option<String>) -> Self {
         Self {
             socket,
             inbox: VecDeque::new(),
@@ -218,7 +219,7 @@ impl TestClient {
     }
 }
 
-async fn read(socket: &mut WebSocketStream<TcpStream>, pings: &mut usize) -> Incoming {
+async fn read<S: AsyncRead + AsyncWrite + Unpin>(socket: &mut WebSocketStream<S>, pings: &mut usize) -> Incoming {
     loop {
         match socket.next().await {
             Some(Ok(Message::Text(text))) => {

@@ -1,12 +1,13 @@
 //! Whole exchanges: a frame and what answers it.
 
 use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
 use super::{Beat, TestClient, beats};
 
-impl TestClient {
+impl<S: AsyncRead + AsyncWrite + Unpin> TestClient<S> {
     /// The body of the `result`.
     pub async fn call(&mut self, operation: Value) -> Value {
         let seq = self.send(operation).await;

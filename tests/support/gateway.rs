@@ -155,16 +155,16 @@ impl TestGateway {
 
     /// SIGTERM.
     pub fn terminate(&self) {
-        self.signal("-TERM");
+        self.signal("TERM");
     }
 
-    /// SIGHUP.
+    /// SIGHUP: keys and certificate are read again.
     pub fn hang_up(&self) {
-        self.signal("-HUP");
+        self.signal("HUP");
     }
 
-    fn signal(&self, signal: &str) {
-        let status = Command::new("kill").args([signal, &self.pid().to_string()]).status();
+    fn signal(&self, name: &str) {
+        let status = Command::new("kill").args([&format!("-{name}"), &self.pid().to_string()]).status();
         assert!(status.expect("kill").success());
     }
 
@@ -252,7 +252,8 @@ fn launch(home: Arc<TempDir>, settings: Settings) -> Result<TestGateway, FailedS
 }
 
 fn listening(line: &str) -> Option<(SocketAddr, SocketAddr)> {
-    let rest = line.strip_prefix("heartline is listening on http://")?;
+    let rest = line.strip_prefix("heartline is listening on http")?;
+    let rest = rest.trim_start_matches('s').strip_prefix("://")?;
     let (address, admin) = rest.strip_suffix(')')?.split_once(" (admin http://")?;
     Some((address.parse().ok()?, admin.parse().ok()?))
 }

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Request};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Error;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
@@ -81,11 +82,19 @@ impl Upgrade {
 
     /// The socket and the subprotocol that was selected.
     pub async fn attempt(self) -> Result<(WebSocketStream<TcpStream>, Option<String>), Refusal> {
+        let stream = TcpStream::connect(self.address).await.expect("the gateway listens");
+        stream.set_nodelay(true).expect("nodelay");
+        self.over(stream).await
+    }
+
+    /// Over a connection that is there already.
+    pub async fn over<S>(self, stream: S) -> Result<(WebSocketStream<S>, Option<String>), Refusal>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
         let url = format!("ws://{}{}", self.address, self.path);
         let mut request: Request<()> = url.into_client_request().expect("a request");
         request.headers_mut().extend(self.headers);
-        let stream = TcpStream::connect(self.address).await.expect("the gateway listens");
-        stream.set_nodelay(true).expect("nodelay");
         match in_time("an answer to the upgrade", client_async(request, stream)).await {
             Ok((socket, answer)) => {
                 let selected = answer.headers().get("sec-websocket-protocol");

@@ -23,6 +23,7 @@ use tower::ServiceExt;
 use super::proxies::Proxies;
 use super::proxy_header;
 use super::room::Place;
+use super::tls::Tls;
 use crate::edge::address::Network;
 use crate::edge::connection::upgrade::{self, Upgrade};
 use crate::edge::desk::Desk;
@@ -36,6 +37,8 @@ const HTTP_BUFFER_BYTES: usize = 16 * 1024;
 pub struct Entrance {
     pub router: Router,
     pub proxies: Proxies,
+    /// `None`: connections are not encrypted.
+    pub tls: Option<Arc<Tls>>,
     /// From the accepted connection, or the end of a request, to the next request.
     pub handshake_timeout: Duration,
     /// From the head of a request to the end of its answer.
@@ -61,7 +64,22 @@ impl Door {
         if !self.entrance.proxies.forward_requests(connected) && !place.claim(Network::of(connected)) {
             return self.desk.metrics.refused(Refused::AddressHandshakes);
         }
-        self.speak(stream, connected, place).await;
+        match self.entrance.tls.clone() {
+            None => self.speak(stream, connected, place).await,
+            Some(tls) => Box::pin(self.speak_in_secret(&tls, stream, connected, place)).await,
+        }
+    }
+
+    async fn speak_in_secret(self, tls: &Tls, stream: TcpStream, connected: IpAddr, place: Place) {
+        let accepted = Box::pin(tls.accept(stream));
+        match tokio::time::timeout(self.entrance.handshake_timeout, accepted).await {
+            Ok(Ok(stream)) => self.speak(stream, connected, place).await,
+            Ok(Err(error)) => {
+                tracing::debug!(%error, "a TLS handshake failed");
+                self.desk.metrics.refused(Refused::TlsHandshake);
+            }
+            Err(_) => self.desk.metrics.refused(Refused::TlsHandshake),
+        }
     }
 
     /// Whose connection it is; `None` when a proxy did not say so.

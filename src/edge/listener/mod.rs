@@ -1,7 +1,7 @@
 //! The public listener: accepts on every thread, and hands each request to a socket or to HTTP.
 //!
 //! ```text
-//! accept ─▶ room ─▶ door: proxy_header ─▶ HTTP ─▶ forwarded ─▶ upgrade, or the router
+//! accept ─▶ room ─▶ door: proxy_header ─▶ tls ─▶ HTTP ─▶ forwarded ─▶ upgrade, or the router
 //! ```
 //!
 //! [`proxies`] says whose word counts for a client's address, [`room`] how many there may be.
@@ -11,6 +11,7 @@ mod forwarded;
 mod proxies;
 mod proxy_header;
 pub mod room;
+mod tls;
 
 use std::convert::Infallible;
 use std::io;
@@ -28,6 +29,7 @@ use door::Door;
 
 pub use door::Entrance;
 pub use proxies::{ForwardedHeader, Proxies};
+pub use tls::{Tls, TlsError};
 
 /// Connections that the kernel keeps for us until they are accepted.
 const BACKLOG: i32 = 4096;

@@ -1,0 +1,9 @@
+//! How many files and sockets the process may have open.
+
+/// Raises the soft limit as far as the hard one allows: each socket takes one, and the usual soft limit is 1,024.
+pub(super) fn raise_limit() {
+    match rlimit::increase_nofile_limit(u64::MAX) {
+        Ok(limit) => tracing::info!(limit, "open files"),
+        Err(error) => tracing::warn!(%error, "the limit of open files stays as it is"),
+    }
+}
