@@ -79,7 +79,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketLoop<S> {
         let mailbox = self.conversation.mailbox();
         let desk = self.desk.clone();
         let mut draining = Box::pin(desk.stop.draining());
-        let mut timer = Box::pin(tokio::time::sleep_until(self.next_deadline().into()));
+        let mut timer = Box::pin(tokio::time::sleep_until(self.next_deadline(Instant::now()).into()));
         loop {
             let now = Instant::now();
             self.conversation.turn(now);
@@ -98,7 +98,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketLoop<S> {
                     None => return self.goodbye(CloseReason::Drain).await,
                 }
             }
-            self.set_timer(timer.as_mut());
+            self.set_timer(timer.as_mut(), now);
             let (listens, wants_room, drains) =
                 (self.listens(now), self.conversation.waits_for_room(), self.leave_at.is_some());
             tokio::select! {
@@ -197,16 +197,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketLoop<S> {
         }
     }
 
-    fn next_deadline(&self) -> Instant {
+    fn next_deadline(&self, now: Instant) -> Instant {
         let silence = self.deaf_since.is_none().then(|| self.silence.next());
-        let leave = self.leave_at.filter(|leave_at| *leave_at > Instant::now());
+        // By the same clock as `may_leave`: a moment that passes between the two must not be forgotten.
+        let leave = self.leave_at.filter(|leave_at| *leave_at > now);
         let deadlines = [silence, leave, self.conversation.next_deadline()];
-        deadlines.into_iter().flatten().min().unwrap_or_else(|| Instant::now() + NO_DEADLINE)
+        deadlines.into_iter().flatten().min().unwrap_or(now + NO_DEADLINE)
     }
 
     /// The timer is left alone while it fires early enough: most deadlines only move away.
-    fn set_timer(&self, timer: Pin<&mut Sleep>) {
-        let deadline = self.next_deadline().into();
+    fn set_timer(&self, timer: Pin<&mut Sleep>, now: Instant) {
+        let deadline = self.next_deadline(now).into();
         if timer.is_elapsed() || deadline < timer.deadline() {
             timer.reset(deadline);
         }
