@@ -26,8 +26,8 @@ from wire.tokens import token
 SOCKETS = 8
 FRAMES = 40  # on each
 IN_FLIGHT_MAX = 4
-_BEATS = re.compile(r'{\\"seq\\":(\d+),\\"beats\\"')
-_ACK = re.compile(r'\\"ack\\":{[^}]*?\\"seq\\":(\d+)')
+_BEATS = re.compile(rb'{"seq":(\d+),"beats":{"items":\[[^]]*\]}}')
+_ACK = re.compile(rb'{"ack":{"seq":(\d+)[^}]*}}')
 
 # Frames of a client are masked, and the trace would show noise; a mask of zeros leaves the text as it is.
 websockets.frames.secrets = types.SimpleNamespace(token_bytes=bytes)
@@ -40,7 +40,7 @@ def main():
     scratch = Path(tempfile.mkdtemp(prefix="heartline-order-"))
     trace = scratch / "trace"
     # -D: the gateway is our own child, and the tracer ends with it.
-    tracer = ["strace", "-D", "-f", "-tt", "-yy", "-s", "4096", "-e", f"trace={CALLS}", "-o", str(trace)]
+    tracer = ["strace", "-D", "-f", "-tt", "-yy", "-s", "65536", "-e", f"trace={CALLS}", "-o", str(trace)]
     gateway = Gateway(binary, scratch / "data", scratch / "log", before=tracer)
     try:
         gateway.start()
@@ -82,19 +82,35 @@ async def _until_written(trace, pid):
             await asyncio.sleep(0.05)
 
 
+class Stream:
+    """One direction of one socket: a frame may come in several calls, and several in one."""
+
+    def __init__(self):
+        self._rest = b""
+
+    def numbers(self, frame, call):
+        """The numbers of the frames that this call completes."""
+        self._rest += call.data()
+        found = list(frame.finditer(self._rest))
+        if found:
+            self._rest = self._rest[found[-1].end() :]
+        return [int(match[1]) for match in found]
+
+
 def judge(lines, data_dir):
     """The faults, and how much of everything was seen: a trace without beats, acks or syncs proves nothing."""
     calls = [call for call in read_trace(lines) if call.ended is not None and not call.failed]
     commits = list(_commits(call for call in calls if call.file.startswith(data_dir)))
-    read_at, acked = defaultdict(dict), defaultdict(int)  # both by socket
+    received, sent, acked = defaultdict(Stream), defaultdict(Stream), defaultdict(int)  # all by socket
     seen, faults = {"beats": 0, "acks": 0, "syncs": len(commits)}, []
+    read_at = defaultdict(dict)
     for call in calls:
         if call.name in READS:
-            for seq in _BEATS.findall(call.text):
-                read_at[call.file][int(seq)] = call.ended
+            for seq in received[call.file].numbers(_BEATS, call):
+                read_at[call.file][seq] = call.ended
                 seen["beats"] += 1
         elif call.name in WRITES and not call.file.startswith(data_dir):
-            for seq in map(int, _ACK.findall(call.text)):
+            for seq in sent[call.file].numbers(_ACK, call):
                 seen["acks"] += 1
                 covered = [at for s, at in read_at[call.file].items() if acked[call.file] < s <= seq]
                 acked[call.file] = max(seq, acked[call.file])

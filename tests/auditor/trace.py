@@ -4,6 +4,7 @@ A thread is stopped when a call begins and when it ends, so whatever one call ca
 it in the trace; that order, not the clock, is what is judged.
 """
 
+import codecs
 import re
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ _BEGUN = re.compile(r"^(?P<call>\w+)\(\d+<(?P<file>.*?[^-])>(?P<text>[,)\s].*)$"
 _RESUMED = re.compile(r"^<\.\.\. (?P<call>\w+) resumed>(?P<text>.*)$")
 _UNFINISHED = "<unfinished ...>"
 _RESULT = re.compile(r"= (-?\d+)[^=]*$")
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
 @dataclass
@@ -27,6 +29,10 @@ class Call:
     begun: int
     ended: int | None = None
     failed: bool = False
+
+    def data(self):
+        """The bytes it read or wrote."""
+        return b"".join(codecs.escape_decode(text)[0] for text in _STRING.findall(self.text))
 
 
 def read_trace(lines):
