@@ -27,7 +27,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("tungstenite", &["src/edge/connection/*", "src/bin/loadgen*"]),
     ("jsonwebtoken", &["src/edge/auth/*"]),
     ("fjall", &["src/storage/*embedded*", "src/bin/loadgen/naive_store.rs"]),
-    ("aws_lc_rs", &["src/edge/auth/*"]),
+    // In the listener as the provider of rustls.
+    ("aws_lc_rs", &["src/edge/auth/*", "src/edge/listener/tls.rs"]),
     ("ppp", &["src/edge/listener/*"]),
     ("tokio_rustls", &["src/edge/listener/*"]),
     ("redis", &["src/*/redis.rs", "src/*/redis/*"]),
