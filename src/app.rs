@@ -32,7 +32,6 @@ use threads::{CommitThread, EdgeThread};
 ///
 /// Whatever can go wrong at the start goes wrong before the first connection is accepted.
 pub fn serve(config: Config) -> Result<(), StartError> {
-    descriptors::raise_limit();
     let tls = Tls::load(&config.server)?;
     let store = EmbeddedStore::open(&config.store, clock::wall())?;
     let key = SigningKey::load(&config.auth, &config.store.data_dir)?.map(Arc::new);
@@ -65,6 +64,7 @@ pub fn serve(config: Config) -> Result<(), StartError> {
     if config.demo.enabled && key.is_none() {
         tracing::warn!("the demo page has no tokens: {SIGNS_NOTHING}");
     }
+    descriptors::raise_limit();
     announce(key.as_deref(), if tls.is_some() { "https" } else { "http" }, addresses);
     let admin = admin::router(Admin { registry, ..gateway.admin }, users::routes(gateway.users));
     threads::lead(&shutdown, private, admin, gateway.office, edges, commit)
