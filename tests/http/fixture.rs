@@ -1,6 +1,7 @@
 //! A router, the commits behind it, and a store in memory.
 
 use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,6 +12,7 @@ use http::{HeaderMap, Request, request};
 use http_body_util::BodyExt;
 use prometheus_client::registry::Registry;
 use serde_json::Value;
+use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tower::ServiceExt;
 
@@ -30,6 +32,7 @@ use heartline::edge::auth::gate::Gate;
 use heartline::edge::auth::{AuthConfig, SigningKey, Verifier};
 use heartline::edge::desk::Desk;
 use heartline::edge::http::router;
+use heartline::edge::listener::{self, Entrance, Proxies};
 use heartline::edge::origin::Origins;
 use heartline::edge::rates::Rates;
 use heartline::model::ids::UserId;
@@ -43,7 +46,11 @@ const USER: UserId = UserId(42);
 
 pub struct Fixture {
     router: Router,
-    token: String,
+    desk: Arc<Desk>,
+    store: Arc<Memory>,
+    /// Without it everything would end.
+    _shutdown: Shutdown,
+    pub token: String,
     block: Arc<Block>,
     clock: Arc<Clock>,
 }
@@ -73,7 +80,9 @@ impl Fixture {
         let mut limits = defaults.limits;
         (limits.burst, limits.body_bytes, limits.items) = (Self::BURST, Self::BODY_BYTES, Self::ITEMS);
         let mut registry = Registry::default();
-        let (store, clock): (Arc<dyn HotStore>, _) = (Arc::new(store), Arc::new(Clock::starting_at(0)));
+        let memory = Arc::new(store);
+        let (store, clock): (Arc<dyn HotStore>, _) = (memory.clone(), Arc::new(Clock::starting_at(0)));
+        let shutdown = Shutdown::new(Duration::from_secs(1));
         let (bell, metrics) = (Arc::new(Notify::new()), Metrics::new(&mut registry));
         let (lane, returns) = Lane::new(bell.clone());
         let committer = Committer {
@@ -115,9 +124,30 @@ impl Fixture {
             socket: defaults.socket,
             reading: defaults.reading,
             metrics: heartline::edge::metrics::Metrics::new(&mut registry),
-            stop: Shutdown::new(Duration::from_secs(1)).stop(),
+            stop: shutdown.stop(),
         });
-        Fixture { router: router(desk), token, block, clock }
+        Fixture { router: router(desk.clone()), desk, store: memory, _shutdown: shutdown, token, block, clock }
+    }
+
+    /// Serves sockets, too; where. To be called within a `LocalSet`.
+    pub async fn listen(&self) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let timeout = Duration::from_secs(5);
+        let entrance = Entrance {
+            router: self.router.clone(),
+            proxies: Proxies::new(&Config::load(None).expect("the defaults").server),
+            tls: None,
+            handshake_timeout: timeout,
+            request_timeout: timeout,
+        };
+        tokio::task::spawn_local(listener::serve(listener, self.desk.clone(), entrance));
+        address
+    }
+
+    /// From now on the store never answers.
+    pub fn lose_the_store(&self) {
+        self.store.die();
     }
 
     pub fn now(&self) -> u64 {

@@ -1,7 +1,8 @@
-//! The HTTP routes of the public listener, over a store in memory that answers at once or never.
+//! The public listener over a store in memory that answers at once or never.
 
 mod fixture;
 mod memory;
+mod sockets;
 
 use std::time::Duration;
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use futures_util::future::{BoxFuture, FutureExt, pending, ready};
@@ -17,8 +18,8 @@ use heartline::storage::hot_store::{Answer, Group, HotStore, StoreError};
 #[derive(Default)]
 pub struct Memory {
     rows: Mutex<Rows>,
-    /// It never answers.
-    dead: bool,
+    /// It never answers any more.
+    dead: AtomicBool,
 }
 
 #[derive(Default)]
@@ -29,7 +30,17 @@ struct Rows {
 
 impl Memory {
     pub fn dead() -> Self {
-        Memory { dead: true, ..Memory::default() }
+        let memory = Memory::default();
+        memory.die();
+        memory
+    }
+
+    pub fn die(&self) {
+        self.dead.store(true, Ordering::Relaxed);
+    }
+
+    fn is_dead(&self) -> bool {
+        self.dead.load(Ordering::Relaxed)
     }
 
     fn rows(&self) -> MutexGuard<'_, Rows> {
@@ -37,7 +48,7 @@ impl Memory {
     }
 
     fn answer<T: Send + 'static>(&self, answer: impl FnOnce(&Rows) -> T) -> Answer<T> {
-        if self.dead { pending().boxed() } else { ready(Ok(answer(&self.rows()))).boxed() }
+        if self.is_dead() { pending().boxed() } else { ready(Ok(answer(&self.rows()))).boxed() }
     }
 }
 
@@ -87,7 +98,7 @@ impl Rows {
 
 impl HotStore for Memory {
     fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Vec<Outcome>, StoreError>> {
-        if self.dead {
+        if self.is_dead() {
             return pending().boxed();
         }
         let mut rows = self.rows();
