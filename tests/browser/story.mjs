@@ -90,6 +90,8 @@ export const steps = [
       memory.left = await tv.pause();
       await tv.untilAtLeast('outbox', 'data-count', 1);
       await assert.rejects(page.reload(), /ERR_CONNECTION_REFUSED/);
+      // The browser's own page about it comes after the refusal, and would break off what is opened meanwhile.
+      await page.waitForURL(/^chrome-error:/, { waitUntil: 'commit' });
     },
   ],
   [
