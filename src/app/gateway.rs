@@ -21,6 +21,7 @@ use crate::edge::admin::Admin;
 use crate::edge::admin::users::Users;
 use crate::edge::auth::Verifier;
 use crate::edge::auth::gate::Gate;
+use crate::edge::connection::rate::Pace;
 use crate::edge::desk::Desk;
 use crate::edge::listener::room::Room;
 use crate::edge::origin::Origins;
@@ -87,6 +88,7 @@ impl Gateway {
                 gate: gate.clone(),
                 origins: Origins::new(config.server.origins.clone()),
                 limits: config.limits.clone(),
+                pace: Pace::new(config.limits.frames_per_second, config.limits.burst),
                 socket: config.socket.clone(),
                 reading: config.reading.clone(),
                 metrics: edge.clone(),

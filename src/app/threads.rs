@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use axum::Router;
 use tokio::net::TcpListener;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, LocalOptions, Runtime};
 use tokio::sync::oneshot;
-use tokio::task::LocalSet;
 
 use super::error::StartError;
 use crate::domain::ingest::commit::Committer;
@@ -65,11 +64,10 @@ impl EdgeThread {
         tls: Option<Arc<Tls>>,
         config: &ServerConfig,
     ) -> io::Result<Self> {
-        let runtime = runtime()?;
         let (sender, ended) = oneshot::channel();
         let proxies = Proxies::new(config);
         let (handshake_timeout, request_timeout) = (config.handshake_timeout, config.request_timeout);
-        let serve = async move {
+        let serve = async move || {
             let listener = TcpListener::from_std(listener)?;
             tokio::task::spawn_local(returns.run());
             let router = http::router(desk.clone());
@@ -86,7 +84,8 @@ impl EdgeThread {
             Ok::<_, io::Error>(())
         };
         let thread = spawn("edge", move || {
-            if let Err(error) = LocalSet::new().block_on(&runtime, serve) {
+            let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
+            if let Err(error) = runtime.and_then(|runtime| runtime.block_on(serve())) {
                 tracing::error!(%error, "an edge thread cannot serve");
             }
             let _ = sender.send(());

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::*;
+use crate::domain::devices::bell::Bell;
 use crate::domain::devices::mailbox::Farewell;
 use crate::domain::devices::presence::Registration;
 
@@ -55,7 +56,7 @@ impl Fixture {
     }
 
     fn connected(&self, user: UserId, token: TokenMark) -> Registration {
-        self.presence.register(user, token)
+        self.presence.register(user, token, Bell::Own(Arc::default()))
     }
 
     fn refuses(&self, token: &TokenMark, now_ms: u64) -> bool {

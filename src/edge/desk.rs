@@ -6,6 +6,7 @@ use crate::domain::history::History;
 use crate::domain::ingest::intake::Intake;
 use crate::edge::auth::gate::Gate;
 use crate::edge::connection::limits::{LimitsConfig, SocketConfig};
+use crate::edge::connection::rate::Pace;
 use crate::edge::listener::room::Room;
 use crate::edge::metrics::Metrics;
 use crate::edge::origin::Origins;
@@ -27,6 +28,8 @@ pub struct Desk {
     pub room: Arc<Room>,
     pub origins: Origins,
     pub limits: LimitsConfig,
+    /// Of the frames of one socket.
+    pub pace: Pace,
     pub socket: SocketConfig,
     pub reading: Reading,
     pub metrics: Metrics,

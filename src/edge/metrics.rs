@@ -1,5 +1,6 @@
 //! What is counted where the world comes in.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
@@ -8,10 +9,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Direction {
-    direction: &'static str,
-}
+use super::traffic::{Flow, Traffic};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Code {
@@ -48,35 +46,29 @@ struct Reason {
 pub struct Metrics {
     /// Authenticated sockets.
     pub connections: Gauge<i64, AtomicI64>,
-    /// Bytes of messages, without their framing.
-    pub bytes_in: Counter,
-    pub bytes_out: Counter,
-    pub frames_in: Counter,
-    pub frames_out: Counter,
+    traffic: Traffic,
     closes: Family<Code, Counter>,
     refused: Family<Reason, Counter>,
 }
 
 impl Metrics {
     pub fn new(registry: &mut Registry) -> Self {
-        let (bytes, frames) = (Family::<Direction, Counter>::default(), Family::<Direction, Counter>::default());
-        let of =
-            |family: &Family<Direction, Counter>, direction| family.get_or_create(&Direction { direction }).clone();
         let metrics = Metrics {
             connections: Gauge::default(),
-            bytes_in: of(&bytes, "in"),
-            bytes_out: of(&bytes, "out"),
-            frames_in: of(&frames, "in"),
-            frames_out: of(&frames, "out"),
+            traffic: Traffic::default(),
             closes: Family::default(),
             refused: Family::default(),
         };
         registry.register("connections", "Authenticated sockets", metrics.connections.clone());
-        registry.register("socket_bytes", "Bytes of messages over sockets, without their framing", bytes);
-        registry.register("frames", "Messages over sockets, pings and pongs included", frames);
+        registry.register_collector(Box::new(metrics.traffic.clone()));
         registry.register("closes", "Sockets closed, by the code that was sent or received", metrics.closes.clone());
         registry.register("refused", "Connections and upgrades turned away, by reason", metrics.refused.clone());
         metrics
+    }
+
+    /// Counts what one more thread hears and says.
+    pub fn flow(&self) -> Arc<Flow> {
+        self.traffic.flow()
     }
 
     pub fn refused(&self, reason: Refused) {

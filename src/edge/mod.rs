@@ -16,3 +16,4 @@ pub mod metrics;
 pub mod origin;
 pub mod protocol;
 pub mod rates;
+pub mod traffic;

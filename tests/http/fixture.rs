@@ -30,6 +30,7 @@ use heartline::domain::ingest::metrics::Metrics;
 use heartline::domain::revocations::Revocations;
 use heartline::edge::auth::gate::Gate;
 use heartline::edge::auth::{AuthConfig, SigningKey, Verifier};
+use heartline::edge::connection::rate::Pace;
 use heartline::edge::desk::Desk;
 use heartline::edge::http::router;
 use heartline::edge::listener::{self, Entrance, Proxies};
@@ -120,6 +121,7 @@ impl Fixture {
             room: heartline::edge::listener::room::Room::new(&limits),
             requests: Arc::new(Rates::new(limits.frames_per_second, limits.burst)),
             origins: Origins::new(vec![Self::ORIGIN.to_owned()]),
+            pace: Pace::new(limits.frames_per_second, limits.burst),
             limits,
             socket: defaults.socket,
             reading: defaults.reading,

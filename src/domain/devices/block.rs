@@ -65,6 +65,7 @@ impl Block {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::devices::bell::Bell;
     use crate::model::revocation::TokenMark;
 
     #[test]
@@ -79,7 +80,7 @@ mod tests {
     #[test]
     fn a_kick_closes_what_is_open() {
         let presence = Presence::new(8);
-        let registration = presence.register(UserId(1), TokenMark::default());
+        let registration = presence.register(UserId(1), TokenMark::default(), Bell::Own(Arc::default()));
         Block::new(presence).kick(UserId(1), Instant::now());
         assert_eq!(registration.mailbox().take(Instant::now()).farewell, Some(Farewell::Kicked));
     }

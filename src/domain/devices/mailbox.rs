@@ -4,8 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::Notify;
-
+use super::bell::Bell;
 use super::pushes::{Overflow, Pushes};
 use crate::model::change::Outcome;
 use crate::model::ids::{ConnectionId, UserId};
@@ -25,8 +24,8 @@ pub struct Mailbox {
     pub origin: ConnectionId,
     pub user: UserId,
     company: Company,
+    bell: Bell,
     content: Mutex<Waiting>,
-    wake: Notify,
 }
 
 /// The user's connections here, and how many of them this mailbox stands for.
@@ -70,13 +69,14 @@ pub struct Letters {
     pub urgent: bool,
     pub rejected: Vec<Rejected>,
     /// The answer to the order that was placed.
-    pub order: Option<Outcome>,
+    pub order: Option<Box<Outcome>>,
     pub pushes: Vec<Push>,
     /// When to look again for pushes, though nobody rings.
     pub next_push: Option<Instant>,
     pub farewell: Option<Farewell>,
 }
 
+/// What is rare is boxed: every connection keeps one of these.
 #[derive(Debug, Default)]
 struct Waiting {
     /// What a connection showed last; nothing in a request.
@@ -85,29 +85,36 @@ struct Waiting {
     urgent: bool,
     /// The owner is not to be woken for answers that may be told late.
     patient: bool,
+    /// The bell was rung since the owner last looked.
+    rung: bool,
     rejected: Vec<Rejected>,
-    order: Option<Outcome>,
-    pushes: Pushes,
+    order: Option<Box<Outcome>>,
+    pushes: Option<Box<Pushes>>,
     farewell: Option<Farewell>,
 }
 
 impl Mailbox {
     /// The mailbox of a connection; `connections` counts those of its user, itself included.
-    pub fn of_connection(user: UserId, token: TokenMark, connections: Arc<AtomicUsize>) -> Arc<Self> {
+    pub fn of_connection(user: UserId, token: TokenMark, connections: Arc<AtomicUsize>, bell: Bell) -> Arc<Self> {
         let id = ConnectionId(rand::random());
-        let mailbox = Self::new(id, id, user, Company { connections, alone: 1 });
+        let mailbox = Self::new(id, id, user, Company { connections, alone: 1 }, bell);
         mailbox.renewed(token);
         mailbox
     }
 
     /// The mailbox of a request, made on behalf of `origin`; `connections` counts those of its user.
-    pub fn of_request(user: UserId, origin: Option<ConnectionId>, connections: Arc<AtomicUsize>) -> Arc<Self> {
+    pub fn of_request(
+        user: UserId,
+        origin: Option<ConnectionId>,
+        connections: Arc<AtomicUsize>,
+        bell: Bell,
+    ) -> Arc<Self> {
         let id = ConnectionId(rand::random());
-        Self::new(id, origin.unwrap_or(id), user, Company { connections, alone: 0 })
+        Self::new(id, origin.unwrap_or(id), user, Company { connections, alone: 0 }, bell)
     }
 
-    fn new(id: ConnectionId, origin: ConnectionId, user: UserId, company: Company) -> Arc<Self> {
-        Arc::new(Mailbox { id, origin, user, company, content: Mutex::default(), wake: Notify::new() })
+    fn new(id: ConnectionId, origin: ConnectionId, user: UserId, company: Company, bell: Bell) -> Arc<Self> {
+        Arc::new(Mailbox { id, origin, user, company, bell, content: Mutex::default() })
     }
 
     /// Whether the user has other connections here, as far as a look without a lock can tell.
@@ -125,20 +132,21 @@ impl Mailbox {
         look(&self.lock().token)
     }
 
-    /// Returns at once if something was left since it last returned.
-    pub async fn rung(&self) {
-        self.wake.notified().await;
-    }
-
     pub fn take(&self, now: Instant) -> Letters {
         let mut waiting = self.lock();
+        waiting.rung = false;
+        let (pushes, next_push) = match &mut waiting.pushes {
+            None => (Vec::new(), None),
+            Some(pushes) => (pushes.take_due(now), pushes.next_due()),
+        };
+        waiting.pushes.take_if(|pushes| pushes.is_empty());
         Letters {
             slots: std::mem::take(&mut waiting.slots),
             urgent: std::mem::take(&mut waiting.urgent),
             rejected: std::mem::take(&mut waiting.rejected),
             order: waiting.order.take(),
-            pushes: waiting.pushes.take_due(now),
-            next_push: waiting.pushes.next_due(),
+            pushes,
+            next_push,
             farewell: waiting.farewell,
         }
     }
@@ -149,10 +157,8 @@ impl Mailbox {
         waiting.slots += 1;
         waiting.urgent |= !steady;
         waiting.rejected.extend(rejected);
-        let wake = !steady || !waiting.patient;
-        drop(waiting);
-        if wake {
-            self.wake.notify_one();
+        if !steady || !waiting.patient {
+            self.ring(waiting);
         }
     }
 
@@ -160,17 +166,16 @@ impl Mailbox {
     pub fn be_patient(&self, patient: bool) {
         let mut waiting = self.lock();
         waiting.patient = patient;
-        let late = !patient && waiting.slots > 0;
-        drop(waiting);
-        if late {
-            self.wake.notify_one();
+        if !patient && waiting.slots > 0 {
+            self.ring(waiting);
         }
     }
 
     /// Leaves the answer to the order that was placed.
     pub fn answer_order(&self, outcome: Outcome) {
-        self.lock().order = Some(outcome);
-        self.wake.notify_one();
+        let mut waiting = self.lock();
+        waiting.order = Some(Box::new(outcome));
+        self.ring(waiting);
     }
 
     /// Leaves a record that another device wrote: at once, or the latest after at most `steady`.
@@ -190,8 +195,9 @@ impl Mailbox {
 
     /// Tells the connection to go. The first reason stands.
     pub fn dismiss(&self, farewell: Farewell) {
-        self.lock().farewell.get_or_insert(farewell);
-        self.wake.notify_one();
+        let mut waiting = self.lock();
+        waiting.farewell.get_or_insert(farewell);
+        self.ring(waiting);
     }
 
     /// `push` says whether the owner has to look now.
@@ -200,13 +206,20 @@ impl Mailbox {
         if waiting.farewell.is_some() {
             return;
         }
-        let look = push(&mut waiting.pushes).unwrap_or_else(|Overflow| {
+        let look = push(waiting.pushes.get_or_insert_default()).unwrap_or_else(|Overflow| {
             waiting.farewell = Some(Farewell::TooSlow);
             true
         });
-        drop(waiting);
         if look {
-            self.wake.notify_one();
+            self.ring(waiting);
+        }
+    }
+
+    fn ring(&self, mut waiting: MutexGuard<'_, Waiting>) {
+        let again = std::mem::replace(&mut waiting.rung, true);
+        drop(waiting);
+        if !again {
+            self.bell.ring();
         }
     }
 
@@ -221,6 +234,6 @@ pub(crate) mod tests {
     use super::*;
 
     pub fn mailbox(user: UserId) -> Arc<Mailbox> {
-        Mailbox::of_request(user, None, Arc::default())
+        Mailbox::of_request(user, None, Arc::default(), Bell::Own(Arc::default()))
     }
 }

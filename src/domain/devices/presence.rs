@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::bell::Bell;
 use super::mailbox::{Farewell, Mailbox};
 use crate::model::ids::{ConnectionId, UserId};
 use crate::model::revocation::TokenMark;
@@ -44,11 +45,11 @@ impl Presence {
         Arc::new(Presence { shards, hasher: RandomState::new(), per_user_max })
     }
 
-    /// Registers a new connection of `user`, under a random id.
-    pub fn register(self: &Arc<Self>, user: UserId, token: TokenMark) -> Registration {
+    /// Registers a new connection of `user`, under a random id. `bell`: how it learns of what is left for it.
+    pub fn register(self: &Arc<Self>, user: UserId, token: TokenMark, bell: Bell) -> Registration {
         let mut shard = self.shard(user);
         let devices = shard.entry(user).or_default();
-        let mailbox = Mailbox::of_connection(user, token, devices.count.clone());
+        let mailbox = Mailbox::of_connection(user, token, devices.count.clone(), bell);
         devices.mailboxes.push(mailbox.clone());
         devices.recount();
         let too_many = devices.mailboxes.len().saturating_sub(self.per_user_max);
@@ -58,9 +59,9 @@ impl Presence {
     }
 
     /// A mailbox for one request of `user`. What it changes is told to all of the user's connections but `origin`.
-    pub fn request(&self, user: UserId, origin: Option<ConnectionId>) -> Arc<Mailbox> {
+    pub fn request(&self, user: UserId, origin: Option<ConnectionId>, bell: Bell) -> Arc<Mailbox> {
         let connections = self.shard(user).get(&user).map(|devices| devices.count.clone()).unwrap_or_default();
-        Mailbox::of_request(user, origin, connections)
+        Mailbox::of_request(user, origin, connections, bell)
     }
 
     /// Calls `tell` for the user's connections but `origin`. It must not come back here.
@@ -144,6 +145,10 @@ mod tests {
     use super::*;
     use std::time::Instant;
 
+    fn bell() -> Bell {
+        Bell::Own(Arc::default())
+    }
+
     fn farewell(registration: &Registration) -> Option<Farewell> {
         registration.mailbox().take(Instant::now()).farewell
     }
@@ -151,17 +156,18 @@ mod tests {
     #[test]
     fn the_oldest_connection_goes_when_one_too_many_comes() {
         let presence = Presence::new(2);
-        let all: Vec<Registration> = (0..3).map(|_| presence.register(UserId(1), TokenMark::default())).collect();
+        let all: Vec<Registration> =
+            (0..3).map(|_| presence.register(UserId(1), TokenMark::default(), bell())).collect();
         assert_eq!(all.iter().map(farewell).collect::<Vec<_>>(), [Some(Farewell::Replaced), None, None]);
     }
 
     #[test]
     fn a_connection_knows_whether_it_is_alone() {
         let presence = Presence::new(2);
-        let one = presence.register(UserId(1), TokenMark::default());
+        let one = presence.register(UserId(1), TokenMark::default(), bell());
         assert!(!one.mailbox().has_company());
-        assert!(presence.request(UserId(1), None).has_company());
-        let two = presence.register(UserId(1), TokenMark::default());
+        assert!(presence.request(UserId(1), None, bell()).has_company());
+        let two = presence.register(UserId(1), TokenMark::default(), bell());
         assert!(one.mailbox().has_company() && two.mailbox().has_company());
         drop(two);
         assert!(!one.mailbox().has_company());
@@ -170,8 +176,10 @@ mod tests {
     #[test]
     fn nothing_is_kept_of_a_user_who_left() {
         let presence = Presence::new(2);
-        let (one, two) =
-            (presence.register(UserId(1), TokenMark::default()), presence.register(UserId(1), TokenMark::default()));
+        let (one, two) = (
+            presence.register(UserId(1), TokenMark::default(), bell()),
+            presence.register(UserId(1), TokenMark::default(), bell()),
+        );
         drop((one, two));
         assert!(presence.shard(UserId(1)).is_empty());
     }

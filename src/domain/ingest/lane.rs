@@ -90,13 +90,15 @@ impl Lane {
     ) -> usize {
         let opened = Instant::now();
         let mut slots = self.lock();
+        let first = slots.is_empty();
         let mut count = 0;
         for (index, beat) in beats {
             let place = Place { seq, index };
             count += usize::from(slots.add(Slot::new(mailbox.clone(), device.clone(), beat, place, opened)));
         }
         drop(slots);
-        if count > 0 {
+        // Those who come later are taken with the first.
+        if first && count > 0 {
             self.bell.notify_one();
         }
         count

@@ -44,7 +44,7 @@ pub fn routes(users: Users) -> Router {
 async fn erase(State(users): State<Arc<Users>>, request: Request) -> Result<StatusCode, Problem> {
     let body = body::whole(request.into_body(), BODY_BYTES_MAX).await?;
     let user = decode_user_body(&body)?;
-    Pending::of(&users.intake, users.presence.request(user, None))?.order(Action::Erase).await?;
+    Pending::of(&users.intake, |bell| users.presence.request(user, None, bell))?.order(Action::Erase).await?;
     tracing::info!(user = %users.mid_hash.of(user), "erased");
     Ok(StatusCode::NO_CONTENT)
 }

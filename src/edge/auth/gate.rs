@@ -10,6 +10,7 @@ use prometheus_client::registry::Registry;
 
 use super::token::{Identity, TokenError, Verifier};
 use crate::domain::clock;
+use crate::domain::devices::bell::Bell;
 use crate::domain::devices::block::Block;
 use crate::domain::devices::mailbox::Mailbox;
 use crate::domain::devices::presence::{Presence, Registration};
@@ -56,8 +57,8 @@ impl Gate {
     }
 
     /// A place for a new connection; `None` when it is [refused](Self::refuses).
-    pub fn enter(&self, identity: &Identity) -> Option<Registration> {
-        let registration = self.presence.register(identity.user, identity.token.clone());
+    pub fn enter(&self, identity: &Identity, bell: Bell) -> Option<Registration> {
+        let registration = self.presence.register(identity.user, identity.token.clone(), bell);
         (!self.refuses(identity)).then_some(registration)
     }
 
@@ -76,7 +77,7 @@ impl Gate {
     }
 
     /// A mailbox for one request of `user`. What it changes is told to all of the user's connections but `origin`.
-    pub fn request(&self, user: UserId, origin: Option<ConnectionId>) -> Arc<Mailbox> {
-        self.presence.request(user, origin)
+    pub fn request(&self, user: UserId, origin: Option<ConnectionId>, bell: Bell) -> Arc<Mailbox> {
+        self.presence.request(user, origin, bell)
     }
 }

@@ -4,6 +4,7 @@
 //! before it are committed, and while it does nothing more is read. So a read sees every earlier frame, and what a
 //! connection has waiting is bounded by its slots and one frame.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -23,6 +24,7 @@ use crate::edge::protocol::frame::{
 };
 use crate::edge::protocol::json;
 use crate::model::change::Outcome;
+use crate::model::ids::UserId;
 
 /// How long an operation may wait for the commits before it, and again for its own.
 const OPERATION_TIMEOUT: Duration = Duration::from_secs(5);
@@ -47,10 +49,10 @@ pub struct Conversation {
     strikes: u8,
     beats: Unanswered,
     /// A frame that cannot be started yet.
-    held: Option<Held>,
+    held: Option<Box<Held>>,
     read: Option<BoxFuture<'static, (u32, Result<Answer, Unavailable>)>>,
-    order: Option<Order>,
-    out: Vec<ServerFrame>,
+    order: Option<Box<Order>>,
+    out: VecDeque<ServerFrame>,
     next_push: Option<Instant>,
     ending: Option<Ending>,
 }
@@ -105,21 +107,25 @@ impl Conversation {
             held: None,
             read: None,
             order: None,
-            out: Vec::new(),
+            out: VecDeque::new(),
             next_push: None,
             ending: None,
         }
     }
 
-    pub fn mailbox(&self) -> Arc<Mailbox> {
-        self.registration.mailbox().clone()
+    pub fn user(&self) -> UserId {
+        self.mailbox().user
+    }
+
+    fn mailbox(&self) -> &Arc<Mailbox> {
+        self.registration.mailbox()
     }
 
     /// Takes one message in.
     pub fn hear(&mut self, text: &str, now: Instant) {
         match json::decode(text, &self.desk.frame_limits()) {
             Ok(frame) => match self.use_up(frame.seq) {
-                Ok(()) => self.try_to_start(Held { frame, deadline: now + OPERATION_TIMEOUT }, now),
+                Ok(()) => self.try_to_start(frame, now + OPERATION_TIMEOUT, now),
                 Err(message) => self.fail(Some(frame.seq), ErrorCode::Invalid, message),
             },
             Err(Malformed { seq, code, message, .. }) => match seq.map_or(Ok(()), |seq| self.use_up(seq)) {
@@ -134,7 +140,7 @@ impl Conversation {
 
     /// Looks at what happened meanwhile: the mailbox, the deadlines, whether the held frame can start.
     pub fn turn(&mut self, now: Instant) {
-        let letters = self.registration.mailbox().take(now);
+        let letters = self.mailbox().take(now);
         self.beats.frames.answered(letters.slots);
         self.beats.rejected.extend(letters.rejected);
         if let Some(farewell) = letters.farewell {
@@ -151,7 +157,7 @@ impl Conversation {
         }
         self.check_deadlines(now);
         if let Some(held) = self.held.take() {
-            self.try_to_start(held, now);
+            self.try_to_start(held.frame, held.deadline, now);
         }
         if now >= self.closes_at() {
             self.end_later(CloseReason::Expired);
@@ -165,9 +171,18 @@ impl Conversation {
         self.beats.due = None;
     }
 
-    /// Takes what is to be said now.
-    pub fn say(&mut self) -> Vec<ServerFrame> {
-        std::mem::take(&mut self.out)
+    /// Takes what is to be said next.
+    pub fn say(&mut self) -> Option<ServerFrame> {
+        let frame = self.out.pop_front();
+        if self.out.is_empty() {
+            // Mostly one ack at a time; an idle connection keeps no room for the next.
+            self.out = VecDeque::new();
+        }
+        frame
+    }
+
+    pub fn has_to_say(&self) -> bool {
+        !self.out.is_empty()
     }
 
     /// Whether another message may be read.
@@ -241,8 +256,8 @@ impl Conversation {
     }
 
     /// Starts the frame, or holds it until what is before it is done.
-    fn try_to_start(&mut self, held: Held, now: Instant) {
-        let ready = match &held.frame.operation {
+    fn try_to_start(&mut self, frame: ClientFrame, deadline: Instant, now: Instant) {
+        let ready = match &frame.operation {
             Operation::Beats(beats) => {
                 let slots = self.beats.frames.slots();
                 let fits = slots + beats.items.len() <= self.desk.limits.uncommitted_slots;
@@ -252,11 +267,11 @@ impl Conversation {
             _ => self.beats.frames.slots() == 0,
         };
         if !ready {
-            self.held = Some(held);
+            self.held = Some(Box::new(Held { frame, deadline }));
             return;
         }
-        let seq = held.frame.seq;
-        match held.frame.operation {
+        let seq = frame.seq;
+        match frame.operation {
             Operation::Beats(beats) => self.take_beats(seq, &beats, now),
             Operation::Hello(hello) => self.hello(seq, hello, now),
             Operation::Token { token } => self.token(seq, token.expose(), now),
@@ -266,7 +281,7 @@ impl Conversation {
 
     fn take_beats(&mut self, seq: u32, beats: &Beats, now: Instant) {
         self.strikes = 0;
-        let taken = self.desk.intake.beats(self.registration.mailbox(), &self.device, seq, &beats.items);
+        let taken = self.desk.intake.beats(self.mailbox(), &self.device, seq, &beats.items);
         self.beats.frames.submitted(seq, taken.slots);
         self.beats.rejected.extend(taken.rejected);
         self.beats.clock = self.beats.clock.max(taken.clock);
@@ -284,7 +299,7 @@ impl Conversation {
         let patient = self.beats.due.is_some() && !self.busy() && self.ending.is_none();
         if patient != self.beats.patient {
             self.beats.patient = patient;
-            self.registration.mailbox().be_patient(patient);
+            self.mailbox().be_patient(patient);
         }
     }
 
@@ -305,7 +320,7 @@ impl Conversation {
             record: rejected.record.filter(|_| nth < ACK_RECORDS_MAX),
         };
         let rejected = rejected.into_iter().enumerate().map(with_record).collect();
-        self.out.push(ServerFrame::Ack(Ack { seq, rejected, now: self.beats.clock.take() }));
+        self.out.push_back(ServerFrame::Ack(Ack { seq, rejected, now: self.beats.clock.take() }));
     }
 
     fn hello(&mut self, seq: u32, hello: Hello, now: Instant) {
@@ -331,7 +346,7 @@ impl Conversation {
     /// Takes over the end of a token that is good and of the same user; returns it (milliseconds since 1970).
     fn renew(&mut self, token: &str, now: Instant) -> Option<u64> {
         let identity = self.desk.gate.identify(token).ok()?;
-        if identity.user != self.registration.mailbox().user {
+        if identity.user != self.mailbox().user {
             return None;
         }
         if !self.desk.gate.renew(&self.registration, &identity) {
@@ -343,21 +358,23 @@ impl Conversation {
     }
 
     fn request(&mut self, seq: u32, operation: Operation, now: Instant) {
-        let user = self.registration.mailbox().user;
+        let user = self.mailbox().user;
         match Request::of(operation, user, &self.desk.history) {
             None => {}
             Some(Request::Read(answer)) => self.read = Some(Box::pin(async move { (seq, answer.await) })),
             Some(Request::Order(_)) if self.order.is_some() => self.unavailable(seq),
             Some(Request::Order(action)) => {
                 let operation = operation::word(&action);
-                self.order = Some(Order { seq, operation, deadline: now + OPERATION_TIMEOUT, forsaken: false });
-                self.desk.intake.order(self.registration.mailbox(), action);
+                let deadline = now + OPERATION_TIMEOUT;
+                self.order = Some(Box::new(Order { seq, operation, deadline, forsaken: false }));
+                self.desk.intake.order(self.mailbox(), action);
             }
         }
     }
 
     fn ordered(&mut self, outcome: &Outcome) {
-        let Some(Order { seq, operation, .. }) = self.order.take().filter(|order| !order.forsaken) else { return };
+        let Some(order) = self.order.take().filter(|order| !order.forsaken) else { return };
+        let Order { seq, operation, .. } = *order;
         match outcome {
             Outcome::Ahead => {
                 let message = format!("{operation}.at: is ahead of the server's clock");
@@ -372,7 +389,7 @@ impl Conversation {
 
     /// Whoever has waited long enough is told to ask again.
     fn check_deadlines(&mut self, now: Instant) {
-        let late = |held: &mut Held| held.has_deadline() && now >= held.deadline;
+        let late = |held: &mut Box<Held>| held.has_deadline() && now >= held.deadline;
         if let Some(held) = self.held.take_if(late) {
             self.unavailable(held.frame.seq);
         }
@@ -385,11 +402,11 @@ impl Conversation {
 
     fn succeed(&mut self, seq: u32, answer: Answer) {
         self.strikes = 0;
-        self.out.push(ServerFrame::Result { seq, answer });
+        self.out.push_back(ServerFrame::Result { seq, answer });
     }
 
     fn fail(&mut self, seq: Option<u32>, code: ErrorCode, message: String) {
-        self.out.push(ServerFrame::Error { seq, code, message });
+        self.out.push_back(ServerFrame::Error { seq, code, message });
         if matches!(code, ErrorCode::Invalid | ErrorCode::TooMany) {
             self.strikes += 1;
         }

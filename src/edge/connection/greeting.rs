@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use tokio::io::{AsyncRead, AsyncWrite};
-
 use super::close::CloseReason;
 use super::conversation::Conversation;
+use super::decoder::Heard;
+use super::live_socket::LiveSocket;
 use super::rate::Rate;
-use super::socket::{Heard, Socket};
-use super::socket_loop::SocketLoop;
+use super::roster::Seat;
+use super::socket::Socket;
 use crate::domain::day;
 use crate::edge::auth::token::{Identity, TokenError};
 use crate::edge::desk::Desk;
@@ -36,13 +36,15 @@ enum Failed {
 }
 
 /// Authenticates and welcomes; `None` when the socket had to be closed, or closed itself. `unwelcomed` is given back as
-/// soon as it is known who is there.
-pub async fn greet<S: AsyncRead + AsyncWrite + Unpin>(
-    mut socket: Socket<S>,
+/// soon as it is known who is there, `place` when the socket has ended.
+pub async fn greet(
+    mut socket: Socket,
     desk: Arc<Desk>,
+    seat: &Seat,
     token: Option<Result<Identity, TokenError>>,
     unwelcomed: Place,
-) -> Option<Box<SocketLoop<S>>> {
+    place: Place,
+) -> Option<LiveSocket> {
     let introduction = match token {
         Some(identity) => identity
             .map(|identity| Introduction { identity, hello: Hello::default(), seq: 0 })
@@ -56,16 +58,17 @@ pub async fn greet<S: AsyncRead + AsyncWrite + Unpin>(
     let welcomed = match introduction {
         Ok(introduction) => {
             drop(unwelcomed);
-            welcome(&mut socket, desk.clone(), introduction).await
+            welcome(&mut socket, desk.clone(), seat, introduction).await
         }
         Err(failed) => Err(failed),
     };
     match welcomed {
-        Ok(conversation) => return Some(SocketLoop::new(socket, conversation, desk)),
+        Ok(conversation) => return Some(LiveSocket::new(socket, conversation, desk, place)),
         Err(Failed::Close(reason)) => {
-            let bye = reason.bye().map(|bye| json::encode(&bye, &desk.reading));
-            // Heard or not, the close comes next.
-            let _ = socket.say(bye).await;
+            if let Some(bye) = reason.bye() {
+                // Heard or not, the close comes next.
+                let _ = say(&mut socket, &desk, &bye).await;
+            }
             socket.close(reason).await;
         }
         Err(Failed::Parted(code)) => socket.part(code).await,
@@ -82,20 +85,18 @@ fn reason_of(error: &TokenError) -> CloseReason {
 }
 
 /// Only a hello that cannot be decoded may be mended; anything else before the welcome ends the socket.
-async fn wait_for_hello<S: AsyncRead + AsyncWrite + Unpin>(
-    socket: &mut Socket<S>,
-    desk: &Desk,
-) -> Result<Introduction, Failed> {
-    let mut rate = Rate::new(desk.limits.frames_per_second, desk.limits.burst, Instant::now());
+async fn wait_for_hello(socket: &mut Socket, desk: &Desk) -> Result<Introduction, Failed> {
+    let mut rate = Rate::new(Instant::now());
     let mut strikes = 0;
     let mut used_up = 0;
     loop {
         let heard = socket.hear().await;
-        if !rate.allow(1, Instant::now()) {
+        if !rate.allow(1, &desk.pace, Instant::now()) {
             return Err(Failed::Close(CloseReason::TooFast));
         }
         let text = match heard {
             Heard::Text(text) => text,
+            Heard::Binary(_) => return Err(Failed::Close(CloseReason::MessageType)),
             Heard::Alive => continue,
             Heard::Closed(code) => return Err(Failed::Parted(code)),
             Heard::Lost => return Err(Failed::Lost),
@@ -126,13 +127,14 @@ fn introduce(desk: &Desk, hello: Hello, seq: u32) -> Result<Introduction, Failed
     Ok(Introduction { identity, hello, seq })
 }
 
-async fn welcome<S: AsyncRead + AsyncWrite + Unpin>(
-    socket: &mut Socket<S>,
+async fn welcome(
+    socket: &mut Socket,
     desk: Arc<Desk>,
+    seat: &Seat,
     introduction: Introduction,
 ) -> Result<Conversation, Failed> {
     let Introduction { identity, hello, seq } = introduction;
-    let registration = desk.gate.enter(&identity).ok_or(Failed::Close(CloseReason::Kicked))?;
+    let registration = desk.gate.enter(&identity, seat.bell()).ok_or(Failed::Close(CloseReason::Kicked))?;
     let Ok(paused) = desk.history.paused(identity.user).await else {
         return Err(Failed::Close(CloseReason::Overloaded));
     };
@@ -151,10 +153,7 @@ async fn welcome<S: AsyncRead + AsyncWrite + Unpin>(
     Ok(Conversation::new(desk, registration, &identity, hello, seq))
 }
 
-async fn say<S: AsyncRead + AsyncWrite + Unpin>(
-    socket: &mut Socket<S>,
-    desk: &Desk,
-    frame: &ServerFrame,
-) -> Result<(), Failed> {
-    socket.say([json::encode(frame, &desk.reading)]).await.map_err(|_| Failed::Lost)
+async fn say(socket: &mut Socket, desk: &Desk, frame: &ServerFrame) -> Result<(), Failed> {
+    let said = socket.tell(|out| out.text(|text| json::encode_into(frame, &desk.reading, text))).await;
+    said.map_err(|_| Failed::Lost)
 }

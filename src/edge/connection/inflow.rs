@@ -3,85 +3,82 @@
 //! tungstenite hands over whole messages only. It bounds their bytes, but not in how many fragments they come (an empty
 //! one costs nothing of the bound) and not how long they take; so both are judged here, as the bytes are read.
 
-use std::io::{self, Cursor};
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::io::Cursor;
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_tungstenite::tungstenite::protocol::frame::FrameHeader;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::OpCode;
 
 use super::limits::{LimitsConfig, SocketConfig};
-use super::rate::Rate;
+use super::rate::{Pace, Rate};
 
 /// First two bytes, length, mask.
 const HEAD_BYTES_MAX: usize = 14;
 
-/// Why no more is read of a client. It comes out of the stream as the source of an [`io::Error`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+/// Why no more is read of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Excess {
-    #[error("too many bytes a second")]
+    /// Too many bytes a second.
     Bytes,
-    #[error("too many fragments a second")]
+    /// Too many fragments a second.
     Fragments,
-    #[error("a message was not finished in time")]
+    /// A message was not finished in time.
     Unfinished,
 }
 
-impl Excess {
-    /// The excess that this error carries, if it does.
-    pub fn of(error: &io::Error) -> Option<Self> {
-        error.get_ref()?.downcast_ref().copied()
-    }
-}
-
-/// A stream of frames whose reading side is counted.
-pub struct Inflow<S> {
-    stream: S,
-    tally: Tally,
-}
-
-struct Tally {
-    walk: Walk,
-    bytes: Rate,
-    fragments: Rate,
-    /// Since when a message is under way.
-    begun: Option<Instant>,
+/// How much may come in; the same for all clients.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowance {
+    bytes: Pace,
+    fragments: Pace,
     message_timeout: Duration,
 }
 
-impl<S> Inflow<S> {
-    /// `read` is what was already read of `stream`.
-    pub fn new(stream: S, read: &[u8], limits: &LimitsConfig, socket: &SocketConfig) -> Self {
-        let now = Instant::now();
-        let mut tally = Tally {
-            walk: Walk::default(),
-            bytes: Rate::new(limits.bytes_per_second, limits.bytes_burst, now),
-            fragments: Rate::new(limits.frames_per_second, limits.burst, now),
-            begun: None,
+/// What one client has used of its [`Allowance`].
+#[derive(Debug)]
+pub struct Used {
+    bytes: Rate,
+    fragments: Rate,
+}
+
+/// Where the stream of one client stands: at rest between two messages, or within one.
+#[derive(Debug, Default)]
+pub struct Inflow {
+    walk: Walk,
+    /// Since when a message is under way.
+    begun: Option<Instant>,
+}
+
+impl Allowance {
+    pub fn new(limits: &LimitsConfig, socket: &SocketConfig) -> Self {
+        Allowance {
+            bytes: Pace::new(limits.bytes_per_second, limits.bytes_burst),
+            fragments: Pace::new(limits.frames_per_second, limits.burst),
             message_timeout: socket.message_timeout,
-        };
-        // It was bounded by the buffer it was read into.
-        let _ = tally.count(read, now);
-        Inflow { stream, tally }
-    }
-
-    /// The stream, uncounted.
-    pub fn get_mut(&mut self) -> &mut S {
-        &mut self.stream
-    }
-
-    /// The server did not read for so long; what gathered meanwhile is not the client's haste, nor its delay.
-    pub fn stood_still(&mut self, pause: Duration) {
-        self.tally.bytes.stood_still(pause);
-        self.tally.fragments.stood_still(pause);
-        self.tally.begun = self.tally.begun.map(|begun| begun + pause);
+        }
     }
 }
 
-impl Tally {
-    fn count(&mut self, read: &[u8], now: Instant) -> Result<(), Excess> {
+impl Used {
+    pub fn new(now: Instant) -> Self {
+        Used { bytes: Rate::new(now), fragments: Rate::new(now) }
+    }
+
+    /// The server did not read for so long; what gathered meanwhile is not the client's haste.
+    pub fn stood_still(&mut self, pause: Duration) {
+        self.bytes.stood_still(pause);
+        self.fragments.stood_still(pause);
+    }
+}
+
+impl Inflow {
+    /// Whether nothing has begun that has not ended.
+    pub fn is_at_rest(&self) -> bool {
+        !self.walk.is_inside()
+    }
+
+    /// Counts what was read.
+    pub fn count(&mut self, read: &[u8], used: &mut Used, allowed: &Allowance, now: Instant) -> Result<(), Excess> {
         if read.is_empty() {
             return Ok(());
         }
@@ -91,39 +88,20 @@ impl Tally {
         }
         if self.walk.is_inside() {
             let begun = *self.begun.get_or_insert(now);
-            if now.saturating_duration_since(begun) > self.message_timeout {
+            if now.saturating_duration_since(begun) > allowed.message_timeout {
                 return Err(Excess::Unfinished);
             }
         }
-        if passed.fragments > 0 && !self.fragments.allow(passed.fragments, now) {
+        if passed.fragments > 0 && !used.fragments.allow(passed.fragments, &allowed.fragments, now) {
             return Err(Excess::Fragments);
         }
         let bytes = u32::try_from(read.len()).unwrap_or(u32::MAX);
-        if self.bytes.allow(bytes, now) { Ok(()) } else { Err(Excess::Bytes) }
-    }
-}
-
-impl<S: AsyncRead + Unpin> AsyncRead for Inflow<S> {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut this.stream).poll_read(cx, buffer))?;
-        let counted = this.tally.count(&buffer.filled()[before..], Instant::now());
-        Poll::Ready(counted.map_err(io::Error::other))
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Inflow<S> {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().stream).poll_write(cx, bytes)
+        if used.bytes.allow(bytes, &allowed.bytes, now) { Ok(()) } else { Err(Excess::Bytes) }
     }
 
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().stream).poll_shutdown(cx)
+    /// The server did not read for so long; that is not the client's delay.
+    pub fn stood_still(&mut self, pause: Duration) {
+        self.begun = self.begun.map(|begun| begun + pause);
     }
 }
 

@@ -20,13 +20,25 @@ fn frames(parts: &[(u8, usize)]) -> Vec<u8> {
     parts.iter().flat_map(|(first, length)| frame(*first, *length)).collect()
 }
 
-fn tally(now: Instant) -> Tally {
-    Tally {
-        walk: Walk::default(),
-        bytes: Rate::new(1_000, 10_000, now),
-        fragments: Rate::new(20, 100, now),
-        begun: None,
-        message_timeout: Duration::from_secs(30),
+/// A client with its allowance.
+struct Client {
+    inflow: Inflow,
+    used: Used,
+    allowed: Allowance,
+}
+
+impl Client {
+    fn new(now: Instant) -> Self {
+        let allowed = Allowance {
+            bytes: Pace::new(1_000, 10_000),
+            fragments: Pace::new(20, 100),
+            message_timeout: Duration::from_secs(30),
+        };
+        Client { inflow: Inflow::default(), used: Used::new(now), allowed }
+    }
+
+    fn count(&mut self, read: &[u8], now: Instant) -> Result<(), Excess> {
+        self.inflow.count(read, &mut self.used, &self.allowed, now)
     }
 }
 
@@ -79,55 +91,55 @@ fn what_is_no_frame_does_not_stop_the_walk() {
 #[test]
 fn empty_fragments_are_counted() {
     let now = Instant::now();
-    let mut tally = tally(now);
-    assert_eq!(tally.count(&frame(TEXT, 1), now), Ok(()));
-    let fragments = (0..200).map(|_| tally.count(&frame(CONTINUATION, 0), now));
+    let mut client = Client::new(now);
+    assert_eq!(client.count(&frame(TEXT, 1), now), Ok(()));
+    let fragments = (0..200).map(|_| client.count(&frame(CONTINUATION, 0), now));
     assert_eq!(fragments.filter(Result::is_ok).count(), 99);
-    assert_eq!(tally.count(&frame(CONTINUATION, 0), now), Err(Excess::Fragments));
+    assert_eq!(client.count(&frame(CONTINUATION, 0), now), Err(Excess::Fragments));
 }
 
 #[test]
 fn bytes_come_at_a_rate() {
     let now = Instant::now();
-    let mut tally = tally(now);
+    let mut client = Client::new(now);
     let message = frame(FINAL | TEXT, 992);
-    assert_eq!((0..20).filter(|_| tally.count(&message, now).is_ok()).count(), 10);
-    let mut tally = super::tests::tally(now);
-    assert!((0..1_000).all(|second| tally.count(&message, now + Duration::from_secs(second)).is_ok()));
+    assert_eq!((0..20).filter(|_| client.count(&message, now).is_ok()).count(), 10);
+    let mut client = Client::new(now);
+    assert!((0..1_000).all(|second| client.count(&message, now + Duration::from_secs(second)).is_ok()));
 }
 
 #[test]
 fn a_message_has_to_end_whatever_comes_between() {
     let start = Instant::now();
-    let mut tally = tally(start);
-    assert_eq!(tally.count(&frame(TEXT, 1), start), Ok(()));
+    let mut client = Client::new(start);
+    assert_eq!(client.count(&frame(TEXT, 1), start), Ok(()));
     for second in 1..=30 {
         let now = start + Duration::from_secs(second);
-        assert_eq!(tally.count(&frame(FINAL | PING, 0), now), Ok(()), "after {second} s");
+        assert_eq!(client.count(&frame(FINAL | PING, 0), now), Ok(()), "after {second} s");
     }
-    assert_eq!(tally.count(&frame(FINAL | PING, 0), start + Duration::from_secs(31)), Err(Excess::Unfinished));
+    assert_eq!(client.count(&frame(FINAL | PING, 0), start + Duration::from_secs(31)), Err(Excess::Unfinished));
 }
 
 #[test]
 fn each_message_has_its_own_time() {
     let start = Instant::now();
-    let mut tally = tally(start);
+    let mut client = Client::new(start);
     for second in (0..300).step_by(20) {
         // The end of one message and the beginning of the next, in one read.
         let read = frames(&[(FINAL | if second == 0 { TEXT } else { CONTINUATION }, 0), (TEXT, 1)]);
-        assert_eq!(tally.count(&read, start + Duration::from_secs(second)), Ok(()), "after {second} s");
+        assert_eq!(client.count(&read, start + Duration::from_secs(second)), Ok(()), "after {second} s");
     }
 }
 
 #[test]
 fn while_the_server_does_not_read_no_clock_runs() {
     let start = Instant::now();
-    let mut inflow = Inflow { stream: (), tally: tally(start) };
-    let count = |inflow: &mut Inflow<()>, second| {
-        inflow.tally.count(&frame(CONTINUATION, 0), start + Duration::from_secs(second))
-    };
-    assert_eq!(inflow.tally.count(&frame(TEXT, 1), start), Ok(()));
-    inflow.stood_still(Duration::from_secs(100));
-    assert_eq!(count(&mut inflow, 110), Ok(()));
-    assert_eq!(count(&mut inflow, 140), Err(Excess::Unfinished));
+    let mut client = Client::new(start);
+    let count =
+        |client: &mut Client, second| client.count(&frame(CONTINUATION, 0), start + Duration::from_secs(second));
+    assert_eq!(client.count(&frame(TEXT, 1), start), Ok(()));
+    client.inflow.stood_still(Duration::from_secs(100));
+    client.used.stood_still(Duration::from_secs(100));
+    assert_eq!(count(&mut client, 110), Ok(()));
+    assert_eq!(count(&mut client, 140), Err(Excess::Unfinished));
 }

@@ -1,20 +1,27 @@
 //! One socket, from the upgrade to the close.
 //!
 //! ```text
-//! upgrade ─▶ greeting ─▶ socket_loop ◀─▶ conversation
+//! upgrade ─▶ greeting ─▶ live_socket ◀─▶ conversation
 //! (HTTP)     (hello)     (I/O, timers)   (what is said: seq, acks, operations; no I/O)
+//!                          ▲
+//!                        roster: all of a thread; says what was left for them, above all acks, in one turn
 //! ```
 //!
-//! Whatever is read of a socket goes through [`inflow`], which counts it before it is a message.
+//! A [`socket`] reads and writes with the buffers of its thread, the [`workbench`]; a [`decoder`] makes messages of what
+//! was read, after [`inflow`] has counted it.
 
 pub mod close;
 pub mod conversation;
+pub mod decoder;
 pub mod greeting;
 pub mod inflow;
 pub mod limits;
+pub mod live_socket;
 pub mod operation;
 pub mod rate;
+pub mod roster;
 pub mod silence;
 pub mod socket;
-pub mod socket_loop;
+pub mod stream;
 pub mod upgrade;
+pub mod workbench;

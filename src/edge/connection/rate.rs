@@ -2,25 +2,36 @@
 
 use std::time::{Duration, Instant};
 
-/// A token bucket, kept as the moment at which it would be empty again: `burst` at once, then so many a second.
-#[derive(Debug)]
-pub struct Rate {
+/// So many at once, then so many a second; the same for all clients.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
     each: Duration,
     burst: Duration,
+}
+
+/// What one client has used of its [`Pace`]: a token bucket, kept as the moment at which it would be full again.
+#[derive(Debug)]
+pub struct Rate {
     /// When all so far is paid for.
     paid: Instant,
 }
 
-impl Rate {
-    pub fn new(per_second: u32, burst: u32, now: Instant) -> Self {
+impl Pace {
+    pub fn new(per_second: u32, burst: u32) -> Self {
         let each = Duration::from_secs(1) / per_second.max(1);
-        Rate { each, burst: each * burst, paid: now }
+        Pace { each, burst: each * burst }
+    }
+}
+
+impl Rate {
+    pub fn new(now: Instant) -> Self {
+        Rate { paid: now }
     }
 
     /// Counts so many more. False: too many.
-    pub fn allow(&mut self, count: u32, now: Instant) -> bool {
-        self.paid = self.paid.max(now) + self.each * count;
-        self.paid <= now + self.burst
+    pub fn allow(&mut self, count: u32, pace: &Pace, now: Instant) -> bool {
+        self.paid = self.paid.max(now) + pace.each * count;
+        self.paid <= now + pace.burst
     }
 
     /// The server did not read for so long; what gathered meanwhile is not the client's haste.
@@ -35,11 +46,11 @@ mod tests {
 
     #[test]
     fn a_burst_then_so_many_a_second() {
-        let start = Instant::now();
-        let mut rate = Rate::new(20, 100, start);
-        assert_eq!((0..200).filter(|_| rate.allow(1, start)).count(), 100);
-        let mut rate = Rate::new(20, 100, start);
-        let steady = (0..2_000).all(|i| rate.allow(1, start + Duration::from_millis(50) * i));
+        let (start, pace) = (Instant::now(), Pace::new(20, 100));
+        let mut rate = Rate::new(start);
+        assert_eq!((0..200).filter(|_| rate.allow(1, &pace, start)).count(), 100);
+        let mut rate = Rate::new(start);
+        let steady = (0..2_000).all(|i| rate.allow(1, &pace, start + Duration::from_millis(50) * i));
         assert!(steady);
     }
 }

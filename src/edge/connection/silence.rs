@@ -1,14 +1,12 @@
 //! How long a peer has been silent.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::limits::SocketConfig;
 
 /// Pings after a while of silence, and gives up when that is not answered.
 #[derive(Debug)]
 pub struct Silence {
-    ping_after: Duration,
-    close_after: Duration,
     heard: Instant,
     pinged: bool,
 }
@@ -22,8 +20,8 @@ pub enum Due {
 }
 
 impl Silence {
-    pub fn new(config: &SocketConfig, now: Instant) -> Self {
-        Silence { ping_after: config.ping, close_after: config.idle, heard: now, pinged: false }
+    pub fn new(now: Instant) -> Self {
+        Silence { heard: now, pinged: false }
     }
 
     /// A frame or a pong came, or the server has not been reading.
@@ -33,12 +31,12 @@ impl Silence {
     }
 
     /// Says each thing once.
-    pub fn due(&mut self, now: Instant) -> Due {
+    pub fn due(&mut self, config: &SocketConfig, now: Instant) -> Due {
         let silent = now.saturating_duration_since(self.heard);
-        if silent >= self.close_after {
+        if silent >= config.idle {
             return Due::Close;
         }
-        if silent >= self.ping_after && !self.pinged {
+        if silent >= config.ping && !self.pinged {
             self.pinged = true;
             return Due::Ping;
         }
@@ -46,7 +44,7 @@ impl Silence {
     }
 
     /// When to ask again.
-    pub fn next(&self) -> Instant {
-        self.heard + if self.pinged { self.close_after } else { self.ping_after }
+    pub fn next(&self, config: &SocketConfig) -> Instant {
+        self.heard + if self.pinged { config.idle } else { config.ping }
     }
 }

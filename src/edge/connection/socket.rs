@@ -1,151 +1,285 @@
 //! A WebSocket, with what the gateway needs of it: messages in, frames out, a close that arrives.
+//!
+//! Idle it owns no buffer. What it reads, decodes and writes with is the [`Workbench`] of its thread; only in the middle
+//! of a message it has a decoder of its own, and only while its peer does not read, a copy of what is left to be sent.
 
-use std::io;
-use std::time::Duration;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
 
-use futures_util::{FutureExt, SinkExt, StreamExt};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
-use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Message, Role, WebSocketConfig};
-use tokio_tungstenite::tungstenite::{Bytes, Error, Utf8Bytes};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio_tungstenite::tungstenite::Utf8Bytes;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, OpCode};
+use tokio_tungstenite::tungstenite::protocol::frame::{Frame, FrameHeader};
 
 use super::close::CloseReason;
-use super::inflow::{Excess, Inflow};
-use super::limits::{LimitsConfig, SocketConfig};
-use crate::edge::metrics::Metrics;
+use super::decoder::{Decoder, Heard};
+use super::inflow::{Excess, Used};
+use super::stream::Stream;
+use super::workbench::{Buffers, Workbench};
 
-/// tungstenite fills this much with zeroes before every read, and keeps it for as long as the socket lives.
-const READ_BUFFER_BYTES: usize = 2 * 1024;
 /// How long a close frame may take to be sent, and how long input is discarded after it, so that a TCP reset does not
 /// overtake it.
 const LINGER: Duration = Duration::from_secs(1);
-
-/// What came in.
-#[derive(Debug)]
-pub enum Heard {
-    Text(Utf8Bytes),
-    /// A ping or a pong; pings are answered already.
-    Alive,
-    /// The peer closes, with this code (1005 = none).
-    Closed(u16),
-    /// The connection is lost, without a word.
-    Lost,
-    /// The peer broke the rules.
-    Wrong(CloseReason),
-}
+/// Frames are gathered until they are so long; the rest follows when these are sent.
+const WRITE_BYTES: usize = 16 * 1024;
 
 /// What was said could not be handed over.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub enum Unheard {
     TooSlow,
     Lost,
 }
 
-pub struct Socket<S> {
-    stream: WebSocketStream<Inflow<S>>,
-    write_timeout: Duration,
-    metrics: Metrics,
+pub struct Socket {
+    stream: Stream,
+    bench: Rc<Workbench>,
+    /// While a message, or more than one, has been read in part.
+    decoder: Option<Box<Decoder>>,
+    used: Used,
+    unsent: Option<Box<Unsent>>,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Socket<S> {
+/// What the kernel does not take now.
+struct Unsent {
+    bytes: Vec<u8>,
+    sent: usize,
+    since: Instant,
+}
+
+/// Frames that go out together.
+pub struct Outgoing<'a> {
+    buffers: &'a mut Buffers,
+    bench: &'a Workbench,
+}
+
+impl Socket {
     /// `read` is what was already read of `stream` beyond the upgrade request.
-    pub async fn new(stream: S, read: Vec<u8>, limits: &LimitsConfig, config: &SocketConfig, metrics: Metrics) -> Self {
-        let stream = Inflow::new(stream, &read, limits, config);
-        let write_timeout = config.write_timeout;
-        let config = WebSocketConfig::default()
-            .read_buffer_size(READ_BUFFER_BYTES)
-            .write_buffer_size(limits.write_buffer_bytes / 2)
-            .max_write_buffer_size(limits.write_buffer_bytes)
-            .max_message_size(Some(limits.frame_bytes))
-            .max_frame_size(Some(limits.frame_bytes));
-        let stream = WebSocketStream::from_partially_read(stream, read, Role::Server, Some(config)).await;
-        Socket { stream, write_timeout, metrics }
-    }
-
-    /// The next message. Cancel-safe.
-    pub async fn hear(&mut self) -> Heard {
-        let message = self.stream.next().await;
-        self.judge(message)
-    }
-
-    /// A message that has already arrived.
-    pub fn hear_now(&mut self) -> Option<Heard> {
-        let message = self.stream.next().now_or_never()?;
-        Some(self.judge(message))
-    }
-
-    fn judge(&mut self, message: Option<Result<Message, Error>>) -> Heard {
-        match message {
-            Some(Ok(message)) => {
-                self.metrics.frames_in.inc();
-                self.metrics.bytes_in.inc_by(message.len() as u64);
-                match message {
-                    Message::Text(text) => Heard::Text(text),
-                    Message::Ping(_) | Message::Pong(_) => Heard::Alive,
-                    Message::Close(frame) => Heard::Closed(frame.map_or(1005, |frame| frame.code.into())),
-                    Message::Binary(_) | Message::Frame(_) => Heard::Wrong(CloseReason::MessageType),
-                }
-            }
-            Some(Err(Error::Capacity(_))) => Heard::Wrong(CloseReason::TooBig),
-            Some(Err(Error::Utf8(_))) => Heard::Wrong(CloseReason::Utf8),
-            Some(Err(Error::Protocol(error))) if !is_reset(&error) => Heard::Wrong(CloseReason::Protocol),
-            Some(Err(Error::Io(error))) => Excess::of(&error).map_or(Heard::Lost, |excess| Heard::Wrong(excess.into())),
-            Some(Err(_)) | None => Heard::Lost,
+    pub fn new(stream: Stream, read: &[u8], bench: Rc<Workbench>) -> Self {
+        let now = Instant::now();
+        let mut socket = Socket { stream, bench, decoder: None, used: Used::new(now), unsent: None };
+        if !read.is_empty() {
+            // It was bounded by the buffer it was read into.
+            let _ = socket.feed(read, now);
         }
+        socket
+    }
+
+    /// The next message. Not to be asked while it [`is_stuck`](Self::is_stuck), since pings are answered at once.
+    pub fn poll_hear(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<Heard> {
+        loop {
+            if let Some(heard) = self.decode(cx) {
+                return Poll::Ready(heard);
+            }
+            if let Err(heard) = ready!(self.poll_read(cx, now)) {
+                return Poll::Ready(heard);
+            }
+        }
+    }
+
+    /// The next message, and what waits to be sent meanwhile. Cancel-safe.
+    pub async fn hear(&mut self) -> Heard {
+        if self.flush().await.is_err() {
+            return Heard::Lost;
+        }
+        poll_fn(|cx| self.poll_hear(cx, Instant::now())).await
+    }
+
+    /// What has been read already.
+    fn decode(&mut self, cx: &mut Context<'_>) -> Option<Heard> {
+        let decoder = self.decoder.as_mut()?;
+        let mut answers = std::mem::take(&mut self.bench.buffers.borrow_mut().out);
+        let heard = decoder.next(&mut answers);
+        if decoder.is_at_rest()
+            && let Some(decoder) = self.decoder.take()
+        {
+            self.bench.rest(decoder);
+        }
+        let sent = self.send(cx, &answers);
+        answers.clear();
+        self.bench.buffers.borrow_mut().out = answers;
+        let heard = heard?;
+        self.bench.flow.heard(heard.bytes());
+        Some(if sent.is_ok() { heard } else { Heard::Lost })
+    }
+
+    fn poll_read(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<Result<(), Heard>> {
+        let bench = self.bench.clone();
+        let buffers = &mut *bench.buffers.borrow_mut();
+        let mut read = ReadBuf::new(&mut *buffers.read);
+        let fed = match ready!(Pin::new(&mut self.stream).poll_read(cx, &mut read)) {
+            Ok(()) if read.filled().is_empty() => Err(Heard::Lost),
+            Ok(()) => {
+                let excess = |excess: Excess| Heard::Wrong(excess.into());
+                self.feed(read.filled(), now).map_err(excess)
+            }
+            Err(_) => Err(Heard::Lost),
+        };
+        Poll::Ready(fed)
+    }
+
+    fn feed(&mut self, read: &[u8], now: Instant) -> Result<(), Excess> {
+        let decoder = self.decoder.get_or_insert_with(|| self.bench.decoder());
+        decoder.feed(read, &mut self.used, &self.bench.allowance, now)
     }
 
     /// The server did not read for so long: the clocks of what comes in stood still.
     pub fn stood_still(&mut self, pause: Duration) {
-        self.stream.get_mut().stood_still(pause);
+        self.used.stood_still(pause);
+        self.decoder.iter_mut().for_each(|decoder| decoder.stood_still(pause));
     }
 
-    /// Says these texts, and waits until the kernel has them.
-    pub async fn say(&mut self, texts: impl IntoIterator<Item = String>) -> Result<(), Unheard> {
-        let all = async {
-            for text in texts {
-                self.metrics.frames_out.inc();
-                self.metrics.bytes_out.inc_by(text.len() as u64);
-                self.stream.feed(Message::text(text)).await?;
+    /// Sends what `write` says: all at once, or later what the kernel does not take now.
+    pub fn say(&mut self, cx: &mut Context<'_>, write: impl FnOnce(&mut Outgoing<'_>)) -> Result<(), Unheard> {
+        let bench = self.bench.clone();
+        let buffers = &mut *bench.buffers.borrow_mut();
+        write(&mut Outgoing { buffers, bench: &bench });
+        let sent = self.send(cx, &buffers.out);
+        buffers.out.clear();
+        sent
+    }
+
+    /// The same, and waits until the kernel has it.
+    pub async fn tell(&mut self, write: impl FnOnce(&mut Outgoing<'_>)) -> Result<(), Unheard> {
+        let mut write = Some(write);
+        poll_fn(|cx| Poll::Ready(write.take().map_or(Ok(()), |write| self.say(cx, write)))).await?;
+        self.flush().await
+    }
+
+    fn send(&mut self, cx: &mut Context<'_>, mut bytes: &[u8]) -> Result<(), Unheard> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        if let Some(unsent) = &mut self.unsent {
+            unsent.bytes.extend_from_slice(bytes);
+            return self.bench.bounded(unsent);
+        }
+        let flushed = loop {
+            if bytes.is_empty() {
+                break Pin::new(&mut self.stream).poll_flush(cx);
             }
-            self.stream.flush().await
+            match Pin::new(&mut self.stream).poll_write(cx, bytes) {
+                Poll::Ready(Ok(0) | Err(_)) => return Err(Unheard::Lost),
+                Poll::Ready(Ok(count)) => bytes = &bytes[count..],
+                Poll::Pending => break Poll::Pending,
+            }
         };
-        in_time(self.write_timeout, all).await
+        match flushed {
+            Poll::Ready(Ok(())) => Ok(()),
+            Poll::Ready(Err(_)) => Err(Unheard::Lost),
+            Poll::Pending => {
+                let unsent = Box::new(Unsent { bytes: bytes.to_vec(), sent: 0, since: Instant::now() });
+                self.bench.bounded(self.unsent.insert(unsent))
+            }
+        }
     }
 
-    pub async fn ping(&mut self) -> Result<(), Unheard> {
-        self.metrics.frames_out.inc();
-        in_time(self.write_timeout, self.stream.send(Message::Ping(Bytes::new()))).await
+    /// Whether something waits for the peer to read.
+    pub fn is_stuck(&self) -> bool {
+        self.unsent.is_some()
     }
 
-    /// Answers the peer's close.
+    /// By when what waits must have been sent.
+    pub fn stuck_until(&self) -> Option<Instant> {
+        self.unsent.as_ref().map(|unsent| unsent.since + self.bench.write_timeout)
+    }
+
+    /// Sends what waits.
+    pub fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Unheard>> {
+        let Some(unsent) = &mut self.unsent else { return Poll::Ready(Ok(())) };
+        while unsent.sent < unsent.bytes.len() {
+            match ready!(Pin::new(&mut self.stream).poll_write(cx, &unsent.bytes[unsent.sent..])) {
+                Ok(0) | Err(_) => return Poll::Ready(Err(Unheard::Lost)),
+                Ok(count) => unsent.sent += count,
+            }
+        }
+        let flushed = ready!(Pin::new(&mut self.stream).poll_flush(cx));
+        self.unsent = None;
+        Poll::Ready(flushed.map_err(|_| Unheard::Lost))
+    }
+
+    async fn flush(&mut self) -> Result<(), Unheard> {
+        let Some(until) = self.stuck_until() else { return Ok(()) };
+        let flushed = tokio::time::timeout_at(until.into(), poll_fn(|cx| self.poll_flush(cx))).await;
+        flushed.unwrap_or(Err(Unheard::TooSlow))
+    }
+
+    /// Ends what the peer has closed; that was answered when it was heard.
     pub async fn part(mut self, code: u16) {
-        self.metrics.closed(code);
+        self.bench.metrics.closed(code);
         // Whatever goes wrong now, the connection ends.
-        let _ = in_time(LINGER, self.stream.flush()).await;
-        let _ = self.stream.get_mut().shutdown().await;
+        let _ = tokio::time::timeout(LINGER, poll_fn(|cx| self.poll_flush(cx))).await;
+        let _ = self.stream.shutdown().await;
     }
 
     /// Closes with a code of ours, then discards input for a moment so that it arrives.
     pub async fn close(mut self, reason: CloseReason) {
         let (code, text) = reason.code_and_text();
-        self.metrics.closed(code);
-        let frame = CloseFrame { code: CloseCode::from(code), reason: Utf8Bytes::from_static(text) };
-        // Whatever goes wrong now, the connection ends.
-        let _ = in_time(LINGER, self.stream.close(Some(frame))).await;
+        self.bench.metrics.closed(code);
+        // Whatever goes wrong now, the connection ends. Whoever was too slow has this long to take what waits for it.
+        let said = poll_fn(|cx| Poll::Ready(self.say(cx, |out| out.close(code, text)))).await;
+        if said.is_ok() {
+            let _ = tokio::time::timeout(LINGER, poll_fn(|cx| self.poll_flush(cx))).await;
+        }
         // Discarded, not counted: there is nothing left to refuse.
-        let stream = self.stream.get_mut().get_mut();
         let parting = async {
-            let _ = stream.shutdown().await;
+            let _ = self.stream.shutdown().await;
             let mut scratch = [0; 1024];
-            while matches!(stream.read(&mut scratch).await, Ok(1..)) {}
+            while matches!(self.stream.read(&mut scratch).await, Ok(1..)) {}
         };
         let _ = tokio::time::timeout(LINGER, parting).await;
     }
 
     /// The connection is gone already.
     pub fn lose(self) {
-        self.metrics.closed(1006);
+        self.bench.metrics.closed(1006);
+    }
+}
+
+impl Workbench {
+    fn bounded(&self, unsent: &Unsent) -> Result<(), Unheard> {
+        let waits = unsent.bytes.len() - unsent.sent;
+        if waits > self.unsent_max { Err(Unheard::TooSlow) } else { Ok(()) }
+    }
+}
+
+impl Outgoing<'_> {
+    /// Whether another frame is to go with these.
+    pub fn has_room(&self) -> bool {
+        self.buffers.out.len() < WRITE_BYTES
+    }
+
+    /// A text message, written by `encode`.
+    pub fn text(&mut self, encode: impl FnOnce(&mut Vec<u8>)) {
+        self.message(Data::Text, encode);
+    }
+
+    /// A binary message, written by `encode`.
+    pub fn binary(&mut self, encode: impl FnOnce(&mut Vec<u8>)) {
+        self.message(Data::Binary, encode);
+    }
+
+    pub fn ping(&mut self) {
+        self.bench.flow.said(0);
+        write_to_memory(Frame::ping(Vec::new()).format(&mut self.buffers.out));
+    }
+
+    fn close(&mut self, code: u16, reason: &'static str) {
+        let frame = CloseFrame { code: CloseCode::from(code), reason: Utf8Bytes::from_static(reason) };
+        write_to_memory(Frame::close(Some(frame)).format(&mut self.buffers.out));
+    }
+
+    fn message(&mut self, kind: Data, encode: impl FnOnce(&mut Vec<u8>)) {
+        let Buffers { out, text, .. } = &mut *self.buffers;
+        encode(text);
+        let header = FrameHeader { opcode: OpCode::Data(kind), ..FrameHeader::default() };
+        write_to_memory(header.format(text.len() as u64, out));
+        out.extend_from_slice(text);
+        self.bench.flow.said(text.len());
+        text.clear();
     }
 }
 
@@ -159,16 +293,6 @@ impl From<Excess> for CloseReason {
     }
 }
 
-/// tungstenite reports a peer that vanished without a close frame as a protocol error.
-fn is_reset(error: &tokio_tungstenite::tungstenite::error::ProtocolError) -> bool {
-    matches!(error, tokio_tungstenite::tungstenite::error::ProtocolError::ResetWithoutClosingHandshake)
-}
-
-async fn in_time(limit: Duration, sent: impl Future<Output = Result<(), Error>>) -> Result<(), Unheard> {
-    match tokio::time::timeout(limit, sent).await {
-        Ok(Ok(())) => Ok(()),
-        Err(_) | Ok(Err(Error::WriteBufferFull(_))) => Err(Unheard::TooSlow),
-        Ok(Err(Error::Io(error))) if error.kind() == io::ErrorKind::WouldBlock => Err(Unheard::TooSlow),
-        Ok(Err(_)) => Err(Unheard::Lost),
-    }
+fn write_to_memory<E: std::fmt::Debug>(written: Result<(), E>) {
+    written.expect("memory takes everything");
 }

@@ -1,5 +1,6 @@
 //! `GET /v1/connect`: whether a request becomes a socket.
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,12 +11,13 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::greeting;
+use super::live_socket::LiveSocket;
+use super::roster::{Roster, Seat};
 use super::socket::Socket;
-use super::socket_loop::SocketLoop;
+use super::stream::Stream;
 use crate::edge::address::Network;
 use crate::edge::auth::token::{Identity, TokenError};
 use crate::edge::desk::Desk;
@@ -66,35 +68,19 @@ pub fn respond(request: Request<Incoming>, network: Network, desk: &Desk) -> (Re
 }
 
 impl Upgrade {
-    /// Serves the socket until it ends. `S` is the stream that was accepted; `unwelcomed` is given back at the welcome.
-    pub async fn serve<S>(self, desk: Arc<Desk>, unwelcomed: Place)
-    where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
-        let _place = self.place;
-        if let Some(socket) = Box::pin(welcomed::<S>(self.upgraded, self.token, desk, unwelcomed)).await {
-            socket.serve().await;
-        }
+    /// Greets; `None` when that was the end of it. `unwelcomed` is given back at the welcome.
+    pub async fn greet(self, desk: Arc<Desk>, roster: &Rc<Roster>, unwelcomed: Place) -> Option<(Seat, LiveSocket)> {
+        let Ok(parts) = self.upgraded.await.ok()?.downcast::<TokioIo<Stream>>() else {
+            tracing::error!("an upgraded connection is not the stream that was accepted");
+            return None;
+        };
+        let seat = roster.reserve();
+        let socket = Socket::new(parts.io.into_inner(), &parts.read_buf, roster.bench.clone());
+        // The buffer of the HTTP connection.
+        drop(parts.read_buf);
+        let live = greeting::greet(socket, desk, &seat, self.token, unwelcomed, self.place).await?;
+        Some((seat, live))
     }
-}
-
-async fn welcomed<S>(
-    upgraded: OnUpgrade,
-    token: Option<Result<Identity, TokenError>>,
-    desk: Arc<Desk>,
-    unwelcomed: Place,
-) -> Option<Box<SocketLoop<S>>>
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let Ok(parts) = upgraded.await.ok()?.downcast::<TokioIo<S>>() else {
-        tracing::error!("an upgraded connection is not the stream that was accepted");
-        return None;
-    };
-    // Copied, since a conversion would keep the buffer of the HTTP connection alive with it.
-    let (stream, read) = (parts.io.into_inner(), parts.read_buf.to_vec());
-    let socket = Socket::new(stream, read, &desk.limits, &desk.socket, desk.metrics.clone()).await;
-    greeting::greet(socket, desk, token, unwelcomed).await
 }
 
 fn switching(accepted: &Accepted) -> Response<Body> {

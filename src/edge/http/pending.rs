@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::sync::Notify;
+
 use super::problem::Problem;
+use crate::domain::devices::bell::Bell;
 use crate::domain::devices::mailbox::{Letters, Mailbox, Rejected};
 use crate::domain::ingest::intake::Intake;
 use crate::edge::desk::Desk;
@@ -20,20 +23,22 @@ const COMMIT_MAX: Duration = Duration::from_secs(10);
 pub struct Pending<'a> {
     intake: &'a Intake,
     mailbox: Arc<Mailbox>,
+    rung: Arc<Notify>,
 }
 
 impl<'a> Pending<'a> {
     /// `origin` is the user's connection that need not be told of what changes.
     pub fn new(desk: &'a Desk, user: UserId, origin: Option<ConnectionId>) -> Result<Self, Problem> {
-        Self::of(&desk.intake, desk.gate.request(user, origin))
+        Self::of(&desk.intake, |bell| desk.gate.request(user, origin, bell))
     }
 
-    /// What is submitted through this mailbox, made for it.
-    pub fn of(intake: &'a Intake, mailbox: Arc<Mailbox>) -> Result<Self, Problem> {
+    /// What is submitted through the mailbox that `mailbox` makes for it.
+    pub fn of(intake: &'a Intake, mailbox: impl FnOnce(Bell) -> Arc<Mailbox>) -> Result<Self, Problem> {
         if !intake.lane.has_room() {
             return Err(Problem::store_away("too much waits for the store"));
         }
-        Ok(Pending { intake, mailbox })
+        let rung = Arc::new(Notify::new());
+        Ok(Pending { intake, mailbox: mailbox(Bell::Own(rung.clone())), rung })
     }
 
     /// Commits beats. What was rejected of them comes in their order.
@@ -55,7 +60,7 @@ impl<'a> Pending<'a> {
     /// Commits a forgetting or a switch.
     pub async fn order(self, action: Action) -> Result<Outcome, Problem> {
         self.intake.order(&self.mailbox, action);
-        let outcome = self.committed(|letters| letters.order).await?;
+        let outcome = *self.committed(|letters| letters.order).await?;
         if outcome == Outcome::Ahead {
             return Err(Problem::invalid("at: must not be ahead of the server's clock"));
         }
@@ -66,7 +71,7 @@ impl<'a> Pending<'a> {
     async fn committed<T>(&self, mut read: impl FnMut(Letters) -> Option<T>) -> Result<T, Problem> {
         let answered = async {
             loop {
-                self.mailbox.rung().await;
+                self.rung.notified().await;
                 if let Some(answer) = read(self.mailbox.take(Instant::now())) {
                     return answer;
                 }

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::pin::pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +16,6 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 use tower::ServiceExt;
@@ -25,6 +25,9 @@ use super::proxy_header;
 use super::room::Place;
 use super::tls::Tls;
 use crate::edge::address::Network;
+use crate::edge::connection::live_socket::LiveSocket;
+use crate::edge::connection::roster::{Roster, Seat};
+use crate::edge::connection::stream::Stream;
 use crate::edge::connection::upgrade::{self, Upgrade};
 use crate::edge::desk::Desk;
 use crate::edge::http::problem::Problem;
@@ -49,37 +52,40 @@ pub struct Entrance {
 pub(super) struct Door {
     pub desk: Arc<Desk>,
     pub entrance: Arc<Entrance>,
+    pub roster: Rc<Roster>,
 }
 
 impl Door {
-    /// Speaks HTTP, and if that ends in an upgrade, goes on as a socket: one task either way, and nothing of the first
-    /// phase is kept in the second.
-    pub async fn serve(self, mut stream: TcpStream, peer: IpAddr, mut place: Place) {
+    /// Speaks HTTP. If that ends in an upgrade and a welcome, the socket is returned.
+    pub async fn open(self, mut stream: TcpStream, peer: IpAddr, mut place: Place) -> Option<(Seat, LiveSocket)> {
         // Small frames must not wait for each other's acknowledgement; without it the socket is slower, not wrong.
         let _ = stream.set_nodelay(true);
         let Some(connected) = self.connected(&mut stream, peer).await else {
-            return self.desk.metrics.refused(Refused::ProxyHeader);
+            self.desk.metrics.refused(Refused::ProxyHeader);
+            return None;
         };
         // A proxy that names the client of each request carries those of many.
         if !self.entrance.proxies.forward_requests(connected) && !place.claim(Network::of(connected)) {
-            return self.desk.metrics.refused(Refused::AddressHandshakes);
+            self.desk.metrics.refused(Refused::AddressHandshakes);
+            return None;
         }
-        match self.entrance.tls.clone() {
-            None => self.speak(stream, connected, place).await,
-            Some(tls) => Box::pin(self.speak_in_secret(&tls, stream, connected, place)).await,
-        }
+        let stream = match &self.entrance.tls {
+            None => Stream::Plain(stream),
+            Some(tls) => self.encrypted(tls, stream).await?,
+        };
+        let upgrade = self.http(stream, connected).await?;
+        upgrade.greet(self.desk, &self.roster, place).await
     }
 
-    async fn speak_in_secret(self, tls: &Tls, stream: TcpStream, connected: IpAddr, place: Place) {
+    async fn encrypted(&self, tls: &Tls, stream: TcpStream) -> Option<Stream> {
         let accepted = Box::pin(tls.accept(stream));
         match tokio::time::timeout(self.entrance.handshake_timeout, accepted).await {
-            Ok(Ok(stream)) => self.speak(stream, connected, place).await,
-            Ok(Err(error)) => {
-                tracing::debug!(%error, "a TLS handshake failed");
-                self.desk.metrics.refused(Refused::TlsHandshake);
-            }
-            Err(_) => self.desk.metrics.refused(Refused::TlsHandshake),
+            Ok(Ok(stream)) => return Some(Stream::Encrypted(Box::new(stream))),
+            Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
+            Err(_) => {}
         }
+        self.desk.metrics.refused(Refused::TlsHandshake);
+        None
     }
 
     /// Whose connection it is; `None` when a proxy did not say so.
@@ -98,19 +104,7 @@ impl Door {
         }
     }
 
-    async fn speak<S>(self, stream: S, connected: IpAddr, place: Place)
-    where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
-        if let Some(upgrade) = Box::pin(self.http(stream, connected)).await {
-            Box::pin(upgrade.serve::<S>(self.desk, place)).await;
-        }
-    }
-
-    async fn http<S>(&self, stream: S, connected: IpAddr) -> Option<Upgrade>
-    where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
+    async fn http(&self, stream: Stream, connected: IpAddr) -> Option<Upgrade> {
         let upgrade = RefCell::new(None);
         let asked = Cell::new(Instant::now());
         let service = service_fn(|request: Request<Incoming>| {

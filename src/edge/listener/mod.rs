@@ -14,6 +14,7 @@ pub mod room;
 mod tls;
 
 use std::convert::Infallible;
+use std::future::Future;
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener};
 use std::sync::Arc;
@@ -22,14 +23,18 @@ use std::time::Duration;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
+use tokio::task::spawn_local;
 
+use super::connection::live_socket::LiveSocket;
+use super::connection::roster::{Roster, Seat};
+use super::connection::workbench::Workbench;
 use super::desk::Desk;
 use super::metrics::Refused;
 use door::Door;
 
 pub use door::Entrance;
 pub use proxies::{ForwardedHeader, Proxies};
-pub use tls::{Tls, TlsError};
+pub use tls::{Tls, TlsError, TlsSocket};
 
 /// Connections that the kernel keeps for us until they are accepted.
 const BACKLOG: i32 = 4096;
@@ -57,14 +62,17 @@ fn socket(address: SocketAddr, shared: bool) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Accepts on this thread until the drain, then waits until all that was accepted has ended.
+/// Accepts on this thread until the drain, then waits until all that was accepted has ended. To be called where local
+/// tasks may be spawned.
 pub async fn serve(listener: TcpListener, desk: Arc<Desk>, entrance: Entrance) {
     let (alive, mut all_gone) = mpsc::channel::<Infallible>(1);
     let entrance = Arc::new(entrance);
+    let roster = Roster::new(Workbench::new(&desk.limits, &desk.socket, desk.metrics.clone()));
+    let attendant = spawn_local(roster.clone().attend());
     let mut draining = Box::pin(desk.stop.draining());
-    loop {
+    let until = loop {
         let accepted = tokio::select! {
-            _ = &mut draining => break,
+            until = &mut draining => break until,
             accepted = listener.accept() => accepted,
         };
         match accepted {
@@ -74,11 +82,14 @@ pub async fn serve(listener: TcpListener, desk: Arc<Desk>, entrance: Entrance) {
                     desk.metrics.refused(Refused::Handshakes);
                     continue;
                 };
-                let door = Door { desk: desk.clone(), entrance: entrance.clone() };
+                let door = Door { desk: desk.clone(), entrance: entrance.clone(), roster: roster.clone() };
                 let alive = alive.clone();
-                tokio::task::spawn_local(async move {
-                    door.serve(stream, peer.ip().to_canonical(), place).await;
-                    drop(alive);
+                spawn_local(async move {
+                    let socket = Box::pin(door.open(stream, peer.ip().to_canonical(), place)).await;
+                    if let Some((seat, live)) = socket {
+                        // A task of its own, so that nothing of this one is kept for as long as the socket lives.
+                        spawn_local(serve_socket(seat, live, alive));
+                    }
                 });
             }
             Err(error) => {
@@ -86,9 +97,19 @@ pub async fn serve(listener: TcpListener, desk: Arc<Desk>, entrance: Entrance) {
                 tokio::time::sleep(ACCEPT_REST).await;
             }
         }
-    }
+    };
     drop(listener);
+    roster.leave_before(until.into());
     drop(alive);
     // Nobody ever sends; the channel ends with its last sender.
     all_gone.recv().await;
+    attendant.abort();
+}
+
+fn serve_socket(seat: Seat, live: LiveSocket, alive: mpsc::Sender<Infallible>) -> impl Future<Output = ()> {
+    let served = seat.serve(live);
+    async move {
+        served.await;
+        drop(alive);
+    }
 }

@@ -1,0 +1,144 @@
+//! Bytes to messages.
+
+use std::io::{self, Read, Write};
+use std::time::{Duration, Instant};
+
+use tokio_tungstenite::tungstenite::protocol::{Message, Role, WebSocketConfig, WebSocketContext};
+use tokio_tungstenite::tungstenite::{Bytes, Error, Utf8Bytes};
+
+use super::close::CloseReason;
+use super::inflow::{Allowance, Excess, Inflow, Used};
+
+/// What came in.
+#[derive(Debug)]
+pub enum Heard {
+    Text(Utf8Bytes),
+    Binary(Bytes),
+    /// A ping or a pong; pings are answered already.
+    Alive,
+    /// The peer closes, with this code (1005 = none); that is answered already.
+    Closed(u16),
+    /// The connection is lost, without a word.
+    Lost,
+    /// The peer broke the rules.
+    Wrong(CloseReason),
+}
+
+/// Makes messages of the bytes of one socket. At rest it knows nothing of that socket any more and may serve another.
+///
+/// It keeps at most one read of bytes that are not looked at, and the beginning of one message.
+pub struct Decoder {
+    context: WebSocketContext,
+    inflow: Inflow,
+    /// What was read; the context has taken it up to `taken`.
+    read: Vec<u8>,
+    taken: usize,
+    /// The last look found no whole message.
+    exhausted: bool,
+}
+
+impl Decoder {
+    pub fn new(config: WebSocketConfig) -> Self {
+        Decoder {
+            context: WebSocketContext::new(Role::Server, Some(config)),
+            inflow: Inflow::default(),
+            read: Vec::new(),
+            taken: 0,
+            exhausted: true,
+        }
+    }
+
+    /// Whether there is nothing of its socket left in it.
+    pub fn is_at_rest(&self) -> bool {
+        self.exhausted && self.inflow.is_at_rest() && self.context.can_read()
+    }
+
+    /// Takes in what was read of the socket.
+    pub fn feed(&mut self, read: &[u8], used: &mut Used, allowed: &Allowance, now: Instant) -> Result<(), Excess> {
+        self.inflow.count(read, used, allowed, now)?;
+        self.read.drain(..self.taken);
+        self.taken = 0;
+        self.read.extend_from_slice(read);
+        self.exhausted = false;
+        Ok(())
+    }
+
+    /// The next message, if one is whole. What has to be said in answer to it is appended to `answers`.
+    pub fn next(&mut self, answers: &mut Vec<u8>) -> Option<Heard> {
+        let mut memory = Memory { read: &self.read, taken: &mut self.taken, answers };
+        let heard = match self.context.read(&mut memory) {
+            Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.exhausted = true;
+                return None;
+            }
+            Ok(message) => heard(message),
+            Err(Error::Capacity(_)) => Heard::Wrong(CloseReason::TooBig),
+            Err(Error::Utf8(_)) => Heard::Wrong(CloseReason::Utf8),
+            Err(Error::Protocol(_)) => Heard::Wrong(CloseReason::Protocol),
+            Err(_) => Heard::Lost,
+        };
+        // A pong waits for the next look, a close for a flush.
+        if matches!(heard, Heard::Alive | Heard::Closed(_)) {
+            let mut memory = Memory { read: &[], taken: &mut 0, answers };
+            // Memory takes everything; that the connection ends with a close is no failure.
+            let _ = self.context.flush(&mut memory);
+        }
+        Some(heard)
+    }
+
+    /// The server did not read for so long.
+    pub fn stood_still(&mut self, pause: Duration) {
+        self.inflow.stood_still(pause);
+    }
+}
+
+impl Heard {
+    /// Bytes of a message of the client's own.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Heard::Text(text) => text.len(),
+            Heard::Binary(bytes) => bytes.len(),
+            Heard::Alive | Heard::Closed(_) | Heard::Lost | Heard::Wrong(_) => 0,
+        }
+    }
+}
+
+fn heard(message: Message) -> Heard {
+    match message {
+        Message::Text(text) => Heard::Text(text),
+        Message::Binary(bytes) => Heard::Binary(bytes),
+        Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => Heard::Alive,
+        Message::Close(frame) => Heard::Closed(frame.map_or(1005, |frame| frame.code.into())),
+    }
+}
+
+/// What stands in for a stream.
+struct Memory<'a> {
+    read: &'a [u8],
+    taken: &'a mut usize,
+    answers: &'a mut Vec<u8>,
+}
+
+impl Read for Memory<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = &self.read[*self.taken..];
+        if left.is_empty() {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let count = left.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&left[..count]);
+        *self.taken += count;
+        Ok(count)
+    }
+}
+
+impl Write for Memory<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.answers.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,332 @@
+//! One authenticated socket: frames in, frames out, timers, drain.
+//!
+//! Its task waits for the peer, for time and for reads. What others leave for it, above all the answers to its beats, does
+//! not wake that task: the [`Roster`](super::roster::Roster) of the thread looks after all that were [rung](LiveSocket::rung)
+//! in one turn, and wakes only those that have more to do than to say something.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use futures_util::future::LocalBoxFuture;
+use tokio::time::Sleep;
+
+use super::close::CloseReason;
+use super::conversation::Conversation;
+use super::decoder::Heard;
+use super::rate::Rate;
+use super::silence::{Due, Silence};
+use super::socket::{Socket, Unheard};
+use crate::edge::desk::Desk;
+use crate::edge::listener::room::Place;
+use crate::edge::protocol::json;
+
+/// How long the timer sleeps when there is nothing to wake up for.
+const NO_DEADLINE: Duration = Duration::from_secs(3600);
+/// So far apart are the goodbyes of a drain that has the time.
+const GOODBYE_EVERY: Duration = Duration::from_micros(500);
+
+/// How a socket ends.
+#[derive(Debug)]
+pub enum End {
+    Close(CloseReason),
+    Parted(u16),
+    Lost,
+}
+
+/// All that an idle connection keeps, beside its task and its mailbox.
+pub struct LiveSocket {
+    socket: Socket,
+    conversation: Conversation,
+    desk: Arc<Desk>,
+    rate: Rate,
+    silence: Silence,
+    /// When reading stopped because the conversation waits or the peer does not read; client clocks stand still meanwhile.
+    deaf_since: Option<Instant>,
+    /// When to say goodbye, once the server drains.
+    leave_at: Option<Instant>,
+    /// Room in the lane, while the conversation waits for it.
+    room: Option<LocalBoxFuture<'static, ()>>,
+    /// Whether to look into the mailbox although nobody rang.
+    look: bool,
+    /// Why it is to end, once that is known away from its task.
+    end: Option<End>,
+    /// Its task, and when that wakes by itself.
+    task: Option<Waker>,
+    wakes_at: Instant,
+    /// Given back at the end.
+    _place: Place,
+}
+
+impl LiveSocket {
+    pub fn new(socket: Socket, conversation: Conversation, desk: Arc<Desk>, place: Place) -> Self {
+        tracing::debug!(user = %desk.mid_hash.of(conversation.user()), "connected");
+        desk.metrics.connections.inc();
+        let now = Instant::now();
+        LiveSocket {
+            socket,
+            conversation,
+            rate: Rate::new(now),
+            silence: Silence::new(now),
+            deaf_since: None,
+            leave_at: None,
+            room: None,
+            look: true,
+            end: None,
+            task: None,
+            wakes_at: now,
+            desk,
+            _place: place,
+        }
+    }
+
+    /// Serves the socket until it ends: what its task does. `timer` is the task's.
+    pub fn poll(&mut self, cx: &mut Context<'_>, timer: Pin<&mut Sleep>) -> Poll<End> {
+        match &mut self.task {
+            Some(task) => task.clone_from(cx.waker()),
+            None => self.task = Some(cx.waker().clone()),
+        }
+        match self.proceed(cx, timer) {
+            Ok(()) => Poll::Pending,
+            Err(end) => Poll::Ready(end),
+        }
+    }
+
+    /// Looks at what was left in the mailbox, and says what there is to say about it.
+    pub fn rung(&mut self, now: Instant) {
+        // What is stuck must go first; the task looks when it has gone.
+        if self.socket.is_stuck() || self.end.is_some() {
+            return;
+        }
+        self.conversation.turn(now);
+        self.end = self.say(&mut Context::from_waker(Waker::noop())).err();
+        if self.end.is_some() || self.needs_its_task(now) {
+            self.wake();
+        }
+    }
+
+    /// Goodbyes are spread over the first half of the drain, so that not all clients look for another place at once.
+    pub fn leave_before(&mut self, until: Instant) {
+        let now = Instant::now();
+        let connections = self.desk.metrics.connections.get().clamp(1, i64::from(u32::MAX)) as u32;
+        self.conversation.hurry();
+        let spread = (until.saturating_duration_since(now) / 2).min(GOODBYE_EVERY * connections);
+        self.leave_at = Some(now + spread.mul_f64(rand::random()));
+        self.look = true;
+        self.wake();
+    }
+
+    /// Leaves everything but the socket, then that.
+    pub async fn leave(self, end: End) {
+        let LiveSocket { socket, conversation, desk, .. } = self;
+        desk.metrics.connections.dec();
+        tracing::debug!(user = %desk.mid_hash.of(conversation.user()), ?end, "disconnected");
+        drop((conversation, desk));
+        match end {
+            End::Close(reason) => Box::pin(socket.close(reason)).await,
+            End::Parted(code) => Box::pin(socket.part(code)).await,
+            End::Lost => socket.lose(),
+        }
+    }
+
+    /// Does all that can be done now, and has the task woken for the rest.
+    fn proceed(&mut self, cx: &mut Context<'_>, mut timer: Pin<&mut Sleep>) -> Result<(), End> {
+        self.end.take().map_or(Ok(()), Err)?;
+        loop {
+            let now = Instant::now();
+            if self.flushed(cx)? {
+                self.say_what_there_is(cx, now)?;
+                if self.socket.is_stuck() || self.hear(cx, now)? || self.poll_waits(cx) {
+                    continue;
+                }
+                if self.may_leave(now) {
+                    return Err(self.goodbye(cx, CloseReason::Drain));
+                }
+            } else {
+                self.listens(now);
+            }
+            if !self.time_is_up(cx, timer.as_mut(), now)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Whether nothing waits for the peer to read.
+    fn flushed(&mut self, cx: &mut Context<'_>) -> Result<bool, End> {
+        if !self.socket.is_stuck() {
+            return Ok(true);
+        }
+        match self.socket.poll_flush(cx) {
+            Poll::Ready(flushed) => flushed.map_err(End::from)?,
+            Poll::Pending => return Ok(false),
+        }
+        self.look = true;
+        Ok(true)
+    }
+
+    fn say_what_there_is(&mut self, cx: &mut Context<'_>, now: Instant) -> Result<(), End> {
+        if std::mem::take(&mut self.look) {
+            self.conversation.turn(now);
+        }
+        self.say(cx)?;
+        match self.conversation.ended() {
+            Some(reason) if !self.socket.is_stuck() => Err(self.goodbye(cx, reason)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Says what the conversation has to say, as far as the peer reads it.
+    fn say(&mut self, cx: &mut Context<'_>) -> Result<(), End> {
+        let LiveSocket { socket, conversation, desk, .. } = self;
+        while conversation.has_to_say() && !socket.is_stuck() {
+            socket.say(cx, |out| {
+                while out.has_room()
+                    && let Some(frame) = conversation.say()
+                {
+                    out.text(|text| json::encode_into(&frame, &desk.reading, text));
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The last word before a close.
+    fn goodbye(&mut self, cx: &mut Context<'_>, reason: CloseReason) -> End {
+        let Some(bye) = reason.bye() else { return End::Close(reason) };
+        let reading = &self.desk.reading;
+        match self.socket.say(cx, |out| out.text(|text| json::encode_into(&bye, reading, text))) {
+            Ok(()) => End::Close(reason),
+            Err(unheard) => unheard.into(),
+        }
+    }
+
+    /// Takes in one message, if there is one and it may be read.
+    fn hear(&mut self, cx: &mut Context<'_>, now: Instant) -> Result<bool, End> {
+        if !self.listens(now) {
+            return Ok(false);
+        }
+        let Poll::Ready(heard) = self.socket.poll_hear(cx, now) else { return Ok(false) };
+        self.silence.broken(now);
+        if !self.rate.allow(1, &self.desk.pace, now) {
+            self.conversation.end_now(CloseReason::TooFast);
+        }
+        match heard {
+            Heard::Text(text) => {
+                self.conversation.hear(&text, now);
+                // What waits for the beats before it waits for answers that may be there already, unrung.
+                self.look = !self.conversation.listens();
+            }
+            Heard::Alive => {}
+            Heard::Binary(_) => return Err(End::Close(CloseReason::MessageType)),
+            Heard::Closed(code) => return Err(End::Parted(code)),
+            Heard::Lost => return Err(End::Lost),
+            Heard::Wrong(reason) => return Err(End::Close(reason)),
+        }
+        Ok(true)
+    }
+
+    /// Whether to read on; while the server does not, the client's clocks stand still.
+    fn listens(&mut self, now: Instant) -> bool {
+        let listens = self.conversation.listens() && !self.socket.is_stuck();
+        if !listens {
+            self.deaf_since.get_or_insert(now);
+        } else if let Some(since) = self.deaf_since.take() {
+            self.rate.stood_still(now - since);
+            self.socket.stood_still(now - since);
+            self.silence.broken(now);
+        }
+        listens
+    }
+
+    /// Whether something came that the conversation waits for: a read, or room for its beats.
+    fn poll_waits(&mut self, cx: &mut Context<'_>) -> bool {
+        if let Some(Poll::Ready((seq, answer))) = self.conversation.reading().map(|read| read.as_mut().poll(cx)) {
+            self.conversation.answered(seq, answer);
+            self.look = true;
+        }
+        if self.conversation.waits_for_room() {
+            let lane = &self.desk.intake.lane;
+            let room = self.room.get_or_insert_with(|| {
+                let lane = lane.clone();
+                Box::pin(async move { lane.room().await })
+            });
+            if room.as_mut().poll(cx).is_ready() {
+                self.room = None;
+                self.look = true;
+            }
+        }
+        self.look
+    }
+
+    /// Whether everything that was read is answered, and the time to go has come.
+    fn may_leave(&self, now: Instant) -> bool {
+        self.leave_at.is_some_and(|leave_at| now >= leave_at) && self.conversation.idle()
+    }
+
+    /// Sets the timer; whether it went off. It is left alone while it fires early enough: most deadlines only move away.
+    fn time_is_up(&mut self, cx: &mut Context<'_>, mut timer: Pin<&mut Sleep>, now: Instant) -> Result<bool, End> {
+        let deadline = self.next_deadline(now).into();
+        if timer.is_elapsed() || deadline < timer.deadline() {
+            timer.as_mut().reset(deadline);
+        }
+        self.wakes_at = timer.deadline().into();
+        if timer.poll(cx).is_pending() {
+            return Ok(false);
+        }
+        self.look = true;
+        let now = Instant::now();
+        if self.socket.stuck_until().is_some_and(|until| now >= until) {
+            return Err(End::Close(CloseReason::TooSlow));
+        }
+        self.listen_to_silence(cx, now)?;
+        Ok(true)
+    }
+
+    fn listen_to_silence(&mut self, cx: &mut Context<'_>, now: Instant) -> Result<(), End> {
+        if self.deaf_since.is_some() {
+            return Ok(());
+        }
+        match self.silence.due(&self.desk.socket, now) {
+            Due::Nothing => Ok(()),
+            Due::Close => Err(End::Close(CloseReason::Idle)),
+            Due::Ping => self.socket.say(cx, |out| out.ping()).map_err(|_| End::Lost),
+        }
+    }
+
+    fn next_deadline(&self, now: Instant) -> Instant {
+        if let Some(until) = self.socket.stuck_until() {
+            return until;
+        }
+        let silence = self.deaf_since.is_none().then(|| self.silence.next(&self.desk.socket));
+        // By the same clock as `may_leave`: a moment that passes between the two must not be forgotten.
+        let leave = self.leave_at.filter(|leave_at| *leave_at > now);
+        let deadlines = [silence, leave, self.conversation.next_deadline()];
+        deadlines.into_iter().flatten().min().unwrap_or(now + NO_DEADLINE)
+    }
+
+    /// Whether there is more to do than to say something.
+    fn needs_its_task(&mut self, now: Instant) -> bool {
+        self.socket.is_stuck()
+            || self.conversation.ended().is_some()
+            || self.conversation.reading().is_some()
+            || self.conversation.waits_for_room()
+            || (self.deaf_since.is_some() && self.conversation.listens())
+            || self.may_leave(now)
+            || self.next_deadline(now) < self.wakes_at
+    }
+
+    fn wake(&self) {
+        self.task.iter().for_each(Waker::wake_by_ref);
+    }
+}
+
+impl From<Unheard> for End {
+    fn from(unheard: Unheard) -> Self {
+        match unheard {
+            Unheard::TooSlow => End::Close(CloseReason::TooSlow),
+            Unheard::Lost => End::Lost,
+        }
+    }
+}
