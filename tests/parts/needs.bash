@@ -66,3 +66,34 @@ need_browser() {
     twice "${install[@]}" || die "cannot install; run: ${install[*]}"
   fi
 }
+
+# Sets PYTHON27. Distributions have dropped it, so it may have to be built.
+need_python27() {
+  local account found
+  account=$(getent passwd "$(id -u)" | cut -d: -f6)
+  # A pyenv may answer to a name without having it; and an extension will be compiled, which takes the headers.
+  local check='import os, sys, sysconfig; os.stat(sysconfig.get_config_h_filename()); print(sys.executable)'
+  for found in python2.7 "${PYENV_ROOT:-$account/.pyenv}"/versions/2.7*/bin/python2.7; do
+    PYTHON27=$("$found" -c "$check" 2>/dev/null) && return
+  done
+  die "Python 2.7 with its headers is missing; run: pyenv install 2.7.18"
+}
+
+# Sets WSTEST, the command of the Autobahn suite, which is of the days of Python 2.
+need_wstest() {
+  local pins=tests/autobahn/requirements.txt environment=$TOOLS/wstest
+  need_python
+  WSTEST=$environment/bin/wstest
+  # The pins that are installed are kept beside them.
+  if ! cmp -s "$pins" "$environment/installed.txt"; then
+    need_python27
+    # The last that makes environments for Python 2.7.
+    local maker=virtualenv==20.15.1
+    twice "$PYTHON" -m pip install -q "$maker" || die "cannot install; run: $PYTHON -m pip install $maker"
+    VIRTUALENV_OVERRIDE_APP_DATA=$TOOLS/cache/virtualenv \
+      "$PYTHON" -m virtualenv -q --clear --no-wheel --python "$PYTHON27" "$environment"
+    local install=("$environment/bin/pip" install -q --no-python-version-warning --no-deps -r "$pins")
+    twice "${install[@]}" || die "cannot install; run: ${install[*]}"
+    cp "$pins" "$environment/installed.txt"
+  fi
+}

@@ -1,0 +1,1 @@
+"""Autobahn's fuzzing client against the gateway's sockets."""
