@@ -18,8 +18,8 @@ use crate::edge::admin::{self, Admin};
 use crate::edge::auth::key::SIGNS_NOTHING;
 use crate::edge::auth::token::LEEWAY_MS;
 use crate::edge::auth::{SigningKey, Verifier};
-use crate::edge::listener::Tls;
-use crate::edge::{demo, listener};
+use crate::edge::demo::{self, Backstage};
+use crate::edge::listener::{self, Tls};
 use crate::shutdown::Shutdown;
 use crate::storage::hot_store::embedded::EmbeddedStore;
 use crate::storage::revocation_list::file::FileList;
@@ -53,7 +53,7 @@ pub fn serve(config: Config) -> Result<(), StartError> {
     let addresses = (StartError::address(&public[0])?, StartError::address(&private[0])?);
 
     let commit = CommitThread::start(gateway.committer, shutdown.stop()).map_err(StartError::Process)?;
-    let demo = config.demo.enabled.then(|| demo::router(key.clone()));
+    let demo = config.demo.enabled.then(|| demo::router(Backstage { key: key.clone(), registry: registry.clone() }));
     let edges = gateway.lanes.into_iter().zip(public);
     let edges: Result<Vec<_>, _> = edges
         .map(|((desk, returns), listener)| {

@@ -3,13 +3,17 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
-use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
+use axum::response::{IntoResponse, Response};
+use http::header;
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 use super::traffic::{Flow, Traffic};
+
+const TEXT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Code {
@@ -78,4 +82,11 @@ impl Metrics {
     pub fn closed(&self, code: u16) {
         self.closes.get_or_create(&Code { code }).inc();
     }
+}
+
+/// All that is counted, as OpenMetrics text.
+pub fn page(registry: &Registry) -> Response {
+    let mut page = String::new();
+    text::encode(&mut page, registry).expect("a String takes all that is written to it");
+    ([(header::CONTENT_TYPE, TEXT_TYPE)], page).into_response()
 }

@@ -34,10 +34,21 @@ async fn a_demo_token_is_a_token() {
 }
 
 #[tokio::test]
+async fn the_demo_shows_the_gateways_own_counters() {
+    let gateway = TestGateway::start();
+    let mut client = gateway.connect(MID).await;
+    client.still_serves().await;
+    let shown = gateway.anonymous_http().get("/demo/metrics").await;
+    assert_eq!(shown.status, 200);
+    let text = shown.text();
+    assert!(text.contains("\nheartline_connections 1\n"), "{text}");
+}
+
+#[tokio::test]
 async fn without_the_demo_there_is_neither() {
     let gateway = TestGateway::with(&[("demo.enabled", "false")]);
     let http = gateway.anonymous_http();
-    for path in ["/", "/demo/heartline.js"] {
+    for path in ["/", "/demo/heartline.js", "/demo/metrics"] {
         assert_eq!(http.get(path).await.status, 404, "{path}");
     }
     let asked = json!({"mid": "42", "ttl": 3600});

@@ -13,11 +13,11 @@ use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use http::{StatusCode, header};
-use prometheus_client::encoding::text;
 use prometheus_client::registry::Registry;
 
 use super::http::body;
 use super::http::problem::{self, Problem};
+use super::metrics;
 use super::protocol::json::decode_user_body;
 use crate::domain::devices::block::Block;
 use crate::domain::ingest::commit::StoreHealth;
@@ -25,7 +25,6 @@ use crate::domain::revocations::Revocations;
 use crate::model::mid_hash::MidHash;
 use crate::shutdown::Stop;
 
-const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// A kick or an erasure names one user.
 const BODY_BYTES_MAX: usize = 1024;
 
@@ -46,7 +45,7 @@ pub fn router(admin: Admin, users: Router) -> Router {
     Router::new()
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
-        .route("/metrics", get(metrics))
+        .route("/metrics", get(all_metrics))
         .route("/v1/kick", post(kick))
         .route("/v1/revoke", get(revoke::get).post(revoke::post).delete(revoke::delete))
         .with_state(Arc::new(admin))
@@ -77,10 +76,8 @@ async fn readyz(State(admin): State<Arc<Admin>>) -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, body::answered(document.to_string())).into_response()
 }
 
-async fn metrics(State(admin): State<Arc<Admin>>) -> Response {
-    let mut page = String::new();
-    text::encode(&mut page, &admin.registry).expect("a String takes all that is written to it");
-    ([(header::CONTENT_TYPE, METRICS_TYPE)], page).into_response()
+async fn all_metrics(State(admin): State<Arc<Admin>>) -> Response {
+    metrics::page(&admin.registry)
 }
 
 /// Closes the user's connections, and keeps him out for a while.

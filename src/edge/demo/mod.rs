@@ -1,7 +1,10 @@
-//! The demo: its page, and the stand-in for an app's own back-end that hands out tokens. On a loopback address only.
+//! The demo: its page, the stand-in for an app's own back-end that hands out tokens, and the gateway's own counters. On a
+//! loopback address only.
 
+mod metrics;
 mod page;
 mod range;
+mod same_page;
 mod token;
 
 #[cfg(test)]
@@ -14,6 +17,7 @@ use axum::middleware::{from_fn, map_response};
 use axum::response::Response;
 use axum::routing::{get, post};
 use http::{HeaderValue, header};
+use prometheus_client::registry::Registry;
 
 use super::auth::SigningKey;
 use super::http::{problem, query};
@@ -22,17 +26,26 @@ use super::http::{problem, query};
 const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'self'";
 
-/// To be merged into the router of the public listener, whose fallback answers for all other paths. `key` signs what
-/// the gateway accepts; without one the page has no tokens.
-pub fn router(key: Option<Arc<SigningKey>>) -> Router {
+/// What the page is given beside the public protocol.
+#[derive(Clone)]
+pub struct Backstage {
+    /// Signs what the gateway accepts; without one the page has no tokens.
+    pub key: Option<Arc<SigningKey>>,
+    /// All that is counted, complete.
+    pub registry: Arc<Registry>,
+}
+
+/// To be merged into the router of the public listener, whose fallback answers for all other paths.
+pub fn router(backstage: Backstage) -> Router {
     Router::new()
         .route("/", get(page::index))
         .route("/demo/{*path}", get(page::file))
         .route("/demo/token", post(token::post))
+        .route("/demo/metrics", get(metrics::get))
         .method_not_allowed_fallback(problem::no_such_method)
         .layer(from_fn(query::refuse_tokens))
         .layer(map_response(secure))
-        .with_state(key)
+        .with_state(backstage)
 }
 
 async fn secure(mut response: Response) -> Response {

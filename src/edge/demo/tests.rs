@@ -8,6 +8,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use http::{Request, StatusCode, request, response};
 use http_body_util::BodyExt;
+use prometheus_client::metrics::counter::Counter;
 use tower::ServiceExt;
 
 use super::*;
@@ -32,9 +33,17 @@ fn key() -> Option<Arc<SigningKey>> {
     SigningKey::load(&config(), Path::new("/nowhere")).expect("a configured key").map(Arc::new)
 }
 
+fn backstage() -> Backstage {
+    let mut registry = Registry::with_prefix("heartline");
+    let beats: Counter = Counter::default();
+    registry.register("beats", "Beats", beats.clone());
+    beats.inc_by(7);
+    Backstage { key: key(), registry: Arc::new(registry) }
+}
+
 async fn ask(request: request::Builder, body: &'static str) -> (response::Parts, Bytes) {
     let request = request.body(Body::from(body)).expect("a request");
-    let Ok(answer): Result<_, Infallible> = router(key()).oneshot(request).await;
+    let Ok(answer): Result<_, Infallible> = router(backstage()).oneshot(request).await;
     let (head, body) = answer.into_parts();
     (head, body.collect().await.expect("a body").to_bytes())
 }
@@ -114,9 +123,21 @@ async fn a_token_is_one_that_the_gateway_accepts() {
 }
 
 #[tokio::test]
-async fn other_pages_get_no_token() {
-    let other = Request::post("/demo/token").header("host", "127.0.0.1:7700").header("origin", "https://evil.example");
-    assert_eq!(ask(other, r#"{"mid":"42"}"#).await.0.status, StatusCode::FORBIDDEN);
+async fn the_page_sees_what_is_counted() {
+    let (head, body) = ask(Request::get("/demo/metrics").header("host", "127.0.0.1:7700"), "").await;
+    assert_eq!((head.status, header(&head, "cache-control")), (StatusCode::OK, "no-store"));
+    assert!(header(&head, "content-type").starts_with("application/openmetrics-text"));
+    assert!(str::from_utf8(&body).expect("text").contains("\nheartline_beats_total 7\n"), "{body:?}");
+}
+
+#[tokio::test]
+async fn other_pages_get_neither_a_token_nor_numbers() {
+    for request in [Request::post("/demo/token"), Request::get("/demo/metrics")] {
+        let other = request.header("host", "127.0.0.1:7700").header("origin", "https://evil.example");
+        assert_eq!(ask(other, r#"{"mid":"42"}"#).await.0.status, StatusCode::FORBIDDEN);
+    }
+    let renamed = Request::get("/demo/metrics").header("host", "evil.example:7700");
+    assert_eq!(ask(renamed, "").await.0.status, StatusCode::FORBIDDEN);
 }
 
 #[tokio::test]

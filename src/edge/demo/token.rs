@@ -1,21 +1,18 @@
 //! A token for any user to whoever asks: what an app's own back-end does, after it has looked who is there.
 
-use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
-use http::uri::Authority;
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderValue, header};
 use serde::Deserialize;
 
+use super::Backstage;
+use super::same_page::refuse_other_pages;
 use crate::domain::clock;
-use crate::edge::auth::SigningKey;
 use crate::edge::auth::key::SIGNS_NOTHING;
 use crate::edge::http::body;
 use crate::edge::http::problem::Problem;
-use crate::edge::origin::Origins;
 use crate::model::ids::UserId;
 
 const BODY_BYTES_MAX: usize = 1024;
@@ -29,9 +26,9 @@ struct Wanted {
 }
 
 /// `POST /demo/token` `{"mid":"42","ttl":3600}`; `ttl` in seconds.
-pub async fn post(State(key): State<Option<Arc<SigningKey>>>, request: Request) -> Result<Response, Problem> {
+pub async fn post(State(backstage): State<Backstage>, request: Request) -> Result<Response, Problem> {
     refuse_other_pages(request.headers())?;
-    let key = key.ok_or_else(|| Problem::not_found(SIGNS_NOTHING))?;
+    let key = backstage.key.ok_or_else(|| Problem::not_found(SIGNS_NOTHING))?;
     let body = body::whole(request.into_body(), BODY_BYTES_MAX).await?;
     let (user, ttl) = decode(&body)?;
     let issued = key.issue(user, ttl, clock::wall());
@@ -51,23 +48,6 @@ fn decode(body: &[u8]) -> Result<(UserId, Duration), Problem> {
         return Err(Problem::invalid(format!("ttl: must be from 1 to {TTL_SECONDS_MAX} seconds")));
     }
     Ok((UserId(mid), Duration::from_secs(ttl)))
-}
-
-/// Browsers reach a loopback address on behalf of any page, and a name can be made to lead here: only the page that
-/// was served under this machine's own name is answered.
-fn refuse_other_pages(headers: &HeaderMap) -> Result<(), Problem> {
-    let same_host = Origins::new(Vec::new()).allow(headers);
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    if same_host && host.is_none_or(names_this_machine) {
-        return Ok(());
-    }
-    Err(Problem::forbidden("only the demo page, served from this machine, may ask for tokens"))
-}
-
-fn names_this_machine(host: &str) -> bool {
-    let Ok(authority) = host.parse::<Authority>() else { return false };
-    let name = authority.host().trim_start_matches('[').trim_end_matches(']');
-    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]
@@ -93,24 +73,5 @@ mod tests {
         for body in bad {
             assert_eq!(decoded(body), None, "{body}");
         }
-    }
-
-    #[test]
-    fn only_this_machine_and_only_its_own_page() {
-        for host in ["localhost:7700", "127.0.0.1:7700", "[::1]:7700", "LOCALHOST"] {
-            assert!(names_this_machine(host), "{host}");
-        }
-        for host in ["evil.example:7700", "10.0.0.1:7700", "localhost.evil.example", "127.0.0.1.evil.example", ""] {
-            assert!(!names_this_machine(host), "{host}");
-        }
-        let asks = |host: &str, origin: &str| {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::HOST, host.parse().expect("a value"));
-            headers.insert(header::ORIGIN, origin.parse().expect("a value"));
-            refuse_other_pages(&headers).is_ok()
-        };
-        assert!(asks("localhost:7700", "http://localhost:7700"));
-        assert!(!asks("localhost:7700", "https://evil.example"));
-        assert!(!asks("evil.example:7700", "http://evil.example:7700"));
     }
 }

@@ -1,0 +1,50 @@
+//! Whether a request comes from the demo page itself.
+
+use std::net::IpAddr;
+
+use http::uri::Authority;
+use http::{HeaderMap, header};
+
+use crate::edge::http::problem::Problem;
+use crate::edge::origin::Origins;
+
+/// Browsers reach a loopback address on behalf of any page, and a name can be made to lead here: only the page that
+/// was served under this machine's own name is answered.
+pub fn refuse_other_pages(headers: &HeaderMap) -> Result<(), Problem> {
+    let same_host = Origins::new(Vec::new()).allow(headers);
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    if same_host && host.is_none_or(names_this_machine) {
+        return Ok(());
+    }
+    Err(Problem::forbidden("only the demo page, served from this machine, may ask for this"))
+}
+
+fn names_this_machine(host: &str) -> bool {
+    let Ok(authority) = host.parse::<Authority>() else { return false };
+    let name = authority.host().trim_start_matches('[').trim_end_matches(']');
+    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_and_only_its_own_page() {
+        for host in ["localhost:7700", "127.0.0.1:7700", "[::1]:7700", "LOCALHOST"] {
+            assert!(names_this_machine(host), "{host}");
+        }
+        for host in ["evil.example:7700", "10.0.0.1:7700", "localhost.evil.example", "127.0.0.1.evil.example", ""] {
+            assert!(!names_this_machine(host), "{host}");
+        }
+        let asks = |host: &str, origin: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, host.parse().expect("a value"));
+            headers.insert(header::ORIGIN, origin.parse().expect("a value"));
+            refuse_other_pages(&headers).is_ok()
+        };
+        assert!(asks("localhost:7700", "http://localhost:7700"));
+        assert!(!asks("localhost:7700", "https://evil.example"));
+        assert!(!asks("evil.example:7700", "http://evil.example:7700"));
+    }
+}
