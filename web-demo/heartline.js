@@ -123,6 +123,11 @@ export class Heartline extends EventTarget {
     return this.#outbox.size;
   }
 
+  /** How late acks of steady beats may come from now on, in milliseconds; the server may cap it. */
+  set ackDelay(milliseconds) {
+    this.#connection.introduce({ ack_delay: milliseconds });
+  }
+
   /** Goes online, and stays so through losses of the socket. Beats may be made before. */
   connect() {
     this.#connection.open();

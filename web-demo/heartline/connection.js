@@ -39,6 +39,9 @@ export class Connection {
   #options;
   #on;
   #socket = null;
+  #hello;
+  /** What of it the present socket was told. */
+  #said = null;
   #seq = 0;
   #connectTimer;
   #renewTimer;
@@ -61,6 +64,7 @@ export class Connection {
    */
   constructor(options, on) {
     this.#options = options;
+    this.#hello = options.hello;
     this.#on = on;
   }
 
@@ -102,6 +106,12 @@ export class Connection {
     return seq;
   }
 
+  /** Says something new of this client in its `hello`, now and on every later socket. */
+  introduce(changes) {
+    this.#hello = { ...this.#hello, ...changes };
+    if (this.ready) this.#sayHello();
+  }
+
   /** Makes the next attempt soon, since the network seems to be back; not at once, since it is back for others too. */
   hurry() {
     this.#attempts = 0;
@@ -112,6 +122,7 @@ export class Connection {
     clearTimeout(this.#connectTimer);
     this.#bye = null;
     this.#seq = 0;
+    this.#said = null;
     this.#enter('connecting');
     const attempt = {};
     this.#socket = attempt;  // stands for the socket until there is one: whoever comes later replaces it
@@ -128,7 +139,7 @@ export class Connection {
       return;
     }
     this.#socket = socket;
-    socket.onopen = () => auth === 'hello' && this.send('hello', { token: this.token, ...this.#options.hello });
+    socket.onopen = () => auth === 'hello' && this.#sayHello({ token: this.token });
     socket.onmessage = ({ data }) => this.#receive(data);
     socket.onclose = ({ code, reason }) => this.#lost({ code, reason });
   }
@@ -156,9 +167,13 @@ export class Connection {
     this.limits = { ...LIMITS, ...welcome.limits };
     this.#allowance.end();
     this.#allowance = new Allowance(this.limits);
-    if (this.#options.auth === 'hello') return;
+    if (this.#said !== this.#hello) this.#sayHello();
+  }
+
+  #sayHello(token) {
     this.take();
-    this.send('hello', this.#options.hello);
+    this.#said = this.#hello;
+    this.send('hello', { ...token, ...this.#hello });
   }
 
   /** Asks for a new token some time before this one ends. */
