@@ -1,4 +1,4 @@
-// The demo page: two devices of one user, each with a client of its own.
+// The demo page: two devices of one user, each with a client of its own, and a crowd of other users.
 //
 // Names a test may rely on. Elements are found by data-role, those of a device inside [data-device=phone] or
 // [data-device=tv]; values are read from data attributes, never from the text, which is for people.
@@ -33,7 +33,24 @@
 //   [data-role=history]         list, newest first: data-kind, data-oid, data-pos, data-from; each holds a button
 //                               that opens the content
 //   [data-role=fault]           what went wrong for good, hidden otherwise
+// Crowd: [data-role=crowd]
+//   [data-role=bots]            range input: how many bots there shall be, 0 to 180
+//   [data-role=scrub]           button: ten seeks at once from every bot
+//   [data-role=late-acks]       button: all clients of the page ask for ack_delay; aria-pressed
+//   [data-role=readback]        button: every connected bot reads back what was acked to it
+//   [data-role=readback-result] data-asked, data-kept = positions; data-bots = bots that were answered,
+//                               data-silent = bots that could not ask; without these before the first time
+//   [data-role=ack-chart]       canvas; data-points = dots drawn
+//   [data-role=acks-p50], acks-p99, acks-slowest    data-ms; of the last 1,000 acked frames
+//   [data-role=acks-count]      data-count = acked frames, of devices and bots
+//   [data-role=bots-online], bots-waiting, bots-in-flight, bots-unanswered     data-count, now
+//   [data-role=bots-sent], bots-acked, bots-acks, bots-late, bots-rejected, bots-errors, bots-failed, bots-back
+//                               data-count since the page was loaded; bots-back also data-lost
+//   [data-role=gateway]         data-state = there | away, the gateway's own counters:
+//                               gateway-connections, gateway-beats, gateway-written, gateway-covered, gateway-commits,
+//                               data-count
 
+import { Crowd } from './crowd.js';
 import { Device } from './device.js';
 
 const NAMES = { phone: 'Phone', tv: 'TV' };
@@ -41,6 +58,9 @@ const NAMES = { phone: 'Phone', tv: 'TV' };
 const user = document.querySelector('[data-role=user]');
 const announcer = document.querySelector('[data-role=announce]');
 let devices = [];
+const crowd = new Crowd(document.querySelector('[data-role=crowd]'), ackDelay => {
+  for (const device of devices) device.ackDelay = ackDelay;
+});
 
 function show() {
   for (const device of devices) device.close();
@@ -48,7 +68,11 @@ function show() {
   devices = Object.entries(NAMES).map(([name, title]) => {
     // A line each, or what one device says would be lost to what the other says at the same time.
     const line = announcer.appendChild(document.createElement('p'));
-    return new Device({ name, title, user: user.value, announce: text => { line.textContent = `${title}: ${text}`; } });
+    return new Device({
+      name, title, user: user.value, ackDelay: crowd.ackDelay,
+      announce: text => { line.textContent = `${title}: ${text}`; },
+      acked: times => crowd.acked(times),
+    });
   });
   document.querySelector('[data-role=devices]').replaceChildren(...devices.map(({ root }) => root));
 }

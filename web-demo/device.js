@@ -28,15 +28,18 @@ export class Device {
   #oid = null;
   #offer = null;
   #latencies = [];
+  #reportAcks;
 
-  constructor({ name, title, user, announce }) {
+  /** @param {object} options  name, title, user, ackDelay, announce(text), acked(times): how long acks took, in ms */
+  constructor({ name, title, user, ackDelay, announce, acked }) {
     this.#name = name;
+    this.#reportAcks = acked;
     this.#view = new DeviceView({ name, title, announce });
     this.#video = this.#view.role('video');
     this.#line = new HeartLine(this.#view.role('line'));
     this.#tape = new Tape(this.#view.role('tape'));
     this.#history = new History(this.#view.role('history'), CONTENTS, oid => this.#open(oid));
-    this.#client = this.#makeClient(user);
+    this.#client = this.#makeClient(user, ackDelay);
     this.#listenToClient();
     this.#listenToControls();
     this.#view.role('content').append(...CONTENTS.map(({ oid, title }) => new Option(title, oid)));
@@ -46,6 +49,10 @@ export class Device {
 
   get root() {
     return this.#view.root;
+  }
+
+  set ackDelay(milliseconds) {
+    this.#client.ackDelay = milliseconds;
   }
 
   close() {
@@ -58,10 +65,11 @@ export class Device {
     return { kind: KIND, oid: this.#oid };
   }
 
-  #makeClient(user) {
+  #makeClient(user, ackDelay) {
     const device = this;
     return new Heartline({
       user,
+      ackDelay,
       device: this.#name,
       storageName: `heartline-demo/${this.#name}`,
       // Stands for the app's own back-end, which knows who is signed in.
@@ -91,7 +99,10 @@ export class Device {
     on('frame', frame => this.#tape.frame(frame));
     on('outbox', ({ size }) => this.#view.showOutbox(size));
     on('beat', ({ beat }) => this.#line.beat(beat));
-    on('acked', ({ frames }) => frames.forEach(frame => this.#acked(frame)));
+    on('acked', ({ frames }) => {
+      frames.forEach(frame => this.#acked(frame));
+      this.#reportAcks(frames.map(({ ms }) => ms));
+    });
     on('rejected', ({ beat, reason }) => this.#line.rejected(beat, reason));
     on('elsewhere', ({ record }) => this.#continuedElsewhere(record));
     on('record', ({ record }) => this.#moved(record));

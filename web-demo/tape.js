@@ -53,9 +53,13 @@ function summary(kind, body) {
   if (kind === 'push') return Object.keys(body)[0];
   if (kind === 'error') return body.code;
   if (kind === 'recording') return body.paused ? 'pause' : 'go on';
-  if (kind === 'result' && body.records) return `${body.records.filter(Boolean).length} records`;
+  if (kind === 'result' && body.records) return records(body.records.filter(Boolean).length);
   if (kind === 'bye') return body.reason;
   return '';
+}
+
+function records(count) {
+  return count === 1 ? '1 record' : `${count} records`;
 }
 
 function cell(name, text, label) {

@@ -6,5 +6,6 @@ export function minutes(milliseconds) {
 }
 
 export function latency(milliseconds) {
+  if (milliseconds >= 1_000) return `${(milliseconds / 1_000).toFixed(milliseconds < 10_000 ? 2 : 1)} s`;
   return milliseconds < 10 ? `${milliseconds.toFixed(1)} ms` : `${Math.round(milliseconds)} ms`;
 }

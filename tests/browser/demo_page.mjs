@@ -6,6 +6,7 @@ export class DemoPage {
     this.page = page;
     this.phone = new Device(this, 'phone');
     this.tv = new Device(this, 'tv');
+    this.crowd = new Crowd(this);
   }
 
   devices() {
@@ -22,11 +23,13 @@ export class DemoPage {
   }
 }
 
-export class Device {
-  constructor(demo, name) {
+// A part of the page with elements of its own.
+class Part {
+  constructor(demo, name, selector) {
     this.demo = demo;
     this.name = name;
-    this.root = demo.page.locator(`[data-device=${name}]`);
+    this.root = demo.page.locator(selector);
+    this.within = selector;
   }
 
   part(role) {
@@ -45,11 +48,6 @@ export class Device {
     return Number(await this.value(role, attribute));
   }
 
-  // The position of the video itself, in milliseconds.
-  position() {
-    return this.part('video').evaluate((video) => Math.round(video.currentTime * 1000));
-  }
-
   // Waits until the attribute is exactly this.
   untilIs(role, attribute, wanted, timeout) {
     return this.untilAttribute(role, attribute, `is ${wanted}`, '===', String(wanted), timeout);
@@ -60,16 +58,38 @@ export class Device {
     return this.untilAttribute(role, attribute, `is at least ${least}`, '>=', least, timeout);
   }
 
+  // Waits until the attribute is a number of at most this.
+  untilAtMost(role, attribute, most, timeout) {
+    return this.untilAttribute(role, attribute, `is at most ${most}`, '<=', most, timeout);
+  }
+
   untilAttribute(role, attribute, words, comparison, wanted, timeout) {
     return this.demo.until(
       `${attribute} of ${role} on ${this.name} ${words}`,
       ({ selector, attribute, comparison, wanted }) => {
         const value = document.querySelector(selector)?.getAttribute(attribute) ?? null;
-        return comparison === '===' ? value === wanted : value !== null && value !== '' && Number(value) >= wanted;
+        if (comparison === '===') return value === wanted;
+        if (value === null || value === '') return false;
+        return comparison === '>=' ? Number(value) >= wanted : Number(value) <= wanted;
       },
       { selector: this.selector(role), attribute, comparison, wanted },
       timeout,
     );
+  }
+
+  selector(role) {
+    return `${this.within} [data-role=${role}]`;
+  }
+}
+
+export class Device extends Part {
+  constructor(demo, name) {
+    super(demo, name, `[data-device=${name}]`);
+  }
+
+  // The position of the video itself, in milliseconds.
+  position() {
+    return this.part('video').evaluate((video) => Math.round(video.currentTime * 1000));
   }
 
   untilShown(role) {
@@ -118,8 +138,58 @@ export class Device {
   async outboxEmpty() {
     await this.untilIs('outbox', 'data-count', 0);
   }
+}
 
-  selector(role) {
-    return `[data-device=${this.name}] [data-role=${role}]`;
+export class Crowd extends Part {
+  constructor(demo) {
+    super(demo, 'the crowd', '[data-role=crowd]');
   }
+
+  async resize(bots) {
+    await this.part('bots').fill(String(bots));
+  }
+
+  count(role) {
+    return this.number(role, 'data-count');
+  }
+
+  untilCount(role, wanted, timeout) {
+    return this.untilIs(role, 'data-count', wanted, timeout);
+  }
+
+  // Presses the button; what the bots found.
+  async readBack() {
+    const told = this.part('readback-result');
+    await told.evaluate((result) => result.removeAttribute('data-asked'));
+    await this.click('readback');
+    await this.untilAtLeast('readback-result', 'data-asked', 0);
+    const { asked, kept, bots, silent } = await told.evaluate((result) => ({ ...result.dataset }));
+    return { asked: Number(asked), kept: Number(kept), bots: Number(bots), silent: Number(silent) };
+  }
+
+  // How many pixels of the chart have the colour of that name, or nearly.
+  paintedPixels(name) {
+    return this.demo.page.evaluate(paintedPixels, { selector: this.selector('ack-chart'), name });
+  }
+
+  async untilPainted(name) {
+    const { page } = this.demo;
+    await page.waitForFunction(paintedPixels, { selector: this.selector('ack-chart'), name }, { timeout: PATIENCE_MS, polling: 50 });
+  }
+}
+
+// Runs in the page.
+function paintedPixels({ selector, name }) {
+  const NEAR = 40;
+  const FAINT = 60;
+  const chart = document.querySelector(selector);
+  const hex = getComputedStyle(chart).getPropertyValue(name);
+  const wanted = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+  const { data } = chart.getContext('2d').getImageData(0, 0, chart.width, chart.height);
+  let painted = 0;
+  for (let at = 0; at < data.length; at += 4) {
+    const distance = wanted.reduce((sum, value, channel) => sum + Math.abs(data[at + channel] - value), 0);
+    if (data[at + 3] > FAINT && distance < NEAR) painted += 1;
+  }
+  return painted;
 }

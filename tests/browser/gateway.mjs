@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 
-const READY = /^heartline is listening on (http:\/\/\S+) /m;
+const READY = /^heartline is listening on (http:\/\/\S+) \(admin (http:\/\/\S+)\)$/m;
 const START_MS_MAX = 30_000;
 
 export class Gateway {
@@ -13,7 +13,7 @@ export class Gateway {
     this.listen = '127.0.0.1:0';
   }
 
-  // Resolves when it serves; from then on `url` is its address, also after a restart.
+  // Resolves when it serves; from then on `url` is its address, also after a restart, and `admin` that of the metrics.
   async start() {
     const log = openSync(join(this.scratch, 'gateway.log'), 'a');
     this.child = spawn(this.binary, ['serve'], {
@@ -27,7 +27,7 @@ export class Gateway {
     });
     closeSync(log);
     this.ended = new Promise((resolve) => this.child.once('exit', (code) => resolve(code)));
-    this.url = await Promise.race([this.ready(), this.failed()]);
+    [this.url, this.admin] = await Promise.race([this.ready(), this.failed()]);
     this.listen = new URL(this.url).host;
   }
 
@@ -40,7 +40,7 @@ export class Gateway {
         const found = READY.exec(text);
         if (found) {
           clearTimeout(late);
-          resolve(found[1]);
+          resolve(found.slice(1));
         }
       });
     });
@@ -48,6 +48,13 @@ export class Gateway {
 
   async failed() {
     throw new Error(`the gateway ended with exit code ${await this.ended}; see ${this.scratch}/gateway.log`);
+  }
+
+  // What it has counted since its start, by name and labels as they stand in the text.
+  async metrics() {
+    const text = await (await fetch(`${this.admin}/metrics`)).text();
+    const lines = text.split('\n').filter((line) => /^heartline_/.test(line));
+    return Object.fromEntries(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]));
   }
 
   async kill() {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { DemoPage } from './demo_page.mjs';
 
+const CROWD = 20;
 const VIEWS = {
   narrow: { viewport: { width: 390, height: 844 } },
   dark: { viewport: { width: 1360, height: 900 }, colorScheme: 'dark' },
@@ -12,9 +13,11 @@ export async function looks(browser, url, shots) {
   for (const [name, options] of Object.entries(VIEWS)) {
     const page = await browser.newPage(options);
     await page.goto(url);
-    const { phone } = new DemoPage(page);
+    const { phone, crowd } = new DemoPage(page);
     await phone.online();
+    await crowd.resize(CROWD);
     await playByKeyboard(page, phone);
+    await crowd.untilAtLeast('ack-chart', 'data-points', 2 * CROWD);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
     assert.ok(wide <= 0, `${name}: the page is ${wide} px wider than the screen`);
     await page.screenshot({ path: `${shots}/${name}.png`, fullPage: true });

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { launch } from './browser.mjs';
+import { steps as crowdSteps } from './crowd_story.mjs';
 import { DemoPage } from './demo_page.mjs';
 import { Gateway } from './gateway.mjs';
 import { looks } from './looks.mjs';
@@ -19,7 +20,14 @@ let browser;
 async function main() {
   await gateway.start();
   browser = await launch();
-  const page = await browser.newPage({ viewport: { width: 1360, height: 900 } });
+  await tell(steps, { width: 1360, height: 900 });
+  await tell(crowdSteps, { width: 1280, height: 800 });
+  await looks(browser, gateway.url, SHOTS);
+}
+
+// A story on a page of its own.
+async function tell(steps, viewport) {
+  const page = await browser.newPage({ viewport });
   const faults = watch(page);
   const shot = (name) => page.screenshot({ path: `${SHOTS}/${name}.png`, fullPage: true });
   await page.goto(gateway.url);
@@ -36,7 +44,7 @@ async function main() {
     console.log(`ok  ${name} (${((performance.now() - began) / 1000).toFixed(1)} s)`);
   }
   assert.deepEqual(faults, []);
-  await looks(browser, gateway.url, SHOTS);
+  await page.close();
 }
 
 // Errors of the page's own scripts, and requests to anybody but the gateway.

@@ -1,0 +1,204 @@
+// What a viewer does with the crowd and sees of it. Each step takes what the one before it left.
+import assert from 'node:assert/strict';
+
+const CROWD = 150;
+const DEVICES = 2;
+// Less than a beat of each that is playing.
+const MOST = CROWD / 2;
+// A crowd comes in one by one, and a browser opens one socket at a time.
+const ARRIVAL_MS_MAX = 60_000;
+// The longest pause before another attempt is 30 s, and what follows takes its time, too.
+const RETURN_MS_MAX = 90_000;
+
+// Beats that the gateway has answered, whatever the answer was.
+function beats(metrics) {
+  const names = Object.keys(metrics).filter((name) => name.startsWith('heartline_beats_total{'));
+  return names.reduce((sum, name) => sum + metrics[name], 0);
+}
+
+function covered(metrics) {
+  return metrics['heartline_beats_total{outcome="covered"}'] ?? 0;
+}
+
+// Asks for the metrics until they are as wanted.
+async function untilMetrics(gateway, what, holds) {
+  const deadline = performance.now() + 20_000;
+  for (;;) {
+    const metrics = await gateway.metrics();
+    if (holds(metrics)) return metrics;
+    assert.ok(performance.now() < deadline, `never came: ${what}; ${JSON.stringify(metrics)}`);
+  }
+}
+
+function untilConnections(gateway, count) {
+  return untilMetrics(gateway, `${count} connections`, (metrics) => metrics.heartline_connections === count);
+}
+
+// Waits for a moment when all that was sent is committed, and most of the crowd still waits for an ack.
+async function untilCommittedUnacked(crowd, gateway, memory) {
+  const deadline = performance.now() + 20_000;
+  for (;;) {
+    const sent = await crowd.count('bots-sent');
+    const committed = beats(await gateway.metrics()) - beats(memory.before);
+    const acked = await crowd.count('bots-acked');
+    if (committed >= sent && acked <= sent - MOST) return;
+    assert.ok(performance.now() < deadline, `never committed and not acked: ${sent} sent, ${committed} committed, ${acked} acked`);
+  }
+}
+
+async function readBackWhole(crowd, bots) {
+  const found = await crowd.readBack();
+  assert.ok(found.asked >= bots, JSON.stringify(found));
+  assert.deepEqual(found, { asked: found.asked, kept: found.asked, bots, silent: 0 });
+}
+
+export const steps = [
+  [
+    'a crowd comes in, and the gateway counts as many',
+    async ({ demo, gateway, memory, shot }) => {
+      for (const device of demo.devices()) await device.online();
+      memory.before = await untilConnections(gateway, DEVICES);
+      await demo.crowd.resize(CROWD);
+      await demo.crowd.untilCount('bots-online', CROWD, ARRIVAL_MS_MAX);
+      await untilConnections(gateway, CROWD + DEVICES);
+      await demo.crowd.untilCount('gateway-connections', CROWD + DEVICES);
+      await shot('crowd');
+    },
+  ],
+  [
+    'its beats are acked, and the chart shows each',
+    async ({ demo: { crowd } }) => {
+      await crowd.untilAtLeast('bots-acked', 'data-count', 2 * CROWD);
+      await crowd.untilAtLeast('ack-chart', 'data-points', 2 * CROWD);
+      assert.ok((await crowd.paintedPixels('--answered')) > CROWD);
+      const [p50, p99] = [await crowd.number('acks-p50', 'data-ms'), await crowd.number('acks-p99', 'data-ms')];
+      assert.ok(p50 > 0 && p50 <= p99 && p99 < 10_000, `p50 ${p50} ms, p99 ${p99} ms`);
+    },
+  ],
+  [
+    'when all drag their bars, most of it is coalesced',
+    async ({ demo: { crowd }, gateway, memory, shot }) => {
+      const sent = await crowd.count('bots-sent');
+      await crowd.click('scrub');
+      await crowd.untilAtLeast('bots-sent', 'data-count', sent + 5 * CROWD);
+      const least = covered(memory.before) + CROWD;
+      await untilMetrics(gateway, `${least} beats covered`, (metrics) => covered(metrics) >= least);
+      await crowd.untilAtLeast('gateway-covered', 'data-count', least);
+      await shot('crowd-dragged');
+    },
+  ],
+  [
+    'late acks come late and together, while commits go on',
+    async ({ demo: { crowd }, gateway, memory, shot }) => {
+      await crowd.untilAtMost('bots-in-flight', 'data-count', MOST / 5);
+      const before = { acked: await crowd.count('bots-acked'), acks: await crowd.count('bots-acks') };
+      const late = await crowd.count('bots-late');
+      await crowd.click('late-acks');
+      await untilCommittedUnacked(crowd, gateway, memory);
+      await crowd.untilAtLeast('bots-late', 'data-count', late + 2 * CROWD, ARRIVAL_MS_MAX);
+      const beatsAcked = (await crowd.count('bots-acked')) - before.acked;
+      const acks = (await crowd.count('bots-acks')) - before.acks;
+      assert.ok(beatsAcked > 1.2 * acks, `${acks} acks for ${beatsAcked} beats`);
+      assert.ok((await crowd.number('acks-slowest', 'data-ms')) > 5_000);
+      await shot('crowd-late');
+      await crowd.click('late-acks');
+      await crowd.untilAtMost('bots-in-flight', 'data-count', MOST / 5);
+    },
+  ],
+  [
+    'every acked position is there',
+    async ({ demo: { crowd } }) => readBackWhole(crowd, CROWD),
+  ],
+  [
+    'sent away, it says goodbye, and all its beats are accounted for',
+    async ({ demo: { crowd }, gateway, memory }) => {
+      await crowd.resize(0);
+      await crowd.untilCount('bots-online', 0);
+      await untilConnections(gateway, DEVICES);
+      await crowd.untilCount('gateway-connections', DEVICES);
+      await crowd.untilCount('bots-in-flight', 0);
+      const sent = await crowd.count('bots-sent');
+      assert.equal((await crowd.count('bots-acked')) + (await crowd.count('bots-rejected')), sent);
+      const after = await gateway.metrics();
+      assert.equal(beats(after) - beats(memory.before), sent);
+      await crowd.untilCount('gateway-beats', beats(after));
+      await crowd.untilCount('gateway-covered', covered(after));
+      for (const role of ['bots-errors', 'bots-failed', 'bots-waiting', 'bots-unanswered']) {
+        assert.equal(await crowd.count(role), 0, role);
+      }
+      assert.equal(await crowd.number('bots-back', 'data-lost'), 0);
+    },
+  ],
+  [
+    'the server is killed under a new crowd, which keeps its beats and tries again',
+    async ({ demo: { crowd, phone }, gateway, shot }) => {
+      await crowd.resize(CROWD);
+      await crowd.untilCount('bots-online', CROWD, ARRIVAL_MS_MAX);
+      // From now on the chart shows a device's acks, too.
+      assert.equal(await crowd.paintedPixels('--line'), 0);
+      await phone.click('play');
+      await phone.untilAtLeast('acked', 'data-count', 1);
+      await crowd.untilPainted('--line');
+      await gateway.kill();
+      await crowd.untilCount('bots-online', 0);
+      await crowd.untilIs('bots-back', 'data-lost', CROWD);
+      await crowd.untilAtLeast('bots-failed', 'data-count', CROWD);
+      await crowd.untilAtLeast('bots-unanswered', 'data-count', CROWD);
+      await crowd.untilIs('gateway', 'data-state', 'away');
+      await shot('crowd-killed');
+    },
+  ],
+  [
+    'the server is back: so is the crowd, what had no ack is sent, and every acked position is there',
+    async ({ demo: { crowd }, gateway, shot }) => {
+      await gateway.start();
+      await crowd.untilCount('bots-back', CROWD, RETURN_MS_MAX);
+      await crowd.untilCount('bots-online', CROWD);
+      await untilConnections(gateway, CROWD + DEVICES);
+      await crowd.untilIs('gateway', 'data-state', 'there');
+      await crowd.untilAtMost('bots-unanswered', 'data-count', MOST / 5);
+      await readBackWhole(crowd, CROWD);
+      assert.equal(await crowd.count('bots-errors'), 0);
+      await shot('crowd-back');
+      await crowd.resize(0);
+      await untilConnections(gateway, DEVICES);
+    },
+  ],
+  [
+    'a client may ask for late acks at any time, wherever its token goes',
+    async ({ demo: { page } }) => {
+      for (const auth of ['hello', 'subprotocol']) assert.deepEqual(await page.evaluate(hellos, auth), ['ok', 'ok'], auth);
+    },
+  ],
+];
+
+// Runs in the page: asks once while the socket is opening and once when it is there; the answers to both.
+async function hellos(auth) {
+  const { Heartline } = await import('/demo/heartline.js');
+  const getToken = async () => {
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch('/demo/token', { method: 'POST', headers, body: JSON.stringify({ mid: '77', ttl: 60 }) });
+    return (await answer.json()).token;
+  };
+  const client = new Heartline({ user: '77', getToken, auth, storage: null });
+  const asked = [];
+  const answers = new Map();
+  client.addEventListener('fault', ({ detail }) => answers.set('fault', detail.message));
+  return new Promise((resolve) => {
+    client.addEventListener('frame', ({ detail: { direction, kind, seq } }) => {
+      if (direction === 'out' && kind === 'beats') return;
+      // With `hello` the token's own one is answered by the welcome.
+      if (direction === 'out' && kind === 'hello' && (auth === 'subprotocol' || seq > 1)) asked.push(seq);
+      if (direction === 'out' && kind === 'hello' && seq === 1 && auth === 'hello') client.ackDelay = 5_000;
+      if (direction === 'in' && kind === 'result') answers.set(seq, 'ok');
+      if (direction === 'in' && kind === 'error') answers.set(seq, 'error');
+      if (asked.length < 2 || asked.some((seq) => !answers.has(seq))) return;
+      client.close();
+      resolve(asked.map((seq) => answers.get(seq)));
+    });
+    client.addEventListener('state', ({ detail: { state } }) => {
+      if (state === 'online') client.ackDelay = 6_000;
+    });
+    client.connect();
+  });
+}
