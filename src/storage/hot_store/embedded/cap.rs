@@ -46,7 +46,7 @@ impl Draft<'_> {
     /// Makes room for a content that was not there before and whose row, with `newest`, is drafted already.
     /// False: it is the oldest itself.
     pub fn make_room(&mut self, user: UserId, new: Content, newest: u64, contents_max: u32) -> Result<bool, ReadError> {
-        let count = match self.user(user)?.contents {
+        let count = match self.contents_of(user)? {
             Some(count) => count,
             // Until now the group has added nothing to this user, so the stored rows are all.
             None => self.view.count_of(user)?,
@@ -65,7 +65,7 @@ impl Draft<'_> {
         if fits && let Some(candidates) = self.candidates(user) {
             candidates.offer(newest, new);
         }
-        self.user_mut(user)?.known.contents = Some(count - evicted + u32::from(fits));
+        self.user_mut(user)?.contents = Some(count - evicted + u32::from(fits));
         Ok(fits)
     }
 
@@ -78,8 +78,8 @@ impl Draft<'_> {
 
     pub fn raise_floor(&mut self, user: UserId, at: u64) -> Result<(), ReadError> {
         let drafted = self.user_mut(user)?;
-        if drafted.known.row.floor < at {
-            drafted.known.row.floor = at;
+        if drafted.row.floor < at {
+            drafted.row.floor = at;
             drafted.row_changed = true;
         }
         Ok(())

@@ -43,19 +43,20 @@ impl Committer {
 
     pub fn commit(&mut self, group: &Group) -> Result<Vec<Outcome>, StoreError> {
         self.refuse_if_failed()?;
-        let mut draft = Draft::new(&self.tables, &mut self.known);
+        let mut draft = Draft::new(&self.tables, &mut self.known, group.changes.len());
         let decision =
             Decision { now: group.now, horizon: self.admission.horizon(group.now), contents_max: self.contents_max };
-        let outcomes: Result<Vec<Outcome>, ReadError> =
-            group.changes.iter().map(|change| decision.apply(&mut draft, change)).collect();
-        let outcomes = match outcomes {
-            Ok(outcomes) => outcomes,
-            Err(error) => {
-                // What it says was drafted, and will not be.
-                self.known.full.clear();
-                return Err(self.unread(error));
+        let mut outcomes = Vec::with_capacity(group.changes.len());
+        for change in &group.changes {
+            match decision.apply(&mut draft, change) {
+                Ok(outcome) => outcomes.push(outcome),
+                Err(error) => {
+                    // What it says was drafted, and will not be.
+                    self.known.full.clear();
+                    return Err(self.unread(error));
+                }
             }
-        };
+        }
         if let Some(batch) = draft.batch(&self.tables, &mut self.writer, group.now)
             && let Err(error) = batch.commit()
         {
@@ -149,7 +150,7 @@ impl Decision {
     fn clear(&self, draft: &mut Draft, user: UserId, at: When) -> Result<Outcome, ReadError> {
         let Some(at) = at.resolve(self.now, || self.newest_record(draft, user))? else { return Ok(Outcome::Ahead) };
         let drafted = draft.user_mut(user)?;
-        let moved = drafted.known.row.clear(at);
+        let moved = drafted.row.clear(at);
         drafted.row_changed |= moved;
         Ok(Outcome::Cleared { moved, at })
     }
@@ -157,23 +158,23 @@ impl Decision {
     fn recording(&self, draft: &mut Draft, user: UserId, paused: bool, at: When) -> Result<Outcome, ReadError> {
         let Some(at) = at.resolve(self.now, || self.newest_record(draft, user))? else { return Ok(Outcome::Ahead) };
         let drafted = draft.user_mut(user)?;
-        let moved = drafted.known.row.recording.switch(Switch { at, paused }, self.horizon);
+        let moved = drafted.row.recording.switch(Switch { at, paused }, self.horizon);
         drafted.row_changed |= moved;
-        Ok(Outcome::Recording { moved, paused: drafted.known.row.recording.paused() })
+        Ok(Outcome::Recording { moved, paused: drafted.row.recording.paused() })
     }
 
     fn erase(&self, draft: &mut Draft, user: UserId) -> Result<Outcome, ReadError> {
         let newest = draft.take_contents(user)?;
         let drafted = draft.user_mut(user)?;
-        let resumed = drafted.known.row.recording.paused();
-        drafted.known.row.erase(self.now.max(newest));
+        let resumed = drafted.row.recording.paused();
+        drafted.row.erase(self.now.max(newest));
         drafted.row_changed = true;
-        Ok(Outcome::Erased { at: drafted.known.row.watermark, resumed })
+        Ok(Outcome::Erased { at: drafted.row.watermark, resumed })
     }
 
     /// The `at` of the user's newest record; 0 = there is none.
     fn newest_record(&self, draft: &mut Draft, user: UserId) -> Result<u64, ReadError> {
-        let row = draft.user(user)?.row.clone();
+        let row = draft.user(user)?.clone();
         let mut newest = 0;
         draft.visit(user, |_, content| {
             newest = newest.max(content.live(&row, self.horizon).map_or(0, |record| record.at));

@@ -23,8 +23,8 @@ pub struct Config {
     pub records_per_user: NonZeroU32,
     /// Open although the newest commit is more than a day after this machine's clock.
     pub accept_clock_before_store: bool,
-    /// Users whose forgetting and number of contents are remembered, the most recent ones: about 150 bytes each. A user
-    /// beyond it costs a read at the next beat, and a count at the next new content.
+    /// Users whose forgetting, number of contents and current content's row are remembered, the most recent ones: about
+    /// 300 bytes each. A user beyond it costs two reads at the next beat, and a count at the next new content.
     pub user_cache: NonZeroUsize,
     /// Bytes of table blocks kept in memory for reads. Tables in the making come on top: 16 MiB, up to five times as
     /// much while the disk cannot follow.

@@ -8,7 +8,7 @@ use fjall::OwnedWriteBatch;
 
 use super::cap::Candidates;
 use super::codec::{self, RowWriter};
-use super::known::{Known, KnownUser};
+use super::known::Known;
 use super::tables::{ReadError, Tables, View};
 use crate::model::forgetting::{ContentRow, UserRow};
 use crate::model::ids::{Content, UserId};
@@ -21,16 +21,22 @@ pub struct Draft<'a> {
     known: &'a mut Known,
     /// Those of whom something has changed.
     users: HashMap<UserId, DraftUser>,
-    /// In the order of their keys, which is the order a batch is best written in.
-    contents: BTreeMap<(UserId, Content), DraftContent>,
+    /// Where in `rows` each content is, in the order of their keys, which is the order a batch is best written in.
+    places: BTreeMap<(UserId, Content), usize>,
+    /// In the order in which the changes came to them.
+    rows: Vec<DraftContent>,
 }
 
+#[derive(Clone)]
 pub struct DraftUser {
-    pub known: KnownUser,
+    pub row: UserRow,
+    /// How many contents are kept; `None`: nobody has counted.
+    pub contents: Option<u32>,
     pub row_changed: bool,
 }
 
 pub struct DraftContent {
+    user: UserId,
     /// Empty = there is no row.
     pub row: ContentRow,
     pub changed: bool,
@@ -38,26 +44,36 @@ pub struct DraftContent {
 }
 
 impl<'a> Draft<'a> {
-    pub fn new(tables: &'a Tables, known: &'a mut Known) -> Self {
-        Draft { view: tables.view(), known, users: HashMap::new(), contents: BTreeMap::new() }
+    /// `changes`: how many there will be.
+    pub fn new(tables: &'a Tables, known: &'a mut Known, changes: usize) -> Self {
+        let rows = Vec::with_capacity(changes);
+        Draft { view: tables.view(), known, users: HashMap::new(), places: BTreeMap::new(), rows }
     }
 
-    pub fn user(&mut self, user: UserId) -> Result<&KnownUser, ReadError> {
-        known_of(&self.users, self.known, &self.view, user)
+    pub fn user(&mut self, user: UserId) -> Result<&UserRow, ReadError> {
+        user_row_of(&self.users, self.known, &self.view, user)
+    }
+
+    /// How many contents of the user are kept, if that has been counted.
+    pub fn contents_of(&mut self, user: UserId) -> Result<Option<u32>, ReadError> {
+        Ok(match self.users.get(&user) {
+            Some(draft) => draft.contents,
+            None => self.known.user(user, || self.view.user(user))?.contents,
+        })
     }
 
     pub fn user_mut(&mut self, user: UserId) -> Result<&mut DraftUser, ReadError> {
         Ok(match self.users.entry(user) {
             hash_map::Entry::Occupied(entry) => entry.into_mut(),
             hash_map::Entry::Vacant(entry) => {
-                let known = self.known.user(user, || self.view.user(user))?.clone();
-                entry.insert(DraftUser { known, row_changed: false })
+                let known = self.known.user(user, || self.view.user(user))?;
+                entry.insert(DraftUser { row: known.row.clone(), contents: known.contents, row_changed: false })
             }
         })
     }
 
     pub fn content(&mut self, user: UserId, content: Content) -> Result<&mut DraftContent, ReadError> {
-        content_of(&mut self.contents, &self.view, user, content)
+        content_of(&mut self.places, &mut self.rows, self.known, &self.view, user, content)
     }
 
     /// Both at once: what a beat is judged by.
@@ -66,20 +82,21 @@ impl<'a> Draft<'a> {
         user: UserId,
         content: Content,
     ) -> Result<(&UserRow, &mut DraftContent), ReadError> {
-        let known = known_of(&self.users, self.known, &self.view, user)?;
-        Ok((&known.row, content_of(&mut self.contents, &self.view, user, content)?))
+        let drafted = content_of(&mut self.places, &mut self.rows, self.known, &self.view, user, content)?;
+        Ok((user_row_of(&self.users, self.known, &self.view, user)?, drafted))
     }
 
     /// Shows all rows of a user, in no particular order.
     pub fn visit(&self, user: UserId, mut visit: impl FnMut(Content, &ContentRow)) -> Result<(), ReadError> {
-        for ((_, content), draft) in self.contents.range((user, FIRST)..=(user, LAST)) {
-            if !draft.row.is_empty() {
-                visit(*content, &draft.row);
+        for ((_, content), place) in self.places.range((user, FIRST)..=(user, LAST)) {
+            let row = &self.rows[*place].row;
+            if !row.is_empty() {
+                visit(*content, row);
             }
         }
         for stored in self.view.contents_of(user) {
             let (content, row) = stored?;
-            if !self.contents.contains_key(&(user, content)) {
+            if !self.places.contains_key(&(user, content)) {
                 visit(content, &row);
             }
         }
@@ -91,17 +108,22 @@ impl<'a> Draft<'a> {
     pub fn take_contents(&mut self, user: UserId) -> Result<u64, ReadError> {
         for stored in self.view.contents_of(user) {
             let (content, row) = stored?;
-            let entry = self.contents.entry((user, content));
-            entry.or_insert(DraftContent { row, changed: false, on_disk: true });
+            self.places.entry((user, content)).or_insert_with(|| {
+                // If it was remembered, it is so no more.
+                self.known.take_row(user, content);
+                self.rows.push(DraftContent { user, row, changed: false, on_disk: true });
+                self.rows.len() - 1
+            });
         }
         let mut newest = 0;
-        for (_, draft) in self.contents.range_mut((user, FIRST)..=(user, LAST)) {
+        for (_, place) in self.places.range((user, FIRST)..=(user, LAST)) {
+            let draft = &mut self.rows[*place];
             newest = newest.max(draft.row.newest());
             draft.row = ContentRow::default();
             draft.changed = true;
         }
         self.known.full.pop(&user);
-        self.user_mut(user)?.known.contents = Some(0);
+        self.user_mut(user)?.contents = Some(0);
         Ok(newest)
     }
 
@@ -115,8 +137,9 @@ impl<'a> Draft<'a> {
 
     /// A batch of what has changed; `None`: nothing has.
     pub fn batch(&self, tables: &Tables, writer: &mut RowWriter, now: u64) -> Option<OwnedWriteBatch> {
-        let mut batch = tables.durable_batch(self.contents.len() + 2);
-        for ((user, content), draft) in &self.contents {
+        let mut batch = tables.durable_batch(self.rows.len() + 2);
+        for ((user, content), place) in &self.places {
+            let draft = &self.rows[*place];
             let key = codec::content_key(*user, *content);
             match (draft.changed, draft.row.is_empty()) {
                 (true, false) => batch.insert(&tables.contents, key, writer.content(&draft.row)),
@@ -125,7 +148,7 @@ impl<'a> Draft<'a> {
             }
         }
         for (user, draft) in self.users.iter().filter(|(_, draft)| draft.row_changed) {
-            batch.insert(&tables.users, codec::user_key(*user), writer.user(&draft.known.row));
+            batch.insert(&tables.users, codec::user_key(*user), writer.user(&draft.row));
         }
         if batch.is_empty() {
             return None;
@@ -137,38 +160,48 @@ impl<'a> Draft<'a> {
     /// To be called when what has changed is stored.
     pub fn remember(self) {
         for (user, draft) in self.users {
-            self.known.users.put(user, draft.known);
+            self.known.put_user(user, draft.row, draft.contents);
+        }
+        for draft in self.rows {
+            self.known.put_row(draft.user, draft.row, draft.changed);
         }
     }
 }
 
-fn known_of<'d>(
+fn user_row_of<'d>(
     users: &'d HashMap<UserId, DraftUser>,
     known: &'d mut Known,
     view: &View<'_>,
     user: UserId,
-) -> Result<&'d KnownUser, ReadError> {
+) -> Result<&'d UserRow, ReadError> {
     // Mostly nobody is in there, and looking costs a hash.
     if !users.is_empty()
         && let Some(draft) = users.get(&user)
     {
-        return Ok(&draft.known);
+        return Ok(&draft.row);
     }
-    known.user(user, || view.user(user))
+    Ok(&known.user(user, || view.user(user))?.row)
 }
 
 fn content_of<'d>(
-    contents: &'d mut BTreeMap<(UserId, Content), DraftContent>,
+    places: &mut BTreeMap<(UserId, Content), usize>,
+    rows: &'d mut Vec<DraftContent>,
+    known: &mut Known,
     view: &View<'_>,
     user: UserId,
     content: Content,
 ) -> Result<&'d mut DraftContent, ReadError> {
-    Ok(match contents.entry((user, content)) {
-        btree_map::Entry::Occupied(entry) => entry.into_mut(),
+    Ok(match places.entry((user, content)) {
+        btree_map::Entry::Occupied(entry) => &mut rows[*entry.get()],
         btree_map::Entry::Vacant(entry) => {
-            let stored = view.content(user, content)?;
+            let stored = match known.take_row(user, content) {
+                Some(row) => Some(row),
+                None => view.content(user, content)?,
+            };
             let on_disk = stored.is_some();
-            entry.insert(DraftContent { row: stored.unwrap_or_default(), changed: false, on_disk })
+            let place = *entry.insert(rows.len());
+            rows.push(DraftContent { user, row: stored.unwrap_or_default(), changed: false, on_disk });
+            &mut rows[place]
         }
     })
 }

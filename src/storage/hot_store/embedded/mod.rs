@@ -1,7 +1,7 @@
 //! The hot store inside the gateway's own process, on [fjall], an LSM tree with a journal.
 //!
 //! ```text
-//! a group  → draft: its rows, read once; decided by the model  → one batch, one fdatasync  → outcomes
+//! a group  → draft: its rows, remembered or read once; decided by the model  → one batch, one fdatasync  → outcomes
 //! a read   → queue → reader thread: a snapshot of the tables   → answer
 //! the rest → pruner: finds what is dead, removes it as a committer
 //! ```
@@ -27,6 +27,8 @@ mod config;
 mod data_dir;
 mod draft;
 mod known;
+#[cfg(test)]
+mod known_tests;
 mod open_error;
 mod prune;
 #[cfg(test)]

@@ -18,7 +18,7 @@ impl Committer {
     pub fn remove_dead(&mut self, rows: &[Row], horizon: u64) -> Result<(), StoreError> {
         self.refuse_if_failed()?;
         let mut batch = self.tables.batch();
-        let mut gone = Vec::new();
+        let (mut gone, mut pruned) = (Vec::new(), Vec::new());
         let view = self.tables.view();
         let mut of = None;
         for (user, content) in rows {
@@ -33,6 +33,7 @@ impl Committer {
                 continue;
             }
             let key = codec::content_key(*user, *content);
+            pruned.push((*user, *content));
             if row.is_empty() {
                 batch.remove(&self.tables.contents, key);
                 gone.push(*user);
@@ -41,6 +42,9 @@ impl Committer {
             }
         }
         self.write_at_leisure(batch)?;
+        for (user, content) in pruned {
+            self.known.take_row(user, content);
+        }
         for user in gone {
             self.known.full.pop(&user);
             if let Some(count) = self.known.users.peek_mut(&user).and_then(|known| known.contents.as_mut()) {

@@ -1,0 +1,111 @@
+//! What is remembered is what is stored, whatever was asked of the store.
+
+use std::cell::Cell;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::known::KnownUser;
+use super::{Config, EmbeddedStore};
+use crate::model::beat::{Beat, State};
+use crate::model::change::{Action, Change, When};
+use crate::model::ids::{Content, SessionId, UserId};
+use crate::storage::hot_store::Group;
+
+fn open(dir: &Path, user_cache: usize) -> EmbeddedStore {
+    let config = Config {
+        data_dir: dir.to_owned(),
+        group_interval: Duration::ZERO,
+        retention: Duration::from_secs(10),
+        records_per_user: NonZeroU32::new(3).unwrap(),
+        accept_clock_before_store: false,
+        user_cache: NonZeroUsize::new(user_cache).unwrap(),
+        cache_bytes: 1 << 20,
+        prune_interval: Duration::from_millis(1),
+    };
+    EmbeddedStore::open(&config, 0).unwrap()
+}
+
+fn any_content() -> impl Strategy<Value = Content> {
+    (0u64..5).prop_map(|oid| Content { kind: 1, oid })
+}
+
+/// With an `at` of so many milliseconds before the group's `now`.
+fn action() -> impl Strategy<Value = (Action, u64)> {
+    let beat = |(content, session)| {
+        let session = SessionId(session);
+        let beat = Beat { content, pos: 1, dur: 0, state: State::Playing, session, watched: 1, rate: 1.0, at: 0 };
+        Action::Beat { beat, device: Arc::from("tv") }
+    };
+    let action = prop_oneof![
+        20 => (any_content(), 1u64..3).prop_map(beat),
+        3 => prop::collection::vec(any_content(), 1..3).prop_map(|contents| Action::Delete { contents, at: When::Now }),
+        1 => Just(Action::Clear { at: When::Now }),
+        1 => any::<bool>().prop_map(|paused| Action::Recording { paused, at: When::Now }),
+        1 => Just(Action::Erase),
+    ];
+    (action, 0u64..9_000)
+}
+
+fn change(user: u64, (mut action, before): (Action, u64), now: u64) -> Change {
+    match &mut action {
+        Action::Beat { beat, .. } => beat.at = now - before,
+        Action::Delete { at, .. } | Action::Clear { at } | Action::Recording { at, .. } => *at = When::At(now - before),
+        Action::Erase => {}
+    }
+    Change { user: UserId(user), action }
+}
+
+/// How many rows and counts were remembered.
+fn compare(store: &EmbeddedStore) -> Result<(usize, usize), TestCaseError> {
+    let committer = store.shared.committer().unwrap();
+    let view = store.shared.tables.view();
+    let (mut rows, mut counts) = (0, 0);
+    for (user, known) in committer.known.users.iter() {
+        prop_assert_eq!(&known.row, &view.user(*user).unwrap());
+        if let Some((content, row)) = known.remembered() {
+            prop_assert_eq!(Some(row), view.content(*user, content).unwrap());
+            rows += 1;
+        }
+        if let Some(count) = known.contents {
+            prop_assert_eq!(count, view.count_of(*user).unwrap());
+            counts += 1;
+        }
+    }
+    Ok((rows, counts))
+}
+
+#[test]
+fn it_is_what_is_stored() {
+    let group = prop::collection::vec((0u64..3, action()), 1..8);
+    let steps = prop::collection::vec((0u64..3_000, group), 1..30);
+    let config = ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() };
+    let (rows_seen, counts_seen) = (Cell::new(0), Cell::new(0));
+    proptest!(config, |(steps in steps, user_cache in 1usize..4)| {
+        let dir = tempfile::tempdir().unwrap();
+        let store = open(dir.path(), user_cache);
+        let mut now = 10_000;
+        for (later, group) in steps {
+            now += later;
+            let changes = group.into_iter().map(|(user, action)| change(user, action, now)).collect();
+            store.commit_now(&Group { now, changes }).unwrap();
+            let (rows, counts) = compare(&store)?;
+            rows_seen.set(rows_seen.get() + rows);
+            counts_seen.set(counts_seen.get() + counts);
+        }
+        // The pruner may be in the midst of it.
+        std::thread::sleep(Duration::from_millis(3));
+        compare(&store)?;
+    });
+    let seen = (rows_seen.get(), counts_seen.get());
+    assert!(seen.0 > 100 && seen.1 > 100, "{seen:?}: hardly anything was remembered");
+}
+
+#[test]
+fn a_user_is_as_small_as_the_settings_say() {
+    // Beside it: a list entry's key and two links, the index, and what the allocator adds; the device's name.
+    assert!(size_of::<KnownUser>() <= 168, "{} bytes", size_of::<KnownUser>());
+}
