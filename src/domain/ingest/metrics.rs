@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
@@ -74,14 +74,6 @@ impl Beats {
             Reason::Superseded => self.superseded.inc(),
         };
     }
-
-    fn judged(&self, verdict: &Verdict) {
-        match verdict {
-            Verdict::Written { .. } => drop(self.written.inc()),
-            Verdict::Same => drop(self.same.inc()),
-            Verdict::Rejected { reason, .. } => self.rejected(*reason),
-        }
-    }
 }
 
 impl Metrics {
@@ -101,14 +93,23 @@ impl Metrics {
         metrics
     }
 
+    /// To be called when the group has just been committed: one look at the clock is enough for all of it.
     pub(super) fn observe(&self, entries: &[Entry], outcomes: &[Outcome]) {
-        self.group_slots.observe(entries.len() as f64);
+        let now = Instant::now();
+        let (mut written, mut covered) = (0, 0);
         for (entry, outcome) in entries.iter().zip(outcomes) {
             let (Entry::Slot(slot), Outcome::Beat(verdict)) = (entry, outcome) else { continue };
-            self.beats.judged(verdict);
-            self.beats.covered.inc_by(slot.beats - 1);
-            self.ack_seconds.observe(slot.opened.elapsed().as_secs_f64());
+            match verdict {
+                Verdict::Written { .. } => written += 1,
+                Verdict::Same => drop(self.beats.same.inc()),
+                Verdict::Rejected { reason, .. } => self.beats.rejected(*reason),
+            }
+            covered += slot.beats - 1;
+            self.ack_seconds.observe(now.saturating_duration_since(slot.opened).as_secs_f64());
         }
+        self.group_slots.observe(entries.len() as f64);
+        self.beats.written.inc_by(written);
+        self.beats.covered.inc_by(covered);
     }
 
     pub(super) fn committed(&self, took: Duration) {
