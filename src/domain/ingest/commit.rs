@@ -1,13 +1,13 @@
 //! Group commit.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::coalesce::Entry;
+use super::health::{StoreHealth, Watch};
 use super::lane::{Answered, Lane};
 use super::metrics::Metrics;
 use crate::domain::clock::Clock;
@@ -18,18 +18,6 @@ use crate::storage::hot_store::{Group, HotStore, StoreError};
 const GROUP_MAX: usize = 4_096;
 const RETRY_FIRST: Duration = Duration::from_millis(20);
 const RETRY_MAX: Duration = Duration::from_secs(1);
-
-/// Whether commits go through; what `/readyz` asks.
-#[derive(Debug, Default)]
-pub struct StoreHealth {
-    away: AtomicBool,
-}
-
-impl StoreHealth {
-    pub fn takes_writes(&self) -> bool {
-        !self.away.load(Ordering::Relaxed)
-    }
-}
 
 /// Is told of every group, in the order of the commits, after everybody who waits for an ack. Must not block.
 pub trait CommitListener: Send + Sync {
@@ -54,6 +42,11 @@ pub struct Committer {
 }
 
 impl Committer {
+    /// What looks after the commits, on another thread.
+    pub fn watch(&self) -> Watch {
+        Watch { health: self.health.clone(), metrics: self.metrics.clone() }
+    }
+
     /// Runs until the store fails for good, and says how.
     pub async fn run(mut self) -> StoreError {
         let mut began: Option<Instant> = None;
@@ -110,7 +103,10 @@ impl Committer {
         let mut pause = RETRY_FIRST;
         loop {
             let started = Instant::now();
-            match self.store.commit(&group).await {
+            self.health.begins(started);
+            let answer = self.store.commit(&group).await;
+            self.health.ends();
+            match answer {
                 Ok(outcomes) => {
                     self.metrics.committed(started.elapsed());
                     self.set_away(false);
@@ -134,7 +130,7 @@ impl Committer {
 
     /// Returns whether it was away before.
     fn set_away(&self, away: bool) -> bool {
-        let before = self.health.away.swap(away, Ordering::Relaxed);
+        let before = self.health.set_away(away);
         if before != away {
             self.metrics.store_ok(!away);
             if !away {

@@ -14,6 +14,7 @@
 pub mod ack;
 pub mod coalesce;
 pub mod commit;
+pub mod health;
 pub mod intake;
 pub mod lane;
 pub mod metrics;

@@ -20,7 +20,7 @@ use super::http::problem::{self, Problem};
 use super::metrics;
 use super::protocol::json::decode_user_body;
 use crate::domain::devices::block::Block;
-use crate::domain::ingest::commit::StoreHealth;
+use crate::domain::ingest::health::StoreHealth;
 use crate::domain::revocations::Revocations;
 use crate::model::mid_hash::MidHash;
 use crate::shutdown::Stop;
