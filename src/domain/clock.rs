@@ -5,8 +5,8 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// max(wall clock, its last reading + monotonic time since): it follows a step forward and ignores one back.
 ///
-/// That is the monotonic clock plus the greatest distance that was ever seen between the two, so a reading is one
-/// atomic maximum and no lock.
+/// That is the monotonic clock plus the greatest distance that was ever seen between the two, so a reading is at most
+/// one atomic maximum and no lock.
 #[derive(Debug)]
 pub struct Clock {
     started: Instant,
@@ -27,7 +27,9 @@ impl Clock {
 
     fn reading(&self, wall: u64, elapsed: u64) -> u64 {
         let seen = wall.saturating_sub(elapsed);
-        let offset = self.offset.fetch_max(seen, Ordering::Relaxed).max(seen);
+        let known = self.offset.load(Ordering::Relaxed);
+        // Written only when it grows, since all threads read it for every beat.
+        let offset = if seen > known { self.offset.fetch_max(seen, Ordering::Relaxed).max(seen) } else { known };
         offset + elapsed
     }
 }

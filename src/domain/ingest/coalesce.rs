@@ -99,15 +99,15 @@ impl Entry {
 impl Slots {
     /// True: it took a slot of its own.
     pub fn add(&mut self, slot: Slot) -> bool {
-        let key = slot.key();
-        let open = self.open.get(&key).and_then(|number| self.entries.get_mut(*number - self.taken));
-        if let Some(Entry::Slot(open)) = open
+        let next = self.taken + self.entries.len();
+        let number = self.open.entry(slot.key()).or_insert(next);
+        if let Some(Entry::Slot(open)) = self.entries.get_mut(*number - self.taken)
             && open.reaches(slot.beat.at)
         {
             open.join(slot);
             return false;
         }
-        self.open.insert(key, self.taken + self.entries.len());
+        *number = next;
         self.entries.push_back(Entry::Slot(slot));
         true
     }

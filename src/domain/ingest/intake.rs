@@ -1,6 +1,7 @@
 //! Where beats and forgetting come in, from whatever edge.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::lane::Lane;
 use super::metrics::Metrics;
@@ -31,7 +32,8 @@ pub struct Taken {
 }
 
 impl Intake {
-    pub fn beats(&self, mailbox: &Arc<Mailbox>, device: &Arc<str>, seq: u32, items: &[Beat]) -> Taken {
+    /// `read`: when they were read.
+    pub fn beats(&self, mailbox: &Arc<Mailbox>, device: &Arc<str>, seq: u32, items: &[Beat], read: Instant) -> Taken {
         let now = self.clock.now();
         let mut taken = Taken::default();
         let admitted = items.iter().zip(0..).filter_map(|(beat, index)| match self.admission.judge(beat, now) {
@@ -42,7 +44,7 @@ impl Intake {
                 None
             }
         });
-        taken.slots = self.lane.submit(mailbox, device, seq, admitted);
+        taken.slots = self.lane.submit(mailbox, device, seq, admitted, read);
         taken.clock = taken.rejected.iter().any(|rejected| rejected.reason == Reason::Clock).then_some(now);
         taken
     }

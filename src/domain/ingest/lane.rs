@@ -79,7 +79,7 @@ impl Lane {
         (lane.clone(), Returns { lane, answers })
     }
 
-    /// Takes admitted beats of one frame, as (index, beat); returns how many slots they opened. The mailbox gets that
+    /// Takes admitted beats of one frame, as (index, beat), read at `read`; returns how many slots they opened. The mailbox gets that
     /// many answers, in the order in which the slots were opened.
     pub fn submit(
         &self,
@@ -87,14 +87,14 @@ impl Lane {
         device: &Arc<str>,
         seq: u32,
         beats: impl IntoIterator<Item = (u32, Beat)>,
+        read: Instant,
     ) -> usize {
-        let opened = Instant::now();
         let mut slots = self.lock();
         let first = slots.is_empty();
         let mut count = 0;
         for (index, beat) in beats {
             let place = Place { seq, index };
-            count += usize::from(slots.add(Slot::new(mailbox.clone(), device.clone(), beat, place, opened)));
+            count += usize::from(slots.add(Slot::new(mailbox.clone(), device.clone(), beat, place, read)));
         }
         drop(slots);
         // Those who come later are taken with the first.

@@ -281,7 +281,7 @@ impl Conversation {
 
     fn take_beats(&mut self, seq: u32, beats: &Beats, now: Instant) {
         self.strikes = 0;
-        let taken = self.desk.intake.beats(self.mailbox(), &self.device, seq, &beats.items);
+        let taken = self.desk.intake.beats(self.mailbox(), &self.device, seq, &beats.items, now);
         self.beats.frames.submitted(seq, taken.slots);
         self.beats.rejected.extend(taken.rejected);
         self.beats.clock = self.beats.clock.max(taken.clock);

@@ -50,10 +50,12 @@ impl Roster {
             let mut rung = Vec::new();
             loop {
                 self.board.rung(&mut rung).await;
-                for turn in rung.chunks(TURN_MAX) {
+                for (others, turn) in rung.chunks(TURN_MAX).enumerate() {
+                    if others > 0 {
+                        yield_now().await;
+                    }
                     let now = Instant::now();
                     turn.iter().for_each(|number| self.rung(*number, now));
-                    yield_now().await;
                 }
                 rung.clear();
             }

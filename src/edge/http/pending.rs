@@ -43,7 +43,7 @@ impl<'a> Pending<'a> {
 
     /// Commits beats. What was rejected of them comes in their order.
     pub async fn beats(self, device: &Arc<str>, items: &[Beat]) -> Result<Vec<Rejected>, Problem> {
-        let taken = self.intake.beats(&self.mailbox, device, 0, items);
+        let taken = self.intake.beats(&self.mailbox, device, 0, items, Instant::now());
         let (mut open, mut rejected) = (taken.slots, taken.rejected);
         if open > 0 {
             let letters = |letters: Letters| {
