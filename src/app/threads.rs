@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 
 use super::error::StartError;
 use crate::domain::ingest::commit::Committer;
+use crate::domain::ingest::health::Watch;
 use crate::domain::ingest::lane::Returns;
 use crate::edge::config::ServerConfig;
 use crate::edge::desk::Desk;
@@ -29,6 +30,7 @@ const GOODBYE_AFTER_FAILURE: Duration = Duration::from_secs(1);
 pub(super) struct CommitThread {
     thread: JoinHandle<()>,
     failed: oneshot::Receiver<StoreError>,
+    watch: Watch,
 }
 
 /// Serves connections.
@@ -40,6 +42,7 @@ pub(super) struct EdgeThread {
 impl CommitThread {
     pub fn start(committer: Committer, stop: Stop) -> io::Result<Self> {
         let runtime = runtime()?;
+        let watch = committer.watch();
         let (sender, failed) = oneshot::channel();
         let run = async move {
             tokio::select! {
@@ -51,7 +54,7 @@ impl CommitThread {
             }
         };
         let thread = spawn("commit", move || runtime.block_on(run))?;
-        Ok(CommitThread { thread, failed })
+        Ok(CommitThread { thread, failed, watch })
     }
 }
 
@@ -112,10 +115,12 @@ pub(super) fn lead(
             tokio::spawn(axum::serve(listener, admin.clone()).into_future());
         }
         let all_ended = futures_util::future::join_all(ended);
-        Ok::<_, StartError>(wait(shutdown, all_ended, commit.failed).await)
+        Ok::<_, StartError>(wait(shutdown, all_ended, commit.failed, commit.watch).await)
     })?;
     shutdown.finish();
-    for thread in threads.into_iter().chain([commit.thread]) {
+    // After a failure of the store the thread that commits may never end.
+    let committing = failure.is_none().then_some(commit.thread);
+    for thread in threads.into_iter().chain(committing) {
         if thread.join().is_err() {
             tracing::error!("a thread has panicked");
         }
@@ -131,7 +136,15 @@ async fn wait(
     shutdown: &Shutdown,
     all_ended: impl Future,
     failed: oneshot::Receiver<StoreError>,
+    watch: Watch,
 ) -> Option<StoreError> {
+    let failed = async {
+        tokio::select! {
+            // Nothing else ends the commit thread before the edges have ended.
+            failure = failed => failure.unwrap_or_else(|_| StoreError::Failed("the commit thread has panicked".to_owned())),
+            failure = watch.run() => failure,
+        }
+    };
     let stop = shutdown.stop();
     let past_deadline = async { tokio::time::sleep_until(stop.draining().await).await };
     tokio::select! {
@@ -141,8 +154,6 @@ async fn wait(
             None
         }
         failure = failed => {
-            // Nothing else ends the commit thread before the edges have ended.
-            let failure = failure.unwrap_or_else(|_| StoreError::Failed("the commit thread has panicked".to_owned()));
             tracing::error!(error = %failure, "ending");
             shutdown.drain();
             tokio::time::sleep(GOODBYE_AFTER_FAILURE).await;
