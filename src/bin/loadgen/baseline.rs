@@ -11,6 +11,10 @@ use super::served::{ServerOptions, Sort};
 use super::target::Credentials;
 
 const DELAYED: &str = "gateway_ack_delay";
+const NAIVE: &str = "naive";
+/// Of the rate that the naive gateway reached when it was asked for more than it can: one it should hold.
+const NAIVE_SHARE: f64 = 0.6;
+const LOWER_RATES_MAX: u32 = 3;
 /// The last run's dying sockets are not the next one's to bear.
 const REST: Duration = Duration::from_secs(1);
 
@@ -23,6 +27,13 @@ pub struct Contender {
 
 #[derive(Serialize)]
 pub struct Baseline {
+    comparisons: Vec<Comparison>,
+}
+
+/// One rate.
+#[derive(Serialize)]
+struct Comparison {
+    rate: f64,
     rounds: u32,
     contenders: BTreeMap<&'static str, Medians>,
     /// Of CPU for each ack.
@@ -59,22 +70,51 @@ pub fn contenders(load: &Load) -> Vec<Contender> {
     all
 }
 
-impl Baseline {
-    /// Runs them all, `rounds` times.
-    pub async fn run(
-        load: &Load,
-        rounds: u32,
-        servers: &ServerOptions,
-        credentials: &Credentials,
-        settle: Duration,
-    ) -> Result<Self, String> {
-        let contenders = contenders(load);
-        let mut runs = Vec::new();
+/// How they are run.
+pub struct Ring<'a> {
+    pub rounds: u32,
+    pub servers: &'a ServerOptions,
+    pub credentials: &'a Credentials,
+    pub settle: Duration,
+}
+
+impl Ring<'_> {
+    /// Compares at each of the rates, and if the naive gateway keeps up with none of them, once more at one that it can
+    /// keep: there alone its costs for an ack mean something.
+    pub async fn run(&self, load: &Load, rates: &[f64]) -> Result<Baseline, String> {
+        let mut comparisons = Vec::<Comparison>::new();
+        for &rate in rates {
+            let mut all = contenders(&Load { rate, ..load.clone() });
+            let too_fast = |comparison: &Comparison| comparison.rate <= rate && !comparison.naive_kept_up();
+            all.retain(|contender| contender.sort != Sort::Naive || !comparisons.iter().any(too_fast));
+            comparisons.push(self.compare(rate, all).await?);
+        }
+        for _ in 0..LOWER_RATES_MAX {
+            if comparisons.iter().any(Comparison::naive_kept_up) {
+                break;
+            }
+            let slowest = comparisons.iter().filter_map(Comparison::naive_could_keep).reduce(f64::min);
+            let Some(rate) = slowest.filter(|rate| *rate > 0.0) else { break };
+            let mut both = contenders(&Load { rate, ack_delay: Duration::ZERO, ..load.clone() });
+            both.retain(|contender| contender.sort != Sort::Echo);
+            comparisons.push(self.compare(rate, both).await?);
+        }
+        Ok(Baseline { comparisons })
+    }
+
+    async fn compare(&self, rate: f64, contenders: Vec<Contender>) -> Result<Comparison, String> {
+        let Ring { rounds, servers, credentials, settle } = *self;
+        let mut runs: Vec<(&'static str, Outcome)> = Vec::new();
         for round in 0..rounds {
             for turn in 0..contenders.len() {
                 // Nobody is always the first.
                 let contender = &contenders[(turn + round as usize) % contenders.len()];
-                eprintln!("--- {}, round {} of {rounds}", contender.name, round + 1);
+                let naive_fell_behind = |(name, run): &(&str, Outcome)| *name == NAIVE && !run.kept_up();
+                if contender.name == NAIVE && runs.iter().any(naive_fell_behind) {
+                    eprintln!("--- {NAIVE} has not kept {rate:.0} beats a second, and is not asked again");
+                    continue;
+                }
+                eprintln!("--- {} at {rate:.0} beats a second, round {} of {rounds}", contender.name, round + 1);
                 let served = contender.sort.start(servers, &contender.load, credentials).await?;
                 let watched = [served.watched.clone()];
                 let outcome = super::measure::Run {
@@ -95,29 +135,59 @@ impl Baseline {
         };
         let contenders: BTreeMap<_, _> = contenders.iter().map(medians).collect();
         let ratios = ratios(&contenders);
-        Ok(Baseline { rounds, contenders, ratios, runs })
+        let comparison = Comparison { rate, rounds, contenders, ratios, runs };
+        eprint!("{}", comparison.table());
+        Ok(comparison)
     }
+}
 
+impl Baseline {
     pub fn missing(&self) -> u64 {
-        self.runs.iter().map(|(_, run)| run.missing()).sum()
+        self.comparisons.iter().flat_map(|comparison| &comparison.runs).map(|(_, run)| run.missing()).sum()
     }
 
     /// For people.
-    pub fn table(&self) -> String {
-        let mut table = format!(
-            "{:<18}{:>12}{:>10}{:>10}{:>10}{:>10}{:>8}{:>8}{:>12}\n",
-            "median of runs", "us CPU/ack", "to echo", "acked/s", "p50 ms", "p99 ms", "late", "lost", "RSS/socket"
+    pub fn tables(&self) -> String {
+        self.comparisons.iter().map(Comparison::table).collect()
+    }
+}
+
+impl Comparison {
+    fn naive_kept_up(&self) -> bool {
+        self.contenders.get(NAIVE).is_some_and(|naive| naive.kept_up)
+    }
+
+    /// Well below what it reached when it was asked for more, in whole hundreds.
+    fn naive_could_keep(&self) -> Option<f64> {
+        Some((self.contenders.get(NAIVE)?.rate_reached * NAIVE_SHARE / 100.0).floor() * 100.0)
+    }
+
+    fn table(&self) -> String {
+        let mut table = format!("{:.0} beats a second\n", self.rate);
+        table += &format!(
+            "{:<18}{:>12}{:>10}{:>10}{:>10}{:>10}{:>10}{:>8}{:>8}{:>12}\n",
+            "median of runs",
+            "us CPU/ack",
+            "to echo",
+            "to naive",
+            "acked/s",
+            "p50 ms",
+            "p99 ms",
+            "late",
+            "lost",
+            "RSS/socket"
         );
         let or_dash = |number: Option<f64>, digits: usize| match number {
             Some(number) => format!("{number:.digits$}"),
             None => "-".to_owned(),
         };
         for (name, of) in &self.contenders {
-            let ratio = self.ratios.get(&format!("{name}_to_echo")).copied();
+            let to = |other| self.ratios.get(&format!("{name}_to_{other}")).copied();
             table += &format!(
-                "{name:<18}{:>12}{:>10}{:>10.0}{:>10.1}{:>10.1}{:>8}{:>8}{:>12}{}\n",
+                "{name:<18}{:>12}{:>10}{:>10}{:>10.0}{:>10.1}{:>10.1}{:>8}{:>8}{:>12}{}\n",
                 or_dash(of.cpu_us_per_ack, 2),
-                or_dash(ratio, 2),
+                or_dash(to("echo"), 2),
+                or_dash(to(NAIVE), 2),
                 of.rate_reached,
                 of.p50_ms,
                 of.p99_ms,

@@ -97,7 +97,7 @@ fn share(text: &str) -> Result<f64, String> {
     (0.0..=1.0).contains(&share).then_some(share).ok_or_else(|| format!("{text} is not between 0 and 1"))
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+pub fn positive(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| format!("{text} is not a number"))?;
     (number > 0.0 && number <= 1e9).then_some(number).ok_or_else(|| format!("{text} is not above 0"))
 }

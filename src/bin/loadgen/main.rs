@@ -54,7 +54,7 @@ use clap::Parser;
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 
-use baseline::Baseline;
+use baseline::Ring;
 use load::Load;
 use measure::Run;
 use options::{Options, Role};
@@ -104,9 +104,10 @@ fn coordinate(options: &Options) -> Result<u8, String> {
 async fn perform(options: &Options, targets: &[Target], credentials: &Credentials) -> Result<u8, String> {
     let run = |load: Load| one(options, targets, credentials, load);
     let missing = if options.baseline {
-        let (load, servers) = (&options.load, &options.servers);
-        let baseline = Baseline::run(load, options.rounds, servers, credentials, options.settle).await?;
-        eprint!("{}", baseline.table());
+        let ring = Ring { rounds: options.rounds, servers: &options.servers, credentials, settle: options.settle };
+        let rates = if options.rates.is_empty() { &[options.load.rate][..] } else { &options.rates };
+        let baseline = ring.run(&options.load, rates).await?;
+        eprint!("{}", baseline.tables());
         print(&baseline)?;
         baseline.missing()
     } else if options.ramp {

@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use heartline::edge::auth::SECRET_BYTES_MIN;
 
 use super::dice::Dice;
-use super::load::Load;
+use super::load::{Load, positive};
 use super::meter::Watched;
 use super::served::ServerOptions;
 use super::target::{Credentials, Target, wall_ms};
@@ -51,6 +51,9 @@ pub struct Options {
     /// Put the same load on a bare echo server, a naive gateway and the gateway, in turns.
     #[arg(long, conflicts_with = "watched")]
     pub baseline: bool,
+    /// Rates for --baseline in place of --rate, one comparison after the other: numbers with commas between them.
+    #[arg(long, value_delimiter = ',', requires = "baseline", conflicts_with = "rate", value_parser = positive)]
+    pub rates: Vec<f64>,
     /// How often each of them takes its turn.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub rounds: u32,
