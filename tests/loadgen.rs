@@ -118,6 +118,22 @@ fn the_servers_to_compare_with_take_the_same_load() {
 }
 
 #[test]
+fn a_socket_among_many_is_compared_with_one_among_few() {
+    let scratch = scratch();
+    let mut line = vec!["--gateways", "2", "--sockets", "40", "--rate", "80", "--compare-with", "10", "--verify"];
+    line.extend(["--warm-up", "0s", "--duration", "1s"]);
+    let output = loadgen(scratch.path(), &line);
+    let growth = report(&output);
+    // So few sockets share what a process needs anyway that the ratios mean nothing.
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{growth}");
+    assert_eq!((&growth["few"]["sockets"], &growth["many"]["sockets"]), (&10.into(), &40.into()), "{growth}");
+    assert_eq!((&growth["few"]["lost"], &growth["many"]["lost"]), (&0.into(), &0.into()), "{growth}");
+    assert!(growth["rss_ratio"].is_f64(), "{growth}");
+    assert_nothing_lost(&growth["runs"][1], 80);
+    assert_all_stored(&growth["runs"][1], 40);
+}
+
+#[test]
 fn a_server_that_is_not_there_ends_it() {
     let scratch = scratch();
     let line = ["--url", "ws://127.0.0.1:1", "--secret", SECRET, "--sockets", "3", "--connect-tries", "1"];

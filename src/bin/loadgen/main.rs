@@ -15,6 +15,7 @@ mod crowd;
 mod dial;
 mod dice;
 mod echo;
+mod growth;
 mod host;
 mod latency;
 mod ledger;
@@ -55,6 +56,7 @@ use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 
 use baseline::Ring;
+use growth::Growth;
 use load::Load;
 use measure::Run;
 use options::{Options, Role};
@@ -62,8 +64,9 @@ use outcome::Outcome;
 use served::Sort;
 use target::{Credentials, Target};
 
-/// Exit codes: something that was acked is missing; a wrong command line (as clap's); it could not be run; a signal.
-const MISSING: u8 = 1;
+/// Exit codes: something that was acked is missing, or a bar was missed; a wrong command line (as clap's); it could not
+/// be run; a signal.
+const MISSED: u8 = 1;
 const USAGE: u8 = 2;
 const UNABLE: u8 = 69;
 const INTERRUPTED: u8 = 130;
@@ -102,7 +105,15 @@ fn coordinate(options: &Options) -> Result<u8, String> {
 }
 
 async fn perform(options: &Options, targets: &[Target], credentials: &Credentials) -> Result<u8, String> {
-    let run = |load: Load| one(options, targets, credentials, load);
+    if let Some(sockets) = options.compare_with {
+        let few = one(options, 1, targets, credentials, growth::smaller(&options.load, sockets)).await?;
+        let many = one(options, options.gateways, targets, credentials, options.load.clone()).await?;
+        let growth = Growth::new(few, many);
+        eprint!("{growth}");
+        print(&growth)?;
+        return Ok(if growth.passed { 0 } else { MISSED });
+    }
+    let run = |load: Load| one(options, options.gateways, targets, credentials, load);
     let missing = if options.baseline {
         let ring = Ring { rounds: options.rounds, servers: &options.servers, credentials, settle: options.settle };
         let rates = if options.rates.is_empty() { &[options.load.rate][..] } else { &options.rates };
@@ -119,14 +130,20 @@ async fn perform(options: &Options, targets: &[Target], credentials: &Credential
         print(&outcome)?;
         outcome.missing()
     };
-    Ok(if missing > 0 { MISSING } else { 0 })
+    Ok(if missing > 0 { MISSED } else { 0 })
 }
 
 /// One run, on the servers that were named or on fresh gateways.
-async fn one(options: &Options, targets: &[Target], credentials: &Credentials, load: Load) -> Result<Outcome, String> {
+async fn one(
+    options: &Options,
+    gateways: u32,
+    targets: &[Target],
+    credentials: &Credentials,
+    load: Load,
+) -> Result<Outcome, String> {
     let mut started = Vec::new();
     if targets.is_empty() {
-        for _ in 0..options.gateways {
+        for _ in 0..gateways {
             started.push(Sort::Gateway.start(&options.servers, &load, credentials).await?);
         }
     }

@@ -42,6 +42,10 @@ pub struct Options {
     pub settle: Duration,
     #[command(flatten)]
     pub servers: ServerOptions,
+    /// Put the same load, at the same rate for each socket, on a crowd of so many and one gateway first, and compare
+    /// what a socket costs. More than a fifth more ends with exit code 1.
+    #[arg(long, value_name = "SOCKETS", conflicts_with_all = ["url", "watched", "ramp", "baseline"], value_parser = clap::value_parser!(u64).range(1..))]
+    pub compare_with: Option<u64>,
     /// Raise the rate from --rate on, until beats are lost or the 99th percentile exceeds 100 ms.
     #[arg(long, conflicts_with = "baseline")]
     pub ramp: bool,
