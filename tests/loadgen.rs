@@ -117,6 +117,46 @@ fn the_servers_to_compare_with_take_the_same_load() {
     assert!(left.is_empty(), "{left:?}");
 }
 
+/// The words for what is wrong with it.
+fn missed(verdict: &Value) -> Vec<&str> {
+    verdict["missed"].as_array().expect("a list").iter().filter_map(Value::as_str).collect()
+}
+
+#[test]
+fn attackers_are_closed_with_their_codes_and_the_honest_lose_nothing() {
+    let scratch = scratch();
+    let mut line = vec!["--attack", "pings,oversized,one-user", "--attack-share", "0.05", "--verify"];
+    // How quick a gateway is that was not optimized, beside other tests, is not judged here.
+    line.extend(["--sockets", "20", "--rate", "50", "--warm-up", "0s", "--quiet", "1s", "--p99-floor", "60s"]);
+    let output = loadgen(scratch.path(), &line);
+    let siege = report(&output);
+    assert_eq!((output.status.code(), &siege["passed"]), (Some(0), &true.into()), "{siege}");
+    let verdicts = siege["attacks"].as_array().expect("verdicts");
+    let ended = |verdict: &Value, how: &str| verdict["attacker"]["endings"][how].as_u64();
+    assert_eq!(ended(&verdicts[0], "close 4008"), Some(50), "{siege}");
+    assert_eq!(ended(&verdicts[1], "close 1009"), Some(50), "{siege}");
+    assert_eq!((ended(&verdicts[2], "close 4004"), ended(&verdicts[2], "still open")), (Some(468), Some(32)));
+    for verdict in verdicts {
+        assert_eq!((missed(verdict).len(), &verdict["lost"]), (0, &0.into()), "{verdict}");
+        assert_all_stored(&verdict["run"], 20);
+        assert!(verdict["gateway"]["rss_peak"].as_u64() >= verdict["gateway"]["rss_before"].as_u64(), "{verdict}");
+        assert!(verdict["under"]["newcomers"]["welcomed"].as_u64().is_some_and(|some| some > 10), "{verdict}");
+    }
+    assert_eq!(verdicts[0]["counted"]["close 4008"], 50);
+}
+
+#[test]
+fn an_attack_that_the_gateway_lets_through_misses_its_bar() {
+    let scratch = scratch();
+    let mut line = vec!["--attack", "frames", "--attack-share", "0.05", "--p99-floor", "60s"];
+    line.extend(["--sockets", "20", "--rate", "50", "--warm-up", "0s", "--quiet", "1s"]);
+    line.extend(["--set", "limits.burst=2000", "--set", "limits.frames_per_second=2000"]);
+    let output = loadgen(scratch.path(), &line);
+    let siege = report(&output);
+    assert_eq!((output.status.code(), &siege["passed"]), (Some(1), &false.into()), "{siege}");
+    assert_eq!(missed(&siege["attacks"][0]), ["of the attacker's connections 50 ended with \"still open\""]);
+}
+
 #[test]
 fn a_socket_among_many_is_compared_with_one_among_few() {
     let scratch = scratch();

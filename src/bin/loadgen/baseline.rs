@@ -123,6 +123,7 @@ impl Ring<'_> {
                     credentials,
                     watched: &watched,
                     settle,
+                    begins: None,
                 };
                 runs.push((contender.name, outcome.measure().await?));
                 drop(served);

@@ -23,8 +23,8 @@ const SECOND: Duration = Duration::from_secs(1);
 /// Runs one crowd to its end.
 pub fn run(task: &Task, crowd: u32, orders: mpsc::Receiver<Order>) {
     let ended = tokio::runtime::Builder::new_current_thread().enable_all().build().map(|runtime| {
-        let (stage, members) = Stage::new(task, crowd);
-        LocalSet::new().block_on(&runtime, obey(crowd, stage, members, orders))
+        let stage = Stage::new(task, crowd);
+        LocalSet::new().block_on(&runtime, obey(crowd, stage, Member::all(task, crowd), orders))
     });
     if let Err(why) = ended.unwrap_or_else(|error| Err(error.to_string())) {
         tell(&Message::Failed { why });
@@ -57,7 +57,8 @@ async fn obey(
                 let mut tally = stage.tally.borrow_mut();
                 tally.counts.unanswered = unanswered;
                 let counts = Box::new(tally.counts.clone());
-                tell(&Message::Loaded { counts, latency: tally.latency.take(), lag: tally.lag.take() });
+                let (latency, lag, seconds) = (tally.latency.take(), tally.lag.take(), tally.take_seconds());
+                tell(&Message::Loaded { counts, latency, lag, seconds });
             }
             Order::Verify => tell(&Message::Verified(readback::all(&stage, &members).await)),
         }

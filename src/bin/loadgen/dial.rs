@@ -14,9 +14,11 @@ use super::wire::{self, Opcode};
 
 /// What comes before the welcome is no longer than this.
 const OPENING_BYTES_MAX: usize = 64 * 1024;
-/// Sockets behind one source address; ports are numbered from the first on, twice that many.
-const SOCKETS_PER_SOURCE: u64 = 20_000;
+/// Sockets behind one source address, as many as may share one household, office or mobile carrier.
+const SOCKETS_PER_SOURCE: u64 = 500;
+/// Ports are numbered from here on; a further attempt takes the port so much above.
 const FIRST_PORT: u64 = 20_000;
+const NEXT_PORT: u64 = 20_000;
 
 pub struct Dialed {
     pub stream: TcpStream,
@@ -42,39 +44,27 @@ pub enum DialError {
     Timeout,
 }
 
-/// A loopback address of its own for every 20,000 sockets, since each has as many ports only once, and another block of
-/// addresses for every run, since the ports of the last one are in TIME_WAIT. Ports are named, not asked for, so that
-/// the kernel does not have to search; a further attempt takes the port 20,000 above.
+/// A loopback address of its own for every 500 sockets, and another block of addresses for every run, since the ports of
+/// the last one are in TIME_WAIT. Ports are named, not asked for, so that the kernel does not have to search.
 pub fn source(target: SocketAddr, run: u64, socket: u64, attempt: u32) -> Option<SocketAddr> {
     if !target.ip().is_loopback() || target.is_ipv6() {
         return None;
     }
-    let block = run.wrapping_mul(101).wrapping_add(socket / SOCKETS_PER_SOURCE) % 0xfe00;
+    let block = run.wrapping_mul(401).wrapping_add(socket / SOCKETS_PER_SOURCE) % 0xfe00;
     let [high, low] = (block as u16).to_be_bytes();
-    let half = u64::from(attempt % 2) * SOCKETS_PER_SOURCE;
-    let port = FIRST_PORT + half + socket % SOCKETS_PER_SOURCE;
+    let port = FIRST_PORT + u64::from(attempt % 2) * NEXT_PORT + socket % SOCKETS_PER_SOURCE;
     Some(SocketAddr::from((Ipv4Addr::new(127, high + 1, low, 1), port as u16)))
 }
 
 /// Connects, upgrades and waits for the welcome.
 pub async fn dial(target: &Target, source: Option<SocketAddr>, token: &str) -> Result<Dialed, DialError> {
-    let mut stream = connect(target.address, source).await.map_err(|error| DialError::Connect(error.kind()))?;
-    let key = generate_key();
-    let request = format!(
-        "GET {} HTTP/1.1\r\nHost: {}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
-         Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Protocol: heartline.v1.json\r\nAuthorization: Bearer {token}\r\n\r\n",
-        target.path, target.host
-    );
-    stream.write_all(request.as_bytes()).await.map_err(|error| DialError::Lost(error.kind()))?;
-    let mut read = Vec::new();
-    let head = loop {
-        if let Some(end) = read.windows(4).position(|four| four == b"\r\n\r\n") {
-            break end + 4;
-        }
-        more(&mut stream, &mut read).await?;
-    };
-    check(&read[..head], &derive_accept_key(key.as_bytes()))?;
-    let mut rest = read.split_off(head);
+    let stream = connect(socket(target.address, source)?, target.address).await?;
+    enter(target, stream, token).await
+}
+
+/// From a connection to a welcomed socket.
+pub async fn enter(target: &Target, mut stream: TcpStream, token: &str) -> Result<Dialed, DialError> {
+    let mut rest = upgrade(target, &mut stream, Some(token)).await?;
     let welcome = if target.echo {
         Welcome { now: super::target::wall_ms(), flag: None }
     } else {
@@ -84,14 +74,43 @@ pub async fn dial(target: &Target, source: Option<SocketAddr>, token: &str) -> R
     Ok(Dialed { stream, rest, welcome })
 }
 
-async fn connect(target: SocketAddr, source: Option<SocketAddr>) -> io::Result<TcpStream> {
-    let socket = if target.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    if let Some(source) = source {
-        socket.set_reuseaddr(true)?;
-        socket.bind(source)?;
-    }
-    socket.set_nodelay(true)?;
-    socket.connect(target).await
+/// Returns what was read beyond the answer.
+pub async fn upgrade(target: &Target, stream: &mut TcpStream, token: Option<&str>) -> Result<Vec<u8>, DialError> {
+    let key = generate_key();
+    let authorization = token.map_or(String::new(), |token| format!("Authorization: Bearer {token}\r\n"));
+    let request = format!(
+        "GET {} HTTP/1.1\r\nHost: {}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+         Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Protocol: heartline.v1.json\r\n{authorization}\r\n",
+        target.path, target.host
+    );
+    stream.write_all(request.as_bytes()).await.map_err(|error| DialError::Lost(error.kind()))?;
+    let mut read = Vec::new();
+    let head = loop {
+        if let Some(end) = read.windows(4).position(|four| four == b"\r\n\r\n") {
+            break end + 4;
+        }
+        more(stream, &mut read).await?;
+    };
+    check(&read[..head], &derive_accept_key(key.as_bytes()))?;
+    Ok(read.split_off(head))
+}
+
+/// A socket that may be connected to `target`.
+pub fn socket(target: SocketAddr, source: Option<SocketAddr>) -> Result<TcpSocket, DialError> {
+    let made = || {
+        let socket = if target.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        if let Some(source) = source {
+            socket.set_reuseaddr(true)?;
+            socket.bind(source)?;
+        }
+        socket.set_nodelay(true)?;
+        Ok(socket)
+    };
+    made().map_err(|error: io::Error| DialError::Connect(error.kind()))
+}
+
+pub async fn connect(socket: TcpSocket, target: SocketAddr) -> Result<TcpStream, DialError> {
+    socket.connect(target).await.map_err(|error| DialError::Connect(error.kind()))
 }
 
 async fn more(stream: &mut TcpStream, read: &mut Vec<u8>) -> Result<(), DialError> {

@@ -13,6 +13,17 @@ pub struct Latencies(Histogram<u64>);
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Recorded(Vec<(u64, u64)>);
 
+impl Recorded {
+    /// One more, not yet summed up.
+    pub fn note(&mut self, nanos: u64) {
+        self.0.push(((nanos / 1000).max(1), 1));
+    }
+
+    pub fn append(&mut self, mut other: Recorded) {
+        self.0.append(&mut other.0);
+    }
+}
+
 /// Milliseconds.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Percentiles {

@@ -66,6 +66,9 @@ pub struct Load {
     /// Read back, after the load, what was acked, of this share of the users. Anything missing ends with exit code 1.
     #[arg(long, value_name = "SHARE", num_args = 0..=1, default_missing_value = "1", value_parser = share)]
     pub verify: Option<f64>,
+    /// Whether latencies are told for each second, too.
+    #[arg(skip)]
+    pub by_second: bool,
 }
 
 impl Load {

@@ -1,15 +1,19 @@
 //! The load generator: an honest client of the gateway, in any number.
 //!
 //! ```text
-//! coordinator (measure, ramp, baseline) ── workers ── child process ── crowd, a thread ── members, a socket each
-//!      │                                                                  └ stage: what they share
-//!      └ served: the gateway, the echo server or the naive gateway, when they are started here
+//! coordinator ── workers ── child process ── crowd, a thread ── members, a socket each
+//!      │                                       └ stage: what they share
+//!      ├ served: the gateway, the echo server or the naive gateway, when they are started here
+//!      └ attacker
 //! ```
+//!
+//! The coordinator is one of [`measure`], [`ramp`], [`baseline`], [`growth`] and [`attack`].
 //!
 //! The loop is open: beats have their time from the [`schedule`], and what a slow server holds up counts from the moment
 //! it was meant to be sent.
 
 mod answer;
+mod attack;
 mod baseline;
 mod crowd;
 mod dial;
@@ -74,6 +78,7 @@ const INTERRUPTED: u8 = 130;
 fn main() -> ExitCode {
     let options = Options::parse();
     let done = match options.role {
+        Some(Role::Attacker) => attack::run().map(|()| 0),
         Some(Role::Crowds) => worker::run().map(|()| 0),
         Some(Role::Echo) => echo::run().map(|()| 0),
         Some(Role::Naive) => naive::run().map(|()| 0),
@@ -105,6 +110,11 @@ fn coordinate(options: &Options) -> Result<u8, String> {
 }
 
 async fn perform(options: &Options, targets: &[Target], credentials: &Credentials) -> Result<u8, String> {
+    if let Some(attacks) = &options.attack {
+        let siege = attack::lay(attacks, &options.siege, &options.load, &options.servers, credentials).await?;
+        print(&siege)?;
+        return Ok(if siege.passed { 0 } else { MISSED });
+    }
     if let Some(sockets) = options.compare_with {
         let few = one(options, 1, targets, credentials, growth::smaller(&options.load, sockets)).await?;
         let many = one(options, options.gateways, targets, credentials, options.load.clone()).await?;
@@ -149,7 +159,9 @@ async fn one(
     }
     let watched: Vec<_> = options.watched.iter().chain(started.iter().map(|served| &served.watched)).cloned().collect();
     let targets: Vec<_> = targets.iter().chain(started.iter().map(|served| &served.target)).cloned().collect();
-    Run { load: &load, targets: &targets, credentials, watched: &watched, settle: options.settle }.measure().await
+    Run { load: &load, targets: &targets, credentials, watched: &watched, settle: options.settle, begins: None }
+        .measure()
+        .await
 }
 
 fn print(found: &impl Serialize) -> Result<(), String> {

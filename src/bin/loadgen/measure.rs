@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::iter::Sum;
 use std::time::{Duration, Instant};
 
+use tokio::sync::oneshot;
 use tokio::time::{sleep, sleep_until};
 
-use super::latency::Latencies;
+use super::latency::{Latencies, Recorded};
 use super::load::Load;
 use super::message::{Message, Order, Readback};
 use super::meter::{self, Watched};
@@ -26,16 +27,19 @@ pub struct Run<'a> {
     pub watched: &'a [Watched],
     /// From the last ack to the last look at the memory.
     pub settle: Duration,
+    /// Told when the load begins.
+    pub begins: Option<oneshot::Sender<Instant>>,
 }
 
 impl Run<'_> {
-    pub async fn measure(&self) -> Result<Outcome, String> {
+    pub async fn measure(mut self) -> Result<Outcome, String> {
+        let begins = self.begins.take();
         let rss_before = self.sums(meter::rss);
         let mut workers = Workers::start(self.load, self.targets, self.credentials)?;
         let progress = Progress::new(self.load.sockets, workers.crowds());
         connect(&mut workers, &progress).await?;
         let rss_connected = self.sums(meter::rss);
-        let loaded = self.load(&mut workers, progress).await?;
+        let loaded = self.load(&mut workers, progress, begins).await?;
         sleep(self.settle).await;
         let rss_loaded = self.sums(meter::rss);
         let client_rss = workers.pids().into_iter().filter_map(meter::rss).sum();
@@ -65,7 +69,9 @@ impl Run<'_> {
             cpu_cores: loaded.client_cpu / seconds,
             rss: client_rss,
         };
-        Ok(Outcome::new(self.load, &loaded.counts, (loaded.latency, loaded.lag), processes.collect(), client, verified))
+        let latencies = (loaded.latency, loaded.lag);
+        let outcome = Outcome::new(self.load, &loaded.counts, latencies, processes.collect(), client, verified);
+        Ok(Outcome { by_second: loaded.by_second, ..outcome })
     }
 
     /// Processes of one name are measured as one.
@@ -80,8 +86,15 @@ impl Run<'_> {
         self.names().into_iter().map(|(name, pids)| (name, pids.into_iter().map(&read).sum())).collect()
     }
 
-    async fn load(&self, workers: &mut Workers, mut progress: Progress) -> Result<Loaded<'_>, String> {
+    async fn load(
+        &self,
+        workers: &mut Workers,
+        mut progress: Progress,
+        begins: Option<oneshot::Sender<Instant>>,
+    ) -> Result<Loaded<'_>, String> {
         let start = Instant::now() + LEAD;
+        // Whoever asked may have given up.
+        begins.map(|begins| begins.send(start));
         workers.order(Order::Load { at: wall_ms() + LEAD.as_millis() as u64 })?;
         let pids = workers.pids();
         let used = || {
@@ -96,13 +109,16 @@ impl Run<'_> {
         };
         let mut counts = Counts::default();
         let (mut latency, mut lag) = (Latencies::new(), Latencies::new());
+        let mut by_second = Vec::new();
         let heard = workers.hear(|message| match message {
             Message::Second { number, second } => {
                 progress.second(number, &second);
                 false
             }
-            Message::Loaded { counts: some, latency: latencies, lag: lags } => {
+            Message::Loaded { counts: some, latency: latencies, lag: lags, seconds } => {
                 counts.add(&some);
+                by_second.resize_with(seconds.len().max(by_second.len()), Recorded::default);
+                by_second.iter_mut().zip(seconds).for_each(|(all, some)| all.append(some));
                 latency.add(&latencies);
                 lag.add(&lags);
                 true
@@ -113,7 +129,7 @@ impl Run<'_> {
         let used =
             |(name, before): (_, Option<f64>)| (name, after[name].zip(before).map(|(after, before)| after - before));
         let cpu = before.into_iter().map(used).collect();
-        Ok(Loaded { counts, latency, lag, cpu, client_cpu: client_after - client_before })
+        Ok(Loaded { counts, latency, lag, by_second, cpu, client_cpu: client_after - client_before })
     }
 }
 
@@ -121,6 +137,7 @@ struct Loaded<'a> {
     counts: Counts,
     latency: Latencies,
     lag: Latencies,
+    by_second: Vec<Recorded>,
     /// Seconds within the measured time; `None`: it was not there all the time.
     cpu: BTreeMap<&'a str, Option<f64>>,
     client_cpu: f64,

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::ops::Range;
+use std::rc::Rc;
 
 use tokio::net::tcp::OwnedWriteHalf;
 use tokio::sync::oneshot;
@@ -40,9 +41,15 @@ struct State {
 }
 
 impl Member {
-    pub fn new(slot: u64, socket: u64, task: &Task) -> Self {
+    fn new(slot: u64, socket: u64, task: &Task) -> Self {
         let names = Names { run: task.run, mid: task.load.first_mid + socket };
         Member { slot, socket, names, attempts: Cell::new(0), state: RefCell::default() }
+    }
+
+    /// All of a crowd, by slot.
+    pub fn all(task: &Task, crowd: u32) -> Vec<Rc<Self>> {
+        let (first, end) = task.sockets_of(crowd);
+        (first..end).map(|socket| Rc::new(Member::new(socket - first, socket, task))).collect()
     }
 
     /// Numbers the tries to connect.
@@ -174,7 +181,7 @@ impl Member {
                 continue;
             }
             let measured = (stage.is_measured(sent.intended), stage.is_measured(now));
-            stage.tally.borrow_mut().acked(now.saturating_sub(sent.intended), measured);
+            stage.tally.borrow_mut().acked(sent.intended, now, measured);
             if stage.load.verify.is_some() {
                 state.ledger.note(&sent.beat);
             }

@@ -43,12 +43,26 @@ pub enum Order {
 /// From a crowd.
 #[derive(Debug, Deserialize, Serialize)]
 pub enum Message {
-    Connecting { crowd: u32, connected: u64 },
+    Connecting {
+        crowd: u32,
+        connected: u64,
+    },
     Connected,
-    Second { number: u64, second: Second },
-    Loaded { counts: Box<Counts>, latency: Recorded, lag: Recorded },
+    Second {
+        number: u64,
+        second: Second,
+    },
+    /// `seconds`: the latencies again, by the second of the load for which a beat was meant, if that was asked for.
+    Loaded {
+        counts: Box<Counts>,
+        latency: Recorded,
+        lag: Recorded,
+        seconds: Vec<Recorded>,
+    },
     Verified(Readback),
-    Failed { why: String },
+    Failed {
+        why: String,
+    },
 }
 
 /// What reading back found.

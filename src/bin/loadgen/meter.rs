@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 /// The kernel tells times to user space in hundredths of a second.
 const TICKS_PER_SECOND: f64 = 100.0;
+/// And memory of sockets in pages.
+const PAGE_BYTES: u64 = 4096;
 
 /// A process that is measured, and what it is called in the report.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +47,16 @@ fn resident(status: &str) -> Option<u64> {
     kilobytes.trim().parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
 }
 
+/// Bytes that the kernel holds for all TCP sockets of this machine.
+pub fn tcp_bytes() -> Option<u64> {
+    tcp_memory(&fs::read_to_string("/proc/net/sockstat").ok()?).map(|pages| pages * PAGE_BYTES)
+}
+
+fn tcp_memory(sockstat: &str) -> Option<u64> {
+    let tcp = sockstat.lines().find_map(|line| line.strip_prefix("TCP: "))?;
+    tcp.split_once("mem ")?.1.split(' ').next()?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,6 +67,8 @@ mod tests {
             "12 (a) b (c) S 1 12 12 0 -1 4194304 100 0 3 0 250 50 7 7 20 0 3 0 100 1000 200 18446744073709551615";
         assert_eq!(ticks(stat), Some(300));
         assert_eq!(resident("Name:\tx\nVmRSS:\t    1234 kB\nThreads:\t3\n"), Some(1234 * 1024));
+        let sockstat = "sockets: used 9\nTCP: inuse 5 orphan 0 tw 2 alloc 7 mem 31\nUDP: inuse 0 mem 4\n";
+        assert_eq!(tcp_memory(sockstat), Some(31));
         assert_eq!((ticks(""), resident("Name:\tzombie\n")), (None, None));
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use heartline::edge::auth::SECRET_BYTES_MIN;
 
+use super::attack::{Attacks, SiegeOptions};
 use super::dice::Dice;
 use super::load::{Load, positive};
 use super::meter::Watched;
@@ -44,7 +45,7 @@ pub struct Options {
     pub servers: ServerOptions,
     /// Put the same load, at the same rate for each socket, on a crowd of so many and one gateway first, and compare
     /// what a socket costs. More than a fifth more ends with exit code 1.
-    #[arg(long, value_name = "SOCKETS", conflicts_with_all = ["url", "watched", "ramp", "baseline"], value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SOCKETS", conflicts_with_all = ["url", "watched", "ramp", "baseline", "attack"], value_parser = clap::value_parser!(u64).range(1..))]
     pub compare_with: Option<u64>,
     /// Raise the rate from --rate on, until beats are lost or the 99th percentile exceeds 100 ms.
     #[arg(long, conflicts_with = "baseline")]
@@ -58,6 +59,12 @@ pub struct Options {
     /// Rates for --baseline in place of --rate, one comparison after the other: numbers with commas between them.
     #[arg(long, value_delimiter = ',', requires = "baseline", conflicts_with = "rate", value_parser = positive)]
     pub rates: Vec<f64>,
+    /// Attack a fresh gateway that serves this load, and judge what became of both: names with commas between them, or
+    /// all. A bar that is missed ends with exit code 1.
+    #[arg(long, value_name = "NAMES", conflicts_with_all = ["url", "gateways", "watched", "ramp", "baseline", "settle"])]
+    pub attack: Option<Attacks>,
+    #[command(flatten)]
+    pub siege: SiegeOptions,
     /// How often each of them takes its turn.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub rounds: u32,
@@ -84,6 +91,8 @@ pub struct Key {
 /// What this program starts itself as.
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub enum Role {
+    #[command(hide = true)]
+    Attacker,
     #[command(hide = true)]
     Crowds,
     #[command(hide = true)]

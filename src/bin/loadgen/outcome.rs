@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::latency::{Latencies, Percentiles};
+use super::latency::{Latencies, Percentiles, Recorded};
 use super::load::Load;
 use super::message::Readback;
 use super::tally::{Counts, Kinds};
@@ -43,6 +43,9 @@ pub struct Outcome {
     pub client: Client,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified: Option<Readback>,
+    /// Latencies by the second of the load for which a beat was meant, warm-up included; if asked for.
+    #[serde(skip)]
+    pub by_second: Vec<Recorded>,
 }
 
 /// The processes of one name together; what one of them was not there for is null.
@@ -103,6 +106,7 @@ impl Outcome {
             processes,
             client,
             verified,
+            by_second: Vec::new(),
         }
     }
 

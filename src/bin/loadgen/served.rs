@@ -44,6 +44,8 @@ pub enum Sort {
 /// A server that runs for as long as this lives.
 pub struct Served {
     pub target: Target,
+    /// Where a gateway says how it fares.
+    pub admin: Option<Target>,
     pub watched: Watched,
     // Ends before its directory does.
     _process: Offspring,
@@ -79,11 +81,12 @@ impl Sort {
                 process
             }
         };
-        let url = timeout(START_MAX, listening(&mut process)).await.ok().flatten();
-        let url = url.ok_or_else(|| format!("the {} does not start", self.name()))?;
+        let urls = timeout(START_MAX, listening(&mut process)).await.ok().flatten();
+        let (url, admin) = urls.ok_or_else(|| format!("the {} does not start", self.name()))?;
         let target = Target { echo: self == Sort::Echo, ..Target::parse(&url)? };
+        let admin = admin.map(|url| Target::parse(&url)).transpose()?;
         let watched = Watched { name: self.name().to_owned(), pid: process.pid() };
-        Ok(Served { target, watched, _process: process, _scratch: scratch })
+        Ok(Served { target, admin, watched, _process: process, _scratch: scratch })
     }
 }
 
@@ -124,12 +127,14 @@ fn gateway(
     Offspring::start(&mut command)
 }
 
-/// What it prints once it serves.
-async fn listening(process: &mut Offspring) -> Option<String> {
+/// The addresses it prints once it serves: the public one, and that of its admin listener, if it has one.
+async fn listening(process: &mut Offspring) -> Option<(String, Option<String>)> {
     loop {
         let line = process.lines.recv().await?;
-        if let Some((_, url)) = line.split_once("listening on ") {
-            return url.split(' ').next().map(str::to_owned);
+        if let Some((_, urls)) = line.split_once("listening on ") {
+            let (url, admin) = urls.split_once(" (admin ").unwrap_or((urls, ""));
+            let admin = admin.strip_suffix(')').map(str::to_owned);
+            return Some((url.to_owned(), admin));
         }
     }
 }

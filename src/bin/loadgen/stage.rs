@@ -8,7 +8,6 @@ use tokio::sync::{Notify, Semaphore};
 
 use super::dice::Dice;
 use super::load::Load;
-use super::member::Member;
 use super::message::Task;
 use super::schedule::Schedule;
 use super::tally::Tally;
@@ -57,18 +56,17 @@ pub struct Buffers {
 }
 
 impl Stage {
-    pub fn new(task: &Task, crowd: u32) -> (Rc<Self>, Vec<Rc<Member>>) {
+    pub fn new(task: &Task, crowd: u32) -> Rc<Self> {
         let load = task.load.clone();
         let (first, end) = task.sockets_of(crowd);
         let rate = load.rate * (end - first) as f64 / load.sockets as f64;
         // Crowds take turns, too.
         let offset = f64::from(crowd) / load.rate;
         let schedule = Schedule::new(rate, load.seconds(), end - first, offset);
-        let mut tally = Tally::new();
+        let mut tally = Tally::new(load.by_second);
         tally.counts.intended = schedule.total;
         let warm_up = load.warm_up.as_nanos() as u64;
         let ttl = load.warm_up + load.duration + load.drain + TOKEN_SPARE;
-        let members = (first..end).map(|socket| Rc::new(Member::new(socket - first, socket, task))).collect();
         let stage = Stage {
             habits: load.habits(),
             targets: task.targets.clone(),
@@ -90,7 +88,7 @@ impl Stage {
             measured: (warm_up, warm_up + load.duration.as_nanos() as u64),
             load,
         };
-        (Rc::new(stage), members)
+        Rc::new(stage)
     }
 
     pub fn begin(&self, at: Instant) {

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::latency::{Latencies, Recorded};
 
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
 /// By kind, reason or code.
 pub type Kinds = BTreeMap<String, u64>;
 
@@ -53,16 +55,19 @@ pub struct Tally {
     pub lag: Latencies,
     second: Second,
     second_latency: Latencies,
+    /// By the second for which a beat was meant.
+    seconds: Option<Vec<Recorded>>,
 }
 
 impl Tally {
-    pub fn new() -> Self {
+    pub fn new(by_second: bool) -> Self {
         Tally {
             counts: Counts::default(),
             latency: Latencies::new(),
             lag: Latencies::new(),
             second: Second::default(),
             second_latency: Latencies::new(),
+            seconds: by_second.then(Vec::new),
         }
     }
 
@@ -76,8 +81,10 @@ impl Tally {
         self.second.late += 1;
     }
 
-    /// `measured`: whether the beat was meant for the measured time, and whether the ack came within it.
-    pub fn acked(&mut self, nanos: u64, measured: (bool, bool)) {
+    /// Times are nanoseconds of the load. `measured`: whether the beat was meant for the measured time, and whether the
+    /// ack came within it.
+    pub fn acked(&mut self, intended: u64, now: u64, measured: (bool, bool)) {
+        let nanos = now.saturating_sub(intended);
         self.counts.acked += 1;
         self.second.acked += 1;
         self.second_latency.record(nanos);
@@ -85,6 +92,17 @@ impl Tally {
             self.latency.record(nanos);
         }
         self.counts.acked_measured += u64::from(measured.1);
+        if let Some(seconds) = &mut self.seconds {
+            let second = (intended / NANOS_PER_SECOND) as usize;
+            if seconds.len() <= second {
+                seconds.resize_with(second + 1, Recorded::default);
+            }
+            seconds[second].note(nanos);
+        }
+    }
+
+    pub fn take_seconds(&mut self) -> Vec<Recorded> {
+        self.seconds.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     pub fn rejected(&mut self, reason: &str) {

@@ -26,6 +26,11 @@ impl Names {
 
 /// Writes the frame of one beat.
 pub fn write_beat(seq: u32, beat: &Beat, flag: Option<&Flag>, names: &Names, out: &mut Vec<u8>) {
+    write_beats(seq, std::slice::from_ref(beat), flag, names, out);
+}
+
+/// Writes the frame of these beats.
+pub fn write_beats(seq: u32, beats: &[Beat], flag: Option<&Flag>, names: &Names, out: &mut Vec<u8>) {
     out.extend(b"{\"seq\":");
     number(seq.into(), out);
     out.extend(b",\"beats\":{");
@@ -35,6 +40,16 @@ pub fn write_beat(seq: u32, beat: &Beat, flag: Option<&Flag>, names: &Names, out
         out.extend(b"\",");
     }
     out.extend(b"\"items\":[");
+    for (index, beat) in beats.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        write_item(beat, names, out);
+    }
+    out.extend(b"]}}");
+}
+
+fn write_item(beat: &Beat, names: &Names, out: &mut Vec<u8>) {
     write_content(names.oid(beat.content), out);
     out.extend(b",\"pos\":");
     number(beat.played % LENGTH, out);
@@ -46,7 +61,7 @@ pub fn write_beat(seq: u32, beat: &Beat, flag: Option<&Flag>, names: &Names, out
     number(beat.played, out);
     out.extend(b",\"at\":");
     number(beat.at, out);
-    out.extend(b"}]}}");
+    out.push(b'}');
 }
 
 /// Writes the frame that asks for these contents.
@@ -121,6 +136,11 @@ mod tests {
         assert_eq!((item.content.kind, item.content.oid), (KIND, NAMES.oid(3)));
         assert_eq!((item.pos, item.watched, item.at), (7, LENGTH + 7, beat.at));
         assert_eq!(item.session.0, NAMES.session(3));
+
+        text.clear();
+        write_beats(3, &[beat, Beat { content: 4, ..beat }], None, &NAMES, &mut text);
+        let Operation::Beats(beats) = decoded(&text) else { panic!("no beats") };
+        assert_eq!(beats.items.iter().map(|item| item.content.oid).collect::<Vec<_>>(), [3, 4].map(|n| NAMES.oid(n)));
 
         text.clear();
         write_hello(1, 30_000, &mut text);

@@ -67,15 +67,12 @@ pub fn close_code(payload: &[u8]) -> u16 {
 
 /// Appends a frame, masked with `key` as a client must.
 pub fn push(opcode: Opcode, payload: &[u8], key: u32, out: &mut Vec<u8>) {
-    out.push(FINAL | opcode as u8);
-    match payload.len() {
-        length @ 0..126 => out.push(MASKED | length as u8),
-        length => {
-            let length = u16::try_from(length).expect("this client says nothing longer");
-            out.push(MASKED | 126);
-            out.extend(length.to_be_bytes());
-        }
-    }
+    push_part(FINAL | opcode as u8, payload, key, out);
+}
+
+/// The same with a first byte of its own: reserved bits, opcode, and whether it ends its message.
+pub fn push_part(first: u8, payload: &[u8], key: u32, out: &mut Vec<u8>) {
+    push_head(first, payload.len() as u64, out);
     let key = key.to_ne_bytes();
     out.extend(key);
     let start = out.len();
@@ -87,6 +84,22 @@ pub fn push(opcode: Opcode, payload: &[u8], key: u32, out: &mut Vec<u8>) {
     }
     for (byte, key) in tail.iter_mut().zip(key.iter().cycle()) {
         *byte ^= key;
+    }
+}
+
+/// What comes before the key of a frame of this length.
+pub fn push_head(first: u8, length: u64, out: &mut Vec<u8>) {
+    out.push(first);
+    match length {
+        0..126 => out.push(MASKED | length as u8),
+        126..65_536 => {
+            out.push(MASKED | 126);
+            out.extend((length as u16).to_be_bytes());
+        }
+        _ => {
+            out.push(MASKED | 127);
+            out.extend(length.to_be_bytes());
+        }
     }
 }
 
@@ -131,12 +144,21 @@ mod tests {
 
     #[test]
     fn what_is_masked_can_be_unmasked() {
-        for length in [0, 1, 7, 8, 9, 125, 126, 300] {
-            let payload: Vec<u8> = (0..length).map(|byte: u16| byte as u8).collect();
+        for length in [0, 1, 7, 8, 9, 125, 126, 300, 65_535, 65_536] {
+            let payload: Vec<u8> = (0..length).map(|byte: u32| byte as u8).collect();
             let mut out = Vec::new();
             push(Opcode::Text, &payload, 0x1234_5678, &mut out);
             let head = out.len() - payload.len() - 4;
-            assert_eq!(head, if length < 126 { 2 } else { 4 });
+            assert_eq!(
+                head,
+                if length < 126 {
+                    2
+                } else if length < 65_536 {
+                    4
+                } else {
+                    10
+                }
+            );
             let key: Vec<u8> = out[head..head + 4].to_vec();
             let unmasked: Vec<u8> =
                 out[head + 4..].iter().zip(key.iter().cycle()).map(|(byte, key)| byte ^ key).collect();

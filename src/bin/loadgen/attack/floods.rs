@@ -1,0 +1,21 @@
+//! Who sends more than anybody has to say.
+
+use tokio::io::AsyncWriteExt;
+
+use super::ending::{Ending, heard};
+use super::scene::Scene;
+
+/// Says all of `bytes`, whether or not they are taken, and listens meanwhile.
+pub async fn flood(scene: &Scene, number: u64, bytes: Vec<u8>) -> Ending {
+    let dialed = match scene.enter(number, number).await {
+        Ok(dialed) => dialed,
+        Err(error) => return error.into(),
+    };
+    let (mut reader, mut writer) = dialed.stream.into_split();
+    let mut ending = std::pin::pin!(heard(&mut reader, dialed.rest, |_| None));
+    tokio::select! {
+        ending = &mut ending => ending,
+        // Whatever could not be said any more: why comes by the other half.
+        _ = writer.write_all(&bytes) => ending.await,
+    }
+}

@@ -1,0 +1,80 @@
+//! Honest users who connect while others are served: what an attack does to those who are not in yet.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use tokio::task::spawn_local;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+use super::super::dial;
+use super::super::latency::{Latencies, Percentiles};
+use super::super::tally::{self, Kinds};
+use super::super::target::{Target, Tokens};
+
+/// From one to the next.
+const EVERY: Duration = Duration::from_millis(50);
+/// Who is not welcomed by then has not come in.
+const WELCOME_MAX: Duration = Duration::from_secs(10);
+/// Their sockets are numbered from here on, and so have addresses of their own.
+const FIRST_SOCKET: u64 = 1 << 32;
+
+/// Those of one time.
+#[derive(Clone, Debug, Serialize)]
+pub struct Arrivals {
+    pub tried: u64,
+    pub welcomed: u64,
+    /// Why the others were not, at their first and only try.
+    pub refused: Kinds,
+    /// From the first packet to the welcome.
+    pub welcome_ms: Percentiles,
+}
+
+/// When one came, and how long its welcome took, or what it got instead.
+type Arrival = (Instant, Result<Duration, String>);
+
+#[derive(Clone, Default)]
+pub struct Newcomers(Rc<RefCell<Vec<Arrival>>>);
+
+impl Newcomers {
+    /// One after the other, each of a user of its own, from `first_mid` on; each is gone when it is welcomed.
+    pub async fn come(&self, target: Target, tokens: Tokens, run: u64, first_mid: u64) {
+        let (target, tokens) = (Rc::new(target), Rc::new(tokens));
+        let mut ticks = interval(EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
+        for number in 0.. {
+            ticks.tick().await;
+            let (arrivals, target, tokens) = (self.0.clone(), target.clone(), tokens.clone());
+            spawn_local(async move {
+                let came = Instant::now();
+                let source = dial::source(target.address, run, FIRST_SOCKET + number, 0);
+                let token = tokens.of(first_mid + number);
+                let dialed = timeout(WELCOME_MAX, dial::dial(&target, source, &token)).await;
+                let welcomed = match dialed {
+                    Ok(Ok(_)) => Ok(came.elapsed()),
+                    Ok(Err(error)) => Err(error.to_string()),
+                    Err(_) => Err("no welcome in time".to_owned()),
+                };
+                arrivals.borrow_mut().push((came, welcomed));
+            });
+        }
+    }
+
+    /// Those who came in this time.
+    pub fn between(&self, from: Instant, to: Instant) -> Arrivals {
+        let mut latencies = Latencies::new();
+        let (mut tried, mut welcomed, mut refused) = (0, 0, Kinds::new());
+        for (_, result) in self.0.borrow().iter().filter(|(came, _)| (from..to).contains(came)) {
+            tried += 1;
+            match result {
+                Ok(took) => {
+                    welcomed += 1;
+                    latencies.record(took.as_nanos() as u64);
+                }
+                Err(why) => tally::count(&mut refused, why),
+            }
+        }
+        Arrivals { tried, welcomed, refused, welcome_ms: latencies.percentiles() }
+    }
+}

@@ -1,0 +1,77 @@
+//! Who asks and does not listen.
+
+use std::io;
+use std::time::Duration;
+
+use socket2::SockRef;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::time::sleep;
+
+use super::super::dial::{self, DialError};
+use super::super::text::write_beats;
+use super::super::viewer::Beat;
+use super::super::wire::{self, Opcode};
+use super::bytes;
+use super::ending::{Ending, heard};
+use super::scene::Scene;
+
+/// Below the 32 that one user may have.
+const READERS_PER_USER: u64 = 25;
+const RECORDS: u32 = 200;
+/// Some megabytes of answers. With what it has said before no more than the burst allows.
+const LISTS: u32 = 60;
+/// By then the first of a user has written what the others ask for.
+const WRITTEN_AFTER: Duration = Duration::from_secs(3);
+/// Longer than the gateway waits for a reader, and for its close to be taken.
+const DEAF_FOR: Duration = Duration::from_secs(15);
+const RECEIVE_BUFFER_BYTES: u32 = 4096;
+/// As on an Ethernet. With the loopback's 64 KiB the kernel takes in megabytes for each socket.
+const SEGMENT_BYTES: u32 = 1460;
+
+/// Asks for far more than the kernel takes in, and reads it when it is too late.
+pub async fn deaf(scene: &Scene, number: u64) -> Ending {
+    let user = number / READERS_PER_USER;
+    let entered = async {
+        let stream = narrow(scene, number).await?;
+        dial::enter(&scene.assault.target, stream, &scene.token(user)).await
+    };
+    let mut dialed = match entered.await {
+        Ok(dialed) => dialed,
+        Err(error) => return error.into(),
+    };
+    if number.is_multiple_of(READERS_PER_USER) {
+        let beats = records(scene, user, dialed.welcome.now);
+        if let Err(error) = dialed.stream.write_all(&beats).await {
+            return error.kind().into();
+        }
+    } else {
+        sleep(WRITTEN_AFTER).await;
+    }
+    let lists = bytes::lists(LISTS, RECORDS, 2, scene.mask());
+    if let Err(error) = dialed.stream.write_all(&lists).await {
+        return error.kind().into();
+    }
+    sleep(DEAF_FOR).await;
+    heard(&mut dialed.stream, dialed.rest, |_| None).await
+}
+
+async fn narrow(scene: &Scene, number: u64) -> Result<TcpStream, DialError> {
+    let target = scene.assault.target.address;
+    let socket = dial::socket(target, scene.source(number))?;
+    let narrowed = || -> io::Result<()> {
+        socket.set_recv_buffer_size(RECEIVE_BUFFER_BYTES)?;
+        SockRef::from(&socket).set_tcp_mss(SEGMENT_BYTES)
+    };
+    narrowed().map_err(|error| DialError::Connect(error.kind()))?;
+    dial::connect(socket, target).await
+}
+
+/// A frame of beats of as many contents.
+fn records(scene: &Scene, user: u64, now: u64) -> Vec<u8> {
+    let beats: Vec<_> = (1..=RECORDS).map(|content| Beat { content, played: 0, at: now }).collect();
+    let (mut text, mut frame) = (Vec::new(), Vec::new());
+    write_beats(1, &beats, None, &scene.names(user), &mut text);
+    wire::push(Opcode::Text, &text, scene.mask(), &mut frame);
+    frame
+}

@@ -1,0 +1,20 @@
+//! Who comes back again and again, and who comes in numbers.
+
+use super::ending::{Ending, heard};
+use super::scene::Scene;
+
+/// Comes in and is gone without a word.
+pub async fn come_and_go(scene: &Scene, number: u64) -> Ending {
+    match scene.enter(number, number).await {
+        Ok(_) => Ending::Welcomed,
+        Err(error) => error.into(),
+    }
+}
+
+/// Another one of the same user, who stays.
+pub async fn crowd_in(scene: &Scene, number: u64) -> Ending {
+    match scene.enter(number, 0).await {
+        Ok(mut dialed) => heard(&mut dialed.stream, dialed.rest, |_| None).await,
+        Err(error) => error.into(),
+    }
+}

@@ -1,0 +1,83 @@
+//! What the connections of an attacker share.
+
+use std::cell::RefCell;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::net::TcpStream;
+
+use super::super::dial::{self, DialError, Dialed};
+use super::super::dice::Dice;
+use super::super::target::{Credentials, Target, Tokens};
+use super::super::text::Names;
+use super::plan::Attack;
+
+const TOKEN_LIFE: Duration = Duration::from_secs(3600);
+const PORT_FIRST: u64 = 20_000;
+const PORTS: u64 = 40_000;
+
+/// The first line to an attacker.
+#[derive(Deserialize, Serialize)]
+pub struct Assault {
+    pub attack: Attack,
+    pub connections: u64,
+    pub per_second: f64,
+    /// How long the last connection may take.
+    pub life_max: Duration,
+    /// When the first connection is opened, milliseconds since 1970.
+    pub at: u64,
+    pub target: Target,
+    pub credentials: Credentials,
+    /// The number of this run, as no other has.
+    pub run: u64,
+    /// Users from here on are the attacker's.
+    pub first_mid: u64,
+}
+
+pub struct Scene {
+    pub assault: Assault,
+    tokens: Tokens,
+    dice: RefCell<Dice>,
+}
+
+impl Scene {
+    pub fn new(assault: Assault) -> Self {
+        let tokens = Tokens::new(&assault.credentials, TOKEN_LIFE);
+        let dice = RefCell::new(Dice::new(assault.run));
+        Scene { assault, tokens, dice }
+    }
+
+    /// The user of this number.
+    pub fn names(&self, user: u64) -> Names {
+        Names { run: self.assault.run, mid: self.assault.first_mid + user }
+    }
+
+    pub fn token(&self, user: u64) -> String {
+        self.tokens.of(self.assault.first_mid + user)
+    }
+
+    /// A key for the frames of a client.
+    pub fn mask(&self) -> u32 {
+        self.dice.borrow_mut().roll() as u32
+    }
+
+    pub async fn connect(&self, number: u64) -> Result<TcpStream, DialError> {
+        let target = self.assault.target.address;
+        dial::connect(dial::socket(target, self.source(number))?, target).await
+    }
+
+    /// A welcomed socket of this user.
+    pub async fn enter(&self, number: u64, user: u64) -> Result<Dialed, DialError> {
+        let stream = self.connect(number).await?;
+        dial::enter(&self.assault.target, stream, &self.token(user)).await
+    }
+
+    /// One address for all connections, another one in each run; honest sockets end in 1.
+    pub fn source(&self, number: u64) -> Option<SocketAddr> {
+        let IpAddr::V4(_) = self.assault.target.address.ip() else { return None };
+        let [.., high, low] = (self.assault.run % 0xfe00).to_be_bytes();
+        let address = Ipv4Addr::new(127, high + 1, low, 2);
+        Some(SocketAddr::from((address, (PORT_FIRST + number % PORTS) as u16)))
+    }
+}

@@ -1,0 +1,36 @@
+//! How the honest fared for a while.
+
+use std::time::Instant;
+
+use serde::Serialize;
+
+use super::super::latency::{Latencies, Percentiles, Recorded};
+use super::newcomers::{Arrivals, Newcomers};
+
+#[derive(Debug, Serialize)]
+pub struct Spell {
+    /// Whole seconds: from when the first of its beats was meant to when the last was.
+    pub seconds: usize,
+    pub latency_ms: Percentiles,
+    pub newcomers: Arrivals,
+}
+
+/// The time before the attack, that from its first connection to the end of its last, and that after it.
+#[derive(Debug, Serialize)]
+pub struct Spells {
+    pub before: Spell,
+    pub under: Spell,
+    pub after: Spell,
+}
+
+impl Spell {
+    /// `seconds`: latencies by the second since `start`. A second that is only in part within the time counts.
+    pub fn new(seconds: &[Recorded], start: Instant, newcomers: &Newcomers, from: Instant, to: Instant) -> Self {
+        let first = (from - start).as_secs() as usize;
+        let end = (to - start).as_secs_f64().ceil() as usize;
+        let mut latencies = Latencies::new();
+        let of = seconds.iter().take(end).skip(first);
+        let seconds = of.inspect(|second| latencies.add(second)).count();
+        Spell { seconds, latency_ms: latencies.percentiles(), newcomers: newcomers.between(from, to) }
+    }
+}
