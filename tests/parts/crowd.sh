@@ -1,0 +1,11 @@
+# Attacks on a gateway that serves an honest crowd, and a crowd on several gateways: nobody hurts the others.
+. tests/parts/needs.bash
+need_binary
+loadgen=$CARGO_TARGET_DIR/release/loadgen
+if [[ $LONG ]]; then
+  "$loadgen" --attack all --sockets 10000 --rate 2000 --verify
+  "$loadgen" --gateways 11 --sockets 200000 --rate 3333 --warm-up 60s --duration 60s --compare-with 10000 --verify
+else
+  # A fifth of each attack, over the same time.
+  "$loadgen" --attack all --attack-share 0.2 --sockets 2000 --rate 1000 --warm-up 1s --quiet 3s --verify
+fi
