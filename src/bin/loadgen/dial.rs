@@ -14,8 +14,8 @@ use super::wire::{self, Opcode};
 
 /// What comes before the welcome is no longer than this.
 const OPENING_BYTES_MAX: usize = 64 * 1024;
-/// Sockets behind one source address, as many as may share one household, office or mobile carrier.
-const SOCKETS_PER_SOURCE: u64 = 500;
+/// Sockets behind one source address, as many as may share one office or carrier.
+const SOCKETS_PER_SOURCE: u64 = 100;
 /// Ports are numbered from here on; a further attempt takes the port so much above.
 const FIRST_PORT: u64 = 20_000;
 const NEXT_PORT: u64 = 20_000;
@@ -44,13 +44,13 @@ pub enum DialError {
     Timeout,
 }
 
-/// A loopback address of its own for every 500 sockets, and another block of addresses for every run, since the ports of
+/// A loopback address of its own for every 100 sockets, and another block of addresses for every run, since the ports of
 /// the last one are in TIME_WAIT. Ports are named, not asked for, so that the kernel does not have to search.
 pub fn source(target: SocketAddr, run: u64, socket: u64, attempt: u32) -> Option<SocketAddr> {
     if !target.ip().is_loopback() || target.is_ipv6() {
         return None;
     }
-    let block = run.wrapping_mul(401).wrapping_add(socket / SOCKETS_PER_SOURCE) % 0xfe00;
+    let block = run.wrapping_mul(2003).wrapping_add(socket / SOCKETS_PER_SOURCE) % 0xfe00;
     let [high, low] = (block as u16).to_be_bytes();
     let port = FIRST_PORT + u64::from(attempt % 2) * NEXT_PORT + socket % SOCKETS_PER_SOURCE;
     Some(SocketAddr::from((Ipv4Addr::new(127, high + 1, low, 1), port as u16)))
