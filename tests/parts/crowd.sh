@@ -6,6 +6,8 @@ if [[ $LONG ]]; then
   "$loadgen" --attack all --sockets 10000 --rate 2000 --verify
   "$loadgen" --gateways 11 --sockets 200000 --rate 3333 --warm-up 60s --duration 60s --compare-with 10000 --verify
 else
-  # A fifth of each attack, over the same time.
-  "$loadgen" --attack all --attack-share 0.2 --sockets 2000 --rate 1000 --warm-up 1s --quiet 3s --verify
+  # A fifth of each attack, over the same time. Three seconds of peace say little of the 99th percentile, and others may
+  # have the same disk: up to the floor it is not judged here.
+  "$loadgen" --attack all --attack-share 0.2 --sockets 2000 --rate 1000 --warm-up 1s --quiet 3s --p99-floor 100ms \
+    --verify
 fi
