@@ -29,6 +29,8 @@ pub struct Assault {
     pub at: u64,
     pub target: Target,
     pub credentials: Credentials,
+    /// Addresses that its connections take in turns.
+    pub addresses: u8,
     /// The number of this run, as no other has.
     pub run: u64,
     /// Users from here on are the attacker's.
@@ -73,11 +75,12 @@ impl Scene {
         dial::enter(&self.assault.target, stream, &self.token(user)).await
     }
 
-    /// One address for all connections, another one in each run; honest sockets end in 1.
+    /// Other addresses in each run, from 2 on in their last number; those of honest sockets end in 1.
     pub fn source(&self, number: u64) -> Option<SocketAddr> {
         let IpAddr::V4(_) = self.assault.target.address.ip() else { return None };
         let [.., high, low] = (self.assault.run % 0xfe00).to_be_bytes();
-        let address = Ipv4Addr::new(127, high + 1, low, 2);
-        Some(SocketAddr::from((address, (PORT_FIRST + number % PORTS) as u16)))
+        let addresses = u64::from(self.assault.addresses);
+        let address = Ipv4Addr::new(127, high + 1, low, 2 + (number % addresses) as u8);
+        Some(SocketAddr::from((address, (PORT_FIRST + number / addresses % PORTS) as u16)))
     }
 }

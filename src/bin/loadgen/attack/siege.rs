@@ -37,6 +37,9 @@ pub struct SiegeOptions {
     /// How much of each attack: connections, and their pace.
     #[arg(long, default_value = "1", value_parser = share)]
     pub attack_share: f64,
+    /// Addresses that an attacker has.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=200))]
+    pub attack_addresses: u8,
     /// How long the crowd is measured before an attack; as long again after it.
     #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
     pub quiet: Duration,
@@ -146,6 +149,7 @@ impl One<'_> {
             at: wall_ms() + begins.saturating_duration_since(Instant::now()).as_millis() as u64,
             target: served.target.clone(),
             credentials: self.credentials.clone(),
+            addresses: self.options.attack_addresses,
             run: wall_ms() / 1000,
             first_mid: strangers,
         })?;
