@@ -31,6 +31,7 @@ mod loads;
 mod malformed;
 mod operations;
 mod origins;
+mod outboxes;
 mod problems;
 mod push;
 mod push_steady;

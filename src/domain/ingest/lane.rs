@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::coalesce::{Entry, Slot, Slots};
 use crate::domain::devices::mailbox::{Mailbox, Place, Rejected};
@@ -47,6 +47,13 @@ pub struct Lane {
     answers: mpsc::UnboundedSender<Share>,
     bell: Arc<Notify>,
     room: Notify,
+    turns: Arc<Semaphore>,
+}
+
+/// The turn of a long frame. The next one's, when it is dropped.
+#[derive(Debug)]
+pub struct Turn {
+    _permit: OwnedSemaphorePermit,
 }
 
 /// The other end of a [`Lane`]: hands the answers to the mailboxes, on the lane's own thread.
@@ -66,6 +73,12 @@ impl Lane {
     /// It bounds the list of answers, too: an entry counts until it is answered.
     pub const SLOTS_MAX: usize = 262_144;
 
+    /// A frame of so many bytes, some 60 beats, is a long one.
+    pub const LONG_FRAME_BYTES: usize = 8192;
+    /// Long frames that may be decoded and not answered at one time. Those who come back with full outboxes wait for each
+    /// other, in the order in which they came, and not everybody else behind the beats of all of them.
+    const LONG_FRAMES_MAX: usize = 1;
+
     /// `bell` wakes the committer.
     pub fn new(bell: Arc<Notify>) -> (Arc<Lane>, Returns) {
         let (sender, answers) = mpsc::unbounded_channel();
@@ -75,6 +88,7 @@ impl Lane {
             answers: sender,
             bell,
             room: Notify::new(),
+            turns: Arc::new(Semaphore::new(Self::LONG_FRAMES_MAX)),
         });
         (lane.clone(), Returns { lane, answers })
     }
@@ -118,6 +132,17 @@ impl Lane {
     /// Waits for a commit, after which there may be room.
     pub async fn room(&self) {
         self.room.notified().await;
+    }
+
+    /// The turn of a long frame, if none waits for it.
+    pub fn try_turn(&self) -> Option<Turn> {
+        self.turns.clone().try_acquire_owned().ok().map(|permit| Turn { _permit: permit })
+    }
+
+    /// Waits for the turn of a long frame; first come, first served. Cancel-safe, but the place in the queue is lost.
+    pub fn turn(&self) -> impl Future<Output = Turn> + use<> {
+        let turns = self.turns.clone();
+        async move { Turn { _permit: turns.acquire_owned().await.expect("it is never closed") } }
     }
 
     /// Entries that are not answered yet.

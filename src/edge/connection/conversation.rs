@@ -17,6 +17,7 @@ use crate::domain::devices::mailbox::{Mailbox, Rejected};
 use crate::domain::devices::presence::Registration;
 use crate::domain::history::Unavailable;
 use crate::domain::ingest::ack::Unacked;
+use crate::domain::ingest::lane::{Lane, Turn};
 use crate::edge::auth::token::Identity;
 use crate::edge::desk::Desk;
 use crate::edge::protocol::frame::{
@@ -50,6 +51,7 @@ pub struct Conversation {
     beats: Unanswered,
     /// A frame that cannot be started yet.
     held: Option<Box<Held>>,
+    long: Option<Box<Long>>,
     read: Option<BoxFuture<'static, (u32, Result<Answer, Unavailable>)>>,
     order: Option<Box<Order>>,
     out: VecDeque<ServerFrame>,
@@ -68,6 +70,12 @@ struct Unanswered {
     said: u32,
     rejected: Vec<Rejected>,
     clock: Option<u64>,
+}
+
+/// A long frame: its text until it is its turn, then its turn until it is answered.
+enum Long {
+    Waits(String),
+    Goes { _turn: Turn },
 }
 
 struct Held {
@@ -105,6 +113,7 @@ impl Conversation {
             strikes: 0,
             beats: Unanswered::default(),
             held: None,
+            long: None,
             read: None,
             order: None,
             out: VecDeque::new(),
@@ -121,8 +130,37 @@ impl Conversation {
         self.registration.mailbox()
     }
 
-    /// Takes one message in.
+    /// Takes one message in; a long one when it is its turn.
     pub fn hear(&mut self, text: &str, now: Instant) {
+        if text.len() < Lane::LONG_FRAME_BYTES {
+            return self.take_in(text, now);
+        }
+        match self.desk.intake.lane.try_turn() {
+            Some(turn) => self.take_in_long(text, turn, now),
+            None => self.long = Some(Box::new(Long::Waits(text.to_owned()))),
+        }
+    }
+
+    /// Takes in the long message that has waited for it.
+    pub fn has_turn(&mut self, turn: Turn, now: Instant) {
+        if let Some(Long::Waits(text)) = self.long.take().map(|long| *long) {
+            self.take_in_long(&text, turn, now);
+        }
+    }
+
+    fn take_in_long(&mut self, text: &str, turn: Turn, now: Instant) {
+        self.take_in(text, now);
+        self.long = Some(Box::new(Long::Goes { _turn: turn }));
+        self.end_turn();
+    }
+
+    /// Nothing more is read before the end of a turn, so it ends with the next commit.
+    fn end_turn(&mut self) {
+        let ended = self.held.is_none() && self.beats.frames.slots() == 0;
+        self.long.take_if(|long| ended && matches!(**long, Long::Goes { .. }));
+    }
+
+    fn take_in(&mut self, text: &str, now: Instant) {
         match json::decode(text, &self.desk.frame_limits()) {
             Ok(frame) => match self.use_up(frame.seq) {
                 Ok(()) => self.try_to_start(frame, now + OPERATION_TIMEOUT, now),
@@ -159,6 +197,7 @@ impl Conversation {
         if let Some(held) = self.held.take() {
             self.try_to_start(held.frame, held.deadline, now);
         }
+        self.end_turn();
         if now >= self.closes_at() {
             self.end_later(CloseReason::Expired);
         }
@@ -197,12 +236,20 @@ impl Conversation {
 
     /// Whether an operation is under way that what comes after it must wait for.
     fn busy(&self) -> bool {
-        self.held.is_some() || self.read.is_some() || self.order.as_ref().is_some_and(|order| !order.forsaken)
+        self.held.is_some()
+            || self.long.is_some()
+            || self.read.is_some()
+            || self.order.as_ref().is_some_and(|order| !order.forsaken)
     }
 
     /// Whether it waits for room in the lane.
     pub fn waits_for_room(&self) -> bool {
         self.held.as_ref().is_some_and(|held| !held.has_deadline())
+    }
+
+    /// Whether it waits for the turn of a long frame.
+    pub fn waits_for_turn(&self) -> bool {
+        self.long.as_ref().is_some_and(|long| matches!(**long, Long::Waits(_)))
     }
 
     /// The read that is under way.

@@ -19,6 +19,7 @@ use super::decoder::Heard;
 use super::rate::Rate;
 use super::silence::{Due, Silence};
 use super::socket::{Socket, Unheard};
+use crate::domain::ingest::lane::Turn;
 use crate::edge::desk::Desk;
 use crate::edge::listener::room::Place;
 use crate::edge::protocol::json;
@@ -47,8 +48,8 @@ pub struct LiveSocket {
     deaf_since: Option<Instant>,
     /// When to say goodbye, once the server drains.
     leave_at: Option<Instant>,
-    /// Room in the lane, while the conversation waits for it.
-    room: Option<LocalBoxFuture<'static, ()>>,
+    /// Room in the lane, or a turn, while the conversation waits for it.
+    room: Option<LocalBoxFuture<'static, Option<Turn>>>,
     /// Whether to look into the mailbox although nobody rang.
     look: bool,
     /// Why it is to end, once that is known away from its task.
@@ -246,15 +247,25 @@ impl LiveSocket {
             self.conversation.answered(seq, answer);
             self.look = true;
         }
-        if self.conversation.waits_for_room() {
+        let waits_for_turn = self.conversation.waits_for_turn();
+        if waits_for_turn || self.conversation.waits_for_room() {
             let lane = &self.desk.intake.lane;
             let room = self.room.get_or_insert_with(|| {
                 let lane = lane.clone();
-                Box::pin(async move { lane.room().await })
+                Box::pin(async move {
+                    if waits_for_turn {
+                        return Some(lane.turn().await);
+                    }
+                    lane.room().await;
+                    None
+                })
             });
-            if room.as_mut().poll(cx).is_ready() {
+            if let Poll::Ready(turn) = room.as_mut().poll(cx) {
                 self.room = None;
                 self.look = true;
+                if let Some(turn) = turn {
+                    self.conversation.has_turn(turn, Instant::now());
+                }
             }
         }
         self.look
@@ -312,6 +323,7 @@ impl LiveSocket {
             || self.conversation.ended().is_some()
             || self.conversation.reading().is_some()
             || self.conversation.waits_for_room()
+            || self.conversation.waits_for_turn()
             || (self.deaf_since.is_some() && self.conversation.listens())
             || self.may_leave(now)
             || self.next_deadline(now) < self.wakes_at
