@@ -40,6 +40,17 @@ async fn one_address_has_only_so_many_connections_that_are_no_sockets() {
 }
 
 #[tokio::test]
+async fn one_address_cannot_take_all_the_places_of_those_who_are_not_welcomed_yet() {
+    let gateway = TestGateway::with(&[("limits.handshakes", "5"), ("limits.handshakes_per_address", "2")]);
+    let _silent = [RawSocket::connect(gateway.address()).await, RawSocket::connect(gateway.address()).await];
+    // Accepted in any order, on any thread.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let mut one_more = RawSocket::connect(gateway.address()).await;
+    assert_eq!(one_more.ask_for_upgrade(None).await, "");
+    refused(&gateway, "AddressHandshakes", 1.0).await;
+}
+
+#[tokio::test]
 async fn upgrades_come_at_a_rate_whether_they_succeed_or_not() {
     for (setting, expected) in
         [("limits.upgrades_per_second", "503"), ("limits.upgrades_per_second_per_address", "429")]

@@ -40,6 +40,8 @@ pub struct LimitsConfig {
     pub connections_per_address: usize,
     /// Connections that have not been welcomed; 0 = no limit.
     pub handshakes: usize,
+    /// Of one address; 0 = no limit.
+    pub handshakes_per_address: usize,
     /// Upgrades a second, in all; 0 = no limit.
     pub upgrades_per_second: u32,
     /// Upgrades a second of one address; 0 = no limit.

@@ -35,7 +35,10 @@ impl Room {
         let rate = limits.upgrades_per_second;
         let rate_of_address = limits.upgrades_per_second_per_address;
         Arc::new(Room {
-            knocking: Tally::new(limits.handshakes, limits.connections_per_address),
+            knocking: Tally::new(
+                limits.handshakes,
+                least(limits.handshakes_per_address, limits.connections_per_address),
+            ),
             sockets: Tally::new(limits.connections, limits.connections_per_address),
             upgrades: (rate > 0).then(|| Rates::new(rate, rate)),
             upgrades_of_address: (rate_of_address > 0).then(|| Rates::new(rate_of_address, rate_of_address)),
@@ -58,6 +61,11 @@ impl Room {
         let mut place = self.sockets.enter().ok_or(NoRoom::ForAnybody(FULL_RETRY))?;
         if place.claim(network) { Ok(place) } else { Err(NoRoom::ForThisAddress(FULL_RETRY)) }
     }
+}
+
+/// The lower of two bounds, of which 0 is none.
+fn least(one: usize, other: usize) -> usize {
+    if one == 0 || other == 0 { one.max(other) } else { one.min(other) }
 }
 
 /// How many there are, and how many of each address. 0 as a bound is none.
@@ -154,6 +162,11 @@ mod tests {
         places.clear();
         assert!(tally.of_address.lock().expect("no panic").is_empty());
         assert_eq!(tally.taken.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn of_two_bounds_the_lower_holds_and_none_is_no_bound() {
+        assert_eq!([least(0, 0), least(3, 0), least(0, 3), least(2, 3), least(3, 2)], [0, 3, 3, 2, 2]);
     }
 
     #[test]
