@@ -24,6 +24,8 @@ use super::workbench::{Buffers, Workbench};
 /// How long a close frame may take to be sent, and how long input is discarded after it, so that a TCP reset does not
 /// overtake it.
 const LINGER: Duration = Duration::from_secs(1);
+/// Reads before others of the thread get their turn, so that one who sends a lot does not hold up those who send little.
+const READS_MAX: u8 = 4;
 /// Frames are gathered until they are so long; the rest follows when these are sent.
 const WRITE_BYTES: usize = 16 * 1024;
 
@@ -41,6 +43,8 @@ pub struct Socket {
     decoder: Option<Box<Decoder>>,
     used: Used,
     unsent: Option<Box<Unsent>>,
+    /// In this turn.
+    reads_left: u8,
 }
 
 /// What the kernel does not take now.
@@ -60,7 +64,8 @@ impl Socket {
     /// `read` is what was already read of `stream` beyond the upgrade request.
     pub fn new(stream: Stream, read: &[u8], bench: Rc<Workbench>) -> Self {
         let now = Instant::now();
-        let mut socket = Socket { stream, bench, decoder: None, used: Used::new(now), unsent: None };
+        let mut socket =
+            Socket { stream, bench, decoder: None, used: Used::new(now), unsent: None, reads_left: READS_MAX };
         if !read.is_empty() {
             // It was bounded by the buffer it was read into.
             let _ = socket.feed(read, now);
@@ -107,10 +112,20 @@ impl Socket {
     }
 
     fn poll_read(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<Result<(), Heard>> {
+        let Some(reads_left) = self.reads_left.checked_sub(1) else {
+            self.reads_left = READS_MAX;
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        };
         let bench = self.bench.clone();
         let buffers = &mut *bench.buffers.borrow_mut();
         let mut read = ReadBuf::new(&mut *buffers.read);
-        let fed = match ready!(Pin::new(&mut self.stream).poll_read(cx, &mut read)) {
+        let Poll::Ready(result) = Pin::new(&mut self.stream).poll_read(cx, &mut read) else {
+            self.reads_left = READS_MAX;
+            return Poll::Pending;
+        };
+        self.reads_left = reads_left;
+        let fed = match result {
             Ok(()) if read.filled().is_empty() => Err(Heard::Lost),
             Ok(()) => {
                 let excess = |excess: Excess| Heard::Wrong(excess.into());
