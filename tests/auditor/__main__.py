@@ -4,12 +4,12 @@ import argparse
 import asyncio
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+from auditor.crew import Loader
 from auditor.judge import Judge
 from auditor.readback import read_back
 from wire.gateway import Gateway
@@ -51,33 +51,6 @@ def _arguments():
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     parser.add_argument("--keep", action="store_true", help="leave the journals, the log and the data directory")
     return parser.parse_args()
-
-
-class Loader:
-    """A loader process and the path of its journal."""
-
-    def __init__(self, first, users, seed, journal):
-        self.journal = journal
-        journal.touch()
-        command = [sys.executable, "-m", "auditor.loader", "--journal", str(journal), "--seed", str(seed)]
-        self._process = subprocess.Popen(
-            [*command, "--first", str(first), "--users", str(users)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def go(self, url):
-        self._process.stdin.write(f"go {url}\n")
-        self._process.stdin.flush()
-
-    def wait_until_parked(self):
-        if self._process.stdout.readline() != "parked\n":
-            raise RuntimeError(f"a loader ended with exit code {self._process.wait()}")
-
-    def stop(self):
-        self._process.kill()
-        self._process.wait()
 
 
 def _run(args, gateway, loaders, judge):

@@ -9,6 +9,7 @@ from collections import deque
 from auditor.ledger import content_of, key_of
 
 BROKEN = 1006
+GOING_AWAY = 1012
 SLOT_SPAN = 60_000  # at most so much of `at` shares a slot
 POS_SLACK = 60_000
 
@@ -28,8 +29,11 @@ class Listing:
 
 
 class Connection:
-    def __init__(self, ledger, device, totals):
+    """`goodbyes`: whether the gateway may end it with `bye` and 1012 rather than without a word."""
+
+    def __init__(self, ledger, device, totals, goodbyes):
         self.ledger, self.device, self.totals = ledger, device, totals
+        self._goodbyes, self._bye = goodbyes, False
         self.unacked = deque()
         self._last_sent = self._last_acked = 0
         self._lately = deque()  # acked while some of the unacked had been sent already
@@ -72,12 +76,14 @@ class Connection:
             error = frame["error"]
             if self._asked.pop(error.get("seq"), None) is None or error["code"] != "unavailable":
                 self.ledger.fault("protocol", f"an honest frame was answered {error}")
+        elif "bye" in frame and self._goodbyes and not self._bye:
+            self._bye = True
         else:
             self.ledger.fault("protocol", f"unexpected frame {frame}")
 
     def closed(self, code):
         """The beats that nobody will answer any more."""
-        if code != BROKEN:
+        if code != BROKEN and not (self._bye and code == GOING_AWAY):
             self.ledger.fault("protocol", f"the gateway closed with {code}")
         return sum(len(frame.items) for frame in self.unacked)
 

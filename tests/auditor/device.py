@@ -7,31 +7,37 @@ import time
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
-from wire.dial import PLACES, dial
+from wire.dial import PLACES, GoingAway, dial
 from wire.tokens import token
 
 PAUSE_SECONDS = (0.06, 0.4)  # between frames: under the 20 a second that one connection may send
+AWAY_SECONDS = (0.2, 1.0)  # after being turned away
 CUT_CHANCE = 0.004  # of dropping the connection after a frame, as a phone in a tunnel does
 
 _connections = itertools.count(1)
 
 
 class Device:
-    def __init__(self, habits, journal):
-        self._habits, self._journal = habits, journal
+    """`crowded`: whether others are there, so that the gateway may turn it away for now."""
+
+    def __init__(self, habits, journal, crowded=False):
+        self._habits, self._journal, self._crowded = habits, journal, crowded
         self._mid, self._dice = habits.viewer.mid, habits.dice
         self._unanswered = {}  # seq -> operation to resend after a reconnect
 
     async def play(self, url):
-        """Returns when the gateway is gone; a refused upgrade is an error."""
+        """Returns when the gateway is gone."""
         lost = False
         while not lost:
             place = self._dice.choice(PLACES)
             try:
                 socket, welcome, seq = await dial(url, token(self._mid), place, self._habits.device)
-            except InvalidStatus:
-                raise
-            except (OSError, WebSocketException):
+            except InvalidStatus as refused:
+                if not self._crowded or refused.response.status_code != 503:
+                    raise
+                await asyncio.sleep(self._dice.uniform(*AWAY_SECONDS))
+                continue
+            except (OSError, WebSocketException, GoingAway):
                 return
             lost = await self._use(socket, welcome, seq)
 

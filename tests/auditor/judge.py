@@ -24,10 +24,11 @@ class Figures:
 
 
 class Judge:
-    def __init__(self, journals):
+    def __init__(self, journals, goodbyes=False):
         self._tails = [Tail(path) for path in journals]
         self._ledgers = {}
         self._rounds = []
+        self._goodbyes = goodbyes
         self.faults = []
 
     def read_journals(self):
@@ -44,7 +45,7 @@ class Judge:
             ledger = self._ledgers.setdefault(mid, Ledger(mid, self.faults))
             ledger.moment += 1
             if event == "open":
-                connections[number] = Connection(ledger, what, figures)
+                connections[number] = Connection(ledger, what, figures, self._goodbyes)
                 figures.sockets += 1
             elif event == "sent":
                 connections[number].sent(what)

@@ -15,11 +15,12 @@ async def main():
     parser.add_argument("--users", type=int, required=True)
     parser.add_argument("--seed", required=True)
     parser.add_argument("--journal", required=True)
+    parser.add_argument("--crowded", action="store_true", help="the gateway may turn away who comes: there are others")
     args = parser.parse_args()
 
     journal = Journal(args.journal)
     viewers = [Viewer(mid, args.seed) for mid in range(args.first, args.first + args.users)]
-    devices = [Device(habits, journal) for viewer in viewers for habits in viewer.devices]
+    devices = [Device(habits, journal, args.crowded) for viewer in viewers for habits in viewer.devices]
     print("parked", flush=True)
     while line := await asyncio.to_thread(sys.stdin.readline):
         url = line.removeprefix("go ").strip()

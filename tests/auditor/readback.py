@@ -4,12 +4,15 @@ import asyncio
 import json
 import random
 
+from websockets.exceptions import InvalidStatus
+
 from wire.dial import dial
 from wire.tokens import token
 
 AT_ONCE = 50
 GET_MAX = 500
 LIMITS = (3, 7, 200)
+PATIENCE_SECONDS = 60
 
 
 async def read_back(url, ledgers, seed):
@@ -27,7 +30,7 @@ async def read_back(url, ledgers, seed):
 
 async def _read_user(url, ledger, limit):
     contents = list(ledger.contents)
-    socket, _, seq = await dial(url, token(ledger.mid))
+    socket, _, seq = await _come_in(url, ledger.mid)
     async with socket:
         listed, page = [], {"limit": limit}
         while page:
@@ -43,6 +46,18 @@ async def _read_user(url, ledger, limit):
             result = await _ask(socket, {"seq": seq, "get": {"items": items}})
             got |= dict(zip(some, result["records"], strict=True))
     return listed, got
+
+
+async def _come_in(url, mid):
+    """Who is turned away for now, since others come at the same time, comes again."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while True:
+            try:
+                return await dial(url, token(mid), open_timeout=PATIENCE_SECONDS)
+            except InvalidStatus as refused:
+                if refused.response.status_code != 503:
+                    raise
+            await asyncio.sleep(0.25)
 
 
 async def _ask(socket, frame):

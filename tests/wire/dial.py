@@ -11,6 +11,10 @@ PLACES = ("header", "subprotocol", "hello")
 OPTIONS = {"compression": None, "ping_interval": None, "close_timeout": 2, "max_queue": 1024, "proxy": None}
 
 
+class GoingAway(Exception):
+    """The gateway said `bye` to a socket that had just come."""
+
+
 async def dial(url, token, place="header", device="", **options):
     """The open socket, its welcome, and the last `seq` used (a `hello` names the device)."""
     headers, offered = {}, [SUBPROTOCOL]
@@ -41,5 +45,7 @@ async def _frame(socket, name):
         frame = json.loads(await socket.recv())
         if name in frame:
             return frame[name]
+        if "bye" in frame:
+            raise GoingAway(frame["bye"])
         if "push" not in frame:
             raise RuntimeError(f"expected {name}, got {frame}")

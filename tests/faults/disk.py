@@ -1,0 +1,174 @@
+"""`python -m faults.disk BINARY`: the disk is full, at the start and under load. Exit code 1 if a promise broke.
+
+The gateway says so in one line and ends with its code; once there is more room it starts, and everything that was acked
+is there. The disk is a tmpfs, so this takes root.
+"""
+
+import asyncio
+import sys
+import time
+
+from websockets.exceptions import ConnectionClosed
+
+from faults.scene import END_SECONDS_MAX, STORE_FAILED, Scene, arguments
+from faults.tmpfs import PAGE, Tmpfs
+from wire.client import Client, beat
+from wire.gateway import StartFailed
+from wire.http import call
+
+CANNOT_CREATE = 73
+NO_SPACE = "No space left on device"
+MIB = 1 << 20
+MENDED_MIB = 1024  # more than a run can fill
+MENDED_SECONDS = 15  # what is left of the load when the disk is mended for good
+# On a disk of this size a gateway makes its directory and serves.
+EMPTY_STORE_BYTES = 1 * MIB
+SOCKETS = 2_000
+RATE = 8_000
+USERS = 40
+BEATS = 20  # in a frame
+
+
+def main():
+    args = arguments(__doc__, seconds=60, fills=3)
+    with Scene(args) as scene:
+        full_at_the_first_start(scene)
+        filled_by_somebody_else(scene)
+        full_under_load(scene)
+        sys.exit(scene.verdict())
+
+
+def _disk(scene, name, size):
+    disk = Tmpfs(scene.scratch / name, size)
+    scene.at_end(disk.unmount)
+    return disk
+
+
+def full_at_the_first_start(scene):
+    """However far it comes: it says so, leaves nothing that the next start stumbles over, and that one serves."""
+    refused, served = [], []
+    for pages in sorted(scene.dice.sample(range(1, 25), 8)):
+        disk = _disk(scene, f"tiny-{pages}", pages * PAGE)
+        gateway = scene.gateway(disk.path / "data")
+        try:
+            gateway.start().stop()
+            served.append(pages)
+        except StartFailed as failed:
+            refused.append(pages)
+            scene.expect(failed.code == CANNOT_CREATE, f"exit code {failed.code} at a start on a full disk")
+            scene.told_once(failed.stderr, NO_SPACE)
+        disk.grow(EMPTY_STORE_BYTES)
+        asyncio.run(_one_beat(gateway.start()))
+        scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
+    scene.expect(len(refused) >= 4, f"started on disks of {served} pages")
+    scene.say(f"first start on a disk of {refused} pages: refused, and served when there was room; of {served}: served")
+
+
+async def _one_beat(gateway):
+    async with await Client.open(gateway, 42) as client:
+        await client.beats(beat(1, client.now()))
+        await client.get(1)
+
+
+def filled_by_somebody_else(scene):
+    """A gateway at rest, whose disk others fill: reads go on, and the first beat that does not fit ends it."""
+    disk = _disk(scene, "shared", 8 * MIB)
+    gateway = scene.gateway(disk.path / "data").start()
+    acked = asyncio.run(_play_until_it_ends(scene, gateway, disk))
+    scene.ended_by_itself(gateway, NO_SPACE)
+    # The disk is still full: it may serve until the first beat, or refuse.
+    try:
+        gateway.start()
+        asyncio.run(_all_there(scene, gateway, acked))
+        scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
+        again = "serves"
+    except StartFailed as failed:
+        scene.expect(failed.code == CANNOT_CREATE, f"exit code {failed.code} at a start on a full disk")
+        scene.told_once(failed.stderr, NO_SPACE)
+        again = "refused"
+    disk.free()
+    gateway.start()
+    asyncio.run(_all_there(scene, gateway, acked))
+    scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
+    scene.say(f"filled by somebody else: {len(acked)} acked and all read back; a start on the full disk: {again}")
+
+
+async def _play_until_it_ends(scene, gateway, disk):
+    """The contents whose beats were acked, by their `at`."""
+    acked = {}
+    client = await Client.open(gateway, 42)
+    await _some_beats(client, acked)
+    disk.fill()
+    scene.expect(len(await client.list()) == len(acked), "a full disk keeps from reading")
+    # Who cannot be kept out for good is told so, and not let believe it.
+    answer = call(gateway.admin, "POST", "/v1/revoke", body={"mid": "7"})
+    scene.expect(answer.status == 503, f"a revocation that cannot be kept was answered {answer.status}")
+    revoked = call(gateway.admin, "GET", "/v1/revoke").json()
+    scene.expect(revoked == {"revocations": []}, f"refused, and yet there: {revoked}")
+    give_up = time.monotonic() + END_SECONDS_MAX
+    try:
+        # What is left of the last page may still take some.
+        while time.monotonic() < give_up:
+            await _some_beats(client, acked)
+            await asyncio.sleep(0.05)  # as many frames a second as a client may send
+    except ConnectionClosed as closed:
+        # Cut off, or told that the server goes: no other word.
+        code = closed.rcvd.code if closed.rcvd else None
+        scene.expect(code in (None, 1012), f"closed with {code} when the store failed")
+    return acked
+
+
+async def _some_beats(client, acked):
+    at, oids = client.now(), range(len(acked), len(acked) + BEATS)
+    await client.beats(*(beat(oid, at) for oid in oids))
+    acked |= dict.fromkeys(oids, at)
+
+
+async def _all_there(scene, gateway, acked):
+    async with await Client.open(gateway, 42) as client:
+        oids = list(acked)
+        found = []
+        for start in range(0, len(oids), 500):
+            found += await client.get(*oids[start : start + 500])
+        lost = [oid for oid, record in zip(oids, found, strict=True) if not record or record["at"] != acked[oid]]
+        scene.expect(not lost, f"acked and not there: {lost}")
+
+
+def full_under_load(scene):
+    """A crowd that goes on, on a disk that is made larger each time it is full."""
+    disk = _disk(scene, "disk", scene.dice.randrange(3 * MIB, 9 * MIB))
+    gateway = scene.gateway(disk.path / "data").start()
+    witnesses = scene.witnesses(USERS)
+    witnesses.play(gateway)
+    began, seconds = time.monotonic(), scene.args.seconds
+    # Half of the beats store a new row, so that tables are written, too, and may be what the disk has no room for.
+    load = ["--sockets", SOCKETS, "--rate", RATE, "--new-contents", 0.5, "--warm-up", "0s"]
+    crowd = scene.crowd(gateway, *load, "--duration", f"{seconds}s", "--drain", "90s")
+    fills = 0
+    while crowd.is_running() or gateway.process.poll() is not None:
+        if gateway.process.poll() is None:
+            time.sleep(0.05)
+            continue
+        fills += 1
+        full = disk.used()
+        scene.ended_by_itself(gateway, NO_SPACE)
+        witnesses.park()
+        late = time.monotonic() - began > seconds - MENDED_SECONDS
+        disk.grow(MENDED_MIB * MIB if late else scene.dice.randrange(2 * MIB, 10 * MIB))
+        gateway.start()
+        figures = witnesses.testify(gateway)
+        witnesses.play(gateway)
+        scene.say(f"full {fills} at {full / MIB:5.1f} MiB: {figures}, {len(scene.faults)} faults")
+    scene.judge_crowd(crowd, 600)
+    scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
+    witnesses.park()
+    gateway.start()
+    witnesses.testify(gateway)
+    gateway.stop()
+    scene.say(witnesses.totals())
+    scene.expect(fills >= scene.args.fills, f"the disk was full only {fills} times in {seconds} s")
+    scene.expect(witnesses.in_flight > 0, "nobody waited for an ack when the disk was full")
+
+
+if __name__ == "__main__":
+    main()

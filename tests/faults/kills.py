@@ -1,0 +1,82 @@
+"""`python -m faults.kills BINARY`: SIGKILL at random moments while a crowd beats, 0 lost.
+
+The gateway is killed and started again on the same port and directory for as long as the load lasts: most often a random
+moment after the crowd is back, sometimes while it still comes. What some of the auditor's users were told is judged after
+each round, what everybody was told at the end.
+"""
+
+import re
+import sys
+import time
+
+from faults.scene import Scene, arguments
+from wire.http import call
+
+# What is left of the load after the last kill.
+QUIET_SECONDS = 12
+BACK_SHARE = 0.9  # of the sockets: then the crowd is back
+BACK_CHANCE = 0.75  # of waiting for that
+KILL_AFTER_SECONDS = (0.0, 2.0)
+# Whose records are read in each round: a few, or a round would take longer than the crowd to come back.
+READ_BACK_USERS = 6
+# A kill that nobody feels shows nothing: this share of the sockets must on average have had to send again.
+RESENT_MIN = 0.2
+
+
+def main():
+    args = arguments(__doc__, seconds=100, rounds=8, sockets=10_000, rate=10_000, users=40)
+    with Scene(args) as scene:
+        kill_rounds(scene)
+        sys.exit(scene.verdict())
+
+
+def kill_rounds(scene):
+    args = scene.args
+    gateway = scene.gateway().start()
+    witnesses = scene.witnesses(args.users)
+    witnesses.play(gateway)
+    load = ["--sockets", args.sockets, "--rate", args.rate, "--new-contents", 0.2, "--warm-up", "0s"]
+    crowd = scene.crowd(gateway, *load, "--duration", f"{args.seconds}s", "--drain", "120s")
+    until, rounds = time.monotonic() + args.seconds - QUIET_SECONDS, 0
+    while not scene.faults and _random_moment(scene, gateway, until):
+        rounds += 1
+        scene.expect(gateway.process.poll() is None, f"the gateway had ended by itself: {gateway.stderr()}")
+        sockets = _sockets(gateway)
+        gateway.kill()
+        witnesses.park()
+        down = time.monotonic()
+        gateway.start()
+        up = time.monotonic() - down
+        figures = witnesses.testify(gateway, READ_BACK_USERS)
+        witnesses.play(gateway)
+        scene.say(
+            f"round {rounds:3}: killed with {sockets:5} sockets, back after {up:4.2f} s; "
+            f"auditor: {figures}, {len(scene.faults)} faults"
+        )
+    report = scene.judge_crowd(crowd, 600)
+    scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
+    witnesses.park()
+    gateway.start()
+    witnesses.testify(gateway)
+    scene.say(f"{rounds} rounds; {witnesses.totals()}")
+    scene.expect(rounds >= args.rounds, f"only {rounds} rounds in {args.seconds} s")
+    enough = report["resent"] >= RESENT_MIN * rounds * args.sockets
+    scene.expect(enough, f"only {report['resent']} beats of the crowd were in flight at {rounds} kills")
+
+
+def _random_moment(scene, gateway, until):
+    """Waits for it; False when the time is over."""
+    if scene.dice.random() < BACK_CHANCE:
+        while _sockets(gateway) < BACK_SHARE * scene.args.sockets and time.monotonic() < until:
+            time.sleep(0.05)
+    time.sleep(scene.dice.uniform(*KILL_AFTER_SECONDS))
+    return time.monotonic() < until
+
+
+def _sockets(gateway):
+    metrics = call(gateway.admin, "GET", "/metrics").text
+    return int(re.search(r"^heartline_connections (\d+)$", metrics, re.M)[1])
+
+
+if __name__ == "__main__":
+    main()

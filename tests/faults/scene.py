@@ -1,0 +1,171 @@
+"""A gateway on a port of its own, the auditor's users on it, a crowd beside them, and what was found wrong."""
+
+import argparse
+import asyncio
+import random
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from auditor.crew import Loader
+from auditor.judge import Judge
+from auditor.readback import read_back
+from faults.loadgen import Loadgen, complaints, summary
+from wire.gateway import Gateway
+
+FAULTS_SHOWN_MAX = 20
+STORE_FAILED = 74
+LAST_LINE = "heartline: "
+# From the first failure to the end: the second in which sockets are told, and a busy machine.
+END_SECONDS_MAX = 30
+
+
+def arguments(doc, **numbers):
+    """The command line that all have, with further options that take a number."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary", type=Path)
+    parser.add_argument("--loadgen", type=Path, help="the load generator; without it, the one beside the binary")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    parser.add_argument("--keep", action="store_true", help="leave journals, logs and data")
+    for name, default in numbers.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)
+    args = parser.parse_args()
+    args.loadgen = args.loadgen or args.binary.parent / "loadgen"
+    return args
+
+
+class Scene:
+    def __init__(self, args):
+        self.args = args
+        self.dice = random.Random(args.seed)
+        self.scratch = Path(tempfile.mkdtemp(prefix="heartline-faults-"))
+        self.faults = []
+        self._ends = []  # of what was begun here, the last first
+
+    def __enter__(self):
+        print(f"seed {self.args.seed}", flush=True)
+        return self
+
+    def __exit__(self, *_):
+        for end in reversed(self._ends):
+            end()
+        if self.args.keep:
+            print(f"kept {self.scratch}")
+        else:
+            shutil.rmtree(self.scratch)
+
+    def at_end(self, end):
+        self._ends.append(end)
+
+    def say(self, text):
+        print(text, flush=True)
+
+    def fault(self, text):
+        self.faults.append(text)
+        self.say(f"FAULT {text}")
+
+    def expect(self, holds, text):
+        if not holds:
+            self.fault(text)
+
+    def verdict(self):
+        """The exit code."""
+        if self.faults:
+            self.say(f"{len(self.faults)} faults; repeat with --seed {self.args.seed}")
+        return 1 if self.faults else 0
+
+    def gateway(self, data_dir=None, before=(), **settings):
+        """Not started yet. Its port stays the same, so that a crowd finds it again."""
+        listen = f"127.0.0.1:{_quiet_port(self.dice)}"
+        log = self.scratch / "gateway.log"
+        data_dir = data_dir or self.scratch / "data"
+        gateway = Gateway(self.args.binary, data_dir, log, before, SERVER__LISTEN=listen, **settings)
+        gateway.http = f"http://{listen}"
+        self.at_end(gateway.kill)
+        return gateway
+
+    def crowd(self, gateway, *options):
+        """Beats until its time is over, whatever becomes of the gateway meanwhile, and then reads back."""
+        crowd = Loadgen(self.args.loadgen, gateway.ws, self.scratch, "--reconnect", "--verify", *options)
+        self.at_end(crowd.kill)
+        crowd.wait_for_acks()
+        return crowd
+
+    def judge_crowd(self, crowd, seconds):
+        code, report = crowd.end(seconds)
+        self.say(summary(report))
+        for complaint in complaints(code, report):
+            self.fault(complaint)
+        return report
+
+    def witnesses(self, users):
+        witnesses = Witnesses(self, users)
+        self.at_end(witnesses.stop)
+        return witnesses
+
+    def ended_by_itself(self, gateway, cause):
+        """Waits for the end of a gateway whose store has failed; it says so once, says why, and with its code."""
+        try:
+            code = gateway.wait(END_SECONDS_MAX)
+            self.expect(code == STORE_FAILED, f"exit code {code} after the store has failed")
+        except subprocess.TimeoutExpired:
+            self.fault(f"it does not end within {END_SECONDS_MAX} s")
+        self.told_once(gateway.stderr(), "the store has failed", cause)
+
+    def told_once(self, stderr, *texts):
+        """One line for whoever has to mend it, which says all of this."""
+        last = [line for line in stderr.splitlines() if line.startswith(LAST_LINE)]
+        says_all = len(last) == 1 and all(text in last[0] for text in texts)
+        self.expect(says_all, f"not one line that says {texts}: {stderr}")
+        self.expect("panicked" not in stderr, f"a panic: {stderr}")
+
+
+class Witnesses:
+    """Users of the auditor: what they were told is judged whenever they are called together."""
+
+    def __init__(self, scene, users):
+        self._scene = scene
+        journal = scene.scratch / "journal"
+        self._loader = Loader(1, users, scene.args.seed, journal, "--crowded")
+        self._judge = Judge([journal], goodbyes=True)
+        self._loader.wait_until_parked()
+        self.in_flight = 0  # how often somebody waited for an ack when the gateway ended
+
+    def play(self, gateway):
+        self._loader.go(gateway.ws)
+
+    def park(self):
+        """After the gateway has ended: everybody notes that and waits."""
+        self._loader.wait_until_parked()
+
+    def testify(self, gateway, users=None):
+        """After it was started again: reads back all, or so many of them. Returns what the round was like."""
+        figures = self._judge.read_journals()
+        self.in_flight += figures.in_flight > 0
+        known = len(self._judge.faults)
+        ledgers, dice = self._judge.ledgers(), self._scene.dice
+        asyncio.run(read_back(gateway.ws, dice.sample(ledgers, min(users or len(ledgers), len(ledgers))), dice.random()))
+        for promise, text in self._judge.faults[known:][:FAULTS_SHOWN_MAX]:
+            self._scene.fault(f"{promise}: {text}")
+        return figures
+
+    def totals(self):
+        return f"auditor: {self._judge.totals()}, {self._judge.lost()} lost, {len(self._judge.faults)} faults"
+
+    def stop(self):
+        self._loader.stop()
+
+
+def _quiet_port(dice):
+    """A free one below those that the kernel gives to clients, one of which would have it while the gateway is down."""
+    for port in dice.sample(range(10_000, 20_000), 100):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    sys.exit("no free port between 10000 and 20000")

@@ -1,0 +1,10 @@
+# The disk is full: at the start, filled by somebody else, and again and again under a crowd's load.
+. tests/parts/needs.bash
+need_python
+need_binary
+need_command unshare util-linux
+need_command mount mount
+# Mounts of its own: they are gone with it, however it ends.
+unshare --mount true ||
+  die "a small disk to fill takes root; run: sudo tests/run disk (in a container: one with --cap-add SYS_ADMIN)"
+unshare --mount "$PYTHON" -m faults.disk "$HEARTLINE_BIN" $([[ $LONG ]] && echo --seconds 600 --fills 30)

@@ -1,0 +1,5 @@
+# SIGKILL at random moments under the load of 10,000 sockets.
+. tests/parts/needs.bash
+need_python
+need_binary
+"$PYTHON" -m faults.kills "$HEARTLINE_BIN" $([[ $LONG ]] && echo --seconds 420 --rounds 30)

@@ -1,0 +1,5 @@
+# The disk answers fsync with EIO, at the start and under a crowd's load.
+. tests/parts/needs.bash
+need_python
+need_binary
+"$PYTHON" -m faults.sync "$HEARTLINE_BIN" $([[ $LONG ]] && echo --seconds 600 --failures 60)
