@@ -142,7 +142,7 @@ def full_under_load(scene):
     witnesses.play(gateway)
     began, seconds = time.monotonic(), scene.args.seconds
     # Half of the beats store a new row, so that tables are written, too, and may be what the disk has no room for.
-    load = ["--sockets", SOCKETS, "--rate", RATE, "--new-contents", 0.5, "--warm-up", "0s"]
+    load = ["--sockets", SOCKETS, "--rate", RATE, "--new-contents", 0.5, "--reconnect"]
     crowd = scene.crowd(gateway, *load, "--duration", f"{seconds}s", "--drain", "90s")
     fills = 0
     while crowd.is_running() or gateway.process.poll() is not None:
@@ -159,7 +159,7 @@ def full_under_load(scene):
         figures = witnesses.testify(gateway)
         witnesses.play(gateway)
         scene.say(f"full {fills} at {full / MIB:5.1f} MiB: {figures}, {len(scene.faults)} faults")
-    scene.judge_crowd(crowd, 600)
+    scene.judge_crowd(crowd)
     scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
     witnesses.park()
     gateway.start()

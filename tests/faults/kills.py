@@ -1,8 +1,8 @@
 """`python -m faults.kills BINARY`: SIGKILL at random moments while a crowd beats, 0 lost.
 
-The gateway is killed and started again on the same port and directory for as long as the load lasts: most often a random
-moment after the crowd is back, sometimes while it still comes. What some of the auditor's users were told is judged after
-each round, what everybody was told at the end.
+The gateway is killed and started again on the same port and directory for as long as the load lasts: most often a
+random moment after the crowd is back, sometimes while it still comes. What some of the auditor's users were told is
+judged after each round, what everybody was told at the end.
 """
 
 import re
@@ -35,7 +35,7 @@ def kill_rounds(scene):
     gateway = scene.gateway().start()
     witnesses = scene.witnesses(args.users)
     witnesses.play(gateway)
-    load = ["--sockets", args.sockets, "--rate", args.rate, "--new-contents", 0.2, "--warm-up", "0s"]
+    load = ["--sockets", args.sockets, "--rate", args.rate, "--new-contents", 0.2, "--reconnect"]
     crowd = scene.crowd(gateway, *load, "--duration", f"{args.seconds}s", "--drain", "120s")
     until, rounds = time.monotonic() + args.seconds - QUIET_SECONDS, 0
     while not scene.faults and _random_moment(scene, gateway, until):
@@ -53,7 +53,7 @@ def kill_rounds(scene):
             f"round {rounds:3}: killed with {sockets:5} sockets, back after {up:4.2f} s; "
             f"auditor: {figures}, {len(scene.faults)} faults"
         )
-    report = scene.judge_crowd(crowd, 600)
+    report = scene.judge_crowd(crowd)
     scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
     witnesses.park()
     gateway.start()

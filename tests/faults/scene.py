@@ -19,6 +19,8 @@ from wire.gateway import Gateway
 FAULTS_SHOWN_MAX = 20
 STORE_FAILED = 74
 LAST_LINE = "heartline: "
+# From where a crowd is waited for until it has read back.
+CROWD_SECONDS_MAX = 900
 # From the first failure to the end: the second in which sockets are told, and a busy machine.
 END_SECONDS_MAX = 30
 
@@ -88,14 +90,14 @@ class Scene:
         return gateway
 
     def crowd(self, gateway, *options):
-        """Beats until its time is over, whatever becomes of the gateway meanwhile, and then reads back."""
-        crowd = Loadgen(self.args.loadgen, gateway.ws, self.scratch, "--reconnect", "--verify", *options)
+        """Beats until its time is over, and then reads back."""
+        crowd = Loadgen(self.args.loadgen, gateway.ws, self.scratch, "--verify", "--warm-up", "0s", *options)
         self.at_end(crowd.kill)
         crowd.wait_for_acks()
         return crowd
 
-    def judge_crowd(self, crowd, seconds):
-        code, report = crowd.end(seconds)
+    def judge_crowd(self, crowd):
+        code, report = crowd.end(CROWD_SECONDS_MAX)
         self.say(summary(report))
         for complaint in complaints(code, report):
             self.fault(complaint)
@@ -147,7 +149,8 @@ class Witnesses:
         self.in_flight += figures.in_flight > 0
         known = len(self._judge.faults)
         ledgers, dice = self._judge.ledgers(), self._scene.dice
-        asyncio.run(read_back(gateway.ws, dice.sample(ledgers, min(users or len(ledgers), len(ledgers))), dice.random()))
+        chosen = dice.sample(ledgers, min(users or len(ledgers), len(ledgers)))
+        asyncio.run(read_back(gateway.ws, chosen, dice.random()))
         for promise, text in self._judge.faults[known:][:FAULTS_SHOWN_MAX]:
             self._scene.fault(f"{promise}: {text}")
         return figures

@@ -75,7 +75,7 @@ def failed_under_load(scene, disk):
     witnesses = scene.witnesses(USERS)
     witnesses.play(gateway)
     began, seconds = time.monotonic(), scene.args.seconds
-    load = ["--sockets", SOCKETS, "--rate", RATE, "--new-contents", 0.5, "--warm-up", "0s"]
+    load = ["--sockets", SOCKETS, "--rate", RATE, "--new-contents", 0.5, "--reconnect"]
     crowd = scene.crowd(gateway, *load, "--duration", f"{seconds}s", "--drain", "90s")
     modes = []
     while time.monotonic() - began < seconds - MENDED_SECONDS:
@@ -90,7 +90,7 @@ def failed_under_load(scene, disk):
         witnesses.play(gateway)
         modes.append(mode)
         scene.say(f"failure {len(modes)}, {mode}: {figures}, {len(scene.faults)} faults")
-    scene.judge_crowd(crowd, 600)
+    scene.judge_crowd(crowd)
     scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
     witnesses.park()
     gateway.start()

@@ -9,7 +9,7 @@ import time
 
 from wire.tokens import KEY
 
-READY = re.compile(rb"^heartline is listening on (http://\S+) \(admin (http://\S+)\)\n", re.M)
+READY = re.compile(rb"^heartline is listening on (https?://\S+) \(admin (http://\S+)\)\n", re.M)
 START_SECONDS_MAX = 30
 
 
@@ -39,7 +39,7 @@ class Gateway:
 
     @property
     def ws(self):
-        return self.http.replace("http://", "ws://", 1)
+        return self.http.replace("http", "ws", 1)
 
     def command(self):
         return [*self.before, self.binary, "serve"]

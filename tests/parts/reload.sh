@@ -1,0 +1,7 @@
+# Other keys, another certificate and revocations, under a crowd's load: only those it concerns notice.
+. tests/parts/needs.bash
+need_command openssl openssl
+need_python
+need_binary
+"$PYTHON" -m faults.reload "$HEARTLINE_BIN" $([[ $LONG ]] && echo --seconds 120 --tls-sockets 6000 --certificates 100)
+"$PYTHON" -m faults.revoke "$HEARTLINE_BIN" $([[ $LONG ]] && echo --seconds 180 --users 1000)
