@@ -1,5 +1,6 @@
 //! A router, the commits behind it, and a store in memory.
 
+use std::cell::Cell;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -14,8 +15,10 @@ use prometheus_client::registry::Registry;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 use tower::ServiceExt;
 
+use crate::faulty::Faulty;
 use crate::memory::Memory;
 
 use heartline::config::Config;
@@ -36,11 +39,12 @@ use heartline::edge::http::router;
 use heartline::edge::listener::{self, Entrance, Proxies};
 use heartline::edge::origin::Origins;
 use heartline::edge::rates::Rates;
-use heartline::model::ids::UserId;
+use heartline::model::ids::{Content, UserId};
+use heartline::model::record::Record;
 use heartline::model::rule::Admission;
 use heartline::model::secret::Secret;
 use heartline::shutdown::Shutdown;
-use heartline::storage::hot_store::HotStore;
+use heartline::storage::hot_store::{HotStore, StoreError};
 use heartline::storage::revocation_list::file::FileList;
 
 const USER: UserId = UserId(42);
@@ -48,7 +52,11 @@ const USER: UserId = UserId(42);
 pub struct Fixture {
     router: Router,
     desk: Arc<Desk>,
-    store: Arc<Memory>,
+    pub store: Arc<Faulty<Memory>>,
+    /// What `/readyz` asks.
+    pub takes_writes: Box<dyn Fn() -> bool>,
+    /// Where the committer ends when the store has failed.
+    pub ended: Cell<Option<JoinHandle<StoreError>>>,
     /// Without it everything would end.
     _shutdown: Shutdown,
     pub token: String,
@@ -81,7 +89,7 @@ impl Fixture {
         let mut limits = defaults.limits;
         (limits.burst, limits.body_bytes, limits.items) = (Self::BURST, Self::BODY_BYTES, Self::ITEMS);
         let mut registry = Registry::default();
-        let memory = Arc::new(store);
+        let memory = Arc::new(Faulty::over(store));
         let (store, clock): (Arc<dyn HotStore>, _) = (memory.clone(), Arc::new(Clock::starting_at(0)));
         let shutdown = Shutdown::new(Duration::from_secs(1));
         let (bell, metrics) = (Arc::new(Notify::new()), Metrics::new(&mut registry));
@@ -96,7 +104,9 @@ impl Fixture {
             health: Arc::default(),
             metrics: metrics.clone(),
         };
-        tokio::spawn(committer.run());
+        let health = committer.health.clone();
+        let takes_writes = Box::new(move || health.takes_writes());
+        let ended = Cell::new(Some(tokio::spawn(committer.run())));
         tokio::spawn(returns.run());
 
         let secret = Secret::new("a-key-for-tests-only-0123456789abcdef".to_owned());
@@ -128,7 +138,8 @@ impl Fixture {
             metrics: heartline::edge::metrics::Metrics::new(&mut registry),
             stop: shutdown.stop(),
         });
-        Fixture { router: router(desk.clone()), desk, store: memory, _shutdown: shutdown, token, block, clock }
+        let router = router(desk.clone());
+        Fixture { router, desk, store: memory, takes_writes, ended, _shutdown: shutdown, token, block, clock }
     }
 
     /// Serves sockets, too; where. To be called within a `LocalSet`.
@@ -149,7 +160,12 @@ impl Fixture {
 
     /// From now on the store never answers.
     pub fn lose_the_store(&self) {
-        self.store.die();
+        self.store.inner().die();
+    }
+
+    /// What is stored, asked for without a request.
+    pub async fn records(&self, contents: Vec<Content>) -> Vec<Option<Record>> {
+        self.store.get(USER, contents, self.now()).await.expect("an answer")
     }
 
     pub fn now(&self) -> u64 {

@@ -1,5 +1,7 @@
 //! The public listener over a store in memory that answers at once or never.
 
+mod faults;
+mod faulty;
 mod fixture;
 mod memory;
 mod sockets;

@@ -13,9 +13,9 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use super::beat;
 use super::fixture::Fixture;
 
-type Socket = WebSocketStream<TcpStream>;
+pub type Socket = WebSocketStream<TcpStream>;
 
-async fn connect(address: SocketAddr, token: &str) -> Socket {
+pub async fn connect(address: SocketAddr, token: &str) -> Socket {
     let mut request = format!("ws://{address}/v1/connect").into_client_request().expect("a request");
     let authorization = format!("Bearer {token}").parse().expect("a header");
     request.headers_mut().insert("authorization", authorization);

@@ -1,0 +1,83 @@
+//! A store that fails when it is told to, over one that does not.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures_util::future::{BoxFuture, FutureExt, ready};
+use heartline::model::change::Outcome;
+use heartline::model::ids::{Content, UserId};
+use heartline::model::page::{Page, PageRequest};
+use heartline::model::record::Record;
+use heartline::storage::hot_store::{Answer, Group, HotStore, StoreError};
+
+/// What becomes of commits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fault {
+    #[default]
+    None,
+    /// Not done, and nobody is told more than that it is away.
+    Away,
+    /// Done, and yet it is said to be away: the outcome is unknown.
+    Unsure,
+    /// Not done, and never again.
+    Failed,
+}
+
+#[derive(Default)]
+pub struct Faulty<S> {
+    store: S,
+    fault: Mutex<Fault>,
+    refused: AtomicUsize,
+}
+
+impl<S> Faulty<S> {
+    pub fn over(store: S) -> Self {
+        Faulty { store, fault: Mutex::default(), refused: AtomicUsize::default() }
+    }
+
+    pub fn inner(&self) -> &S {
+        &self.store
+    }
+
+    pub fn turn(&self, fault: Fault) {
+        *self.fault.lock().expect("no panic") = fault;
+    }
+
+    /// Commits that were answered with an error.
+    pub fn refused(&self) -> usize {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    fn refuse<T>(&self, error: fn(String) -> StoreError) -> Result<T, StoreError> {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        Err(error("as the test wants it".to_owned()))
+    }
+}
+
+impl<S: HotStore> HotStore for Faulty<S> {
+    fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Vec<Outcome>, StoreError>> {
+        let fault = *self.fault.lock().expect("no panic");
+        match fault {
+            Fault::None => self.store.commit(group),
+            Fault::Away => ready(self.refuse(StoreError::Away)).boxed(),
+            Fault::Failed => ready(self.refuse(StoreError::Failed)).boxed(),
+            Fault::Unsure => async move {
+                self.store.commit(group).await?;
+                self.refuse(StoreError::Away)
+            }
+            .boxed(),
+        }
+    }
+
+    fn get(&self, user: UserId, contents: Vec<Content>, now: u64) -> Answer<Vec<Option<Record>>> {
+        self.store.get(user, contents, now)
+    }
+
+    fn list(&self, user: UserId, request: PageRequest, now: u64) -> Answer<Page> {
+        self.store.list(user, request, now)
+    }
+
+    fn paused(&self, user: UserId) -> Answer<bool> {
+        self.store.paused(user)
+    }
+}
