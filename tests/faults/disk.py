@@ -10,7 +10,7 @@ import time
 
 from websockets.exceptions import ConnectionClosed
 
-from faults.scene import END_SECONDS_MAX, STORE_FAILED, Scene, arguments
+from faults.scene import END_SECONDS_MAX, TABLES_UNWRITTEN, Scene, arguments
 from faults.tmpfs import PAGE, Tmpfs
 from wire.client import Client, beat
 from wire.gateway import StartFailed
@@ -56,7 +56,7 @@ def full_at_the_first_start(scene):
         except StartFailed as failed:
             refused.append(pages)
             scene.expect(failed.code == CANNOT_CREATE, f"exit code {failed.code} at a start on a full disk")
-            scene.told_once(failed.stderr, NO_SPACE)
+            scene.told_once(failed.stderr, gateway.data_dir, [NO_SPACE])
         disk.grow(EMPTY_STORE_BYTES)
         asyncio.run(_one_beat(gateway.start()))
         scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
@@ -84,7 +84,7 @@ def filled_by_somebody_else(scene):
         again = "serves"
     except StartFailed as failed:
         scene.expect(failed.code == CANNOT_CREATE, f"exit code {failed.code} at a start on a full disk")
-        scene.told_once(failed.stderr, NO_SPACE)
+        scene.told_once(failed.stderr, gateway.data_dir, [NO_SPACE])
         again = "refused"
     disk.free()
     gateway.start()
@@ -151,7 +151,7 @@ def full_under_load(scene):
             continue
         fills += 1
         full = disk.used()
-        scene.ended_by_itself(gateway, NO_SPACE)
+        scene.ended_by_itself(gateway, NO_SPACE, TABLES_UNWRITTEN)
         witnesses.park()
         late = time.monotonic() - began > seconds - MENDED_SECONDS
         disk.grow(MENDED_MIB * MIB if late else scene.dice.randrange(2 * MIB, 10 * MIB))

@@ -19,6 +19,8 @@ from wire.gateway import Gateway
 FAULTS_SHOWN_MAX = 20
 STORE_FAILED = 74
 LAST_LINE = "heartline: "
+# The cause when tables could not be written beside the commits, and the next commit learns of it.
+TABLES_UNWRITTEN = "an earlier write failed"
 # From where a crowd is waited for until it has read back.
 CROWD_SECONDS_MAX = 900
 # From the first failure to the end: the second in which sockets are told, and a busy machine.
@@ -108,20 +110,20 @@ class Scene:
         self.at_end(witnesses.stop)
         return witnesses
 
-    def ended_by_itself(self, gateway, cause):
-        """Waits for the end of a gateway whose store has failed; it says so once, says why, and with its code."""
+    def ended_by_itself(self, gateway, *causes, seconds=END_SECONDS_MAX):
+        """Waits for the end of a gateway whose store fails: it says so once, says why, and ends with its code."""
         try:
-            code = gateway.wait(END_SECONDS_MAX)
+            code = gateway.wait(seconds)
             self.expect(code == STORE_FAILED, f"exit code {code} after the store has failed")
         except subprocess.TimeoutExpired:
-            self.fault(f"it does not end within {END_SECONDS_MAX} s")
-        self.told_once(gateway.stderr(), "the store has failed", cause)
+            self.fault(f"it does not end within {seconds} s")
+        self.told_once(gateway.stderr(), "the store has failed", causes)
 
-    def told_once(self, stderr, *texts):
-        """One line for whoever has to mend it, which says all of this."""
+    def told_once(self, stderr, what, causes):
+        """One line for whoever has to mend it: what is the matter, and one of these causes."""
         last = [line for line in stderr.splitlines() if line.startswith(LAST_LINE)]
-        says_all = len(last) == 1 and all(text in last[0] for text in texts)
-        self.expect(says_all, f"not one line that says {texts}: {stderr}")
+        says_all = len(last) == 1 and what in last[0] and any(cause in last[0] for cause in causes)
+        self.expect(says_all, f"not one line that says {what}, and one of {causes}: {stderr}")
         self.expect("panicked" not in stderr, f"a panic: {stderr}")
 
 

@@ -4,51 +4,27 @@ The gateway says so in one line and ends with its code, and never acks what a fa
 the next sync succeeds; started again on a disk that works, everything that was acked is there.
 """
 
-import subprocess
 import sys
 import time
 
+from faults.failing_disk import IO_ERROR, JOURNAL, FailingDisk
 from faults.scene import Scene, arguments
 from wire.gateway import StartFailed
 
 CANNOT_CREATE = 73
-IO_ERROR = "Input/output error"
-SOCKETS = 2_000
-RATE = 4_000
 USERS = 40
 HEALTHY_SECONDS = (0.3, 3.0)
-# The load that is left when the last disk is mended.
+# What is left of the load when the disk is mended for the last time.
 MENDED_SECONDS = 12
-JOURNAL = ".jnl"
-TABLES = "/keyspaces/"
 
 
 def main():
-    args = arguments(__doc__, seconds=75, failures=6)
+    args = arguments(__doc__, seconds=60, failures=5, sockets=2_000, rate=4_000)
     with Scene(args) as scene:
         disk = FailingDisk(scene)
         failed_at_the_first_start(scene, disk)
         failed_under_load(scene, disk)
         sys.exit(scene.verdict())
-
-
-class FailingDisk:
-    """The library that fails syncs, and the file by which it is told to."""
-
-    def __init__(self, scene):
-        source = __file__.replace("sync.py", "failing_sync.c")
-        library, self._order = scene.scratch / "failing_sync.so", scene.scratch / "order"
-        compiler = ["cc", "-Wall", "-Wextra", "-Werror", "-O2", "-shared", "-fPIC", "-o", library, source, "-ldl"]
-        subprocess.run(compiler, check=True)
-        self.before = ["env", f"LD_PRELOAD={library}", f"FAILING_SYNC={self._order}"]
-
-    def fail(self, place, mode):
-        draft = self._order.with_suffix(".new")
-        draft.write_text(f"{place} {mode}\n")
-        draft.rename(self._order)
-
-    def mend(self):
-        self._order.unlink(missing_ok=True)
 
 
 def failed_at_the_first_start(scene, disk):
@@ -62,7 +38,7 @@ def failed_at_the_first_start(scene, disk):
             scene.fault(f"it started although {place} cannot be synced")
         except StartFailed as failed:
             scene.expect(failed.code == CANNOT_CREATE, f"exit code {failed.code} when {place} cannot be synced")
-            scene.told_once(failed.stderr, IO_ERROR)
+            scene.told_once(failed.stderr, gateway.data_dir, [IO_ERROR])
         disk.mend()
         gateway.start()
         scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
@@ -75,13 +51,13 @@ def failed_under_load(scene, disk):
     witnesses = scene.witnesses(USERS)
     witnesses.play(gateway)
     began, seconds = time.monotonic(), scene.args.seconds
-    load = ["--sockets", SOCKETS, "--rate", RATE, "--new-contents", 0.5, "--reconnect"]
+    load = ["--sockets", scene.args.sockets, "--rate", scene.args.rate, "--new-contents", 0.5, "--reconnect"]
     crowd = scene.crowd(gateway, *load, "--duration", f"{seconds}s", "--drain", "90s")
     modes = []
     while time.monotonic() - began < seconds - MENDED_SECONDS:
         time.sleep(scene.dice.uniform(*HEALTHY_SECONDS))  # not a wait for anything: a random moment
-        place, mode = JOURNAL, ("lose", "once", "keep")[len(modes) % 3]
-        disk.fail(place, mode)
+        mode = ("lose", "once", "keep")[len(modes) % 3]
+        disk.fail(JOURNAL, mode)
         scene.ended_by_itself(gateway, IO_ERROR)
         witnesses.park()
         disk.mend()
@@ -96,6 +72,8 @@ def failed_under_load(scene, disk):
     gateway.start()
     witnesses.testify(gateway)
     scene.say(witnesses.totals())
+    witnesses.stop()
+    scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
     enough = len(modes) >= scene.args.failures
     scene.expect(enough, f"the disk failed only {len(modes)} times in {seconds} s")
     scene.expect(witnesses.in_flight > 0, "nobody waited for an ack when the disk failed")
