@@ -154,7 +154,7 @@ def full_under_load(scene):
         scene.ended_by_itself(gateway, NO_SPACE, TABLES_UNWRITTEN)
         witnesses.park()
         late = time.monotonic() - began > seconds - MENDED_SECONDS
-        disk.grow(MENDED_MIB * MIB if late else scene.dice.randrange(2 * MIB, 10 * MIB))
+        disk.grow(MENDED_MIB * MIB if late else scene.dice.randrange(4 * MIB, 12 * MIB))
         gateway.start()
         figures = witnesses.testify(gateway)
         witnesses.play(gateway)

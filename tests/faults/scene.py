@@ -10,10 +10,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+from websockets.exceptions import WebSocketException
+
 from auditor.crew import Loader
 from auditor.judge import Judge
 from auditor.readback import read_back
 from faults.loadgen import Loadgen, complaints, summary
+from wire.dial import GoingAway
 from wire.gateway import Gateway
 
 FAULTS_SHOWN_MAX = 20
@@ -21,6 +24,8 @@ STORE_FAILED = 74
 LAST_LINE = "heartline: "
 # The cause when tables could not be written beside the commits, and the next commit learns of it.
 TABLES_UNWRITTEN = "an earlier write failed"
+# From the first socket that is lost to the end of the process.
+ENDS_AGAIN_SECONDS_MAX = 5
 # From where a crowd is waited for until it has read back.
 CROWD_SECONDS_MAX = 900
 # From the first failure to the end: the second in which sockets are told, and a busy machine.
@@ -152,7 +157,12 @@ class Witnesses:
         known = len(self._judge.faults)
         ledgers, dice = self._judge.ledgers(), self._scene.dice
         chosen = dice.sample(ledgers, min(users or len(ledgers), len(ledgers)))
-        asyncio.run(read_back(gateway.ws, chosen, dice.random()))
+        try:
+            asyncio.run(read_back(gateway.ws, chosen, dice.random()))
+        except (OSError, WebSocketException, GoingAway, RuntimeError):
+            # It may have ended again meanwhile; then this is for the next round.
+            if not gateway.ends_within(ENDS_AGAIN_SECONDS_MAX):
+                raise
         for promise, text in self._judge.faults[known:][:FAULTS_SHOWN_MAX]:
             self._scene.fault(f"{promise}: {text}")
         return figures

@@ -103,6 +103,13 @@ class Gateway:
             self._reap()
         return self.process.returncode
 
+    def ends_within(self, seconds):
+        """Whether it ends by itself; it is not reaped."""
+        give_up = time.monotonic() + seconds
+        while self.process.poll() is None and time.monotonic() < give_up:
+            time.sleep(0.05)
+        return self.process.returncode is not None
+
     def _reap(self):
         self.process.wait()
         self.process.stdout.close()
