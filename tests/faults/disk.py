@@ -30,7 +30,7 @@ BEATS = 20  # in a frame
 
 
 def main():
-    args = arguments(__doc__, seconds=60, fills=3)
+    args = arguments(__doc__, seconds=60, fills=2)
     with Scene(args) as scene:
         full_at_the_first_start(scene)
         filled_by_somebody_else(scene)
