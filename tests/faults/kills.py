@@ -24,7 +24,7 @@ RESENT_MIN = 20
 
 
 def main():
-    args = arguments(__doc__, seconds=100, rounds=6, sockets=10_000, rate=6_000, users=40)
+    args = arguments(__doc__, seconds=100, rounds=6, sockets=10_000, rate=3_000, users=20)
     with Scene(args) as scene:
         kill_rounds(scene)
         sys.exit(scene.verdict())
