@@ -56,7 +56,7 @@ def full_at_the_first_start(scene):
         except StartFailed as failed:
             refused.append(pages)
             scene.expect(failed.code == CANNOT_CREATE, f"exit code {failed.code} at a start on a full disk")
-            scene.told_once(failed.stderr, gateway.data_dir, [NO_SPACE])
+            scene.told_once(failed.stderr, gateway.data_dir, [f"is full ({NO_SPACE}"])
         disk.grow(EMPTY_STORE_BYTES)
         asyncio.run(_one_beat(gateway.start()))
         scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
@@ -84,7 +84,7 @@ def filled_by_somebody_else(scene):
         again = "serves"
     except StartFailed as failed:
         scene.expect(failed.code == CANNOT_CREATE, f"exit code {failed.code} at a start on a full disk")
-        scene.told_once(failed.stderr, gateway.data_dir, [NO_SPACE])
+        scene.told_once(failed.stderr, gateway.data_dir, [f"is full ({NO_SPACE}"])
         again = "refused"
     disk.free()
     gateway.start()

@@ -23,7 +23,7 @@ FAULTS_SHOWN_MAX = 20
 STORE_FAILED = 74
 LAST_LINE = "heartline: "
 # The cause when tables could not be written beside the commits, and the next commit learns of it.
-TABLES_UNWRITTEN = "an earlier write failed"
+TABLES_UNWRITTEN = "tables cannot be written"
 # From the first socket that is lost to the end of the process.
 ENDS_AGAIN_SECONDS_MAX = 5
 # From where a crowd is waited for until it has read back.

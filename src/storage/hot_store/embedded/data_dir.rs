@@ -31,7 +31,7 @@ pub struct DataDir {
 impl DataDir {
     /// Takes the directory, and makes it if it is missing.
     pub fn take(path: &Path) -> Result<Self, OpenError> {
-        let unusable = |source| OpenError::Unusable { path: path.to_owned(), source };
+        let unusable = |source| OpenError::unusable(path, source);
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unusable)?;
         if let Some(found) = foreign_name(path).map_err(unusable)? {
             return Err(OpenError::Foreign { path: path.to_owned(), found });
@@ -92,7 +92,7 @@ impl DataDir {
     }
 
     fn unusable(&self, source: io::Error) -> OpenError {
-        OpenError::Unusable { path: self.path.clone(), source }
+        OpenError::unusable(&self.path, source)
     }
 
     pub fn path(&self) -> &Path {

@@ -52,7 +52,7 @@ use self::commit::Committer;
 use self::data_dir::DataDir;
 use self::prune::Pruner;
 use self::read::Readers;
-use self::tables::{Tables, describe};
+use self::tables::Tables;
 use super::{Answer, Group, HotStore, StoreError};
 use crate::model::change::Outcome;
 use crate::model::ids::{Content, UserId};
@@ -96,7 +96,7 @@ impl EmbeddedStore {
             return Err(OpenError::Clock { path: dir.path().to_owned(), behind });
         }
         let clock_floor = if behind > AHEAD_MAX { 0 } else { newest_commit };
-        let unusable = |source| OpenError::Unusable { path: config.data_dir.clone(), source };
+        let unusable = |source| OpenError::unusable(&config.data_dir, source);
         let admission = Admission { retention_ms: config.retention.as_millis() as u64 };
         let shared = Arc::new(Shared {
             committer: Mutex::new(Committer::new(tables.clone(), config, admission)),
@@ -169,7 +169,7 @@ impl Shared {
 }
 
 fn open_tables(path: &Path, config: &Config) -> Result<Tables, OpenError> {
-    Tables::open(path, config.cache_bytes).map_err(|error| damaged(&config.data_dir, describe(&error)))
+    Tables::open(path, config.cache_bytes).map_err(|error| OpenError::of_tables(&config.data_dir, error))
 }
 
 fn damaged(path: &Path, why: String) -> OpenError {

@@ -1,7 +1,9 @@
 //! Why the store could not be opened, and how to mend it; one line each.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use super::tables::describe;
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -10,6 +12,12 @@ pub enum OpenError {
          store.data_dir to another one", path.display()
     )]
     Unusable { path: PathBuf, source: io::Error },
+
+    #[error(
+        "the disk of the data directory {} is full ({source}); free space on it, or set store.data_dir to a directory \
+         on another one", path.display()
+    )]
+    Full { path: PathBuf, source: io::Error },
 
     #[error(
         "the data directory {} is in use by {holder}: stop that, or set store.data_dir to another directory",
@@ -37,4 +45,26 @@ pub enum OpenError {
 
     #[error("the store in {} cannot be opened: {why}; if that does not pass, restore the directory from a copy", path.display())]
     Damaged { path: PathBuf, why: String },
+}
+
+impl OpenError {
+    /// Of the directory at `path`, whatever was to be done with it.
+    pub(super) fn unusable(path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        if is_full(&source) { OpenError::Full { path, source } } else { OpenError::Unusable { path, source } }
+    }
+
+    /// Of the tables in the directory at `path`.
+    pub(super) fn of_tables(path: &Path, error: fjall::Error) -> Self {
+        match error {
+            fjall::Error::Io(source) | fjall::Error::Storage(fjall::LsmError::Io(source)) if is_full(&source) => {
+                OpenError::Full { path: path.to_owned(), source }
+            }
+            error => OpenError::Damaged { path: path.to_owned(), why: describe(&error) },
+        }
+    }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }

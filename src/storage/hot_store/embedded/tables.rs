@@ -158,7 +158,7 @@ impl View<'_> {
 pub fn describe(error: &fjall::Error) -> String {
     match error {
         fjall::Error::Io(error) | fjall::Error::Storage(fjall::LsmError::Io(error)) => error.to_string(),
-        fjall::Error::Poisoned => String::from("an earlier write failed"),
+        fjall::Error::Poisoned => String::from("tables cannot be written, as on a full or broken disk"),
         other => format!("{other:?}"),
     }
 }
