@@ -154,7 +154,6 @@ async fn wait(
             None
         }
         failure = failed => {
-            tracing::error!(error = %failure, "ending");
             shutdown.drain();
             tokio::time::sleep(GOODBYE_AFTER_FAILURE).await;
             Some(failure)

@@ -126,8 +126,8 @@ class Scene:
 
     def told_once(self, stderr, what, causes):
         """One line for whoever has to mend it: what is the matter, and one of these causes."""
-        last = [line for line in stderr.splitlines() if line.startswith(LAST_LINE)]
-        says_all = len(last) == 1 and what in last[0] and any(cause in last[0] for cause in causes)
+        said = [line for line in stderr.splitlines() if line.startswith(LAST_LINE) or what in line]
+        says_all = len(said) == 1 and what in said[0] and any(cause in said[0] for cause in causes)
         self.expect(says_all, f"not one line that says {what}, and one of {causes}: {stderr}")
         self.expect("panicked" not in stderr, f"a panic: {stderr}")
 
