@@ -6,13 +6,12 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-
-use crate::edge::listener::TlsSocket;
+use tokio_rustls::server::TlsStream;
 
 pub enum Stream {
     Plain(TcpStream),
     /// Boxed, since it is some twenty times as large.
-    Encrypted(Box<TlsSocket>),
+    Encrypted(Box<TlsStream<TcpStream>>),
 }
 
 impl AsyncRead for Stream {

@@ -34,7 +34,7 @@ use door::Door;
 
 pub use door::Entrance;
 pub use proxies::{ForwardedHeader, Proxies};
-pub use tls::{Tls, TlsError, TlsSocket};
+pub use tls::{Tls, TlsError};
 
 /// Connections that the kernel keeps for us until they are accepted.
 const BACKLOG: i32 = 4096;

@@ -19,9 +19,6 @@ use crate::edge::config::ServerConfig;
 /// What is spoken behind it; a client that wants only something else is told so.
 const PROTOCOL: &[u8] = b"http/1.1";
 
-/// An encrypted connection.
-pub type TlsSocket = TlsStream<TcpStream>;
-
 /// A certificate that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
@@ -66,7 +63,7 @@ impl Tls {
         Ok(())
     }
 
-    pub async fn accept(&self, stream: TcpStream) -> io::Result<TlsSocket> {
+    pub async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         self.acceptor.accept(stream).await
     }
 }

@@ -18,6 +18,7 @@ mod ending;
 mod floods;
 mod handshakes;
 mod newcomers;
+mod options;
 mod plan;
 mod readers;
 mod returns;
@@ -27,5 +28,6 @@ mod spell;
 mod verdict;
 
 pub use attacker::run;
+pub use options::SiegeOptions;
 pub use plan::Attacks;
-pub use siege::{SiegeOptions, lay};
+pub use siege::lay;

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use clap::Args;
 use serde::Serialize;
 use tokio::sync::oneshot;
 use tokio::task::LocalSet;
@@ -17,6 +16,7 @@ use super::super::target::{Credentials, Tokens, wall_ms};
 use super::attacker::Toll;
 use super::counters::Counters;
 use super::newcomers::Newcomers;
+use super::options::SiegeOptions;
 use super::plan::{Attack, Attacks, Plan};
 use super::scene::Assault;
 use super::spell::{Spell, Spells};
@@ -31,22 +31,6 @@ const SETTLE: Duration = Duration::from_secs(2);
 const TOKEN_LIFE: Duration = Duration::from_secs(3600);
 /// The last gateway's dying sockets are not the next one's to bear.
 const REST: Duration = Duration::from_secs(1);
-
-#[derive(Args, Clone, Debug)]
-pub struct SiegeOptions {
-    /// How much of each attack: connections, and their pace.
-    #[arg(long, default_value = "1", value_parser = share)]
-    pub attack_share: f64,
-    /// Addresses that an attacker has.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=200))]
-    pub attack_addresses: u8,
-    /// How long the crowd is measured before an attack; as long again after it.
-    #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
-    pub quiet: Duration,
-    /// A 99th percentile up to here is good enough however low it was before, since the disk alone may make that.
-    #[arg(long, default_value = "25ms", value_parser = humantime::parse_duration)]
-    pub p99_floor: Duration,
-}
 
 /// All that was asked for.
 #[derive(Serialize)]
@@ -173,11 +157,6 @@ impl One<'_> {
         let counted = Counters::read(admin).await?.since(&before);
         Ok(Seen { begins, ended, toll, gateway: used, counted, attacker_cpu_cores })
     }
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    let share: f64 = text.parse().map_err(|_| format!("{text} is not a number"))?;
-    (share > 0.0 && share <= 1.0).then_some(share).ok_or_else(|| format!("{text} is not above 0 and at most 1"))
 }
 
 /// Until the attacker has said what came of it.

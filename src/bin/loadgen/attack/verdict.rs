@@ -11,8 +11,8 @@ use super::super::tally::Kinds;
 use super::attacker::Toll;
 use super::ending::Ending;
 use super::newcomers::Arrivals;
+use super::options::SiegeOptions;
 use super::plan::{Attack, Plan};
-use super::siege::SiegeOptions;
 use super::spell::Spells;
 
 /// By how much the 99th percentile of the honest may grow.
