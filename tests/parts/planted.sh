@@ -38,7 +38,8 @@ run_test() { # KIND NAME...: its status; what it said is in $output
   shift
   case $kind in
     cargo) cargo test --locked --quiet --test "$1" -- --exact "$2" ;;
-    auditor) PYTHONPATH=$tree/tests "$PYTHON" -m "$1" "$HEARTLINE_BIN" "${@:2}" ;;
+    # Built here, too: the binary may still be that of another patch.
+    auditor) build && PYTHONPATH=$tree/tests "$PYTHON" -m "$1" "$HEARTLINE_BIN" "${@:2}" ;;
     *) die "no kind of test is called $kind" ;;
   esac >"$output" 2>&1
 }
