@@ -29,7 +29,9 @@ enum Ended {
 
 /// Connects for the first time, some moment within the socket's place in the queue, and lives.
 pub async fn begin(stage: Rc<Stage>, member: Rc<Member>, every: Duration) {
-    sleep(every.mul_f64(member.slot as f64 + stage.share())).await;
+    // Who comes several times takes as many places, or the gateway would turn away what is over its pace.
+    let visits = f64::from(stage.load.churn + 1);
+    sleep(every.mul_f64(visits * (member.slot as f64 + stage.share()))).await;
     match Box::pin(enter(&stage, &member)).await {
         Ok(dialed) => {
             stage.connected.set(stage.connected.get() + 1);
