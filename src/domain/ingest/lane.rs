@@ -93,8 +93,8 @@ impl Lane {
         (lane.clone(), Returns { lane, answers })
     }
 
-    /// Takes admitted beats of one frame, as (index, beat), read at `read`; returns how many slots they opened. The mailbox gets that
-    /// many answers, in the order in which the slots were opened.
+    /// Takes admitted beats of one frame, as (index, beat), read at `read`; returns how many slots they opened. The
+    /// mailbox gets that many answers, in the order in which the slots were opened.
     pub fn submit(
         &self,
         mailbox: &Arc<Mailbox>,

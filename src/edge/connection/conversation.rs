@@ -12,17 +12,15 @@ use futures_util::future::BoxFuture;
 
 use super::close::CloseReason;
 use super::operation::{self, Request};
+use super::unanswered::Unanswered;
 use crate::domain::clock;
-use crate::domain::devices::mailbox::{Mailbox, Rejected};
+use crate::domain::devices::mailbox::Mailbox;
 use crate::domain::devices::presence::Registration;
 use crate::domain::history::Unavailable;
-use crate::domain::ingest::ack::Unacked;
 use crate::domain::ingest::lane::{Lane, Turn};
 use crate::edge::auth::token::Identity;
 use crate::edge::desk::Desk;
-use crate::edge::protocol::frame::{
-    Ack, Answer, Beats, ClientFrame, ErrorCode, Hello, Malformed, Operation, Rejection, ServerFrame,
-};
+use crate::edge::protocol::frame::{Answer, Beats, ClientFrame, ErrorCode, Hello, Malformed, Operation, ServerFrame};
 use crate::edge::protocol::json;
 use crate::model::change::Outcome;
 use crate::model::ids::UserId;
@@ -33,8 +31,6 @@ const OPERATION_TIMEOUT: Duration = Duration::from_secs(5);
 const LIFE_MIN: Duration = Duration::from_secs(5);
 /// Invalid frames in a row before the socket is closed.
 const STRIKES_MAX: u8 = 3;
-/// Records that accompany the rejections of one ack.
-const ACK_RECORDS_MAX: usize = 64;
 
 pub struct Conversation {
     desk: Arc<Desk>,
@@ -57,19 +53,6 @@ pub struct Conversation {
     out: VecDeque<ServerFrame>,
     next_push: Option<Instant>,
     ending: Option<Ending>,
-}
-
-/// The beats that are not answered yet, and the answers that are not said yet.
-#[derive(Default)]
-struct Unanswered {
-    frames: Unacked,
-    /// When steady beats are to be acked at the latest; `None`: as soon as they are committed.
-    due: Option<Instant>,
-    /// Whether the mailbox was told that steady answers may wait.
-    patient: bool,
-    said: u32,
-    rejected: Vec<Rejected>,
-    clock: Option<u64>,
 }
 
 /// A long frame: its text until it is its turn, then its turn until it is answered.
@@ -350,24 +333,8 @@ impl Conversation {
         }
     }
 
-    /// Says what is newly answered; a rejection never comes after the ack that covers it.
     fn say_acks(&mut self) {
-        let seq = self.beats.frames.acked();
-        // What is not committed by now is acked with its commit.
-        self.beats.due = None;
-        if seq == self.beats.said && self.beats.rejected.is_empty() {
-            return;
-        }
-        self.beats.said = seq;
-        let rejected = std::mem::take(&mut self.beats.rejected);
-        let with_record = |(nth, rejected): (usize, Rejected)| Rejection {
-            seq: Some(rejected.place.seq),
-            index: rejected.place.index,
-            reason: rejected.reason,
-            record: rejected.record.filter(|_| nth < ACK_RECORDS_MAX),
-        };
-        let rejected = rejected.into_iter().enumerate().map(with_record).collect();
-        self.out.push_back(ServerFrame::Ack(Ack { seq, rejected, now: self.beats.clock.take() }));
+        self.out.extend(self.beats.ack().map(ServerFrame::Ack));
     }
 
     fn hello(&mut self, seq: u32, hello: Hello, now: Instant) {

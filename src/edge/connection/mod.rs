@@ -23,5 +23,6 @@ pub mod roster;
 pub mod silence;
 pub mod socket;
 pub mod stream;
+pub mod unanswered;
 pub mod upgrade;
 pub mod workbench;

@@ -85,7 +85,7 @@ impl Socket {
         }
     }
 
-    /// The next message, and what waits to be sent meanwhile. Cancel-safe.
+    /// The next message, once what waits has been sent. Cancel-safe.
     pub async fn hear(&mut self) -> Heard {
         if self.flush().await.is_err() {
             return Heard::Lost;

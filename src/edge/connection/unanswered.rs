@@ -1,0 +1,44 @@
+//! The beats of a connection that are not answered yet, and the answers that are not said yet.
+
+use std::time::Instant;
+
+use crate::domain::devices::mailbox::Rejected;
+use crate::domain::ingest::ack::Unacked;
+use crate::edge::protocol::frame::{Ack, Rejection};
+
+/// Records that accompany the rejections of one ack.
+const RECORDS_MAX: usize = 64;
+
+#[derive(Default)]
+pub struct Unanswered {
+    pub frames: Unacked,
+    /// When steady beats are to be acked at the latest; `None`: as soon as they are committed.
+    pub due: Option<Instant>,
+    /// Whether the mailbox was told that steady answers may wait.
+    pub patient: bool,
+    pub rejected: Vec<Rejected>,
+    /// The server's clock, when a beat was ahead of it.
+    pub clock: Option<u64>,
+    said: u32,
+}
+
+impl Unanswered {
+    /// What is newly answered, to be said now; a rejection never comes after the ack that covers it.
+    pub fn ack(&mut self) -> Option<Ack> {
+        let seq = self.frames.acked();
+        // What is not committed by now is acked with its commit.
+        self.due = None;
+        if seq == self.said && self.rejected.is_empty() {
+            return None;
+        }
+        self.said = seq;
+        let with_record = |(nth, rejected): (usize, Rejected)| Rejection {
+            seq: Some(rejected.place.seq),
+            index: rejected.place.index,
+            reason: rejected.reason,
+            record: rejected.record.filter(|_| nth < RECORDS_MAX),
+        };
+        let rejected = std::mem::take(&mut self.rejected).into_iter().enumerate().map(with_record).collect();
+        Some(Ack { seq, rejected, now: self.clock.take() })
+    }
+}
