@@ -15,8 +15,10 @@ pub mod reading;
 pub mod record;
 pub mod recording;
 pub mod revocation;
+pub mod rewards;
 pub mod rule;
 pub mod secret;
+pub mod shard;
 
 #[cfg(test)]
 mod rule_properties;

@@ -1,0 +1,61 @@
+//! The one decision that somebody was first.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::day::Day;
+use crate::model::ids::{Content, SessionId, UserId};
+
+/// What there is at most one claim of.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ClaimKey {
+    /// The rule's id.
+    pub rule: Arc<str>,
+    pub day: Day,
+    pub user: UserId,
+    /// Of a rule per content.
+    pub content: Option<Content>,
+}
+
+/// A claim, with all that its event tells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    pub key: ClaimKey,
+    /// What was played when it was made, of whatever rule.
+    pub content: Content,
+    pub session: SessionId,
+    /// Empty = none.
+    pub device: Arc<str>,
+    /// What the beat said, milliseconds.
+    pub watched: u64,
+    /// The server's clock, milliseconds.
+    pub claimed_at: u64,
+    /// The IANA name of the zone whose day it is.
+    pub zone: Arc<str>,
+}
+
+/// The id of the claim and of its events: `rule:day:mid`, and `:kind:oid` for a rule per content.
+impl fmt::Display for ClaimKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.rule, self.day, self.user.0)?;
+        match self.content {
+            Some(Content { kind, oid }) => write!(f, ":{kind}:{oid}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_says_all_that_there_is_one_of() {
+        let day = "2026-11-20".parse().unwrap();
+        let of_user = ClaimKey { rule: "first-of-day".into(), day, user: UserId(42), content: None };
+        assert_eq!(of_user.to_string(), "first-of-day:2026-11-20:42");
+        let content = Some(Content { kind: 1, oid: 100 });
+        let of_content = ClaimKey { rule: "first-view".into(), content, ..of_user };
+        assert_eq!(of_content.to_string(), "first-view:2026-11-20:42:1:100");
+    }
+}

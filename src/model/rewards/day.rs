@@ -1,0 +1,90 @@
+//! A day of the reward zone.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::civil::Date;
+use jiff::{SignedDuration, Span};
+
+/// A date of the calendar, from 1970-01-01 to 2149-06-06.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Day(u16);
+
+const FIRST: Date = Date::constant(1970, 1, 1);
+
+/// It is no day that can be told.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("must be a date such as 2026-11-20")]
+pub struct NoDay;
+
+impl Day {
+    /// The day of a date; one before the first day is the first, one after the last the last.
+    pub fn of(date: Date) -> Self {
+        let since = date.duration_since(FIRST).as_secs() / SignedDuration::from_hours(24).as_secs();
+        Day(since.clamp(0, u16::MAX.into()) as u16)
+    }
+
+    /// Days since 1970-01-01.
+    pub fn number(self) -> u16 {
+        self.0
+    }
+
+    pub fn of_number(number: u16) -> Self {
+        Day(number)
+    }
+
+    pub fn date(self) -> Date {
+        FIRST.saturating_add(Span::new().days(self.0))
+    }
+}
+
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let date = self.date();
+        write!(f, "{:04}-{:02}-{:02}", date.year(), date.month(), date.day())
+    }
+}
+
+/// `YYYY-MM-DD` and nothing else.
+impl FromStr for Day {
+    type Err = NoDay;
+
+    fn from_str(text: &str) -> Result<Self, NoDay> {
+        let bytes: &[u8; 10] = text.as_bytes().try_into().map_err(|_| NoDay)?;
+        let number = |digits: &[u8]| {
+            digits.iter().try_fold(0_i16, |number, digit| {
+                digit.is_ascii_digit().then(|| number * 10 + i16::from(digit - b'0')).ok_or(NoDay)
+            })
+        };
+        if bytes[4] != b'-' || bytes[7] != b'-' {
+            return Err(NoDay);
+        }
+        let (year, month, day) = (number(&bytes[..4])?, number(&bytes[5..7])?, number(&bytes[8..])?);
+        let date = Date::new(year, month as i8, day as i8).map_err(|_| NoDay)?;
+        let found = Day::of(date);
+        // What was moved into the range is another day.
+        if found.date() == date { Ok(found) } else { Err(NoDay) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_is_told_as_it_is_read() {
+        for text in ["1970-01-01", "2024-02-29", "2026-11-20", "2149-06-06"] {
+            assert_eq!(text.parse::<Day>().unwrap().to_string(), text);
+        }
+        assert_eq!("1970-01-02".parse::<Day>().unwrap().number(), 1);
+    }
+
+    #[test]
+    fn anything_else_is_no_day() {
+        let wrong =
+            ["", "2026-11-2", "2026-11-201", "2026-13-01", "2026-02-30", "+026-11-20", "2026/11/20", "20261120xx"];
+        for text in wrong.into_iter().chain(["1969-12-31", "2149-06-07", "２026-11"]) {
+            assert_eq!(text.parse::<Day>(), Err(NoDay), "{text}");
+        }
+    }
+}

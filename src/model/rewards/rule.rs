@@ -1,0 +1,140 @@
+//! What is rewarded.
+
+use std::time::Duration;
+
+use crate::model::ids::Content;
+
+/// One reward a day, for whoever has watched enough.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RewardRule {
+    /// Names the rule in events and on the wire: 1 to 32 lower-case letters, digits and hyphens.
+    pub id: String,
+    pub per: Per,
+    /// Kinds of content that count; none = all.
+    pub kinds: Vec<u16>,
+    /// What must have been watched; 0 = the first beat is enough.
+    pub watched: Duration,
+    pub memory: RuleMemory,
+}
+
+/// Of what there is one claim a day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Per {
+    User,
+    /// One for each content that a user watches.
+    Content,
+}
+
+/// How the gateway remembers who was rewarded today.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RuleMemory {
+    /// Nobody is denied who was not rewarded.
+    Exact,
+    /// In a bloom filter for so many claims a day, of which this share (0 to 1, both excluded) may be denied wrongly.
+    Bloom { expected: u64, probability: f64 },
+}
+
+/// All rules of the process, in the order of the settings. At most [`Rules::MAX`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rules(Vec<RewardRule>);
+
+/// Some of the [`Rules`], by their places.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RuleSet(u32);
+
+impl RewardRule {
+    pub const ID_BYTES_MAX: usize = 32;
+
+    pub fn is_for(&self, content: Content) -> bool {
+        self.kinds.is_empty() || self.kinds.contains(&content.kind)
+    }
+
+    pub fn watched_ms(&self) -> u64 {
+        self.watched.as_millis() as u64
+    }
+}
+
+impl Rules {
+    pub const MAX: usize = 32;
+
+    /// Further than [`Rules::MAX`] are left out: the settings refuse them.
+    pub fn new(mut rules: Vec<RewardRule>) -> Self {
+        rules.truncate(Self::MAX);
+        Rules(rules)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &RewardRule)> {
+        self.0.iter().enumerate()
+    }
+
+    pub fn get(&self, place: usize) -> &RewardRule {
+        &self.0[place]
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn place(&self, id: &str) -> Option<usize> {
+        self.0.iter().position(|rule| rule.id == id)
+    }
+
+    pub fn which(&self, wanted: impl Fn(&RewardRule) -> bool) -> RuleSet {
+        self.iter().filter(|(_, rule)| wanted(rule)).map(|(place, _)| place).collect()
+    }
+
+    pub fn per(&self, per: Per) -> RuleSet {
+        self.which(|rule| rule.per == per)
+    }
+}
+
+impl RuleSet {
+    pub const NONE: RuleSet = RuleSet(0);
+
+    pub fn contains(self, place: usize) -> bool {
+        self.0 & (1 << place) != 0
+    }
+
+    pub fn insert(&mut self, place: usize) {
+        self.0 |= 1 << place;
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub fn and(self, other: RuleSet) -> RuleSet {
+        RuleSet(self.0 & other.0)
+    }
+
+    pub fn or(self, other: RuleSet) -> RuleSet {
+        RuleSet(self.0 | other.0)
+    }
+
+    pub fn without(self, other: RuleSet) -> RuleSet {
+        RuleSet(self.0 & !other.0)
+    }
+
+    /// Whether all of the `other` are among these.
+    pub fn covers(self, other: RuleSet) -> bool {
+        other.without(self).is_empty()
+    }
+
+    /// Their places, in order.
+    pub fn iter(self) -> impl Iterator<Item = usize> {
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            let place = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
+            rest &= rest - 1;
+            Some(place)
+        })
+    }
+}
+
+impl FromIterator<usize> for RuleSet {
+    fn from_iter<I: IntoIterator<Item = usize>>(places: I) -> Self {
+        let mut set = RuleSet::NONE;
+        places.into_iter().for_each(|place| set.insert(place));
+        set
+    }
+}

@@ -1,0 +1,26 @@
+//! Claims whose events are still to be published.
+//!
+//! An entry is written with its claim, in one atomic step, and removed when the event is on the bus: so each claim has at
+//! least one event, whatever dies in between.
+
+use crate::model::rewards::claim::Claim;
+use crate::storage::hot_store::Answer;
+
+/// An entry's place in the outbox: it grows, and is not used twice.
+pub type OutboxNumber = u64;
+
+/// What the hot store keeps for the event bus. May be used from any thread.
+pub trait Outbox: Send + Sync + 'static {
+    /// The oldest entries behind `after` (0 = from the first on), at most `limit`, in their order.
+    fn read(&self, after: OutboxNumber, limit: usize) -> Answer<Vec<(OutboxNumber, Claim)>>;
+
+    /// Removes all entries up to this one. A removal may be lost with the machine: then the entries are there again.
+    fn remove(&self, up_to: OutboxNumber) -> Answer<()>;
+
+    /// Entries that are not removed yet.
+    fn len(&self) -> u64;
+
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
