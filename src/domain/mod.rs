@@ -10,3 +10,4 @@ pub mod devices;
 pub mod history;
 pub mod ingest;
 pub mod revocations;
+pub mod rewards;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::day::Day;
-use super::rule::RuleSet;
+use super::rule::{RuleSet, Rules};
+use super::zone::Zone;
 
 /// One day of the rewards.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,3 +24,68 @@ pub struct StoredCalendar {
     /// The ids of the rules that were decided on it.
     pub rules: Vec<String>,
 }
+
+/// The day of the rewards, which never goes back: max(the last day, the date in the zone).
+///
+/// What the settings change holds from the next day on: a new zone says the date once the day in the old one has ended, a
+/// new rule begins then. Only a rule that was taken out ends at once.
+#[derive(Clone, Debug)]
+pub struct Calendar {
+    rules: Arc<Rules>,
+    zone: Zone,
+    /// Says the date until its day ends.
+    old_zone: Option<Zone>,
+    today: RewardDay,
+    /// Until then nothing changes, milliseconds since 1970.
+    until: u64,
+}
+
+impl Calendar {
+    /// Without a `stored` one everything begins at once, and so does the zone if nobody knows the stored one any more.
+    pub fn open(zone: Zone, rules: Arc<Rules>, stored: Option<&StoredCalendar>, now: u64) -> Self {
+        let (day, known) = match stored {
+            Some(stored) => (stored.day, rules.which(|rule| stored.rules.contains(&rule.id))),
+            None => (zone.day(now), rules.all()),
+        };
+        let old_zone = stored.and_then(|stored| Zone::named(&stored.zone).ok()).filter(|old| old.name() != zone.name());
+        let in_force = old_zone.as_ref().unwrap_or(&zone).name().clone();
+        let today = RewardDay { day, rules: known, zone: in_force };
+        let mut calendar = Calendar { rules, zone, old_zone, today, until: 0 };
+        calendar.advance(now);
+        calendar
+    }
+
+    /// The day at `now`, milliseconds since 1970. `now` may go back, the day does not.
+    pub fn advance(&mut self, now: u64) -> &RewardDay {
+        if now >= self.until {
+            self.turn(now);
+        }
+        &self.today
+    }
+
+    /// Until then [`advance`](Self::advance) answers as it did last, milliseconds since 1970.
+    pub fn until(&self) -> u64 {
+        self.until
+    }
+
+    fn turn(&mut self, now: u64) {
+        if let Some(old) = &self.old_zone {
+            if old.day(now) <= self.today.day {
+                self.until = old.end(self.today.day, now);
+                return;
+            }
+            self.old_zone = None;
+            self.today.zone = self.zone.name().clone();
+        }
+        let day = self.zone.day(now);
+        if day > self.today.day {
+            self.today.day = day;
+            self.today.rules = self.rules.all();
+        }
+        self.until = self.zone.end(self.today.day, now);
+    }
+}
+
+#[cfg(test)]
+#[path = "calendar_tests.rs"]
+mod tests;

@@ -33,6 +33,10 @@ impl Day {
         Day(number)
     }
 
+    pub fn next(self) -> Option<Self> {
+        self.0.checked_add(1).map(Day)
+    }
+
     pub fn date(self) -> Date {
         FIRST.saturating_add(Span::new().days(self.0))
     }

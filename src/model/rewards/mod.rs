@@ -5,3 +5,4 @@ pub mod claim;
 pub mod credit;
 pub mod day;
 pub mod rule;
+pub mod zone;

@@ -83,6 +83,10 @@ impl Rules {
         self.iter().filter(|(_, rule)| wanted(rule)).map(|(place, _)| place).collect()
     }
 
+    pub fn all(&self) -> RuleSet {
+        self.which(|_| true)
+    }
+
     pub fn per(&self, per: Per) -> RuleSet {
         self.which(|rule| rule.per == per)
     }

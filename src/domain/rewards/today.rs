@@ -1,0 +1,78 @@
+//! Which day it is, for all threads.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::model::rewards::calendar::{Calendar, RewardDay, StoredCalendar};
+use crate::model::rewards::day::Day;
+use crate::model::rewards::rule::Rules;
+use crate::model::rewards::zone::{NoZone, Zone};
+
+/// The day of the rewards, which never goes back whatever the clock does and whoever asks.
+#[derive(Debug)]
+pub struct Today {
+    /// The number of the day, and in the lower [`UNTIL_BITS`] the millisecond of the server's clock until which it holds:
+    /// one number, so that nobody ever reads a day with the end of another.
+    held: AtomicU64,
+    clock: Mutex<RewardClock>,
+}
+
+#[derive(Debug)]
+struct RewardClock {
+    calendar: Calendar,
+    /// How far the rewards' clock is ahead of the server's, milliseconds; 0 but in development.
+    ahead: u64,
+}
+
+/// Enough for 8900 years.
+const UNTIL_BITS: u32 = 48;
+const UNTIL_MAX: u64 = (1 << UNTIL_BITS) - 1;
+
+impl Today {
+    /// `now` is the server's clock here and below, milliseconds since 1970.
+    pub fn open(zone: &str, rules: Arc<Rules>, stored: Option<StoredCalendar>, now: u64) -> Result<Self, NoZone> {
+        let calendar = Calendar::open(Zone::named(zone)?, rules, stored.as_ref(), now);
+        let today = Today { held: AtomicU64::new(0), clock: Mutex::new(RewardClock { calendar, ahead: 0 }) };
+        today.reward_day(now);
+        Ok(today)
+    }
+
+    /// One read of an atomic number, but when the day ends.
+    pub fn day(&self, now: u64) -> Day {
+        let held = self.held.load(Ordering::Relaxed);
+        if now < held & UNTIL_MAX {
+            return Day::of_number((held >> UNTIL_BITS) as u16);
+        }
+        self.reward_day(now).day
+    }
+
+    /// The day with all that is decided on it. Takes a lock: once for each group of commits, not for each beat.
+    pub fn reward_day(&self, now: u64) -> RewardDay {
+        let mut clock = self.clock();
+        let ahead = clock.ahead;
+        let today = clock.calendar.advance(now.saturating_add(ahead)).clone();
+        let until = clock.calendar.until().saturating_sub(ahead).min(UNTIL_MAX);
+        // Under the lock, so that an older day is never put over a newer one.
+        self.held.store(u64::from(today.day.number()) << UNTIL_BITS | until, Ordering::Relaxed);
+        today
+    }
+
+    /// For development: puts the rewards' clock ahead, and leaves the server's as it is.
+    pub fn forward(&self, by: Duration) {
+        let mut clock = self.clock();
+        clock.ahead = clock.ahead.saturating_add(u64::try_from(by.as_millis()).unwrap_or(u64::MAX));
+        // Who asks next works it out.
+        let day = self.held.load(Ordering::Relaxed) >> UNTIL_BITS;
+        self.held.store(day << UNTIL_BITS, Ordering::Relaxed);
+    }
+
+    /// A calendar is as good after a panic as before: it is asked again at the next call.
+    fn clock(&self) -> MutexGuard<'_, RewardClock> {
+        self.clock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+#[path = "today_tests.rs"]
+mod tests;
