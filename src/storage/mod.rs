@@ -1,5 +1,6 @@
 //! What keeps things: a folder for each kind of store, its promises in the folder's `mod.rs`, its backends beside it.
 
+pub mod embedded;
 pub mod event_bus;
 pub mod hot_store;
 pub mod outbox;

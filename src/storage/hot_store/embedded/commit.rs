@@ -11,12 +11,13 @@ use super::codec::RowWriter;
 use super::config::Config;
 use super::draft::Draft;
 use super::known::Known;
-use super::tables::{ReadError, Tables, describe};
+use super::tables::{ReadError, Tables};
 use crate::model::beat::Beat;
 use crate::model::change::{Action, Change, Outcome, When};
 use crate::model::ids::{Content, UserId};
 use crate::model::recording::Switch;
 use crate::model::rule::{Admission, Reason, Verdict, decide};
+use crate::storage::embedded::describe;
 use crate::storage::hot_store::{Group, StoreError};
 
 pub struct Committer {

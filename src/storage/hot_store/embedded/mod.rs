@@ -24,12 +24,10 @@ mod codec;
 mod codec_properties;
 mod commit;
 mod config;
-mod data_dir;
 mod draft;
 mod known;
 #[cfg(test)]
 mod known_tests;
-mod open_error;
 mod prune;
 #[cfg(test)]
 mod prune_tests;
@@ -45,11 +43,10 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
+pub use crate::storage::embedded::open_error::OpenError;
 pub use config::Config;
-pub use open_error::OpenError;
 
 use self::commit::Committer;
-use self::data_dir::DataDir;
 use self::prune::Pruner;
 use self::read::Readers;
 use self::tables::Tables;
@@ -59,6 +56,8 @@ use crate::model::ids::{Content, UserId};
 use crate::model::page::{Page, PageRequest};
 use crate::model::record::Record;
 use crate::model::rule::Admission;
+use crate::storage::embedded::data_dir::DataDir;
+use crate::storage::embedded::folder::Folder;
 
 /// How far the newest commit may be ahead of the wall clock.
 const AHEAD_MAX: Duration = Duration::from_secs(24 * 60 * 60);
@@ -87,7 +86,7 @@ impl EmbeddedStore {
     /// Takes the data directory, and makes it if it is missing. `wall_now`: the wall clock, milliseconds since 1970.
     pub fn open(config: &Config, wall_now: u64) -> Result<Self, OpenError> {
         let dir = DataDir::take(&config.data_dir)?;
-        let path = dir.tables(|path| open_tables(path, config).map(drop))?;
+        let path = Folder::of(dir.path(), "store").tables(|path| open_tables(path, config).map(drop))?;
         let tables = open_tables(&path, config)?;
         let newest_commit = tables.view().newest_commit().map_err(|error| damaged(dir.path(), error.to_string()))?;
         let behind = Duration::from_millis(newest_commit.saturating_sub(wall_now));

@@ -16,6 +16,7 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistM
 use super::codec::{self, Malformed};
 use crate::model::forgetting::{ContentRow, UserRow};
 use crate::model::ids::{Content, UserId};
+use crate::storage::embedded::describe;
 
 /// Bytes of the table of contents in the making, which is in memory: the more, the more beats of one content become one
 /// entry on disk. When the disk cannot follow, four more wait for it; then commits wait too.
@@ -151,15 +152,6 @@ impl View<'_> {
     pub fn newest_commit(&self) -> Result<u64, ReadError> {
         let bytes = self.snapshot.get(&self.tables.meta, NEWEST_COMMIT)?;
         Ok(bytes.map(|bytes| codec::parse_number(&bytes)).transpose()?.unwrap_or(0))
-    }
-}
-
-/// What fjall's errors say, without their debug form where there is a better one.
-pub fn describe(error: &fjall::Error) -> String {
-    match error {
-        fjall::Error::Io(error) | fjall::Error::Storage(fjall::LsmError::Io(error)) => error.to_string(),
-        fjall::Error::Poisoned => String::from("tables cannot be written, as on a full or broken disk"),
-        other => format!("{other:?}"),
     }
 }
 

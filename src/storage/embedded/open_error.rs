@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::tables::describe;
+use super::describe;
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -32,7 +32,7 @@ pub enum OpenError {
     Foreign { path: PathBuf, found: String },
 
     #[error(
-        "the data directory {} has the format {found:?} and this program knows {known:?}; use the version that wrote \
+        "the data in {} has the format {found:?} and this program knows {known:?}; use the version that wrote \
          it, or set store.data_dir to another directory", path.display()
     )]
     Format { path: PathBuf, found: String, known: &'static str },
@@ -49,13 +49,13 @@ pub enum OpenError {
 
 impl OpenError {
     /// Of the directory at `path`, whatever was to be done with it.
-    pub(super) fn unusable(path: &Path, source: io::Error) -> Self {
+    pub fn unusable(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         if is_full(&source) { OpenError::Full { path, source } } else { OpenError::Unusable { path, source } }
     }
 
     /// Of the tables in the directory at `path`.
-    pub(super) fn of_tables(path: &Path, error: fjall::Error) -> Self {
+    pub fn of_tables(path: &Path, error: fjall::Error) -> Self {
         match error {
             fjall::Error::Io(source) | fjall::Error::Storage(fjall::LsmError::Io(source)) if is_full(&source) => {
                 OpenError::Full { path: path.to_owned(), source }

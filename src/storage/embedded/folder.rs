@@ -1,0 +1,116 @@
+//! A folder of the data directory that holds one database: in what format, and made as a whole.
+//!
+//! ```text
+//! NAME/format      the version of all that is beside it
+//! NAME/tables/     the tables
+//! ```
+//!
+//! It is made as `NAME.new` and renamed when it is complete, so that a process killed at its first start leaves nothing
+//! behind that the next start could not tell from a damaged store.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use super::data_dir::private_file;
+use super::open_error::OpenError;
+
+const FORMAT: &str = "1";
+
+/// A folder of a data directory that this process has taken.
+#[derive(Debug)]
+pub struct Folder<'a> {
+    data_dir: &'a Path,
+    name: &'static str,
+}
+
+impl<'a> Folder<'a> {
+    pub fn of(data_dir: &'a Path, name: &'static str) -> Self {
+        Folder { data_dir, name }
+    }
+
+    /// The folder of the tables, which `make` makes when there is none yet.
+    pub fn tables(&self, make: impl FnOnce(&Path) -> Result<(), OpenError>) -> Result<PathBuf, OpenError> {
+        let folder = self.data_dir.join(self.name);
+        if folder.try_exists().map_err(|source| self.unusable(source))? {
+            self.check_format(&folder)?;
+        } else {
+            let draft = self.data_dir.join(format!("{}.new", self.name));
+            self.clear_draft(&draft).map_err(|source| self.unusable(source))?;
+            make(&draft.join("tables"))?;
+            self.adopt(&draft, &folder).map_err(|source| self.unusable(source))?;
+        }
+        Ok(folder.join("tables"))
+    }
+
+    fn check_format(&self, folder: &Path) -> Result<(), OpenError> {
+        let found = match fs::read(folder.join("format")) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).trim_end().chars().take(40).collect(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::from("none"),
+            Err(source) => return Err(self.unusable(source)),
+        };
+        if found != FORMAT {
+            return Err(OpenError::Format { path: folder.to_owned(), found, known: FORMAT });
+        }
+        Ok(())
+    }
+
+    fn clear_draft(&self, draft: &Path) -> io::Result<()> {
+        match fs::remove_dir_all(draft) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        DirBuilder::new().mode(0o700).create(draft)
+    }
+
+    fn adopt(&self, draft: &Path, folder: &Path) -> io::Result<()> {
+        let mut format = private_file(&draft.join("format"))?;
+        format.write_all(format!("{FORMAT}\n").as_bytes())?;
+        format.sync_all()?;
+        File::open(draft)?.sync_all()?;
+        fs::rename(draft, folder)?;
+        File::open(self.data_dir)?.sync_all()
+    }
+
+    fn unusable(&self, source: io::Error) -> OpenError {
+        OpenError::unusable(self.data_dir, source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn make_nothing(tables: &Path) -> Result<(), OpenError> {
+        fs::create_dir(tables).unwrap();
+        Ok(())
+    }
+
+    #[test]
+    fn an_unknown_format_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Folder::of(dir.path(), "store");
+        folder.tables(make_nothing).unwrap();
+        fs::write(dir.path().join("store/format"), "2\n").unwrap();
+        let error = folder.tables(make_nothing).unwrap_err();
+        assert!(matches!(error, OpenError::Format { ref found, .. } if found == "2"), "{error}");
+    }
+
+    #[test]
+    fn one_without_a_format_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("store")).unwrap();
+        let error = Folder::of(dir.path(), "store").tables(make_nothing).unwrap_err();
+        assert!(matches!(error, OpenError::Format { .. }), "{error}");
+    }
+
+    #[test]
+    fn one_that_was_not_completed_is_made_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("store.new")).unwrap();
+        fs::write(dir.path().join("store.new/half"), "").unwrap();
+        assert!(Folder::of(dir.path(), "store").tables(make_nothing).unwrap().is_dir());
+        assert!(!dir.path().join("store/half").exists());
+    }
+}
