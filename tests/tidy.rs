@@ -42,6 +42,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("env::vars_os", &["src/config*"]),
     // A concrete backend is named where parts are built, and nowhere above its trait.
     ("crate::storage::hot_store::embedded", &["src/storage/*", "src/app*", "src/config*"]),
+    ("crate::storage::event_bus::embedded", &["src/storage/*", "src/app*"]),
     ("crate::storage::revocation_list::file", &["src/storage/*", "src/app*"]),
 ];
 

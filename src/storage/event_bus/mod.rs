@@ -1,6 +1,11 @@
 //! Where events go that others act upon.
 
+pub mod cloud_event;
+pub mod config;
+pub mod embedded;
+
 use futures_util::future::BoxFuture;
+use tokio::sync::watch;
 
 use crate::model::rewards::claim::Claim;
 
@@ -13,7 +18,20 @@ pub trait EventBus: Send + Sync + 'static {
     fn publish<'a>(&'a self, claims: &'a [Claim]) -> BoxFuture<'a, Result<(), BusError>>;
 }
 
-/// The bus did not take the events, or not all; trying again may help.
+/// The place of an event in a log: the first has 1, each next one more. It is never used for another event.
+pub type Offset = u64;
+
+/// A bus that can be read back by its offsets. May be used from any thread.
+pub trait EventLog: Send + Sync + 'static {
+    /// The oldest events behind `after` (0 = from the oldest that is kept), in their order, each as the text of a JSON
+    /// object. At most `limit`, and fewer when they are long; none only if there is none.
+    fn read(&self, after: Offset, limit: usize) -> BoxFuture<'static, Result<Vec<(Offset, String)>, BusError>>;
+
+    /// The offset of the newest event, 0 = there was none yet; changes when there is a newer one, which can be read then.
+    fn newest(&self) -> watch::Receiver<Offset>;
+}
+
+/// The bus did not take the events, or not all; or they cannot be read. Trying again may help.
 #[derive(Debug, thiserror::Error)]
 #[error("the event bus is away: {0}")]
 pub struct BusError(pub String);

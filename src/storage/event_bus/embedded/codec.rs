@@ -1,0 +1,113 @@
+//! What is stored, as bytes.
+//!
+//! | table | key | value |
+//! |---|---|---|
+//! | `entries` | offset | time, end, the event's JSON |
+//! | `state` | `state` | newest, newest_time, written, oldest, removed |
+//!
+//! All numbers are `u64`, big-endian. `end` is the sum of the lengths of all events ever written, up to and with this one: so
+//! it takes two numbers, and no scan, to know how much is kept.
+
+use crate::storage::event_bus::Offset;
+
+/// What holds of the log as a whole. Written with everything that changes it, in one batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State {
+    /// Stays when the event has gone, so that its offset is not used again. 0 = there was none yet.
+    pub newest: Offset,
+    /// When it was published, milliseconds since 1970; does not go back.
+    pub newest_time: u64,
+    /// Bytes of events ever written.
+    pub written: u64,
+    /// The oldest one that is kept; behind `newest` when none is.
+    pub oldest: Offset,
+    /// Bytes of events ever removed.
+    pub removed: u64,
+}
+
+/// One event with what is kept beside it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Entry<'a> {
+    pub time: u64,
+    pub end: u64,
+    pub event: &'a str,
+}
+
+/// The stored bytes are none that were written here.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("a stored row cannot be read")]
+pub struct Malformed;
+
+const WORD: usize = size_of::<u64>();
+
+impl Default for State {
+    fn default() -> Self {
+        State { newest: 0, newest_time: 0, written: 0, oldest: 1, removed: 0 }
+    }
+}
+
+impl State {
+    pub fn bytes_kept(&self) -> u64 {
+        self.written - self.removed
+    }
+
+    pub fn to_bytes(self) -> Vec<u8> {
+        [self.newest, self.newest_time, self.written, self.oldest, self.removed].map(u64::to_be_bytes).concat()
+    }
+
+    pub fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
+        let (words, []) = bytes.as_chunks::<WORD>() else { return Err(Malformed) };
+        let [newest, newest_time, written, oldest, removed] =
+            <[[u8; WORD]; 5]>::try_from(words).map_err(|_| Malformed)?.map(u64::from_be_bytes);
+        let sound = oldest >= 1 && oldest - 1 <= newest && removed <= written;
+        if sound { Ok(State { newest, newest_time, written, oldest, removed }) } else { Err(Malformed) }
+    }
+}
+
+impl<'a> Entry<'a> {
+    pub fn to_bytes(&self) -> Vec<u8> {
+        [&self.time.to_be_bytes()[..], &self.end.to_be_bytes(), self.event.as_bytes()].concat()
+    }
+
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let (time, rest) = bytes.split_first_chunk().ok_or(Malformed)?;
+        let (end, event) = rest.split_first_chunk().ok_or(Malformed)?;
+        let event = std::str::from_utf8(event).map_err(|_| Malformed)?;
+        Ok(Entry { time: u64::from_be_bytes(*time), end: u64::from_be_bytes(*end), event })
+    }
+}
+
+pub fn key(offset: Offset) -> [u8; WORD] {
+    offset.to_be_bytes()
+}
+
+pub fn parse_key(bytes: &[u8]) -> Result<Offset, Malformed> {
+    bytes.try_into().map(u64::from_be_bytes).map_err(|_| Malformed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let state = State { newest: 7, newest_time: 1_795_150_000_118, written: 900, oldest: 3, removed: 200 };
+        assert_eq!(State::parse(&state.to_bytes()), Ok(state));
+        assert_eq!(State::parse(&State::default().to_bytes()), Ok(State::default()));
+        let entry = Entry { time: 5, end: u64::MAX, event: "{\"a\":\"ä\"}" };
+        assert_eq!(Entry::parse(&entry.to_bytes()), Ok(entry));
+        assert_eq!(parse_key(&key(258)), Ok(258));
+    }
+
+    #[test]
+    fn other_bytes_are_malformed() {
+        let state = State::default().to_bytes();
+        assert_eq!(State::parse(&state[1..]), Err(Malformed));
+        assert_eq!(State::parse(&[&state[..], &[0; WORD]].concat()), Err(Malformed));
+        assert_eq!(State::parse(&State { oldest: 3, ..State::default() }.to_bytes()), Err(Malformed));
+        assert_eq!(State::parse(&State { removed: 1, ..State::default() }.to_bytes()), Err(Malformed));
+        assert_eq!(Entry::parse(&[0; 15]), Err(Malformed));
+        assert_eq!(Entry::parse(&[0xff; 17]), Err(Malformed));
+        assert_eq!(parse_key(b"short"), Err(Malformed));
+    }
+}

@@ -1,0 +1,162 @@
+//! The event log inside the gateway's own process, on [fjall], in a folder of the data directory of its own: nothing that
+//! happens here slows the hot store.
+//!
+//! ```text
+//! publish → queue → writer thread: one batch, one fdatasync     → answer, and whoever tails is told
+//! read    → queue → reader thread: a snapshot of the tables     → answer
+//!                   writer thread, between publishes: removes what is too old or too much, oldest first
+//! ```
+//!
+//! **Order.** Offsets begin with 1 and have no gaps. The newest one is kept beside the events, so that it is not used
+//! again when they have all gone. Offsets are written with their events: what a kill has torn was never answered.
+//!
+//! **Failure.** After a failed write or sync publishing is refused, reads go on, and the writer opens the log anew, first
+//! [`RETRY_MIN`] later, then ever later up to [`RETRY_MAX`], until it succeeds. A gateway without its log goes on acking:
+//! claims wait in the outbox.
+//!
+//! **Memory.** 4 MiB of blocks, 5 MiB of tables in the making (up to five times as much while the disk cannot follow),
+//! [`PUBLISH_QUEUE_MAX`] batches of claims and [`READ_QUEUE_MAX`] questions; an answer has at most [`READ_BYTES_MAX`].
+
+mod codec;
+mod journal;
+mod prune;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tokio::sync::{oneshot, watch};
+
+use self::tables::Tables;
+use self::writer::{Publish, Writer};
+use super::cloud_event::{CloudEvent, Source};
+use super::config::Config;
+use super::{BusError, EventBus, EventLog, Offset};
+use crate::model::rewards::claim::Claim;
+use crate::storage::embedded::folder::Folder;
+use crate::storage::embedded::open_error::OpenError;
+use crate::storage::embedded::readers::Readers;
+
+/// The folder in the data directory.
+const FOLDER: &str = "events";
+/// Batches of claims that wait to be written. Whoever relays them waits for one before it sends the next.
+pub const PUBLISH_QUEUE_MAX: usize = 16;
+/// Questions that wait to be read.
+pub const READ_QUEUE_MAX: usize = 1024;
+/// Bytes of events in one answer; the first is given however long it is.
+pub const READ_BYTES_MAX: usize = 1 << 20;
+/// How soon a failed log is opened anew.
+pub const RETRY_MIN: Duration = Duration::from_millis(100);
+pub const RETRY_MAX: Duration = Duration::from_secs(10);
+
+/// The wall clock, milliseconds since 1970. It may go back: what is published then counts as published no earlier than
+/// what was before it.
+pub type WallClock = Arc<dyn Fn() -> u64 + Send + Sync>;
+
+pub struct EmbeddedLog {
+    queue: Option<SyncSender<Publish>>,
+    writer: Option<JoinHandle<()>>,
+    readers: Readers<Arc<Shared>>,
+    newest: watch::Receiver<Offset>,
+    source: Source,
+}
+
+/// What the threads share.
+struct Shared {
+    /// None while the log cannot be opened.
+    tables: RwLock<Option<Tables>>,
+    path: PathBuf,
+}
+
+impl EmbeddedLog {
+    /// Opens the log in this data directory, which the process has taken; makes it if it is missing.
+    pub fn open(data_dir: &Path, config: &Config, clock: WallClock) -> Result<Self, OpenError> {
+        let here = data_dir.join(FOLDER);
+        let open = |path: &Path| Tables::open(path).map_err(|error| OpenError::of_tables(&here, error));
+        let path = Folder::of(data_dir, FOLDER).tables(|path| open(path).map(drop))?;
+        let tables = open(&path)?;
+        let damaged = |BusError(why)| OpenError::Damaged { path: here.clone(), why };
+        let state = writer::state_of(&tables).map_err(damaged)?;
+
+        let unusable = |source| OpenError::unusable(&here, source);
+        let shared = Arc::new(Shared { tables: RwLock::new(Some(tables)), path });
+        let readers = Readers::start(&["events-read"], &shared, READ_QUEUE_MAX).map_err(unusable)?;
+        let (queue, asked) = sync_channel(PUBLISH_QUEUE_MAX);
+        let (teller, newest) = watch::channel(state.newest);
+        let writer = Writer::new(shared, state, config, clock, teller);
+        let writer = thread::Builder::new().name("events-write".into()).spawn(move || writer.run(&asked));
+        Ok(EmbeddedLog {
+            queue: Some(queue),
+            writer: Some(writer.map_err(unusable)?),
+            readers,
+            newest,
+            source: Source::of(&config.deployment),
+        })
+    }
+}
+
+impl EventBus for EmbeddedLog {
+    fn publish<'a>(&'a self, claims: &'a [Claim]) -> BoxFuture<'a, Result<(), BusError>> {
+        let events: Vec<_> = claims.iter().map(|claim| CloudEvent::of(claim, &self.source).to_json()).collect();
+        Box::pin(async move {
+            if events.is_empty() {
+                return Ok(());
+            }
+            let (answer, answered) = oneshot::channel();
+            match self.queue.as_ref().map(|queue| queue.try_send(Publish { events, answer })) {
+                Some(Ok(())) => answered.await.unwrap_or_else(|_| Err(away("it is not known what was written"))),
+                Some(Err(TrySendError::Full(_))) => Err(away("too much waits to be written")),
+                Some(Err(TrySendError::Disconnected(_))) | None => Err(away("it is being closed")),
+            }
+        })
+    }
+}
+
+impl EventLog for EmbeddedLog {
+    fn read(&self, after: Offset, limit: usize) -> BoxFuture<'static, Result<Vec<(Offset, String)>, BusError>> {
+        let asked = self.readers.ask(move |shared: &Arc<Shared>| shared.read(after, limit));
+        Box::pin(async move { asked.answer().await.map_err(|unread| away(&unread.to_string()))? })
+    }
+
+    fn newest(&self) -> watch::Receiver<Offset> {
+        self.newest.clone()
+    }
+}
+
+impl Drop for EmbeddedLog {
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(writer) = self.writer.take() {
+            let _ = writer.join();
+        }
+    }
+}
+
+impl Shared {
+    fn read(&self, after: Offset, limit: usize) -> Result<Vec<(Offset, String)>, BusError> {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let view = tables.as_ref().ok_or_else(|| away("it cannot be opened"))?.view();
+        let from = after.saturating_add(1).max(view.state()?.oldest);
+        let (mut events, mut bytes) = (Vec::new(), 0);
+        view.entries_from(from, |offset, entry| {
+            bytes += entry.event.len();
+            let more = events.len() < limit && (events.is_empty() || bytes <= READ_BYTES_MAX);
+            if more {
+                events.push((offset, entry.event.to_owned()));
+            }
+            more
+        })?;
+        Ok(events)
+    }
+}
+
+fn away(why: &str) -> BusError {
+    BusError(why.to_owned())
+}

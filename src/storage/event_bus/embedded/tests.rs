@@ -1,0 +1,256 @@
+//! What the log promises, on a real disk.
+
+use std::fs;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use super::*;
+use crate::storage::event_bus::cloud_event::tests::claim;
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// A log, its directory, and its clock.
+struct Fixture {
+    dir: tempfile::TempDir,
+    log: Option<EmbeddedLog>,
+    clock: Arc<AtomicU64>,
+    config: Config,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        Self::with_bytes(1 << 30)
+    }
+
+    fn with_bytes(retention_bytes: u64) -> Self {
+        let retention = Duration::from_millis(7 * DAY_MS);
+        let config = Config { deployment: "local".into(), retention, retention_bytes };
+        let (dir, clock) = (tempfile::tempdir().unwrap(), Arc::new(AtomicU64::new(100 * DAY_MS)));
+        let mut fixture = Fixture { dir, log: None, clock, config };
+        fixture.log = Some(fixture.open(fixture.dir.path()).unwrap());
+        fixture
+    }
+
+    fn open(&self, data_dir: &Path) -> Result<EmbeddedLog, OpenError> {
+        let clock = self.clock.clone();
+        EmbeddedLog::open(data_dir, &self.config, Arc::new(move || clock.load(Ordering::Relaxed)))
+    }
+
+    fn reopen(&mut self) {
+        self.log = None;
+        self.log = Some(self.open(self.dir.path()).unwrap());
+    }
+
+    fn log(&self) -> &EmbeddedLog {
+        self.log.as_ref().unwrap()
+    }
+
+    fn pass_days(&self, days: u64) {
+        self.clock.fetch_add(days * DAY_MS, Ordering::Relaxed);
+    }
+
+    /// What a kill would leave: a copy of the files as they are.
+    fn killed(&self) -> tempfile::TempDir {
+        let copy = tempfile::tempdir().unwrap();
+        copy_all(self.dir.path(), copy.path());
+        copy
+    }
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let (path, to) = {
+            let entry = entry.unwrap();
+            (entry.path(), to.join(entry.file_name()))
+        };
+        if path.is_dir() {
+            copy_all(&path, &to);
+        } else {
+            fs::copy(&path, &to).unwrap();
+        }
+    }
+}
+
+fn publish(log: &EmbeddedLog, mids: impl IntoIterator<Item = u64>) -> Result<(), BusError> {
+    let claims: Vec<_> = mids.into_iter().map(claim).collect();
+    block_on(log.publish(&claims))
+}
+
+/// Offsets and users of the events behind `after`.
+fn read(log: &EmbeddedLog, after: Offset, limit: usize) -> Vec<(Offset, u64)> {
+    let events = block_on(log.read(after, limit)).unwrap();
+    let mid = |event: &str| {
+        let event: serde_json::Value = serde_json::from_str(event).unwrap();
+        event["data"]["mid"].as_str().unwrap().parse().unwrap()
+    };
+    events.iter().map(|(offset, event)| (*offset, mid(event))).collect()
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+}
+
+fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(20), "{what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn events_have_offsets_from_one_on_in_the_order_of_their_claims() {
+    let fixture = Fixture::new();
+    let log = fixture.log();
+    assert_eq!((read(log, 0, 100), *log.newest().borrow()), (vec![], 0));
+    publish(log, [10, 11]).unwrap();
+    publish(log, []).unwrap();
+    publish(log, [12]).unwrap();
+    assert_eq!(read(log, 0, 100), [(1, 10), (2, 11), (3, 12)]);
+    assert_eq!(read(log, 1, 1), [(2, 11)]);
+    assert_eq!(read(log, 3, 100), []);
+    assert_eq!(read(log, u64::MAX, 100), []);
+}
+
+#[test]
+fn an_event_is_read_as_it_was_published() {
+    let fixture = Fixture::new();
+    publish(fixture.log(), [42]).unwrap();
+    let event = CloudEvent::of(&claim(42), &Source::of("local")).to_json();
+    assert_eq!(block_on(fixture.log().read(0, 1)).unwrap(), [(1, event)]);
+}
+
+#[test]
+fn an_answer_is_bounded_in_bytes_and_gives_one_at_least() {
+    let fixture = Fixture::new();
+    let mut long = claim(1);
+    long.device = "x".repeat(READ_BYTES_MAX / 2).into();
+    let mut longest = claim(2);
+    longest.device = "x".repeat(READ_BYTES_MAX * 2).into();
+    block_on(fixture.log().publish(&[long.clone(), long.clone(), longest, long])).unwrap();
+    let offsets = |after| read(fixture.log(), after, 100).iter().map(|(offset, _)| *offset).collect::<Vec<_>>();
+    assert_eq!((offsets(0), offsets(1), offsets(2), offsets(3)), (vec![1], vec![2], vec![3], vec![4]));
+}
+
+#[test]
+fn whoever_tails_is_told_when_there_is_something_to_read() {
+    let fixture = Fixture::new();
+    let log = fixture.log();
+    let mut newest = log.newest();
+    thread::scope(|scope| {
+        let told = scope.spawn(move || {
+            block_on(newest.changed()).unwrap();
+            read(log, 0, 100)
+        });
+        publish(log, [1, 2]).unwrap();
+        assert_eq!(told.join().unwrap(), [(1, 1), (2, 2)]);
+    });
+}
+
+#[test]
+fn offsets_go_on_over_a_restart_and_over_a_kill() {
+    let mut fixture = Fixture::new();
+    publish(fixture.log(), [10, 11]).unwrap();
+    fixture.reopen();
+    assert_eq!(*fixture.log().newest().borrow(), 2);
+    publish(fixture.log(), [12]).unwrap();
+    let killed = fixture.killed();
+    let log = fixture.open(killed.path()).unwrap();
+    assert_eq!(read(&log, 0, 100), [(1, 10), (2, 11), (3, 12)]);
+    publish(&log, [13]).unwrap();
+    assert_eq!(read(&log, 2, 100), [(3, 12), (4, 13)]);
+}
+
+#[test]
+fn a_torn_end_is_cut_off_and_its_offset_is_free() {
+    let fixture = Fixture::new();
+    publish(fixture.log(), [10]).unwrap();
+    publish(fixture.log(), [11, 12]).unwrap();
+    let killed = fixture.killed();
+    let journal = killed.path().join("events/tables/0.jnl");
+    let mut bytes = fs::read(&journal).unwrap();
+    let end = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+    bytes[end - 100..].fill(0);
+    fs::write(&journal, bytes).unwrap();
+    let log = fixture.open(killed.path()).unwrap();
+    assert_eq!(read(&log, 0, 100), [(1, 10)]);
+    publish(&log, [13]).unwrap();
+    assert_eq!(read(&log, 0, 100), [(1, 10), (2, 13)]);
+}
+
+#[test]
+fn what_is_too_old_goes_and_its_offsets_are_not_used_again() {
+    let mut fixture = Fixture::new();
+    publish(fixture.log(), 1..=1500).unwrap();
+    fixture.pass_days(6);
+    publish(fixture.log(), [2000]).unwrap();
+    fixture.pass_days(2);
+    wait_until("the old ones go", || read(fixture.log(), 0, 1) == [(1501, 2000)]);
+    assert_eq!(read(fixture.log(), 7, 100), [(1501, 2000)], "who was behind goes on with the oldest");
+    fixture.pass_days(6);
+    wait_until("all go", || read(fixture.log(), 0, 1).is_empty());
+    fixture.reopen();
+    assert_eq!((*fixture.log().newest().borrow(), read(fixture.log(), 0, 1)), (1501, vec![]));
+    publish(fixture.log(), [3000]).unwrap();
+    assert_eq!(read(fixture.log(), 0, 100), [(1502, 3000)]);
+}
+
+#[test]
+fn what_is_too_much_goes_and_no_more() {
+    let event = CloudEvent::of(&claim(100), &Source::of("local")).to_json().len() as u64;
+    let fixture = Fixture::with_bytes(10 * event + event / 2);
+    publish(fixture.log(), 100..120).unwrap();
+    wait_until("ten are left", || read(fixture.log(), 0, 1) == [(11, 110)]);
+    publish(fixture.log(), 120..123).unwrap();
+    wait_until("ten are left", || read(fixture.log(), 0, 1) == [(14, 113)]);
+    thread::sleep(Duration::from_millis(50));
+    assert_eq!(read(fixture.log(), 0, 100).len(), 10);
+}
+
+#[test]
+fn a_clock_set_back_neither_loses_nor_keeps_for_longer() {
+    let fixture = Fixture::new();
+    publish(fixture.log(), [1]).unwrap();
+    fixture.clock.fetch_sub(50 * DAY_MS, Ordering::Relaxed);
+    publish(fixture.log(), [2]).unwrap();
+    fixture.pass_days(56);
+    thread::sleep(Duration::from_millis(1200));
+    assert_eq!(read(fixture.log(), 0, 100), [(1, 1), (2, 2)]);
+    fixture.pass_days(2);
+    wait_until("both go", || read(fixture.log(), 0, 1).is_empty());
+}
+
+/// A table that cannot be written poisons the log.
+#[test]
+fn it_refuses_after_a_failure_and_comes_back_by_itself() {
+    let fixture = Fixture::new();
+    let log = fixture.log();
+    publish(log, [1]).unwrap();
+    let keyspaces = fixture.dir.path().join("events/tables/keyspaces");
+    let away = fixture.dir.path().join("events/away");
+    fs::rename(&keyspaces, &away).unwrap();
+    // More than a table in the making may hold.
+    publish(log, 2..=20_000).unwrap();
+    wait_until("publishing is refused", || publish(log, [0]).is_err());
+    assert_eq!(read(log, 0, 1), [(1, 1)], "reads go on");
+    fs::rename(&away, &keyspaces).unwrap();
+    let newest = *log.newest().borrow();
+    wait_until("publishing goes on", || publish(log, [30_000]).is_ok());
+    assert_eq!(read(log, newest, 10).last(), Some(&(*log.newest().borrow(), 30_000)));
+    assert_eq!(read(log, 19_998, 2), [(19_999, 19_999), (20_000, 20_000)]);
+    let offsets: Vec<_> = (0..).step_by(1000).map_while(|after| read(log, after, 1).pop()).collect();
+    assert!(offsets.iter().enumerate().all(|(nth, (offset, _))| *offset == nth as u64 * 1000 + 1), "no gaps");
+}
+
+#[test]
+fn a_log_that_is_not_what_was_written_is_refused() {
+    let mut fixture = Fixture::new();
+    publish(fixture.log(), [1, 2]).unwrap();
+    fixture.log = None;
+    let tables = Tables::open(&fixture.dir.path().join("events/tables")).unwrap();
+    tables.entries.remove(codec::key(2)).unwrap();
+    drop(tables);
+    let error = fixture.open(fixture.dir.path()).err().expect("refused").to_string();
+    assert!(error.contains("the entries are not those that were written") && error.contains("events"), "{error}");
+}

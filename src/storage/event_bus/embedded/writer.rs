@@ -1,0 +1,176 @@
+//! The thread that alone writes: it publishes, prunes in between, and opens the log anew after a failure.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{oneshot, watch};
+
+use super::codec::{self, Entry, State};
+use super::prune::{self, Retention};
+use super::tables::Tables;
+use super::{RETRY_MAX, RETRY_MIN, Shared, WallClock, away, journal};
+use crate::storage::embedded::describe;
+use crate::storage::event_bus::config::Config;
+use crate::storage::event_bus::{BusError, Offset};
+
+/// How often it is looked whether anything has become too old.
+const PRUNE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Events to be written together, as JSON.
+pub struct Publish {
+    pub events: Vec<String>,
+    pub answer: oneshot::Sender<Result<(), BusError>>,
+}
+
+pub struct Writer {
+    shared: Arc<Shared>,
+    state: State,
+    retention: Retention,
+    clock: WallClock,
+    newest: watch::Sender<Offset>,
+    failure: Option<Failure>,
+}
+
+/// Why nothing is written at present.
+struct Failure {
+    why: String,
+    retry_at: Instant,
+    /// From the next attempt to the one after it.
+    pause: Duration,
+}
+
+impl Writer {
+    pub fn new(
+        shared: Arc<Shared>,
+        state: State,
+        config: &Config,
+        clock: WallClock,
+        newest: watch::Sender<Offset>,
+    ) -> Self {
+        Writer { shared, state, retention: Retention::of(config), clock, newest, failure: None }
+    }
+
+    /// Until nobody can ask any more.
+    pub fn run(mut self, asked: &Receiver<Publish>) {
+        let mut prune_at = Instant::now();
+        loop {
+            let due = self.failure.as_ref().map_or(prune_at, |failure| failure.retry_at);
+            match asked.recv_timeout(due.saturating_duration_since(Instant::now())) {
+                Ok(Publish { events, answer }) => {
+                    let _ = answer.send(self.publish(&events));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if Instant::now() < due {
+                continue;
+            }
+            if self.failure.is_some() {
+                self.recover();
+            } else {
+                prune_at = Instant::now() + self.prune();
+            }
+        }
+    }
+
+    fn publish(&mut self, events: &[String]) -> Result<(), BusError> {
+        if let Some(failure) = &self.failure {
+            return Err(BusError(failure.why.clone()));
+        }
+        let mut state = self.state;
+        state.newest_time = state.newest_time.max((self.clock)());
+        let written = self.write(|tables| {
+            let mut batch = tables.durable_batch(events.len() + 1);
+            for event in events {
+                state.newest += 1;
+                state.written += event.len() as u64;
+                let entry = Entry { time: state.newest_time, end: state.written, event };
+                batch.insert(&tables.entries, codec::key(state.newest), entry.to_bytes());
+            }
+            tables.put_state(&mut batch, state);
+            Ok(batch.commit()?)
+        });
+        written.map_err(|error| self.fail(error))?;
+        self.state = state;
+        self.newest.send_replace(state.newest);
+        Ok(())
+    }
+
+    /// Does a step of it; returns the time to the next.
+    fn prune(&mut self) -> Duration {
+        let now = (self.clock)();
+        let step = self.write(|tables| prune::step(tables, self.state, &self.retention, now));
+        match step {
+            Ok(Some(state)) => {
+                self.state = state;
+                prune::PAUSE
+            }
+            Ok(None) => PRUNE_INTERVAL,
+            Err(error) => {
+                self.fail(error);
+                PRUNE_INTERVAL
+            }
+        }
+    }
+
+    fn write<T>(&self, write: impl FnOnce(&Tables) -> Result<T, BusError>) -> Result<T, BusError> {
+        let tables = self.shared.tables.read().unwrap_or_else(PoisonError::into_inner);
+        write(tables.as_ref().ok_or_else(|| away("it cannot be opened"))?)
+    }
+
+    fn fail(&mut self, error: BusError) -> BusError {
+        tracing::error!(%error, "the event log takes nothing until it has been opened anew");
+        self.failure = Some(Failure { why: error.0.clone(), retry_at: Instant::now() + RETRY_MIN, pause: RETRY_MIN });
+        error
+    }
+
+    fn recover(&mut self) {
+        match self.open_anew() {
+            Ok(state) => {
+                tracing::info!(newest = state.newest, "the event log was opened anew");
+                // What was written and not answered may be there after all, and durable by now.
+                self.newest.send_if_modified(|newest| std::mem::replace(newest, state.newest) != state.newest);
+                (self.state, self.failure) = (state, None);
+            }
+            Err(BusError(why)) => {
+                let pause = self.failure.as_ref().map_or(RETRY_MIN, |failure| failure.pause);
+                let pause = (pause * 2).min(RETRY_MAX);
+                tracing::warn!(why, retry_after = ?pause, "the event log cannot be opened anew");
+                self.failure = Some(Failure { why, retry_at: Instant::now() + pause, pause });
+            }
+        }
+    }
+
+    fn open_anew(&self) -> Result<State, BusError> {
+        journal::write_anew(&self.shared.path).map_err(|error| BusError(error.to_string()))?;
+        let mut tables = self.shared.tables.write().unwrap_or_else(PoisonError::into_inner);
+        // What was open has the files until it is dropped.
+        *tables = None;
+        let opened = Tables::open(&self.shared.path).map_err(|error| BusError(describe(&error)))?;
+        let state = state_of(&opened)?;
+        *tables = Some(opened);
+        Ok(state)
+    }
+}
+
+/// The state of a log that has just been opened, if it is one that can have been written.
+pub fn state_of(tables: &Tables) -> Result<State, BusError> {
+    let view = tables.view();
+    let state = view.state()?;
+    let (mut first, mut behind) = (None, None);
+    view.entries_from(state.oldest, |offset, _| {
+        first = Some(offset);
+        false
+    })?;
+    view.entries_from(state.newest, |offset, entry| {
+        behind = Some((offset, entry.end));
+        offset == state.newest
+    })?;
+    let sound = if state.oldest > state.newest {
+        first.is_none() && behind.is_none()
+    } else {
+        first == Some(state.oldest) && behind == Some((state.newest, state.written))
+    };
+    if sound { Ok(state) } else { Err(away("the entries are not those that were written")) }
+}
