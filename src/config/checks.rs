@@ -9,6 +9,7 @@ use super::layers::Layers;
 use crate::edge::auth::SECRET_BYTES_MIN;
 use crate::edge::connection::limits::{BEAT_BYTES_MAX, FRAME_OVERHEAD_BYTES_MAX, RECORD_BYTES_MAX};
 use crate::edge::listener::ForwardedHeader;
+use crate::storage::event_bus::config::{RETENTION_BYTES_MIN, is_deployment};
 
 /// A frame or body may not be larger, whatever is configured: every thread holds some of them at once.
 const FRAME_BYTES_LIMIT: usize = 16 * 1024 * 1024;
@@ -34,6 +35,7 @@ pub(super) fn problems(config: &Config, layers: &Layers) -> Vec<Problem> {
     checks.counts(config);
     checks.sizes(config);
     checks.times(config);
+    checks.events(config);
     checks.reading(config);
     checks.problems
 }
@@ -178,6 +180,7 @@ impl Checks<'_> {
             ("push.steady_interval", config.push.steady_interval),
             ("store.retention", config.store.retention),
             ("store.prune_interval", config.store.prune_interval),
+            ("events.retention", config.events.retention),
         ];
         for (setting, duration) in durations {
             self.require(duration >= SHORTEST, setting, || "must be at least 1ms".to_owned());
@@ -191,6 +194,16 @@ impl Checks<'_> {
         });
         self.require(socket.ping < socket.idle, "socket.idle", || {
             format!("{:?} leaves no time to answer a ping, sent after {:?} (socket.ping)", socket.idle, socket.ping)
+        });
+    }
+
+    fn events(&mut self, config: &Config) {
+        let events = &config.events;
+        self.require(is_deployment(&events.deployment), "events.deployment", || {
+            format!("{:?} is not 1 to 64 lower-case letters, digits and hyphens", events.deployment)
+        });
+        self.require(events.retention_bytes >= RETENTION_BYTES_MIN, "events.retention_bytes", || {
+            format!("{} bytes hold too few events; at least {RETENTION_BYTES_MIN}", events.retention_bytes)
         });
     }
 

@@ -137,6 +137,24 @@ fn durations_are_neither_nothing_nor_forever() {
 }
 
 #[test]
+fn a_deployment_has_a_plain_name() {
+    for name in ["local", "eu-1", "0", &"x".repeat(64)] {
+        accepted(&format!("[events]\ndeployment = \"{name}\""));
+    }
+    for name in ["", "Local", "eu_1", "eu/1", "ä", "a b", &"x".repeat(65)] {
+        refused(&format!("[events]\ndeployment = \"{name}\""), &in_file("events.deployment"), "1 to 64 lower-case");
+    }
+}
+
+#[test]
+fn events_are_kept_for_a_while() {
+    refused("[events]\nretention = \"0s\"", &in_file("events.retention"), "at least 1ms");
+    refused("[events]\nretention = \"11y\"", &in_file("events.retention"), "at most 3650d");
+    refused("[events]\nretention_bytes = 1048575", &in_file("events.retention_bytes"), "at least 1048576");
+    accepted("[events]\nretention = \"1h\"\nretention_bytes = 1048576");
+}
+
+#[test]
 fn thresholds_are_shares_in_their_order() {
     refused("[reading]\nfinished_at = 90", &in_file("reading.finished_at"), "between 0 and 1");
     refused("[reading]\nfinished_at = 0.01", &in_file("reading.finished_at"), "resume_below");

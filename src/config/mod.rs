@@ -18,6 +18,7 @@ use crate::edge::auth::AuthConfig;
 use crate::edge::config::{AdminConfig, DemoConfig, ServerConfig};
 use crate::edge::connection::limits::{LimitsConfig, SocketConfig};
 use crate::model::reading::Reading;
+use crate::storage::event_bus;
 use crate::storage::hot_store::embedded;
 use crate::telemetry::LogConfig;
 
@@ -37,6 +38,7 @@ pub struct Config {
     pub limits: LimitsConfig,
     pub socket: SocketConfig,
     pub store: embedded::Config,
+    pub events: event_bus::config::Config,
     pub reading: Reading,
     pub push: PushConfig,
     pub demo: DemoConfig,
