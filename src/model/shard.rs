@@ -32,3 +32,44 @@ impl Shards {
         (0..self.0).map(Shard)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Not made by this program: by SipHash-2-4 written anew in Python after the paper and checked against its test
+    /// vector (key 00…0f, message 00…0e: a129ca6149be45e5). The second column is the hash, the third the hash modulo
+    /// 1000. `docs/rewards.md` has both.
+    const GOLDEN: [(u64, u64, u16); 12] = [
+        (0, 0xe849e8bb6ffe2567, 119),
+        (1, 0x8004c5a694105f5e, 398),
+        (2, 0xbdefecffcce24a01, 449),
+        (42, 0x0fc2553f07619dd3, 819),
+        (43, 0x91c1c481eb1752ea, 922),
+        (1000, 0xd2620217072c4f4b, 603),
+        (4242424242, 0xb9dce43f4ea4b6c4, 596),
+        (1 << 32, 0x750433b8cac87f0c, 532),
+        ((1 << 48) - 1, 0x7f967f5b2dd56434, 300),
+        (1 << 53, 0xc1ad9faf93646bb8, 248),
+        (1 << 63, 0xb2e6c2e3dbbb15f1, 377),
+        (u64::MAX, 0x8050c18b6ac9d15e, 430),
+    ];
+
+    #[test]
+    fn a_user_lives_where_every_gateway_looks() {
+        for (mid, hash, shard) in GOLDEN {
+            assert_eq!(Shards::DEFAULT.of(UserId(mid)), Shard(shard), "{mid}");
+            assert_eq!(hash % 1000, u64::from(shard), "{mid}");
+            assert_eq!(Shards(u16::MAX).of(UserId(mid)), Shard((hash % 65_535) as u16), "{mid}: more of the hash");
+        }
+    }
+
+    #[test]
+    fn dense_ids_are_spread_evenly() {
+        let mut users = [0; 1000];
+        (0..100_000).for_each(|mid| users[usize::from(Shards::DEFAULT.of(UserId(mid)).0)] += 1);
+        let (least, most) = (users.iter().min().unwrap(), users.iter().max().unwrap());
+        assert!(*least > 60 && *most < 140, "{least} to {most} of 100");
+        assert_eq!(Shards::DEFAULT.all().count(), 1000);
+    }
+}

@@ -75,6 +75,10 @@ impl Rules {
         self.0.is_empty()
     }
 
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
     pub fn place(&self, id: &str) -> Option<usize> {
         self.0.iter().position(|rule| rule.id == id)
     }

@@ -1,0 +1,72 @@
+//! Settings of the rewards. Each is explained, with its default, in `deploy/heartline.toml`.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::model::rewards::rule::{Per, RewardRule, RuleMemory, Rules};
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RewardsConfig {
+    /// The IANA name of the zone whose days count.
+    pub zone: String,
+    pub rules: Vec<RuleConfig>,
+    /// Users of whom it is kept what is decided and whether recording is paused.
+    pub recent_users: usize,
+    /// Claims of rules per user that are kept in memory, of one day.
+    pub remembered_claims: usize,
+    /// Claims whose events may wait to be published.
+    pub outbox: usize,
+}
+
+/// One rule as it is written down.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuleConfig {
+    pub id: String,
+    pub per: PerConfig,
+    /// Empty = all.
+    #[serde(default)]
+    pub kinds: Vec<u16>,
+    #[serde(with = "humantime_serde")]
+    pub watched: Duration,
+    #[serde(default)]
+    pub exact: bool,
+    /// Claims a day; needed unless `exact`, and not with it.
+    pub expected: Option<u64>,
+    /// Share that may be denied wrongly; needed unless `exact`, and not with it.
+    pub probability: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PerConfig {
+    User,
+    Content,
+}
+
+impl RewardsConfig {
+    pub fn rules(&self) -> Rules {
+        Rules::new(self.rules.iter().map(RuleConfig::rule).collect())
+    }
+}
+
+impl RuleConfig {
+    fn rule(&self) -> RewardRule {
+        let memory = match (self.expected, self.probability) {
+            (Some(expected), Some(probability)) if !self.exact => RuleMemory::Bloom { expected, probability },
+            _ => RuleMemory::Exact,
+        };
+        RewardRule {
+            id: self.id.clone(),
+            per: match self.per {
+                PerConfig::User => Per::User,
+                PerConfig::Content => Per::Content,
+            },
+            kinds: self.kinds.clone(),
+            watched: self.watched,
+            memory,
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Who has claimed the rules per user: one shard, one day.
+
+use roaring::RoaringTreemap;
+
+use crate::model::ids::UserId;
+use crate::model::rewards::rule::RuleSet;
+
+/// A set of mids for each rule, exact.
+#[derive(Default)]
+pub struct Bitmaps {
+    /// By the places of the rules; made at the first claim.
+    of_rules: Vec<RoaringTreemap>,
+    claims: usize,
+    /// Some claims found no room.
+    full: bool,
+}
+
+impl Bitmaps {
+    /// Remembers a claim while there are fewer than `claims_max`.
+    pub fn mark(&mut self, place: usize, user: UserId, claims_max: usize) {
+        if self.claims >= claims_max {
+            self.full |= !self.contains(place, user);
+            return;
+        }
+        if self.of_rules.len() <= place {
+            self.of_rules.resize_with(place + 1, RoaringTreemap::new);
+        }
+        self.claims += usize::from(self.of_rules[place].insert(user.0));
+    }
+
+    pub fn decided(&self, user: UserId) -> RuleSet {
+        (0..self.of_rules.len()).filter(|place| self.contains(*place, user)).collect()
+    }
+
+    /// Whether who is not in here has not claimed.
+    pub fn whole(&self) -> bool {
+        !self.full
+    }
+
+    pub fn forget(&mut self, user: UserId) {
+        self.claims -= self.of_rules.iter_mut().filter_map(|rule| rule.remove(user.0).then_some(())).count();
+    }
+
+    /// How many are remembered of one rule.
+    pub fn len(&self, place: usize) -> u64 {
+        self.of_rules.get(place).map_or(0, RoaringTreemap::len)
+    }
+
+    fn contains(&self, place: usize, user: UserId) -> bool {
+        self.of_rules.get(place).is_some_and(|rule| rule.contains(user.0))
+    }
+}

@@ -1,0 +1,100 @@
+//! What is counted of the memory.
+
+use std::fmt;
+use std::sync::Arc;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+
+use super::{Asker, Kept};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct AskerLabel {
+    asker: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RuleLabel {
+    rule: String,
+}
+
+/// Users whose rules were looked up in the bitmaps.
+pub struct Lookups {
+    welcome: Counter,
+    beat: Counter,
+}
+
+impl Lookups {
+    pub fn new(registry: &mut Registry) -> Self {
+        let family = Family::<AskerLabel, Counter>::default();
+        let counter = |asker| family.get_or_create(&AskerLabel { asker }).clone();
+        let lookups = Lookups { welcome: counter("welcome"), beat: counter("beat") };
+        let help = "Users whose rules were looked up, since neither the flag nor the recent users said what is decided";
+        registry.register("reward_lookups", help, family);
+        lookups
+    }
+
+    pub fn count(&self, asker: Asker) {
+        match asker {
+            Asker::Welcome => self.welcome.inc(),
+            Asker::Beat => self.beat.inc(),
+        };
+    }
+}
+
+/// What is kept of the newest day, counted when somebody looks.
+pub struct Contents(pub Arc<Kept>);
+
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    items: u64,
+    bytes: usize,
+    full: u64,
+}
+
+impl Contents {
+    /// By the places of the rules. What a shard still has of a day that is over takes its bytes and counts no more.
+    fn sums(&self) -> Vec<Sums> {
+        let mut sums = vec![Sums::default(); self.0.rules.count()];
+        let newest = self.0.shards().map(|shard| shard.day()).max().flatten();
+        for shard in self.0.shards() {
+            let current = u64::from(shard.day() == newest);
+            for (place, sum) in sums.iter_mut().enumerate() {
+                let filter = shard.filter(place);
+                sum.items += current * (shard.bitmaps.len(place) + filter.map_or(0, |filter| filter.items()));
+                sum.bytes += filter.map_or(0, |filter| filter.bytes());
+                sum.full += current * u64::from(filter.is_some_and(|filter| filter.full()));
+            }
+        }
+        sums
+    }
+}
+
+/// A registry wants it; what users have claimed is no matter for a dump.
+impl fmt::Debug for Contents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Contents")
+    }
+}
+
+impl Collector for Contents {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
+        let sums = self.sums();
+        let mut family = |name: &str, help: &str, of: &dyn Fn(&Sums) -> i64| {
+            let gauge = ConstGauge::new(0_i64);
+            let mut family = encoder.encode_descriptor(name, help, None, gauge.metric_type())?;
+            for ((_, rule), sums) in self.0.rules.iter().zip(&sums) {
+                let label = RuleLabel { rule: rule.id.clone() };
+                ConstGauge::new(of(sums)).encode(family.encode_family(&label)?)?;
+            }
+            Ok(())
+        };
+        family("reward_filter_items", "Claims of today in the bitmaps and filters", &|sums| sums.items as i64)?;
+        family("reward_filter_bytes", "Memory of the bloom filters", &|sums| sums.bytes as i64)?;
+        family("reward_filters_full", "Shards whose filter took all it was made for today", &|sums| sums.full as i64)
+    }
+}

@@ -1,0 +1,186 @@
+//! What is remembered of today's claims, so that the store is seldom asked.
+//!
+//! It is marked after a commit only and never decides that somebody was first: it may say that somebody was not, and the
+//! store's exact keys answer whatever it does not know. Of the rules per user it is exact; of the others a bloom filter
+//! denies with the configured probability at most what nobody has claimed.
+//!
+//! Each shard has a lock of its own, one day, and these bounds:
+//!
+//! | what | at most | memory | when full |
+//! |---|---|---|---|
+//! | recent users | `rewards.recent_users` | 100 bytes each | who was not heard of for longest goes: one look-up more |
+//! | bitmaps of rules per user | `rewards.remembered_claims` | 5 bytes each if ids are dense, 260 if they are random | the store answers for who is not in them |
+//! | filters of rules per content | `expected`, for each rule | 1.4 bytes each at a probability of 0.01, 2.0 at 0.001 ([`Estimate`]) | a filter that is full is dropped, and the store answers |
+//!
+//! Numbers in the settings are of all shards; each shard has its even share and some more ([`estimate::share`]), so that
+//! one that got more users than others is not full before its time.
+
+mod bitmaps;
+pub mod estimate;
+mod filter;
+mod metrics;
+mod recent;
+mod shard;
+
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use prometheus_client::registry::Registry;
+
+use self::estimate::{Estimate, share};
+use self::metrics::{Contents, Lookups};
+use self::shard::ShardMemory;
+use super::config::RewardsConfig;
+use crate::model::ids::{Content, UserId};
+use crate::model::rewards::calendar::RewardDay;
+use crate::model::rewards::claim::ClaimKey;
+use crate::model::rewards::day::Day;
+use crate::model::rewards::rule::{Per, RuleSet, Rules};
+use crate::model::shard::{Shard, Shards};
+
+/// May be used by all threads.
+pub struct Memory {
+    kept: Arc<Kept>,
+    lookups: Lookups,
+}
+
+/// What is kept, and within what bounds.
+struct Kept {
+    rules: Arc<Rules>,
+    shards: Shards,
+    of_shards: Vec<Mutex<ShardMemory>>,
+    /// By the places of the rules; `None`: no filter.
+    filters: Vec<Option<Estimate>>,
+    /// Whether there are any; otherwise there is nothing to look up.
+    user_rules: bool,
+    /// Of one shard.
+    claims_max: usize,
+}
+
+/// Which rules per user are known to be decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    pub decided: RuleSet,
+    /// All others are known to be open; otherwise only the store knows.
+    pub certain: bool,
+    /// Whether recording is paused, if it is known.
+    pub paused: Option<bool>,
+}
+
+/// On whose behalf a user is looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asker {
+    Welcome,
+    Beat,
+}
+
+/// A moment, of which it can be told whether recording was switched since.
+#[derive(Clone, Copy, Debug)]
+pub struct Ticket(u64);
+
+impl Memory {
+    /// Empty, and certain of nothing before [`fill`](Self::fill).
+    pub fn new(rules: Arc<Rules>, shards: Shards, config: &RewardsConfig, registry: &mut Registry) -> Self {
+        let recent = config.recent_users.div_ceil(shards.count().into());
+        let recent = NonZeroUsize::new(recent).unwrap_or(NonZeroUsize::MIN);
+        let kept = Arc::new(Kept {
+            shards,
+            of_shards: shards.all().map(|_| Mutex::new(ShardMemory::new(recent))).collect(),
+            filters: rules.iter().map(|(_, rule)| Estimate::of(rule, shards)).collect(),
+            user_rules: !rules.per(Per::User).is_empty(),
+            claims_max: share(config.remembered_claims as u64, shards) as usize,
+            rules,
+        });
+        let lookups = Lookups::new(registry);
+        registry.register_collector(Box::new(Contents(kept.clone())));
+        Memory { kept, lookups }
+    }
+
+    /// What is known of a user today. Who is not among the recent is looked up, which is counted, and then is.
+    pub fn user_rules(&self, user: UserId, today: &RewardDay, asker: Asker) -> Standing {
+        let (standing, looked_up) = self.kept.shard_of(user).user_rules(user, today.day);
+        if looked_up && self.kept.user_rules {
+            self.lookups.count(asker);
+        }
+        standing
+    }
+
+    /// Which of `rules` are decided for this user and content, as far as filters know; the store knows of the others.
+    pub fn content_rules(&self, rules: RuleSet, user: UserId, content: Content, day: Day) -> RuleSet {
+        match rules.is_empty() {
+            true => RuleSet::NONE,
+            false => self.kept.shard_of(user).content_rules(rules, user, content, day),
+        }
+    }
+
+    /// The rule at `place` is decided. To be called after the commit, and whenever the store has said so.
+    pub fn mark(&self, place: usize, user: UserId, content: Content, day: Day) {
+        self.kept.mark(&mut self.kept.shard_of(user), place, user, content, day);
+    }
+
+    /// Recording was switched, and that is committed: what a recent user is known for follows.
+    pub fn switched(&self, user: UserId, paused: bool) {
+        self.kept.shard_of(user).switched(user, paused);
+    }
+
+    /// To be taken before the store is read for [`learned_paused`](Self::learned_paused).
+    pub fn ticket(&self, user: UserId) -> Ticket {
+        Ticket(self.kept.shard_of(user).switches())
+    }
+
+    /// What the store has said since `ticket`. Loses against any switch in the shard that was committed meanwhile, which
+    /// the read may have missed.
+    pub fn learned_paused(&self, user: UserId, paused: bool, ticket: Ticket) {
+        self.kept.shard_of(user).learned_paused(user, paused, ticket.0);
+    }
+
+    /// The user was erased, claims and all. The bloom filters cannot forget, and deny what they knew for the rest of the
+    /// day.
+    pub fn forget(&self, user: UserId) {
+        self.kept.shard_of(user).forget(user);
+    }
+
+    /// All that the store knows of one shard and day, the newest it has. Marks made meanwhile stay.
+    pub fn fill(&self, shard: Shard, day: Day, keys: impl IntoIterator<Item = ClaimKey>) {
+        let mut memory = self.kept.lock(shard);
+        for key in keys.into_iter().filter(|key| key.day == day) {
+            // Of rules that were taken out nothing is remembered.
+            if let Some(place) = self.kept.rules.place(&key.rule) {
+                let content = key.content.unwrap_or(Content { kind: 0, oid: 0 });
+                self.kept.mark(&mut memory, place, key.user, content, day);
+            }
+        }
+        memory.filled(day);
+    }
+
+    /// What the filters will need.
+    pub fn estimates(&self) -> impl Iterator<Item = &Estimate> {
+        self.kept.filters.iter().flatten()
+    }
+}
+
+impl Kept {
+    fn mark(&self, memory: &mut ShardMemory, place: usize, user: UserId, content: Content, day: Day) {
+        match (self.rules.get(place).per, &self.filters[place]) {
+            (Per::User, _) => memory.mark_user(place, user, day, self.claims_max),
+            (Per::Content, Some(estimate)) => memory.mark_content(place, user, content, day, estimate),
+            (Per::Content, None) => {}
+        }
+    }
+
+    fn shard_of(&self, user: UserId) -> MutexGuard<'_, ShardMemory> {
+        self.lock(self.shards.of(user))
+    }
+
+    /// A panic under the lock could leave a mark out, and the store's exact keys make up for it.
+    fn lock(&self, shard: Shard) -> MutexGuard<'_, ShardMemory> {
+        self.of_shards[usize::from(shard.0)].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn shards(&self) -> impl Iterator<Item = MutexGuard<'_, ShardMemory>> {
+        self.shards.all().map(|shard| self.lock(shard))
+    }
+}
+
+#[cfg(test)]
+mod tests;

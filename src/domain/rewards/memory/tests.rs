@@ -1,0 +1,317 @@
+//! What is known without asking the store, and what is not.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use prometheus_client::encoding::text;
+
+use super::*;
+use crate::model::rewards::rule::{RewardRule, RuleMemory};
+
+const USER: UserId = UserId(42);
+const CONTENT: Content = Content { kind: 1, oid: 100 };
+const FIRST_OF_DAY: usize = 0;
+const FIRST_VIEW: usize = 1;
+const EXACT_VIEW: usize = 2;
+
+struct Scene {
+    memory: Memory,
+    registry: Registry,
+}
+
+fn rule(id: &str, per: Per, memory: RuleMemory) -> RewardRule {
+    RewardRule { id: id.to_owned(), per, kinds: Vec::new(), watched: Duration::from_secs(5), memory }
+}
+
+fn config(recent_users: usize, remembered_claims: usize) -> RewardsConfig {
+    RewardsConfig { zone: "UTC".to_owned(), rules: Vec::new(), recent_users, remembered_claims, outbox: 1 }
+}
+
+fn scene(config: &RewardsConfig, expected: u64, probability: f64) -> Scene {
+    let rules = Rules::new(vec![
+        rule("first-of-day", Per::User, RuleMemory::Exact),
+        rule("first-view", Per::Content, RuleMemory::Bloom { expected, probability }),
+        rule("exact-view", Per::Content, RuleMemory::Exact),
+    ]);
+    let mut registry = Registry::with_prefix("heartline");
+    Scene { memory: Memory::new(Arc::new(rules), Shards::DEFAULT, config, &mut registry), registry }
+}
+
+fn roomy() -> Scene {
+    scene(&config(100_000, 1_000_000), 100_000, 0.01)
+}
+
+/// All shards have been told what the store knew, which was nothing.
+fn filled() -> Scene {
+    let scene = roomy();
+    Shards::DEFAULT.all().for_each(|shard| scene.memory.fill(shard, day(0), []));
+    scene
+}
+
+/// So many days after 2026-11-20.
+fn day(after: u16) -> Day {
+    Day::of_number(20_777 + after)
+}
+
+fn only(place: usize) -> RuleSet {
+    [place].into_iter().collect()
+}
+
+impl Scene {
+    fn ask(&self, user: UserId, after: u16) -> Standing {
+        let today = RewardDay { day: day(after), rules: [0, 1, 2].into_iter().collect(), zone: "UTC".into() };
+        self.memory.user_rules(user, &today, Asker::Beat)
+    }
+
+    fn knows(&self, user: UserId, content: Content, after: u16) -> bool {
+        let decided = self.memory.content_rules(only(FIRST_VIEW).or(only(EXACT_VIEW)), user, content, day(after));
+        assert!(!decided.contains(EXACT_VIEW), "no filter is exact");
+        decided.contains(FIRST_VIEW)
+    }
+
+    fn mark(&self, place: usize, user: UserId, after: u16) {
+        self.memory.mark(place, user, CONTENT, day(after));
+    }
+
+    fn metric(&self, name: &str) -> u64 {
+        let mut page = String::new();
+        text::encode(&mut page, &self.registry).unwrap();
+        let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("no {name} in\n{page}")).parse().unwrap()
+    }
+
+    fn lookups(&self) -> u64 {
+        self.metric("heartline_reward_lookups_total{asker=\"beat\"}")
+    }
+}
+
+fn open() -> Standing {
+    Standing { decided: RuleSet::NONE, certain: true, paused: None }
+}
+
+#[test]
+fn before_the_store_has_spoken_only_the_store_knows() {
+    let scene = roomy();
+    assert_eq!(scene.ask(USER, 0), Standing { certain: false, ..open() });
+    scene.mark(FIRST_OF_DAY, USER, 0);
+    assert_eq!(scene.ask(USER, 0).decided, only(FIRST_OF_DAY), "what was decided here is known all the same");
+}
+
+#[test]
+fn what_the_store_says_joins_what_was_decided_meanwhile() {
+    let scene = roomy();
+    let shard = Shards::DEFAULT.of(USER);
+    let neighbours: Vec<_> = (43..).map(UserId).filter(|user| Shards::DEFAULT.of(*user) == shard).take(3).collect();
+    assert!(!scene.ask(neighbours[0], 0).certain);
+    scene.mark(FIRST_OF_DAY, USER, 0);
+    scene.mark(FIRST_VIEW, USER, 0);
+    let key = |rule: &str, user, content, after| ClaimKey { rule: rule.into(), day: day(after), user, content };
+    let keys = [
+        key("first-of-day", neighbours[0], None, 0),
+        key("first-view", neighbours[1], Some(CONTENT), 0),
+        key("first-of-day", neighbours[2], None, 9),
+        key("taken-out", neighbours[2], None, 0),
+    ];
+    scene.memory.fill(shard, day(0), keys);
+    for user in [USER, neighbours[0]] {
+        assert_eq!(scene.ask(user, 0), Standing { decided: only(FIRST_OF_DAY), ..open() });
+    }
+    for user in &neighbours[1..] {
+        assert_eq!(scene.ask(*user, 0), open());
+    }
+    assert!(scene.knows(USER, CONTENT, 0) && scene.knows(neighbours[1], CONTENT, 0));
+    assert!(!scene.knows(neighbours[0], CONTENT, 0));
+}
+
+#[test]
+fn a_new_day_begins_with_nothing_and_that_is_certain() {
+    let scene = filled();
+    scene.mark(FIRST_OF_DAY, USER, 0);
+    scene.mark(FIRST_VIEW, USER, 0);
+    assert_eq!(scene.ask(USER, 1), open());
+    assert!(!scene.knows(USER, CONTENT, 1));
+    assert_eq!(scene.metric("heartline_reward_filter_items{rule=\"first-of-day\"}"), 0);
+}
+
+#[test]
+fn of_a_day_that_is_over_nothing_is_known_and_nothing_is_marked() {
+    let scene = filled();
+    scene.mark(FIRST_OF_DAY, USER, 1);
+    scene.mark(FIRST_VIEW, USER, 1);
+    assert_eq!(scene.ask(USER, 0), Standing { certain: false, ..open() });
+    assert!(!scene.knows(USER, CONTENT, 0));
+    scene.mark(FIRST_OF_DAY, UserId(7), 0);
+    assert_eq!(scene.ask(UserId(7), 1), open());
+    assert!(scene.knows(USER, CONTENT, 1));
+}
+
+/// Midnight passed between the read of the store and this.
+#[test]
+fn what_the_store_says_of_yesterday_makes_today_certain() {
+    let scene = roomy();
+    scene.mark(FIRST_OF_DAY, USER, 1);
+    assert!(!scene.ask(UserId(7), 1).certain);
+    let yesterday = ClaimKey { rule: "first-of-day".into(), day: day(0), user: UserId(7), content: None };
+    scene.memory.fill(Shards::DEFAULT.of(UserId(7)), day(0), [yesterday]);
+    assert_eq!(scene.ask(UserId(7), 1), open());
+}
+
+/// Fails without the bitmaps: the recent users have forgotten all but the last.
+#[test]
+fn who_is_not_among_the_recent_users_is_known_by_the_bitmaps() {
+    let scene = scene(&config(1, 1_000_000), 1, 0.01);
+    Shards::DEFAULT.all().for_each(|shard| scene.memory.fill(shard, day(0), []));
+    let users = 5_000;
+    for user in 0..users {
+        scene.mark(FIRST_OF_DAY, UserId(user * 2), 0);
+    }
+    for user in 0..users * 2 {
+        let decided = if user % 2 == 0 { only(FIRST_OF_DAY) } else { RuleSet::NONE };
+        assert_eq!(scene.ask(UserId(user), 0), Standing { decided, ..open() }, "user {user}");
+    }
+    assert_eq!(scene.metric("heartline_reward_filter_items{rule=\"first-of-day\"}"), users);
+}
+
+/// Fails without the bloom filters: nothing else remembers the contents of a user.
+#[test]
+fn what_was_marked_is_denied_and_hardly_anything_else() {
+    let scene = filled();
+    let content = |oid| Content { kind: 1, oid };
+    for oid in 0..2_000 {
+        scene.memory.mark(FIRST_VIEW, UserId(oid), content(oid), day(0));
+    }
+    assert!((0..2_000).all(|oid| scene.knows(UserId(oid), content(oid), 0)), "never a false negative");
+    let wrong = (0..2_000).filter(|oid| scene.knows(UserId(*oid), content(oid + 1), 0)).count();
+    assert!(wrong < 40, "{wrong} of 2000 denied wrongly");
+    assert!(!scene.knows(UserId(3), Content { kind: 2, oid: 3 }, 0), "the kind counts");
+}
+
+/// Fails without the LRU: each question would be a look-up.
+#[test]
+fn one_look_up_for_each_user_and_day_while_they_are_remembered() {
+    let scene = filled();
+    for after in 0..2 {
+        for _ in 0..3 {
+            for user in 0..1_000 {
+                scene.ask(UserId(user), after);
+                scene.mark(FIRST_OF_DAY, UserId(user), after);
+                assert_eq!(scene.ask(UserId(user), after).decided, only(FIRST_OF_DAY));
+            }
+        }
+        assert_eq!(scene.lookups(), 1_000 * u64::from(after + 1));
+    }
+    let today = RewardDay { day: day(2), rules: only(FIRST_OF_DAY), zone: "UTC".into() };
+    scene.memory.user_rules(USER, &today, Asker::Welcome);
+    assert_eq!(scene.metric("heartline_reward_lookups_total{asker=\"welcome\"}"), 1);
+}
+
+/// Fails if what is recent grows without bound.
+#[test]
+fn who_was_not_heard_of_for_longest_is_looked_up_again() {
+    let scene = scene(&config(3_000, 1_000_000), 1, 0.01);
+    let shard = Shards::DEFAULT.of(USER);
+    let users: Vec<_> = (0..).map(UserId).filter(|user| Shards::DEFAULT.of(*user) == shard).take(4).collect();
+    let lookups = |user: UserId| {
+        let before = scene.lookups();
+        scene.ask(user, 1);
+        scene.lookups() - before
+    };
+    assert_eq!([0, 1, 2, 0, 3].map(|user| lookups(users[user])), [1, 1, 1, 0, 1]);
+    assert_eq!(lookups(users[0]), 0, "heard of since");
+    assert_eq!(lookups(users[1]), 1, "three of each shard are kept");
+}
+
+#[test]
+fn without_rules_per_user_nothing_is_looked_up() {
+    let mut registry = Registry::with_prefix("heartline");
+    let memory = Memory::new(Arc::default(), Shards::DEFAULT, &config(1, 1), &mut registry);
+    let scene = Scene { memory, registry };
+    scene.ask(USER, 0);
+    assert_eq!(scene.lookups(), 0);
+}
+
+#[test]
+fn beyond_their_bound_the_bitmaps_are_not_certain_and_do_not_grow() {
+    // One of each shard, and four times the deviation of it.
+    let scene = scene(&config(1_000, 1_000), 1, 0.01);
+    Shards::DEFAULT.all().for_each(|shard| scene.memory.fill(shard, day(0), []));
+    let shard = Shards::DEFAULT.of(USER);
+    let users: Vec<_> = (0..).map(UserId).filter(|user| Shards::DEFAULT.of(*user) == shard).take(8).collect();
+    users[..5].iter().for_each(|user| scene.mark(FIRST_OF_DAY, *user, 0));
+    assert!(scene.ask(users[7], 0).certain, "five found room");
+    for user in &users[5..7] {
+        scene.ask(*user, 0);
+        scene.mark(FIRST_OF_DAY, *user, 0);
+        assert_eq!(scene.ask(*user, 0).decided, only(FIRST_OF_DAY), "the recent know it");
+    }
+    assert_eq!(scene.metric("heartline_reward_filter_items{rule=\"first-of-day\"}"), 5);
+    assert_eq!(scene.ask(users[5], 0), Standing { certain: false, ..open() }, "one recent user is kept");
+    assert_eq!(scene.ask(users[4], 0), Standing { decided: only(FIRST_OF_DAY), certain: false, paused: None });
+    let looked_up = scene.lookups();
+    scene.ask(users[4], 0);
+    assert_eq!(scene.lookups(), looked_up, "what is uncertain is not looked up again and again");
+    assert_eq!(scene.ask(users[5], 1), open(), "a new day has room");
+}
+
+#[test]
+fn a_filter_beyond_its_items_is_not_trusted() {
+    let scene = scene(&config(1_000, 1_000), 5_000, 0.01);
+    let items = scene.memory.estimates().next().unwrap().items_per_shard;
+    let view = |oid| scene.memory.mark(FIRST_VIEW, USER, Content { kind: 1, oid }, day(0));
+    // What the filter takes for known already counts no more, and there may be one or two of those.
+    (0..items).for_each(view);
+    assert!((0..items).all(|oid| scene.knows(USER, Content { kind: 1, oid }, 0)));
+    assert!(scene.metric("heartline_reward_filter_bytes{rule=\"first-view\"}") > 0);
+    assert_eq!(scene.metric("heartline_reward_filters_full{rule=\"first-view\"}"), 0);
+    (items..items + 10).for_each(view);
+    assert!((0..items + 10).all(|oid| !scene.knows(USER, Content { kind: 1, oid }, 0)), "the store answers");
+    assert_eq!(scene.metric("heartline_reward_filter_bytes{rule=\"first-view\"}"), 0);
+    assert_eq!(scene.metric("heartline_reward_filters_full{rule=\"first-view\"}"), 1);
+}
+
+#[test]
+fn a_switch_is_followed_and_outlives_the_day() {
+    let scene = filled();
+    scene.memory.switched(USER, true);
+    assert_eq!(scene.ask(USER, 0).paused, None, "who is not known is not remembered for a switch");
+    scene.memory.switched(USER, true);
+    assert_eq!(scene.ask(USER, 0).paused, Some(true));
+    assert_eq!(scene.ask(USER, 1).paused, Some(true));
+    scene.memory.switched(USER, false);
+    assert_eq!(scene.ask(USER, 1).paused, Some(false));
+}
+
+#[test]
+fn what_was_read_loses_against_a_switch_committed_meanwhile() {
+    let scene = filled();
+    let ticket = scene.memory.ticket(USER);
+    scene.memory.learned_paused(USER, false, ticket);
+    assert_eq!(scene.ask(USER, 0).paused, Some(false));
+
+    let ticket = scene.memory.ticket(USER);
+    scene.memory.switched(USER, true);
+    scene.memory.learned_paused(USER, false, ticket);
+    assert_eq!(scene.ask(USER, 0).paused, Some(true));
+
+    // Nobody knows the user when the switch is committed: what was read before it must not be learned after it.
+    let stranger = UserId(7);
+    let ticket = scene.memory.ticket(stranger);
+    scene.memory.switched(stranger, true);
+    scene.memory.learned_paused(stranger, false, ticket);
+    assert_eq!(scene.ask(stranger, 0).paused, None);
+}
+
+#[test]
+fn an_erased_user_is_a_new_one() {
+    let scene = filled();
+    let ticket = scene.memory.ticket(USER);
+    scene.memory.learned_paused(USER, true, ticket);
+    scene.mark(FIRST_OF_DAY, USER, 0);
+    scene.mark(FIRST_OF_DAY, UserId(7), 0);
+    assert_eq!(scene.ask(USER, 0), Standing { decided: only(FIRST_OF_DAY), certain: true, paused: Some(true) });
+    scene.memory.forget(USER);
+    scene.memory.learned_paused(USER, true, ticket);
+    assert_eq!(scene.ask(USER, 0), open());
+    assert_eq!(scene.ask(UserId(7), 0).decided, only(FIRST_OF_DAY));
+    assert_eq!(scene.metric("heartline_reward_filter_items{rule=\"first-of-day\"}"), 1);
+}
