@@ -24,8 +24,8 @@ pub struct Estimate {
     pub bytes: u64,
 }
 
-/// Of each filter beside its bits: its header, its keys and what the allocator adds.
-const BYTES_BESIDE: u64 = 64;
+/// Of each filter beside its bits: its keys, its header, and what the allocator and its shard add.
+const BYTES_BESIDE: u64 = 360;
 
 impl Estimate {
     /// `None`: no filter stands in front of the rule.

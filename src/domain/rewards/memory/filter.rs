@@ -11,7 +11,8 @@ use crate::model::ids::{Content, UserId};
 /// that would have to take more is dropped, and the store's exact keys answer alone.
 #[derive(Default)]
 pub struct Filter {
-    bloom: Option<Bloom<(UserId, Content)>>,
+    /// Out of line, since most rules have none, and a shard has a place for each.
+    bloom: Option<Box<Bloom<(UserId, Content)>>>,
     items: u64,
     full: bool,
 }
@@ -21,7 +22,7 @@ impl Filter {
         if self.full {
             return;
         }
-        let bloom = self.bloom.get_or_insert_with(|| made(estimate));
+        let bloom = self.bloom.get_or_insert_with(|| Box::new(made(estimate)));
         self.items += u64::from(!bloom.check_and_set(&(user, content)));
         if self.items > estimate.items_per_shard {
             *self = Filter { bloom: None, items: 0, full: true };

@@ -9,8 +9,8 @@
 //! | what | at most | memory | when full |
 //! |---|---|---|---|
 //! | recent users | `rewards.recent_users` | 100 bytes each | who was not heard of for longest goes: one look-up more |
-//! | bitmaps of rules per user | `rewards.remembered_claims` | 5 bytes each if ids are dense, 260 if they are random | the store answers for who is not in them |
-//! | filters of rules per content | `expected`, for each rule | 1.4 bytes each at a probability of 0.01, 2.0 at 0.001 ([`Estimate`]) | a filter that is full is dropped, and the store answers |
+//! | bitmaps of rules per user | `rewards.remembered_claims` | 5 bytes each if ids are dense, 250 if they are random numbers of 64 bits | the store answers for who is not in them |
+//! | filters of rules per content | `expected`, for each rule | for a million 1.7 bytes each at a probability of 0.01, 2.4 at 0.001 ([`Estimate`]) | a filter that is full is dropped, and the store answers |
 //!
 //! Numbers in the settings are of all shards; each shard has its even share and some more ([`estimate::share`]), so that
 //! one that got more users than others is not full before its time.

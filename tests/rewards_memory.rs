@@ -1,0 +1,91 @@
+//! What the memory of rewards takes, by the resident memory of a process that does nothing else: hence one test.
+//!
+//! The figures are in `docs/rewards.md`; `cargo test --test rewards_memory -- --nocapture` prints them.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use heartline::domain::rewards::config::RewardsConfig;
+use heartline::domain::rewards::memory::{Asker, Memory};
+use heartline::model::ids::{Content, UserId};
+use heartline::model::rewards::calendar::RewardDay;
+use heartline::model::rewards::day::Day;
+use heartline::model::rewards::rule::{Per, RewardRule, RuleMemory, RuleSet, Rules};
+use heartline::model::shard::Shards;
+use prometheus_client::registry::Registry;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+const PAGE_BYTES: u64 = 4096;
+const CLAIMS: u64 = 1_000_000;
+const CONTENT: Content = Content { kind: 1, oid: 100 };
+
+fn resident() -> u64 {
+    let text = fs::read_to_string("/proc/self/statm").expect("Linux with /proc mounted");
+    let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
+    pages.expect("the second number is that of resident pages") * PAGE_BYTES
+}
+
+fn memory(rule: RewardRule, recent_users: usize) -> Memory {
+    let remembered_claims = CLAIMS as usize;
+    let config =
+        RewardsConfig { zone: "UTC".to_owned(), rules: Vec::new(), recent_users, remembered_claims, outbox: 1 };
+    Memory::new(Arc::new(Rules::new(vec![rule])), Shards::DEFAULT, &config, &mut Registry::default())
+}
+
+fn rule(per: Per, memory: RuleMemory) -> RewardRule {
+    RewardRule { id: "rule".to_owned(), per, kinds: Vec::new(), watched: Duration::ZERO, memory }
+}
+
+/// Bytes for each of `count` when `each` of them is done.
+fn bytes_each(count: u64, mut each: impl FnMut()) -> f64 {
+    let before = resident();
+    (0..count).for_each(|_| each());
+    (resident() - before) as f64 / count as f64
+}
+
+/// Bytes for each claim of a rule per user.
+fn per_user(count: u64, mut next: impl FnMut() -> u64) -> f64 {
+    let memory = memory(rule(Per::User, RuleMemory::Exact), 1);
+    let bytes = bytes_each(count, || memory.mark(0, UserId(next()), CONTENT, Day::of_number(1)));
+    // It goes where the other measurements cannot take it from.
+    Box::leak(Box::new(memory));
+    bytes
+}
+
+fn per_content() -> (f64, f64) {
+    let memory = memory(rule(Per::Content, RuleMemory::Bloom { expected: CLAIMS, probability: 0.01 }), 1);
+    let estimate = memory.estimates().next().expect("a filter").bytes as f64 / CLAIMS as f64;
+    let mut random = StdRng::seed_from_u64(3);
+    let measured = bytes_each(CLAIMS, || memory.mark(0, UserId(random.random()), CONTENT, Day::of_number(1)));
+    Box::leak(Box::new(memory));
+    (measured, estimate)
+}
+
+fn recent_user() -> f64 {
+    let memory = memory(rule(Per::User, RuleMemory::Exact), 100_000);
+    let today = RewardDay { day: Day::of_number(1), rules: RuleSet::NONE, zone: "UTC".into() };
+    let mut random = StdRng::seed_from_u64(4);
+    // Twice as many as are kept: growing on would show.
+    2.0 * bytes_each(200_000, || drop(memory.user_rules(UserId(random.random()), &today, Asker::Beat)))
+}
+
+#[test]
+fn it_takes_what_was_said() {
+    let mut dense = 0..;
+    let dense = per_user(CLAIMS, || dense.next().expect("a number"));
+    let mut random = StdRng::seed_from_u64(1);
+    let random_32 = per_user(CLAIMS, || random.random::<u32>().into());
+    let mut random = StdRng::seed_from_u64(2);
+    let random_64 = per_user(CLAIMS / 4, || random.random());
+    let (filter, estimate) = per_content();
+    let recent = recent_user();
+    println!("bytes a claim in the bitmaps: {dense:.1} dense, {random_32:.1} of 32 bits, {random_64:.1} of 64 bits");
+    println!("bytes a claim in the filters: {filter:.2}, {estimate:.2} estimated");
+    println!("bytes a recent user: {recent:.0}");
+    assert!((1.0..5.0).contains(&dense), "{dense} bytes a dense claim");
+    assert!((8.0..280.0).contains(&random_64) && random_32 < random_64, "{random_64} bytes a random claim");
+    assert!(filter / estimate > 0.85 && filter / estimate < 1.1, "{filter} bytes a claim, {estimate} estimated");
+    assert!((24.0..120.0).contains(&recent), "{recent} bytes a recent user");
+}
