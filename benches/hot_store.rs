@@ -19,6 +19,7 @@ use futures_util::FutureExt;
 use heartline::model::beat::{Beat, State};
 use heartline::model::change::{Action, Change, Outcome};
 use heartline::model::ids::{Content, SessionId, UserId};
+use heartline::model::rewards::rule::RuleSet;
 use heartline::model::rule::Verdict;
 use heartline::storage::hot_store::embedded::{Config, EmbeddedStore};
 use heartline::storage::hot_store::{Group, HotStore};
@@ -112,7 +113,7 @@ fn open(dir: &Path) -> EmbeddedStore {
 }
 
 fn commit(store: &EmbeddedStore, group: Group) {
-    let outcomes = store.commit(&group).now_or_never().expect("it blocks").expect("a commit");
+    let outcomes = store.commit(&group).now_or_never().expect("it blocks").expect("a commit").outcomes;
     let written = |outcome: &Outcome| matches!(outcome, Outcome::Beat(Verdict::Written { .. }));
     assert!(outcomes.iter().all(written), "a beat was not written");
 }
@@ -141,7 +142,7 @@ impl Players {
 
     fn group(&mut self, size: u64) -> Group {
         self.now += 1;
-        Group { now: self.now, changes: (0..size).map(|_| self.beat()).collect() }
+        Group::unrewarded(self.now, (0..size).map(|_| self.beat()).collect())
     }
 
     fn beat(&mut self) -> Change {
@@ -161,7 +162,7 @@ impl Players {
             rate: 1.0,
             at: self.now,
         };
-        Change { user: player.user, action: Action::Beat { beat, device: player.device.clone() } }
+        Change { user: player.user, action: Action::Beat { beat, device: player.device.clone(), asks: RuleSet::NONE } }
     }
 }
 

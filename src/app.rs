@@ -3,6 +3,8 @@
 mod descriptors;
 mod error;
 mod gateway;
+mod rewards;
+mod stores;
 mod threads;
 
 use std::io::Write;
@@ -12,20 +14,25 @@ use std::time::Duration;
 use crate::config::Config;
 use crate::domain::clock::{self, Clock};
 use crate::domain::devices::presence::Presence;
+use crate::domain::events::Events;
 use crate::domain::revocations::Revocations;
+use crate::edge::admin::events::{self, Tail};
 use crate::edge::admin::users;
 use crate::edge::admin::{self, Admin};
 use crate::edge::auth::key::SIGNS_NOTHING;
 use crate::edge::auth::token::LEEWAY_MS;
 use crate::edge::auth::{SigningKey, Verifier};
-use crate::edge::demo::{self, Backstage};
+use crate::edge::demo::{self, Backstage, RewardsClock};
 use crate::edge::listener::{self, Tls};
 use crate::shutdown::Shutdown;
+use crate::storage::event_bus::embedded::EmbeddedLog;
 use crate::storage::hot_store::embedded::EmbeddedStore;
 use crate::storage::revocation_list::file::FileList;
 
 pub use error::StartError;
 use gateway::{Door, Gateway};
+use rewards::Calendar;
+use stores::Stores;
 use threads::{CommitThread, EdgeThread};
 
 /// Serves everything on the embedded store, until a signal or the failure of the store.
@@ -33,7 +40,7 @@ use threads::{CommitThread, EdgeThread};
 /// Whatever can go wrong at the start goes wrong before the first connection is accepted.
 pub fn serve(config: Config) -> Result<(), StartError> {
     let tls = Tls::load(&config.server)?;
-    let store = EmbeddedStore::open(&config.store, clock::wall())?;
+    let store = Arc::new(EmbeddedStore::open(&config.store, clock::wall())?);
     let key = SigningKey::load(&config.auth, &config.store.data_dir)?.map(Arc::new);
     let verifier = Arc::new(Verifier::new(&config.auth, key.as_deref())?);
     let presence = Presence::new(config.limits.connections_per_user);
@@ -47,13 +54,21 @@ pub fn serve(config: Config) -> Result<(), StartError> {
     shutdown.listen_to_signals(move || reload(&keys, certificate.as_deref())).map_err(StartError::Process)?;
 
     let clock = Arc::new(Clock::starting_at(store.clock_floor()));
+    let calendar = Calendar::open(&config, store.calendar().cloned(), &clock)?;
+    let log = Arc::new(EmbeddedLog::open(&config.store.data_dir, &config.events, Arc::new(clock::wall))?);
+    let tail = Tail { events: Events::new(log.clone()), stop: shutdown.stop() };
+    let rewards_clock = RewardsClock { today: calendar.today.clone(), clock: clock.clone() };
+    let stores = Stores { hot: store.clone(), outbox: store, bus: log };
     let door = Door { verifier, presence, revocations };
-    let mut gateway = Gateway::build(&config, Arc::new(store), clock, door, threads, &shutdown);
+    let mut gateway = Gateway::build(&config, stores, clock, calendar, door, threads, &shutdown);
     let registry = Arc::new(std::mem::take(&mut gateway.registry));
     let addresses = (StartError::address(&public[0])?, StartError::address(&private[0])?);
 
     let commit = CommitThread::start(gateway.committer, shutdown.stop()).map_err(StartError::Process)?;
-    let demo = config.demo.enabled.then(|| demo::router(Backstage { key: key.clone(), registry: registry.clone() }));
+    let demo = config.demo.enabled.then(|| {
+        let clock = config.demo.clock.then_some(rewards_clock);
+        demo::router(Backstage { key: key.clone(), registry: registry.clone(), tail: tail.clone(), clock })
+    });
     let edges = gateway.lanes.into_iter().zip(public);
     let edges: Result<Vec<_>, _> = edges
         .map(|((desk, returns), listener)| {
@@ -66,8 +81,9 @@ pub fn serve(config: Config) -> Result<(), StartError> {
     }
     descriptors::raise_limit();
     announce(key.as_deref(), if tls.is_some() { "https" } else { "http" }, addresses);
-    let admin = admin::router(Admin { registry, ..gateway.admin }, users::routes(gateway.users));
-    threads::lead(&shutdown, private, admin, gateway.office, edges, commit)
+    let others = users::routes(gateway.users).merge(events::routes(tail));
+    let admin = admin::router(Admin { registry, ..gateway.admin }, others);
+    threads::lead(&shutdown, private, admin, gateway.office, gateway.backstage, edges, commit)
 }
 
 fn edge_threads(configured: usize) -> usize {

@@ -1,5 +1,8 @@
 //! The command line.
 
+pub mod events;
+
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
@@ -29,6 +32,18 @@ pub enum Command {
         /// How long the token is good for, such as 30s, 1h or 7d.
         #[arg(long, default_value = "1h")]
         ttl: humantime::Duration,
+    },
+    /// Print the events of a running gateway's log, each as one line of JSON.
+    Events {
+        /// Go on with those that come, also when the gateway is restarted, until SIGINT or SIGTERM.
+        #[arg(long)]
+        follow: bool,
+        /// Begin behind this offset; 0 is the oldest event that is kept.
+        #[arg(long, value_name = "OFFSET", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..1 << 53))]
+        after: u64,
+        /// End after so many events.
+        #[arg(long, value_name = "COUNT")]
+        limit: Option<NonZeroU64>,
     },
     /// Check the settings and print them as they would hold, secrets masked.
     CheckConfig,

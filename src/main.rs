@@ -7,12 +7,15 @@ use std::time::Duration;
 
 use clap::Parser;
 use heartline::app;
+use heartline::cli::events::{self, EventsError, Wanted};
 use heartline::cli::{Cli, Command};
 use heartline::config::{self, Config, ConfigError};
 use heartline::domain::clock;
+use heartline::domain::rewards::memory::estimate;
 use heartline::edge::auth::key::SIGNS_NOTHING;
 use heartline::edge::auth::{KeyError, KeySetError, SigningKey, key_set};
 use heartline::model::ids::UserId;
+use heartline::model::shard::Shards;
 
 fn main() -> ExitCode {
     match run(Cli::parse()) {
@@ -31,6 +34,10 @@ fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command.unwrap_or(Command::Serve) {
         Command::Serve => serve(Config::load(file)?),
         Command::Token { mid, ttl } => token(&Config::load(file)?, UserId(mid), *ttl),
+        Command::Events { follow, after, limit } => {
+            let listen = Config::load(file)?.admin.listen;
+            Ok(events::print(listen, Wanted { after, limit, follow })?)
+        }
         Command::CheckConfig => check_config(file),
         Command::DefaultConfig => print(config::DEFAULTS),
     }
@@ -42,11 +49,16 @@ fn serve(config: Config) -> Result<(), Failure> {
 }
 
 fn check_config(file: Option<&Path>) -> Result<(), Failure> {
-    let effective = config::effective(file).map_err(Failure::Check)?;
-    if let Some(keys) = Config::load(file)?.auth.jwks_file() {
+    let mut text = config::effective(file).map_err(Failure::Check)?;
+    let config = Config::load(file)?;
+    if let Some(keys) = config.auth.jwks_file() {
         key_set::load(keys)?;
     }
-    print(&effective)
+    text += "\n# What the rewards will take of memory:\n";
+    for line in estimate::lines(&config.rewards, Shards::DEFAULT) {
+        text += &format!("# {line}\n");
+    }
+    print(&text)
 }
 
 fn token(config: &Config, user: UserId, ttl: Duration) -> Result<(), Failure> {
@@ -75,6 +87,8 @@ enum Failure {
     SignsNothing,
     #[error(transparent)]
     Serve(#[from] app::StartError),
+    #[error(transparent)]
+    Events(#[from] EventsError),
     #[error("cannot write to standard output: {0}")]
     Output(#[from] io::Error),
 }
@@ -85,6 +99,7 @@ impl Failure {
             Failure::Config(_) | Failure::Check(_) | Failure::KeySet(_) | Failure::SignsNothing => 78,
             Failure::Key(_) => 73,
             Failure::Serve(error) => error.exit_code(),
+            Failure::Events(error) => error.exit_code(),
             Failure::Output(_) => 74,
         }
     }

@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 
 use crate::edge::auth::{KeyError, KeySetError};
 use crate::edge::listener::TlsError;
+use crate::model::rewards::zone::NoZone;
 use crate::storage::hot_store::StoreError;
 use crate::storage::hot_store::embedded::OpenError;
 use crate::storage::revocation_list::ListError;
@@ -21,6 +22,8 @@ pub enum StartError {
     #[error(transparent)]
     Revocations(#[from] ListError),
     #[error(transparent)]
+    Zone(#[from] NoZone),
+    #[error(transparent)]
     Tls(#[from] TlsError),
     #[error("{setting} = \"{address}\" cannot be used: {source}; choose another address, or end who has it")]
     Bind { setting: &'static str, address: SocketAddr, source: io::Error },
@@ -34,7 +37,7 @@ impl StartError {
     pub fn exit_code(&self) -> u8 {
         match self {
             StartError::Store(_) | StartError::Key(_) | StartError::Revocations(_) => 73,
-            StartError::KeySet(_) | StartError::Tls(_) => 78,
+            StartError::KeySet(_) | StartError::Tls(_) | StartError::Zone(_) => 78,
             StartError::Bind { .. } => 69,
             StartError::Process(_) => 71,
             StartError::StoreFailed(_) => 74,

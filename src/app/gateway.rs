@@ -5,6 +5,8 @@ use std::sync::Arc;
 use prometheus_client::registry::Registry;
 use tokio::sync::Notify;
 
+use super::rewards::{Backstage, Calendar, Rewards};
+use super::stores::Stores;
 use crate::config::Config;
 use crate::domain::clock::Clock;
 use crate::domain::devices::block::Block;
@@ -29,7 +31,6 @@ use crate::edge::origin::Origins;
 use crate::edge::rates::Rates;
 use crate::model::rule::Admission;
 use crate::shutdown::Shutdown;
-use crate::storage::hot_store::HotStore;
 use crate::telemetry::metrics;
 
 pub(super) struct Gateway {
@@ -41,6 +42,7 @@ pub(super) struct Gateway {
     pub users: Users,
     /// Of the admin listener's lane.
     pub office: Returns,
+    pub backstage: Backstage,
 }
 
 /// What decides who comes in, opened before anything is built on it.
@@ -53,20 +55,22 @@ pub(super) struct Door {
 impl Gateway {
     pub fn build(
         config: &Config,
-        store: Arc<dyn HotStore>,
+        stores: Stores,
         clock: Arc<Clock>,
+        calendar: Calendar,
         door: Door,
         threads: usize,
         shutdown: &Shutdown,
     ) -> Self {
         let mut registry = metrics::registry();
         let ingest = Metrics::new(&mut registry);
+        let rewards = Rewards::build(config, &stores, calendar, &clock, &mut registry);
         let Door { verifier, presence, revocations } = door;
         let fanout = Fanout::new(presence.clone(), config.push.steady_interval, &mut registry);
         let block = Arc::new(Block::new(presence.clone()));
         let gate = Gate::new(verifier, presence.clone(), block.clone(), revocations.clone(), &mut registry);
         let edge = edge::metrics::Metrics::new(&mut registry);
-        let history = History::new(store.clone(), clock.clone());
+        let history = History::new(stores.hot.clone(), clock.clone());
         let requests = Arc::new(Rates::new(config.limits.frames_per_second, config.limits.burst));
         let room = Room::new(&config.limits);
         let mid_hash = config.log.mid_hash();
@@ -86,6 +90,7 @@ impl Gateway {
             Arc::new(Desk {
                 intake: intake(lane),
                 history: history.clone(),
+                arrivals: rewards.arrivals.clone(),
                 gate: gate.clone(),
                 origins: Origins::new(config.server.origins.clone()),
                 limits: config.limits.clone(),
@@ -104,12 +109,14 @@ impl Gateway {
             intake: intake(&office_lane),
             presence: presence.clone(),
             history: history.clone(),
+            arrivals: rewards.arrivals.clone(),
             reading: config.reading.clone(),
             mid_hash: mid_hash.clone(),
         };
         let committer = Committer {
-            store,
+            store: stores.hot,
             clock,
+            judge: rewards.judge,
             lanes,
             listeners: vec![Arc::new(fanout)],
             bell,
@@ -117,7 +124,23 @@ impl Gateway {
             health: health.clone(),
             metrics: ingest,
         };
-        let admin = Admin { health, stop: shutdown.stop(), registry: Arc::default(), block, revocations, mid_hash };
-        Gateway { registry, committer, lanes: desks.into_iter().zip(returns).collect(), admin, users, office }
+        let admin = Admin {
+            health,
+            stop: shutdown.stop(),
+            registry: Arc::default(),
+            block,
+            revocations,
+            mid_hash,
+            bus: rewards.health,
+        };
+        Gateway {
+            registry,
+            committer,
+            lanes: desks.into_iter().zip(returns).collect(),
+            admin,
+            users,
+            office,
+            backstage: rewards.backstage,
+        }
     }
 }

@@ -13,6 +13,7 @@ use tokio::runtime::{Builder, LocalOptions, Runtime};
 use tokio::sync::oneshot;
 
 use super::error::StartError;
+use super::rewards::Backstage;
 use crate::domain::ingest::commit::Committer;
 use crate::domain::ingest::health::Watch;
 use crate::domain::ingest::lane::Returns;
@@ -22,9 +23,13 @@ use crate::edge::http;
 use crate::edge::listener::{self, Entrance, Proxies, Tls};
 use crate::shutdown::{Shutdown, Stop};
 use crate::storage::hot_store::StoreError;
+use crate::storage::outbox::Outbox;
 
 /// How long sockets have to say goodbye when the store has failed: there is nothing left to wait for.
 const GOODBYE_AFTER_FAILURE: Duration = Duration::from_secs(1);
+
+/// How long the end waits for the events of the last claims. What is not published by then is at the next start.
+const LAST_EVENTS_MAX: Duration = Duration::from_secs(2);
 
 /// Commits, on a thread of its own: a store may block it.
 pub(super) struct CommitThread {
@@ -103,6 +108,7 @@ pub(super) fn lead(
     private: Vec<StdListener>,
     admin: Router,
     office: Returns,
+    backstage: Backstage,
     edges: Vec<EdgeThread>,
     commit: CommitThread,
 ) -> Result<(), StartError> {
@@ -110,12 +116,18 @@ pub(super) fn lead(
     let runtime = runtime().map_err(StartError::Process)?;
     let failure = runtime.block_on(async {
         tokio::spawn(office.run());
+        let outbox = backstage.outbox();
+        tokio::spawn(backstage.run());
         for listener in private {
             let listener = TcpListener::from_std(listener).map_err(StartError::Process)?;
             tokio::spawn(axum::serve(listener, admin.clone()).into_future());
         }
         let all_ended = futures_util::future::join_all(ended);
-        Ok::<_, StartError>(wait(shutdown, all_ended, commit.failed, commit.watch).await)
+        let failure = wait(shutdown, all_ended, commit.failed, commit.watch).await;
+        if failure.is_none() {
+            empty(&*outbox).await;
+        }
+        Ok::<_, StartError>(failure)
     })?;
     shutdown.finish();
     // After a failure of the store the thread that commits may never end.
@@ -158,6 +170,18 @@ async fn wait(
             tokio::time::sleep(GOODBYE_AFTER_FAILURE).await;
             Some(failure)
         }
+    }
+}
+
+/// Gives what was claimed last the time to be published.
+async fn empty(outbox: &dyn Outbox) {
+    let emptied = async {
+        while !outbox.is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    if tokio::time::timeout(LAST_EVENTS_MAX, emptied).await.is_err() {
+        tracing::warn!(entries = outbox.len(), "events stay in the outbox until the next start");
     }
 }
 

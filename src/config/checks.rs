@@ -35,18 +35,19 @@ pub(super) fn problems(config: &Config, layers: &Layers) -> Vec<Problem> {
     checks.counts(config);
     checks.sizes(config);
     checks.times(config);
+    checks.rewards(config);
     checks.events(config);
     checks.reading(config);
     checks.problems
 }
 
-struct Checks<'a> {
+pub(super) struct Checks<'a> {
     layers: &'a Layers,
     problems: Vec<Problem>,
 }
 
 impl Checks<'_> {
-    fn require(&mut self, holds: bool, setting: &str, message: impl FnOnce() -> String) {
+    pub(super) fn require(&mut self, holds: bool, setting: &str, message: impl FnOnce() -> String) {
         if !holds {
             self.problems.push(Problem::new(self.layers.place(setting), message()));
         }
@@ -128,7 +129,7 @@ impl Checks<'_> {
         });
     }
 
-    fn at_least_one(&mut self, setting: &str, number: u64) {
+    pub(super) fn at_least_one(&mut self, setting: &str, number: u64) {
         self.require(number >= 1, setting, || "must be at least 1".to_owned());
     }
 

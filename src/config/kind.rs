@@ -16,6 +16,7 @@ pub(super) enum Kind {
     Text,
     Wholes,
     Texts,
+    Tables,
 }
 
 impl Kind {
@@ -25,6 +26,7 @@ impl Kind {
             Value::Integer(_) => Kind::Whole,
             Value::Float(_) => Kind::Fraction,
             Value::Array(items) if items.iter().any(Value::is_integer) => Kind::Wholes,
+            Value::Array(items) if items.iter().any(Value::is_table) => Kind::Tables,
             Value::Array(_) => Kind::Texts,
             Value::String(text) if is_duration(text) => Kind::Duration,
             Value::String(text) if is_address(text) => Kind::Address,
@@ -42,6 +44,7 @@ impl Kind {
             Kind::Text => "a text",
             Kind::Wholes => "a list of whole numbers such as [2, 3]",
             Kind::Texts => "a list of texts such as [\"a\", \"b\"]",
+            Kind::Tables => "a list of tables such as [{ id = \"a\" }]",
         }
     }
 
@@ -57,6 +60,7 @@ impl Kind {
             (Kind::Address, Value::String(text)) => is_address(text),
             (Kind::Wholes, Value::Array(items)) => items.iter().all(|item| item.as_integer().is_some_and(|n| n >= 0)),
             (Kind::Texts, Value::Array(items)) => items.iter().all(Value::is_str),
+            (Kind::Tables, Value::Array(items)) => items.iter().all(Value::is_table),
             _ => false,
         };
         fits.then_some(value)

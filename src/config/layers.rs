@@ -118,10 +118,28 @@ impl Layers {
         self.places.get(setting).cloned().unwrap_or_else(|| setting.to_owned())
     }
 
-    /// A value of the right type that its part cannot take. `path`: `section.key`, perhaps with an index behind.
+    /// A value of the right type that its part cannot take. `path`: `section.key`, perhaps with an index behind and a
+    /// field behind that.
     pub(super) fn misfit(&self, path: &str, message: &str) -> Problem {
-        let setting = path.split('[').next().unwrap_or(path);
-        Problem::new(self.place(setting), one_line(message))
+        let (setting, inner) = path.split_once('[').unwrap_or((path, ""));
+        let (index, field) = inner.split_once(']').unwrap_or_default();
+        let item = self.item(setting, index).map(|item| match field.strip_prefix('.') {
+            Some(field) => format!("{item}: {field}: "),
+            None => format!("{item}: "),
+        });
+        Problem::new(self.place(setting), item.unwrap_or_default() + &one_line(message))
+    }
+
+    /// What a table in a list is called: by its id, or by its place if it has none.
+    fn item(&self, setting: &str, index: &str) -> Option<String> {
+        let (section, key) = setting.split_once('.')?;
+        let index: usize = index.parse().ok()?;
+        let table = self.table.get(section)?.get(key)?.get(index)?.as_table()?;
+        let singular = key.trim_end_matches('s');
+        Some(match table.get("id").and_then(Value::as_str) {
+            Some(id) => format!("{singular} {id:?}"),
+            None => format!("{singular} {}", index + 1),
+        })
     }
 
     /// As TOML, with secrets masked; one that is empty is shown to be.

@@ -8,12 +8,14 @@ mod checks;
 mod error;
 mod kind;
 mod layers;
+mod rewards_checks;
 
 use std::path::Path;
 
 use serde::Deserialize;
 
 use crate::domain::devices::config::PushConfig;
+use crate::domain::rewards::config::RewardsConfig;
 use crate::edge::auth::AuthConfig;
 use crate::edge::config::{AdminConfig, DemoConfig, ServerConfig};
 use crate::edge::connection::limits::{LimitsConfig, SocketConfig};
@@ -38,6 +40,7 @@ pub struct Config {
     pub limits: LimitsConfig,
     pub socket: SocketConfig,
     pub store: embedded::Config,
+    pub rewards: RewardsConfig,
     pub events: event_bus::config::Config,
     pub reading: Reading,
     pub push: PushConfig,

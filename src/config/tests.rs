@@ -8,7 +8,7 @@ use crate::telemetry::{Format, Level};
 const FILE: &str = "/etc/heartline.toml";
 
 /// The settings of this file and these variables, or what is wrong, one line each.
-fn config(file: &str, variables: &[(&str, &str)]) -> Result<Config, Vec<String>> {
+pub(super) fn config(file: &str, variables: &[(&str, &str)]) -> Result<Config, Vec<String>> {
     let mut layers = Layers::defaults();
     let mut problems = layers.add_text(FILE, file);
     problems.extend(layers.add_environment(owned(variables)));
@@ -20,7 +20,7 @@ fn owned(variables: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
     variables.iter().map(|(name, value)| (name.into(), value.into())).collect()
 }
 
-fn good(file: &str, variables: &[(&str, &str)]) -> Config {
+pub(super) fn good(file: &str, variables: &[(&str, &str)]) -> Config {
     config(file, variables).unwrap_or_else(|problems| panic!("{problems:?}"))
 }
 
@@ -51,7 +51,8 @@ fn every_default_is_explained() {
     // The settings that share the comment of the line before them.
     let sharing = ["burst =", "bytes_burst =", "tls_key =", "upgrades_per_second_per_address ="];
     let shares = |line: &str| sharing.iter().any(|name| line.starts_with(name));
-    for pair in lines.windows(2).filter(|pair| pair[1].contains(" = ") && !pair[1].starts_with('#')) {
+    // A line that is indented goes on with the setting before.
+    for pair in lines.windows(2).filter(|pair| pair[1].contains(" = ") && !pair[1].starts_with(['#', ' '])) {
         assert!(pair[0].starts_with("# ") || shares(pair[1]), "{}", pair[1]);
     }
 }
@@ -94,13 +95,14 @@ fn other_values_of_the_environment_are_written_as_in_toml() {
         &[
             ("HEARTLINE__SERVER__ORIGINS", r#"["https://example.org", "null"]"#),
             ("HEARTLINE__DEMO__ENABLED", "false"),
+            ("HEARTLINE__DEMO__CLOCK", "false"),
             ("HEARTLINE__READING__FINISHED_AT", "1"),
             ("HEARTLINE__SOCKET__IDLE", "2m"),
             ("HEARTLINE__LIMITS__CONNECTIONS", "1_000_000"),
         ],
     );
     assert_eq!(config.server.origins, ["https://example.org", "null"]);
-    assert!(!config.demo.enabled);
+    assert!(!config.demo.enabled && !config.demo.clock);
     assert_eq!(config.reading.finished_at, 1.0);
     assert_eq!(config.socket.idle.as_secs(), 120);
     assert_eq!(config.limits.connections, 1_000_000);

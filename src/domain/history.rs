@@ -45,7 +45,7 @@ impl History {
     }
 }
 
-async fn in_time<T>(answer: impl Future<Output = Result<T, StoreError>>) -> Result<T, Unavailable> {
+pub(super) async fn in_time<T>(answer: impl Future<Output = Result<T, StoreError>>) -> Result<T, Unavailable> {
     match tokio::time::timeout(READ_TIMEOUT, answer).await {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => {

@@ -51,4 +51,6 @@ pub struct AdminConfig {
 #[serde(deny_unknown_fields)]
 pub struct DemoConfig {
     pub enabled: bool,
+    /// Whether the page may put the rewards' clock ahead; nothing without `enabled`.
+    pub clock: bool,
 }

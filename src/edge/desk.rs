@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::domain::history::History;
 use crate::domain::ingest::intake::Intake;
+use crate::domain::rewards::arrivals::Arrivals;
 use crate::edge::auth::gate::Gate;
 use crate::edge::connection::limits::{LimitsConfig, SocketConfig};
 use crate::edge::connection::rate::Pace;
@@ -21,6 +22,8 @@ use crate::shutdown::Stop;
 pub struct Desk {
     pub intake: Intake,
     pub history: History,
+    /// The same for all threads.
+    pub arrivals: Arc<Arrivals>,
     pub gate: Gate,
     /// Requests over HTTP; the same for all threads.
     pub requests: Arc<Rates<UserId>>,

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use super::beat::Beat;
 use super::ids::{Content, UserId};
+use super::rewards::claim::Claim;
+use super::rewards::rule::RuleSet;
 use super::rule::{AHEAD_MS_MAX, Verdict};
 
 /// One thing to do to what is kept of one user.
@@ -15,8 +17,8 @@ pub struct Change {
 
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// An admitted beat.
-    Beat { beat: Beat, device: Arc<str> },
+    /// An admitted beat. `asks`: the rules by which it may be rewarded.
+    Beat { beat: Beat, device: Arc<str>, asks: RuleSet },
     /// Forget these contents.
     Delete { contents: Vec<Content>, at: When },
     /// Forget everything.
@@ -63,6 +65,17 @@ pub enum Outcome {
     },
     /// The `at` lies ahead of the clock and is newer than every record concerned: nothing was done.
     Ahead,
+}
+
+/// What the store knows of a rule that was asked for, and whose minimum has been watched.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decided {
+    /// Which change of the group asked.
+    pub change: usize,
+    /// The rule's place.
+    pub rule: usize,
+    /// The claim that was made for it; `None`: there was one already.
+    pub claim: Option<Box<Claim>>,
 }
 
 impl When {

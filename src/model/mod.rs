@@ -6,9 +6,11 @@
 
 pub mod beat;
 pub mod change;
+pub mod event_page;
 pub mod forgetting;
 pub mod ids;
 pub mod mid_hash;
+pub mod moment;
 pub mod page;
 pub mod push;
 pub mod reading;

@@ -2,6 +2,7 @@
 
 use super::ids::Content;
 use super::record::Record;
+use super::rewards::day::Day;
 
 /// A change made elsewhere by the same user.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,4 +19,6 @@ pub enum Push {
     Recording {
         paused: bool,
     },
+    /// All is decided for the user on this day.
+    Flag(Day),
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::beat::{Beat, Stamp, State};
 use super::ids::{Content, SessionId};
+use super::rewards::credit::Credit;
 
 /// The winner among the beats of one user and content, with what the store adds to it.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,11 +24,13 @@ pub struct Record {
     pub at: u64,
     /// Microseconds; only grows, and is the write timestamp in every later store.
     pub version: u64,
+    /// What its session has earned today.
+    pub credit: Credit,
 }
 
 impl Record {
     /// The record that `beat` becomes when it wins over all that had `last_version` (0 = nothing before it).
-    pub fn of(beat: &Beat, device: Arc<str>, last_version: u64) -> Self {
+    pub fn of(beat: &Beat, device: Arc<str>, last_version: u64, credit: Credit) -> Self {
         Record {
             content: beat.content,
             pos: beat.pos,
@@ -38,6 +41,7 @@ impl Record {
             watched: beat.watched,
             at: beat.at,
             version: (beat.at * 1000).max(last_version + 1),
+            credit,
         }
     }
 

@@ -53,6 +53,13 @@ impl Recording {
         state_after || state_before || self.switches[strictly_before..after].iter().any(|s| s.paused)
     }
 
+    /// Whether any moment from `start` to `end` lies inside a paused interval.
+    pub fn paused_between(&self, start: u64, end: u64) -> bool {
+        let within = self.switches.partition_point(|switch| switch.at < start);
+        let mut begun = self.switches[within..].iter().take_while(|switch| switch.at <= end);
+        self.covers(start) || begun.any(|switch| switch.paused)
+    }
+
     /// Adds a switch; `horizon` (now − retention, milliseconds) says what may go to make room. False: nothing changed.
     pub fn switch(&mut self, switch: Switch, horizon: u64) -> bool {
         if !switch.paused && switch.at <= self.frozen {
@@ -153,6 +160,10 @@ mod tests {
             }
             for at in 0..70 {
                 prop_assert_eq!(recording.covers(at), covered_by_definition(&switches, at), "at {}", at);
+            }
+            for (start, end) in (0..70).flat_map(|start| (start..70).map(move |end| (start, end))) {
+                let paused = (start..=end).any(|at| recording.covers(at));
+                prop_assert_eq!(recording.paused_between(start, end), paused, "from {} to {}", start, end);
             }
         }
 

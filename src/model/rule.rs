@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use super::beat::{Beat, State};
 use super::forgetting::{ContentRow, UserRow};
+use super::moment::Moment;
 use super::record::Record;
+use super::rewards::credit::Credit;
 
 /// Why a beat was not kept. A rejection is an answer, not a failure: the client does not resend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -93,11 +95,11 @@ impl Verdict {
 }
 
 /// Judges `beat` by what is kept of the user and the content, and applies it to `row` when it wins.
-pub fn decide(user: &UserRow, row: &mut ContentRow, beat: &Beat, device: &Arc<str>, horizon: u64) -> Verdict {
+pub fn decide(user: &UserRow, row: &mut ContentRow, beat: &Beat, device: &Arc<str>, moment: &Moment) -> Verdict {
     if user.recording.covers(beat.at) {
         return Verdict::Rejected { reason: Reason::NotRecording, record: None };
     }
-    let before = row.live(user, horizon).cloned();
+    let before = row.live(user, moment.horizon).cloned();
     let tombstone = row.tombstone.map_or(0, |tombstone| tombstone.at);
     let floor = if row.record.is_none() { user.floor } else { 0 };
     if beat.at <= user.watermark.max(tombstone).max(floor) {
@@ -107,7 +109,13 @@ pub fn decide(user: &UserRow, row: &mut ContentRow, beat: &Beat, device: &Arc<st
         Some(std::cmp::Ordering::Equal) => Verdict::Same,
         Some(std::cmp::Ordering::Less) => Verdict::Rejected { reason: Reason::Superseded, record: before },
         Some(std::cmp::Ordering::Greater) | None => {
-            let after = Record::of(beat, device.clone(), row.last_version());
+            let goes_on = |record: &&Record| {
+                // What was played while recording was paused earns nothing: after a pause the counting begins anew.
+                record.session == beat.session && !user.recording.paused_between(record.at, beat.at)
+            };
+            let going_on = before.as_ref().filter(goes_on);
+            let credit = Credit::of(beat, going_on.map(|record| record.credit), moment);
+            let after = Record::of(beat, device.clone(), row.last_version(), credit);
             row.record = Some(after.clone());
             Verdict::Written { before, after }
         }

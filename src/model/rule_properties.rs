@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use super::beat::{Beat, State};
 use super::forgetting::{ContentRow, UserRow};
 use super::ids::{Content, SessionId};
+use super::moment::Moment;
 use super::recording::Switch;
 use super::rule::{Verdict, decide};
 
@@ -42,7 +43,7 @@ impl User {
             Step::Beat(beat) => {
                 let row = self.contents.entry(beat.content).or_default();
                 let last = row.last_version();
-                let verdict = decide(&self.row, row, beat, &Arc::from(""), 0);
+                let verdict = decide(&self.row, row, beat, &Arc::from(""), &Moment::default());
                 assert!(row.last_version() >= last, "a version went back");
                 return Some(verdict);
             }

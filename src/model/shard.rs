@@ -60,6 +60,8 @@ mod tests {
         for (mid, hash, shard) in GOLDEN {
             assert_eq!(Shards::DEFAULT.of(UserId(mid)), Shard(shard), "{mid}");
             assert_eq!(hash % 1000, u64::from(shard), "{mid}");
+            let row = format!("| {mid} | {hash:016x} | {shard} |\n");
+            assert!(include_str!("../../docs/rewards.md").contains(&row), "the page has {row}");
             assert_eq!(Shards(u16::MAX).of(UserId(mid)), Shard((hash % 65_535) as u16), "{mid}: more of the hash");
         }
     }

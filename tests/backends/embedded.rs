@@ -9,6 +9,7 @@ use std::time::Duration;
 use heartline::model::change::When;
 use heartline::storage::hot_store::HotStore;
 use heartline::storage::hot_store::embedded::{Config, EmbeddedStore, OpenError};
+use heartline::storage::outbox::Outbox;
 use tempfile::TempDir;
 
 use crate::requests::*;
@@ -44,6 +45,10 @@ impl Backend for Embedded {
     }
 
     fn store(&self) -> Arc<dyn HotStore> {
+        self.store.clone().unwrap()
+    }
+
+    fn outbox(&self) -> Arc<dyn Outbox> {
         self.store.clone().unwrap()
     }
 

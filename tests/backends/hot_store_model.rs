@@ -1,13 +1,19 @@
 //! Backends give the same answers as [`PlainStore`], whatever is asked of them.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use heartline::model::change::{Action, Change, Outcome, When};
+use heartline::model::beat::Beat;
+use heartline::model::change::{Action, Change, When};
 use heartline::model::ids::{Content, UserId};
 use heartline::model::page::PageRequest;
+use heartline::model::rewards::claim::ClaimKey;
+use heartline::model::rewards::day::Day;
+use heartline::model::rewards::rule::RuleSet;
 
+use crate::hot_store_rewards::rewarding;
 use crate::plain_store::PlainStore;
 use crate::requests::*;
 
@@ -18,6 +24,8 @@ const CONTENTS: u64 = 6;
 enum Step {
     Commit {
         now: u64,
+        day: u16,
+        room: u64,
         changes: Vec<Change>,
     },
     Read {
@@ -40,11 +48,16 @@ fn any_content() -> impl Strategy<Value = Content> {
     (1u16..3, 0..CONTENTS / 2).prop_map(|(kind, oid)| Content { kind, oid })
 }
 
+fn asks() -> impl Strategy<Value = RuleSet> {
+    (0usize..8).prop_map(|bits| (0..3).filter(|place| bits & (1 << place) != 0).collect())
+}
+
 fn action(clears: u32) -> impl Strategy<Value = Action> {
     let device = prop_oneof![Just(""), Just("tv"), Just("phone")];
     prop_oneof![
-        20 => (any_content(), seconds(), 1u64..4, device).prop_map(|(content, at, session, device)| {
-            Action::Beat { beat: beat(content, at, session), device: Arc::from(device) }
+        20 => (any_content(), seconds(), 1u64..4, device, asks()).prop_map(|(content, at, session, device, asks)| {
+            let beat = Beat { watched: at / 2, ..beat(content, at, session) };
+            Action::Beat { beat, device: Arc::from(device), asks }
         }),
         3 => (prop::collection::vec(any_content(), 0..4), when())
             .prop_map(|(contents, at)| Action::Delete { contents, at }),
@@ -58,8 +71,8 @@ fn steps(clears: u32) -> impl Strategy<Value = Vec<Step>> {
     let change = (0..USERS, action(clears)).prop_map(|(user, action)| change(UserId(user), action));
     let kinds = prop_oneof![Just(vec![]), Just(vec![1]), Just(vec![2, 7])];
     let step = prop_oneof![
-        8 => (seconds(), prop::collection::vec(change, 1..12))
-            .prop_map(|(now, changes)| Step::Commit { now, changes }),
+        8 => (seconds(), 20_000u16..20_002, prop_oneof![4 => Just(100), 1 => 0u64..3], prop::collection::vec(change, 1..12))
+            .prop_map(|(now, day, room, changes)| Step::Commit { now, day, room, changes }),
         4 => (0..USERS, 1usize..5, kinds).prop_map(|(user, limit, kinds)| {
             Step::Read { user: UserId(user), request: PageRequest { limit, after: None, kinds } }
         }),
@@ -77,9 +90,11 @@ fn hold_to_the_model<B: Backend>(limits: Limits, steps: Vec<Step>) -> Result<(),
     let mut model = PlainStore::new(limits);
     for step in steps {
         match step {
-            Step::Commit { now, changes } => {
-                let expected: Vec<Outcome> = changes.iter().map(|change| model.apply(now, change)).collect();
-                prop_assert_eq!(commit_at(&backend.store(), now, changes), expected);
+            Step::Commit { now, day, room, changes } => {
+                let rewards = rewarding(Day::of_number(day), room);
+                let expected = model.commit(now, &rewards, &changes);
+                let committed = commit_rewarded(&backend.store(), now, rewards, changes);
+                prop_assert_eq!((committed.outcomes, committed.decided), expected);
             }
             Step::Read { user, mut request } => loop {
                 let page = list(&backend.store(), user, request.clone());
@@ -101,7 +116,14 @@ fn hold_to_the_model<B: Backend>(limits: Limits, steps: Vec<Step>) -> Result<(),
         let expected: Vec<_> = all_contents().into_iter().map(|content| model.get(user, content, NOW)).collect();
         prop_assert_eq!(get(&backend.store(), user, all_contents()), expected);
         prop_assert_eq!(wait(backend.store().paused(user)).unwrap(), model.paused(user));
+        for day in (20_000..20_002).map(Day::of_number) {
+            let claims: HashSet<ClaimKey> =
+                wait(backend.store().claims_of(user, day, 1_000)).unwrap().into_iter().collect();
+            prop_assert_eq!(claims, model.claims_of(user, day).into_iter().collect());
+        }
     }
+    let outbox = wait(backend.outbox().read(0, usize::MAX)).unwrap();
+    prop_assert_eq!(outbox.into_iter().map(|(_, claim)| claim).collect::<Vec<_>>(), model.outbox);
     Ok(())
 }
 

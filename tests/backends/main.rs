@@ -3,10 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod embedded;
+mod event_log;
 mod hot_store;
 mod hot_store_cap;
 mod hot_store_erase;
 mod hot_store_model;
+mod hot_store_rewards;
 mod plain_store;
 mod requests;
 
@@ -54,6 +56,18 @@ mod embedded_hot_store {
             an_erasure_takes_the_changes_of_its_group_in_their_order,
             an_erasure_may_be_committed_again,
             an_erasure_makes_room,
+        }
+        hot_store_rewards {
+            the_first_who_has_watched_enough_makes_the_claim,
+            a_claim_and_its_outbox_entry_survive_together,
+            of_a_group_that_races_for_a_claim_one_makes_it,
+            nothing_is_claimed_without_room_in_the_outbox,
+            what_was_played_long_ago_earns_nothing,
+            another_session_and_another_day_begin_anew,
+            forgetting_does_not_bring_a_claim_back,
+            an_erasure_takes_the_claims_along,
+            claims_are_kept_for_three_days,
+            what_is_removed_from_the_outbox_is_gone,
         }
         hot_store_model {
             it_answers_like_the_plain_model,

@@ -1,20 +1,28 @@
 //! The hot store as plain maps: no files, no caches, nothing clever. Backends are held to it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use heartline::model::change::{Action, Change, Outcome};
+use heartline::model::beat::Beat;
+use heartline::model::change::{Action, Change, Decided, Outcome};
 use heartline::model::forgetting::{ContentRow, UserRow};
 use heartline::model::ids::{Content, UserId};
+use heartline::model::moment::Moment;
 use heartline::model::page::{Page, PageRequest};
 use heartline::model::record::Record;
 use heartline::model::recording::Switch;
+use heartline::model::rewards::claim::{Claim, ClaimKey};
+use heartline::model::rewards::day::Day;
+use heartline::model::rewards::rule::Per;
 use heartline::model::rule::{Reason, Verdict, decide};
+use heartline::storage::hot_store::Rewarding;
 
 use crate::requests::Limits;
 
 pub struct PlainStore {
     limits: Limits,
     users: HashMap<UserId, PlainUser>,
+    claims: HashSet<ClaimKey>,
+    pub outbox: Vec<Claim>,
 }
 
 #[derive(Default)]
@@ -25,21 +33,94 @@ struct PlainUser {
 
 impl PlainStore {
     pub fn new(limits: Limits) -> Self {
-        PlainStore { limits, users: HashMap::new() }
+        PlainStore { limits, users: HashMap::new(), claims: HashSet::new(), outbox: Vec::new() }
     }
 
     pub fn reopen(&mut self, limits: Limits) {
         self.limits = limits;
     }
 
-    pub fn apply(&mut self, now: u64, change: &Change) -> Outcome {
+    /// A group; claims are made as far as `rewards` has room.
+    pub fn commit(&mut self, now: u64, rewards: &Rewarding, changes: &[Change]) -> (Vec<Outcome>, Vec<Decided>) {
+        let (mut outcomes, mut decided) = (Vec::new(), Vec::new());
+        let room = self.outbox.len() + rewards.claims_max as usize;
+        for (place, change) in changes.iter().enumerate() {
+            let outcome = self.apply(now, rewards.today.day, change);
+            if let (Outcome::Beat(Verdict::Written { after, .. }), Action::Beat { beat, asks, .. }) =
+                (&outcome, &change.action)
+            {
+                for rule in asks.and(rewards.today.rules).iter() {
+                    decided.extend(
+                        self.claim(now, rewards, rule, change.user, beat, after, room).map(|claim| Decided {
+                            change: place,
+                            rule,
+                            claim: claim.map(Box::new),
+                        }),
+                    );
+                }
+            }
+            if matches!(change.action, Action::Erase) {
+                self.claims.retain(|claim| claim.user != change.user);
+            }
+            outcomes.push(outcome);
+        }
+        (outcomes, decided)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "it is the rule, spelled out")]
+    fn claim(
+        &mut self,
+        now: u64,
+        rewards: &Rewarding,
+        rule: usize,
+        user: UserId,
+        beat: &Beat,
+        after: &Record,
+        room: usize,
+    ) -> Option<Option<Claim>> {
+        let rule = rewards.rules.get(rule);
+        let played = beat.watched.saturating_sub(after.credit.base).min(now.saturating_sub(after.credit.since));
+        let fresh = now.saturating_sub(beat.at) <= 60_000;
+        let of_kind = rule.kinds.is_empty() || rule.kinds.contains(&beat.content.kind);
+        if !fresh || !of_kind || u128::from(played) < rule.watched.as_millis() {
+            return None;
+        }
+        let content = (rule.per == Per::Content).then_some(beat.content);
+        let key = ClaimKey { rule: rule.id.clone(), day: rewards.today.day, user, content };
+        if self.claims.contains(&key) {
+            return Some(None);
+        }
+        if self.outbox.len() >= room {
+            return None;
+        }
+        let claim = Claim {
+            key: key.clone(),
+            content: beat.content,
+            session: beat.session,
+            device: after.device.clone(),
+            watched: beat.watched,
+            claimed_at: now,
+            zone: rewards.today.zone.clone(),
+        };
+        self.claims.insert(key);
+        self.outbox.push(claim.clone());
+        Some(Some(claim))
+    }
+
+    /// In no particular order.
+    pub fn claims_of(&self, user: UserId, day: Day) -> Vec<ClaimKey> {
+        self.claims.iter().filter(|claim| claim.user == user && claim.day == day).cloned().collect()
+    }
+
+    pub fn apply(&mut self, now: u64, day: Day, change: &Change) -> Outcome {
         let horizon = now.saturating_sub(self.limits.retention_ms);
+        let moment = Moment { now, horizon, day };
         let cap = self.limits.records_per_user as usize;
         let user = self.users.entry(change.user).or_default();
         match &change.action {
-            Action::Beat { beat, device } => {
+            Action::Beat { beat, device, .. } => {
                 let mut row = user.contents.get(&beat.content).cloned().unwrap_or_default();
-                let verdict = decide(&user.row, &mut row, beat, device, horizon);
+                let verdict = decide(&user.row, &mut row, beat, device, &moment);
                 if matches!(verdict, Verdict::Written { .. }) && !user.put(beat.content, row, cap) {
                     return Outcome::Beat(Verdict::Rejected { reason: Reason::Superseded, record: None });
                 }

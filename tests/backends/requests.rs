@@ -8,7 +8,9 @@ use heartline::model::change::{Action, Change, Outcome, When};
 use heartline::model::ids::{Content, SessionId, UserId};
 use heartline::model::page::{Page, PageRequest};
 use heartline::model::record::Record;
-use heartline::storage::hot_store::{Group, HotStore};
+use heartline::model::rewards::rule::RuleSet;
+use heartline::storage::hot_store::{Committed, Group, HotStore, Rewarding};
+use heartline::storage::outbox::Outbox;
 
 pub const USER: UserId = UserId(42);
 /// The server's clock in these tests, milliseconds.
@@ -19,6 +21,7 @@ pub trait Backend: Sized {
     /// A fresh, empty one.
     fn fresh(limits: Limits) -> Self;
     fn store(&self) -> Arc<dyn HotStore>;
+    fn outbox(&self) -> Arc<dyn Outbox>;
     fn reopen(&mut self, limits: Limits);
 }
 
@@ -58,7 +61,7 @@ pub fn change(user: UserId, action: Action) -> Change {
 }
 
 pub fn beat_of(user: UserId, content: Content, at: u64) -> Change {
-    change(user, Action::Beat { beat: beat(content, at, 1), device: Arc::from("tv") })
+    change(user, Action::Beat { beat: beat(content, at, 1), device: Arc::from("tv"), asks: RuleSet::NONE })
 }
 
 pub fn delete(oids: &[u64], at: When) -> Change {
@@ -78,8 +81,12 @@ pub fn erase() -> Change {
 }
 
 pub fn commit_at(store: &Arc<dyn HotStore>, now: u64, changes: Vec<Change>) -> Vec<Outcome> {
-    let group = Group { now, changes };
-    wait(store.commit(&group)).expect("a commit")
+    wait(store.commit(&Group::unrewarded(now, changes))).expect("a commit").outcomes
+}
+
+/// What of the group is rewarded, and what became of it.
+pub fn commit_rewarded(store: &Arc<dyn HotStore>, now: u64, rewards: Rewarding, changes: Vec<Change>) -> Committed {
+    wait(store.commit(&Group { now, changes, rewards })).expect("a commit")
 }
 
 pub fn commit(store: &Arc<dyn HotStore>, changes: Vec<Change>) -> Vec<Outcome> {

@@ -4,11 +4,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::future::{BoxFuture, FutureExt, ready};
-use heartline::model::change::Outcome;
 use heartline::model::ids::{Content, UserId};
 use heartline::model::page::{Page, PageRequest};
 use heartline::model::record::Record;
-use heartline::storage::hot_store::{Answer, Group, HotStore, StoreError};
+use heartline::model::rewards::claim::ClaimKey;
+use heartline::model::rewards::day::Day;
+use heartline::model::shard::Shard;
+use heartline::storage::hot_store::{Answer, Committed, Group, HotStore, Standing, StoreError};
 
 /// What becomes of commits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,7 +57,7 @@ impl<S> Faulty<S> {
 }
 
 impl<S: HotStore> HotStore for Faulty<S> {
-    fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Vec<Outcome>, StoreError>> {
+    fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Committed, StoreError>> {
         let fault = *self.fault.lock().expect("no panic");
         match fault {
             Fault::None => self.store.commit(group),
@@ -79,5 +81,17 @@ impl<S: HotStore> HotStore for Faulty<S> {
 
     fn paused(&self, user: UserId) -> Answer<bool> {
         self.store.paused(user)
+    }
+
+    fn standing(&self, user: UserId, day: Day) -> Answer<Standing> {
+        self.store.standing(user, day)
+    }
+
+    fn claims_of(&self, user: UserId, day: Day, limit: usize) -> Answer<Vec<ClaimKey>> {
+        self.store.claims_of(user, day, limit)
+    }
+
+    fn claims_in(&self, shard: Shard, day: Day) -> Answer<Vec<ClaimKey>> {
+        self.store.claims_in(shard, day)
     }
 }

@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use tower::ServiceExt;
 
 use crate::faulty::Faulty;
-use crate::memory::Memory;
+use crate::memory::{Memory, NoOutbox};
 
 use heartline::config::Config;
 use heartline::domain::clock::{self, Clock};
@@ -31,6 +31,10 @@ use heartline::domain::ingest::intake::Intake;
 use heartline::domain::ingest::lane::Lane;
 use heartline::domain::ingest::metrics::Metrics;
 use heartline::domain::revocations::Revocations;
+use heartline::domain::rewards;
+use heartline::domain::rewards::arrivals::Arrivals;
+use heartline::domain::rewards::judge::Judge;
+use heartline::domain::rewards::today::Today;
 use heartline::edge::auth::gate::Gate;
 use heartline::edge::auth::{AuthConfig, SigningKey, Verifier};
 use heartline::edge::connection::rate::Pace;
@@ -41,8 +45,10 @@ use heartline::edge::origin::Origins;
 use heartline::edge::rates::Rates;
 use heartline::model::ids::{Content, UserId};
 use heartline::model::record::Record;
+use heartline::model::rewards::rule::Rules;
 use heartline::model::rule::Admission;
 use heartline::model::secret::Secret;
+use heartline::model::shard::Shards;
 use heartline::shutdown::Shutdown;
 use heartline::storage::hot_store::{HotStore, StoreError};
 use heartline::storage::revocation_list::file::FileList;
@@ -94,9 +100,24 @@ impl Fixture {
         let shutdown = Shutdown::new(Duration::from_secs(1));
         let (bell, metrics) = (Arc::new(Notify::new()), Metrics::new(&mut registry));
         let (lane, returns) = Lane::new(bell.clone());
+        // Nobody is rewarded here: the store in memory decides nothing.
+        let rules: Arc<Rules> = Arc::default();
+        let today = Arc::new(Today::open("UTC", rules.clone(), None, clock.now()).expect("a zone"));
+        let config = &defaults.rewards;
+        let remembered = Arc::new(rewards::memory::Memory::new(rules.clone(), Shards::DEFAULT, config, &mut registry));
+        let counted = rewards::metrics::Metrics::new(&rules, &mut registry);
         let committer = Committer {
             store: store.clone(),
             clock: clock.clone(),
+            judge: Judge {
+                rules: rules.clone(),
+                today: today.clone(),
+                memory: remembered.clone(),
+                outbox: Arc::new(NoOutbox),
+                outbox_max: 0,
+                bell: Arc::default(),
+                metrics: counted.clone(),
+            },
             lanes: vec![lane.clone()],
             listeners: Vec::new(),
             bell,
@@ -125,7 +146,15 @@ impl Fixture {
                 clock: clock.clone(),
                 metrics,
             },
-            history: History::new(store, clock.clone()),
+            history: History::new(store.clone(), clock.clone()),
+            arrivals: Arc::new(Arrivals {
+                store,
+                clock: clock.clone(),
+                rules,
+                today,
+                memory: remembered,
+                metrics: counted,
+            }),
             gate: Gate::new(verifier, presence, block.clone(), revocations, &mut registry),
             mid_hash: heartline::model::mid_hash::MidHash::with_key(&[0; 16]),
             room: heartline::edge::listener::room::Room::new(&limits),

@@ -9,11 +9,16 @@ use futures_util::future::{BoxFuture, FutureExt, pending, ready};
 use heartline::model::change::{Action, Outcome, When};
 use heartline::model::forgetting::{ContentRow, UserRow};
 use heartline::model::ids::{Content, UserId};
+use heartline::model::moment::Moment;
 use heartline::model::page::{Page, PageRequest};
 use heartline::model::record::Record;
 use heartline::model::recording::Switch;
+use heartline::model::rewards::claim::{Claim, ClaimKey};
+use heartline::model::rewards::day::Day;
 use heartline::model::rule::decide;
-use heartline::storage::hot_store::{Answer, Group, HotStore, StoreError};
+use heartline::model::shard::Shard;
+use heartline::storage::hot_store::{Answer, Committed, Group, HotStore, Standing, StoreError};
+use heartline::storage::outbox::{Outbox, OutboxNumber};
 
 #[derive(Default)]
 pub struct Memory {
@@ -69,9 +74,9 @@ impl Rows {
 
     fn apply(&mut self, action: &Action, now: u64) -> Outcome {
         let outcome = match action {
-            Action::Beat { beat, device } => {
+            Action::Beat { beat, device, .. } => {
                 let row = self.contents.entry(beat.content).or_default();
-                Some(Outcome::Beat(decide(&self.user, row, beat, device, 0)))
+                Some(Outcome::Beat(decide(&self.user, row, beat, device, &Moment { now, ..Moment::default() })))
             }
             Action::Delete { contents, at } => self.moment(*at, now, Some(contents)).map(|at| {
                 let mut moves = |content: &Content| self.contents.entry(*content).or_default().delete(at);
@@ -97,13 +102,13 @@ impl Rows {
 }
 
 impl HotStore for Memory {
-    fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Vec<Outcome>, StoreError>> {
+    fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Committed, StoreError>> {
         if self.is_dead() {
             return pending().boxed();
         }
         let mut rows = self.rows();
         let outcomes = group.changes.iter().map(|change| rows.apply(&change.action, group.now)).collect();
-        ready(Ok(outcomes)).boxed()
+        ready(Ok(Committed { outcomes, decided: Vec::new() })).boxed()
     }
 
     fn get(&self, _: UserId, contents: Vec<Content>, _: u64) -> Answer<Vec<Option<Record>>> {
@@ -119,5 +124,34 @@ impl HotStore for Memory {
 
     fn paused(&self, _: UserId) -> Answer<bool> {
         self.answer(|rows| rows.user.recording.paused())
+    }
+
+    fn standing(&self, _: UserId, _: Day) -> Answer<Standing> {
+        self.answer(|rows| Standing { paused: rows.user.recording.paused(), rewarded: Vec::new() })
+    }
+
+    fn claims_of(&self, _: UserId, _: Day, _: usize) -> Answer<Vec<ClaimKey>> {
+        self.answer(|_| Vec::new())
+    }
+
+    fn claims_in(&self, _: Shard, _: Day) -> Answer<Vec<ClaimKey>> {
+        self.answer(|_| Vec::new())
+    }
+}
+
+/// Where nothing is claimed, nothing waits.
+pub struct NoOutbox;
+
+impl Outbox for NoOutbox {
+    fn read(&self, _: OutboxNumber, _: usize) -> Answer<Vec<(OutboxNumber, Claim)>> {
+        ready(Ok(Vec::new())).boxed()
+    }
+
+    fn remove(&self, _: OutboxNumber) -> Answer<()> {
+        ready(Ok(())).boxed()
+    }
+
+    fn len(&self) -> u64 {
+        0
     }
 }

@@ -38,6 +38,11 @@ impl Fanout {
                 tell(other);
             });
         };
+        if let Some(news) = &answered.news
+            && let Some(day) = news.flag.filter(|_| !news.claims.is_empty())
+        {
+            others(&|other| other.push(Push::Flag(day)));
+        }
         match &answered.outcome {
             Outcome::Beat(Verdict::Written { before, after }) => {
                 let steady = is_steady(before.as_ref(), after).then_some(self.steady_interval);

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::bell::Bell;
 use super::pushes::{Overflow, Pushes};
+use crate::domain::rewards::news::News;
 use crate::model::change::Outcome;
 use crate::model::ids::{ConnectionId, UserId};
 use crate::model::push::Push;
@@ -68,6 +69,7 @@ pub struct Letters {
     /// Whether one of these answers must not be told late.
     pub urgent: bool,
     pub rejected: Vec<Rejected>,
+    pub news: Option<Box<News>>,
     /// The answer to the order that was placed.
     pub order: Option<Box<Outcome>>,
     pub pushes: Vec<Push>,
@@ -88,6 +90,7 @@ struct Waiting {
     /// The bell was rung since the owner last looked.
     rung: bool,
     rejected: Vec<Rejected>,
+    news: Option<Box<News>>,
     order: Option<Box<Outcome>>,
     pushes: Option<Box<Pushes>>,
     farewell: Option<Farewell>,
@@ -144,6 +147,7 @@ impl Mailbox {
             slots: std::mem::take(&mut waiting.slots),
             urgent: std::mem::take(&mut waiting.urgent),
             rejected: std::mem::take(&mut waiting.rejected),
+            news: waiting.news.take(),
             order: waiting.order.take(),
             pushes,
             next_push,
@@ -160,6 +164,11 @@ impl Mailbox {
         if !steady || !waiting.patient {
             self.ring(waiting);
         }
+    }
+
+    /// Leaves what the owner is to know beside the next answer.
+    pub fn leave_news(&self, news: News) {
+        self.lock().news.get_or_insert_default().add(news);
     }
 
     /// Whether the owner looks of its own accord in time for steady answers.

@@ -62,7 +62,7 @@ impl Pushes {
                 }
             }
             Push::Cleared { at } => self.records.retain(|_, waiting| waiting.record.at > *at),
-            Push::Record(_) | Push::Recording { .. } => {}
+            Push::Record(_) | Push::Recording { .. } | Push::Flag(_) => {}
         }
         let number = self.next_number()?;
         self.others.push_back((number, push));
@@ -101,6 +101,7 @@ mod tests {
     use super::*;
     use crate::model::beat::State;
     use crate::model::ids::SessionId;
+    use crate::model::rewards::credit::Credit;
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -117,6 +118,7 @@ mod tests {
             watched: at,
             at,
             version: at * 1000,
+            credit: Credit::default(),
         }
     }
 

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::domain::devices::mailbox::{Mailbox, Place};
+use crate::domain::rewards::decisions::Known;
 use crate::model::beat::Beat;
 use crate::model::change::{Action, Change};
 use crate::model::ids::{ConnectionId, Content, SessionId};
+use crate::model::rewards::rule::RuleSet;
 
 /// The beats of one slot lie within so many milliseconds of `at`, so that a long absence stays more than one point.
 const SLOT_SPAN_MS_MAX: u64 = 60_000;
@@ -22,6 +24,8 @@ pub struct Slot {
     pub beat: Beat,
     /// Where that one stood: its frame, and its place in the frame.
     pub place: Place,
+    /// What is decided already.
+    pub known: Known,
     /// How many beats came together here.
     pub beats: u64,
     /// When the first of them was read.
@@ -55,8 +59,15 @@ pub struct Slots {
 struct Key(ConnectionId, Content, SessionId);
 
 impl Slot {
-    pub fn new(mailbox: Arc<Mailbox>, device: Arc<str>, beat: Beat, place: Place, opened: Instant) -> Self {
-        Slot { mailbox, device, place, beats: 1, opened, oldest_at: beat.at, newest_at: beat.at, beat }
+    pub fn new(
+        mailbox: Arc<Mailbox>,
+        device: Arc<str>,
+        beat: Beat,
+        place: Place,
+        known: Known,
+        opened: Instant,
+    ) -> Self {
+        Slot { mailbox, device, place, known, beats: 1, opened, oldest_at: beat.at, newest_at: beat.at, beat }
     }
 
     fn key(&self) -> Key {
@@ -72,6 +83,7 @@ impl Slot {
         self.oldest_at = self.oldest_at.min(other.oldest_at);
         self.newest_at = self.newest_at.max(other.newest_at);
         self.beats += other.beats;
+        self.known = self.known.joined(other.known);
         if other.beat.at > self.beat.at {
             (self.beat, self.place, self.device) = (other.beat, other.place, other.device);
         }
@@ -86,10 +98,10 @@ impl Entry {
         }
     }
 
-    /// What the store is asked to do.
-    pub fn change(&self) -> Change {
+    /// What the store is asked to do; `asks`: the rules that are open for a beat.
+    pub fn change(&self, asks: RuleSet) -> Change {
         let action = match self {
-            Entry::Slot(slot) => Action::Beat { beat: slot.beat, device: slot.device.clone() },
+            Entry::Slot(slot) => Action::Beat { beat: slot.beat, device: slot.device.clone(), asks },
             Entry::Order { action, .. } => action.clone(),
         };
         Change { user: self.mailbox().user, action }
@@ -144,6 +156,7 @@ mod tests {
     use crate::model::beat::State;
     use crate::model::forgetting::{ContentRow, UserRow};
     use crate::model::ids::UserId;
+    use crate::model::moment::Moment;
     use crate::model::rule::decide;
     use proptest::prelude::*;
 
@@ -154,7 +167,7 @@ mod tests {
     }
 
     fn slot(mailbox: &Arc<Mailbox>, beat: Beat, seq: u32) -> Slot {
-        Slot::new(mailbox.clone(), Arc::from(""), beat, Place { seq, index: 0 }, Instant::now())
+        Slot::new(mailbox.clone(), Arc::from(""), beat, Place { seq, index: 0 }, Known::default(), Instant::now())
     }
 
     fn beats_of(slots: &mut Slots, max: usize) -> Vec<(u64, u64, u64)> {
@@ -218,7 +231,7 @@ mod tests {
                 rows.entry(Content { kind: 1, oid }).or_default().delete(tombstone);
             }
             let keep = |rows: &mut HashMap<Content, ContentRow>, beat: &Beat| {
-                decide(&UserRow::default(), rows.entry(beat.content).or_default(), beat, &Arc::from(""), 0);
+                decide(&UserRow::default(), rows.entry(beat.content).or_default(), beat, &Arc::from(""), &Moment::default());
             };
             let mut expected = rows.clone();
             beats.iter().for_each(|beat| keep(&mut expected, beat));

@@ -11,8 +11,10 @@ use super::health::{StoreHealth, Watch};
 use super::lane::{Answered, Lane};
 use super::metrics::Metrics;
 use crate::domain::clock::Clock;
-use crate::model::change::Outcome;
-use crate::storage::hot_store::{Group, HotStore, StoreError};
+use crate::domain::rewards::judge::{Asked, Judge};
+use crate::model::change::Decided;
+use crate::model::rewards::calendar::RewardDay;
+use crate::storage::hot_store::{Committed, Group, HotStore, StoreError};
 
 /// Entries of one group. More wait for the next, so that no group takes long.
 const GROUP_MAX: usize = 4_096;
@@ -32,6 +34,7 @@ pub trait CommitListener: Send + Sync {
 pub struct Committer {
     pub store: Arc<dyn HotStore>,
     pub clock: Arc<Clock>,
+    pub judge: Judge,
     pub lanes: Vec<Arc<Lane>>,
     pub listeners: Vec<Arc<dyn CommitListener>>,
     /// Rung by the lanes.
@@ -79,11 +82,49 @@ impl Committer {
         if entries.is_empty() {
             return Ok(());
         }
-        let outcomes = self.commit_until_known(&entries).await?;
-        self.metrics.observe(&entries, &outcomes);
-        let answered = entries.into_iter().zip(outcomes).map(|(entry, outcome)| Answered { entry, outcome });
-        self.hand_back(&Arc::new(answered.collect()), &ends);
+        let now = self.clock.now();
+        let rewarding = self.judge.rewarding(now);
+        let today = rewarding.today.clone();
+        let asked: Vec<Asked> = entries.iter().map(|entry| self.ask(entry, &today)).collect();
+        let changes = entries.iter().zip(&asked).map(|(entry, asked)| entry.change(asked.open)).collect();
+        let group = Group { now, changes, rewards: rewarding };
+        let committed = self.commit_until_known(group).await?;
+        self.metrics.observe(&entries, &committed.outcomes);
+        let answered = self.settle(entries, &asked, committed, &today);
+        self.hand_back(&Arc::new(answered), &ends);
         Ok(())
+    }
+
+    fn ask(&self, entry: &Entry, today: &RewardDay) -> Asked {
+        match entry {
+            Entry::Slot(slot) => self.judge.ask(slot.mailbox.user, slot.beat.content, slot.known, today),
+            Entry::Order { .. } => Asked::default(),
+        }
+    }
+
+    /// Remembers what was decided, and puts it together with those it concerns.
+    fn settle(&self, entries: Vec<Entry>, asked: &[Asked], committed: Committed, today: &RewardDay) -> Vec<Answered> {
+        if committed.decided.iter().any(|decided| decided.claim.is_some()) {
+            self.judge.bell.notify_one();
+        }
+        let mut decided = committed.decided.chunk_by(|one, other| one.change == other.change).peekable();
+        let answer = |(place, (entry, outcome)): (usize, (Entry, _))| {
+            let of_this = |chunk: &&[Decided]| chunk[0].change == place;
+            let decided = decided.next_if(of_this).unwrap_or_default();
+            let mailbox = entry.mailbox();
+            let news = match &entry {
+                Entry::Slot(slot) => {
+                    let who = (mailbox.user, slot.beat.content, slot.known);
+                    self.judge.settle(who, asked[place], decided, today).map(Box::new)
+                }
+                Entry::Order { .. } => {
+                    self.judge.follow(mailbox.user, &outcome);
+                    None
+                }
+            };
+            Answered { entry, outcome, news }
+        };
+        entries.into_iter().zip(committed.outcomes).enumerate().map(answer).collect()
     }
 
     fn hand_back(&self, group: &Arc<Vec<Answered>>, ends: &[usize]) {
@@ -97,9 +138,7 @@ impl Committer {
         }
     }
 
-    async fn commit_until_known(&self, entries: &[Entry]) -> Result<Vec<Outcome>, StoreError> {
-        let changes: Vec<_> = entries.iter().map(Entry::change).collect();
-        let mut group = Group { now: self.clock.now(), changes };
+    async fn commit_until_known(&self, mut group: Group) -> Result<Committed, StoreError> {
         let mut pause = RETRY_FIRST;
         loop {
             let started = Instant::now();
@@ -107,10 +146,10 @@ impl Committer {
             let answer = self.store.commit(&group).await;
             self.health.ends();
             match answer {
-                Ok(outcomes) => {
+                Ok(committed) => {
                     self.metrics.committed(started.elapsed());
                     self.set_away(false);
-                    return Ok(outcomes);
+                    return Ok(committed);
                 }
                 Err(failure @ StoreError::Failed(_)) => {
                     self.set_away(true);
@@ -118,7 +157,7 @@ impl Committer {
                 }
                 Err(error @ StoreError::Away(_)) => {
                     if !self.set_away(true) {
-                        tracing::error!(%error, slots = entries.len(), "commits wait");
+                        tracing::error!(%error, slots = group.changes.len(), "commits wait");
                     }
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(RETRY_MAX);

@@ -1,10 +1,10 @@
 //! Where beats and forgetting come in, from whatever edge.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use super::lane::Lane;
 use super::metrics::Metrics;
+use super::source::Source;
 use crate::domain::clock::Clock;
 use crate::domain::devices::mailbox::{Mailbox, Place, Rejected};
 use crate::model::beat::Beat;
@@ -32,19 +32,19 @@ pub struct Taken {
 }
 
 impl Intake {
-    /// `read`: when they were read.
-    pub fn beats(&self, mailbox: &Arc<Mailbox>, device: &Arc<str>, seq: u32, items: &[Beat], read: Instant) -> Taken {
+    pub fn beats(&self, source: &Source, items: &[Beat]) -> Taken {
         let now = self.clock.now();
         let mut taken = Taken::default();
         let admitted = items.iter().zip(0..).filter_map(|(beat, index)| match self.admission.judge(beat, now) {
             Ok(()) => Some((index, *beat)),
             Err(reason) => {
                 self.metrics.beats.rejected(reason);
-                taken.rejected.push(Rejected { place: Place { seq, index }, reason, record: None });
+                let place = Place { seq: source.seq, index };
+                taken.rejected.push(Rejected { place, reason, record: None });
                 None
             }
         });
-        taken.slots = self.lane.submit(mailbox, device, seq, admitted, read);
+        taken.slots = self.lane.submit(source, admitted);
         taken.clock = taken.rejected.iter().any(|rejected| rejected.reason == Reason::Clock).then_some(now);
         taken
     }

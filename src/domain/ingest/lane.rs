@@ -3,12 +3,13 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::coalesce::{Entry, Slot, Slots};
+use super::source::Source;
 use crate::domain::devices::mailbox::{Mailbox, Place, Rejected};
+use crate::domain::rewards::news::News;
 use crate::model::beat::Beat;
 use crate::model::change::{Action, Outcome};
 use crate::model::rule::Verdict;
@@ -17,17 +18,23 @@ use crate::model::rule::Verdict;
 pub struct Answered {
     pub entry: Entry,
     pub outcome: Outcome,
+    /// What else its sender is to know.
+    pub news: Option<Box<News>>,
 }
 
 impl Answered {
     fn deliver(&self) {
+        if let Some(news) = &self.news {
+            self.entry.mailbox().leave_news((**news).clone());
+        }
+        let rewarded = self.news.as_ref().is_some_and(|news| !news.claims.is_empty());
         match (&self.entry, &self.outcome) {
             (Entry::Slot(slot), Outcome::Beat(Verdict::Rejected { reason, record })) => {
                 let rejected = Rejected { place: slot.place, reason: *reason, record: record.clone() };
                 slot.mailbox.answer_slot(Some(rejected), false);
             }
             (Entry::Slot(slot), Outcome::Beat(verdict)) => {
-                slot.mailbox.answer_slot(None, verdict.is_steady(&slot.beat));
+                slot.mailbox.answer_slot(None, verdict.is_steady(&slot.beat) && !rewarded);
             }
             (Entry::Slot(slot), _) => slot.mailbox.answer_slot(None, false),
             (Entry::Order { mailbox, .. }, outcome) => mailbox.answer_order(outcome.clone()),
@@ -93,22 +100,17 @@ impl Lane {
         (lane.clone(), Returns { lane, answers })
     }
 
-    /// Takes admitted beats of one frame, as (index, beat), read at `read`; returns how many slots they opened. The
-    /// mailbox gets that many answers, in the order in which the slots were opened.
-    pub fn submit(
-        &self,
-        mailbox: &Arc<Mailbox>,
-        device: &Arc<str>,
-        seq: u32,
-        beats: impl IntoIterator<Item = (u32, Beat)>,
-        read: Instant,
-    ) -> usize {
+    /// Takes admitted beats of one frame, as (index, beat); returns how many slots they opened. The mailbox gets that many
+    /// answers, in the order in which the slots were opened.
+    pub(super) fn submit(&self, source: &Source, beats: impl IntoIterator<Item = (u32, Beat)>) -> usize {
         let mut slots = self.lock();
         let first = slots.is_empty();
         let mut count = 0;
         for (index, beat) in beats {
+            let Source { mailbox, device, seq, read, flag, decisions } = *source;
             let place = Place { seq, index };
-            count += usize::from(slots.add(Slot::new(mailbox.clone(), device.clone(), beat, place, read)));
+            let known = decisions.of(beat.content, flag);
+            count += usize::from(slots.add(Slot::new(mailbox.clone(), device.clone(), beat, place, known, read)));
         }
         drop(slots);
         // Those who come later are taken with the first.

@@ -18,3 +18,4 @@ pub mod health;
 pub mod intake;
 pub mod lane;
 pub mod metrics;
+pub mod source;

@@ -17,7 +17,7 @@ pub struct RewardsConfig {
     /// Claims of rules per user that are kept in memory, of one day.
     pub remembered_claims: usize,
     /// Claims whose events may wait to be published.
-    pub outbox: usize,
+    pub outbox: u64,
 }
 
 /// One rule as it is written down.
@@ -59,7 +59,7 @@ impl RuleConfig {
             _ => RuleMemory::Exact,
         };
         RewardRule {
-            id: self.id.clone(),
+            id: self.id.as_str().into(),
             per: match self.per {
                 PerConfig::User => Per::User,
                 PerConfig::Content => Per::Content,

@@ -49,13 +49,18 @@ impl Today {
 
     /// The day with all that is decided on it. Takes a lock: once for each group of commits, not for each beat.
     pub fn reward_day(&self, now: u64) -> RewardDay {
+        self.day_and_end(now).0
+    }
+
+    /// The day, and when by the server's clock the next one begins, milliseconds since 1970. Takes the lock, too.
+    pub fn day_and_end(&self, now: u64) -> (RewardDay, u64) {
         let mut clock = self.clock();
         let ahead = clock.ahead;
         let today = clock.calendar.advance(now.saturating_add(ahead)).clone();
         let until = clock.calendar.until().saturating_sub(ahead).min(UNTIL_MAX);
         // Under the lock, so that an older day is never put over a newer one.
         self.held.store(u64::from(today.day.number()) << UNTIL_BITS | until, Ordering::Relaxed);
-        today
+        (today, until)
     }
 
     /// For development: puts the rewards' clock ahead, and leaves the server's as it is.

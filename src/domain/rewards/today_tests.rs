@@ -44,7 +44,9 @@ fn within_a_day_nobody_takes_the_lock() {
 #[test]
 fn it_can_be_put_ahead_and_then_goes_on_from_there() {
     let today = today();
+    assert_eq!(today.day_and_end(MIDNIGHT + HOUR).1, MIDNIGHT + DAY);
     today.forward(Duration::from_secs(23 * 3600 - 1));
+    assert_eq!(today.day_and_end(MIDNIGHT + HOUR).1, MIDNIGHT + HOUR + 1000);
     assert_eq!(today.day(MIDNIGHT + HOUR).to_string(), "2026-11-20");
     assert_eq!(today.day(MIDNIGHT + HOUR + 999).to_string(), "2026-11-20");
     assert_eq!(today.day(MIDNIGHT + HOUR + 1000).to_string(), "2026-11-21");

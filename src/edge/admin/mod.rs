@@ -1,6 +1,7 @@
-//! The listener of whoever runs the gateway: health, metrics, kicks, revocations, one user's records. It
+//! The listener of whoever runs the gateway: health, metrics, kicks, revocations, one user's records, the event log. It
 //! asks for no token.
 
+pub mod events;
 mod revoke;
 pub mod users;
 
@@ -22,6 +23,7 @@ use super::protocol::json::decode_user_body;
 use crate::domain::devices::block::Block;
 use crate::domain::ingest::health::StoreHealth;
 use crate::domain::revocations::Revocations;
+use crate::domain::rewards::relay::BusHealth;
 use crate::model::mid_hash::MidHash;
 use crate::shutdown::Stop;
 
@@ -31,6 +33,7 @@ const BODY_BYTES_MAX: usize = 1024;
 /// What it works with.
 pub struct Admin {
     pub health: Arc<StoreHealth>,
+    pub bus: Arc<BusHealth>,
     pub stop: Stop,
     /// All that is counted, complete.
     pub registry: Arc<Registry>,
@@ -40,8 +43,8 @@ pub struct Admin {
     pub mid_hash: MidHash,
 }
 
-/// `users`: the [routes](users::routes) that concern one user's records.
-pub fn router(admin: Admin, users: Router) -> Router {
+/// `others`: the routes of [`users`] and of [`events`].
+pub fn router(admin: Admin, others: Router) -> Router {
     Router::new()
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
@@ -49,7 +52,7 @@ pub fn router(admin: Admin, users: Router) -> Router {
         .route("/v1/kick", post(kick))
         .route("/v1/revoke", get(revoke::get).post(revoke::post).delete(revoke::delete))
         .with_state(Arc::new(admin))
-        .merge(users)
+        .merge(others)
         .fallback(problem::no_such_path)
         .method_not_allowed_fallback(problem::no_such_method)
         .layer(from_fn(refuse_pages))
@@ -70,7 +73,12 @@ async fn readyz(State(admin): State<Arc<Admin>>) -> Response {
         reasons.push("the store takes no writes");
     }
     if reasons.is_empty() {
-        return body::answered(r#"{"ready":true}"#.to_owned());
+        // Taking a gateway out would not bring the bus back.
+        let document = match admin.bus.is_away() {
+            true => r#"{"ready":true,"degraded":["events wait in the outbox"]}"#,
+            false => r#"{"ready":true}"#,
+        };
+        return body::answered(document.to_owned());
     }
     let document = serde_json::json!({"ready": false, "reasons": reasons});
     (StatusCode::SERVICE_UNAVAILABLE, body::answered(document.to_string())).into_response()

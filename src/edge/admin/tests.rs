@@ -9,6 +9,8 @@ use tower::ServiceExt;
 
 use super::*;
 use crate::domain::devices::presence::Presence;
+use crate::domain::events::Events;
+use crate::domain::events::tests::MemoryLog;
 use crate::domain::revocations::tests::in_memory as revocations_in_memory;
 use crate::model::ids::UserId;
 use crate::shutdown::Shutdown;
@@ -17,6 +19,7 @@ struct Fixture {
     router: Router,
     block: Arc<Block>,
     shutdown: Shutdown,
+    log: Arc<MemoryLog>,
 }
 
 impl Fixture {
@@ -29,6 +32,7 @@ impl Fixture {
         let presence = Presence::new(8);
         let block = Arc::new(Block::new(presence.clone()));
         let admin = Admin {
+            bus: Arc::default(),
             health: Arc::default(),
             stop: shutdown.stop(),
             registry: Arc::new(registry),
@@ -36,8 +40,10 @@ impl Fixture {
             revocations: Arc::new(revocations_in_memory(presence)),
             mid_hash: MidHash::with_key(&[0; 16]),
         };
-        let router = router(admin, Router::new());
-        Fixture { router, block, shutdown }
+        let log = MemoryLog::with(3);
+        let tail = events::Tail { events: Events::new(log.clone()), stop: shutdown.stop() };
+        let router = router(admin, events::routes(tail));
+        Fixture { router, block, shutdown, log }
     }
 
     async fn ask(&self, request: http::request::Builder, body: &'static str) -> (u16, String) {
@@ -119,4 +125,34 @@ async fn a_revocation_is_shown_until_it_is_taken_back() {
     }
     assert_eq!(fixture.ask(Request::delete("/v1/revoke"), "").await.0, 400);
     assert_eq!(fixture.get("/v1/revoke").await.1, r#"{"revocations":[]}"#);
+}
+
+#[tokio::test]
+async fn events_are_given_from_any_offset_on() {
+    let fixture = Fixture::new();
+    let all = r#"{"events":[{"offset":1,"event":{"n":1}},{"offset":2,"event":{"n":2}},{"offset":3,"event":{"n":3}}],"next":3}"#;
+    assert_eq!(fixture.get("/v1/events").await, (200, all.to_owned()));
+    let second = r#"{"events":[{"offset":2,"event":{"n":2}}],"next":2}"#;
+    assert_eq!(fixture.get("/v1/events?after=1&limit=1").await, (200, second.to_owned()));
+    assert_eq!(fixture.get("/v1/events?after=9").await.1, r#"{"events":[],"next":9}"#);
+    for (query, path) in [("limit=0", "limit"), ("after=x", "after"), ("wait=-1", "wait"), ("after=1&after=2", "query")]
+    {
+        let (status, problem) = fixture.get(&format!("/v1/events?{query}")).await;
+        assert!(status == 400 && problem.contains(&format!(r#""detail":"{path}: "#)), "{problem}");
+    }
+    *fixture.log.away.lock().expect("no panic") = true;
+    assert_eq!(fixture.get("/v1/events").await.0, 503);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_waits_for_events_is_answered_when_the_gateway_drains() {
+    let fixture = Fixture::new();
+    let drain_later = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        fixture.shutdown.drain();
+    };
+    let began = tokio::time::Instant::now();
+    let (answer, ()) = tokio::join!(fixture.get("/v1/events?after=3&wait=30000"), drain_later);
+    assert_eq!(answer, (200, r#"{"events":[],"next":3}"#.to_owned()));
+    assert_eq!(began.elapsed(), Duration::from_secs(1));
 }

@@ -15,12 +15,13 @@ use super::BODY_BYTES_MAX;
 use crate::domain::devices::presence::Presence;
 use crate::domain::history::History;
 use crate::domain::ingest::intake::Intake;
+use crate::domain::rewards::arrivals::Arrivals;
 use crate::edge::http::pending::Pending;
 use crate::edge::http::problem::Problem;
 use crate::edge::http::{body, query};
 use crate::edge::protocol::cursor;
 use crate::edge::protocol::frame::Cursor;
-use crate::edge::protocol::json::{decode_user_body, encode_export};
+use crate::edge::protocol::json::{Exported, decode_user_body, encode_export};
 use crate::model::change::Action;
 use crate::model::mid_hash::MidHash;
 use crate::model::reading::Reading;
@@ -30,6 +31,7 @@ pub struct Users {
     pub intake: Intake,
     pub presence: Arc<Presence>,
     pub history: History,
+    pub arrivals: Arc<Arrivals>,
     pub reading: Reading,
     /// Names users in logs.
     pub mid_hash: MidHash,
@@ -49,11 +51,14 @@ async fn erase(State(users): State<Arc<Users>>, request: Request) -> Result<Stat
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// A page of all that the user can see of himself, as he sees it.
+/// A page of all that the user can see of himself, as he sees it; the first tells of his rewards, too.
 async fn export(State(users): State<Arc<Users>>, uri: Uri) -> Result<Response, Problem> {
     let (user, request) = query::export(&uri)?;
+    let first = request.after.is_none();
     let paused = users.history.paused(user).await?;
     let page = users.history.list(user, request).await?;
     let cursor = page.next.map(|position| cursor::encode(&Cursor { position, kinds: Vec::new() }));
-    Ok(body::answered(encode_export(user, paused, &page.records, cursor.as_deref(), &users.reading)))
+    let rewards = if first { Some(users.arrivals.kept_claims(user).await?) } else { None };
+    let (records, rewards, cursor) = (&page.records[..], rewards.as_deref(), cursor.as_deref());
+    Ok(body::answered(encode_export(&Exported { user, paused, rewards, records, cursor }, &users.reading)))
 }

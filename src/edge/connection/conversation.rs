@@ -11,24 +11,29 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 
 use super::close::CloseReason;
+use super::lease::Lease;
+use super::long_frame::LongFrame;
 use super::operation::{self, Request};
 use super::unanswered::Unanswered;
-use crate::domain::clock;
 use crate::domain::devices::mailbox::Mailbox;
 use crate::domain::devices::presence::Registration;
 use crate::domain::history::Unavailable;
 use crate::domain::ingest::lane::{Lane, Turn};
+use crate::domain::ingest::source::Source;
+use crate::domain::rewards::decisions::Decisions;
+use crate::domain::rewards::news::News;
 use crate::edge::auth::token::Identity;
 use crate::edge::desk::Desk;
 use crate::edge::protocol::frame::{Answer, Beats, ClientFrame, ErrorCode, Hello, Malformed, Operation, ServerFrame};
 use crate::edge::protocol::json;
 use crate::model::change::Outcome;
 use crate::model::ids::UserId;
+use crate::model::push::Push;
+use crate::model::rewards::claim::Claim;
+use crate::model::rewards::day::Day;
 
 /// How long an operation may wait for the commits before it, and again for its own.
 const OPERATION_TIMEOUT: Duration = Duration::from_secs(5);
-/// An authenticated socket lives at least so long, however short its token.
-const LIFE_MIN: Duration = Duration::from_secs(5);
 /// Invalid frames in a row before the socket is closed.
 const STRIKES_MAX: u8 = 3;
 
@@ -38,27 +43,20 @@ pub struct Conversation {
     device: Arc<str>,
     /// How late steady beats may be acked.
     ack_delay: Duration,
-    /// When the socket closes if its token is not renewed.
-    expires: Instant,
-    alive_until_at_least: Instant,
+    lease: Lease,
     /// The last number that was used; 0 = none.
     seq: u32,
     strikes: u8,
     beats: Unanswered,
+    decisions: Decisions,
     /// A frame that cannot be started yet.
     held: Option<Box<Held>>,
-    long: Option<Box<Long>>,
+    long: LongFrame,
     read: Option<BoxFuture<'static, (u32, Result<Answer, Unavailable>)>>,
     order: Option<Box<Order>>,
     out: VecDeque<ServerFrame>,
     next_push: Option<Instant>,
     ending: Option<Ending>,
-}
-
-/// A long frame: its text until it is its turn, then its turn until it is answered.
-enum Long {
-    Waits(String),
-    Goes { _turn: Turn },
 }
 
 struct Held {
@@ -82,7 +80,14 @@ enum Ending {
 }
 
 impl Conversation {
-    pub fn new(desk: Arc<Desk>, registration: Registration, identity: &Identity, hello: Hello, seq: u32) -> Self {
+    pub fn new(
+        desk: Arc<Desk>,
+        registration: Registration,
+        identity: &Identity,
+        hello: Hello,
+        seq: u32,
+        flag: Option<Day>,
+    ) -> Self {
         let now = Instant::now();
         let ack_delay = capped(hello.ack_delay.unwrap_or(0), &desk);
         Conversation {
@@ -90,13 +95,13 @@ impl Conversation {
             registration,
             device: hello.device.unwrap_or_default().into(),
             ack_delay,
-            expires: moment_of(identity, now),
-            alive_until_at_least: now + LIFE_MIN,
+            lease: Lease::of(identity, now),
             seq,
             strikes: 0,
             beats: Unanswered::default(),
+            decisions: Decisions::new(flag),
             held: None,
-            long: None,
+            long: LongFrame::default(),
             read: None,
             order: None,
             out: VecDeque::new(),
@@ -120,27 +125,28 @@ impl Conversation {
         }
         match self.desk.intake.lane.try_turn() {
             Some(turn) => self.take_in_long(text, turn, now),
-            None => self.long = Some(Box::new(Long::Waits(text.to_owned()))),
+            None => self.long.wait(text),
         }
     }
 
     /// Takes in the long message that has waited for it.
     pub fn has_turn(&mut self, turn: Turn, now: Instant) {
-        if let Some(Long::Waits(text)) = self.long.take().map(|long| *long) {
+        if let Some(text) = self.long.take() {
             self.take_in_long(&text, turn, now);
         }
     }
 
     fn take_in_long(&mut self, text: &str, turn: Turn, now: Instant) {
         self.take_in(text, now);
-        self.long = Some(Box::new(Long::Goes { _turn: turn }));
+        self.long.go(turn);
         self.end_turn();
     }
 
     /// Nothing more is read before the end of a turn, so it ends with the next commit.
     fn end_turn(&mut self) {
-        let ended = self.held.is_none() && self.beats.frames.slots() == 0;
-        self.long.take_if(|long| ended && matches!(**long, Long::Goes { .. }));
+        if self.held.is_none() && self.beats.frames.slots() == 0 {
+            self.long.end();
+        }
     }
 
     fn take_in(&mut self, text: &str, now: Instant) {
@@ -167,12 +173,19 @@ impl Conversation {
         if let Some(farewell) = letters.farewell {
             self.ending = Some(Ending::Now(farewell.into()));
         }
-        self.out.extend(letters.pushes.into_iter().map(ServerFrame::Push));
+        for push in letters.pushes {
+            if let Push::Flag(day) = push {
+                self.decisions.decided_user(day);
+            }
+            self.out.push_back(ServerFrame::Push(push));
+        }
         self.next_push = letters.next_push;
+        let claims = letters.news.map(|news| self.learn(*news)).unwrap_or_default();
         let due = self.beats.due.is_none_or(|due| now >= due);
         if letters.urgent || due || !self.beats.rejected.is_empty() || self.busy() || self.ending.is_some() {
             self.say_acks();
         }
+        self.out.extend(claims.into_iter().map(|claim| ServerFrame::Reward(claim.key)));
         if let Some(outcome) = letters.order {
             self.ordered(&outcome);
         }
@@ -181,7 +194,7 @@ impl Conversation {
             self.try_to_start(held.frame, held.deadline, now);
         }
         self.end_turn();
-        if now >= self.closes_at() {
+        if now >= self.lease.ends() {
             self.end_later(CloseReason::Expired);
         }
         self.be_patient();
@@ -220,7 +233,7 @@ impl Conversation {
     /// Whether an operation is under way that what comes after it must wait for.
     fn busy(&self) -> bool {
         self.held.is_some()
-            || self.long.is_some()
+            || self.long.is_there()
             || self.read.is_some()
             || self.order.as_ref().is_some_and(|order| !order.forsaken)
     }
@@ -232,7 +245,7 @@ impl Conversation {
 
     /// Whether it waits for the turn of a long frame.
     pub fn waits_for_turn(&self) -> bool {
-        self.long.as_ref().is_some_and(|long| matches!(**long, Long::Waits(_)))
+        self.long.waits()
     }
 
     /// The read that is under way.
@@ -260,7 +273,7 @@ impl Conversation {
     pub fn next_deadline(&self) -> Option<Instant> {
         let held = self.held.as_ref().filter(|held| held.has_deadline()).map(|held| held.deadline);
         let order = self.order.as_ref().filter(|order| !order.forsaken).map(|order| order.deadline);
-        let expiry = self.ending.is_none().then(|| self.closes_at());
+        let expiry = self.ending.is_none().then(|| self.lease.ends());
         [held, order, expiry, self.next_push, self.beats.due].into_iter().flatten().min()
     }
 
@@ -271,10 +284,6 @@ impl Conversation {
 
     fn end_later(&mut self, reason: CloseReason) {
         self.ending.get_or_insert(Ending::Later(reason));
-    }
-
-    fn closes_at(&self) -> Instant {
-        self.expires.max(self.alive_until_at_least)
     }
 
     fn use_up(&mut self, seq: u32) -> Result<(), String> {
@@ -311,7 +320,9 @@ impl Conversation {
 
     fn take_beats(&mut self, seq: u32, beats: &Beats, now: Instant) {
         self.strikes = 0;
-        let taken = self.desk.intake.beats(self.mailbox(), &self.device, seq, &beats.items, now);
+        let (mailbox, flag) = (self.registration.mailbox(), beats.flag);
+        let source = Source { mailbox, device: &self.device, seq, read: now, flag, decisions: &self.decisions };
+        let taken = self.desk.intake.beats(&source, &beats.items);
         self.beats.frames.submitted(seq, taken.slots);
         self.beats.rejected.extend(taken.rejected);
         self.beats.clock = self.beats.clock.max(taken.clock);
@@ -334,7 +345,18 @@ impl Conversation {
     }
 
     fn say_acks(&mut self) {
-        self.out.extend(self.beats.ack().map(ServerFrame::Ack));
+        let flag = || {
+            // Mostly nothing is decided, or it is asked for once a beat: only then a look at the clock is needed.
+            self.decisions.has_flag().then(|| self.decisions.flag(self.desk.arrivals.today())).flatten()
+        };
+        self.out.extend(self.beats.ack(flag).map(ServerFrame::Ack));
+    }
+
+    /// Takes notice of what was decided; returns what was claimed.
+    fn learn(&mut self, news: News) -> Vec<Claim> {
+        news.flag.into_iter().for_each(|day| self.decisions.decided_user(day));
+        news.contents.into_iter().for_each(|(day, content)| self.decisions.decided_content(day, content));
+        news.claims
     }
 
     fn hello(&mut self, seq: u32, hello: Hello, now: Instant) {
@@ -367,7 +389,7 @@ impl Conversation {
             self.end_now(CloseReason::Kicked);
             return None;
         }
-        self.expires = moment_of(&identity, now);
+        self.lease.renew(&identity, now);
         Some(identity.expires_ms)
     }
 
@@ -449,9 +471,4 @@ impl Held {
 /// As late as asked (milliseconds), and as the settings allow.
 fn capped(ack_delay: u64, desk: &Desk) -> Duration {
     Duration::from_millis(ack_delay).min(desk.limits.ack_delay)
-}
-
-/// The token's end, on the monotonic clock.
-fn moment_of(identity: &Identity, now: Instant) -> Instant {
-    now + Duration::from_millis(identity.expires_ms.saturating_sub(clock::wall()))
 }

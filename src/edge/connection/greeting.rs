@@ -10,7 +10,6 @@ use super::live_socket::LiveSocket;
 use super::rate::Rate;
 use super::roster::Seat;
 use super::socket::Socket;
-use crate::domain::day;
 use crate::edge::auth::token::{Identity, TokenError};
 use crate::edge::desk::Desk;
 use crate::edge::listener::room::Place;
@@ -135,7 +134,7 @@ async fn welcome(
 ) -> Result<Conversation, Failed> {
     let Introduction { identity, hello, seq } = introduction;
     let registration = desk.gate.enter(&identity, seat.bell()).ok_or(Failed::Close(CloseReason::Kicked))?;
-    let Ok(paused) = desk.history.paused(identity.user).await else {
+    let Ok(arrival) = desk.arrivals.of(identity.user).await else {
         return Err(Failed::Close(CloseReason::Overloaded));
     };
     let now = desk.intake.clock.now();
@@ -143,14 +142,15 @@ async fn welcome(
         user: identity.user,
         connection: registration.mailbox().id,
         now,
-        today: day::of(now),
+        today: arrival.today,
+        flag: arrival.flag,
         interval_ms: desk.socket.heartbeat_interval.as_millis() as u64,
-        paused,
+        paused: arrival.paused,
         expires: identity.expires_ms,
         limits: desk.welcome_limits(),
     }));
     say(socket, &desk, &welcome).await?;
-    Ok(Conversation::new(desk, registration, &identity, hello, seq))
+    Ok(Conversation::new(desk, registration, &identity, hello, seq, arrival.flag))
 }
 
 async fn say(socket: &mut Socket, desk: &Desk, frame: &ServerFrame) -> Result<(), Failed> {

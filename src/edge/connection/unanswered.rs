@@ -5,6 +5,7 @@ use std::time::Instant;
 use crate::domain::devices::mailbox::Rejected;
 use crate::domain::ingest::ack::Unacked;
 use crate::edge::protocol::frame::{Ack, Rejection};
+use crate::model::rewards::day::Day;
 
 /// Records that accompany the rejections of one ack.
 const RECORDS_MAX: usize = 64;
@@ -24,7 +25,8 @@ pub struct Unanswered {
 
 impl Unanswered {
     /// What is newly answered, to be said now; a rejection never comes after the ack that covers it.
-    pub fn ack(&mut self) -> Option<Ack> {
+    /// `flag`: today, when all is decided for the user.
+    pub fn ack(&mut self, flag: impl FnOnce() -> Option<Day>) -> Option<Ack> {
         let seq = self.frames.acked();
         // What is not committed by now is acked with its commit.
         self.due = None;
@@ -39,6 +41,6 @@ impl Unanswered {
             record: rejected.record.filter(|_| nth < RECORDS_MAX),
         };
         let rejected = std::mem::take(&mut self.rejected).into_iter().enumerate().map(with_record).collect();
-        Some(Ack { seq, rejected, now: self.clock.take() })
+        Some(Ack { seq, flag: flag(), rejected, now: self.clock.take() })
     }
 }

@@ -1,6 +1,8 @@
-//! The demo: its page, the stand-in for an app's own back-end that hands out tokens, and the gateway's own counters. On a
-//! loopback address only.
+//! The demo: its page, the stand-in for an app's own back-end that hands out tokens, the gateway's own counters, the
+//! event log, and the rewards' clock. On a loopback address only.
 
+mod clock;
+mod events;
 mod metrics;
 mod page;
 mod range;
@@ -19,6 +21,8 @@ use axum::routing::{get, post};
 use http::{HeaderValue, header};
 use prometheus_client::registry::Registry;
 
+pub use self::clock::RewardsClock;
+use super::admin::events::Tail;
 use super::auth::SigningKey;
 use super::http::{problem, query};
 
@@ -33,6 +37,9 @@ pub struct Backstage {
     pub key: Option<Arc<SigningKey>>,
     /// All that is counted, complete.
     pub registry: Arc<Registry>,
+    pub tail: Tail,
+    /// None: it cannot be moved.
+    pub clock: Option<RewardsClock>,
 }
 
 /// To be merged into the router of the public listener, whose fallback answers for all other paths.
@@ -42,6 +49,8 @@ pub fn router(backstage: Backstage) -> Router {
         .route("/demo/{*path}", get(page::file))
         .route("/demo/token", post(token::post))
         .route("/demo/metrics", get(metrics::get))
+        .route("/demo/events", get(events::get))
+        .route("/demo/clock", get(clock::get).post(clock::post))
         .method_not_allowed_fallback(problem::no_such_method)
         .layer(from_fn(query::refuse_tokens))
         .layer(map_response(secure))

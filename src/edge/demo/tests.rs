@@ -12,11 +12,18 @@ use prometheus_client::metrics::counter::Counter;
 use tower::ServiceExt;
 
 use super::*;
+use crate::domain::clock::Clock;
+use crate::domain::events::Events;
+use crate::domain::events::tests::MemoryLog;
+use crate::domain::rewards::today::Today;
 use crate::edge::auth::{AuthConfig, Verifier};
 use crate::model::ids::UserId;
+use crate::model::rewards::day::Day;
 use crate::model::secret::Secret;
+use crate::shutdown::Shutdown;
 
 const CLIP: &str = "/demo/dawn.webm";
+const DAY_MS: u64 = 24 * 3_600_000;
 
 fn config() -> AuthConfig {
     let secret = Secret::new("a-key-for-tests-only-0123456789abcdef".to_owned());
@@ -38,14 +45,30 @@ fn backstage() -> Backstage {
     let beats: Counter = Counter::default();
     registry.register("beats", "Beats", beats.clone());
     beats.inc_by(7);
-    Backstage { key: key(), registry: Arc::new(registry) }
+    let tail = Tail { events: Events::new(MemoryLog::with(3)), stop: Shutdown::new(Duration::ZERO).stop() };
+    Backstage { key: key(), registry: Arc::new(registry), tail, clock: None }
+}
+
+/// A clock of which nobody knows how late in the day it is.
+fn rewards_clock() -> RewardsClock {
+    let clock = Arc::new(Clock::starting_at(0));
+    let today = Today::open("UTC", Arc::default(), None, clock.now()).expect("a zone");
+    RewardsClock { today: Arc::new(today), clock }
 }
 
 async fn ask(request: request::Builder, body: &'static str) -> (response::Parts, Bytes) {
-    let request = request.body(Body::from(body)).expect("a request");
-    let Ok(answer): Result<_, Infallible> = router(backstage()).oneshot(request).await;
+    ask_of(backstage(), request, body).await
+}
+
+async fn ask_of(backstage: Backstage, request: request::Builder, body: impl Into<Body>) -> (response::Parts, Bytes) {
+    let request = request.body(body.into()).expect("a request");
+    let Ok(answer): Result<_, Infallible> = router(backstage).oneshot(request).await;
     let (head, body) = answer.into_parts();
     (head, body.collect().await.expect("a body").to_bytes())
+}
+
+fn of_the_page(request: request::Builder) -> request::Builder {
+    request.header("host", "127.0.0.1:7700").header("content-type", "application/json")
 }
 
 fn header<'a>(head: &'a response::Parts, name: &str) -> &'a str {
@@ -131,10 +154,61 @@ async fn the_page_sees_what_is_counted() {
 }
 
 #[tokio::test]
-async fn other_pages_get_neither_a_token_nor_numbers() {
-    for request in [Request::post("/demo/token"), Request::get("/demo/metrics")] {
+async fn the_page_sees_the_events() {
+    let (head, body) = ask(of_the_page(Request::get("/demo/events?after=1&limit=1")), "").await;
+    assert_eq!((head.status, header(&head, "cache-control")), (StatusCode::OK, "no-store"));
+    assert_eq!(body, r#"{"events":[{"offset":2,"event":{"n":2}}],"next":2}"#);
+    let (head, _) = ask(of_the_page(Request::get("/demo/events?limit=0")), "").await;
+    assert_eq!(head.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn the_page_moves_the_day_to_midnight_and_nothing_but_the_day() {
+    let stage = Backstage { clock: Some(rewards_clock()), ..backstage() };
+    let get = async || ask_of(stage.clone(), of_the_page(Request::get("/demo/clock")), "").await;
+    let read = |body: &Bytes| -> (Day, u64) {
+        let shown: serde_json::Value = serde_json::from_slice(body).expect("JSON");
+        assert_eq!(shown["zone"], "UTC");
+        (shown["day"].as_str().expect("a text").parse().expect("a day"), shown["midnight"].as_u64().expect("a number"))
+    };
+    let (head, body) = get().await;
+    assert_eq!((head.status, header(&head, "cache-control")), (StatusCode::OK, "no-store"));
+    let (day, midnight) = read(&body);
+    assert!((1..=DAY_MS).contains(&midnight), "{midnight}");
+
+    let forward = |by: u64| format!(r#"{{"forward":{by}}}"#);
+    let post = async |body| ask_of(stage.clone(), of_the_page(Request::post("/demo/clock")), Body::from(body)).await;
+    let (head, body) = post(forward(midnight)).await;
+    let (next, left) = read(&body);
+    assert_eq!((head.status, next.number()), (StatusCode::OK, day.number() + 1));
+    assert!((DAY_MS - 60_000..=DAY_MS).contains(&left), "{left}");
+    assert_eq!(read(&get().await.1).0, next);
+    assert_eq!(read(&post(forward(0)).await.1).0, next);
+    assert_eq!(post("{}".to_owned()).await.0.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn without_the_setting_there_is_no_clock_to_move() {
+    for request in [Request::get("/demo/clock"), Request::post("/demo/clock")] {
+        let (head, body) = ask(of_the_page(request), r#"{"forward":1}"#).await;
+        assert_eq!(head.status, StatusCode::NOT_FOUND);
+        assert!(str::from_utf8(&body).expect("text").contains("demo.clock"), "{body:?}");
+    }
+}
+
+#[tokio::test]
+async fn other_pages_get_neither_a_token_nor_numbers_and_move_nothing() {
+    let routes = [
+        Request::post("/demo/token"),
+        Request::get("/demo/metrics"),
+        Request::get("/demo/events"),
+        Request::get("/demo/clock"),
+        Request::post("/demo/clock"),
+    ];
+    for request in routes {
         let other = request.header("host", "127.0.0.1:7700").header("origin", "https://evil.example");
-        assert_eq!(ask(other, r#"{"mid":"42"}"#).await.0.status, StatusCode::FORBIDDEN);
+        let stage = Backstage { clock: Some(rewards_clock()), ..backstage() };
+        assert_eq!(ask_of(stage, other, r#"{"mid":"42","forward":1}"#).await.0.status, StatusCode::FORBIDDEN);
     }
     let renamed = Request::get("/demo/metrics").header("host", "evil.example:7700");
     assert_eq!(ask(renamed, "").await.0.status, StatusCode::FORBIDDEN);

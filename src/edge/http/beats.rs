@@ -11,12 +11,12 @@ use super::bearer::Caller;
 use super::body;
 use super::pending::Pending;
 use super::problem::Problem;
-use crate::domain::day;
 use crate::domain::devices::mailbox::Rejected;
 use crate::domain::ingest::lane::{Lane, Turn};
 use crate::edge::desk::Desk;
 use crate::edge::protocol::frame::Rejection;
-use crate::edge::protocol::json::{decode_beats_body, encode_beats_answer};
+use crate::edge::protocol::json::{BeatsTold, decode_beats_body, encode_beats_answer};
+use crate::model::rewards::claim::ClaimKey;
 
 /// How long a long request may wait for others.
 const TURN_MAX: Duration = Duration::from_secs(10);
@@ -28,10 +28,14 @@ pub async fn post(State(desk): State<Arc<Desk>>, caller: Caller, request: Reques
     let body = decode_beats_body(&body, &desk.frame_limits())?;
     let device = Arc::from(body.device.unwrap_or_default());
     let pending = Pending::new(&desk, caller.user, body.connection)?;
-    let rejected = pending.beats(&device, &body.beats.items).await?;
+    let flag = body.beats.flag;
+    let (rejected, news) = pending.beats(&device, flag, &body.beats.items).await?;
     let rejected: Vec<Rejection> = rejected.into_iter().map(rejection).collect();
-    let now = desk.intake.clock.now();
-    Ok(body::answered(encode_beats_answer(now, &day::of(now), &rejected, &desk.reading)))
+    let rewards: Vec<ClaimKey> = news.claims.into_iter().map(|claim| claim.key).collect();
+    let (now, today) = (desk.intake.clock.now(), desk.arrivals.today());
+    let flag = news.flag.or_else(|| desk.arrivals.flag(caller.user)).filter(|day| *day == today);
+    let told = BeatsTold { now, today, flag, rejected: &rejected, rewards: &rewards };
+    Ok(body::answered(encode_beats_answer(&told, &desk.reading)))
 }
 
 /// A long request waits for its turn, as a long frame does, and has it until it is answered.

@@ -1,7 +1,7 @@
 //! HTTP on the public listener: the same token and the same semantics as on a socket, one request at a time.
 //!
 //! ```text
-//! cors ─▶ query::refuse_tokens ─▶ bearer ─▶ beats, history, recording ─▶ pending ─▶ commit
+//! cors ─▶ query::refuse_tokens ─▶ bearer ─▶ beats, history, recording, rewards ─▶ pending ─▶ commit
 //! ```
 //!
 //! Whatever goes wrong is answered with a [`problem`] document. [`problem`], [`body`], [`bearer`] and [`pending`]
@@ -16,6 +16,7 @@ pub mod pending;
 pub mod problem;
 pub mod query;
 mod recording;
+mod rewards;
 
 use std::sync::Arc;
 
@@ -33,6 +34,7 @@ pub fn router(desk: Arc<Desk>) -> Router {
         .route("/v1/history/get", post(history::get))
         .route("/v1/history/{kind}/{oid}", get(history::get_one).delete(history::delete_one))
         .route("/v1/recording", get(recording::get).put(recording::put))
+        .route("/v1/rewards/today", get(rewards::today))
         .fallback(problem::no_such_path)
         .method_not_allowed_fallback(problem::no_such_method)
         .layer(from_fn(query::refuse_tokens))

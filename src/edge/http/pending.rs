@@ -9,10 +9,14 @@ use super::problem::Problem;
 use crate::domain::devices::bell::Bell;
 use crate::domain::devices::mailbox::{Letters, Mailbox, Rejected};
 use crate::domain::ingest::intake::Intake;
+use crate::domain::ingest::source::Source;
+use crate::domain::rewards::decisions::Decisions;
+use crate::domain::rewards::news::News;
 use crate::edge::desk::Desk;
 use crate::model::beat::Beat;
 use crate::model::change::{Action, Outcome};
 use crate::model::ids::{ConnectionId, UserId};
+use crate::model::rewards::day::Day;
 
 /// How long a commit is waited for. After it the outcome is unknown, and it is the client's to send the same again.
 const COMMIT_MAX: Duration = Duration::from_secs(10);
@@ -41,20 +45,28 @@ impl<'a> Pending<'a> {
         Ok(Pending { intake, mailbox: mailbox(Bell::Own(rung.clone())), rung })
     }
 
-    /// Commits beats. What was rejected of them comes in their order.
-    pub async fn beats(self, device: &Arc<str>, items: &[Beat]) -> Result<Vec<Rejected>, Problem> {
-        let taken = self.intake.beats(&self.mailbox, device, 0, items, Instant::now());
-        let (mut open, mut rejected) = (taken.slots, taken.rejected);
+    /// Commits beats that came with `flag`. What was rejected of them comes in their order.
+    pub async fn beats(
+        self,
+        device: &Arc<str>,
+        flag: Option<Day>,
+        items: &[Beat],
+    ) -> Result<(Vec<Rejected>, News), Problem> {
+        let (mailbox, decisions) = (&self.mailbox, &Decisions::default());
+        let source = Source { mailbox, device, seq: 0, read: Instant::now(), flag, decisions };
+        let taken = self.intake.beats(&source, items);
+        let (mut open, mut rejected, mut news) = (taken.slots, taken.rejected, News::default());
         if open > 0 {
             let letters = |letters: Letters| {
                 rejected.extend(letters.rejected);
                 open -= letters.slots;
+                letters.news.into_iter().for_each(|later| news.add(*later));
                 (open == 0).then_some(())
             };
             self.committed(letters).await?;
         }
         rejected.sort_unstable_by_key(|rejected| rejected.place.index);
-        Ok(rejected)
+        Ok((rejected, news))
     }
 
     /// Commits a forgetting or a switch.

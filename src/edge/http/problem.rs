@@ -9,6 +9,7 @@ use http::header::{self, HeaderName};
 use http::{HeaderValue, Method, StatusCode};
 use serde::Serialize;
 
+use crate::domain::events::LogAway;
 use crate::domain::history::Unavailable;
 use crate::edge::protocol::frame::{ErrorCode, Malformed};
 
@@ -131,6 +132,12 @@ impl From<Malformed> for Problem {
 impl From<Unavailable> for Problem {
     fn from(unavailable: Unavailable) -> Self {
         Problem::store_away(unavailable.to_string())
+    }
+}
+
+impl From<LogAway> for Problem {
+    fn from(away: LogAway) -> Self {
+        Problem::store_away(away.to_string())
     }
 }
 

@@ -9,8 +9,11 @@ use serde::de::DeserializeOwned;
 
 use super::problem::Problem;
 use crate::edge::protocol::frame::FrameLimits;
-use crate::edge::protocol::json::{decode_export, decode_forgetting, decode_page_request, decode_revoked};
+use crate::edge::protocol::json::{
+    decode_event_request, decode_export, decode_forgetting, decode_page_request, decode_revoked,
+};
 use crate::model::change::When;
+use crate::model::event_page::EventRequest;
 use crate::model::ids::{ConnectionId, UserId};
 use crate::model::page::PageRequest;
 use crate::model::revocation::Revoked;
@@ -36,6 +39,13 @@ struct ExportQuery {
     mid: Option<String>,
     limit: Option<String>,
     cursor: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct EventsQuery {
+    after: Option<String>,
+    limit: Option<String>,
+    wait: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -66,6 +76,12 @@ pub fn revoked(uri: &Uri) -> Result<Revoked, Problem> {
 pub fn export(uri: &Uri) -> Result<(UserId, PageRequest), Problem> {
     let ExportQuery { mid, limit, cursor } = fields(uri)?;
     Ok(decode_export(mid.as_deref(), limit.as_deref(), cursor.as_deref())?)
+}
+
+/// Which part of the event log is asked for, and how long it may be waited for.
+pub fn events(uri: &Uri) -> Result<EventRequest, Problem> {
+    let EventsQuery { after, limit, wait } = fields(uri)?;
+    Ok(decode_event_request(after.as_deref(), limit.as_deref(), wait.as_deref())?)
 }
 
 /// Unknown fields are ignored, as in a frame.

@@ -5,6 +5,8 @@ use crate::model::ids::{ConnectionId, Content, UserId};
 use crate::model::page::{PageRequest, Position};
 use crate::model::push::Push;
 use crate::model::record::Record;
+use crate::model::rewards::claim::ClaimKey;
+use crate::model::rewards::day::Day;
 use crate::model::rule::Reason;
 use crate::model::secret::Secret;
 
@@ -52,8 +54,8 @@ pub struct Hello {
 
 #[derive(Debug, Default, PartialEq)]
 pub struct Beats {
-    /// As the client sent it; whether it is a date is for the rewards to judge.
-    pub flag: Option<String>,
+    /// What is no date counts as none.
+    pub flag: Option<Day>,
     pub items: Vec<Beat>,
 }
 
@@ -115,6 +117,7 @@ pub enum ServerFrame {
     Result { seq: u32, answer: Answer },
     Error { seq: Option<u32>, code: ErrorCode, message: String },
     Push(Push),
+    Reward(ClaimKey),
     Bye { reason: &'static str, reconnect_after_ms: u64 },
 }
 
@@ -124,8 +127,10 @@ pub struct Welcome {
     pub connection: ConnectionId,
     /// Server-clock milliseconds.
     pub now: u64,
-    /// The day of the server, `YYYY-MM-DD`.
-    pub today: String,
+    /// The day of the rewards.
+    pub today: Day,
+    /// Today, when all is decided for the user.
+    pub flag: Option<Day>,
     /// How often a playing client makes a beat, milliseconds.
     pub interval_ms: u64,
     pub paused: bool,
@@ -158,6 +163,8 @@ pub struct WelcomeLimits {
 pub struct Ack {
     /// Every beats frame up to it is answered; 0 = none yet.
     pub seq: u32,
+    /// Today, when all is decided for the user.
+    pub flag: Option<Day>,
     pub rejected: Vec<Rejection>,
     /// The server's clock, when a beat was ahead of it.
     pub now: Option<u64>,

@@ -44,7 +44,7 @@ impl Calendar {
     /// Without a `stored` one everything begins at once, and so does the zone if nobody knows the stored one any more.
     pub fn open(zone: Zone, rules: Arc<Rules>, stored: Option<&StoredCalendar>, now: u64) -> Self {
         let (day, known) = match stored {
-            Some(stored) => (stored.day, rules.which(|rule| stored.rules.contains(&rule.id))),
+            Some(stored) => (stored.day, rules.which(|rule| stored.rules.iter().any(|id| **id == *rule.id))),
             None => (zone.day(now), rules.all()),
         };
         let old_zone = stored.and_then(|stored| Zone::named(&stored.zone).ok()).filter(|old| old.name() != zone.name());

@@ -27,7 +27,7 @@ fn zone(name: &str) -> Zone {
 
 fn rules(ids: &[&str]) -> Arc<Rules> {
     let rule = |id: &&str| RewardRule {
-        id: id.to_string(),
+        id: (*id).into(),
         per: Per::User,
         kinds: Vec::new(),
         watched: Duration::ZERO,
@@ -45,7 +45,7 @@ fn stored(day: &str, zone: &str, rules: &[&str]) -> StoredCalendar {
 fn told(calendar: &mut Calendar, now: &str) -> (String, Vec<String>, String) {
     let rules = calendar.rules.clone();
     let today = calendar.advance(at(now));
-    let ids = today.rules.iter().map(|place| rules.get(place).id.clone()).collect();
+    let ids = today.rules.iter().map(|place| rules.get(place).id.to_string()).collect();
     (today.day.to_string(), ids, today.zone.to_string())
 }
 

@@ -2,6 +2,7 @@
 
 use super::day::Day;
 use crate::model::beat::Beat;
+use crate::model::moment::Moment;
 
 /// Only what was played just now counts, milliseconds: who comes back with old beats has earned nothing with them.
 pub const AGE_MS_MAX: u64 = 60_000;
@@ -19,8 +20,10 @@ pub struct Credit {
 }
 
 impl Credit {
-    pub fn begin(day: Day, now: u64, watched: u64) -> Self {
-        Credit { day, since: now, base: watched }
+    /// As it is with a beat that is written at `moment`, after the session had `before`.
+    pub fn of(beat: &Beat, before: Option<Credit>, moment: &Moment) -> Self {
+        let begins = Credit { day: moment.day, since: moment.now, base: beat.watched };
+        before.filter(|credit| credit.day == moment.day).unwrap_or(begins)
     }
 
     /// What `beat` has earned at `now`, milliseconds; `None`: it is too old to earn anything. No more than was played,
@@ -28,5 +31,57 @@ impl Credit {
     pub fn earned(&self, beat: &Beat, now: u64) -> Option<u64> {
         let fresh = now.saturating_sub(beat.at) <= AGE_MS_MAX;
         fresh.then(|| beat.watched.saturating_sub(self.base).min(now.saturating_sub(self.since)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::beat::State;
+    use crate::model::forgetting::{ContentRow, UserRow};
+    use crate::model::ids::{Content, SessionId};
+    use crate::model::recording::Switch;
+    use crate::model::rule::{Verdict, decide};
+
+    /// What the beats of one session have earned, each made at `at`, with so much `watched`, and written at once.
+    fn earned(user: &UserRow, beats: &[(u64, u64)]) -> Vec<Option<u64>> {
+        let mut row = ContentRow::default();
+        let content = Content { kind: 1, oid: 100 };
+        let beat = |at, watched| Beat {
+            content,
+            pos: 0,
+            dur: 0,
+            state: State::Playing,
+            session: SessionId(1),
+            watched,
+            rate: 1.0,
+            at,
+        };
+        let mut earn = |beat: Beat| {
+            let moment = Moment { now: beat.at, ..Moment::default() };
+            match decide(user, &mut row, &beat, &Arc::from(""), &moment) {
+                Verdict::Written { after, .. } => after.credit.earned(&beat, beat.at),
+                _ => None,
+            }
+        };
+        beats.iter().map(|(at, watched)| earn(beat(*at, *watched))).collect()
+    }
+
+    #[test]
+    fn no_more_than_was_played_and_no_more_than_time_has_passed() {
+        let beats = [(10_000, 3_000), (14_000, 7_000), (15_000, 90_000), (30_000, 90_000)];
+        assert_eq!(earned(&UserRow::default(), &beats), [Some(0), Some(4_000), Some(5_000), Some(20_000)]);
+    }
+
+    #[test]
+    fn a_pause_of_recording_begins_it_anew() {
+        let mut user = UserRow::default();
+        for (at, paused) in [(12_000, true), (18_000, false)] {
+            user.recording.switch(Switch { at, paused }, 0);
+        }
+        let beats = [(10_000, 0), (11_000, 1_000), (15_000, 5_000), (18_001, 8_001), (19_001, 9_001)];
+        assert_eq!(earned(&user, &beats), [Some(0), Some(1_000), None, Some(0), Some(1_000)]);
     }
 }

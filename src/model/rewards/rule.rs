@@ -1,5 +1,6 @@
 //! What is rewarded.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::ids::Content;
@@ -8,7 +9,7 @@ use crate::model::ids::Content;
 #[derive(Clone, Debug, PartialEq)]
 pub struct RewardRule {
     /// Names the rule in events and on the wire: 1 to 32 lower-case letters, digits and hyphens.
-    pub id: String,
+    pub id: Arc<str>,
     pub per: Per,
     /// Kinds of content that count; none = all.
     pub kinds: Vec<u16>,
@@ -36,7 +37,12 @@ pub enum RuleMemory {
 
 /// All rules of the process, in the order of the settings. At most [`Rules::MAX`].
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Rules(Vec<RewardRule>);
+pub struct Rules {
+    rules: Vec<RewardRule>,
+    per_user: RuleSet,
+    per_content: RuleSet,
+    of_any_kind: RuleSet,
+}
 
 /// Some of the [`Rules`], by their places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,6 +50,12 @@ pub struct RuleSet(u32);
 
 impl RewardRule {
     pub const ID_BYTES_MAX: usize = 32;
+
+    /// Whether a text can name a rule.
+    pub fn is_id(text: &str) -> bool {
+        let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        (1..=Self::ID_BYTES_MAX).contains(&text.len()) && text.bytes().all(fits)
+    }
 
     pub fn is_for(&self, content: Content) -> bool {
         self.kinds.is_empty() || self.kinds.contains(&content.kind)
@@ -60,31 +72,46 @@ impl Rules {
     /// Further than [`Rules::MAX`] are left out: the settings refuse them.
     pub fn new(mut rules: Vec<RewardRule>) -> Self {
         rules.truncate(Self::MAX);
-        Rules(rules)
+        let those = |wanted: &dyn Fn(&RewardRule) -> bool| {
+            rules.iter().enumerate().filter(|(_, rule)| wanted(rule)).map(|(place, _)| place).collect()
+        };
+        Rules {
+            per_user: those(&|rule| rule.per == Per::User),
+            per_content: those(&|rule| rule.per == Per::Content),
+            of_any_kind: those(&|rule| rule.kinds.is_empty()),
+            rules,
+        }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (usize, &RewardRule)> {
-        self.0.iter().enumerate()
+        self.rules.iter().enumerate()
     }
 
     pub fn get(&self, place: usize) -> &RewardRule {
-        &self.0[place]
+        &self.rules[place]
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.rules.is_empty()
     }
 
     pub fn count(&self) -> usize {
-        self.0.len()
+        self.rules.len()
     }
 
     pub fn place(&self, id: &str) -> Option<usize> {
-        self.0.iter().position(|rule| rule.id == id)
+        self.rules.iter().position(|rule| &*rule.id == id)
     }
 
     pub fn which(&self, wanted: impl Fn(&RewardRule) -> bool) -> RuleSet {
         self.iter().filter(|(_, rule)| wanted(rule)).map(|(place, _)| place).collect()
+    }
+
+    /// Those of `some` for which this content counts. Mostly every kind does, and no rule is looked at.
+    pub fn for_content(&self, some: RuleSet, content: Content) -> RuleSet {
+        let choosy = some.without(self.of_any_kind);
+        let chosen = choosy.iter().filter(|place| self.get(*place).is_for(content)).collect();
+        some.and(self.of_any_kind).or(chosen)
     }
 
     pub fn all(&self) -> RuleSet {
@@ -92,7 +119,10 @@ impl Rules {
     }
 
     pub fn per(&self, per: Per) -> RuleSet {
-        self.which(|rule| rule.per == per)
+        match per {
+            Per::User => self.per_user,
+            Per::Content => self.per_content,
+        }
     }
 }
 

@@ -5,12 +5,19 @@
 
 pub mod embedded;
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 
-use crate::model::change::{Change, Outcome};
+use crate::model::change::{Change, Decided, Outcome};
 use crate::model::ids::{Content, UserId};
 use crate::model::page::{Page, PageRequest};
 use crate::model::record::Record;
+use crate::model::rewards::calendar::RewardDay;
+use crate::model::rewards::claim::ClaimKey;
+use crate::model::rewards::day::Day;
+use crate::model::rewards::rule::{RuleSet, Rules};
+use crate::model::shard::Shard;
 
 /// Changes that are committed together, all judged at the same moment.
 #[derive(Debug)]
@@ -18,9 +25,45 @@ pub struct Group {
     /// The server's clock, milliseconds: scripts and stores take their time from the gateway.
     pub now: u64,
     pub changes: Vec<Change>,
+    pub rewards: Rewarding,
 }
 
-/// Keeps, per user, a row of what was forgotten and one row per content.
+/// By what a group is rewarded.
+#[derive(Clone, Debug)]
+pub struct Rewarding {
+    pub rules: Arc<Rules>,
+    pub today: RewardDay,
+    /// The room of the outbox: so many claims may be made.
+    pub claims_max: u64,
+}
+
+/// What became of a group.
+#[derive(Debug, Default)]
+pub struct Committed {
+    /// One for each change, in the same order.
+    pub outcomes: Vec<Outcome>,
+    /// In the order of the changes.
+    pub decided: Vec<Decided>,
+}
+
+/// Days whose claims are kept, the newest included.
+pub const CLAIM_DAYS: u16 = 3;
+
+/// What is known of a user who comes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Standing {
+    /// Recording is paused.
+    pub paused: bool,
+    /// The ids of the rules per user by which he was rewarded on the day that was asked for.
+    pub rewarded: Vec<String>,
+}
+
+/// Keeps, per user, a row of what was forgotten, one row per content, and the claims of the last days.
+///
+/// A written beat, not older than [`AGE_MS_MAX`](crate::model::rewards::credit::AGE_MS_MAX), that has watched the minimum
+/// of a rule it asks for makes the claim, unless there is one of the same key or the outbox has no room. The claim and
+/// its entry in the [`Outbox`](super::outbox::Outbox) are one atomic step with the record. Forgetting leaves claims as
+/// they are; an erasure takes the user's along. They are kept for [`CLAIM_DAYS`].
 ///
 /// An erasure leaves nothing of a user but the moment up to which everything stays away; what holds of a commit holds of
 /// it, however many rows go.
@@ -28,13 +71,13 @@ pub struct Group {
 /// Reads see every commit that was answered before they were asked. They apply the user's forgetting and the retention
 /// at `now` (server-clock milliseconds). All methods may be called from any thread.
 pub trait HotStore: Send + Sync + 'static {
-    /// Applies the changes in their order and answers one [`Outcome`] each, in the same order.
+    /// Applies the changes in their order and says what became of each.
     ///
     /// *Atomic* per user: all that a change does is there or nothing is. *Durable*: once answered it survives the loss
     /// of the process and of the machine. *Repeatable*: after an error the same group may be committed again, whatever
     /// the first attempt did; what it had done already is answered with success. Dropping the future leaves the outcome
     /// unknown.
-    fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Vec<Outcome>, StoreError>>;
+    fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Committed, StoreError>>;
 
     /// The live records of these contents, in the order asked.
     fn get(&self, user: UserId, contents: Vec<Content>, now: u64) -> Answer<Vec<Option<Record>>>;
@@ -44,6 +87,23 @@ pub trait HotStore: Send + Sync + 'static {
 
     /// Whether the user's recording is paused.
     fn paused(&self, user: UserId) -> Answer<bool>;
+
+    /// What is known of a user who comes, on this day.
+    fn standing(&self, user: UserId, day: Day) -> Answer<Standing>;
+
+    /// The user's claims of a day, those of rules per user first; no more than `limit`.
+    fn claims_of(&self, user: UserId, day: Day, limit: usize) -> Answer<Vec<ClaimKey>>;
+
+    /// All claims of a shard on a day.
+    fn claims_in(&self, shard: Shard, day: Day) -> Answer<Vec<ClaimKey>>;
+}
+
+impl Group {
+    /// A group that rewards nobody.
+    pub fn unrewarded(now: u64, changes: Vec<Change>) -> Self {
+        let today = RewardDay { day: Day::default(), rules: RuleSet::NONE, zone: Arc::from("UTC") };
+        Group { now, changes, rewards: Rewarding { rules: Arc::default(), today, claims_max: 0 } }
+    }
 }
 
 pub type Answer<T> = BoxFuture<'static, Result<T, StoreError>>;

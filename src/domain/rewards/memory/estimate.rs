@@ -1,16 +1,18 @@
-//! What will be needed, before it is taken.
+//! What memory will be needed, before it is taken. The figures were measured; `tests/rewards_memory.rs` holds them true.
 
 use std::fmt;
+use std::sync::Arc;
 
 use bloomfilter::Bloom;
 
-use crate::model::rewards::rule::{Per, RewardRule, RuleMemory, Rules};
+use crate::domain::rewards::config::RewardsConfig;
+use crate::model::rewards::rule::{Per, RewardRule, RuleMemory};
 use crate::model::shard::Shards;
 
 /// The bloom filters of one rule, if it has any.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
-    pub rule: String,
+    pub rule: Arc<str>,
     /// Claims a day, as the settings say.
     pub expected: u64,
     /// Share (0 to 1) that may be denied wrongly, as the settings say.
@@ -23,6 +25,14 @@ pub struct Estimate {
     /// When all shards have theirs.
     pub bytes: u64,
 }
+
+/// Of a claim in a bitmap, when users are numbered one by one.
+pub const DENSE_CLAIM_BYTES: u64 = 5;
+
+/// Of a claim in a bitmap, when the ids of users are random numbers of 64 bits.
+pub const RANDOM_CLAIM_BYTES: u64 = 250;
+
+pub const RECENT_USER_BYTES: u64 = 100;
 
 /// Of each filter beside its bits: its keys, its header, and what the allocator and its shard add.
 const BYTES_BESIDE: u64 = 360;
@@ -49,11 +59,26 @@ impl Estimate {
             bytes: bytes * u64::from(shards.count()),
         })
     }
+}
 
-    /// Of all rules with filters, in their order.
-    pub fn all(rules: &Rules, shards: Shards) -> Vec<Self> {
-        rules.iter().filter_map(|(_, rule)| Estimate::of(rule, shards)).collect()
-    }
+/// A line for each rule, and one for the recent users: what memory they will take at most.
+pub fn lines(config: &RewardsConfig, shards: Shards) -> Vec<String> {
+    let count = u64::from(shards.count());
+    let (rules, recent) = (config.rules(), (config.recent_users as u64).next_multiple_of(count));
+    let claims = share(config.remembered_claims as u64, shards) * count;
+    let line = |rule: &RewardRule| match (rule.per, Estimate::of(rule, shards)) {
+        (_, Some(estimate)) => estimate.to_string(),
+        (Per::Content, None) => format!("{}: exact, and in the store only", rule.id),
+        (Per::User, None) => format!(
+            "{}: exact, bitmaps for {claims} claims a day of all rules per user: {} if ids are dense, {} if they are \
+             random",
+            rule.id,
+            Megabytes(claims * DENSE_CLAIM_BYTES),
+            Megabytes(claims * RANDOM_CLAIM_BYTES),
+        ),
+    };
+    let recent_users = format!("recent users: {recent}, {}", Megabytes(recent * RECENT_USER_BYTES));
+    rules.iter().map(|(_, rule)| line(rule)).chain([recent_users]).collect()
 }
 
 /// What one shard must hold of so many: an even share, and four times its standard deviation, since a hash does not

@@ -88,7 +88,7 @@ impl Collector for Contents {
             let gauge = ConstGauge::new(0_i64);
             let mut family = encoder.encode_descriptor(name, help, None, gauge.metric_type())?;
             for ((_, rule), sums) in self.0.rules.iter().zip(&sums) {
-                let label = RuleLabel { rule: rule.id.clone() };
+                let label = RuleLabel { rule: rule.id.to_string() };
                 ConstGauge::new(of(sums)).encode(family.encode_family(&label)?)?;
             }
             Ok(())

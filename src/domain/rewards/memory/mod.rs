@@ -123,9 +123,15 @@ impl Memory {
         self.kept.shard_of(user).switched(user, paused);
     }
 
-    /// To be taken before the store is read for [`learned_paused`](Self::learned_paused).
+    /// To be taken before the store is read for [`learned_paused`](Self::learned_paused) or
+    /// [`learned_decided`](Self::learned_decided).
     pub fn ticket(&self, user: UserId) -> Ticket {
-        Ticket(self.kept.shard_of(user).switches())
+        self.ticket_of(self.kept.shards.of(user))
+    }
+
+    /// To be taken before the store is read for [`fill`](Self::fill).
+    pub fn ticket_of(&self, shard: Shard) -> Ticket {
+        Ticket(self.kept.lock(shard).switches())
     }
 
     /// What the store has said since `ticket`. Loses against any switch in the shard that was committed meanwhile, which
@@ -134,15 +140,28 @@ impl Memory {
         self.kept.shard_of(user).learned_paused(user, paused, ticket.0);
     }
 
+    /// These rules per user are decided on that day, as the store has said since `ticket`. Loses like
+    /// [`learned_paused`](Self::learned_paused): the user may have been erased meanwhile, and would be denied.
+    pub fn learned_decided(&self, user: UserId, decided: RuleSet, day: Day, ticket: Ticket) {
+        let mut memory = self.kept.shard_of(user);
+        if memory.switches() == ticket.0 {
+            decided.iter().for_each(|place| memory.mark_user(place, user, day, self.kept.claims_max));
+        }
+    }
+
     /// The user was erased, claims and all. The bloom filters cannot forget, and deny what they knew for the rest of the
     /// day.
     pub fn forget(&self, user: UserId) {
         self.kept.shard_of(user).forget(user);
     }
 
-    /// All that the store knows of one shard and day, the newest it has. Marks made meanwhile stay.
-    pub fn fill(&self, shard: Shard, day: Day, keys: impl IntoIterator<Item = ClaimKey>) {
+    /// All that the store knows of one shard and day, the newest it has, and has said since `ticket`. Marks made meanwhile
+    /// stay. False: somebody may have been erased meanwhile, and the store is to be asked again.
+    pub fn fill(&self, shard: Shard, day: Day, keys: impl IntoIterator<Item = ClaimKey>, ticket: Ticket) -> bool {
         let mut memory = self.kept.lock(shard);
+        if memory.switches() != ticket.0 {
+            return false;
+        }
         for key in keys.into_iter().filter(|key| key.day == day) {
             // Of rules that were taken out nothing is remembered.
             if let Some(place) = self.kept.rules.place(&key.rule) {
@@ -151,11 +170,12 @@ impl Memory {
             }
         }
         memory.filled(day);
+        true
     }
 
     /// What the filters will need.
-    pub fn estimates(&self) -> impl Iterator<Item = &Estimate> {
-        self.kept.filters.iter().flatten()
+    pub fn estimates(&self) -> Vec<&Estimate> {
+        self.kept.filters.iter().flatten().collect()
     }
 }
 

@@ -20,7 +20,7 @@ struct Scene {
 }
 
 fn rule(id: &str, per: Per, memory: RuleMemory) -> RewardRule {
-    RewardRule { id: id.to_owned(), per, kinds: Vec::new(), watched: Duration::from_secs(5), memory }
+    RewardRule { id: id.into(), per, kinds: Vec::new(), watched: Duration::from_secs(5), memory }
 }
 
 fn config(recent_users: usize, remembered_claims: usize) -> RewardsConfig {
@@ -44,7 +44,7 @@ fn roomy() -> Scene {
 /// All shards have been told what the store knew, which was nothing.
 fn filled() -> Scene {
     let scene = roomy();
-    Shards::DEFAULT.all().for_each(|shard| scene.memory.fill(shard, day(0), []));
+    scene.fill_all();
     scene
 }
 
@@ -58,6 +58,13 @@ fn only(place: usize) -> RuleSet {
 }
 
 impl Scene {
+    /// Nothing was claimed before.
+    fn fill_all(&self) {
+        for shard in Shards::DEFAULT.all() {
+            assert!(self.memory.fill(shard, day(0), [], self.memory.ticket_of(shard)));
+        }
+    }
+
     fn ask(&self, user: UserId, after: u16) -> Standing {
         let today = RewardDay { day: day(after), rules: [0, 1, 2].into_iter().collect(), zone: "UTC".into() };
         self.memory.user_rules(user, &today, Asker::Beat)
@@ -112,7 +119,7 @@ fn what_the_store_says_joins_what_was_decided_meanwhile() {
         key("first-of-day", neighbours[2], None, 9),
         key("taken-out", neighbours[2], None, 0),
     ];
-    scene.memory.fill(shard, day(0), keys);
+    assert!(scene.memory.fill(shard, day(0), keys, scene.memory.ticket_of(shard)));
     for user in [USER, neighbours[0]] {
         assert_eq!(scene.ask(user, 0), Standing { decided: only(FIRST_OF_DAY), ..open() });
     }
@@ -152,7 +159,8 @@ fn what_the_store_says_of_yesterday_makes_today_certain() {
     scene.mark(FIRST_OF_DAY, USER, 1);
     assert!(!scene.ask(UserId(7), 1).certain);
     let yesterday = ClaimKey { rule: "first-of-day".into(), day: day(0), user: UserId(7), content: None };
-    scene.memory.fill(Shards::DEFAULT.of(UserId(7)), day(0), [yesterday]);
+    let ticket = scene.memory.ticket(UserId(7));
+    assert!(scene.memory.fill(Shards::DEFAULT.of(UserId(7)), day(0), [yesterday], ticket));
     assert_eq!(scene.ask(UserId(7), 1), open());
 }
 
@@ -160,7 +168,7 @@ fn what_the_store_says_of_yesterday_makes_today_certain() {
 #[test]
 fn who_is_not_among_the_recent_users_is_known_by_the_bitmaps() {
     let scene = scene(&config(1, 1_000_000), 1, 0.01);
-    Shards::DEFAULT.all().for_each(|shard| scene.memory.fill(shard, day(0), []));
+    scene.fill_all();
     let users = 5_000;
     for user in 0..users {
         scene.mark(FIRST_OF_DAY, UserId(user * 2), 0);
@@ -234,7 +242,7 @@ fn without_rules_per_user_nothing_is_looked_up() {
 fn beyond_their_bound_the_bitmaps_are_not_certain_and_do_not_grow() {
     // One of each shard, and four times the deviation of it.
     let scene = scene(&config(1_000, 1_000), 1, 0.01);
-    Shards::DEFAULT.all().for_each(|shard| scene.memory.fill(shard, day(0), []));
+    scene.fill_all();
     let shard = Shards::DEFAULT.of(USER);
     let users: Vec<_> = (0..).map(UserId).filter(|user| Shards::DEFAULT.of(*user) == shard).take(8).collect();
     users[..5].iter().for_each(|user| scene.mark(FIRST_OF_DAY, *user, 0));
@@ -256,7 +264,7 @@ fn beyond_their_bound_the_bitmaps_are_not_certain_and_do_not_grow() {
 #[test]
 fn a_filter_beyond_its_items_is_not_trusted() {
     let scene = scene(&config(1_000, 1_000), 5_000, 0.01);
-    let items = scene.memory.estimates().next().unwrap().items_per_shard;
+    let items = scene.memory.estimates()[0].items_per_shard;
     let view = |oid| scene.memory.mark(FIRST_VIEW, USER, Content { kind: 1, oid }, day(0));
     // What the filter takes for known already counts no more, and there may be one or two of those.
     (0..items).for_each(view);
@@ -314,4 +322,18 @@ fn an_erased_user_is_a_new_one() {
     assert_eq!(scene.ask(USER, 0), open());
     assert_eq!(scene.ask(UserId(7), 0).decided, only(FIRST_OF_DAY));
     assert_eq!(scene.metric("heartline_reward_filter_items{rule=\"first-of-day\"}"), 1);
+}
+
+#[test]
+fn what_was_read_before_an_erasure_is_not_remembered() {
+    let (scene, shard) = (filled(), Shards::DEFAULT.of(USER));
+    let ticket = scene.memory.ticket(USER);
+    scene.memory.forget(USER);
+    scene.memory.learned_decided(USER, only(FIRST_OF_DAY), day(0), ticket);
+    let key = ClaimKey { rule: "first-of-day".into(), day: day(0), user: USER, content: None };
+    assert!(!scene.memory.fill(shard, day(0), [key.clone()], ticket));
+    assert_eq!(scene.ask(USER, 0), open());
+    let ticket = scene.memory.ticket_of(shard);
+    scene.memory.learned_decided(USER, only(FIRST_OF_DAY), day(0), ticket);
+    assert_eq!(scene.ask(USER, 0).decided, only(FIRST_OF_DAY));
 }

@@ -3,17 +3,28 @@
 use serde::Serialize;
 
 use super::encode::text_of;
-use super::record::{RecordView, RecordingView, RecordsView, RejectionsView};
+use super::record::{RecordView, RecordingView, RecordsView, RejectionsView, RewardView, Shown};
 use crate::edge::protocol::frame::Rejection;
 use crate::model::ids::UserId;
 use crate::model::reading::Reading;
 use crate::model::record::Record;
+use crate::model::rewards::claim::ClaimKey;
+use crate::model::rewards::day::Day;
 
 #[derive(Serialize)]
 struct BeatsAnswer<'a> {
     now: u64,
-    today: &'a str,
+    today: Shown<Day>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flag: Option<Shown<Day>>,
     rejected: RejectionsView<'a>,
+    rewards: Vec<RewardView<'a>>,
+}
+
+#[derive(Serialize)]
+struct RewardsAnswer<'a> {
+    day: Shown<Day>,
+    rewards: Vec<RewardView<'a>>,
 }
 
 #[derive(Serialize)]
@@ -27,13 +38,37 @@ struct RecordsAnswer<'a> {
 struct ExportAnswer<'a> {
     mid: String,
     recording: RecordingView,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rewards: Option<Vec<RewardView<'a>>>,
     #[serde(flatten)]
     records: RecordsAnswer<'a>,
 }
 
-/// To `POST /v1/beats`. `now`: server-clock milliseconds.
-pub fn encode_beats_answer(now: u64, today: &str, rejected: &[Rejection], reading: &Reading) -> String {
-    text_of(&BeatsAnswer { now, today, rejected: RejectionsView(rejected, reading) })
+/// What a request with beats is told.
+pub struct BeatsTold<'a> {
+    /// Server-clock milliseconds.
+    pub now: u64,
+    pub today: Day,
+    /// Today, when all is decided for the user.
+    pub flag: Option<Day>,
+    pub rejected: &'a [Rejection],
+    pub rewards: &'a [ClaimKey],
+}
+
+/// To `POST /v1/beats`.
+pub fn encode_beats_answer(told: &BeatsTold, reading: &Reading) -> String {
+    text_of(&BeatsAnswer {
+        now: told.now,
+        today: Shown(told.today),
+        flag: told.flag.map(Shown),
+        rejected: RejectionsView(told.rejected, reading),
+        rewards: told.rewards.iter().map(RewardView::new).collect(),
+    })
+}
+
+/// To `GET /v1/rewards/today`.
+pub fn encode_rewards(day: Day, rewards: &[ClaimKey]) -> String {
+    text_of(&RewardsAnswer { day: Shown(day), rewards: rewards.iter().map(RewardView::new).collect() })
 }
 
 /// To `POST /v1/history/get`: `null` where nothing is known.
@@ -46,16 +81,27 @@ pub fn encode_page(records: &[Record], cursor: Option<&str>, reading: &Reading) 
     text_of(&RecordsAnswer { records: RecordsView::Listed(records, reading), cursor })
 }
 
-/// To `GET /v1/export`; `cursor` while there is more.
-pub fn encode_export(
-    user: UserId,
-    paused: bool,
-    records: &[Record],
-    cursor: Option<&str>,
-    reading: &Reading,
-) -> String {
-    let records = RecordsAnswer { records: RecordsView::Listed(records, reading), cursor };
-    text_of(&ExportAnswer { mid: user.0.to_string(), recording: RecordingView { paused }, records })
+/// A page of what is kept of a user.
+pub struct Exported<'a> {
+    pub user: UserId,
+    /// Recording is.
+    pub paused: bool,
+    /// On the first page.
+    pub rewards: Option<&'a [ClaimKey]>,
+    pub records: &'a [Record],
+    /// While there is more.
+    pub cursor: Option<&'a str>,
+}
+
+/// To `GET /v1/export`.
+pub fn encode_export(exported: &Exported, reading: &Reading) -> String {
+    let Exported { user, paused, rewards, records, cursor } = *exported;
+    text_of(&ExportAnswer {
+        mid: user.0.to_string(),
+        recording: RecordingView { paused },
+        rewards: rewards.map(|claims| claims.iter().map(RewardView::new).collect()),
+        records: RecordsAnswer { records: RecordsView::Listed(records, reading), cursor },
+    })
 }
 
 /// To `GET /v1/history/{kind}/{oid}`.

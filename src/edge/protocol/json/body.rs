@@ -7,7 +7,7 @@ use super::fault::{Fault, tracked};
 use super::number::{Id, Millis};
 use super::operation::{BeatList, GetShape, Name, at_most};
 use super::shape::{Object, present};
-use super::text::ConnectionName;
+use super::text::{ConnectionName, Flag};
 use crate::edge::protocol::frame::{Beats, FrameLimits, Malformed};
 use crate::model::change::When;
 use crate::model::ids::{ConnectionId, Content, UserId};
@@ -33,7 +33,7 @@ pub struct RecordingBody {
 #[derive(Deserialize)]
 struct BeatsBodyShape {
     #[serde(default, deserialize_with = "present")]
-    flag: Option<String>,
+    flag: Option<Flag>,
     items: BeatList,
     #[serde(default, deserialize_with = "present")]
     device: Option<Name>,
@@ -59,7 +59,7 @@ pub fn decode_beats_body(body: &[u8], limits: &FrameLimits) -> Result<BeatsBody,
     let shape: BeatsBodyShape = object(body)?;
     let items = at_most(shape.items.items, limits.beats).map_err(answer)?;
     Ok(BeatsBody {
-        beats: Beats { flag: shape.flag, items },
+        beats: Beats { flag: shape.flag.and_then(|flag| flag.0), items },
         device: shape.device.map(|device| device.0),
         connection: shape.connection.map(|connection| connection.0),
     })
@@ -116,10 +116,11 @@ mod tests {
 
     #[test]
     fn beats_come_with_the_socket_and_its_device() {
-        let body = format!(r#"{{"flag":"f","items":[{BEAT}],"device":"tv","connection":"00000000deadBEEF","x":1}}"#);
+        let body =
+            format!(r#"{{"flag":"2026-11-20","items":[{BEAT}],"device":"tv","connection":"00000000deadBEEF","x":1}}"#);
         let decoded = decode_beats_body(body.as_bytes(), &LIMITS).unwrap();
         assert_eq!(decoded.connection, Some(ConnectionId(0xdead_beef)));
-        assert_eq!((decoded.device.as_deref(), decoded.beats.flag.as_deref()), (Some("tv"), Some("f")));
+        assert_eq!((decoded.device.as_deref(), decoded.beats.flag), (Some("tv"), "2026-11-20".parse().ok()));
         assert_eq!(decoded.beats.items[0].pos, 7);
         let bare = decode_beats_body(br#"{"items":[]}"#, &LIMITS).unwrap();
         assert_eq!(bare, BeatsBody { beats: Beats::default(), device: None, connection: None });

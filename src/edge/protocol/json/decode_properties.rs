@@ -15,6 +15,7 @@ use crate::edge::protocol::words::state_word;
 use crate::model::beat::{Beat, State};
 use crate::model::ids::{Content, SessionId};
 use crate::model::page::{PageRequest, Position};
+use crate::model::rewards::day::Day;
 use crate::model::secret::Secret;
 
 const EXACT: u64 = (1 << 53) - 1;
@@ -47,7 +48,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         after,
         kinds: kinds.into_iter().collect(),
     });
-    let beats = (prop::option::of(".{0,12}"), prop::collection::vec(beat(), 0..=3));
+    let beats = (prop::option::of(any::<u16>().prop_map(Day::of_number)), prop::collection::vec(beat(), 0..=3));
     let contents = || prop::collection::vec(content(), 0..=2);
     prop_oneof![
         hello.prop_map(Operation::Hello),
@@ -85,7 +86,7 @@ fn text_of(frame: &ClientFrame) -> String {
         ),
         Operation::Beats(beats) => {
             let items: Vec<Value> = beats.items.iter().map(beat_json).collect();
-            ("beats", json!({"flag": beats.flag, "items": items}))
+            ("beats", json!({"flag": beats.flag.map(|day| day.to_string()), "items": items}))
         }
         Operation::Get { contents: asked } => ("get", json!({"items": contents(asked)})),
         Operation::List(page) => {

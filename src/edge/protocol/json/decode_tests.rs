@@ -46,7 +46,7 @@ fn the_examples_of_the_protocol_decode() {
         rate: 1.0,
         at: 1795150000118,
     };
-    let beats = Beats { flag: Some("2026-11-19".to_owned()), items: vec![beat] };
+    let beats = Beats { flag: "2026-11-19".parse().ok(), items: vec![beat] };
     assert_eq!(decode(text, &LIMITS), frame(2, Operation::Beats(beats)));
 
     let text = r#"{"seq":3,"get":{"items":[{"kind":1,"oid":"100"}]}}"#;

@@ -2,11 +2,12 @@
 
 use serde::Serialize;
 
-use super::record::{ContentsView, RecordView, RecordingView, RecordsView, RejectionsView, Shown};
+use super::record::{ContentsView, RecordView, RecordingView, RecordsView, RejectionsView, RewardView, Shown};
 use crate::edge::protocol::frame::{Ack, Answer, ErrorCode, ServerFrame, Welcome, WelcomeLimits};
 use crate::model::ids::ConnectionId;
 use crate::model::push::Push;
 use crate::model::reading::Reading;
+use crate::model::rewards::day::Day;
 
 /// The frame, as one text.
 pub fn encode(frame: &ServerFrame, reading: &Reading) -> String {
@@ -33,6 +34,7 @@ enum FrameView<'a> {
     Result(ResultView<'a>),
     Error(ErrorView<'a>),
     Push(PushView<'a>),
+    Reward(RewardView<'a>),
     Bye(ByeView),
 }
 
@@ -41,7 +43,9 @@ struct WelcomeView<'a> {
     mid: Shown<u64>,
     connection: Shown<ConnectionId>,
     now: u64,
-    today: &'a str,
+    today: Shown<Day>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flag: Option<Shown<Day>>,
     interval: u64,
     recording: RecordingView,
     expires: u64,
@@ -51,6 +55,8 @@ struct WelcomeView<'a> {
 #[derive(Serialize)]
 struct AckView<'a> {
     seq: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flag: Option<Shown<Day>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     now: Option<u64>,
     #[serde(skip_serializing_if = "RejectionsView::is_empty")]
@@ -91,6 +97,8 @@ struct PushView<'a> {
     at: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     recording: Option<RecordingView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flag: Option<Shown<Day>>,
 }
 
 #[derive(Serialize)]
@@ -103,12 +111,14 @@ impl<'a> FrameView<'a> {
     fn new(frame: &'a ServerFrame, reading: &'a Reading) -> Self {
         match frame {
             ServerFrame::Welcome(welcome) => FrameView::Welcome(WelcomeView::new(welcome)),
-            ServerFrame::Ack(Ack { seq, rejected, now }) => {
-                FrameView::Ack(AckView { seq: *seq, now: *now, rejected: RejectionsView(rejected, reading) })
+            ServerFrame::Ack(Ack { seq, flag, rejected, now }) => {
+                let (flag, rejected) = (flag.map(Shown), RejectionsView(rejected, reading));
+                FrameView::Ack(AckView { seq: *seq, flag, now: *now, rejected })
             }
             ServerFrame::Result { seq, answer } => FrameView::Result(ResultView::new(*seq, answer, reading)),
             ServerFrame::Error { seq, code, message } => FrameView::Error(ErrorView::new(*seq, *code, message)),
             ServerFrame::Push(push) => FrameView::Push(PushView::new(push, reading)),
+            ServerFrame::Reward(claim) => FrameView::Reward(RewardView::new(claim)),
             ServerFrame::Bye { reason, reconnect_after_ms } => {
                 FrameView::Bye(ByeView { reason, reconnect_after: *reconnect_after_ms })
             }
@@ -122,7 +132,8 @@ impl<'a> WelcomeView<'a> {
             mid: Shown(welcome.user.0),
             connection: Shown(welcome.connection),
             now: welcome.now,
-            today: &welcome.today,
+            today: Shown(welcome.today),
+            flag: welcome.flag.map(Shown),
             interval: welcome.interval_ms,
             recording: RecordingView { paused: welcome.paused },
             expires: welcome.expires,
@@ -161,6 +172,7 @@ impl<'a> PushView<'a> {
             Push::Deleted { contents, at } => PushView { deleted: Some(ContentsView(contents)), at: Some(*at), ..view },
             Push::Cleared { at } => PushView { cleared: Some(true), at: Some(*at), ..view },
             Push::Recording { paused } => PushView { recording: Some(RecordingView { paused: *paused }), ..view },
+            Push::Flag(day) => PushView { flag: Some(Shown(*day)), ..view },
         }
     }
 }

@@ -9,6 +9,9 @@ use crate::model::ids::{ConnectionId, Content, SessionId, UserId};
 use crate::model::push::Push;
 use crate::model::reading::Reading;
 use crate::model::record::Record;
+use crate::model::rewards::claim::ClaimKey;
+use crate::model::rewards::credit::Credit;
+use crate::model::rewards::day::Day;
 use crate::model::rule::Reason;
 
 const RECORD: &str = r#"{"kind":1,"oid":"100","pos":73200,"dur":300000,"state":"playing","session":"8311207","device":"tv-3f","watched":5000,"at":1795150000118,"progress":0.244,"finished":false,"resume":73200}"#;
@@ -28,7 +31,12 @@ fn record() -> Record {
         watched: 5000,
         at: 1795150000118,
         version: 1795150000118000,
+        credit: Credit::default(),
     }
+}
+
+fn day() -> Day {
+    "2026-11-20".parse().unwrap()
 }
 
 fn rejection(seq: Option<u32>, index: u32, reason: Reason, record: Option<Record>) -> Rejection {
@@ -65,12 +73,15 @@ fn a_welcome() {
         user: UserId(u64::MAX),
         connection: ConnectionId(0xbeef),
         now: 1795150000123,
-        today: "2026-11-20".to_owned(),
+        today: day(),
+        flag: None,
         interval_ms: 5000,
         paused: false,
         expires: 1795153600000,
         limits,
     };
+    let decided = encoded(&ServerFrame::Welcome(Box::new(Welcome { flag: Some(day()), ..welcome.clone() })));
+    assert!(decided.contains(r#""today":"2026-11-20","flag":"2026-11-20","interval":5000"#), "{decided}");
     assert_eq!(
         encoded(&ServerFrame::Welcome(Box::new(welcome))),
         r#"{"welcome":{"mid":"18446744073709551615","connection":"000000000000beef","now":1795150000123,"today":"2026-11-20","interval":5000,"recording":{"paused":false},"expires":1795153600000,"limits":{"frame":131072,"beats":500,"items":500,"list":200,"ack_delay":30000,"connections":32,"frames_per_second":20,"burst":100,"ping":60000,"idle":75000}}}"#
@@ -79,7 +90,9 @@ fn a_welcome() {
 
 #[test]
 fn acks() {
-    let ack = |rejected, now| encoded(&ServerFrame::Ack(Ack { seq: 2, rejected, now }));
+    let ack = |rejected, now| encoded(&ServerFrame::Ack(Ack { seq: 2, flag: None, rejected, now }));
+    let decided = Ack { seq: 2, flag: Some(day()), rejected: vec![], now: None };
+    assert_eq!(encoded(&ServerFrame::Ack(decided)), r#"{"ack":{"seq":2,"flag":"2026-11-20"}}"#);
     assert_eq!(ack(vec![], None), r#"{"ack":{"seq":2}}"#);
     assert_eq!(
         ack(vec![rejection(Some(2), 0, Reason::Superseded, Some(record()))], None),
@@ -132,6 +145,24 @@ fn pushes() {
     );
     assert_eq!(push(Push::Cleared { at: 5 }), r#"{"push":{"cleared":true,"at":5}}"#);
     assert_eq!(push(Push::Recording { paused: true }), r#"{"push":{"recording":{"paused":true}}}"#);
+    assert_eq!(push(Push::Flag(day())), r#"{"push":{"flag":"2026-11-20"}}"#);
+}
+
+#[test]
+fn a_reward() {
+    let of_user = ClaimKey { rule: Arc::from("first-of-day"), day: day(), user: UserId(42), content: None };
+    let of_content = ClaimKey { rule: Arc::from("first-view"), content: Some(record().content), ..of_user.clone() };
+    assert_eq!(
+        encoded(&ServerFrame::Reward(of_user.clone())),
+        r#"{"reward":{"id":"first-of-day:2026-11-20:42","rule":"first-of-day","day":"2026-11-20"}}"#
+    );
+    let content =
+        r#"{"id":"first-view:2026-11-20:42:1:100","rule":"first-view","day":"2026-11-20","kind":1,"oid":"100"}"#;
+    assert_eq!(encoded(&ServerFrame::Reward(of_content.clone())), format!(r#"{{"reward":{content}}}"#));
+    let today = format!(
+        r#"{{"day":"2026-11-20","rewards":[{{"id":"first-of-day:2026-11-20:42","rule":"first-of-day","day":"2026-11-20"}},{content}]}}"#
+    );
+    assert_eq!(encode_rewards(day(), &[of_user, of_content]), today);
 }
 
 #[test]
@@ -162,15 +193,18 @@ fn a_record_shows_what_it_means() {
 #[test]
 fn the_bodies_of_http_answers() {
     let rejected = [rejection(None, 1, Reason::Superseded, Some(record()))];
+    let told = BeatsTold { now: 9, today: day(), flag: None, rejected: &rejected, rewards: &[] };
     assert_eq!(
-        encode_beats_answer(9, "2026-11-20", &rejected, &reading()),
+        encode_beats_answer(&told, &reading()),
         format!(
-            r#"{{"now":9,"today":"2026-11-20","rejected":[{{"index":1,"reason":"superseded","record":{RECORD}}}]}}"#
+            r#"{{"now":9,"today":"2026-11-20","rejected":[{{"index":1,"reason":"superseded","record":{RECORD}}}],"rewards":[]}}"#
         )
     );
+    let claim = ClaimKey { rule: Arc::from("first-of-day"), day: day(), user: UserId(42), content: None };
+    let told = BeatsTold { flag: Some(day()), rejected: &[], rewards: &[claim], ..told };
     assert_eq!(
-        encode_beats_answer(9, "2026-11-20", &[], &reading()),
-        r#"{"now":9,"today":"2026-11-20","rejected":[]}"#
+        encode_beats_answer(&told, &reading()),
+        r#"{"now":9,"today":"2026-11-20","flag":"2026-11-20","rejected":[],"rewards":[{"id":"first-of-day:2026-11-20:42","rule":"first-of-day","day":"2026-11-20"}]}"#
     );
     assert_eq!(encode_records(&[None, Some(record())], &reading()), format!(r#"{{"records":[null,{RECORD}]}}"#));
     assert_eq!(encode_page(&[record()], None, &reading()), format!(r#"{{"records":[{RECORD}]}}"#));

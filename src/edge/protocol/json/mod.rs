@@ -13,6 +13,7 @@ mod body;
 mod decode;
 mod encode;
 mod envelope;
+mod events;
 mod fault;
 mod number;
 mod operation;
@@ -31,9 +32,13 @@ mod encode_tests;
 #[cfg(test)]
 mod malformed_tests;
 
-pub use answer::{encode_beats_answer, encode_export, encode_page, encode_record, encode_recording, encode_records};
+pub use answer::{
+    BeatsTold, Exported, encode_beats_answer, encode_export, encode_page, encode_record, encode_recording,
+    encode_records, encode_rewards,
+};
 pub use body::{BeatsBody, RecordingBody, decode_beats_body, decode_get_body, decode_recording_body, decode_user_body};
 pub use decode::decode;
 pub use encode::{encode, encode_into};
+pub use events::{decode_event_request, encode_events};
 pub use query::{decode_content, decode_export, decode_forgetting, decode_page_request};
 pub use revocation::{RevokeBody, decode_revoke_body, decode_revoked, encode_revocations};

@@ -7,7 +7,7 @@ use super::fault::Fault;
 use super::number::{EXACT_MAX, Id, Integer, Kind, Millis, Rate};
 use super::query::page_request;
 use super::shape::{List, Object, present};
-use super::text::{StateWord, Text};
+use super::text::{Flag, StateWord, Text};
 use crate::edge::protocol::cursor;
 use crate::edge::protocol::frame::{Beats, FrameLimits, Hello, Operation};
 use crate::model::beat::Beat;
@@ -62,7 +62,7 @@ pub(super) struct HelloShape {
 #[derive(Deserialize)]
 pub(super) struct BeatsShape {
     #[serde(default, deserialize_with = "present")]
-    flag: Option<String>,
+    flag: Option<Flag>,
     items: BeatList,
 }
 
@@ -177,7 +177,7 @@ impl Shape {
             Shape::Hello(hello) => Operation::Hello(hello.into()),
             Shape::Beats(BeatsShape { flag, items }) => {
                 let items = at_most(items.items, limits.beats).map_err(|fault| fault.within("beats"))?;
-                Operation::Beats(Beats { flag, items })
+                Operation::Beats(Beats { flag: flag.and_then(|flag| flag.0), items })
             }
             Shape::Get(GetShape { items }) => {
                 let contents = at_most(items.items, limits.items).map_err(|fault| fault.within("get"))?;

@@ -101,7 +101,7 @@ fn kinds_of(text: &str) -> Result<Vec<u16>, Fault> {
     kinds.collect()
 }
 
-fn given(value: Option<&str>) -> Option<&str> {
+pub(super) fn given(value: Option<&str>) -> Option<&str> {
     value.filter(|value| !value.is_empty())
 }
 

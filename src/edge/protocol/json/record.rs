@@ -9,6 +9,8 @@ use crate::edge::protocol::words::{reason_word, state_word};
 use crate::model::ids::Content;
 use crate::model::reading::Reading;
 use crate::model::record::Record;
+use crate::model::rewards::claim::ClaimKey;
+use crate::model::rewards::day::Day;
 
 /// A string of what is displayed: ids do not fit into the numbers of JSON.
 pub(super) struct Shown<T>(pub T);
@@ -118,6 +120,29 @@ impl Serialize for ContentsView<'_> {
             oid: Shown<u64>,
         }
         serializer.collect_seq(self.0.iter().map(|content| ContentView { kind: content.kind, oid: Shown(content.oid) }))
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct RewardView<'a> {
+    id: Shown<&'a ClaimKey>,
+    rule: &'a str,
+    day: Shown<Day>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oid: Option<Shown<u64>>,
+}
+
+impl<'a> RewardView<'a> {
+    pub fn new(claim: &'a ClaimKey) -> Self {
+        RewardView {
+            id: Shown(claim),
+            rule: &claim.rule,
+            day: Shown(claim.day),
+            kind: claim.content.map(|content| content.kind),
+            oid: claim.content.map(|content| Shown(content.oid)),
+        }
     }
 }
 

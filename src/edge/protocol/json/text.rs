@@ -7,6 +7,7 @@ use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use crate::edge::protocol::words::state_of_word;
 use crate::model::beat::State;
 use crate::model::ids::ConnectionId;
+use crate::model::rewards::day::Day;
 
 /// At most `MAX` bytes.
 #[derive(Debug)]
@@ -14,6 +15,10 @@ pub(super) struct Text<const MAX: usize>(pub String);
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StateWord(pub State);
+
+/// A date; any other string counts as none.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flag(pub Option<Day>);
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ConnectionName(pub ConnectionId);
@@ -58,6 +63,26 @@ impl Visitor<'_> for StateVisitor {
 
     fn visit_str<E: Error>(self, word: &str) -> Result<StateWord, E> {
         state_of_word(word).map(StateWord).ok_or_else(|| E::custom("must be playing, paused, seeked or ended"))
+    }
+}
+
+impl<'de> Deserialize<'de> for Flag {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(FlagVisitor)
+    }
+}
+
+struct FlagVisitor;
+
+impl Visitor<'_> for FlagVisitor {
+    type Value = Flag;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Flag, E> {
+        Ok(Flag(text.parse().ok()))
     }
 }
 

@@ -2,11 +2,11 @@
 //!
 //! | table | key | value |
 //! |---|---|---|
-//! | `entries` | offset | time, end, the event's JSON |
-//! | `state` | `state` | newest, newest_time, written, oldest, removed |
+//! | `entries-N` | offset, from N on | time, end, the event's JSON |
+//! | `state` | `state` | newest, newest_time, written, oldest |
 //!
 //! All numbers are `u64`, big-endian. `end` is the sum of the lengths of all events ever written, up to and with this one: so
-//! it takes two numbers, and no scan, to know how much is kept.
+//! two entries tell how much lies between them, without a scan.
 
 use crate::storage::event_bus::Offset;
 
@@ -21,8 +21,6 @@ pub struct State {
     pub written: u64,
     /// The oldest one that is kept; behind `newest` when none is.
     pub oldest: Offset,
-    /// Bytes of events ever removed.
-    pub removed: u64,
 }
 
 /// One event with what is kept beside it.
@@ -42,29 +40,30 @@ const WORD: usize = size_of::<u64>();
 
 impl Default for State {
     fn default() -> Self {
-        State { newest: 0, newest_time: 0, written: 0, oldest: 1, removed: 0 }
+        State { newest: 0, newest_time: 0, written: 0, oldest: 1 }
     }
 }
 
 impl State {
-    pub fn bytes_kept(&self) -> u64 {
-        self.written - self.removed
-    }
-
     pub fn to_bytes(self) -> Vec<u8> {
-        [self.newest, self.newest_time, self.written, self.oldest, self.removed].map(u64::to_be_bytes).concat()
+        [self.newest, self.newest_time, self.written, self.oldest].map(u64::to_be_bytes).concat()
     }
 
     pub fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
         let (words, []) = bytes.as_chunks::<WORD>() else { return Err(Malformed) };
-        let [newest, newest_time, written, oldest, removed] =
-            <[[u8; WORD]; 5]>::try_from(words).map_err(|_| Malformed)?.map(u64::from_be_bytes);
-        let sound = oldest >= 1 && oldest - 1 <= newest && removed <= written;
-        if sound { Ok(State { newest, newest_time, written, oldest, removed }) } else { Err(Malformed) }
+        let [newest, newest_time, written, oldest] =
+            <[[u8; WORD]; 4]>::try_from(words).map_err(|_| Malformed)?.map(u64::from_be_bytes);
+        let sound = oldest >= 1 && oldest - 1 <= newest;
+        if sound { Ok(State { newest, newest_time, written, oldest }) } else { Err(Malformed) }
     }
 }
 
 impl<'a> Entry<'a> {
+    /// The bytes of all events before it.
+    pub fn begin(&self) -> u64 {
+        self.end - self.event.len() as u64
+    }
+
     pub fn to_bytes(&self) -> Vec<u8> {
         [&self.time.to_be_bytes()[..], &self.end.to_be_bytes(), self.event.as_bytes()].concat()
     }
@@ -73,7 +72,11 @@ impl<'a> Entry<'a> {
         let (time, rest) = bytes.split_first_chunk().ok_or(Malformed)?;
         let (end, event) = rest.split_first_chunk().ok_or(Malformed)?;
         let event = std::str::from_utf8(event).map_err(|_| Malformed)?;
-        Ok(Entry { time: u64::from_be_bytes(*time), end: u64::from_be_bytes(*end), event })
+        let end = u64::from_be_bytes(*end);
+        if event.len() as u64 > end {
+            return Err(Malformed);
+        }
+        Ok(Entry { time: u64::from_be_bytes(*time), end, event })
     }
 }
 
@@ -91,7 +94,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let state = State { newest: 7, newest_time: 1_795_150_000_118, written: 900, oldest: 3, removed: 200 };
+        let state = State { newest: 7, newest_time: 1_795_150_000_118, written: 900, oldest: 3 };
         assert_eq!(State::parse(&state.to_bytes()), Ok(state));
         assert_eq!(State::parse(&State::default().to_bytes()), Ok(State::default()));
         let entry = Entry { time: 5, end: u64::MAX, event: "{\"a\":\"ä\"}" };
@@ -105,9 +108,9 @@ mod tests {
         assert_eq!(State::parse(&state[1..]), Err(Malformed));
         assert_eq!(State::parse(&[&state[..], &[0; WORD]].concat()), Err(Malformed));
         assert_eq!(State::parse(&State { oldest: 3, ..State::default() }.to_bytes()), Err(Malformed));
-        assert_eq!(State::parse(&State { removed: 1, ..State::default() }.to_bytes()), Err(Malformed));
         assert_eq!(Entry::parse(&[0; 15]), Err(Malformed));
         assert_eq!(Entry::parse(&[0xff; 17]), Err(Malformed));
+        assert_eq!(Entry::parse(&[0; 17]), Err(Malformed));
         assert_eq!(parse_key(b"short"), Err(Malformed));
     }
 }

@@ -4,7 +4,7 @@
 //! ```text
 //! publish → queue → writer thread: one batch, one fdatasync     → answer, and whoever tails is told
 //! read    → queue → reader thread: a snapshot of the tables     → answer
-//!                   writer thread, between publishes: removes what is too old or too much, oldest first
+//!                   writer thread, between publishes: what is too old or too much goes, oldest first
 //! ```
 //!
 //! **Order.** Offsets begin with 1 and have no gaps. The newest one is kept beside the events, so that it is not used
@@ -14,12 +14,16 @@
 //! [`RETRY_MIN`] later, then ever later up to [`RETRY_MAX`], until it succeeds. A gateway without its log goes on acking:
 //! claims wait in the outbox.
 //!
-//! **Memory.** 4 MiB of blocks, 5 MiB of tables in the making (up to five times as much while the disk cannot follow),
+//! **Disk.** Events are cut into segments, about a sixteenth of the retention each, of a table of their own. What is too old
+//! or too much can be read no more within a second; its files go when a whole segment is.
+//!
+//! **Memory.** 4 MiB of blocks; of tables in the making up to 2 MiB a segment, in all no more than the journals hold;
 //! [`PUBLISH_QUEUE_MAX`] batches of claims and [`READ_QUEUE_MAX`] questions; an answer has at most [`READ_BYTES_MAX`].
 
 mod codec;
 mod journal;
 mod prune;
+mod segments;
 mod tables;
 #[cfg(test)]
 mod tests;

@@ -1,50 +1,75 @@
 //! Which events go, oldest first: those that were published too long ago, and those that are too much.
+//!
+//! They can be read no more at once; their files go with the segment, when all of it is gone.
 
-use std::time::Duration;
-
-use super::codec::{self, State};
-use super::tables::Tables;
-use crate::storage::event_bus::BusError;
+use super::codec::State;
+use super::segments::Length;
+use super::tables::{Tables, View};
 use crate::storage::event_bus::config::Config;
-
-/// Events in one step, so that nobody waits long for it.
-pub const STEP_MAX: u64 = 512;
-/// Between two steps.
-pub const PAUSE: Duration = Duration::from_millis(5);
+use crate::storage::event_bus::{BusError, Offset};
 
 pub struct Retention {
     age_ms: u64,
     bytes: u64,
+    segment: Length,
 }
 
 impl Retention {
     pub fn of(config: &Config) -> Self {
-        Retention { age_ms: config.retention.as_millis() as u64, bytes: config.retention_bytes }
-    }
-}
-
-/// Removes what is at the beginning of it; `None` if nothing is. `now`: milliseconds since 1970.
-///
-/// A removal may be lost with the machine: then it is made again.
-pub fn step(tables: &Tables, state: State, retention: &Retention, now: u64) -> Result<Option<State>, BusError> {
-    if state.oldest > state.newest {
-        return Ok(None);
-    }
-    let horizon = now.saturating_sub(retention.age_ms);
-    let mut left = state;
-    let mut batch = tables.batch();
-    tables.view().entries_from(state.oldest, |offset, entry| {
-        let goes = entry.time < horizon || left.bytes_kept() > retention.bytes;
-        if goes {
-            (left.oldest, left.removed) = (offset + 1, entry.end);
-            batch.remove(&tables.entries, codec::key(offset));
+        Retention {
+            age_ms: config.retention.as_millis() as u64,
+            bytes: config.retention_bytes,
+            segment: Length::of(config),
         }
-        goes && left.oldest - state.oldest < STEP_MAX
-    })?;
-    if left == state {
-        return Ok(None);
     }
-    tables.put_state(&mut batch, left);
-    batch.commit()?;
-    Ok(Some(left))
+
+    /// What is left of the log at `now` (milliseconds since 1970). May be lost with the machine, and is done again then;
+    /// but no file goes before it is durable that it is not needed.
+    pub fn apply(&self, tables: &Tables, state: State, now: u64) -> Result<State, BusError> {
+        let view = tables.view();
+        let left = self.left(&view, state, now)?;
+        let whole = left.oldest > left.newest && self.is_long_enough(&view, tables, &left, now)?;
+        let ended = tables.segments.before(left.oldest, whole);
+        if left != state || !ended.is_empty() {
+            let mut batch = if ended.is_empty() { tables.batch() } else { tables.durable_batch(1) };
+            tables.put_state(&mut batch, left);
+            batch.commit()?;
+        }
+        for first in ended {
+            tables.segments.remove(first)?;
+        }
+        Ok(left)
+    }
+
+    /// Whether the newest segment is long enough, so that the next event should begin another one.
+    pub fn is_long_enough(&self, view: &View, tables: &Tables, state: &State, now: u64) -> Result<bool, BusError> {
+        let Some((first, _)) = tables.segments.newest() else { return Ok(true) };
+        let begun = view.entry(first, |entry| (entry.begin(), entry.time))?;
+        Ok(begun.is_some_and(|(begin, time)| {
+            self.segment.is_reached(state.written.saturating_sub(begin), now.saturating_sub(time))
+        }))
+    }
+
+    /// Age and size only grow towards the beginning, so the first to stay is found by halving.
+    fn left(&self, view: &View, state: State, now: u64) -> Result<State, BusError> {
+        let horizon = now.saturating_sub(self.age_ms);
+        let goes = |offset: Offset| {
+            let entry = view.entry(offset, |entry| {
+                entry.time < horizon || state.written.saturating_sub(entry.begin()) > self.bytes
+            })?;
+            entry.ok_or_else(|| BusError(format!("event {offset} is missing")))
+        };
+        let (mut left, mut stays) = (state, state.newest + 1);
+        // The usual case takes one look.
+        let mut next = state.oldest;
+        while left.oldest < stays {
+            if goes(next)? {
+                left.oldest = next + 1;
+            } else {
+                stays = next;
+            }
+            next = left.oldest + (stays - left.oldest) / 2;
+        }
+        Ok(left)
+    }
 }

@@ -5,13 +5,12 @@ use std::path::Path;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable, Snapshot};
 
 use super::codec::{self, Entry, Malformed, State};
+use super::segments::Segments;
 use crate::storage::embedded::describe;
 use crate::storage::event_bus::{BusError, Offset};
 
-/// Bytes of the table in the making, which is in memory. When the disk cannot follow, four more wait for it; then
-/// publishing waits, too.
-const MEMTABLE_BYTES: u64 = 4 << 20;
-const SMALL_MEMTABLE_BYTES: u64 = 1 << 20;
+/// Bytes of the table of the state in the making, which is in memory.
+const MEMTABLE_BYTES: u64 = 1 << 20;
 /// Bytes of blocks kept in memory for reads: whoever tails reads what was written last, which is in memory anyhow.
 const CACHE_BYTES: u64 = 4 << 20;
 /// Bytes of sealed journals beyond which tables are written early; the least that fjall takes.
@@ -23,7 +22,7 @@ const STATE: &str = "state";
 #[derive(Clone)]
 pub struct Tables {
     database: Database,
-    pub entries: Keyspace,
+    pub segments: Segments,
     state: Keyspace,
 }
 
@@ -42,12 +41,8 @@ impl Tables {
             .worker_threads(WORKERS)
             .open()?;
         // Options are kept with a table from when it was made: changing them here changes new logs only.
-        let of = |bytes| move || KeyspaceCreateOptions::default().max_memtable_size(bytes);
-        Ok(Tables {
-            entries: database.keyspace("entries", of(MEMTABLE_BYTES))?,
-            state: database.keyspace("state", of(SMALL_MEMTABLE_BYTES))?,
-            database,
-        })
+        let options = || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES);
+        Ok(Tables { segments: Segments::open(&database)?, state: database.keyspace("state", options)?, database })
     }
 
     pub fn view(&self) -> View<'_> {
@@ -75,13 +70,22 @@ impl View<'_> {
         Ok(bytes.map(|bytes| State::parse(&bytes)).transpose()?.unwrap_or_default())
     }
 
-    /// Calls `each` for the entries from this offset on, in their order, until it says `false`. Cheap only from the oldest
-    /// on: what was removed before it is passed over one by one.
+    /// What `read` makes of the entry at this offset; `None` if there is none.
+    pub fn entry<T>(&self, offset: Offset, read: impl FnOnce(Entry) -> T) -> Result<Option<T>, BusError> {
+        let Some(segment) = self.tables.segments.of(offset) else { return Ok(None) };
+        let bytes = self.snapshot.get(&segment, codec::key(offset))?;
+        Ok(bytes.map(|bytes| Entry::parse(&bytes).map(read)).transpose()?)
+    }
+
+    /// Calls `each` for the entries from this offset on, in their order, until it says `false`.
     pub fn entries_from(&self, from: Offset, mut each: impl FnMut(Offset, Entry) -> bool) -> Result<(), BusError> {
-        for entry in self.snapshot.range(&self.tables.entries, codec::key(from)..) {
-            let (key, value) = entry.into_inner()?;
-            if !each(codec::parse_key(&key)?, Entry::parse(&value)?) {
-                break;
+        // A segment that was begun after the snapshot has nothing in it; one that has been removed since is not needed.
+        for segment in self.tables.segments.from(from) {
+            for entry in self.snapshot.range(&segment, codec::key(from)..) {
+                let (key, value) = entry.into_inner()?;
+                if !each(codec::parse_key(&key)?, Entry::parse(&value)?) {
+                    return Ok(());
+                }
             }
         }
         Ok(())

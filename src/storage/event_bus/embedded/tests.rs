@@ -49,7 +49,7 @@ impl Fixture {
         self.clock.fetch_add(days * DAY_MS, Ordering::Relaxed);
     }
 
-    /// What a kill would leave: a copy of the files as they are.
+    /// What a kill would leave, while nothing is written: a copy of the files.
     fn killed(&self) -> tempfile::TempDir {
         let copy = tempfile::tempdir().unwrap();
         copy_all(self.dir.path(), copy.path());
@@ -209,6 +209,31 @@ fn what_is_too_much_goes_and_no_more() {
 }
 
 #[test]
+fn events_of_many_segments_are_one_log_and_segments_go_with_their_files() {
+    let mut fixture = Fixture::new();
+    // Each begins a segment.
+    for mid in 1..=20 {
+        fixture.pass_days(1);
+        publish(fixture.log(), [mid, mid + 100]).unwrap();
+    }
+    let kept: Vec<_> = (13..=20).flat_map(|mid| [(2 * mid - 1, mid), (2 * mid, mid + 100)]).collect();
+    wait_until("a week is left", || read(fixture.log(), 0, 100) == kept);
+    assert_eq!(read(fixture.log(), 31, 2), kept[7..9]);
+    // Eight of events, two of fjall's own and the state, and one that is being removed.
+    let folders = |dir: &Path| fs::read_dir(dir.join("events/tables/keyspaces")).unwrap().count();
+    wait_until("their files are gone", || folders(fixture.dir.path()) <= 11);
+    fixture.reopen();
+    assert_eq!(read(fixture.log(), 0, 100), kept);
+    publish(fixture.log(), [21]).unwrap();
+    assert_eq!(read(fixture.log(), 38, 100), [(39, 20), (40, 120), (41, 21)]);
+    fixture.pass_days(10);
+    wait_until("all is gone", || folders(fixture.dir.path()) <= 3);
+    publish(fixture.log(), [22]).unwrap();
+    fixture.reopen();
+    assert_eq!(read(fixture.log(), 0, 100), [(42, 22)]);
+}
+
+#[test]
 fn a_clock_set_back_neither_loses_nor_keeps_for_longer() {
     let fixture = Fixture::new();
     publish(fixture.log(), [1]).unwrap();
@@ -249,7 +274,7 @@ fn a_log_that_is_not_what_was_written_is_refused() {
     publish(fixture.log(), [1, 2]).unwrap();
     fixture.log = None;
     let tables = Tables::open(&fixture.dir.path().join("events/tables")).unwrap();
-    tables.entries.remove(codec::key(2)).unwrap();
+    tables.segments.of(2).unwrap().remove(codec::key(2)).unwrap();
     drop(tables);
     let error = fixture.open(fixture.dir.path()).err().expect("refused").to_string();
     assert!(error.contains("the entries are not those that were written") && error.contains("events"), "{error}");

@@ -1,13 +1,15 @@
 //! The thread that alone writes: it publishes, prunes in between, and opens the log anew after a failure.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
+use fjall::Keyspace;
 use tokio::sync::{oneshot, watch};
 
 use super::codec::{self, Entry, State};
-use super::prune::{self, Retention};
+use super::prune::Retention;
 use super::tables::Tables;
 use super::{RETRY_MAX, RETRY_MIN, Shared, WallClock, away, journal};
 use crate::storage::embedded::describe;
@@ -69,7 +71,8 @@ impl Writer {
             if self.failure.is_some() {
                 self.recover();
             } else {
-                prune_at = Instant::now() + self.prune();
+                self.prune();
+                prune_at = Instant::now() + PRUNE_INTERVAL;
             }
         }
     }
@@ -81,12 +84,13 @@ impl Writer {
         let mut state = self.state;
         state.newest_time = state.newest_time.max((self.clock)());
         let written = self.write(|tables| {
+            let segment = self.segment(tables, state.newest_time)?;
             let mut batch = tables.durable_batch(events.len() + 1);
             for event in events {
                 state.newest += 1;
                 state.written += event.len() as u64;
                 let entry = Entry { time: state.newest_time, end: state.written, event };
-                batch.insert(&tables.entries, codec::key(state.newest), entry.to_bytes());
+                batch.insert(&segment, codec::key(state.newest), entry.to_bytes());
             }
             tables.put_state(&mut batch, state);
             Ok(batch.commit()?)
@@ -97,26 +101,28 @@ impl Writer {
         Ok(())
     }
 
-    /// Does a step of it; returns the time to the next.
-    fn prune(&mut self) -> Duration {
+    /// The one that the next events belong to.
+    fn segment(&self, tables: &Tables, now: u64) -> Result<Keyspace, BusError> {
+        match tables.segments.newest() {
+            Some((_, newest)) if !self.retention.is_long_enough(&tables.view(), tables, &self.state, now)? => {
+                Ok(newest)
+            }
+            _ => Ok(tables.segments.begin(self.state.newest + 1)?),
+        }
+    }
+
+    fn prune(&mut self) {
         let now = (self.clock)();
-        let step = self.write(|tables| prune::step(tables, self.state, &self.retention, now));
-        match step {
-            Ok(Some(state)) => {
-                self.state = state;
-                prune::PAUSE
-            }
-            Ok(None) => PRUNE_INTERVAL,
-            Err(error) => {
-                self.fail(error);
-                PRUNE_INTERVAL
-            }
+        match self.write(|tables| self.retention.apply(tables, self.state, now)) {
+            Ok(left) => self.state = left,
+            Err(error) => drop(self.fail(error)),
         }
     }
 
     fn write<T>(&self, write: impl FnOnce(&Tables) -> Result<T, BusError>) -> Result<T, BusError> {
         let tables = self.shared.tables.read().unwrap_or_else(PoisonError::into_inner);
-        write(tables.as_ref().ok_or_else(|| away("it cannot be opened"))?)
+        let tables = tables.as_ref().ok_or_else(|| away("it cannot be opened"))?;
+        unwound(|| write(tables))
     }
 
     fn fail(&mut self, error: BusError) -> BusError {
@@ -126,7 +132,7 @@ impl Writer {
     }
 
     fn recover(&mut self) {
-        match self.open_anew() {
+        match unwound(|| self.open_anew()) {
             Ok(state) => {
                 tracing::info!(newest = state.newest, "the event log was opened anew");
                 // What was written and not answered may be there after all, and durable by now.
@@ -134,9 +140,12 @@ impl Writer {
                 (self.state, self.failure) = (state, None);
             }
             Err(BusError(why)) => {
-                let pause = self.failure.as_ref().map_or(RETRY_MIN, |failure| failure.pause);
-                let pause = (pause * 2).min(RETRY_MAX);
-                tracing::warn!(why, retry_after = ?pause, "the event log cannot be opened anew");
+                let before = self.failure.as_ref();
+                let pause = before.map_or(RETRY_MIN, |failure| (failure.pause * 2).min(RETRY_MAX));
+                // What was said already need not be said at every attempt.
+                if before.is_none_or(|failure| failure.why != why) {
+                    tracing::error!(why, "the event log cannot be opened anew");
+                }
                 self.failure = Some(Failure { why, retry_at: Instant::now() + pause, pause });
             }
         }
@@ -154,23 +163,30 @@ impl Writer {
     }
 }
 
+/// A panic of the tables, which the panic hook has reported, is a failure like another: this thread is the only one that
+/// can mend it.
+fn unwound<T>(attempt: impl FnOnce() -> Result<T, BusError>) -> Result<T, BusError> {
+    catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|_| Err(away("it has panicked")))
+}
+
 /// The state of a log that has just been opened, if it is one that can have been written.
 pub fn state_of(tables: &Tables) -> Result<State, BusError> {
     let view = tables.view();
     let state = view.state()?;
-    let (mut first, mut behind) = (None, None);
+    let (mut first, mut last) = (None, None);
     view.entries_from(state.oldest, |offset, _| {
         first = Some(offset);
         false
     })?;
-    view.entries_from(state.newest, |offset, entry| {
-        behind = Some((offset, entry.end));
-        offset == state.newest
+    view.entries_from(state.newest.max(1), |offset, entry| {
+        last = Some((offset, entry.end));
+        true
     })?;
+    // Of what is gone there may still be a part of a segment.
     let sound = if state.oldest > state.newest {
-        first.is_none() && behind.is_none()
+        first.is_none() && last.is_none_or(|last| last == (state.newest, state.written))
     } else {
-        first == Some(state.oldest) && behind == Some((state.newest, state.written))
+        first == Some(state.oldest) && last == Some((state.newest, state.written))
     };
     if sound { Ok(state) } else { Err(away("the entries are not those that were written")) }
 }

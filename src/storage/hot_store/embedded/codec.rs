@@ -13,6 +13,9 @@ use crate::model::forgetting::{ContentRow, Tombstone, UserRow};
 use crate::model::ids::{Content, SessionId, UserId};
 use crate::model::record::Record;
 use crate::model::recording::{Recording, Switch};
+use crate::model::rewards::calendar::StoredCalendar;
+use crate::model::rewards::credit::Credit;
+use crate::model::rewards::day::Day;
 
 /// User, kind and oid, big-endian: the rows of a user are neighbours, in the order of [`Content`].
 pub type ContentKey = [u8; 18];
@@ -22,6 +25,12 @@ pub type UserKey = [u8; 8];
 #[derive(Debug, thiserror::Error)]
 #[error("a stored row cannot be read: {0}")]
 pub struct Malformed(String);
+
+impl Malformed {
+    pub fn of(what: String) -> Self {
+        Malformed(what)
+    }
+}
 
 #[derive(Clone, PartialEq, Message)]
 struct StoredContent {
@@ -48,6 +57,14 @@ struct StoredContent {
     /// Above `tombstone_at` × 1000 + 999.
     #[prost(uint64, tag = "10")]
     tombstone_version_above: u64,
+    /// The day of the credit, since 1970-01-01.
+    #[prost(uint32, tag = "11")]
+    credit_day: u32,
+    /// Before `at`.
+    #[prost(sint64, tag = "12")]
+    credit_since: i64,
+    #[prost(uint64, tag = "13")]
+    credit_base: u64,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -113,6 +130,11 @@ pub fn parse_content(content: Content, bytes: &[u8]) -> Result<ContentRow, Malfo
         watched: stored.watched,
         at: stored.at,
         version: stored.at.wrapping_mul(1000).wrapping_add(stored.version_above),
+        credit: Credit {
+            day: Day::of_number(u16::try_from(stored.credit_day).unwrap_or_default()),
+            since: stored.at.wrapping_sub_signed(stored.credit_since),
+            base: stored.credit_base,
+        },
     };
     Ok(ContentRow { record: Some(record), tombstone })
 }
@@ -125,6 +147,28 @@ pub fn parse_user(bytes: &[u8]) -> Result<UserRow, Malformed> {
         floor: stored.floor,
         recording: Recording::from_parts(switches, stored.frozen),
     })
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredDay {
+    /// Since 1970-01-01.
+    #[prost(uint32, tag = "1")]
+    day: u32,
+    #[prost(string, tag = "2")]
+    zone: String,
+    #[prost(string, repeated, tag = "3")]
+    rules: Vec<String>,
+}
+
+pub fn calendar(calendar: &StoredCalendar) -> Slice {
+    let StoredCalendar { day, zone, rules } = calendar.clone();
+    Slice::from(StoredDay { day: day.number().into(), zone, rules }.encode_to_vec())
+}
+
+pub fn parse_calendar(bytes: &[u8]) -> Result<StoredCalendar, Malformed> {
+    let StoredDay { day, zone, rules } = StoredDay::decode(bytes).map_err(|error| Malformed(error.to_string()))?;
+    let day = u16::try_from(day).map_err(|_| Malformed(format!("day {day}")))?;
+    Ok(StoredCalendar { day: Day::of_number(day), zone, rules })
 }
 
 /// Writes rows; what it needs for that is used again for the next row.
@@ -150,6 +194,9 @@ impl RowWriter {
             self.content.device.push_str(&record.device);
             self.content.watched = record.watched;
             self.content.at = record.at;
+            self.content.credit_day = record.credit.day.number().into();
+            self.content.credit_since = record.at.wrapping_sub(record.credit.since) as i64;
+            self.content.credit_base = record.credit.base;
             self.content.version_above = record.version.wrapping_sub(record.at.wrapping_mul(1000));
         }
         if let Some(tombstone) = row.tombstone {

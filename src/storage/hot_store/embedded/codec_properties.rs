@@ -11,23 +11,30 @@ use crate::model::forgetting::{ContentRow, Tombstone, UserRow};
 use crate::model::ids::{Content, SessionId, UserId};
 use crate::model::record::Record;
 use crate::model::recording::{Recording, Switch};
+use crate::model::rewards::credit::Credit;
+use crate::model::rewards::day::Day;
 
 const CONTENT: Content = Content { kind: 7, oid: 1 << 60 };
 
 fn record() -> impl Strategy<Value = Record> {
     let state = prop_oneof![Just(State::Playing), Just(State::Paused), Just(State::Seeked), Just(State::Ended)];
     let numbers = (any::<u64>(), any::<u64>(), any::<u64>(), any::<u64>(), any::<u64>(), any::<u64>());
-    (state, numbers, ".{0,20}").prop_map(|(state, (pos, dur, session, watched, at, version), device)| Record {
-        content: CONTENT,
-        pos,
-        dur,
-        state,
-        session: SessionId(session),
-        device: Arc::from(device),
-        watched,
-        at,
-        version,
-    })
+    let credit = (any::<u16>(), any::<u64>(), any::<u64>());
+    let credit = credit.prop_map(|(day, since, base)| Credit { day: Day::of_number(day), since, base });
+    (state, numbers, ".{0,20}", credit).prop_map(
+        |(state, (pos, dur, session, watched, at, version), device, credit)| Record {
+            content: CONTENT,
+            pos,
+            dur,
+            state,
+            session: SessionId(session),
+            device: Arc::from(device),
+            watched,
+            at,
+            version,
+            credit,
+        },
+    )
 }
 
 fn tombstone() -> impl Strategy<Value = Tombstone> {
@@ -75,9 +82,10 @@ fn a_usual_row_is_small() {
         watched: 5_000,
         at: 1_795_150_000_118,
         version: 1_795_150_000_118_000,
+        credit: Credit { day: Day::of_number(20_777), since: 1_795_149_900_118, base: 0 },
     };
     let bytes = RowWriter::default().content(&ContentRow { record: Some(record), tombstone: None });
-    assert!(bytes.len() <= 40, "{} bytes", bytes.len());
+    assert!(bytes.len() <= 49, "{} bytes", bytes.len());
 }
 
 #[test]

@@ -11,14 +11,18 @@ use super::codec::RowWriter;
 use super::config::Config;
 use super::draft::Draft;
 use super::known::Known;
+use super::outbox::Ends;
+use super::reward::Rewarder;
 use super::tables::{ReadError, Tables};
 use crate::model::beat::Beat;
 use crate::model::change::{Action, Change, Outcome, When};
 use crate::model::ids::{Content, UserId};
+use crate::model::moment::Moment;
 use crate::model::recording::Switch;
+use crate::model::rewards::calendar::StoredCalendar;
 use crate::model::rule::{Admission, Reason, Verdict, decide};
 use crate::storage::embedded::describe;
-use crate::storage::hot_store::{Group, StoreError};
+use crate::storage::hot_store::{Committed, Group, Rewarding, StoreError};
 
 pub struct Committer {
     pub tables: Tables,
@@ -26,30 +30,44 @@ pub struct Committer {
     pub writer: RowWriter,
     admission: Admission,
     contents_max: u32,
+    outbox: Arc<Ends>,
+    /// As it is stored.
+    calendar: Option<StoredCalendar>,
     /// Why nothing is written any more.
     failed: Option<String>,
 }
 
 impl Committer {
-    pub fn new(tables: Tables, config: &Config, admission: Admission) -> Self {
+    pub fn new(
+        tables: Tables,
+        config: &Config,
+        admission: Admission,
+        outbox: Arc<Ends>,
+        calendar: Option<StoredCalendar>,
+    ) -> Self {
         Committer {
             tables,
             known: Known::new(config.user_cache),
             writer: RowWriter::default(),
             admission,
             contents_max: config.records_per_user.get(),
+            outbox,
+            calendar,
             failed: None,
         }
     }
 
-    pub fn commit(&mut self, group: &Group) -> Result<Vec<Outcome>, StoreError> {
+    pub fn commit(&mut self, group: &Group) -> Result<Committed, StoreError> {
         self.refuse_if_failed()?;
+        let calendar = self.calendar_of(&group.rewards);
         let mut draft = Draft::new(&self.tables, &mut self.known, group.changes.len());
-        let decision =
-            Decision { now: group.now, horizon: self.admission.horizon(group.now), contents_max: self.contents_max };
+        let moment =
+            Moment { now: group.now, horizon: self.admission.horizon(group.now), day: group.rewards.today.day };
+        let rewarder = Rewarder { now: group.now, rewards: &group.rewards, decided: Vec::new() };
+        let mut decision = Decision { moment, contents_max: self.contents_max, rewarder };
         let mut outcomes = Vec::with_capacity(group.changes.len());
-        for change in &group.changes {
-            match decision.apply(&mut draft, change) {
+        for (place, change) in group.changes.iter().enumerate() {
+            match decision.apply(&mut draft, place, change) {
                 Ok(outcome) => outcomes.push(outcome),
                 Err(error) => {
                     // What it says was drafted, and will not be.
@@ -58,13 +76,37 @@ impl Committer {
                 }
             }
         }
-        if let Some(batch) = draft.batch(&self.tables, &mut self.writer, group.now)
-            && let Err(error) = batch.commit()
-        {
-            return Err(self.fail(describe(&error)));
+        let decided = decision.rewarder.decided;
+        match draft.batch(&self.tables, &mut self.writer, group.now, &self.outbox) {
+            Ok(None) => {}
+            Ok(Some(mut batch)) => {
+                calendar.iter().for_each(|calendar| self.tables.put_calendar(&mut batch, calendar));
+                // Before they can be read: what is read may be removed at once.
+                self.outbox.added(draft.claims.count());
+                if let Err(error) = batch.commit() {
+                    return Err(self.fail(describe(&error)));
+                }
+                self.calendar = calendar.or(self.calendar.take());
+            }
+            Err(error) => return Err(self.fail(describe(&error))),
         }
         draft.remember();
-        Ok(outcomes)
+        Ok(Committed { outcomes, decided })
+    }
+
+    /// The group's day, unless it is the one that is stored.
+    fn calendar_of(&self, rewards: &Rewarding) -> Option<StoredCalendar> {
+        let Rewarding { rules, today, .. } = rewards;
+        let ids = || today.rules.iter().map(|place| &*rules.get(place).id);
+        let same = |stored: &StoredCalendar| {
+            (stored.day, &*stored.zone) == (today.day, &*today.zone) && stored.rules.iter().eq(ids())
+        };
+        let new = !self.calendar.as_ref().is_some_and(same);
+        new.then(|| StoredCalendar {
+            day: today.day,
+            zone: today.zone.to_string(),
+            rules: ids().map(str::to_owned).collect(),
+        })
     }
 
     /// Stores a batch that may be lost with the machine.
@@ -90,17 +132,24 @@ impl Committer {
 }
 
 /// By what a group is decided.
-struct Decision {
-    now: u64,
-    horizon: u64,
+struct Decision<'g> {
+    moment: Moment,
     contents_max: u32,
+    rewarder: Rewarder<'g>,
 }
 
-impl Decision {
-    fn apply(&self, draft: &mut Draft, change: &Change) -> Result<Outcome, ReadError> {
+impl Decision<'_> {
+    /// `place`: which change of the group it is.
+    fn apply(&mut self, draft: &mut Draft, place: usize, change: &Change) -> Result<Outcome, ReadError> {
         let user = change.user;
         match &change.action {
-            Action::Beat { beat, device } => self.beat(draft, user, beat, device).map(Outcome::Beat),
+            Action::Beat { beat, device, asks } => {
+                let verdict = self.beat(draft, user, beat, device)?;
+                if let Verdict::Written { after, .. } = &verdict {
+                    self.rewarder.reward(draft, place, user, beat, after, *asks)?;
+                }
+                Ok(Outcome::Beat(verdict))
+            }
             Action::Delete { contents, at } => self.delete(draft, user, contents, *at),
             Action::Clear { at } => self.clear(draft, user, *at),
             Action::Recording { paused, at } => self.recording(draft, user, *paused, *at),
@@ -111,7 +160,7 @@ impl Decision {
     fn beat(&self, draft: &mut Draft, user: UserId, beat: &Beat, device: &Arc<str>) -> Result<Verdict, ReadError> {
         let (user_row, content) = draft.user_and_content(user, beat.content)?;
         let new = content.row.is_empty();
-        let verdict = decide(user_row, &mut content.row, beat, device, self.horizon);
+        let verdict = decide(user_row, &mut content.row, beat, device, &self.moment);
         if !matches!(verdict, Verdict::Written { .. }) {
             return Ok(verdict);
         }
@@ -127,10 +176,10 @@ impl Decision {
         let newest = || {
             contents.iter().try_fold(0, |newest: u64, content| {
                 let (user_row, content) = draft.user_and_content(user, *content)?;
-                Ok(newest.max(content.row.live(user_row, self.horizon).map_or(0, |record| record.at)))
+                Ok(newest.max(content.row.live(user_row, self.moment.horizon).map_or(0, |record| record.at)))
             })
         };
-        let Some(at) = at.resolve::<ReadError>(self.now, newest)? else { return Ok(Outcome::Ahead) };
+        let Some(at) = at.resolve::<ReadError>(self.moment.now, newest)? else { return Ok(Outcome::Ahead) };
         let mut moved = Vec::new();
         for content in contents {
             let drafted = draft.content(user, *content)?;
@@ -149,7 +198,9 @@ impl Decision {
     }
 
     fn clear(&self, draft: &mut Draft, user: UserId, at: When) -> Result<Outcome, ReadError> {
-        let Some(at) = at.resolve(self.now, || self.newest_record(draft, user))? else { return Ok(Outcome::Ahead) };
+        let Some(at) = at.resolve(self.moment.now, || self.newest_record(draft, user))? else {
+            return Ok(Outcome::Ahead);
+        };
         let drafted = draft.user_mut(user)?;
         let moved = drafted.row.clear(at);
         drafted.row_changed |= moved;
@@ -157,18 +208,21 @@ impl Decision {
     }
 
     fn recording(&self, draft: &mut Draft, user: UserId, paused: bool, at: When) -> Result<Outcome, ReadError> {
-        let Some(at) = at.resolve(self.now, || self.newest_record(draft, user))? else { return Ok(Outcome::Ahead) };
+        let Some(at) = at.resolve(self.moment.now, || self.newest_record(draft, user))? else {
+            return Ok(Outcome::Ahead);
+        };
         let drafted = draft.user_mut(user)?;
-        let moved = drafted.row.recording.switch(Switch { at, paused }, self.horizon);
+        let moved = drafted.row.recording.switch(Switch { at, paused }, self.moment.horizon);
         drafted.row_changed |= moved;
         Ok(Outcome::Recording { moved, paused: drafted.row.recording.paused() })
     }
 
     fn erase(&self, draft: &mut Draft, user: UserId) -> Result<Outcome, ReadError> {
         let newest = draft.take_contents(user)?;
+        draft.claims.erase(user, &draft.view)?;
         let drafted = draft.user_mut(user)?;
         let resumed = drafted.row.recording.paused();
-        drafted.row.erase(self.now.max(newest));
+        drafted.row.erase(self.moment.now.max(newest));
         drafted.row_changed = true;
         Ok(Outcome::Erased { at: drafted.row.watermark, resumed })
     }
@@ -178,7 +232,7 @@ impl Decision {
         let row = draft.user(user)?.clone();
         let mut newest = 0;
         draft.visit(user, |_, content| {
-            newest = newest.max(content.live(&row, self.horizon).map_or(0, |record| record.at));
+            newest = newest.max(content.live(&row, self.moment.horizon).map_or(0, |record| record.at));
         })?;
         Ok(newest)
     }

@@ -9,6 +9,8 @@ use fjall::OwnedWriteBatch;
 use super::cap::Candidates;
 use super::codec::{self, RowWriter};
 use super::known::Known;
+use super::outbox::Ends;
+use super::reward::DraftClaims;
 use super::tables::{ReadError, Tables, View};
 use crate::model::forgetting::{ContentRow, UserRow};
 use crate::model::ids::{Content, UserId};
@@ -25,6 +27,7 @@ pub struct Draft<'a> {
     places: BTreeMap<(UserId, Content), usize>,
     /// In the order in which the changes came to them.
     rows: Vec<DraftContent>,
+    pub claims: DraftClaims,
 }
 
 #[derive(Clone)]
@@ -47,7 +50,14 @@ impl<'a> Draft<'a> {
     /// `changes`: how many there will be.
     pub fn new(tables: &'a Tables, known: &'a mut Known, changes: usize) -> Self {
         let rows = Vec::with_capacity(changes);
-        Draft { view: tables.view(), known, users: HashMap::new(), places: BTreeMap::new(), rows }
+        Draft {
+            view: tables.view(),
+            known,
+            users: HashMap::new(),
+            places: BTreeMap::new(),
+            rows,
+            claims: DraftClaims::default(),
+        }
     }
 
     pub fn user(&mut self, user: UserId) -> Result<&UserRow, ReadError> {
@@ -135,9 +145,15 @@ impl<'a> Draft<'a> {
         self.known.full.put(user, candidates);
     }
 
-    /// A batch of what has changed; `None`: nothing has.
-    pub fn batch(&self, tables: &Tables, writer: &mut RowWriter, now: u64) -> Option<OwnedWriteBatch> {
-        let mut batch = tables.durable_batch(self.rows.len() + 2);
+    /// A batch of what has changed; `None`: nothing has. Claims enter the outbox behind `outbox`.
+    pub fn batch(
+        &self,
+        tables: &Tables,
+        writer: &mut RowWriter,
+        now: u64,
+        outbox: &Ends,
+    ) -> fjall::Result<Option<OwnedWriteBatch>> {
+        let mut batch = tables.durable_batch(self.rows.len() + 2 + 2 * self.claims.count() as usize);
         for ((user, content), place) in &self.places {
             let draft = &self.rows[*place];
             let key = codec::content_key(*user, *content);
@@ -150,11 +166,12 @@ impl<'a> Draft<'a> {
         for (user, draft) in self.users.iter().filter(|(_, draft)| draft.row_changed) {
             batch.insert(&tables.users, codec::user_key(*user), writer.user(&draft.row));
         }
+        self.claims.put(tables, &mut batch, outbox.next())?;
         if batch.is_empty() {
-            return None;
+            return Ok(None);
         }
         tables.put_newest_commit(&mut batch, now);
-        Some(batch)
+        Ok(Some(batch))
     }
 
     /// To be called when what has changed is stored.

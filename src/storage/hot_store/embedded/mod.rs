@@ -19,6 +19,7 @@
 //! wait for the disk), `user_cache` users, `QUEUE_MAX` questions.
 
 mod cap;
+mod claims;
 mod codec;
 #[cfg(test)]
 mod codec_properties;
@@ -28,11 +29,13 @@ mod draft;
 mod known;
 #[cfg(test)]
 mod known_tests;
+mod outbox;
 mod prune;
 #[cfg(test)]
 mod prune_tests;
 mod read;
 mod removal;
+mod reward;
 mod tables;
 
 use std::future::ready;
@@ -47,15 +50,20 @@ pub use crate::storage::embedded::open_error::OpenError;
 pub use config::Config;
 
 use self::commit::Committer;
+use self::outbox::Ends;
 use self::prune::Pruner;
 use self::read::Readers;
 use self::tables::Tables;
-use super::{Answer, Group, HotStore, StoreError};
+use super::{Answer, Committed, Group, HotStore, Standing, StoreError};
 use crate::model::change::Outcome;
 use crate::model::ids::{Content, UserId};
 use crate::model::page::{Page, PageRequest};
 use crate::model::record::Record;
+use crate::model::rewards::calendar::StoredCalendar;
+use crate::model::rewards::claim::ClaimKey;
+use crate::model::rewards::day::Day;
 use crate::model::rule::Admission;
+use crate::model::shard::Shard;
 use crate::storage::embedded::data_dir::DataDir;
 use crate::storage::embedded::folder::Folder;
 
@@ -69,12 +77,14 @@ pub struct EmbeddedStore {
     pruner: Pruner,
     shared: Arc<Shared>,
     clock_floor: u64,
+    calendar: Option<StoredCalendar>,
 }
 
 /// What the threads of the store share.
 struct Shared {
     committer: Mutex<Committer>,
     tables: Tables,
+    outbox: Arc<Ends>,
     admission: Admission,
     /// The newest server-clock millisecond that a commit or a read came with.
     now: AtomicU64,
@@ -88,7 +98,10 @@ impl EmbeddedStore {
         let dir = DataDir::take(&config.data_dir)?;
         let path = Folder::of(dir.path(), "store").tables(|path| open_tables(path, config).map(drop))?;
         let tables = open_tables(&path, config)?;
-        let newest_commit = tables.view().newest_commit().map_err(|error| damaged(dir.path(), error.to_string()))?;
+        let unreadable = |error: tables::ReadError| damaged(dir.path(), error.to_string());
+        let newest_commit = tables.view().newest_commit().map_err(unreadable)?;
+        let calendar = tables.view().calendar().map_err(unreadable)?;
+        let outbox = Arc::new(Ends::read(&tables).map_err(unreadable)?);
         let behind = Duration::from_millis(newest_commit.saturating_sub(wall_now));
         if behind > AHEAD_MAX && !config.accept_clock_before_store {
             let behind = Duration::from_secs(behind.as_secs());
@@ -98,8 +111,9 @@ impl EmbeddedStore {
         let unusable = |source| OpenError::unusable(&config.data_dir, source);
         let admission = Admission { retention_ms: config.retention.as_millis() as u64 };
         let shared = Arc::new(Shared {
-            committer: Mutex::new(Committer::new(tables.clone(), config, admission)),
+            committer: Mutex::new(Committer::new(tables.clone(), config, admission, outbox.clone(), calendar.clone())),
             tables,
+            outbox,
             admission,
             now: AtomicU64::new(clock_floor),
             _dir: dir,
@@ -109,6 +123,7 @@ impl EmbeddedStore {
             pruner: Pruner::start(shared.clone(), config.prune_interval).map_err(unusable)?,
             shared,
             clock_floor,
+            calendar,
         })
     }
 
@@ -118,20 +133,25 @@ impl EmbeddedStore {
         self.clock_floor
     }
 
-    fn commit_now(&self, group: &Group) -> Result<Vec<Outcome>, StoreError> {
+    /// The newest day of the rewards on which anything was committed before the store was opened.
+    pub fn calendar(&self) -> Option<&StoredCalendar> {
+        self.calendar.as_ref()
+    }
+
+    fn commit_now(&self, group: &Group) -> Result<Committed, StoreError> {
         self.shared.saw(group.now);
-        let outcomes = self.shared.committer()?.commit(group)?;
-        for (change, outcome) in group.changes.iter().zip(&outcomes) {
+        let committed = self.shared.committer()?.commit(group)?;
+        for (change, outcome) in group.changes.iter().zip(&committed.outcomes) {
             if let Outcome::Cleared { moved: true, .. } = outcome {
                 self.pruner.cleared(change.user);
             }
         }
-        Ok(outcomes)
+        Ok(committed)
     }
 }
 
 impl HotStore for EmbeddedStore {
-    fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Vec<Outcome>, StoreError>> {
+    fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Committed, StoreError>> {
         Box::pin(ready(self.commit_now(group)))
     }
 
@@ -147,6 +167,22 @@ impl HotStore for EmbeddedStore {
 
     fn paused(&self, user: UserId) -> Answer<bool> {
         self.readers.ask(move |view| Ok(view.user(user)?.recording.paused()))
+    }
+
+    fn standing(&self, user: UserId, day: Day) -> Answer<Standing> {
+        self.readers.ask(move |view| {
+            let rewarded = view.claims_per_user(user, day)?;
+            let rewarded = rewarded.iter().map(|claim| claim.rule.to_string()).collect();
+            Ok(Standing { paused: view.user(user)?.recording.paused(), rewarded })
+        })
+    }
+
+    fn claims_of(&self, user: UserId, day: Day, limit: usize) -> Answer<Vec<ClaimKey>> {
+        self.readers.ask(move |view| view.claims_of(user, day, limit))
+    }
+
+    fn claims_in(&self, shard: Shard, day: Day) -> Answer<Vec<ClaimKey>> {
+        self.readers.ask(move |view| view.claims_in(shard, day))
     }
 }
 

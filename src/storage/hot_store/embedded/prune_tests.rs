@@ -10,6 +10,7 @@ use crate::model::beat::{Beat, State};
 use crate::model::change::{Action, Change, Outcome, When};
 use crate::model::forgetting::UserRow;
 use crate::model::ids::{Content, SessionId, UserId};
+use crate::model::rewards::rule::RuleSet;
 use crate::model::rule::Verdict;
 use crate::storage::hot_store::Group;
 
@@ -43,7 +44,7 @@ fn beat(oid: u64, at: u64) -> Change {
         rate: 1.0,
         at,
     };
-    Change { user: USER, action: Action::Beat { beat, device: Arc::from("") } }
+    Change { user: USER, action: Action::Beat { beat, device: Arc::from(""), asks: RuleSet::NONE } }
 }
 
 fn clear(at: u64) -> Change {
@@ -51,7 +52,7 @@ fn clear(at: u64) -> Change {
 }
 
 fn commit(store: &EmbeddedStore, now: u64, changes: Vec<Change>) -> Vec<Outcome> {
-    store.commit_now(&Group { now, changes }).unwrap()
+    store.commit_now(&Group::unrewarded(now, changes)).unwrap().outcomes
 }
 
 fn stored(store: &EmbeddedStore) -> u32 {

@@ -5,6 +5,9 @@
 //! | `contents` | user, kind, oid | all that is kept of one user in one content |
 //! | `users` | user | what is kept of one user beside it; missing = nothing was ever forgotten |
 //! | `meta` | `newest_commit` | server-clock milliseconds |
+//! | `meta` | `calendar` | the newest day of the rewards |
+//! | `outbox` | number | a claim whose event is not published yet |
+//! | `claims-…`, one for each day | see `claims.rs` | |
 //!
 //! One stored entry for each beat that is written, therefore: the list is sorted when it is asked for.
 
@@ -13,10 +16,17 @@ use std::path::Path;
 use fjall::config::HashRatioPolicy;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable, Snapshot};
 
+use super::claims::{self, ClaimTables};
 use super::codec::{self, Malformed};
+use super::outbox;
 use crate::model::forgetting::{ContentRow, UserRow};
 use crate::model::ids::{Content, UserId};
+use crate::model::rewards::calendar::StoredCalendar;
+use crate::model::rewards::claim::{Claim, ClaimKey};
+use crate::model::rewards::day::Day;
+use crate::model::shard::Shard;
 use crate::storage::embedded::describe;
+use crate::storage::outbox::OutboxNumber;
 
 /// Bytes of the table of contents in the making, which is in memory: the more, the more beats of one content become one
 /// entry on disk. When the disk cannot follow, four more wait for it; then commits wait too.
@@ -29,6 +39,7 @@ const OPEN_FILES_MAX: usize = 256;
 /// Threads that write and merge tables.
 const WORKERS: usize = 1;
 const NEWEST_COMMIT: &str = "newest_commit";
+const CALENDAR: &str = "calendar";
 
 /// A read failed.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +58,8 @@ pub struct Tables {
     pub contents: Keyspace,
     pub users: Keyspace,
     pub meta: Keyspace,
+    pub outbox: Keyspace,
+    pub claims: ClaimTables,
 }
 
 /// The tables as they are at one moment.
@@ -74,6 +87,8 @@ impl Tables {
             contents: database.keyspace("contents", contents)?,
             users: database.keyspace("users", small)?,
             meta: database.keyspace("meta", small)?,
+            outbox: database.keyspace("outbox", small)?,
+            claims: ClaimTables::open(&database)?,
             database,
         })
     }
@@ -94,6 +109,10 @@ impl Tables {
 
     pub fn put_newest_commit(&self, batch: &mut OwnedWriteBatch, now: u64) {
         batch.insert(&self.meta, NEWEST_COMMIT, now.to_be_bytes());
+    }
+
+    pub fn put_calendar(&self, batch: &mut OwnedWriteBatch, calendar: &StoredCalendar) {
+        batch.insert(&self.meta, CALENDAR, codec::calendar(calendar));
     }
 }
 
@@ -152,6 +171,57 @@ impl View<'_> {
     pub fn newest_commit(&self) -> Result<u64, ReadError> {
         let bytes = self.snapshot.get(&self.tables.meta, NEWEST_COMMIT)?;
         Ok(bytes.map(|bytes| codec::parse_number(&bytes)).transpose()?.unwrap_or(0))
+    }
+
+    /// The newest day on which something was committed; `None`: there was none.
+    pub fn calendar(&self) -> Result<Option<StoredCalendar>, ReadError> {
+        let bytes = self.snapshot.get(&self.tables.meta, CALENDAR)?;
+        Ok(bytes.map(|bytes| codec::parse_calendar(&bytes)).transpose()?)
+    }
+
+    pub fn is_claimed(&self, claim: &ClaimKey) -> Result<bool, ReadError> {
+        let Some(table) = self.tables.claims.of(claim.day) else { return Ok(false) };
+        Ok(self.snapshot.contains_key(&table, claims::key(claim))?)
+    }
+
+    /// The claims of a user on a day, at most `limit`; those of rules per user come first.
+    pub fn claims_of(&self, user: UserId, day: Day, limit: usize) -> Result<Vec<ClaimKey>, ReadError> {
+        self.claims(day, &claims::user_prefix(user), limit)
+    }
+
+    pub fn claims_per_user(&self, user: UserId, day: Day) -> Result<Vec<ClaimKey>, ReadError> {
+        self.claims(day, &claims::per_user_prefix(user), usize::MAX)
+    }
+
+    pub fn claims_in(&self, shard: Shard, day: Day) -> Result<Vec<ClaimKey>, ReadError> {
+        self.claims(day, &claims::shard_prefix(shard), usize::MAX)
+    }
+
+    fn claims(&self, day: Day, prefix: &[u8], limit: usize) -> Result<Vec<ClaimKey>, ReadError> {
+        let Some(table) = self.tables.claims.of(day) else { return Ok(Vec::new()) };
+        let entries = self.snapshot.prefix(&table, prefix).take(limit);
+        entries.map(|entry| Ok(claims::parse_key(day, &entry.key()?)?)).collect()
+    }
+
+    /// The user's claims of all days that are kept, as keys of their tables.
+    pub fn all_claims_of(&self, user: UserId) -> Result<Vec<(Keyspace, fjall::Slice)>, ReadError> {
+        let mut found = Vec::new();
+        for table in self.tables.claims.all() {
+            for entry in self.snapshot.prefix(&table, claims::user_prefix(user)) {
+                found.push((table.clone(), entry.key()?));
+            }
+        }
+        Ok(found)
+    }
+
+    pub fn outbox(&self, after: OutboxNumber, limit: usize) -> Result<Vec<(OutboxNumber, Claim)>, ReadError> {
+        let from = after.saturating_add(1).to_be_bytes();
+        let entries = self.snapshot.range(&self.tables.outbox, from..).take(limit);
+        let claim = |entry: fjall::Guard| {
+            let (key, value) = entry.into_inner()?;
+            Ok((codec::parse_number(&key)?, outbox::parse_value(&value)?))
+        };
+        entries.map(claim).collect()
     }
 }
 

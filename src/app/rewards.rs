@@ -1,0 +1,108 @@
+//! The parts of the rewards, wired.
+
+use std::sync::Arc;
+
+use prometheus_client::registry::Registry;
+use tokio::sync::Notify;
+
+use super::error::StartError;
+use super::stores::Stores;
+use crate::config::Config;
+use crate::domain::clock::Clock;
+use crate::domain::rewards::arrivals::Arrivals;
+use crate::domain::rewards::filling;
+use crate::domain::rewards::judge::Judge;
+use crate::domain::rewards::memory::Memory;
+use crate::domain::rewards::metrics::Metrics;
+use crate::domain::rewards::relay::{BusHealth, Relay};
+use crate::domain::rewards::today::Today;
+use crate::model::rewards::calendar::StoredCalendar;
+use crate::model::rewards::rule::Rules;
+use crate::model::shard::Shards;
+use crate::storage::outbox::Outbox;
+
+/// What day it is, by which rules.
+pub(super) struct Calendar {
+    pub rules: Arc<Rules>,
+    pub today: Arc<Today>,
+}
+
+pub(super) struct Rewards {
+    pub judge: Judge,
+    pub arrivals: Arc<Arrivals>,
+    pub health: Arc<BusHealth>,
+    pub backstage: Backstage,
+}
+
+/// What goes on behind the acks.
+pub(super) struct Backstage {
+    relay: Relay,
+    memory: Arc<Memory>,
+    stores: Stores,
+    today: Arc<Today>,
+    clock: Arc<Clock>,
+}
+
+impl Calendar {
+    pub fn open(config: &Config, stored: Option<StoredCalendar>, clock: &Clock) -> Result<Self, StartError> {
+        let rules = Arc::new(config.rewards.rules());
+        let today = Arc::new(Today::open(&config.rewards.zone, rules.clone(), stored, clock.now())?);
+        Ok(Calendar { rules, today })
+    }
+}
+
+impl Rewards {
+    pub fn build(
+        config: &Config,
+        stores: &Stores,
+        calendar: Calendar,
+        clock: &Arc<Clock>,
+        registry: &mut Registry,
+    ) -> Self {
+        let Calendar { rules, today } = calendar;
+        let memory = Arc::new(Memory::new(rules.clone(), Shards::DEFAULT, &config.rewards, registry));
+        memory.estimates().into_iter().for_each(|estimate| tracing::info!("{estimate}"));
+        let metrics = Metrics::new(&rules, registry);
+        let health = BusHealth::new(stores.outbox.clone(), registry);
+        let bell = Arc::new(Notify::new());
+        Rewards {
+            judge: Judge {
+                rules: rules.clone(),
+                today: today.clone(),
+                memory: memory.clone(),
+                outbox: stores.outbox.clone(),
+                outbox_max: config.rewards.outbox,
+                bell: bell.clone(),
+                metrics: metrics.clone(),
+            },
+            arrivals: Arc::new(Arrivals {
+                store: stores.hot.clone(),
+                clock: clock.clone(),
+                rules,
+                today: today.clone(),
+                memory: memory.clone(),
+                metrics,
+            }),
+            backstage: Backstage {
+                relay: Relay { outbox: stores.outbox.clone(), bus: stores.bus.clone(), bell, health: health.clone() },
+                memory,
+                stores: stores.clone(),
+                today,
+                clock: clock.clone(),
+            },
+            health,
+        }
+    }
+}
+
+impl Backstage {
+    pub fn outbox(&self) -> Arc<dyn Outbox> {
+        self.stores.outbox.clone()
+    }
+
+    /// Goes on until the process ends.
+    pub async fn run(self) {
+        let Backstage { relay, memory, stores, today, clock } = self;
+        tokio::join!(relay.run(), filling::fill(memory, stores.hot, today, clock));
+    }
+}

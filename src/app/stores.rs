@@ -1,0 +1,15 @@
+//! Where everything is kept.
+
+use std::sync::Arc;
+
+use crate::storage::event_bus::EventBus;
+use crate::storage::hot_store::HotStore;
+use crate::storage::outbox::Outbox;
+
+/// The backends, whichever they are.
+#[derive(Clone)]
+pub(super) struct Stores {
+    pub hot: Arc<dyn HotStore>,
+    pub outbox: Arc<dyn Outbox>,
+    pub bus: Arc<dyn EventBus>,
+}

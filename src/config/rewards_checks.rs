@@ -1,0 +1,74 @@
+//! Whether the rules of the rewards are some that can be decided.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use super::Config;
+use super::checks::Checks;
+use crate::domain::rewards::config::{PerConfig, RewardsConfig, RuleConfig};
+use crate::model::rewards::rule::{RewardRule, Rules};
+use crate::model::rewards::zone::Zone;
+
+const RULES: &str = "rewards.rules";
+
+/// A list, like that of a client.
+const KINDS_MAX: usize = 32;
+
+/// What was watched is counted anew each day.
+const WATCHED_MAX: Duration = Duration::from_secs(24 * 3600);
+
+const EXPECTED: RangeInclusive<u64> = 1..=100_000_000;
+const PROBABILITY: RangeInclusive<f64> = 0.000_001..=0.5;
+
+impl Checks<'_> {
+    pub(super) fn rewards(&mut self, config: &Config) {
+        let rewards = &config.rewards;
+        if let Err(error) = Zone::named(&rewards.zone) {
+            self.require(false, "rewards.zone", || error.to_string());
+        }
+        self.at_least_one("rewards.recent_users", rewards.recent_users as u64);
+        self.at_least_one("rewards.remembered_claims", rewards.remembered_claims as u64);
+        self.at_least_one("rewards.outbox", rewards.outbox);
+        let count = rewards.rules.len();
+        self.require(count <= Rules::MAX, RULES, || format!("{count} rules are too many; at most {}", Rules::MAX));
+        for (index, rule) in rewards.rules.iter().enumerate() {
+            for (field, message) in complaints(rewards, index, rule) {
+                self.require(false, RULES, || format!("rule {:?}: {field}: {message}", rule.id));
+            }
+        }
+    }
+}
+
+/// What is wrong with a rule: field and message.
+fn complaints(rewards: &RewardsConfig, index: usize, rule: &RuleConfig) -> Vec<(&'static str, String)> {
+    let mut complaints = Vec::new();
+    let mut require = |holds: bool, field: &'static str, message: &str| {
+        if !holds {
+            complaints.push((field, message.to_owned()));
+        }
+    };
+    require(RewardRule::is_id(&rule.id), "id", "is not 1 to 32 lower-case letters, digits and hyphens");
+    let taken = rewards.rules[..index].iter().any(|other| other.id == rule.id);
+    require(!taken, "id", "is that of another rule, too");
+    require(rule.kinds.len() <= KINDS_MAX, "kinds", &format!("has too many; at most {KINDS_MAX}"));
+    require(rule.watched <= WATCHED_MAX, "watched", "must be at most 24h");
+    match (rule.per, rule.exact) {
+        (PerConfig::User, false) => require(false, "exact", "must be true in a rule per user"),
+        (_, true) => {
+            let idle = "is of no use in a rule that is exact; leave it out";
+            require(rule.expected.is_none(), "expected", idle);
+            require(rule.probability.is_none(), "probability", idle);
+        }
+        (PerConfig::Content, false) => {
+            let expected = "must say how many claims a day there will be, 1 to 100000000, unless exact is true";
+            require(rule.expected.is_some_and(|claims| EXPECTED.contains(&claims)), "expected", expected);
+            let probability = "must say which share may be denied wrongly, 0.000001 to 0.5, unless exact is true";
+            require(rule.probability.is_some_and(|share| PROBABILITY.contains(&share)), "probability", probability);
+        }
+    }
+    complaints
+}
+
+#[cfg(test)]
+#[path = "rewards_checks_tests.rs"]
+mod tests;

@@ -1,0 +1,160 @@
+//! Reads of the event log: within a time, and with a wait for what comes next.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::model::event_page::{EventPage, EventRequest};
+use crate::storage::event_bus::EventLog;
+
+/// How long a read may take before its asker is told to try again.
+const READ_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The log did not answer, or not in time. Asking again may help.
+#[derive(Debug, thiserror::Error)]
+#[error("the event log is away")]
+pub struct LogAway;
+
+/// Clones read the same log.
+#[derive(Clone)]
+pub struct Events {
+    log: Arc<dyn EventLog>,
+}
+
+impl Events {
+    pub fn new(log: Arc<dyn EventLog>) -> Self {
+        Events { log }
+    }
+
+    /// What is there behind `request.after`. If that is nothing, what comes next, within `request.wait`; nothing when
+    /// that is over, or as soon as `end` resolves.
+    pub async fn page(&self, request: EventRequest, end: impl Future) -> Result<EventPage, LogAway> {
+        let EventRequest { after, limit, wait } = request;
+        let mut newest = self.log.newest();
+        let mut over = pin!(async {
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                _ = end => {}
+            }
+        });
+        loop {
+            // Before the read: what is published during it is a change.
+            newest.mark_unchanged();
+            let events = self.read(after, limit).await?;
+            if let Some((next, _)) = events.last() {
+                return Ok(EventPage { next: *next, events });
+            }
+            tokio::select! {
+                Ok(()) = newest.changed() => {}
+                () = &mut over => return Ok(EventPage { events, next: after }),
+            }
+        }
+    }
+
+    async fn read(&self, after: u64, limit: usize) -> Result<Vec<(u64, String)>, LogAway> {
+        match tokio::time::timeout(READ_TIMEOUT, self.log.read(after, limit)).await {
+            Ok(Ok(events)) => Ok(events),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "the event log cannot be read");
+                Err(LogAway)
+            }
+            Err(_) => {
+                tracing::warn!("a read of the event log took longer than {READ_TIMEOUT:?}");
+                Err(LogAway)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use std::future::pending;
+    use std::sync::Mutex;
+
+    use futures_util::future::BoxFuture;
+    use tokio::sync::watch;
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::storage::event_bus::BusError;
+
+    /// A log in memory: event N is `{"n":N}`.
+    pub struct MemoryLog {
+        events: watch::Sender<u64>,
+        pub away: Mutex<bool>,
+    }
+
+    impl MemoryLog {
+        pub fn with(events: u64) -> Arc<Self> {
+            Arc::new(MemoryLog { events: watch::Sender::new(events), away: Mutex::default() })
+        }
+
+        pub fn add(&self) {
+            self.events.send_modify(|events| *events += 1);
+        }
+    }
+
+    impl EventLog for MemoryLog {
+        fn read(&self, after: u64, limit: usize) -> BoxFuture<'static, Result<Vec<(u64, String)>, BusError>> {
+            let away = *self.away.lock().expect("no panic");
+            let events = (1..=*self.events.borrow()).skip_while(move |offset| *offset <= after).take(limit);
+            let events = events.map(|offset| (offset, format!(r#"{{"n":{offset}}}"#))).collect();
+            Box::pin(async move { if away { Err(BusError("a test".into())) } else { Ok(events) } })
+        }
+
+        fn newest(&self) -> watch::Receiver<u64> {
+            self.events.subscribe()
+        }
+    }
+
+    fn request(after: u64, wait_ms: u64) -> EventRequest {
+        EventRequest { after, limit: 2, wait: Duration::from_millis(wait_ms) }
+    }
+
+    fn offsets(page: &EventPage) -> (Vec<u64>, u64) {
+        (page.events.iter().map(|(offset, _)| *offset).collect(), page.next)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_there_is_given_at_once() {
+        let events = Events::new(MemoryLog::with(3));
+        let began = Instant::now();
+        let page = async |after| offsets(&events.page(request(after, 5_000), pending::<()>()).await.expect("a page"));
+        assert_eq!((page(0).await, page(2).await), ((vec![1, 2], 2), (vec![3], 3)));
+        assert_eq!(began.elapsed(), Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_anything_it_waits_as_long_as_was_said() {
+        let events = Events::new(MemoryLog::with(3));
+        for wait in [0, 5_000] {
+            let began = Instant::now();
+            let page = events.page(request(7, wait), pending::<()>()).await.expect("a page");
+            assert_eq!((offsets(&page), began.elapsed()), ((vec![], 7), Duration::from_millis(wait)));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_comes_ends_the_wait_and_so_does_the_end() {
+        let log = MemoryLog::with(0);
+        let events = Events::new(log.clone());
+        let add_later = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            log.add();
+        };
+        let began = Instant::now();
+        let (page, ()) = tokio::join!(events.page(request(0, 5_000), pending::<()>()), add_later);
+        assert_eq!(offsets(&page.expect("a page")), (vec![1], 1));
+        let end = tokio::time::sleep(Duration::from_secs(1));
+        assert_eq!(offsets(&events.page(request(1, 5_000), end).await.expect("a page")), (vec![], 1));
+        assert_eq!(began.elapsed(), Duration::from_secs(2));
+    }
+
+    #[tokio::test]
+    async fn a_log_that_is_away_is_an_error() {
+        let log = MemoryLog::with(1);
+        *log.away.lock().expect("no panic") = true;
+        assert!(Events::new(log).page(request(0, 0), pending::<()>()).await.is_err());
+    }
+}

@@ -1,0 +1,20 @@
+//! Where beats come from.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::domain::devices::mailbox::Mailbox;
+use crate::domain::rewards::decisions::Decisions;
+use crate::model::rewards::day::Day;
+
+/// One frame, or one request.
+pub struct Source<'a> {
+    pub mailbox: &'a Arc<Mailbox>,
+    pub device: &'a Arc<str>,
+    pub seq: u32,
+    /// When they were read.
+    pub read: Instant,
+    /// The flag of the frame.
+    pub flag: Option<Day>,
+    pub decisions: &'a Decisions,
+}

@@ -1,0 +1,87 @@
+//! What is known of a user who comes.
+
+use std::sync::Arc;
+
+use super::memory::{Asker, Memory};
+use super::metrics::Metrics;
+use super::today::Today;
+use crate::domain::clock::Clock;
+use crate::domain::history::{Unavailable, in_time};
+use crate::model::ids::UserId;
+use crate::model::rewards::claim::ClaimKey;
+use crate::model::rewards::day::Day;
+use crate::model::rewards::rule::{Per, RuleSet, Rules};
+use crate::storage::hot_store::{CLAIM_DAYS, HotStore};
+
+/// Claims that one answer tells of, at most.
+const CLAIMS_MAX: usize = 10_000;
+
+/// Asks the store only for what is not remembered.
+pub struct Arrivals {
+    pub store: Arc<dyn HotStore>,
+    pub clock: Arc<Clock>,
+    pub rules: Arc<Rules>,
+    pub today: Arc<Today>,
+    pub memory: Arc<Memory>,
+    pub metrics: Metrics,
+}
+
+/// As it is told in a welcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    pub paused: bool,
+    pub today: Day,
+    /// Today, when all is decided for the user.
+    pub flag: Option<Day>,
+}
+
+impl Arrivals {
+    pub fn today(&self) -> Day {
+        self.today.day(self.clock.now())
+    }
+
+    pub async fn of(&self, user: UserId) -> Result<Arrival, Unavailable> {
+        let today = self.today.reward_day(self.clock.now());
+        let of_user = self.rules.per(Per::User).and(today.rules);
+        let remembered = self.memory.user_rules(user, &today, Asker::Welcome);
+        let (paused, decided) = match remembered.paused {
+            Some(paused) if remembered.certain || remembered.decided.covers(of_user) => (paused, remembered.decided),
+            _ => {
+                let ticket = self.memory.ticket(user);
+                let standing = in_time(self.store.standing(user, today.day)).await?;
+                self.metrics.store_reads.inc();
+                self.memory.learned_paused(user, standing.paused, ticket);
+                let rewarded: RuleSet = standing.rewarded.iter().filter_map(|id| self.rules.place(id)).collect();
+                let new = rewarded.and(of_user).without(remembered.decided);
+                self.memory.learned_decided(user, new, today.day, ticket);
+                (standing.paused, remembered.decided.or(rewarded))
+            }
+        };
+        let flag = (!of_user.is_empty() && decided.covers(of_user)).then_some(today.day);
+        Ok(Arrival { paused, today: today.day, flag })
+    }
+
+    /// Today, when all is known to be decided for the user.
+    pub fn flag(&self, user: UserId) -> Option<Day> {
+        let today = self.today.reward_day(self.clock.now());
+        let of_user = self.rules.per(Per::User).and(today.rules);
+        let decided = || self.memory.user_rules(user, &today, Asker::Welcome).decided;
+        (!of_user.is_empty() && decided().covers(of_user)).then_some(today.day)
+    }
+
+    /// The user's claims of today.
+    pub async fn claims(&self, user: UserId) -> Result<(Day, Vec<ClaimKey>), Unavailable> {
+        let today = self.today();
+        Ok((today, in_time(self.store.claims_of(user, today, CLAIMS_MAX)).await?))
+    }
+
+    /// All that are kept, the newest day first.
+    pub async fn kept_claims(&self, user: UserId) -> Result<Vec<ClaimKey>, Unavailable> {
+        let mut claims = Vec::new();
+        for ago in 0..CLAIM_DAYS {
+            let day = Day::of_number(self.today().number().saturating_sub(ago));
+            claims.extend(in_time(self.store.claims_of(user, day, CLAIMS_MAX)).await?);
+        }
+        Ok(claims)
+    }
+}

@@ -1,0 +1,107 @@
+//! What a connection knows of today's decisions, so that it need not ask again.
+
+use crate::model::ids::Content;
+use crate::model::rewards::day::Day;
+
+/// Contents that are remembered: what is being played, and what was played before it.
+const CONTENTS_MAX: usize = 2;
+
+/// Bounded by [`CONTENTS_MAX`]; for what is forgotten, the gateway's memory is asked.
+#[derive(Debug, Default)]
+pub struct Decisions {
+    /// The newest day on which all is decided for the user.
+    user: Option<Day>,
+    /// Boxed, since every connection keeps one of these, playing or not.
+    contents: Option<Box<Contents>>,
+}
+
+/// Contents of which all is decided on a day, the newest first.
+#[derive(Debug)]
+struct Contents {
+    day: Day,
+    decided: [Option<Content>; CONTENTS_MAX],
+}
+
+/// On which day it was decided what a beat could be rewarded for, as far as its sender knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    pub user: Option<Day>,
+    pub content: Option<Day>,
+}
+
+impl Decisions {
+    pub fn new(flag: Option<Day>) -> Self {
+        Decisions { user: flag, ..Decisions::default() }
+    }
+
+    /// The day itself if all is decided for the user.
+    pub fn flag(&self, today: Day) -> Option<Day> {
+        self.user.filter(|day| *day == today)
+    }
+
+    pub fn has_flag(&self) -> bool {
+        self.user.is_some()
+    }
+
+    /// What is known of a beat that came with `flag`. A flag of another day says nothing: whoever decides compares.
+    pub fn of(&self, content: Content, flag: Option<Day>) -> Known {
+        Known { user: self.user.max(flag), content: self.decided(content) }
+    }
+
+    pub fn decided_user(&mut self, day: Day) {
+        self.user = self.user.max(Some(day));
+    }
+
+    pub fn decided_content(&mut self, day: Day, content: Content) {
+        let empty = || Box::new(Contents { day, decided: Default::default() });
+        let contents = self.contents.get_or_insert_with(empty);
+        if day > contents.day {
+            **contents = *empty();
+        }
+        if day == contents.day && !contents.decided.contains(&Some(content)) {
+            contents.decided.rotate_right(1);
+            contents.decided[0] = Some(content);
+        }
+    }
+
+    fn decided(&self, content: Content) -> Option<Day> {
+        self.contents.as_ref().filter(|contents| contents.decided.contains(&Some(content))).map(|contents| contents.day)
+    }
+}
+
+impl Known {
+    /// Of two beats that one speaks for.
+    pub fn joined(self, other: Known) -> Known {
+        Known { user: self.user.max(other.user), content: self.content.max(other.content) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn content(oid: u64) -> Content {
+        Content { kind: 1, oid }
+    }
+
+    #[test]
+    fn a_new_day_knows_nothing_of_the_old_one() {
+        let (old, new) = (Day::of_number(20_000), Day::of_number(20_001));
+        let mut decisions = Decisions::new(Some(old));
+        decisions.decided_content(old, content(1));
+        assert_eq!((decisions.flag(old), decisions.flag(new)), (Some(old), None));
+        assert_eq!(decisions.of(content(1), None), Known { user: Some(old), content: Some(old) });
+        decisions.decided_content(new, content(2));
+        assert_eq!(decisions.of(content(1), Some(new)), Known { user: Some(new), content: None });
+        decisions.decided_content(old, content(1));
+        assert_eq!(decisions.of(content(1), None).content, None);
+    }
+
+    #[test]
+    fn the_oldest_content_is_forgotten_first() {
+        let (day, mut decisions) = (Day::of_number(20_000), Decisions::default());
+        (0..=CONTENTS_MAX as u64).for_each(|oid| decisions.decided_content(day, content(oid)));
+        assert_eq!(decisions.of(content(0), None).content, None);
+        assert_eq!(decisions.of(content(1), None).content, Some(day));
+    }
+}

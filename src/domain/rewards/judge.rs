@@ -1,0 +1,112 @@
+//! Which rules a beat asks for, and what follows from what the store has decided.
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
+use super::decisions::Known;
+use super::memory::{Asker, Memory};
+use super::metrics::Metrics;
+use super::news::News;
+use super::today::Today;
+use crate::model::change::{Decided, Outcome};
+use crate::model::ids::{Content, UserId};
+use crate::model::rewards::calendar::RewardDay;
+use crate::model::rewards::rule::{Per, RuleSet, Rules};
+use crate::storage::hot_store::Rewarding;
+use crate::storage::outbox::Outbox;
+
+/// Stands before and behind the commits: what is known already is not asked of the store, and what the store has decided
+/// is remembered. It is marked after the commit, never before: a mark without a claim would deny the reward.
+pub struct Judge {
+    pub rules: Arc<Rules>,
+    pub today: Arc<Today>,
+    pub memory: Arc<Memory>,
+    pub outbox: Arc<dyn Outbox>,
+    /// Entries of the outbox beyond which nothing is claimed.
+    pub outbox_max: u64,
+    /// Wakes who publishes.
+    pub bell: Arc<Notify>,
+    pub metrics: Metrics,
+}
+
+/// One beat, as its rules see it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked {
+    /// Those that are not known to be decided.
+    pub open: RuleSet,
+    decided: RuleSet,
+}
+
+impl Judge {
+    /// By what a group is rewarded that is committed at `now`.
+    pub fn rewarding(&self, now: u64) -> Rewarding {
+        let claims_max = self.outbox_max.saturating_sub(self.outbox.len());
+        Rewarding { rules: self.rules.clone(), today: self.today.reward_day(now), claims_max }
+    }
+
+    /// What a beat asks for.
+    pub fn ask(&self, user: UserId, content: Content, known: Known, today: &RewardDay) -> Asked {
+        if today.rules.is_empty() {
+            return Asked::default();
+        }
+        let mut decided = RuleSet::NONE;
+        let of_user = self.of_user(today);
+        if known.user == Some(today.day) {
+            decided = of_user;
+        } else if !of_user.is_empty() {
+            decided = self.memory.user_rules(user, today, Asker::Beat).decided;
+        }
+        let of_content = self.of_content(today, content);
+        if known.content == Some(today.day) {
+            decided = decided.or(of_content);
+        } else if !of_content.is_empty() {
+            decided = decided.or(self.memory.content_rules(of_content, user, content, today.day));
+        }
+        let concerned = self.rules.for_content(of_user, content).or(of_content);
+        Asked { open: concerned.without(decided), decided }
+    }
+
+    /// Remembers what the store has `decided` of this beat, and says what its sender does not know yet.
+    pub fn settle(
+        &self,
+        (user, content, known): (UserId, Content, Known),
+        asked: Asked,
+        decided: &[Decided],
+        today: &RewardDay,
+    ) -> Option<News> {
+        let mut all = asked.decided;
+        let mut news = News::default();
+        for each in decided {
+            self.memory.mark(each.rule, user, content, today.day);
+            self.metrics.decided(each);
+            all.insert(each.rule);
+            news.claims.extend(each.claim.as_deref().cloned());
+        }
+        let (of_user, of_content) = (self.of_user(today), self.of_content(today, content));
+        if known.user != Some(today.day) && !of_user.is_empty() && all.covers(of_user) {
+            news.flag = Some(today.day);
+        }
+        if known.content != Some(today.day) && !of_content.is_empty() && all.covers(of_content) {
+            news.contents.push((today.day, content));
+        }
+        (!news.is_empty()).then_some(news)
+    }
+
+    /// Keeps what is remembered of users true after a forgetting or a switch.
+    pub fn follow(&self, user: UserId, outcome: &Outcome) {
+        match outcome {
+            Outcome::Recording { moved: true, paused } => self.memory.switched(user, *paused),
+            Outcome::Erased { .. } => self.memory.forget(user),
+            _ => {}
+        }
+    }
+
+    fn of_user(&self, today: &RewardDay) -> RuleSet {
+        self.rules.per(Per::User).and(today.rules)
+    }
+
+    fn of_content(&self, today: &RewardDay, content: Content) -> RuleSet {
+        self.rules.for_content(self.rules.per(Per::Content).and(today.rules), content)
+    }
+}

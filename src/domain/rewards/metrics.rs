@@ -1,0 +1,46 @@
+//! What is counted of the rewards.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::registry::Registry;
+
+use crate::model::change::Decided;
+use crate::model::rewards::rule::Rules;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Labels {
+    rule: String,
+}
+
+/// Each by the rule's place, looked up once and not per beat.
+#[derive(Clone)]
+pub struct Metrics {
+    claims: Vec<Counter>,
+    known: Vec<Counter>,
+    pub store_reads: Counter,
+}
+
+impl Metrics {
+    pub fn new(rules: &Rules, registry: &mut Registry) -> Self {
+        let mut of_each = |name, help| {
+            let family = Family::<Labels, Counter>::default();
+            registry.register(name, help, family.clone());
+            let of = |(_, rule): (usize, &crate::model::rewards::rule::RewardRule)| {
+                family.get_or_create(&Labels { rule: rule.id.to_string() }).clone()
+            };
+            rules.iter().map(of).collect()
+        };
+        let claims = of_each("reward_claims", "Rewards that were claimed");
+        let known = of_each("reward_claims_known", "Rewards that were asked of the store and had been claimed before");
+        let store_reads = Counter::default();
+        registry.register("reward_store_reads", "Claims that were looked up in the store", store_reads.clone());
+        Metrics { claims, known, store_reads }
+    }
+
+    pub fn decided(&self, decided: &Decided) {
+        self.store_reads.inc();
+        let of = if decided.claim.is_some() { &self.claims } else { &self.known };
+        of[decided.rule].inc();
+    }
+}

@@ -1,0 +1,46 @@
+//! A long frame, which waits until others of the thread are answered.
+
+use crate::domain::ingest::lane::Turn;
+
+/// The long frame of a connection, of which there is one at most: nothing more is read before it is answered. Boxed, since
+/// every connection keeps one of these and few have one.
+#[derive(Default)]
+pub struct LongFrame(Option<Box<Stage>>);
+
+enum Stage {
+    Waits(String),
+    Goes { _turn: Turn },
+}
+
+impl LongFrame {
+    /// Its turn has not come.
+    pub fn wait(&mut self, text: &str) {
+        self.0 = Some(Box::new(Stage::Waits(text.to_owned())));
+    }
+
+    /// It has the turn until it is answered.
+    pub fn go(&mut self, turn: Turn) {
+        self.0 = Some(Box::new(Stage::Goes { _turn: turn }));
+    }
+
+    /// The text that has waited.
+    pub fn take(&mut self) -> Option<String> {
+        match self.0.take().map(|stage| *stage) {
+            Some(Stage::Waits(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// It is answered, if it had its turn.
+    pub fn end(&mut self) {
+        self.0.take_if(|stage| matches!(**stage, Stage::Goes { .. }));
+    }
+
+    pub fn is_there(&self) -> bool {
+        self.0.is_some()
+    }
+
+    pub fn waits(&self) -> bool {
+        self.0.as_ref().is_some_and(|stage| matches!(**stage, Stage::Waits(_)))
+    }
+}

@@ -1,0 +1,98 @@
+//! The day of the rewards, which the page may move on: who looks at a demo does not wait for midnight.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use http::{HeaderMap, HeaderValue, header};
+use serde::{Deserialize, Serialize};
+
+use super::Backstage;
+use super::same_page::refuse_other_pages;
+use crate::domain::clock::Clock;
+use crate::domain::rewards::today::Today;
+use crate::edge::http::body;
+use crate::edge::http::problem::Problem;
+
+const BODY_BYTES_MAX: usize = 1024;
+/// The day never goes back, so a slip of the hand must not take it to the end of the calendar.
+const FORWARD_MAX: Duration = Duration::from_secs(366 * 24 * 3600);
+
+/// The rewards' clock is the server's, put ahead. Records and `at` know nothing of it.
+#[derive(Clone)]
+pub struct RewardsClock {
+    pub today: Arc<Today>,
+    /// The server's.
+    pub clock: Arc<Clock>,
+}
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    day: String,
+    zone: &'a str,
+    /// Milliseconds until the next day begins.
+    midnight: u64,
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    forward: u64,
+}
+
+/// `GET /demo/clock`: `{"day":"2026-11-20","zone":"UTC","midnight":3600000}`.
+pub async fn get(State(backstage): State<Backstage>, headers: HeaderMap) -> Result<Response, Problem> {
+    refuse_other_pages(&headers)?;
+    Ok(shown(&clock(&backstage)?))
+}
+
+/// `POST /demo/clock` `{"forward":3600000}`, in milliseconds; answered like `GET`, with the day after that.
+pub async fn post(State(backstage): State<Backstage>, request: Request) -> Result<Response, Problem> {
+    refuse_other_pages(request.headers())?;
+    let clock = clock(&backstage)?;
+    let by = decode(&body::received(request, BODY_BYTES_MAX).await?)?;
+    clock.today.forward(by);
+    tracing::warn!(forward_ms = by.as_millis() as u64, "the rewards' clock was put ahead");
+    Ok(shown(&clock))
+}
+
+fn clock(backstage: &Backstage) -> Result<RewardsClock, Problem> {
+    backstage.clock.clone().ok_or_else(|| Problem::not_found("the rewards' clock cannot be moved: demo.clock is false"))
+}
+
+fn decode(body: &[u8]) -> Result<Duration, Problem> {
+    let Wanted { forward } =
+        serde_json::from_slice(body).map_err(|error| Problem::invalid(format!("body: {error}")))?;
+    let by = Duration::from_millis(forward);
+    if by > FORWARD_MAX {
+        return Err(Problem::invalid(format!("forward: must be at most {} milliseconds", FORWARD_MAX.as_millis())));
+    }
+    Ok(by)
+}
+
+fn shown(RewardsClock { today, clock }: &RewardsClock) -> Response {
+    let now = clock.now();
+    let (reward_day, end) = today.day_and_end(now);
+    let midnight = end.saturating_sub(now);
+    let shown = Shown { day: reward_day.day.to_string(), zone: &reward_day.zone, midnight };
+    let mut response = body::answered(serde_json::to_string(&shown).expect("text and a number"));
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forward_and_not_too_far() {
+        let decoded = |body: &str| decode(body.as_bytes()).map(|by| by.as_millis() as u64).ok();
+        assert_eq!(decoded(r#"{"forward":0}"#), Some(0));
+        assert_eq!(decoded(r#"{"forward":31622400000}"#), Some(31_622_400_000));
+        for bad in
+            ["", "{}", r#"{"forward":-1}"#, r#"{"forward":"1"}"#, r#"{"forward":1.5}"#, r#"{"forward":31622400001}"#]
+        {
+            assert_eq!(decoded(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What consumers ask of the event log, and are told.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use super::fault::Fault;
+use super::number::{EXACT_MAX, Integer};
+use super::query::given;
+use crate::edge::protocol::frame::Malformed;
+use crate::model::event_page::{EventPage, EventRequest};
+
+/// `GET /v1/events?after=&limit=&wait=`. An empty value is a missing one.
+pub fn decode_event_request(
+    after: Option<&str>,
+    limit: Option<&str>,
+    wait: Option<&str>,
+) -> Result<EventRequest, Malformed> {
+    let request = || {
+        let after = whole::<0>("after", after)?.unwrap_or(0);
+        let limit = whole::<1>("limit", limit)?.unwrap_or(EventRequest::LIMIT_DEFAULT as u64);
+        let wait_ms = whole::<0>("wait", wait)?.unwrap_or(0);
+        Ok(EventRequest {
+            after,
+            limit: limit.min(EventRequest::LIMIT_MAX as u64) as usize,
+            wait: Duration::from_millis(wait_ms).min(EventRequest::WAIT_MAX),
+        })
+    };
+    request().map_err(|fault: Fault| fault.malformed(None, false))
+}
+
+/// To `GET /v1/events`. The events are JSON as they come from the log.
+pub fn encode_events(page: &EventPage) -> String {
+    let mut text = String::from(r#"{"events":["#);
+    for (index, (offset, event)) in page.events.iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        // Writing to a text does not fail.
+        let _ = write!(text, r#"{comma}{{"offset":{offset},"event":{event}}}"#);
+    }
+    let _ = write!(text, r#"],"next":{}}}"#, page.next);
+    text
+}
+
+fn whole<const MIN: u64>(name: &str, value: Option<&str>) -> Result<Option<u64>, Fault> {
+    let number = given(value).map(Integer::<MIN, EXACT_MAX>::from_text).transpose();
+    Ok(number.map_err(|complaint| Fault::invalid(name, complaint))?.map(|number| number.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(after: &str, limit: &str, wait: &str) -> Result<(u64, usize, u64), String> {
+        let request = decode_event_request(Some(after), Some(limit), Some(wait));
+        request
+            .map(|request| (request.after, request.limit, request.wait.as_millis() as u64))
+            .map_err(|malformed| malformed.message)
+    }
+
+    #[test]
+    fn everything_may_be_left_out() {
+        let none = EventRequest { after: 0, limit: 100, wait: Duration::ZERO };
+        assert_eq!(decode_event_request(None, None, None), Ok(none));
+        assert_eq!(asked("", "", ""), Ok((0, 100, 0)));
+    }
+
+    #[test]
+    fn too_much_is_clamped_and_junk_is_refused_with_its_place() {
+        assert_eq!(asked("7", "1001", "99999"), Ok((7, 1_000, 30_000)));
+        assert_eq!(asked("9007199254740991", "1", "1"), Ok((9_007_199_254_740_991, 1, 1)));
+        for (after, limit, wait, message) in [
+            ("-1", "", "", "after: must not be negative"),
+            ("x", "", "", "after: must be an integer"),
+            ("9007199254740992", "", "", "after: must be at most 9007199254740991"),
+            ("", "0", "", "limit: must be at least 1"),
+            ("", "1.5", "", "limit: must be an integer"),
+            ("", "", "+1", "wait: must be an integer"),
+        ] {
+            assert_eq!(asked(after, limit, wait), Err(message.to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_page_is_this_text() {
+        let page = |events: Vec<(u64, String)>, next| encode_events(&EventPage { events, next });
+        assert_eq!(page(vec![], 7), r#"{"events":[],"next":7}"#);
+        let events = vec![(8, r#"{"id":"a"}"#.to_owned()), (9, r#"{"id":"b"}"#.to_owned())];
+        let text = r#"{"events":[{"offset":8,"event":{"id":"a"}},{"offset":9,"event":{"id":"b"}}],"next":9}"#;
+        assert_eq!(page(events, 9), text);
+    }
+}
