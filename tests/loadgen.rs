@@ -181,3 +181,43 @@ fn a_server_that_is_not_there_ends_it() {
     assert_eq!((output.status.code(), output.stdout.len()), (Some(69), 0));
     assert!(String::from_utf8_lossy(&output.stderr).contains("connection refused"), "{output:?}");
 }
+
+#[test]
+fn a_race_has_one_winner_for_each_user_and_content() {
+    let scratch = scratch();
+    let line = ["--race", "--race-users", "20", "--racers", "5", "--race-wave", "5"];
+    let output = loadgen(scratch.path(), &line);
+    let race = report(&output);
+    assert_eq!((output.status.code(), &race["passed"]), (Some(0), &true.into()), "{race}");
+    // Half of the users race for one content, the others for five.
+    for (what, count) in [("user_rewards", 20), ("user_claims", 20), ("content_claims", 60), ("events", 80)] {
+        assert_eq!(race[what], count, "{what} in {race}");
+    }
+}
+
+#[test]
+fn a_race_in_which_somebody_is_turned_away_is_no_race() {
+    let scratch = scratch();
+    let line = ["--race", "--race-users", "2", "--racers", "2", "--set", "limits.connections_per_user=1"];
+    let output = loadgen(scratch.path(), &line);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(69), 0), "{output:?}");
+}
+
+#[test]
+fn rewards_are_compared_with_none() {
+    let scratch = scratch();
+    let rules = "rewards.rules=[{ id = \"first-of-day\", per = \"user\", kinds = [], watched = \"0s\", exact = true }]";
+    let mut line = vec!["--compare-rewards", "--rounds", "1", "--set", rules];
+    line.extend(["--sockets", "20", "--rate", "100", "--warm-up", "500ms", "--duration", "500ms"]);
+    let output = loadgen(scratch.path(), &line);
+    let cost = report(&output);
+    // In so short a time, and not optimized, the ratios mean nothing.
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{cost}");
+    assert!(cost["with_flags_ratio"].is_f64() && cost["without_flags_ratio"].is_f64(), "{cost}");
+    let rewards = |run: &Value| (run[0].as_str().expect("a name").to_owned(), run[1]["rewards"].as_u64());
+    let told: Vec<_> = cost["runs"].as_array().expect("runs").iter().map(rewards).collect();
+    let expected = [("no_rules", 0), ("with_flags", 20), ("without_flags", 20)];
+    assert_eq!(told, expected.map(|(name, count)| (name.to_owned(), Some(count))));
+    let too_short = loadgen(scratch.path(), &["--compare-rewards", "--warm-up", "1s"]);
+    assert_eq!(too_short.status.code(), Some(2), "{too_short:?}");
+}

@@ -41,7 +41,7 @@ pub struct Said {
     pub result: Option<Answered>,
     pub error: Option<Refused>,
     pub push: Option<Push>,
-    pub reward: Option<IgnoredAny>,
+    pub reward: Option<Reward>,
     pub bye: Option<IgnoredAny>,
 }
 
@@ -82,6 +82,12 @@ pub struct Record {
 pub struct Refused {
     pub seq: Option<u32>,
     pub code: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Reward {
+    pub id: String,
+    pub rule: String,
 }
 
 #[derive(Debug, Deserialize)]

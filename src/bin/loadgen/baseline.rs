@@ -226,7 +226,7 @@ fn ratios(contenders: &BTreeMap<&'static str, Medians>) -> BTreeMap<String, f64>
     pairs.filter_map(|(a, b)| Some((format!("{a}_to_{b}"), cost(a)? / cost(b)?))).collect()
 }
 
-fn median(mut numbers: Vec<f64>) -> Option<f64> {
+pub fn median(mut numbers: Vec<f64>) -> Option<f64> {
     numbers.sort_by(f64::total_cmp);
     let middle = numbers.len().checked_sub(1)? / 2;
     Some(f64::midpoint(numbers[middle], numbers[numbers.len() / 2]))

@@ -30,6 +30,9 @@ pub struct Load {
     /// Share of the beats that carry the flag of a day long past.
     #[arg(long, default_value = "0", value_parser = share)]
     pub stale_flags: f64,
+    /// Send no flags at all: a client that does not keep what it is told.
+    #[arg(long)]
+    pub no_flags: bool,
     /// Share of the beats that repeat the one before (same `at` and session).
     #[arg(long, default_value = "0", value_parser = share)]
     pub resends: f64,
@@ -73,7 +76,12 @@ pub struct Load {
 
 impl Load {
     pub fn habits(&self) -> Habits {
-        Habits { new_contents: self.new_contents, stale_flags: self.stale_flags, resends: self.resends }
+        Habits {
+            new_contents: self.new_contents,
+            stale_flags: self.stale_flags,
+            no_flags: self.no_flags,
+            resends: self.resends,
+        }
     }
 
     /// Seconds of load, measured or not.

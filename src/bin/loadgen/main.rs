@@ -7,11 +7,12 @@
 //!      └ attacker
 //! ```
 //!
-//! The coordinator is one of [`measure`], [`ramp`], [`baseline`], [`growth`] and [`attack`].
+//! The coordinator is one of [`measure`], [`ramp`], [`baseline`], [`growth`], [`reward_cost`], [`race`] and [`attack`].
 //!
 //! The loop is open: beats have their time from the [`schedule`], and what a slow server holds up counts from the moment
 //! it was meant to be sent.
 
+mod admin;
 mod answer;
 mod attack;
 mod baseline;
@@ -37,8 +38,10 @@ mod options;
 mod outcome;
 mod progress;
 mod question;
+mod race;
 mod ramp;
 mod readback;
+mod reward_cost;
 mod schedule;
 mod scratch;
 mod served;
@@ -91,7 +94,8 @@ fn main() -> ExitCode {
 }
 
 fn coordinate(options: &Options) -> Result<u8, String> {
-    let wrong = options.load.complaint().map(str::to_owned);
+    let cost = options.compare_rewards.then(|| reward_cost::complaint(&options.load, &options.servers)).flatten();
+    let wrong = options.load.complaint().or(cost).map(str::to_owned);
     let (targets, credentials) = match (wrong, options.targets(), options.key.credentials()) {
         (None, Ok(targets), Ok(credentials)) => (targets, credentials),
         (Some(why), _, _) | (_, Err(why), _) | (_, _, Err(why)) => {
@@ -114,6 +118,17 @@ async fn perform(options: &Options, targets: &[Target], credentials: &Credential
         let siege = attack::lay(attacks, &options.siege, &options.load, &options.servers, credentials).await?;
         print(&siege)?;
         return Ok(if siege.passed { 0 } else { MISSED });
+    }
+    if options.race {
+        let race = race::run(&options.course, &options.load, &options.servers, credentials).await?;
+        print(&race)?;
+        return Ok(if race.passed { 0 } else { MISSED });
+    }
+    if options.compare_rewards {
+        let cost = reward_cost::run(&options.load, options.rounds, &options.servers, credentials).await?;
+        eprint!("{cost}");
+        print(&cost)?;
+        return Ok(if cost.passed && cost.missing() == 0 { 0 } else { MISSED });
     }
     if let Some(sockets) = options.compare_with {
         let few = one(options, 1, targets, credentials, growth::smaller(&options.load, sockets)).await?;

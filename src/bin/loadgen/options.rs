@@ -10,6 +10,7 @@ use super::attack::{Attacks, SiegeOptions};
 use super::dice::Dice;
 use super::load::{Load, positive};
 use super::meter::Watched;
+use super::race::RaceOptions;
 use super::served::ServerOptions;
 use super::target::{Credentials, Target, wall_ms};
 
@@ -65,7 +66,17 @@ pub struct Options {
     pub attack: Option<Attacks>,
     #[command(flatten)]
     pub siege: SiegeOptions,
-    /// How often each of them takes its turn.
+    /// Let many sockets of each user race on a fresh gateway, each with the first beat that is enough, and judge what
+    /// was claimed. Of the load only --first-mid counts. Anything but one reward each ends with exit code 1.
+    #[arg(long, conflicts_with_all = ["url", "gateways", "watched", "ramp", "baseline", "attack", "compare_with", "settle"])]
+    pub race: bool,
+    #[command(flatten)]
+    pub course: RaceOptions,
+    /// Put the same load on a gateway without rewards, and on one with them for clients with and without flags, in turns.
+    /// CPU for each ack beyond 1.05 and 1.25 times that without rewards ends with exit code 1.
+    #[arg(long, conflicts_with_all = ["url", "gateways", "watched", "ramp", "baseline", "attack", "compare_with", "settle", "race"])]
+    pub compare_rewards: bool,
+    /// How often each takes its turn.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub rounds: u32,
 }

@@ -8,11 +8,13 @@ const STALE_FLAG: &[u8; 10] = b"2000-01-01";
 /// `YYYY-MM-DD`.
 pub type Flag = [u8; 10];
 
-/// Shares of the beats, 0 to 1.
+/// Shares are of the beats, 0 to 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Habits {
     pub new_contents: f64,
     pub stale_flags: f64,
+    /// Not even the flag that the server has said.
+    pub no_flags: bool,
     pub resends: f64,
 }
 
@@ -55,7 +57,7 @@ impl Viewer {
 
     /// The flag this beat takes along.
     pub fn flag(&self, habits: &Habits, dice: &mut Dice) -> Option<Flag> {
-        if dice.falls(habits.stale_flags) { Some(*STALE_FLAG) } else { self.flag }
+        if dice.falls(habits.stale_flags) { Some(*STALE_FLAG) } else { self.flag.filter(|_| !habits.no_flags) }
     }
 }
 
@@ -66,7 +68,7 @@ mod tests {
     #[test]
     fn beats_grow_within_a_session_and_resends_repeat_the_last() {
         let (mut viewer, mut dice) = (Viewer::default(), Dice::new(1));
-        let habits = Habits { new_contents: 0.0, stale_flags: 0.0, resends: 0.0 };
+        let habits = Habits { new_contents: 0.0, stale_flags: 0.0, no_flags: false, resends: 0.0 };
         let first = viewer.make(1000, &habits, &mut dice);
         assert_eq!(first, Beat { content: 1, played: 0, at: 1000 });
         assert_eq!(viewer.make(1000, &habits, &mut dice), Beat { content: 1, played: 1, at: 1001 });
@@ -74,5 +76,14 @@ mod tests {
         assert_eq!(viewer.make(2000, &again, &mut dice), Beat { content: 1, played: 1, at: 1001 });
         let new = Habits { new_contents: 1.0, ..habits };
         assert_eq!(viewer.make(3000, &new, &mut dice), Beat { content: 2, played: 0, at: 3000 });
+    }
+
+    #[test]
+    fn a_beat_takes_along_what_the_server_said_unless_told_otherwise() {
+        let (viewer, mut dice) = (Viewer { flag: Some(*b"2026-11-20"), ..Viewer::default() }, Dice::new(1));
+        let good = Habits { new_contents: 0.0, stale_flags: 0.0, no_flags: false, resends: 0.0 };
+        assert_eq!(viewer.flag(&good, &mut dice), viewer.flag);
+        assert_eq!(viewer.flag(&Habits { no_flags: true, ..good }, &mut dice), None);
+        assert_eq!(viewer.flag(&Habits { stale_flags: 1.0, ..good }, &mut dice), Some(*STALE_FLAG));
     }
 }

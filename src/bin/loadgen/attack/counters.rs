@@ -1,15 +1,9 @@
 //! What the gateway itself counts, from its admin listener.
 
-use std::time::Duration;
-
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio::time::timeout;
-
+use super::super::admin;
 use super::super::tally::Kinds;
 use super::super::target::Target;
 
-const ANSWER_MAX: Duration = Duration::from_secs(10);
 /// Whom it closed, by code, and whom it turned away, by reason.
 const FAMILIES: [&str; 2] = ["heartline_closes_total{code=\"", "heartline_refused_total{reason=\""];
 
@@ -18,11 +12,8 @@ const FAMILIES: [&str; 2] = ["heartline_closes_total{code=\"", "heartline_refuse
 pub struct Counters(Kinds);
 
 impl Counters {
-    pub async fn read(admin: &Target) -> Result<Self, String> {
-        let answer = timeout(ANSWER_MAX, metrics(admin)).await.map_err(|_| "it takes too long".to_owned());
-        let answer = answer.and_then(|answer| answer.map_err(|error| error.to_string()));
-        let answer = answer.map_err(|why| format!("the gateway does not say what it counted: {why}"))?;
-        Ok(Counters::parse(&answer))
+    pub async fn read(target: &Target) -> Result<Self, String> {
+        Ok(Counters::parse(&admin::get(target, "/metrics").await?))
     }
 
     fn parse(text: &str) -> Self {
@@ -44,15 +35,6 @@ impl Counters {
         let grown = self.0.iter().map(|(kind, count)| (kind.clone(), count - before.of(kind)));
         grown.filter(|(_, count)| *count > 0).collect()
     }
-}
-
-async fn metrics(admin: &Target) -> std::io::Result<String> {
-    let mut stream = TcpStream::connect(admin.address).await?;
-    let request = format!("GET /metrics HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", admin.host);
-    stream.write_all(request.as_bytes()).await?;
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).await?;
-    Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
 #[cfg(test)]
