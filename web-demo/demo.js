@@ -1,4 +1,5 @@
-// The demo page: two devices of one user, each with a client of its own, and a crowd of other users.
+// The demo page: two devices of one user, each with a client of its own, what they earn, and a crowd of other
+// users.
 //
 // Names a test may rely on. Elements are found by data-role, those of a device inside [data-device=phone] or
 // [data-device=tv]; values are read from data attributes, never from the text, which is for people.
@@ -15,6 +16,8 @@
 //   [data-role=seek]            range input, seconds
 //   [data-role=resume]          button "Continue at 0:07 from phone", hidden when there is nothing to offer;
 //                               data-pos (ms), data-from (the record's device), data-oid
+//   [data-role=toast]           button, one per reward earned here: data-id, data-rule, data-day; pressed, or two acks
+//                               later, it is gone
 //   [data-role=elsewhere]       note "Continued on ...", hidden unless a beat was superseded by another session
 //   [data-role=sound]           button; aria-pressed. The videos start muted
 //   [data-role=cut]             button: closes the socket under the client, which reconnects by itself
@@ -29,10 +32,21 @@
 //   [data-role=latency-last]    data-ms = ack time of the last frame; [data-role=latency-median] the same, median
 //   [data-role=line]            svg of the heart line: [data-beat] per beat, data-answer = "" | acked | rejected
 //   [data-role=tape]            list, newest first, at most 60 rows: data-direction = out | in, data-kind = beats,
-//                               ack, welcome, ..., data-seq, data-bytes, data-ack-ms (out, once answered)
+//                               ack, welcome, ..., data-seq, data-bytes, data-ack-ms (out, once answered),
+//                               data-flag = the reward flag it came or went with, if any
 //   [data-role=history]         list, newest first: data-kind, data-oid, data-pos, data-from; each holds a button
 //                               that opens the content
 //   [data-role=fault]           what went wrong for good, hidden otherwise
+// Rewards: [data-role=rewards]
+//   [data-role=today]           data-day = the gateway's day, data-zone = in this zone ("" until it is known)
+//   [data-role=to-midnight]     button: moves the rewards' clock to the next midnight; hidden where demo.clock is off
+//   [data-role=replay]          button: the consumer reads the log again from its start
+//   [data-role=points]          data-count = points of the chosen user; [data-role=points-all] the same, of all users
+//   [data-role=events-counted], events-again     data-count = events read since the page was loaded, and credited, or
+//                               known already; events-offset: data-count = up to where the log was read
+//   [data-role=events]          list, newest first, at most 100 rows: data-offset, data-id, data-rule, data-mid, data-day,
+//                               data-fresh = true | false: credited now, or before
+//   [data-role=fault]           what went wrong, hidden otherwise
 // Crowd: [data-role=crowd]
 //   [data-role=bots]            range input: how many bots there shall be, 0 to 180
 //   [data-role=scrub]           button: ten seeks at once from every bot
@@ -52,11 +66,13 @@
 
 import { Crowd } from './crowd.js';
 import { Device } from './device.js';
+import { Rewards } from './rewards.js';
 
 const NAMES = { phone: 'Phone', tv: 'TV' };
 
 const user = document.querySelector('[data-role=user]');
 const announcer = document.querySelector('[data-role=announce]');
+const rewards = new Rewards(document.querySelector('[data-role=rewards]'));
 let devices = [];
 const crowd = new Crowd(document.querySelector('[data-role=crowd]'), ackDelay => {
   for (const device of devices) device.ackDelay = ackDelay;
@@ -72,8 +88,10 @@ function show() {
       name, title, user: user.value, ackDelay: crowd.ackDelay,
       announce: text => { line.textContent = `${title}: ${text}`; },
       acked: times => crowd.acked(times),
+      heard: day => rewards.heard(day),
     });
   });
+  rewards.user = user.value;
   document.querySelector('[data-role=devices]').replaceChildren(...devices.map(({ root }) => root));
 }
 

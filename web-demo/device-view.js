@@ -1,13 +1,20 @@
 /** What is shown of one device: words and numbers, and nothing of how they come about. */
 
+import { title } from './rewards/rules.js';
 import { latency, minutes } from './text.js';
 
 /** So many beats fill the outbox's meter. */
 const METER_MAX = 8;
+/** So many acks after a reward its toast goes, if nobody has taken it away before: some ten seconds of playing. */
+const TOAST_ACKS = 2;
+/** More would hide the picture: then the oldest goes. */
+const TOASTS_MAX = 3;
 
 export class DeviceView {
   #name;
   #video;
+  /** How many acks each toast still stays for. */
+  #toasts = new Map();
 
   constructor({ name, title, announce }) {
     this.#name = name;
@@ -43,6 +50,36 @@ export class DeviceView {
     note.hidden = !record;
     note.textContent = record ? `Continued on ${record.device || 'another device'} at ${minutes(record.pos)}.` : '';
     if (record) this.announce(note.textContent);
+  }
+
+  showReward(reward) {
+    const toast = document.createElement('button');
+    toast.type = 'button';
+    toast.className = 'toast';
+    Object.assign(toast.dataset, { role: 'toast', id: reward.id, rule: reward.rule, day: reward.day });
+    toast.textContent = title(reward);
+    toast.title = `${reward.id}; press to take it away`;
+    toast.addEventListener('click', () => this.#takeAway(toast));
+    this.role('toasts').append(toast);
+    // The ack of the beat that earned it may come after it.
+    this.#toasts.set(toast, TOAST_ACKS + 1);
+    if (this.#toasts.size > TOASTS_MAX) this.#takeAway(this.#toasts.keys().next().value);
+    // Several may come at once, and only what is said last is heard.
+    this.announce(`earned: ${[...this.#toasts.keys()].map(({ textContent }) => textContent).join(', ')}`);
+  }
+
+  /** Something was acked: toasts go by that, not by a clock. One that has the focus stays under it. */
+  ageRewards() {
+    for (const [toast, acks] of this.#toasts) {
+      this.#toasts.set(toast, acks - 1);
+      if (acks <= 1 && document.activeElement !== toast) this.#takeAway(toast);
+    }
+  }
+
+  #takeAway(toast) {
+    if (document.activeElement === toast) this.role('play').focus();
+    this.#toasts.delete(toast);
+    toast.remove();
   }
 
   showState({ state, code, delay, reason }) {

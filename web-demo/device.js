@@ -1,17 +1,12 @@
 /** One device of the page: a video, a client of its own, and what the user can do to both. */
 
+import { CONTENTS, KIND } from './contents.js';
 import { DeviceView } from './device-view.js';
 import { HeartLine } from './heart-line.js';
 import { Heartline } from './heartline.js';
 import { History } from './history.js';
 import { Tape } from './tape.js';
 
-const KIND = 1;
-const CONTENTS = [
-  { oid: '100', title: 'Dawn', src: '/demo/dawn.webm' },
-  { oid: '101', title: 'Noon', src: '/demo/noon.webm' },
-  { oid: '102', title: 'Dusk', src: '/demo/dusk.webm' },
-];
 const LATENCIES_KEPT = 100;
 const TOKEN_SECONDS = 3600;
 
@@ -29,11 +24,16 @@ export class Device {
   #offer = null;
   #latencies = [];
   #reportAcks;
+  #reportWord;
 
-  /** @param {object} options  name, title, user, ackDelay, announce(text), acked(times): how long acks took, in ms */
-  constructor({ name, title, user, ackDelay, announce, acked }) {
+  /**
+   * @param {object} options  name, title, user, ackDelay, announce(text), acked(times): how long acks took, in ms,
+   *   heard(day): something came from the gateway, and maybe the rewards' day with it
+   */
+  constructor({ name, title, user, ackDelay, announce, acked, heard }) {
     this.#name = name;
     this.#reportAcks = acked;
+    this.#reportWord = heard;
     this.#view = new DeviceView({ name, title, announce });
     this.#video = this.#view.role('video');
     this.#line = new HeartLine(this.#view.role('line'));
@@ -96,13 +96,14 @@ export class Device {
     const on = (type, act) => this.#client.addEventListener(type, ({ detail }) => act(detail));
     on('state', detail => this.#stateChanged(detail));
     on('welcome', ({ recording }) => this.#welcomed(recording));
-    on('frame', frame => this.#tape.frame(frame));
+    on('frame', frame => this.#passed(frame));
     on('outbox', ({ size }) => this.#view.showOutbox(size));
     on('beat', ({ beat }) => this.#line.beat(beat));
     on('acked', ({ frames }) => {
       frames.forEach(frame => this.#acked(frame));
       this.#reportAcks(frames.map(({ ms }) => ms));
     });
+    on('reward', reward => this.#view.showReward(reward));
     on('rejected', ({ beat, reason }) => this.#line.rejected(beat, reason));
     on('elsewhere', ({ record }) => this.#continuedElsewhere(record));
     on('record', ({ record }) => this.#moved(record));
@@ -205,6 +206,11 @@ export class Device {
     if (detail.state !== 'online') this.#tape.cut();
   }
 
+  #passed(frame) {
+    this.#tape.frame(frame);
+    if (frame.direction === 'in') this.#reportWord(frame.body.today ?? frame.body.flag);
+  }
+
   #welcomed(recording) {
     this.#view.showRecording(recording.paused);
     this.#attempt(this.#list());
@@ -227,6 +233,7 @@ export class Device {
     this.#view.showLatency('latency-last', ms);
     this.#view.showLatency('latency-median', sorted[(sorted.length - 1) >> 1]);
     this.#view.showAcked(beats.at(-1));
+    this.#view.ageRewards();
     if (beats.some(({ session }) => session === this.#playback.session)) {
       this.#propose(null);
       this.#view.showElsewhere(null);

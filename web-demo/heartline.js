@@ -21,7 +21,8 @@
  *   elsewhere  { beat, record }    a running playback was superseded by another session: "continued elsewhere"
  *   record     { record }          another device of the user moved
  *   deleted    { deleted, at }, cleared { at }, recording { paused }     on another device
- *   reward     the server's reward
+ *   flag       { flag }            the user's daily decisions of this date are made; from now on it is sent along
+ *   reward     { id, rule, day, kind, oid }   a beat of this client was the first; content rules name the content
  *   frame      { direction, kind, seq, bytes, body }   every frame; tokens are left out
  *   fault      { message }         something that needs a developer
  */
@@ -30,6 +31,7 @@ import { ServerClock } from './heartline/clock.js';
 import { Connection } from './heartline/connection.js';
 import { Delivery } from './heartline/delivery.js';
 import { Outbox, ownStorage } from './heartline/outbox.js';
+import { Http } from './heartline/http.js';
 import { whenHidden } from './heartline/page.js';
 import { Playback, newSession } from './heartline/playback.js';
 import { HeartlineError, Requests } from './heartline/requests.js';
@@ -49,6 +51,7 @@ export class Heartline extends EventTarget {
   #connection;
   #delivery;
   #requests;
+  #http;
   /** By their media element. */
   #playbacks = new Map();
   /** From the welcome: between two beats of a playing element. */
@@ -99,14 +102,17 @@ export class Heartline extends EventTarget {
       },
     );
     this.#requests = new Requests(this.#connection);
+    this.#http = new Http({ url, fetch, token: () => this.#connection.token });
     this.#delivery = new Delivery(
-      { connection: this.#connection, outbox: this.#outbox, clock: this.#clock },
-      { url: new URL('/v1/beats', url), device, fetch },
+      { connection: this.#connection, outbox: this.#outbox, clock: this.#clock, http: this.#http },
+      device,
       {
         acked: detail => this.#emit('acked', detail),
         accepted: beat => this.#accepted(beat),
         rejected: detail => this.#rejected(detail),
         changed: () => this.#emit('outbox', { size: this.#outbox.size }),
+        flag: detail => this.#emit('flag', detail),
+        reward: detail => this.#emit('reward', detail),
         fault: message => this.#emit('fault', { message }),
         frame: detail => this.#emit('frame', detail),
       },
@@ -188,6 +194,11 @@ export class Heartline extends EventTarget {
   async recording(paused) {
     const { recording } = await this.#request('recording', this.#forgetting({ paused }, 0));
     return recording;
+  }
+
+  /** What the user has earned today: { day, rewards }. A reward that was lost with its socket is found here. */
+  rewards() {
+    return this.#http.get('/v1/rewards/today');
   }
 
   /** Sends what has no answer yet over HTTP, in a request that outlives the page. */

@@ -20,8 +20,10 @@ export class Tape {
     row.append(
       cell('arrow', direction === 'out' ? '↑' : '↓', direction === 'out' ? 'sent' : 'received'),
       cell('seq', seq ?? ''), cell('kind', kind), cell('what', summary(kind, body)),
-      cell('whole', body ? JSON.stringify(body).slice(0, WHOLE_MAX) : ''), cell('bytes', `${bytes} B`), cell('ack', ''),
+      cell('whole', body ? JSON.stringify(body).slice(0, WHOLE_MAX) : ''), flagCell(body?.flag),
+      cell('bytes', `${bytes} B`), cell('ack', ''),
     );
+    if (body?.flag) row.dataset.flag = body.flag;
     this.#list.prepend(row);
     if (direction === 'out' && seq) this.#sent.set(seq, { row, at: performance.now() });
     // An ack comes with the time of every frame it covers, see `acked`; a result or an error answers one.
@@ -51,6 +53,7 @@ function summary(kind, body) {
   if (kind === 'ack') return body.rejected ? `rejected: ${body.rejected.map(({ reason }) => reason).join(', ')}` : '';
   if (kind === 'push' && body.record) return `${body.record.oid} ${minutes(body.record.pos)} ${body.record.state}`;
   if (kind === 'push') return Object.keys(body)[0];
+  if (kind === 'reward') return body.rule;
   if (kind === 'error') return body.code;
   if (kind === 'recording') return body.paused ? 'pause' : 'go on';
   if (kind === 'result' && body.records) return records(body.records.filter(Boolean).length);
@@ -60,6 +63,14 @@ function summary(kind, body) {
 
 function records(count) {
   return count === 1 ? '1 record' : `${count} records`;
+}
+
+/** The flag that went with the frame: where there is no room, the day of the month will do. */
+function flagCell(flag) {
+  if (!flag) return cell('flag', '');
+  const made = cell('flag', flag.slice(-2), `flag ${flag}`);
+  made.prepend(cell('month', flag.slice(0, -2)));
+  return made;
 }
 
 function cell(name, text, label) {

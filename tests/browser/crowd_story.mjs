@@ -1,5 +1,6 @@
 // What a viewer does with the crowd and sees of it. Each step takes what the one before it left.
 import assert from 'node:assert/strict';
+import { worth } from './worth.mjs';
 
 const CROWD = 150;
 const DEVICES = 2;
@@ -130,6 +131,19 @@ export const steps = [
     },
   ],
   [
+    'what everybody has earned is in the log, and the page counts each event once',
+    async ({ demo: { rewards }, gateway }) => {
+      // The last of them may still be on their way into the log.
+      const deadline = performance.now() + 20_000;
+      for (;;) {
+        const events = await gateway.events();
+        const points = await rewards.number('points-all', 'data-count');
+        if (events.length >= 2 * CROWD && points === worth(events)) return;
+        assert.ok(performance.now() < deadline, `${points} points of ${worth(events)} in ${events.length} events`);
+      }
+    },
+  ],
+  [
     'the server is killed under a new crowd, which keeps its beats and tries again',
     async ({ demo: { crowd, phone }, gateway, shot }) => {
       await crowd.resize(CROWD);
@@ -168,6 +182,18 @@ export const steps = [
     'a client may ask for late acks at any time, wherever its token goes',
     async ({ demo: { page } }) => {
       for (const auth of ['hello', 'subprotocol']) assert.deepEqual(await page.evaluate(hellos, auth), ['ok', 'ok'], auth);
+    },
+  ],
+  [
+    'reloaded, the page reads the events on from where it was',
+    async ({ demo: { page, rewards } }) => {
+      const offset = await rewards.number('events-offset', 'data-count');
+      const points = await rewards.number('points-all', 'data-count');
+      const first = page.waitForRequest(/\/demo\/events\?/);
+      await page.reload();
+      const after = Number(new URL((await first).url()).searchParams.get('after'));
+      assert.ok(after > offset - 100 && after < offset, `read up to ${offset}, and on from ${after}`);
+      await rewards.untilAtLeast('points-all', 'data-count', points);
     },
   ],
 ];

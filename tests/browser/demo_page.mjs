@@ -6,6 +6,7 @@ export class DemoPage {
     this.page = page;
     this.phone = new Device(this, 'phone');
     this.tv = new Device(this, 'tv');
+    this.rewards = new Rewards(this);
     this.crowd = new Crowd(this);
   }
 
@@ -77,6 +78,10 @@ class Part {
     );
   }
 
+  untilShown(role) {
+    return this.part(role).waitFor({ state: 'visible', timeout: PATIENCE_MS });
+  }
+
   selector(role) {
     return `${this.within} [data-role=${role}]`;
   }
@@ -92,10 +97,6 @@ export class Device extends Part {
     return this.part('video').evaluate((video) => Math.round(video.currentTime * 1000));
   }
 
-  untilShown(role) {
-    return this.part(role).waitFor({ state: 'visible', timeout: PATIENCE_MS });
-  }
-
   untilPlayed(least) {
     return this.demo.until(
       `the video on ${this.name} at ${least} ms`,
@@ -109,6 +110,15 @@ export class Device extends Part {
 
   tapeRows(kind) {
     return this.part('tape').locator(`[data-kind=${kind}]`);
+  }
+
+  // Frames of that kind with that reward flag.
+  flagged(kind, day) {
+    return this.part('tape').locator(`[data-kind=${kind}][data-flag="${day}"]`);
+  }
+
+  toasts(rule) {
+    return this.root.locator(`[data-role=toast][data-rule=${rule}]`);
   }
 
   // Presses pause; the position at which the video then stands.
@@ -137,6 +147,22 @@ export class Device extends Part {
 
   async outboxEmpty() {
     await this.untilIs('outbox', 'data-count', 0);
+  }
+}
+
+export class Rewards extends Part {
+  constructor(demo) {
+    super(demo, 'the rewards', '[data-role=rewards]');
+  }
+
+  // The rows of that user's events.
+  events(user) {
+    return this.part('events').locator(`[data-mid="${user}"]`);
+  }
+
+  // Whether each was credited when it was read.
+  freshness(user) {
+    return this.events(user).evaluateAll((rows) => rows.map((row) => row.dataset.fresh));
   }
 }
 

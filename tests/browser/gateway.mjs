@@ -57,6 +57,18 @@ export class Gateway {
     return Object.fromEntries(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]));
   }
 
+  // All that the event log holds: { offset, event }.
+  async events() {
+    const all = [];
+    for (;;) {
+      const answer = await fetch(`${this.admin}/v1/events?after=${all.at(-1)?.offset ?? 0}`);
+      if (!answer.ok) throw new Error(`/v1/events: ${answer.status} ${await answer.text()}`);
+      const { events } = await answer.json();
+      if (events.length === 0) return all;
+      all.push(...events);
+    }
+  }
+
   async kill() {
     this.child?.kill('SIGKILL');
     await this.ended;

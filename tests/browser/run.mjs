@@ -9,6 +9,7 @@ import { steps as crowdSteps } from './crowd_story.mjs';
 import { DemoPage } from './demo_page.mjs';
 import { Gateway } from './gateway.mjs';
 import { looks } from './looks.mjs';
+import { steps as rewardSteps } from './reward_story.mjs';
 import { steps } from './story.mjs';
 
 const SHOTS = 'target/screenshots';
@@ -21,6 +22,7 @@ async function main() {
   await gateway.start();
   browser = await launch();
   await tell(steps, { width: 1360, height: 900 });
+  await tell(rewardSteps, { width: 1360, height: 900 });
   await tell(crowdSteps, { width: 1280, height: 800 });
   await looks(browser, gateway.url, SHOTS);
 }

@@ -17,7 +17,8 @@ export class Delivery {
   #connection;
   #outbox;
   #clock;
-  #options;
+  #http;
+  #device;
   #on;
   /** Keys of beats to be sent on this connection. */
   #unsent = new Set();
@@ -31,16 +32,17 @@ export class Delivery {
   #connectionId;
 
   /**
-   * @param {object} parts  connection, outbox, clock
-   * @param {object} options  url, device, fetch
+   * @param {object} parts  connection, outbox, clock, http
+   * @param {string} device
    * @param {object} on  acked({ seq, frames }), accepted(beat), rejected({ beat, reason, record }), changed(),
-   *   fault(message), frame(detail)
+   *   flag({ flag }), reward(reward), fault(message), frame(detail)
    */
-  constructor({ connection, outbox, clock }, options, on) {
+  constructor({ connection, outbox, clock, http }, device, on) {
     this.#connection = connection;
     this.#outbox = outbox;
     this.#clock = clock;
-    this.#options = options;
+    this.#http = http;
+    this.#device = device;
     this.#on = on;
   }
 
@@ -57,9 +59,11 @@ export class Delivery {
     this.pump();
   }
 
-  /** The server's daily flag, of which the newest is kept and sent along. */
+  /** The server's daily flag, of which the newest is kept and sent along: a date, which as text is in its order. */
   flag(flag) {
-    if (flag && !(flag <= this.#flag)) this.#flag = flag;
+    if (!flag || flag <= this.#flag) return;
+    this.#flag = flag;
+    this.#on.flag({ flag });
   }
 
   /** After a welcome: everything unanswered is sent again, with its `at` and a new seq. */
@@ -128,9 +132,9 @@ export class Delivery {
    * until answered; that the socket carries the same beats is harmless.
    */
   async flush() {
-    const { token, limits } = this.#connection;
-    if (token === null) return;
-    const body = { flag: this.#flag, device: this.#options.device, connection: this.#connectionId, items: [] };
+    if (!this.#http.ready) return;
+    const { limits } = this.#connection;
+    const body = { flag: this.#flag, device: this.#device, connection: this.#connectionId, items: [] };
     const items = [];
     let room = FLUSH_BYTES_MAX - size(body);
     for (const key of this.#outbox.keys().reverse()) {
@@ -146,29 +150,19 @@ export class Delivery {
     for (const mark of marks) this.#flushing.add(mark);
     this.#on.frame({ direction: 'out', kind: 'POST /v1/beats', bytes: size(body), body });
     try {
-      const answer = await this.#post(token, body);
+      const answer = await this.#http.post('/v1/beats', body);
       this.#on.frame({ direction: 'in', kind: 'POST /v1/beats', bytes: size(answer), body: answer });
       this.#clock.rebase(answer.now, askedAt);
       this.flag(answer.flag);
       for (const { index, ...rest } of answer.rejected ?? []) this.#reject(items[index], rest);
       for (const item of items) this.#accept(item);
+      for (const reward of answer.rewards ?? []) this.#on.reward(reward);
       this.#on.changed();
     } catch {
       // Not answered: it stays in the outbox, and the next connection carries it.
     } finally {
       for (const mark of marks) this.#flushing.delete(mark);
     }
-  }
-
-  async #post(token, body) {
-    const answer = await this.#options.fetch(this.#options.url, {
-      method: 'POST',
-      keepalive: true,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    if (!answer.ok) throw new Error(`HTTP ${answer.status}`);
-    return answer.json();
   }
 
   #accept({ key, beat, at }) {

@@ -1,0 +1,52 @@
+/** What goes over HTTP: with the token of the newest connection, in JSON both ways. */
+
+import { HeartlineError } from './requests.js';
+
+export class Http {
+  #url;
+  #fetch;
+  #token;
+
+  /**
+   * @param {object} parts
+   * @param {string | URL} parts.url  where the gateway is
+   * @param {typeof fetch} parts.fetch
+   * @param {() => string | null} parts.token
+   */
+  constructor({ url, fetch, token }) {
+    this.#url = url;
+    this.#fetch = fetch;
+    this.#token = token;
+  }
+
+  /** Whether there is a token yet. */
+  get ready() {
+    return this.#token() !== null;
+  }
+
+  get(path) {
+    return this.#ask(path, {});
+  }
+
+  /** Outlives the page. */
+  post(path, body) {
+    const headers = { 'content-type': 'application/json' };
+    return this.#ask(path, { method: 'POST', keepalive: true, headers, body: JSON.stringify(body) });
+  }
+
+  async #ask(path, { headers, ...options }) {
+    if (!this.ready) throw new HeartlineError('offline', 'there is no token before the first connection', true);
+    const authorization = `Bearer ${this.#token()}`;
+    let answer;
+    try {
+      answer = await this.#fetch(new URL(path, this.#url), { ...options, headers: { ...headers, authorization } });
+    } catch (error) {
+      throw new HeartlineError('offline', `not answered: ${error.message}`, true);
+    }
+    if (answer.ok) return answer.json();
+    // A problem document; what stands between this and the gateway may answer something else.
+    const problem = await answer.json().catch(() => ({}));
+    const code = problem.type?.split('/').at(-1) ?? 'unavailable';
+    throw new HeartlineError(code, problem.detail ?? `HTTP ${answer.status}`, [429, 503].includes(answer.status));
+  }
+}

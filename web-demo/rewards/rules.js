@@ -1,0 +1,17 @@
+/** What the rewards are called, and what they are worth here: both is for whoever consumes the events to say. */
+
+import { titleOf } from '../contents.js';
+
+const POINTS = new Map([['first-of-day', 10], ['first-view', 2]]);
+/** For a rule that this page has not heard of. */
+const POINTS_OTHERWISE = 1;
+
+export function points(rule) {
+  return POINTS.get(rule) ?? POINTS_OTHERWISE;
+}
+
+export function title({ rule, oid }) {
+  if (rule === 'first-of-day') return 'First watch of the day';
+  if (rule === 'first-view') return `First view of ${titleOf(oid)} today`;
+  return oid === undefined ? rule : `${rule}, ${titleOf(oid)}`;
+}
