@@ -72,6 +72,9 @@ class Connection:
             self._asked.pop(frame["result"]["seq"])(frame["result"])
         elif "push" in frame:
             self._pushed(frame["push"])
+        elif "reward" in frame:
+            self.totals.rewards += 1
+            self.ledger.rewards.rewarded(frame["reward"])
         elif "error" in frame:
             error = frame["error"]
             if self._asked.pop(error.get("seq"), None) is None or error["code"] != "unavailable":
@@ -97,6 +100,8 @@ class Connection:
         if not self._last_acked <= ack["seq"] <= self._last_sent:
             self.ledger.fault("protocol", f"ack {ack['seq']} after {self._last_acked}, sent up to {self._last_sent}")
         self._last_acked = ack["seq"]
+        if "flag" in ack:
+            self.ledger.rewards.flagged(ack["flag"], self.ledger.now)
         by_seq = {frame.seq: frame for frame in self.unacked}
         for rejection in ack.get("rejected", ()):
             frame = by_seq.get(rejection["seq"])
@@ -126,7 +131,7 @@ class Connection:
             elif self._paused_slot_mate(frame, beat, together):
                 self.totals.excused += 1
             else:
-                self.ledger.committed(content_of(beat), key_of(beat))
+                self.ledger.acked(content_of(beat), key_of(beat))
 
     def _paused_slot_mate(self, frame, beat, together):
         """Could another beat of its slot, newer or a copy, have spoken for it and been refused by a pause?"""
@@ -196,6 +201,8 @@ class Connection:
                 self.ledger.deletion_committed(content_of(item), push["at"])
         elif "cleared" in push:
             self.ledger.clear_committed(push["at"])
+        elif "flag" in push:
+            self.ledger.rewards.flagged(push["flag"], self.ledger.now)
 
 
 def _refused_alone(beat):

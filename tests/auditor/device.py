@@ -7,29 +7,38 @@ import time
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
+from auditor.journal import wall_ms
 from wire.dial import PLACES, GoingAway, dial
 from wire.tokens import token
 
 PAUSE_SECONDS = (0.06, 0.4)  # between frames: under the 20 a second that one connection may send
 AWAY_SECONDS = (0.2, 1.0)  # after being turned away
 CUT_CHANCE = 0.004  # of dropping the connection after a frame, as a phone in a tunnel does
+# Flags that mean nothing, and are sent now and then.
+NO_FLAGS = ("2000-01-01", "9999-12-31", "today", "")
+NO_FLAG_CHANCE = 0.2
+FLAG_CHANCE = 0.5  # of sending the one that was told
 
 _connections = itertools.count(1)
 
 
 class Device:
-    """`crowded`: whether others are there, so that the gateway may turn it away for now."""
+    """`crowded`: whether others are there, so that the gateway may turn it away for now. `late`: seconds before it first
+    comes."""
 
-    def __init__(self, habits, journal, crowded=False):
+    def __init__(self, habits, journal, crowded=False, late=0):
         self._habits, self._journal, self._crowded = habits, journal, crowded
+        self._late, self._flag = late, None
         self._mid, self._dice = habits.viewer.mid, habits.dice
         self._unanswered = {}  # seq -> operation to resend after a reconnect
 
     async def play(self, url):
         """Returns when the gateway is gone."""
         lost = False
+        await asyncio.sleep(self._late)
+        self._late = 0
         while not lost:
-            place = self._dice.choice(PLACES)
+            place, dialed = self._dice.choice(PLACES), wall_ms()
             try:
                 socket, welcome, seq = await dial(url, token(self._mid), place, self._habits.device)
             except InvalidStatus as refused:
@@ -39,14 +48,15 @@ class Device:
                 continue
             except (OSError, WebSocketException, GoingAway):
                 return
-            lost = await self._use(socket, welcome, seq)
+            lost = await self._use(socket, welcome, seq, dialed)
 
-    async def _use(self, socket, welcome, seq):
+    async def _use(self, socket, welcome, seq, dialed):
         """True when the connection was lost rather than dropped on purpose."""
         self._connection = next(_connections)
         self._seq, self._listing, self._next_page = seq, False, None
         self._clock = welcome["now"] - _monotonic_ms()
-        self._journal.open(self._mid, self._connection, self._habits.device)
+        self._flag = welcome.get("flag", self._flag)
+        self._journal.open(self._mid, self._connection, self._habits.device, welcome, dialed)
         reader = asyncio.create_task(self._read(socket))
         dropped = False
         try:
@@ -79,10 +89,17 @@ class Device:
 
     async def _send(self, socket, operation):
         self._seq += 1
-        text = json.dumps({"seq": self._seq, **operation}, separators=(",", ":"))
         self._unanswered[self._seq] = operation
+        if "beats" in operation and (flag := self._some_flag()) is not None:
+            operation = {"beats": {"flag": flag, **operation["beats"]}}
+        text = json.dumps({"seq": self._seq, **operation}, separators=(",", ":"))
         self._journal.sent(self._mid, self._connection, text)
         await socket.send(text)
+
+    def _some_flag(self):
+        if self._dice.random() < NO_FLAG_CHANCE:
+            return self._dice.choice(NO_FLAGS)
+        return self._flag if self._dice.random() < FLAG_CHANCE else None
 
     async def _read(self, socket):
         try:
@@ -93,6 +110,8 @@ class Device:
             pass
 
     def _answered(self, frame):
+        if flag := (frame.get("ack") or frame.get("push") or {}).get("flag"):
+            self._flag = flag
         if "ack" in frame:
             for rejection in frame["ack"].get("rejected", ()):
                 self._forget_rejected(rejection)

@@ -13,13 +13,14 @@ class Figures:
     sent: int = 0
     acked: int = 0
     rejected: int = 0  # of the acked
+    rewards: int = 0
     excused: int = 0  # of the acked: a newer beat of their slot may have fallen into a pause
     in_flight: int = 0
 
     def __str__(self):
         return (
             f"{self.sockets} sockets, {self.sent} beats sent, {self.acked} acked "
-            f"({self.rejected} rejected, {self.excused} excused), {self.in_flight} in flight"
+            f"({self.rejected} rejected, {self.excused} excused), {self.rewards} rewards, {self.in_flight} in flight"
         )
 
 
@@ -27,25 +28,31 @@ class Judge:
     def __init__(self, journals, goodbyes=False):
         self._tails = [Tail(path) for path in journals]
         self._ledgers = {}
+        self._lately = set()
         self._rounds = []
-        self._goodbyes = goodbyes
+        self.goodbyes = goodbyes
         self.faults = []
 
     def read_journals(self):
         """Takes in what the loaders noted since the last look; the figures of that round."""
         figures = Figures()
         self._rounds.append(figures)
+        self._lately.clear()
         for tail in self._tails:
             self._read(tail, figures)
         return figures
 
     def _read(self, tail, figures):
         connections = {}
-        for event, mid, number, what in tail.events():
+        for event, mid, number, what, ms in tail.events():
             ledger = self._ledgers.setdefault(mid, Ledger(mid, self.faults))
+            self._lately.add(mid)
             ledger.moment += 1
+            ledger.now = ms
             if event == "open":
-                connections[number] = Connection(ledger, what, figures, self._goodbyes)
+                device, welcome, dialed = what
+                ledger.rewards.welcomed(welcome, dialed, ms)
+                connections[number] = Connection(ledger, device, figures, self.goodbyes)
                 figures.sockets += 1
             elif event == "sent":
                 connections[number].sent(what)
@@ -60,6 +67,13 @@ class Judge:
 
     def ledgers(self):
         return list(self._ledgers.values())
+
+    def by_user(self):
+        return self._ledgers
+
+    def lately(self):
+        """The ledgers of those who played before the last look."""
+        return [self._ledgers[mid] for mid in sorted(self._lately)]
 
     def lost(self):
         return sum(promise == "I1" for promise, _ in self.faults)

@@ -5,8 +5,10 @@ The judgement is the design's rule turned round. Of the beats that were answered
 must have been sent, by this user; and nothing is read that a forgetting, known before the read began, covers.
 """
 
+from collections import namedtuple
 from dataclasses import dataclass, field
 
+from auditor.entitlement import Entitlement
 from auditor.pauses import Pauses
 
 NEVER = -1
@@ -21,9 +23,12 @@ class Content:
     deleted_maybe: int = NEVER  # the newest deletion sent
 
 
+Fields = namedtuple("Fields", "pos dur state watched device")
+
+
 @dataclass(slots=True)
 class Sent:
-    fields: tuple
+    fields: Fields
     moment: int  # of the first copy
 
 
@@ -47,9 +52,11 @@ class Ledger:
     def __init__(self, mid, faults):
         self.mid = mid
         self.moment = 0
+        self.now = 0  # the machine's clock at what is being judged
         self.contents = {}
         self.cleared = self.cleared_maybe = NEVER
         self.pauses = Pauses()
+        self.rewards = Entitlement(mid, self.fault)
         self._faults = faults
 
     def fault(self, promise, text):
@@ -64,8 +71,18 @@ class Ledger:
             content.sent[key] = Sent(_fields(beat, device), self.moment)
             content.newest_sent = max(content.newest_sent, key)
 
+    def acked(self, content, key):
+        """It, or a newer one of its slot, was stored, unless a forgetting has come before."""
+        self._stored(content, key)
+        if self.forgotten_maybe(content) < key[0]:
+            self.rewards.written(content, key[0], self.now)
+
     def committed(self, content, key):
-        """Evidence that this beat, or a newer one, was stored: an ack, or a record that was shown."""
+        """A record that was shown: this beat was stored."""
+        self._stored(content, key)
+        self.rewards.written(content, key[0], self.now)
+
+    def _stored(self, content, key):
         entry = self.content(content)
         if entry.stored is None or key > entry.stored:
             entry.stored = key
@@ -134,4 +151,4 @@ class Ledger:
 
 
 def _fields(item, device):
-    return (item["pos"], item.get("dur", 0), item["state"], item.get("watched", 0), device)
+    return Fields(item["pos"], item.get("dur", 0), item["state"], item.get("watched", 0), device)

@@ -2,11 +2,15 @@
 
 import argparse
 import asyncio
+import itertools
 import sys
 
 from auditor.device import Device
 from auditor.journal import Journal
 from auditor.viewer import Viewer
+
+NEWCOMER_SECONDS = 2.0  # within which the newcomers of a round come
+NEWCOMER_ROUNDS = 2  # that they stay: what was not answered in the first is sent again in the second
 
 
 async def main():
@@ -16,16 +20,28 @@ async def main():
     parser.add_argument("--seed", required=True)
     parser.add_argument("--journal", required=True)
     parser.add_argument("--crowded", action="store_true", help="the gateway may turn away who comes: there are others")
+    parser.add_argument("--newcomers", type=int, default=0, help="users who come anew in each round")
+    parser.add_argument("--first-newcomer", type=int, default=100_000, help="the first of them")
     args = parser.parse_args()
 
     journal = Journal(args.journal)
-    viewers = [Viewer(mid, args.seed) for mid in range(args.first, args.first + args.users)]
-    devices = [Device(habits, journal, args.crowded) for viewer in viewers for habits in viewer.devices]
+    stay = list(_devices(args, journal, range(args.first, args.first + args.users)))
+    newcomers, mids = [], itertools.count(args.first_newcomer)
     print("parked", flush=True)
     while line := await asyncio.to_thread(sys.stdin.readline):
         url = line.removeprefix("go ").strip()
-        await asyncio.gather(*(device.play(url) for device in devices))
+        come = list(_devices(args, journal, itertools.islice(mids, args.newcomers), NEWCOMER_SECONDS))
+        newcomers = [*newcomers, come][-NEWCOMER_ROUNDS:]
+        await asyncio.gather(*(device.play(url) for device in itertools.chain(stay, *newcomers)))
         print("parked", flush=True)
+
+
+def _devices(args, journal, mids, within=0):
+    """Of these users, each of whom comes at some moment within so many seconds."""
+    for mid in mids:
+        viewer = Viewer(mid, args.seed)
+        late = viewer.dice.uniform(0, within)
+        yield from (Device(habits, journal, args.crowded, late) for habits in viewer.devices)
 
 
 asyncio.run(main())

@@ -6,6 +6,7 @@ import random
 
 from websockets.exceptions import InvalidStatus
 
+from auditor.journal import wall_ms
 from wire.dial import dial
 from wire.tokens import token
 
@@ -23,6 +24,7 @@ async def read_back(url, ledgers, seed):
     async def one(ledger):
         async with gate:
             listed, got = await _read_user(url, ledger, limits[ledger.mid])
+        ledger.now = wall_ms()
         _judge(ledger, listed, got)
 
     await asyncio.gather(*(one(ledger) for ledger in ledgers))

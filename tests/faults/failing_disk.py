@@ -4,9 +4,10 @@ import subprocess
 from pathlib import Path
 
 IO_ERROR = "Input/output error"
-# Part of the paths of what the store syncs.
-JOURNAL = ".jnl"
-TABLES = "/keyspaces/"
+# Patterns for the paths of what is synced: of the store, and of the event log.
+JOURNAL = "*/store/*.jnl"
+TABLES = "*/store/*/keyspaces/*"
+EVENTS = "*/events/*"
 
 
 class FailingDisk:

@@ -1,7 +1,7 @@
 /* A disk that fails, put before libc (LD_PRELOAD): fsync and fdatasync return EIO when they are told to.
  *
  * FAILING_SYNC names a file; as long as it is there it holds an order: PLACE MODE.
- *   PLACE  part of the path of the files whose syncs fail
+ *   PLACE  a pattern for the paths of the files whose syncs fail; * is any text, with slashes in it or without
  *   keep   what was written stays in the page cache, and may be there after a restart
  *   lose   some of the pages written since the last good sync are gone, as after a write-back that failed
  *   once   as keep, and the next sync is good again, as the kernel has it: it reports a lost page only once
@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -72,7 +73,7 @@ static int sync_or_fail(int fd, const char *name) {
     struct stat file;
     if (fd < 0 || fd >= FILES_MAX || fstat(fd, &file) != 0) return real(fd);
     pthread_mutex_lock(&one);
-    int fails = read_order(place, mode) && path_of(fd, link, path) && strstr(path, place);
+    int fails = read_order(place, mode) && path_of(fd, link, path) && fnmatch(place, path, 0) == 0;
     if (fails) {
         if (!strcmp(mode, "lose")) lose(fd, link, &file);
         if (!strcmp(mode, "once")) unlink(getenv("FAILING_SYNC"));

@@ -13,9 +13,11 @@ from pathlib import Path
 from websockets.exceptions import WebSocketException
 
 from auditor.crew import Loader
+from auditor.event_log import EventLog, Tail
 from auditor.judge import Judge
 from auditor.readback import read_back
-from faults.loadgen import Loadgen, complaints, summary
+from auditor.rewards import Rewards, published
+from faults.loadgen import FIRST_MID, Loadgen, complaints, summary
 from wire.dial import GoingAway
 from wire.gateway import Gateway
 
@@ -88,7 +90,7 @@ class Scene:
 
     def gateway(self, data_dir=None, before=(), **settings):
         """Not started yet. Its port stays the same, so that a crowd finds it again."""
-        listen = f"127.0.0.1:{_quiet_port(self.dice)}"
+        listen = f"127.0.0.1:{quiet_port(self.dice)}"
         log = self.scratch / "gateway.log"
         data_dir = data_dir or self.scratch / "data"
         gateway = Gateway(self.args.binary, data_dir, log, before, SERVER__LISTEN=listen, **settings)
@@ -110,8 +112,8 @@ class Scene:
             self.fault(complaint)
         return report
 
-    def witnesses(self, users):
-        witnesses = Witnesses(self, users)
+    def witnesses(self, users, newcomers=0):
+        witnesses = Witnesses(self, users, newcomers)
         self.at_end(witnesses.stop)
         return witnesses
 
@@ -135,11 +137,13 @@ class Scene:
 class Witnesses:
     """Users of the auditor: what they were told is judged whenever they are called together."""
 
-    def __init__(self, scene, users):
+    def __init__(self, scene, users, newcomers):
         self._scene = scene
         journal = scene.scratch / "journal"
-        self._loader = Loader(1, users, scene.args.seed, journal, "--crowded")
+        self._loader = Loader(1, users, scene.args.seed, journal, "--crowded", "--newcomers", str(newcomers))
         self._judge = Judge([journal], goodbyes=True)
+        self.log = EventLog(self._judge.faults)
+        self.rewards = Rewards(self.log, self._judge.faults, others=FIRST_MID)
         self._loader.wait_until_parked()
         self.in_flight = 0  # how often somebody waited for an ack when the gateway ended
 
@@ -163,9 +167,29 @@ class Witnesses:
             # It may have ended again meanwhile; then this is for the next round.
             if not gateway.ends_within(ENDS_AGAIN_SECONDS_MAX):
                 raise
+        self._tell_faults(known)
+        return figures
+
+    def testify_rewards(self, gateway):
+        """After they have testified, of a gateway with the auditor's rules."""
+        known = len(self._judge.faults)
+        self.rewards.judge(gateway, self._judge.by_user(), self._judge.lately())
+        self._tell_faults(known)
+
+    def replay(self, gateway):
+        """After a drain: nothing was left to publish, and the log is what it was."""
+        known = len(self._judge.faults)
+        self.log.replay(gateway)
+        self._tell_faults(known)
+        late = published(gateway)
+        self._scene.expect(late == 0, f"I6: {late} events were published after the drain, by the next process")
+
+    def tail(self, gateway):
+        return Tail(self.log, gateway)
+
+    def _tell_faults(self, known):
         for promise, text in self._judge.faults[known:][:FAULTS_SHOWN_MAX]:
             self._scene.fault(f"{promise}: {text}")
-        return figures
 
     def totals(self):
         return f"auditor: {self._judge.totals()}, {self._judge.lost()} lost, {len(self._judge.faults)} faults"
@@ -174,7 +198,7 @@ class Witnesses:
         self._loader.stop()
 
 
-def _quiet_port(dice):
+def quiet_port(dice):
     """A free one below those that the kernel gives to clients, one of which would have it while the gateway is down."""
     for port in dice.sample(range(10_000, 20_000), 100):
         with socket.socket() as probe:

@@ -29,8 +29,8 @@ def main():
 
 def failed_at_the_first_start(scene, disk):
     """It is refused, leaves nothing that the next start stumbles over, and that one serves."""
-    for place in ("/store.new/format", JOURNAL, "/store"):
-        data_dir = scene.scratch / f"new{place.replace('/', '-')}"
+    for number, place in enumerate(("*/store.new/format", "*.jnl", "*/store*", "*/events*")):
+        data_dir = scene.scratch / f"new-{number}"
         gateway = scene.gateway(data_dir, disk.before)
         disk.fail(place, "keep")
         try:

@@ -45,13 +45,33 @@ async fn the_demo_shows_the_gateways_own_counters() {
 }
 
 #[tokio::test]
-async fn without_the_demo_there_is_neither() {
+async fn the_demo_moves_the_day_of_all_that_come_after() {
+    let gateway = TestGateway::start();
+    let http = gateway.anonymous_http();
+    let clock = http.get("/demo/clock").await.json();
+    assert_eq!(gateway.connect(MID).await.welcome()["today"], clock["day"]);
+    let moved = http.post("/demo/clock", &json!({"forward": clock["midnight"]})).await.json();
+    assert!(moved["day"].as_str() > clock["day"].as_str(), "{moved} after {clock}");
+    let client = gateway.connect(MID).await;
+    assert_eq!(client.welcome()["today"], moved["day"]);
+    assert_eq!(http.get("/demo/events").await.json(), json!({"events": [], "next": 0}));
+}
+
+#[tokio::test]
+async fn the_day_stays_where_it_is_without_the_setting() {
+    let gateway = TestGateway::with(&[("demo.clock", "false")]);
+    assert_eq!(gateway.anonymous_http().post("/demo/clock", &json!({"forward": 1})).await.status, 404);
+}
+
+#[tokio::test]
+async fn without_the_demo_there_is_nothing_of_it() {
     let gateway = TestGateway::with(&[("demo.enabled", "false")]);
     let http = gateway.anonymous_http();
-    for path in ["/", "/demo/heartline.js", "/demo/metrics"] {
+    for path in ["/", "/demo/heartline.js", "/demo/metrics", "/demo/events", "/demo/clock"] {
         assert_eq!(http.get(path).await.status, 404, "{path}");
     }
     let asked = json!({"mid": "42", "ttl": 3600});
     assert_eq!(http.post("/demo/token", &asked).await.status, 404);
+    assert_eq!(http.post("/demo/clock", &json!({"forward": 1})).await.status, 404);
     gateway.connect(MID).await.still_serves().await;
 }

@@ -107,3 +107,18 @@ async fn an_export_has_every_record_once_newest_first() {
     }
     assert_eq!(gateway.http(MID).get("/v1/export?mid=42").await.status, 404, "the public listener");
 }
+
+#[tokio::test]
+async fn rewards_are_handed_over_and_erased_too() {
+    let rules = r#"[{ id = "at-once", per = "user", watched = "0s", exact = true }]"#;
+    let gateway = TestGateway::with(&[("rewards.rules", rules)]);
+    let mut client = gateway.connect(MID).await;
+    let at = client.now();
+    client.watch([beat(100, at)]).await;
+    let first_page = async || gateway.admin().get("/v1/export?mid=42").await.json();
+    assert_eq!(first_page().await["rewards"][0]["rule"], "at-once");
+    erase(&gateway).await;
+    assert_eq!(first_page().await["rewards"], json!([]));
+    let today = gateway.http(MID).get("/v1/rewards/today").await.json();
+    assert_eq!(today["rewards"], json!([]), "{today}");
+}

@@ -179,7 +179,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> TestClient<S> {
 
     /// Pushes that have been read and not been asked for.
     pub fn pushes_kept(&self) -> Vec<&Value> {
-        self.inbox.iter().filter_map(|frame| frame.get("push")).collect()
+        self.kept("push")
+    }
+
+    /// The bodies of all frames of this name that have been read and not been asked for.
+    pub fn kept(&self, name: &str) -> Vec<&Value> {
+        self.inbox.iter().filter_map(|frame| frame.get(name)).collect()
     }
 
     pub async fn acked(&mut self, seq: u32) -> Acked {

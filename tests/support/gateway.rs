@@ -153,6 +153,12 @@ impl TestGateway {
         *self = self.beside().unwrap_or_else(|failed| panic!("no restart: {failed:?}"));
     }
 
+    /// SIGKILL, and a new process on the same data directory with other settings.
+    pub fn restart_with(&mut self, settings: &[(&str, &str)]) {
+        self.kill();
+        *self = Self::on(Arc::clone(&self.home), settings);
+    }
+
     /// SIGTERM.
     pub fn terminate(&self) {
         self.signal("TERM");

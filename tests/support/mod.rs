@@ -11,6 +11,7 @@ mod gateway;
 mod http;
 pub mod keys;
 mod raw_socket;
+mod rewards;
 mod token;
 mod upgrade;
 
@@ -19,6 +20,7 @@ pub use client::{Acked, TestClient, in_time, reasons};
 pub use gateway::{FailedStart, TestGateway, run};
 pub use http::{Answer, Http};
 pub use raw_socket::{Opcode, RawSocket};
+pub use rewards::{per_content, per_user, post_beats, rules};
 pub use token::{SECRET, Token, unix_seconds};
 pub use upgrade::{JSON_PROTOCOL, Refusal, Upgrade};
 

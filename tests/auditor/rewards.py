@@ -1,0 +1,135 @@
+"""I5 and I6: joins what users must have and were told with the events there are and with what the gateway lists.
+
+A claim is what an event tells. Its id says of what there may be only one, so a second claim of it is an event of the
+same id that tells of another moment, session or beat; the same event once more is a delivery that was repeated.
+"""
+
+import datetime
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from auditor.rules import AHEAD_MS, CONTENT_RULE, FRESH_MS, USER_RULE, ZONE, day_of, id_of
+from wire.http import call
+
+# How long events may take to follow their claims once nobody claims any more.
+FOLLOW_SECONDS = 20
+LOOK_SECONDS = 0.05
+ASKING_AT_ONCE = 16
+RULES = {USER_RULE, CONTENT_RULE}
+
+
+class Rewards:
+    """`others`: users from this id on are somebody else's; their events are judged by themselves alone."""
+
+    def __init__(self, log, faults, others=None):
+        self._log, self._faults = log, faults
+        self._others = others or float("inf")
+        self.claims = {}  # id -> the event
+        self._of_user = {}  # mid -> ids
+        self.repeated = 0  # events that came once more
+
+    def judge(self, gateway, all_ledgers, asked=()):
+        """While nobody of ours plays. `all_ledgers` by user; `asked`: those whose rewards of today are looked at."""
+        give_up = time.monotonic() + FOLLOW_SECONDS
+        while True:
+            self._log.catch_up(gateway)
+            for event in self._log.take():
+                self._event(event, all_ledgers)
+            missing = [(ledger, id) for ledger in all_ledgers.values() for id in self._missing(ledger)]
+            if not missing or time.monotonic() > give_up:
+                break
+            time.sleep(LOOK_SECONDS)
+        for ledger, id in missing:
+            ledger.fault("I5", f"there is no event {id}")
+            ledger.rewards.due.discard(id)
+            ledger.rewards.told.discard(id)
+        with ThreadPoolExecutor(ASKING_AT_ONCE) as pool:
+            list(pool.map(lambda ledger: self._today(gateway, ledger), asked))
+
+    def claims_of(self, rule, from_mid):
+        """How many claims of a rule users from this id on have."""
+        of = (event["data"] for event in self.claims.values())
+        return sum(data["rule"] == rule and int(data["mid"]) >= from_mid for data in of)
+
+    def _missing(self, ledger):
+        return (ledger.rewards.due | ledger.rewards.told) - self.claims.keys()
+
+    def _event(self, event, ledgers):
+        known = self.claims.setdefault(event["id"], event)
+        if known is not event:
+            self.repeated += 1
+            if known != event:
+                self._fault("I5", f"{event['id']} was claimed twice: {known} and {event}")
+            return
+        if complaint := _malformed(event):
+            return self._fault("events", f"{complaint}: {event}")
+        mid = int(event["subject"])
+        self._of_user.setdefault(mid, set()).add(event["id"])
+        if mid < self._others:
+            ledger = ledgers.get(mid)
+            if ledger is None or not _was_sent(event["data"], ledger):
+                self._fault("I5", f"no beat was sent that could have claimed {event}")
+
+    def _today(self, gateway, ledger):
+        """What the gateway lists must be what there are events of."""
+        give_up = time.monotonic() + FOLLOW_SECONDS
+        while True:
+            today = call(gateway.http, "GET", "/v1/rewards/today", mid=ledger.mid).json()
+            listed = {reward["id"] for reward in today["rewards"]}
+            published = {id for id in self._of_user.get(ledger.mid, ()) if self.claims[id]["data"]["day"] == today["day"]}
+            if listed == published:
+                return
+            if listed < published or time.monotonic() > give_up:
+                return ledger.fault("I5", f"events of {published - listed}, listed today {listed - published}")
+            time.sleep(LOOK_SECONDS)
+
+    def _fault(self, promise, text):
+        self._faults.append((promise, text))
+
+
+def outbox_entries(gateway):
+    """Claims whose events are still to be published."""
+    return _metric(gateway, "heartline_outbox_entries")
+
+
+def published(gateway):
+    """Events that this process has published."""
+    return _metric(gateway, "heartline_events_published_total")
+
+
+def _metric(gateway, name):
+    text = call(gateway.admin, "GET", "/metrics").text
+    found = re.search(rf"^{name} (\d+)$", text, re.M)
+    if found is None:
+        raise RuntimeError(f"/metrics has no {name}")
+    return int(found[1])
+
+
+def _malformed(event):
+    """What is wrong with an event by itself."""
+    data = event["data"]
+    content = (data["kind"], data["oid"]) if data["rule"] == CONTENT_RULE else None
+    time = datetime.datetime.fromisoformat(event["time"])
+    checks = {
+        "its rule": data["rule"] in RULES,
+        "its id": event["id"] == id_of(data["rule"], data["day"], data["mid"], content),
+        "its day": data["day"] == day_of(data["claimed_at"]) and data["zone"] == ZONE,
+        "its time": round(time.timestamp() * 1000) == data["claimed_at"],
+        "its subject": event["subject"] == event["partitionkey"] == data["mid"],
+        "its type": (event["specversion"], event["type"]) == ("1.0", "dev.heartline.reward.v1"),
+    }
+    return next((what for what, holds in checks.items() if not holds), None)
+
+
+def _was_sent(data, ledger):
+    """Whether the user has sent a beat of which all this is true, and which was young enough."""
+    sent = ledger.content((data["kind"], int(data["oid"]))).sent
+    at_once = range(data["claimed_at"] - FRESH_MS, data["claimed_at"] + AHEAD_MS + 1)
+    return any(
+        at in at_once
+        and session == int(data["session"])
+        and (beat.fields.watched, beat.fields.device) == (data["watched"], data["device"])
+        and not ledger.pauses.certain(at, beat.moment)
+        for (at, session), beat in sent.items()
+    )

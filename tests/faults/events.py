@@ -1,0 +1,128 @@
+"""`python -m faults.events BINARY`: the event log cannot be written, while everything else can.
+
+Nobody who watches notices: beats are acked as ever. Claims wait in the outbox, and when that is full there are no new
+ones, and no flags; when the log can be written again all events come, and who had to wait claims with the next beat.
+"""
+
+import asyncio
+import sys
+import time
+
+from auditor.rewards import outbox_entries, published
+from auditor.rules import SETTINGS, USER_RULE
+from faults.failing_disk import EVENTS, FailingDisk
+from faults.scene import Scene, arguments
+from wire.client import Client, beat
+from wire.http import call
+
+OUTBOX = 50
+USERS = 200
+# The log is opened anew at growing intervals; no longer than this after it can be.
+MENDED_SECONDS_MAX = 20
+FAILED_SECONDS = (0.5, 2.0)
+HEALTHY_SECONDS = (0.5, 2.0)
+ONE_RULE = f'[{{ id = "{USER_RULE}", per = "user", kinds = [], watched = "0s", exact = true }}]'
+
+
+def main():
+    args = arguments(__doc__, seconds=30, users=30)
+    with Scene(args) as scene:
+        disk = FailingDisk(scene)
+        full_outbox(scene, disk)
+        failing_now_and_then(scene, disk)
+        sys.exit(scene.verdict())
+
+
+def full_outbox(scene, disk):
+    """One claim of each user, more users than the outbox has room for."""
+    settings = {**SETTINGS, "REWARDS__RULES": ONE_RULE, "REWARDS__OUTBOX": OUTBOX}
+    gateway = scene.gateway(scene.scratch / "outbox", disk.before, **settings).start()
+    disk.fail(EVENTS, "keep")
+    flags = asyncio.run(_beats(gateway, range(1, USERS + 1)))
+    claimed = outbox_entries(gateway)
+    scene.expect(claimed == OUTBOX, f"{claimed} claims in an outbox for {OUTBOX}")
+    scene.expect(sum(flags) == OUTBOX, f"{sum(flags)} flags with {OUTBOX} claims")
+    # It is neither wrong nor slow for who goes on.
+    again = asyncio.run(_beats(gateway, range(1, USERS + 1)))
+    scene.expect(again == flags, "a full outbox gives and takes flags")
+    status = call(gateway.admin, "GET", "/readyz").status
+    scene.expect(status == 200, f"not ready ({status}) because of events")
+    disk.mend()
+    seconds = _until_published(scene, gateway, OUTBOX)
+    late = asyncio.run(_beats(gateway, range(1, USERS + 1)))
+    scene.expect(all(late), f"{late.count(False)} users are not rewarded when there is room again")
+    _until_published(scene, gateway, USERS)
+    killed_with_full_outbox(scene, disk, gateway)
+    events = call(gateway.admin, "GET", "/v1/events?limit=1000").json()["events"]
+    ids = {entry["event"]["id"] for entry in events}
+    scene.expect(len(ids) == USERS + OUTBOX, f"{len(ids)} claims of {USERS} users and {OUTBOX} more")
+    scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
+    scene.say(f"outbox full at {claimed} of {USERS} users, all acked; published {seconds:.1f} s after the log was mended")
+
+
+def killed_with_full_outbox(scene, disk, gateway):
+    """What waited in it is published by the next process."""
+    disk.fail(EVENTS, "keep")
+    flags = asyncio.run(_beats(gateway, range(USERS + 1, USERS + OUTBOX + 1)))
+    scene.expect(all(flags), f"only {sum(flags)} of {OUTBOX} claims in an empty outbox")
+    gateway.kill()
+    disk.mend()
+    gateway.start()
+    _until_published(scene, gateway, OUTBOX)
+
+
+def failing_now_and_then(scene, disk):
+    """Under load and in every way; and what was read of the log once stays there."""
+    gateway = scene.gateway(scene.scratch / "now-and-then", disk.before, **SETTINGS).start()
+    witnesses = scene.witnesses(scene.args.users, newcomers=scene.args.users)
+    until, failures = time.monotonic() + scene.args.seconds, 0
+    while time.monotonic() < until and not scene.faults:
+        tail = witnesses.tail(gateway)
+        witnesses.play(gateway)
+        for _ in range(3):
+            time.sleep(scene.dice.uniform(*HEALTHY_SECONDS))  # not a wait for anything: a random moment
+            disk.fail(EVENTS, ("lose", "once", "keep")[failures % 3])
+            time.sleep(scene.dice.uniform(*FAILED_SECONDS))
+            disk.mend()
+            failures += 1
+        scene.expect(gateway.process.poll() is None, f"the gateway has ended: {gateway.stderr()}")
+        gateway.kill()
+        tail.end()
+        witnesses.park()
+        gateway.start()
+        figures = witnesses.testify(gateway)
+        witnesses.testify_rewards(gateway)
+        claims = len(witnesses.rewards.claims)
+        scene.say(f"{failures} failures: {figures}, {claims} claims, {len(scene.faults)} faults")
+    scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
+    gateway.start()
+    witnesses.replay(gateway)
+    scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
+    scene.say(f"{witnesses.totals()}, {witnesses.rewards.repeated} events once more")
+
+
+async def _beats(gateway, mids):
+    """One beat of each user, acked without a rejection; whether each has the flag then."""
+    return [await _beat(gateway, mid) for mid in mids]
+
+
+async def _beat(gateway, mid):
+    async with await Client.open(gateway, mid) as client:
+        seq = await client.send(beats={"items": [beat(1, client.now())]})
+        _, ack = await client.frame("ack")
+        if ack["seq"] < seq or ack.get("rejected"):
+            raise AssertionError(f"a beat was answered {ack}")
+        return "flag" in ack
+
+
+def _until_published(scene, gateway, count):
+    """Waits for it; how long it took."""
+    began = time.monotonic()
+    while (outbox_entries(gateway) or published(gateway) < count) and time.monotonic() - began < MENDED_SECONDS_MAX:
+        time.sleep(0.05)
+    scene.expect(not outbox_entries(gateway), f"the outbox is not empty {MENDED_SECONDS_MAX} s after the log was mended")
+    return time.monotonic() - began
+
+
+if __name__ == "__main__":
+    main()

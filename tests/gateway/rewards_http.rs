@@ -1,0 +1,79 @@
+//! Rewards over HTTP: what an answer to beats tells, and what is kept for whoever missed it.
+
+use serde_json::json;
+
+use crate::support::{MID, TestGateway, beat, beats, in_time, items, per_content, per_user, post_beats};
+
+fn gateway() -> TestGateway {
+    TestGateway::rewarding(&[per_user("first-of-day", "0s"), per_content("first-view", "0s")])
+}
+
+#[tokio::test]
+async fn the_answer_to_beats_tells_rewards_and_flag() {
+    let gateway = gateway();
+    let http = gateway.http(MID);
+    let (today, now) = gateway.today_and_now().await;
+    let before = http.post("/v1/beats", &items([])).await.json();
+    assert_eq!((before.get("flag"), &before["rewards"]), (None, &json!([])));
+    let answer = post_beats(&http, None, [beat(100, now)]).await;
+    assert_eq!((&answer["flag"], &answer["today"]), (&json!(today), &json!(today)));
+    let mut rewards = answer["rewards"].as_array().expect("rewards").clone();
+    rewards.sort_by_key(|reward| reward["id"].to_string());
+    let of_user = format!("first-of-day:{today}:42");
+    let of_content = format!("first-view:{today}:42:1:100");
+    let expected = [
+        json!({"id": of_user, "rule": "first-of-day", "day": today}),
+        json!({"id": of_content, "rule": "first-view", "day": today, "kind": 1, "oid": "100"}),
+    ];
+    assert_eq!(rewards, expected);
+    let again = post_beats(&http, Some(&today), [beat(100, now + 1)]).await;
+    assert_eq!((&again["flag"], &again["rewards"]), (&json!(today), &json!([])));
+}
+
+#[tokio::test]
+async fn today_lists_what_was_given_today() {
+    let gateway = gateway();
+    let http = gateway.http(MID);
+    let empty = http.get("/v1/rewards/today").await.json();
+    let (today, now) = gateway.today_and_now().await;
+    assert_eq!(empty, json!({"day": today, "rewards": []}));
+    let answer = post_beats(&http, None, [beat(100, now), beat(200, now)]).await;
+    let told = answer["rewards"].as_array().expect("rewards");
+    let listed = gateway.rewards_today(MID).await;
+    assert_eq!((told.len(), listed.len()), (3, 3));
+    for reward in told {
+        assert_eq!(&listed[reward["id"].as_str().expect("an id")], reward);
+    }
+    assert!(gateway.rewards_today(43).await.is_empty(), "those of another user are not there");
+}
+
+#[tokio::test]
+async fn what_is_lost_with_its_socket_is_found_there() {
+    let mut gateway = gateway();
+    let (_, now) = gateway.today_and_now().await;
+    let mut socket = gateway.raw(MID).await;
+    let mut frame = beats([beat(100, now)]);
+    frame["seq"] = json!(1);
+    socket.text(&frame.to_string()).await;
+    drop(socket);
+    let found = async {
+        while gateway.rewards_today(MID).await.len() < 2 {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    };
+    in_time("both rewards", found).await;
+    let listed = gateway.rewards_today(MID).await;
+    gateway.restart();
+    assert_eq!(gateway.rewards_today(MID).await, listed, "also after SIGKILL");
+    gateway.drain_and_restart().await;
+    assert_eq!(gateway.rewards_today(MID).await, listed, "and after a drain");
+}
+
+#[tokio::test]
+async fn it_is_for_the_user_of_the_token_only() {
+    let gateway = gateway();
+    let path = "/v1/rewards/today";
+    gateway.anonymous_http().get(path).await.problem(401, "unauthorized");
+    gateway.http(MID).post(path, &json!({})).await.problem(405, "method");
+    assert_eq!(gateway.admin().get(path).await.status, 404);
+}

@@ -1,0 +1,7 @@
+# The event log cannot be written, and its consumer is killed: nobody who watches notices, and every claim is paid once.
+. tests/parts/needs.bash
+need_command cc build-essential
+need_python
+need_binary
+"$PYTHON" -m faults.events "$HEARTLINE_BIN" $([[ $LONG ]] && echo --seconds 600 --users 100)
+"$PYTHON" -m faults.consumer "$HEARTLINE_BIN" $([[ $LONG ]] && echo --rounds 100)

@@ -1,0 +1,214 @@
+"""docs/consumer.py: the points are right whatever happens to the consumer and to the log."""
+
+import json
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import urllib.parse
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+CONSUMER = Path(__file__).parents[2] / "docs" / "consumer.py"
+PATIENCE = 30
+
+
+class FakeLog:
+    """Answers /v1/events as the protocol says."""
+
+    def __init__(self):
+        self.events = []
+        self.first = 1  # older ones are gone
+        self.page_max = 1000
+        self.delay = 0
+        self.cuts = 0  # so many answers end in their middle
+        self.unavailable = 0  # so many are 503
+        self.asked = []
+        self.more = threading.Condition()
+        log = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                log.answer(self)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def add(self, *events):
+        with self.more:
+            self.events += events
+            self.more.notify_all()
+
+    def answer(self, handler):
+        url = urllib.parse.urlsplit(handler.path)
+        asked = {name: int(value) for name, value in urllib.parse.parse_qsl(url.query)}
+        with self.more:
+            self.asked.append(asked["after"])
+            self.more.wait_for(lambda: len(self.events) > asked["after"], asked["wait"] / 1000)
+            begin = max(asked["after"] + 1, self.first)
+            end = min(begin + min(asked["limit"], self.page_max), len(self.events) + 1)
+            entries = [{"offset": offset, "event": self.events[offset - 1]} for offset in range(begin, end)]
+            cut, self.cuts = self.cuts > 0, max(self.cuts - 1, 0)
+            unavailable, self.unavailable = self.unavailable > 0, max(self.unavailable - 1, 0)
+        time.sleep(self.delay)
+        body = json.dumps({"events": entries, "next": entries[-1]["offset"] if entries else asked["after"]}).encode()
+        try:
+            handler.send_response(503 if unavailable else 200 if url.path == "/v1/events" else 404)
+            handler.send_header("Content-Length", str(len(body)))
+            handler.end_headers()
+            handler.wfile.write(body[: len(body) // 2] if cut else body)
+        except OSError:
+            pass  # it was killed
+
+
+def event(mid, day=20, oid=None):
+    rule = "first-view" if oid else "first-of-day"
+    behind = f":1:{oid}" if oid else ""
+    data = {"rule": rule, "mid": str(mid), "day": f"2026-11-{day}", "zone": "UTC", "kind": 1, "oid": str(oid or 100),
+            "session": "7", "device": "tv", "watched": 5000, "claimed_at": 1795150000118}
+    return {"specversion": "1.0", "id": f"{rule}:2026-11-{day}:{mid}{behind}", "source": "/heartline/local",
+            "type": "dev.heartline.reward.v1", "subject": str(mid), "time": "2026-11-20T04:46:40.118Z",
+            "datacontenttype": "application/json", "partitionkey": str(mid), "data": data}
+
+
+class Consumer(unittest.TestCase):
+    def setUp(self):
+        scratch = Path(tempfile.mkdtemp(prefix="heartline-consumer-"))
+        self.addCleanup(shutil.rmtree, scratch)
+        self.database = scratch / "points.db"
+        self.log = FakeLog()
+        self.addCleanup(self.log.close)
+
+    def command(self, *arguments):
+        return [sys.executable, CONSUMER, "--url", self.log.url, "--database", self.database, *arguments]
+
+    def run_once(self, *arguments):
+        command = self.command("--once", *arguments)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def start(self, *arguments):
+        child = subprocess.Popen(self.command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(child.communicate)
+        self.addCleanup(child.kill)
+        return child
+
+    def points(self):
+        with sqlite3.connect(self.database) as database:
+            return dict(database.execute("SELECT mid, SUM(points) FROM credit GROUP BY mid"))
+
+    def wait_for(self, points):
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            try:
+                if self.points() == points:
+                    return
+            except sqlite3.OperationalError:
+                pass  # not made yet, or being written
+            time.sleep(0.02)
+        self.assertEqual(self.points(), points)
+
+    def test_a_claim_is_credited_and_told(self):
+        self.log.add(event(42), event(42, oid=100), event(2**64 - 1))
+        told = self.run_once()
+        self.assertEqual(self.points(), {"42": 11, str(2**64 - 1): 10})
+        self.assertIn("first-of-day:2026-11-20:42: +10 for user 42, who has 11\n", told)
+        self.assertIn("user 42: 11\n", told)
+
+    def test_what_comes_twice_is_credited_once(self):
+        self.log.add(event(42), event(42), event(43))
+        self.run_once()
+        self.log.add(event(42), event(43, day=21))
+        self.run_once()
+        self.assertEqual(self.points(), {"42": 10, "43": 20})
+
+    def test_a_replay_changes_nothing(self):
+        self.log.page_max = 7
+        self.log.add(*(event(mid % 5, day=10 + mid // 5) for mid in range(50)))
+        self.run_once()
+        before = self.points()
+        self.log.asked.clear()
+        self.assertNotIn("+10", self.run_once("--replay"))
+        self.assertEqual(self.log.asked[0], 0)
+        self.assertEqual(self.points(), before)
+        self.assertEqual(before, {str(mid): 100 for mid in range(5)})
+
+    def test_it_goes_on_where_it_was(self):
+        self.log.add(event(1), event(2))
+        self.run_once()
+        self.log.add(event(3))
+        self.log.asked.clear()
+        self.run_once()
+        self.assertEqual(self.log.asked, [2, 3])
+        self.assertEqual(self.points(), {"1": 10, "2": 10, "3": 10})
+
+    def test_it_is_right_after_any_number_of_kills(self):
+        self.log.page_max, self.log.delay = 5, 0.002
+        expected = {}
+        for number in range(4000):
+            mid = number % 100
+            # Every third comes twice.
+            self.log.add(*[event(mid, oid=number + 1)] * (2 if number % 3 == 0 else 1))
+            expected[str(mid)] = expected.get(str(mid), 0) + 1
+        dice, kills = random.Random(5), 0
+        while kills < 25:
+            child = self.start(*(["--replay"] if kills == 6 else []))
+            child.stdout.readline()
+            time.sleep(dice.uniform(0, 0.15))
+            self.assertIsNone(child.poll(), "it was killed in the middle")
+            child.kill()
+            child.communicate()
+            kills += 1
+        self.assertLess(sum(self.points().values()), sum(expected.values()), "it was not through before the last kill")
+        self.log.delay, self.log.page_max = 0, 1000
+        self.run_once()
+        self.assertEqual(self.points(), expected)
+
+    def test_it_follows_over_a_log_that_breaks_off(self):
+        self.log.cuts, self.log.unavailable = 2, 1
+        self.log.add(event(1))
+        child = self.start()
+        self.wait_for({"1": 10})
+        self.log.cuts = 1
+        self.log.add(event(2), event(2))
+        self.wait_for({"1": 10, "2": 10})
+        self.assertIsNone(child.poll())
+
+    def test_events_of_other_types_are_passed_over(self):
+        self.log.add({**event(1), "type": "dev.heartline.other.v1", "data": {}}, event(2))
+        self.run_once()
+        self.assertEqual(self.points(), {"2": 10})
+
+    def test_a_gap_is_told(self):
+        self.log.add(*(event(mid) for mid in range(9)))
+        self.run_once()
+        self.log.add(*(event(mid) for mid in range(9, 15)))
+        self.log.first = 13
+        done = subprocess.run(self.command("--once"), capture_output=True, text=True, timeout=PATIENCE)
+        self.assertIn("offsets 10 to 12 are gone", done.stderr)
+        self.assertEqual(set(self.points()), {str(mid) for mid in [*range(9), 12, 13, 14]})
+
+    def test_without_a_log_it_ends_with_one_line(self):
+        self.log.close()
+        done = subprocess.run(self.command("--once"), capture_output=True, text=True, timeout=PATIENCE)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
