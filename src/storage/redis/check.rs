@@ -1,0 +1,158 @@
+//! Whether a server keeps what it is given.
+
+use std::collections::HashMap;
+
+use super::config::Durability;
+use super::refused::Trouble;
+use super::target::{Address, Kind};
+
+/// The oldest version on which the scripts were tried.
+const VERSION_MIN: (u32, u32) = (7, 0);
+
+/// What a server has to be set to, so that what it has answered is on its disk.
+const DURABLE: [(&str, &str, &str); 3] = [
+    ("appendonly", "yes", "nothing survives a restart"),
+    ("appendfsync", "always", "the last second, or more, of what was acked is lost with the machine"),
+    ("no-appendfsync-on-rewrite", "no", "while it rewrites its file, what was acked is lost with the machine"),
+];
+
+/// The least a server has to be set to, so that the rows of a user, the days' claims and timelines stay in the small form
+/// of their kind: measured, several times less memory.
+const ENCODINGS: [(&str, u64); 5] = [
+    ("set-max-intset-entries", 16_384),
+    ("hash-max-listpack-entries", 128),
+    ("hash-max-listpack-value", 128),
+    ("zset-max-listpack-entries", 128),
+    ("zset-max-listpack-value", 64),
+];
+
+/// The settings to ask `CONFIG GET` for.
+pub(super) fn asked() -> impl Iterator<Item = &'static str> {
+    DURABLE.iter().map(|(name, ..)| *name).chain(ENCODINGS.iter().map(|(name, _)| *name))
+}
+
+/// What a server says of itself.
+#[derive(Clone, Debug)]
+pub(super) struct Server {
+    /// The lines of `INFO`.
+    pub info: HashMap<String, String>,
+    /// The answer to `CONFIG GET`; or why there is none.
+    pub config: Result<HashMap<String, String>, String>,
+}
+
+/// What is to be said of a server that may be used.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Advice {
+    /// What may be lost.
+    pub warnings: Vec<String>,
+}
+
+impl Server {
+    pub fn info(text: &str) -> HashMap<String, String> {
+        let line = |line: &str| line.split_once(':').map(|(name, value)| (name.to_owned(), value.trim().to_owned()));
+        text.lines().filter_map(line).collect()
+    }
+
+    fn field(&self, name: &str) -> &str {
+        self.info.get(name).map_or("", String::as_str)
+    }
+
+    /// Whether it may be used by one who wants this kind.
+    pub fn judge(&self, address: &Address, kind: &Kind, durability: Durability) -> Result<Advice, Trouble> {
+        self.present(address, kind)?;
+        let mut unfit = Vec::new();
+        unfit.extend(self.kind(address, *kind == Kind::Cluster));
+        unfit.extend(self.eviction(address));
+        let (loses, wasteful) = match &self.config {
+            Ok(config) => (durable(address, config), encoded(address, config)),
+            Err(why) => (
+                vec![format!(
+                    "{address} does not answer CONFIG GET ({why}), so that nobody knows whether it keeps what it acks: \
+                     allow it (ACL SETUSER … +config|get), or set redis.durability to \"relaxed\""
+                )],
+                Vec::new(),
+            ),
+        };
+        let mut warnings = wasteful;
+        match durability {
+            Durability::Strict => unfit.extend(loses),
+            Durability::Relaxed => {
+                let line = |line| format!("redis.durability is \"relaxed\": what was acked may be lost; {line}");
+                warnings.extend(loses.into_iter().map(line));
+            }
+        }
+        if unfit.is_empty() { Ok(Advice { warnings }) } else { Err(Trouble::Unfit(unfit)) }
+    }
+
+    /// Whether it is a master and has its data.
+    fn present(&self, address: &Address, kind: &Kind) -> Result<(), Trouble> {
+        if self.field("loading") == "1" || self.field("async_loading") == "1" {
+            return Err(Trouble::Away(format!("{address} is loading its data")));
+        }
+        let (master, port) = (self.field("master_host"), self.field("master_port"));
+        match (self.field("role"), kind) {
+            ("master", _) => Ok(()),
+            (_, Kind::Server) => Err(Trouble::unfit(format!(
+                "{address} is a replica; set redis.url to its master, redis://{master}:{port}, or to their Sentinels"
+            ))),
+            // It was the master, or will be: whoever named it names another soon.
+            (_, Kind::Cluster | Kind::Sentinel { .. }) => {
+                Err(Trouble::Away(format!("{address} is no master, but a replica of {master}:{port}")))
+            }
+        }
+    }
+
+    fn kind(&self, address: &Address, in_cluster: bool) -> Option<String> {
+        let version = self.field("redis_version");
+        let mut numbers = version.split('.').map_while(|number| number.parse::<u32>().ok());
+        let (major, minor) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+        if (major, minor) < VERSION_MIN {
+            let (major, minor) = VERSION_MIN;
+            return Some(format!("{address} is Redis {version:?}; use {major}.{minor} or newer"));
+        }
+        match (in_cluster, self.field("cluster_enabled") == "1") {
+            (true, false) => Some(format!("{address} is no node of a Cluster; set redis.url to redis://{address}")),
+            (false, true) => {
+                Some(format!("{address} is a node of a Cluster; set redis.url to redis-cluster://{address}"))
+            }
+            _ => None,
+        }
+    }
+
+    /// From `INFO`, which nobody forbids.
+    fn eviction(&self, address: &Address) -> Option<String> {
+        let (limit, policy) = (self.field("maxmemory"), self.field("maxmemory_policy"));
+        let evicts = limit != "0" && policy != "noeviction";
+        evicts.then(|| wrong(address, "maxmemory-policy", policy, "noeviction", "at maxmemory it would forget users"))
+    }
+}
+
+fn durable(address: &Address, config: &HashMap<String, String>) -> Vec<String> {
+    let differs = |(name, wanted, loss): &(&str, &str, &str)| {
+        let found = config.get(*name).map_or("", String::as_str);
+        (found != *wanted).then(|| wrong(address, name, found, wanted, loss))
+    };
+    DURABLE.iter().filter_map(differs).collect()
+}
+
+fn encoded(address: &Address, config: &HashMap<String, String>) -> Vec<String> {
+    let less = |(name, least): &(&str, u64)| {
+        let found = config.get(*name).map_or("", String::as_str);
+        let enough = found.parse::<u64>().is_ok_and(|found| found >= *least);
+        (!enough).then(|| wrong(address, name, found, &least.to_string(), "it takes several times the memory"))
+    };
+    ENCODINGS.iter().filter_map(less).collect()
+}
+
+/// With the lines that mend it: at once, and for good.
+fn wrong(address: &Address, name: &str, found: &str, wanted: &str, loss: &str) -> String {
+    let Address { host, port } = address;
+    format!(
+        "{address} has {name} {found:?}: {loss}; run: redis-cli -h {host} -p {port} CONFIG SET {name} {wanted}; and \
+         write into its redis.conf: {name} {wanted}"
+    )
+}
+
+#[cfg(test)]
+#[path = "check_tests.rs"]
+mod tests;

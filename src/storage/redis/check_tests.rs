@@ -1,0 +1,117 @@
+use super::*;
+
+const INFO: &str = "# Server\r\nredis_version:7.0.15\r\nloading:0\r\nasync_loading:0\r\nrole:master\r\n\
+                    cluster_enabled:0\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n";
+
+fn address() -> Address {
+    Address::new("10.0.0.5", 7000)
+}
+
+/// A good server, but for these.
+fn server(info: &[(&str, &str)], config: &[(&str, &str)]) -> Server {
+    let good = DURABLE.iter().map(|(name, value, _)| (*name, (*value).to_owned()));
+    let good = good.chain(ENCODINGS.iter().map(|(name, least)| (*name, least.to_string())));
+    let mut server = Server { info: Server::info(INFO), config: Ok(HashMap::new()) };
+    let told = server.config.as_mut().expect("a table");
+    told.extend(good.map(|(name, value)| (name.to_owned(), value)));
+    told.extend(config.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+    server.info.extend(info.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+    server
+}
+
+/// It is refused for one reason, whatever the durability.
+fn unfit(server: Server, words: &[&str]) {
+    for durability in [Durability::Strict, Durability::Relaxed] {
+        let told = match server.judge(&address(), &Kind::Server, durability) {
+            Err(Trouble::Unfit(lines)) if lines.len() == 1 => lines[0].clone(),
+            other => panic!("{words:?}: {other:?}"),
+        };
+        assert!(words.iter().all(|word| told.contains(word)), "{words:?}: {told}");
+    }
+}
+
+#[test]
+fn a_server_that_syncs_before_it_answers_is_fit() {
+    let good = server(&[], &[]);
+    assert_eq!(good.judge(&address(), &Kind::Server, Durability::Strict), Ok(Advice::default()));
+    let in_cluster = server(&[("cluster_enabled", "1")], &[]);
+    assert_eq!(in_cluster.judge(&address(), &Kind::Cluster, Durability::Strict), Ok(Advice::default()));
+    let newer = server(&[("redis_version", "10.2.1"), ("maxmemory", "1000"), ("role", "master")], &[]);
+    assert!(newer.judge(&address(), &Kind::Server, Durability::Strict).is_ok());
+}
+
+#[test]
+fn one_that_may_lose_what_it_answered_is_refused_with_the_lines_that_mend_it() {
+    for (name, value, wanted) in [
+        ("appendonly", "no", "yes"),
+        ("appendfsync", "everysec", "always"),
+        ("appendfsync", "no", "always"),
+        ("no-appendfsync-on-rewrite", "yes", "no"),
+    ] {
+        let server = server(&[], &[(name, value)]);
+        let Err(Trouble::Unfit(lines)) = server.judge(&address(), &Kind::Server, Durability::Strict) else {
+            panic!("{name} {value} is taken")
+        };
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        let mends = format!("redis-cli -h 10.0.0.5 -p 7000 CONFIG SET {name} {wanted}");
+        for word in [&format!("10.0.0.5:7000 has {name} {value:?}"), &mends, &format!("redis.conf: {name} {wanted}")] {
+            assert!(lines[0].contains(word), "{word}: {lines:?}");
+        }
+        let advice = server.judge(&address(), &Kind::Server, Durability::Relaxed).expect("relaxed");
+        assert!(advice.warnings.len() == 1 && advice.warnings[0].contains("may be lost"), "{advice:?}");
+    }
+    let all = server(&[], &[("appendonly", "no"), ("appendfsync", "no"), ("no-appendfsync-on-rewrite", "yes")]);
+    let Err(Trouble::Unfit(lines)) = all.judge(&address(), &Kind::Server, Durability::Strict) else { panic!("taken") };
+    assert_eq!(lines.len(), 3, "one line each");
+}
+
+#[test]
+fn one_that_forgets_users_is_refused_also_when_relaxed() {
+    unfit(
+        server(&[("maxmemory", "1000000"), ("maxmemory_policy", "allkeys-lru")], &[]),
+        &["maxmemory-policy \"allkeys-lru\"", "CONFIG SET maxmemory-policy noeviction"],
+    );
+    let unbounded = server(&[("maxmemory", "0"), ("maxmemory_policy", "allkeys-lru")], &[]);
+    assert!(unbounded.judge(&address(), &Kind::Server, Durability::Strict).is_ok());
+}
+
+#[test]
+fn one_of_another_kind_or_version_is_refused() {
+    unfit(server(&[("redis_version", "6.2.14")], &[]), &["6.2.14", "7.0"]);
+    unfit(server(&[("cluster_enabled", "1")], &[]), &["redis-cluster://10.0.0.5:7000"]);
+    let alone = server(&[], &[]).judge(&address(), &Kind::Cluster, Durability::Strict);
+    assert!(matches!(&alone, Err(Trouble::Unfit(lines)) if lines[0].contains("no node of a Cluster")), "{alone:?}");
+}
+
+#[test]
+fn one_that_loads_is_away_and_so_is_a_replica_where_somebody_names_the_master() {
+    let sentinel = Kind::Sentinel { master: "mymaster".to_owned() };
+    for (name, value) in [("role", "slave"), ("loading", "1"), ("async_loading", "1")] {
+        let told = server(&[(name, value)], &[]).judge(&address(), &sentinel, Durability::Strict);
+        assert!(matches!(told, Err(Trouble::Away(_))), "{told:?}");
+    }
+    unfit(
+        server(&[("role", "slave"), ("master_host", "10.0.0.6"), ("master_port", "7001")], &[]),
+        &["redis://10.0.0.6:7001"],
+    );
+}
+
+#[test]
+fn one_that_keeps_its_settings_to_itself_is_refused_unless_relaxed() {
+    let mut silent = server(&[], &[]);
+    silent.config = Err("NOPERM".to_owned());
+    let Err(Trouble::Unfit(lines)) = silent.judge(&address(), &Kind::Server, Durability::Strict) else {
+        panic!("taken")
+    };
+    assert!(lines.len() == 1 && lines[0].contains("CONFIG GET (NOPERM)"), "{lines:?}");
+    assert!(
+        silent.judge(&address(), &Kind::Server, Durability::Relaxed).is_ok_and(|advice| advice.warnings.len() == 1)
+    );
+}
+
+#[test]
+fn a_wasteful_encoding_is_told() {
+    let server = server(&[], &[("set-max-intset-entries", "512")]);
+    let advice = server.judge(&address(), &Kind::Server, Durability::Strict).expect("fit");
+    assert!(advice.warnings.len() == 1 && advice.warnings[0].contains("set-max-intset-entries 16384"), "{advice:?}");
+}

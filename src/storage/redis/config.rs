@@ -1,0 +1,37 @@
+//! The settings of Redis.
+
+use serde::Deserialize;
+
+use super::target::Target;
+use crate::model::secret::Secret;
+
+/// What is asked of a Redis before anything is committed to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Durability {
+    /// What was acked survives the loss of the process and of the machine, or nothing is served.
+    Strict,
+    /// It may not, and the log says so.
+    Relaxed,
+}
+
+/// `[redis]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RedisConfig {
+    /// One server, a Cluster, or the Sentinels that know a master; it may hold a password.
+    pub url: Secret,
+    pub durability: Durability,
+}
+
+impl RedisConfig {
+    /// What is wrong with the URL, without what it holds of a password; `None` if it is good.
+    pub fn mistake(&self) -> Option<String> {
+        Target::parse(self.url.expose()).err()
+    }
+
+    /// Strictly durable, at this URL.
+    pub fn strict(url: &str) -> Self {
+        RedisConfig { url: Secret::new(url.to_owned()), durability: Durability::Strict }
+    }
+}

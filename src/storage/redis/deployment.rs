@@ -1,0 +1,175 @@
+//! The keys that say whose a Redis is: `{h<shard>}:deployment`, one for each shard.
+//!
+//! `heartline init` writes them once: all as *preparing*, then all as *ready*, with one id. So three things that look
+//! alike are told apart: an init that was broken off (some are missing and none is ready, or none is missing) goes on
+//! where it was; a store that lost a part (some are ready and some are missing) is never taken for a new one. Scripts
+//! compare the key of their shard with the whole of what a ready one holds, and write nowhere else.
+
+use std::sync::Arc;
+
+use super::tag;
+use crate::model::shard::{Shard, Shards};
+
+/// Behind the id, in every ready key. Another number of shards or another hash would look for users elsewhere.
+const FORMAT: &str = "format=1 shards=1000 hash=siphash-2-4";
+const PREPARING: &str = "preparing ";
+
+/// What one of the keys holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    Absent,
+    /// An init of this id has begun.
+    Preparing(String),
+    /// The whole of it.
+    Ready(Arc<str>),
+    /// Of another program, or of another version of this one.
+    Foreign(String),
+}
+
+pub(super) fn key(shard: Shard) -> String {
+    format!("{}:deployment", tag(shard))
+}
+
+pub(super) fn preparing(id: &str) -> String {
+    format!("{PREPARING}{id}")
+}
+
+pub(super) fn ready(id: &str) -> String {
+    format!("{id} {FORMAT}")
+}
+
+/// The id in what a ready key holds.
+pub(super) fn id(ready: &str) -> &str {
+    ready.split(' ').next().unwrap_or_default()
+}
+
+impl Mark {
+    pub fn read(value: Option<&[u8]>) -> Self {
+        let Some(value) = value else { return Mark::Absent };
+        let text = String::from_utf8_lossy(value);
+        let is_id = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+        match (text.strip_prefix(PREPARING), text.strip_suffix(FORMAT).and_then(|id| id.strip_suffix(' '))) {
+            (Some(id), _) if is_id(id) => Mark::Preparing(id.to_owned()),
+            (_, Some(id)) if is_id(id) => Mark::Ready(Arc::from(&*text)),
+            _ => Mark::Foreign(text.into_owned()),
+        }
+    }
+}
+
+/// What the keys of these shards say together, for one who wants to serve: what all of them hold, or why not.
+///
+/// `expected` is what this process has found before.
+pub(super) fn agreed(marks: &[(Shard, Mark)], expected: Option<&Arc<str>>) -> Result<Option<Arc<str>>, String> {
+    let mut found = expected.cloned();
+    let of = |wanted: fn(&Mark) -> bool| marks.iter().filter(|(_, mark)| wanted(mark)).count();
+    let (absent, preparing) = (of(|mark| *mark == Mark::Absent), of(|mark| matches!(mark, Mark::Preparing(_))));
+    for (shard, mark) in marks {
+        match (mark, &found) {
+            (Mark::Ready(text), None) => found = Some(text.clone()),
+            (Mark::Ready(text), Some(known)) if text == known => {}
+            (Mark::Ready(text), Some(known)) => {
+                return Err(format!(
+                    "belongs to the deployment {} ({}), and the others, or what was here before, to {}: set redis.url \
+                     to the Redis of one deployment",
+                    id(text),
+                    key(*shard),
+                    id(known)
+                ));
+            }
+            (Mark::Foreign(text), _) => {
+                return Err(format!(
+                    "was prepared as {text:?} ({}), and this program knows \"ID {FORMAT}\": use the version that \
+                     prepared it, or set redis.url to another Redis",
+                    key(*shard)
+                ));
+            }
+            (Mark::Absent | Mark::Preparing(_), _) => {}
+        }
+    }
+    match (absent, preparing, expected.is_some()) {
+        (0, 0, _) => Ok(found),
+        (0, _, false) => Err("is not prepared to the end: run heartline init again".to_owned()),
+        (_, _, false) if found.is_none() && absent == marks.len() => Err(
+            "is new, or was wiped: it has no key of a deployment; if it is new, run: heartline init; otherwise restore it \
+             from a backup"
+                .to_owned(),
+        ),
+        (_, _, false) if found.is_none() => {
+            Err("is not prepared to the end: run heartline init again".to_owned())
+        }
+        _ => Err(format!(
+            "has lost the keys of {} of {} shards of the deployment {}: it was wiped, or a part of it; restore it from a \
+             backup",
+            absent + preparing,
+            marks.len(),
+            found.as_deref().map_or("that was here before", id)
+        )),
+    }
+}
+
+/// All shards there are.
+pub(super) fn shards() -> impl Iterator<Item = Shard> {
+    Shards::DEFAULT.all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: &str = "6f1c0a52-0000-4000-8000-000000000001";
+    const TWO: &str = "6f1c0a52-0000-4000-8000-000000000002";
+
+    fn marks(marks: &[Mark]) -> Vec<(Shard, Mark)> {
+        marks.iter().cloned().enumerate().map(|(shard, mark)| (Shard(shard as u16), mark)).collect()
+    }
+
+    fn of(id: &str) -> Mark {
+        Mark::read(Some(ready(id).as_bytes()))
+    }
+
+    fn begun(id: &str) -> Mark {
+        Mark::read(Some(preparing(id).as_bytes()))
+    }
+
+    fn refused(these: &[Mark], expected: Option<&str>, word: &str) {
+        let expected = expected.map(|id| Arc::from(ready(id)));
+        let told = agreed(&marks(these), expected.as_ref()).expect_err("refused");
+        assert!(told.contains(word), "{told}");
+    }
+
+    #[test]
+    fn a_mark_is_what_was_written() {
+        assert_eq!(of(ONE), Mark::Ready(Arc::from(format!("{ONE} format=1 shards=1000 hash=siphash-2-4"))));
+        assert_eq!(begun(ONE), Mark::Preparing(ONE.to_owned()));
+        assert_eq!(Mark::read(None), Mark::Absent);
+        for other in ["", "x", "preparing ", &format!("{ONE} format=2 shards=1000 hash=siphash-2-4"), "preparing x y"] {
+            assert_eq!(Mark::read(Some(other.as_bytes())), Mark::Foreign(other.to_owned()));
+        }
+    }
+
+    #[test]
+    fn all_ready_and_the_same_is_served() {
+        let expected: Arc<str> = Arc::from(ready(ONE));
+        assert_eq!(agreed(&marks(&[of(ONE), of(ONE)]), None), Ok(Some(expected.clone())));
+        assert_eq!(agreed(&marks(&[of(ONE), of(ONE)]), Some(&expected)), Ok(Some(expected)));
+        // A node without a shard.
+        assert_eq!(agreed(&[], None), Ok(None));
+    }
+
+    #[test]
+    fn what_is_new_is_told_from_what_was_broken_off_and_from_what_was_lost() {
+        refused(&[Mark::Absent, Mark::Absent], None, "heartline init; otherwise restore");
+        refused(&[begun(ONE), Mark::Absent], None, "run heartline init again");
+        refused(&[of(ONE), begun(ONE)], None, "run heartline init again");
+        refused(&[of(ONE), Mark::Absent], None, "restore it from a backup");
+        refused(&[Mark::Absent, Mark::Absent], Some(ONE), "has lost the keys of 2 of 2 shards");
+        refused(&[begun(TWO), begun(TWO)], Some(ONE), "has lost the keys of 2 of 2 shards");
+    }
+
+    #[test]
+    fn another_deployment_or_format_is_refused() {
+        refused(&[of(ONE), of(TWO)], None, TWO);
+        refused(&[of(TWO), of(TWO)], Some(ONE), ONE);
+        refused(&[of(ONE), Mark::Foreign("x format=2".to_owned())], None, "\"x format=2\"");
+    }
+}

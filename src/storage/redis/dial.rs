@@ -1,0 +1,146 @@
+//! One connection to a server, and what it says of itself.
+
+use std::time::Duration;
+
+use ::redis::aio::{AsyncPushSender, MultiplexedConnection};
+use ::redis::{
+    AsyncConnectionConfig, Client, ErrorKind, Pipeline, ProtocolVersion, RedisError, ServerErrorKind, Value, cmd,
+    from_redis_value,
+};
+
+use super::check::{self, Server};
+use super::deployment::{self, Mark};
+use super::refused::Trouble;
+use super::target::{Address, Target};
+use crate::model::shard::Shard;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// A server that does not answer for so long is taken for away; the connection is given up, so that what waits in it is
+/// bounded. A sync, a rewrite of the file or a long script may hold an answer up for some time.
+pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
+/// Messages that wait to be written to a connection; beyond it whoever sends waits.
+const QUEUE: usize = 64;
+/// Bytes that are gathered before they are written: a group.
+const WRITE_BYTES: usize = 64 * 1024;
+
+/// Connects to one of the target's servers. On the runtime that is to drive the connection.
+pub(super) async fn server(target: &Target, address: &Address) -> Result<MultiplexedConnection, Trouble> {
+    let info = target.server(address).map_err(|error| trouble(address, &error))?;
+    open(Client::open(info), address, config()).await
+}
+
+/// Connects to one of the target's servers to be told of what is published.
+pub(super) async fn listener(
+    target: &Target,
+    address: &Address,
+    pushes: impl AsyncPushSender,
+) -> Result<MultiplexedConnection, Trouble> {
+    let info = target.server(address).map_err(|error| trouble(address, &error))?;
+    let login = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
+    open(Client::open(info.set_redis_settings(login)), address, config().set_push_sender(pushes)).await
+}
+
+/// Connects to a Sentinel.
+pub(super) async fn sentinel(address: &Address) -> Result<MultiplexedConnection, Trouble> {
+    let info = address.info().map_err(|error| trouble(address, &error))?;
+    open(Client::open(info), address, config()).await
+}
+
+fn config() -> AsyncConnectionConfig {
+    AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(CONNECT_TIMEOUT))
+        .set_response_timeout(Some(RESPONSE_TIMEOUT))
+        .set_pipeline_buffer_size(QUEUE)
+        .set_write_backpressure_boundary(WRITE_BYTES)
+}
+
+async fn open(
+    client: Result<Client, RedisError>,
+    address: &Address,
+    config: AsyncConnectionConfig,
+) -> Result<MultiplexedConnection, Trouble> {
+    let connected = async { client?.get_multiplexed_async_connection_with_config(&config).await };
+    connected.await.map_err(|error| trouble(address, &error))
+}
+
+/// What a failed call says of the server.
+pub(super) fn trouble(address: &Address, error: &RedisError) -> Trouble {
+    let credentials = || {
+        Trouble::unfit(format!(
+            "{address} does not let this user in ({}); set the user and the password in redis.url, or allow him what is \
+             missing",
+            text(error)
+        ))
+    };
+    match error.kind() {
+        ErrorKind::AuthenticationFailed | ErrorKind::Server(ServerErrorKind::NoPerm) => credentials(),
+        _ if matches!(error.code(), Some("NOAUTH" | "WRONGPASS")) => credentials(),
+        _ => Trouble::Away(format!("{address}: {}", text(error))),
+    }
+}
+
+/// On one line.
+pub(super) fn text(error: &RedisError) -> String {
+    if error.is_timeout() {
+        return "no answer in time".to_owned();
+    }
+    error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Sends all and reads all answers, errors among them.
+pub(super) async fn send(
+    connection: &mut MultiplexedConnection,
+    commands: &Pipeline,
+    count: usize,
+) -> Result<Vec<Value>, RedisError> {
+    match count {
+        0 => Ok(Vec::new()),
+        count => connection.send_packed_commands(commands, 0, count).await,
+    }
+}
+
+/// What the server says of itself.
+pub(super) async fn look(connection: &mut MultiplexedConnection, address: &Address) -> Result<Server, Trouble> {
+    let away = |error: RedisError| trouble(address, &error);
+    let info: String = cmd("INFO").query_async(connection).await.map_err(away)?;
+    let mut get = cmd("CONFIG");
+    get.arg("GET").arg(check::asked().collect::<Vec<_>>());
+    let config = match get.query_async(connection).await {
+        Ok(config) => Ok(config),
+        Err(error) if error.is_io_error() => return Err(away(error)),
+        Err(error) => Err(text(&error)),
+    };
+    Ok(Server { info: Server::info(&info), config })
+}
+
+/// What the keys of these shards hold.
+pub(super) async fn marks(
+    connection: &mut MultiplexedConnection,
+    address: &Address,
+    shards: &[Shard],
+) -> Result<Vec<(Shard, Mark)>, Trouble> {
+    let mut commands = Pipeline::with_capacity(shards.len());
+    for shard in shards {
+        commands.cmd("GET").arg(deployment::key(*shard));
+    }
+    let values = send(connection, &commands, shards.len()).await.map_err(|error| trouble(address, &error))?;
+    let read = |(shard, value): (&Shard, Value)| {
+        let value: Option<Vec<u8>> = match value {
+            Value::ServerError(error) => return Err(trouble(address, &error.into())),
+            value => from_redis_value(value).map_err(|error| trouble(address, &error.into()))?,
+        };
+        Ok((*shard, Mark::read(value.as_deref())))
+    };
+    shards.iter().zip(values).map(read).collect()
+}
+
+/// Loads a script, if it is not there.
+pub(super) async fn load(connection: &mut MultiplexedConnection, script: &::redis::Script) -> Result<(), RedisError> {
+    script.load_async(connection).await.map(|_| ())
+}
+
+/// The server's clock, milliseconds since 1970.
+pub(super) async fn time(connection: &mut MultiplexedConnection) -> Result<u64, RedisError> {
+    let (seconds, micros): (u64, u64) = cmd("TIME").query_async(connection).await?;
+    Ok(seconds * 1000 + micros / 1000)
+}

@@ -1,0 +1,82 @@
+//! What is counted of the connections.
+
+use std::sync::atomic::AtomicI64;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Labels {
+    kind: &'static str,
+}
+
+/// Why the scripts of a group have to be called again.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Failed {
+    /// There was no connection that was fit.
+    Away,
+    /// The connection was lost or given up: the outcome is not known.
+    Unknown,
+    /// A shard was elsewhere.
+    Moved,
+    /// A script was not loaded.
+    NoScript,
+    /// The server, or the script, said no.
+    Refused,
+}
+
+#[derive(Clone)]
+pub(super) struct Metrics {
+    nodes: Gauge<i64, AtomicI64>,
+    pub lost: Counter,
+    calls: Family<Labels, Counter>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let metrics = Metrics { nodes: Gauge::default(), lost: Counter::default(), calls: Family::default() };
+        // Shown as 0 from the start, so that the first one is an increase.
+        for failed in [Failed::Away, Failed::Unknown, Failed::Moved, Failed::NoScript, Failed::Refused] {
+            metrics.counter(failed);
+        }
+        metrics
+    }
+}
+
+impl Metrics {
+    pub fn register(&self, registry: &mut Registry) {
+        registry.register("redis_nodes_connected", "Masters of Redis that are connected and fit", self.nodes.clone());
+        registry.register(
+            "redis_links_lost",
+            "Connections to a master of Redis that were lost or given up",
+            self.lost.clone(),
+        );
+        registry.register(
+            "redis_commit_failures",
+            "Script pipelines to one node that failed, by kind: away, unknown (outcome), moved, no_script, refused",
+            self.calls.clone(),
+        );
+    }
+
+    pub fn connected(&self, change: i64) {
+        self.nodes.inc_by(change);
+    }
+
+    pub fn failed(&self, failed: Failed) {
+        self.counter(failed).inc();
+    }
+
+    fn counter(&self, failed: Failed) -> Counter {
+        let kind = match failed {
+            Failed::Away => "away",
+            Failed::Unknown => "unknown",
+            Failed::Moved => "moved",
+            Failed::NoScript => "no_script",
+            Failed::Refused => "refused",
+        };
+        self.calls.get_or_create(&Labels { kind }).clone()
+    }
+}

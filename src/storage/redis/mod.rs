@@ -1,0 +1,328 @@
+//! What the backends on Redis share: connections to one server, to a Cluster, or to a master that Sentinel names.
+//!
+//! ```text
+//! Redis ─ run, ask ─▶ Fleet: which node has the shard ─▶ Node: a checked Link ─▶ dial: connections, on the thread "redis"
+//!                       ▲                                  ▲
+//!                 Keepers: CLUSTER SLOTS, Sentinel     keep: connect, check, look again every second
+//! ```
+//!
+//! Nothing is sent to a server before it was found fit on that very connection ([`check`]) and to be of this deployment
+//! ([`deployment`]). All connections speak RESP2, but those that listen. A shard's keys carry its [`tag`], so that a
+//! Cluster keeps them together; where a shard is, is known here, and the library that speaks to the nodes does not
+//! have to know, nor to decide what may be sent again.
+
+mod check;
+pub mod config;
+mod deployment;
+mod dial;
+mod fleet;
+mod metrics;
+mod node;
+pub mod prepare;
+mod refused;
+mod target;
+mod topology;
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ::redis::aio::{AsyncPushSender, MultiplexedConnection};
+use ::redis::{Pipeline, Script, ServerErrorKind, Value};
+use futures_util::future::{join_all, try_join_all};
+use prometheus_client::registry::Registry;
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep};
+
+use super::hot_store::StoreError;
+use crate::model::shard::Shard;
+use config::RedisConfig;
+use fleet::Fleet;
+use metrics::Failed;
+use node::{Link, Node};
+pub use refused::RedisRefused;
+use target::{Kind, Target};
+
+/// One call of a script, about keys of these shards; of more than one only where scripts [may](Redis::joins_shards).
+#[derive(Debug)]
+pub struct Call {
+    pub shards: Vec<Shard>,
+    pub args: Vec<Vec<u8>>,
+}
+
+impl Call {
+    /// About keys of one shard.
+    pub fn of(shard: Shard, args: Vec<Vec<u8>>) -> Self {
+        Call { shards: vec![shard], args }
+    }
+
+    /// The node that has the first has all.
+    fn home(&self) -> Shard {
+        self.shards[0]
+    }
+}
+
+/// The hash tag that all keys of a shard carry.
+pub fn tag(shard: Shard) -> String {
+    format!("{{h{}}}", shard.0)
+}
+
+/// How often a part of a group is sent anew when it was not done: a script was not there, or a shard elsewhere.
+const TRIES: usize = 4;
+/// The nodes are asked meanwhile where the shards are.
+const MOVED_PAUSE: Duration = Duration::from_millis(150);
+/// A clock that took longer to tell its time is not believed.
+const TIME_TRIP_MAX: Duration = Duration::from_millis(500);
+
+/// A Redis that was found fit. Cheap to clone; may be used from any thread that runs in a tokio runtime with its timer on.
+#[derive(Clone)]
+pub struct Redis {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    fleet: Arc<Fleet>,
+    deployment: Arc<str>,
+    /// Of the thread that drives the connections.
+    runtime: Handle,
+    /// Dropped with the last handle: the thread ends.
+    _stop: oneshot::Sender<()>,
+}
+
+/// A connection to one node that is told what is published. It is lost with the node, and is not opened again by itself.
+pub struct Listener {
+    /// Speaks RESP3.
+    pub connection: MultiplexedConnection,
+    /// As [`Redis::home`] names it.
+    pub node: String,
+}
+
+impl Redis {
+    /// Connects, and checks what was found. Blocks for some seconds if there is nobody. The connections live on a thread
+    /// of their own, for as long as there is a handle, and are opened again when they are lost.
+    pub fn open(config: &RedisConfig) -> Result<Redis, RedisRefused> {
+        let target = Target::parse(config.url.expose()).map_err(RedisRefused::Url)?;
+        let fleet = Arc::new(Fleet::new(target, config.durability));
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(RedisRefused::Process)?;
+        let handle = runtime.handle().clone();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (sender, opened) = std::sync::mpsc::sync_channel(1);
+        let run = {
+            let fleet = fleet.clone();
+            async move {
+                let keepers = match fleet.open().await {
+                    Ok(keepers) => keepers,
+                    Err(trouble) => return sender.send(Err(trouble)).unwrap_or_default(),
+                };
+                let _ = sender.send(Ok(()));
+                tokio::select! {
+                    () = keepers.run() => {}
+                    _ = stopped => {}
+                }
+            }
+        };
+        let thread = thread::Builder::new().name("redis".to_owned());
+        thread.spawn(move || runtime.block_on(run)).map_err(RedisRefused::Process)?;
+        opened.recv().expect("the thread says how it went")?;
+        let deployment = fleet.deployment.get().expect("all shards were looked at").clone();
+        tracing::info!(deployment = deployment::id(&deployment), "Redis is open");
+        Ok(Redis { shared: Arc::new(Shared { fleet, deployment, runtime: handle, _stop: stop }) })
+    }
+
+    /// What the key `{h<shard>}:deployment` of every shard holds, to the byte: scripts write nowhere else.
+    pub fn deployment(&self) -> &Arc<str> {
+        &self.shared.deployment
+    }
+
+    pub fn register(&self, registry: &mut Registry) {
+        self.shared.fleet.metrics.register(registry);
+    }
+
+    /// Whether one script may touch keys of several shards: not in a Cluster, where they are of several slots.
+    pub fn joins_shards(&self) -> bool {
+        self.shared.fleet.target.kind != Kind::Cluster
+    }
+
+    /// Calls the script with `KEYS` = `{h<shard>}:deployment` of each shard and these arguments, all in one pipeline for
+    /// each node, and answers in the order of the calls. What a call is about must be of its shards, and no two of the
+    /// same.
+    ///
+    /// # Errors
+    /// Away: all, any part or nothing of it was done. Repeat the whole.
+    pub async fn run(&self, script: &Script, calls: Vec<Call>) -> Result<Vec<Value>, StoreError> {
+        debug_assert!(
+            self.joins_shards() || calls.iter().all(|call| call.shards.len() == 1),
+            "a Cluster would refuse it"
+        );
+        let fleet = &self.shared.fleet;
+        let mut answers: Vec<Option<Value>> = vec![None; calls.len()];
+        for _ in 0..TRIES {
+            let map = fleet.map();
+            let mut parts = vec![Vec::new(); map.nodes.len()];
+            for (place, call) in calls.iter().enumerate().filter(|(place, _)| answers[*place].is_none()) {
+                parts[map.place(call.home())?].push(place);
+            }
+            let parts = map.nodes.iter().zip(parts).filter(|(_, part)| !part.is_empty());
+            let sent =
+                join_all(parts.map(async |(node, part)| (self.evaluate(node, script, &calls, &part).await, part)));
+            for (values, part) in sent.await {
+                for (place, value) in part.into_iter().zip(values?) {
+                    answers[place] = value;
+                }
+            }
+            if answers.iter().all(Option::is_some) {
+                return Ok(answers.into_iter().flatten().collect());
+            }
+            fleet.metrics.failed(Failed::Moved);
+            fleet.look.notify_one();
+            sleep(MOVED_PAUSE).await;
+        }
+        Err(StoreError::Away("the shards move from node to node".to_owned()))
+    }
+
+    /// `None` for what was not done, since the shard is elsewhere.
+    async fn evaluate(
+        &self,
+        node: &Node,
+        script: &Script,
+        calls: &[Call],
+        part: &[usize],
+    ) -> Result<Vec<Option<Value>>, StoreError> {
+        let metrics = &self.shared.fleet.metrics;
+        let link = node.link().inspect_err(|_| metrics.failed(Failed::Away))?;
+        let _turn = node.commits.acquire().await;
+        let mut connection = link.commits.clone();
+        let lost = |error| {
+            metrics.failed(Failed::Unknown);
+            link.failed(&node.address, &error)
+        };
+        let mut scripts = link.scripts.lock().await;
+        if !scripts.contains(script.get_hash()) {
+            dial::load(&mut connection, script).await.map_err(lost)?;
+            scripts.insert(script.get_hash().to_owned());
+        }
+        drop(scripts);
+        let mut answers: Vec<Option<Value>> = vec![None; part.len()];
+        let mut open: Vec<usize> = (0..part.len()).collect();
+        for _ in 0..TRIES {
+            let mut pipeline = Pipeline::with_capacity(open.len());
+            for place in &open {
+                let call = &calls[part[*place]];
+                let evalsha = pipeline.cmd("EVALSHA").arg(script.get_hash()).arg(call.shards.len());
+                for shard in &call.shards {
+                    evalsha.arg(deployment::key(*shard));
+                }
+                evalsha.arg(&call.args);
+            }
+            let values = dial::send(&mut connection, &pipeline, open.len()).await.map_err(lost)?;
+            let mut unknown = Vec::new();
+            for (place, value) in open.into_iter().zip(values) {
+                match self.meaning(node, &link, &value)? {
+                    Meaning::Answer => answers[place] = Some(value),
+                    Meaning::NoScript => unknown.push(place),
+                    Meaning::Elsewhere => {}
+                }
+            }
+            if unknown.is_empty() {
+                return Ok(answers);
+            }
+            // A server that was started anew, or whose scripts were flushed.
+            metrics.failed(Failed::NoScript);
+            dial::load(&mut connection, script).await.map_err(lost)?;
+            open = unknown;
+        }
+        Err(StoreError::Away(format!("{} forgets its scripts", node.address)))
+    }
+
+    /// What a reply says of its call.
+    fn meaning(&self, node: &Node, link: &Link, value: &Value) -> Result<Meaning, StoreError> {
+        let Value::ServerError(error) = value else { return Ok(Meaning::Answer) };
+        match error.kind() {
+            Some(ServerErrorKind::NoScript) => Ok(Meaning::NoScript),
+            Some(ServerErrorKind::Moved) => Ok(Meaning::Elsewhere),
+            _ => {
+                self.shared.fleet.metrics.failed(Failed::Refused);
+                Err(link.refused(&node.address, error))
+            }
+        }
+    }
+
+    /// Sends commands about keys of one shard, in one pipeline. It may wait behind other reads, and never behind commits.
+    pub async fn ask(&self, shard: Shard, commands: Pipeline) -> Result<Vec<Value>, StoreError> {
+        let count = commands.cmd_iter().count();
+        for _ in 0..TRIES {
+            let map = self.shared.fleet.map();
+            let node = &map.nodes[map.place(shard)?];
+            let link = node.link()?;
+            let _turn = node.reads.acquire().await;
+            let sent = dial::send(&mut link.reads.clone(), &commands, count).await;
+            let values = sent.map_err(|error| link.failed(&node.address, &error))?;
+            let mut moved = false;
+            for value in &values {
+                let Value::ServerError(error) = value else { continue };
+                match error.kind() {
+                    Some(ServerErrorKind::Moved) => moved = true,
+                    _ => return Err(link.refused(&node.address, error)),
+                }
+            }
+            if !moved {
+                return Ok(values);
+            }
+            self.shared.fleet.look.notify_one();
+            sleep(MOVED_PAUSE).await;
+        }
+        Err(StoreError::Away(format!("shard {} moves from node to node", shard.0)))
+    }
+
+    /// The clock of Redis, milliseconds since 1970, at the middle of the round trip; of several masters the one that is
+    /// furthest from this machine's.
+    pub async fn time(&self) -> Result<u64, StoreError> {
+        let map = self.shared.fleet.map();
+        let told = try_join_all(map.nodes.iter().map(|node| told_by(node))).await?;
+        let here = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+        let furthest = told.into_iter().max_by_key(|time| time.abs_diff(here));
+        furthest.ok_or_else(|| StoreError::Away("no node is known".to_owned()))
+    }
+
+    /// The name of the node that has the shard now.
+    pub fn home(&self, shard: Shard) -> Result<String, StoreError> {
+        let map = self.shared.fleet.map();
+        Ok(map.nodes[map.place(shard)?].address.to_string())
+    }
+
+    /// Connects to the node that has the shard, to be told by `pushes` of what is published there; `pushes` must not
+    /// block. Its last push is [`PushKind::Disconnection`](::redis::PushKind::Disconnection).
+    pub async fn listen(&self, shard: Shard, pushes: impl AsyncPushSender) -> Result<Listener, StoreError> {
+        let fleet = self.shared.fleet.clone();
+        let map = fleet.map();
+        let node = map.nodes[map.place(shard)?].clone();
+        // What is away for commits is not listened to: it may be of another deployment.
+        node.link()?;
+        let name = node.address.to_string();
+        let dialled =
+            self.shared.runtime.spawn(async move { dial::listener(&fleet.target, &node.address, pushes).await });
+        let connection = dialled.await.map_err(|error| StoreError::Away(error.to_string()))?;
+        let connection = connection.map_err(|trouble| StoreError::Away(trouble.text()))?;
+        Ok(Listener { connection, node: name })
+    }
+}
+
+enum Meaning {
+    Answer,
+    /// Not done: the script has to be loaded.
+    NoScript,
+    /// Not done: another node has the shard.
+    Elsewhere,
+}
+
+async fn told_by(node: &Node) -> Result<u64, StoreError> {
+    let link = node.link()?;
+    let asked = Instant::now();
+    let time = dial::time(&mut link.reads.clone()).await.map_err(|error| link.failed(&node.address, &error))?;
+    let trip = asked.elapsed();
+    if trip > TIME_TRIP_MAX {
+        return Err(StoreError::Away(format!("{} took {trip:?} to tell its time", node.address)));
+    }
+    Ok(time + trip.as_millis() as u64 / 2)
+}

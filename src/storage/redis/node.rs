@@ -1,0 +1,227 @@
+//! One master, and the connections to it.
+//!
+//! A keeper opens them, has the server checked, and only then shows them; it looks again every second, and when they
+//! are lost it begins anew. So nothing is sent to a server that was not found fit since it was last connected to.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use ::redis::aio::MultiplexedConnection;
+use ::redis::{RedisError, ServerError};
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::sleep;
+
+use super::deployment;
+use super::dial;
+use super::fleet::Fleet;
+use super::refused::Trouble;
+use super::target::Address;
+use crate::model::shard::Shard;
+use crate::storage::hot_store::StoreError;
+
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+const RETRY_FIRST: Duration = Duration::from_millis(50);
+const RETRY_MAX: Duration = Duration::from_secs(1);
+
+/// Pipelines of reads that are under way; beyond it they wait for their turn.
+const READS_MAX: usize = 256;
+/// Pipelines of scripts that are under way.
+const COMMITS_MAX: usize = 16;
+
+pub(super) struct Node {
+    pub address: Address,
+    state: Mutex<State>,
+    pub reads: Semaphore,
+    pub commits: Semaphore,
+}
+
+struct State {
+    link: Option<Arc<Link>>,
+    /// Why there is none.
+    trouble: Trouble,
+}
+
+/// Checked connections to one server: the answers of large reads do not stand before those of commits.
+pub(super) struct Link {
+    pub commits: MultiplexedConnection,
+    pub reads: MultiplexedConnection,
+    /// The scripts that this server has been given, by their hashes. Whoever is the first to need one gives it while the
+    /// others wait: who asked later, and found it there already, would overtake him.
+    pub scripts: tokio::sync::Mutex<HashSet<String>>,
+    /// Why it is not to be used any more.
+    lost: OnceLock<Trouble>,
+    bell: Notify,
+}
+
+impl Link {
+    /// The keeper opens another one.
+    pub fn lose(&self, trouble: Trouble) {
+        if self.lost.set(trouble).is_ok() {
+            self.bell.notify_one();
+        }
+    }
+
+    /// A failed call may have been done or not. What else was sent on this connection shares its fate.
+    pub fn failed(&self, address: &Address, error: &RedisError) -> StoreError {
+        let trouble = dial::trouble(address, error);
+        let away = StoreError::Away(trouble.text());
+        self.lose(trouble);
+        away
+    }
+
+    /// A call that was answered with an error was not done, or not to its end; what else was sent was. The keeper looks
+    /// whether the server is still what it was.
+    pub fn refused(&self, address: &Address, error: &ServerError) -> StoreError {
+        self.bell.notify_one();
+        StoreError::Away(format!("{address}: {}", dial::text(&error.clone().into())))
+    }
+}
+
+impl Node {
+    pub fn new(address: Address) -> Arc<Self> {
+        let trouble = Trouble::Away(format!("{address}: not connected yet"));
+        Arc::new(Node {
+            address,
+            state: Mutex::new(State { link: None, trouble }),
+            reads: Semaphore::new(READS_MAX),
+            commits: Semaphore::new(COMMITS_MAX),
+        })
+    }
+
+    pub fn link(&self) -> Result<Arc<Link>, StoreError> {
+        let state = self.state();
+        match &state.link {
+            Some(link) => match link.lost.get() {
+                None => Ok(link.clone()),
+                Some(trouble) => Err(StoreError::Away(trouble.text())),
+            },
+            None => Err(StoreError::Away(state.trouble.text())),
+        }
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Shows no link any more, for good.
+    pub fn leave(&self, fleet: &Fleet) {
+        let trouble = Trouble::Away(format!("{} has no shard any more", self.address));
+        let mut state = self.state();
+        state.trouble = trouble.clone();
+        if let Some(link) = state.link.take() {
+            link.lose(trouble);
+            fleet.metrics.connected(-1);
+        }
+    }
+
+    /// Connects and checks what was found, `shards` of which are this server's.
+    pub async fn open(&self, fleet: &Fleet, shards: &[Shard]) -> Result<Arc<Link>, Trouble> {
+        let mut commits = dial::server(&fleet.target, &self.address).await?;
+        let mut reads = dial::server(&fleet.target, &self.address).await?;
+        // Behind one address there may be several servers, and one may be another the next moment.
+        for connection in [&mut commits, &mut reads] {
+            self.check(fleet, connection, shards).await?;
+        }
+        Ok(Arc::new(Link { commits, reads, scripts: Default::default(), lost: OnceLock::new(), bell: Notify::new() }))
+    }
+
+    async fn check(
+        &self,
+        fleet: &Fleet,
+        connection: &mut MultiplexedConnection,
+        shards: &[Shard],
+    ) -> Result<(), Trouble> {
+        fleet.fit(&self.address, connection).await?;
+        let marks = dial::marks(connection, &self.address, shards).await?;
+        let agreed = deployment::agreed(&marks, fleet.deployment.get());
+        let agreed = agreed.map_err(|wrong| Trouble::unfit(format!("{} {wrong}", self.address)))?;
+        match agreed {
+            Some(found) if fleet.deployment.get_or_init(|| found.clone()) != &found => {
+                Err(Trouble::Away(format!("{} is looked at again", self.address)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Keeps the connections up for as long as it is polled, beginning with this one, which has arrived.
+    pub async fn keep(self: Arc<Self>, fleet: Arc<Fleet>, mut opened: Option<Arc<Link>>) {
+        let mut pause = RETRY_FIRST;
+        loop {
+            let link = match opened.take() {
+                Some(link) => Ok(link),
+                None => {
+                    let link = self.open(&fleet, &fleet.shards_of(&self.address)).await;
+                    link.inspect(|link| self.arrive(&fleet, link.clone()))
+                }
+            };
+            let trouble = match link {
+                Ok(link) => {
+                    pause = RETRY_FIRST;
+                    self.stay(&fleet, &link).await
+                }
+                Err(trouble) => trouble,
+            };
+            self.miss(&fleet, trouble);
+            // Not all gateways at the same moment.
+            let spread = 0.5 + rand::random::<f64>() / 2.0;
+            sleep(pause.mul_f64(spread)).await;
+            pause = (pause * 2).min(RETRY_MAX);
+        }
+    }
+
+    /// From now on it is used.
+    pub fn arrive(&self, fleet: &Fleet, link: Arc<Link>) {
+        self.state().link = Some(link);
+        fleet.metrics.connected(1);
+        tracing::info!(node = %self.address, "Redis is connected and fit");
+    }
+
+    fn miss(&self, fleet: &Fleet, trouble: Trouble) {
+        let (had, before) = {
+            let mut state = self.state();
+            (state.link.take(), std::mem::replace(&mut state.trouble, trouble.clone()))
+        };
+        if had.is_some() {
+            fleet.metrics.connected(-1);
+            fleet.metrics.lost.inc();
+        }
+        // Where the shards are may have changed with it.
+        fleet.look.notify_one();
+        if had.is_none() && before == trouble {
+            return;
+        }
+        match &trouble {
+            Trouble::Away(reason) => tracing::error!(node = %self.address, reason, "Redis is away"),
+            Trouble::Unfit(lines) => {
+                for reason in lines {
+                    tracing::error!(node = %self.address, reason, "Redis is not fit, and nothing is committed to it");
+                }
+            }
+        }
+    }
+
+    /// Looks at the server until there is something wrong.
+    async fn stay(&self, fleet: &Fleet, link: &Link) -> Trouble {
+        loop {
+            let rung = tokio::select! {
+                () = link.bell.notified() => true,
+                () = sleep(LOOK_INTERVAL) => false,
+            };
+            if let Some(trouble) = link.lost.get() {
+                return trouble.clone();
+            }
+            let mut shards = fleet.shards_of(&self.address);
+            if !rung {
+                // Enough to see that all is gone; scripts look at the key of their own shard.
+                shards.truncate(1);
+            }
+            for connection in [&mut link.commits.clone(), &mut link.reads.clone()] {
+                if let Err(trouble) = self.check(fleet, connection, &shards).await {
+                    link.lose(trouble.clone());
+                    return trouble;
+                }
+            }
+        }
+    }
+}
