@@ -1,0 +1,46 @@
+//! The settings of the hot store.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+/// Where beats are committed to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Backend {
+    /// In files of this process.
+    Embedded,
+    /// In a Redis that several gateways share.
+    Redis,
+}
+
+/// `[store]`: what is kept, how long and where.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    pub hot_store: Backend,
+    /// Where the embedded store keeps everything; made (0700) if missing. One process at a time.
+    pub data_dir: PathBuf,
+    /// The least time from the start of one group commit to the next while there is more to write. Kept by those who
+    /// make the groups, not by the store.
+    #[serde(with = "humantime_serde")]
+    pub group_interval: Duration,
+    /// How long records, tombstones, clears and pauses are kept after their `at`.
+    #[serde(with = "humantime_serde")]
+    pub retention: Duration,
+    /// Contents kept of one user, deleted ones included; a new one beyond it takes the place of the oldest by `at`.
+    pub records_per_user: NonZeroU32,
+    /// Open although the newest commit is more than a day after this machine's clock.
+    pub accept_clock_before_store: bool,
+    /// Users whose forgetting, number of contents and current content's row are remembered, the most recent ones: about
+    /// 300 bytes each. A user beyond it costs two reads at the next beat, and a count at the next new content.
+    pub user_cache: NonZeroUsize,
+    /// Bytes of table blocks kept in memory for reads. Tables in the making come on top: 16 MiB, up to five times as
+    /// much while the disk cannot follow.
+    pub cache_bytes: u64,
+    /// The time from the end of one pass over the whole store, which removes what is outlived, to the next.
+    #[serde(with = "humantime_serde")]
+    pub prune_interval: Duration,
+}

@@ -1,0 +1,136 @@
+//! The filters in the store: where the bits of a claim are.
+//!
+//! A filter in a string of Redis and one in a gateway's memory stand one behind the other, so each is made for half of the
+//! probability that the settings allow. Where the bits are follows from the deployment and the day: who is denied wrongly
+//! today is not denied the same tomorrow, and nobody can look for contents that go by the filter of another.
+
+use std::f64::consts::LN_2;
+
+use siphasher::sip128::{Hasher128, SipHasher24};
+use std::hash::Hasher;
+
+use crate::model::ids::{Content, UserId};
+use crate::model::rewards::day::Day;
+use crate::model::rewards::rule::{Per, RewardRule, RuleMemory};
+use crate::model::shard::Shards;
+
+/// The filter of one rule in one shard.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Filter {
+    /// What it takes; what comes then is kept exactly.
+    pub items: u32,
+    bits: u32,
+    hashes: u8,
+}
+
+/// Where the bits of all contents of one rule and day are.
+pub struct Places {
+    filter: Filter,
+    hash: SipHasher24,
+}
+
+impl Filter {
+    /// A string of Redis may have 512 MiB.
+    const BITS_MAX: f64 = ((1_u64 << 32) - 64) as f64;
+
+    /// `None`: claims of this rule are kept exactly.
+    pub fn of(rule: &RewardRule, shards: Shards) -> Option<Self> {
+        let RuleMemory::Bloom { expected, probability } = rule.memory else { return None };
+        if rule.per == Per::User {
+            return None;
+        }
+        let items = shards.share(expected) as f64;
+        // See Bloom, "Space/time trade-offs in hash coding with allowable errors" (1970).
+        let bits_an_item = -(probability / 2.0).ln() / (LN_2 * LN_2);
+        let items = items.min(Self::BITS_MAX / bits_an_item).floor();
+        let bits = (items * bits_an_item).ceil();
+        let hashes = (bits / items * LN_2).round().clamp(1.0, 64.0);
+        Some(Filter { items: items as u32, bits: bits as u32, hashes: hashes as u8 })
+    }
+
+    pub fn places(self, deployment: &str, day: Day, rule: &str) -> Places {
+        let mut key = SipHasher24::new();
+        for part in [deployment.as_bytes(), &day.number().to_be_bytes(), rule.as_bytes()] {
+            key.write(&(part.len() as u64).to_be_bytes());
+            key.write(part);
+        }
+        Places { filter: self, hash: SipHasher24::new_with_key(&key.finish128().as_bytes()) }
+    }
+}
+
+impl Places {
+    /// As many as there are hashes. The two halves of the hash number them; were they not mixed again, those of two items
+    /// would fall together far too often in a small filter.
+    pub fn of(&self, user: UserId, content: Content) -> impl Iterator<Item = u32> {
+        let mut item = [0; 18];
+        item[..8].copy_from_slice(&user.0.to_be_bytes());
+        item[8..].copy_from_slice(&super::keys::content(content));
+        let hash = self.hash.hash(&item);
+        let bits = u64::from(self.filter.bits);
+        let mixed = move |number: u64| mix(hash.h1.wrapping_add(number.wrapping_mul(hash.h2 | 1)));
+        (0..u64::from(self.filter.hashes)).map(move |number| (mixed(number) % bits) as u32)
+    }
+}
+
+/// See Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014).
+fn mix(number: u64) -> u64 {
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::time::Duration;
+
+    use super::*;
+
+    fn filter(expected: u64, probability: f64) -> Filter {
+        let rule = RewardRule {
+            id: "seen".into(),
+            per: Per::Content,
+            kinds: Vec::new(),
+            watched: Duration::ZERO,
+            memory: RuleMemory::Bloom { expected, probability },
+        };
+        Filter::of(&rule, Shards::DEFAULT).unwrap()
+    }
+
+    fn content(oid: u64) -> Content {
+        Content { kind: 1, oid }
+    }
+
+    /// The share of wrong denials of `filters` full ones.
+    fn wrong(filter: Filter, filters: u16) -> f64 {
+        let mut wrong = 0;
+        for day in 0..filters {
+            let places = filter.places("d", Day::of_number(day), "seen");
+            let mut bits = HashSet::new();
+            (0..u64::from(filter.items)).for_each(|oid| bits.extend(places.of(UserId(oid % 97), content(oid))));
+            let denied = |oid: &u64| places.of(UserId(1_000), content(*oid)).all(|at| bits.contains(&at));
+            wrong += (0..2_000).filter(denied).count();
+        }
+        wrong as f64 / (2_000.0 * f64::from(filters))
+    }
+
+    #[test]
+    fn a_full_filter_denies_wrongly_with_half_of_the_probability() {
+        for (expected, probability, filters) in
+            [(1_000_000, 0.01, 30), (20_000_000, 0.1, 5), (1_000, 0.01, 200), (1, 0.01, 200)]
+        {
+            let wrong = wrong(filter(expected, probability), filters) / (probability / 2.0);
+            assert!((0.5..1.4).contains(&wrong), "{wrong} times as many of {expected}");
+        }
+    }
+
+    #[test]
+    fn bits_lie_inside_and_elsewhere_on_another_day() {
+        let filter = filter(1, 0.000_001);
+        let on =
+            |day| -> Vec<u32> { filter.places("d", Day::of_number(day), "seen").of(UserId(1), content(1)).collect() };
+        assert!(on(20_000).iter().all(|at| *at < filter.bits));
+        assert_ne!(on(20_000), on(20_001));
+        assert_eq!(on(20_000), on(20_000));
+    }
+}

@@ -1,0 +1,118 @@
+//! The names of all keys. Each carries its shard's hash tag, so that one script may touch all that a change concerns, in a
+//! Cluster, too.
+//!
+//! | key | what | type |
+//! |---|---|---|
+//! | `{h}:u:<mid>` | the user's forgetting and switches of recording | string |
+//! | `{h}:r:<mid>` | the user's rows, by content | hash |
+//! | `{h}:t:<mid>` | the user's contents, by their newest moment | sorted set |
+//! | `{h}:c:<day>` | the rules that have claims on the day, with their numbers | hash |
+//! | `{h}:c:<day>:<rule>` | users who claimed by a rule per user | set of signed 64-bit decimals |
+//! | `{h}:w:<day>:<mid>` | claims per content that are kept exactly | hash |
+//! | `{h}:b:<day>:<rule>` | the filter of a rule per content | string |
+//! | `{h}:o` | the outbox, by the moment of the claim | sorted set |
+//! | `{h0}:calendar` | the newest day on which anything was committed | hash |
+//! | `{h0}:takeover` | who publishes what others left in the outboxes | string that expires |
+//!
+//! The mid is decimal; a day is `2026-11-20`. Sharded channel `{h}:n:<mid>`: what other gateways are told of a user.
+
+use std::fmt;
+
+use crate::model::ids::{Content, UserId};
+use crate::model::rewards::day::Day;
+use crate::model::shard::{Shard, Shards};
+use crate::storage::redis::tag;
+
+/// Where the calendar and the lock of the take-over are.
+pub const COMMON: Shard = Shard(0);
+
+/// Writes the keys of one shard.
+pub struct Keys(String);
+
+impl Keys {
+    pub fn of(shard: Shard) -> Self {
+        Keys(tag(shard))
+    }
+
+    pub fn deployment(&self) -> String {
+        self.name(format_args!("deployment"))
+    }
+
+    pub fn user(&self, user: UserId) -> String {
+        self.name(format_args!("u:{}", user.0))
+    }
+
+    pub fn rows(&self, user: UserId) -> String {
+        self.name(format_args!("r:{}", user.0))
+    }
+
+    pub fn timeline(&self, user: UserId) -> String {
+        self.name(format_args!("t:{}", user.0))
+    }
+
+    pub fn rules(&self, day: Day) -> String {
+        self.name(format_args!("c:{day}"))
+    }
+
+    pub fn claimants(&self, day: Day, rule: &str) -> String {
+        self.name(format_args!("c:{day}:{rule}"))
+    }
+
+    pub fn contents_claimed(&self, day: Day, user: UserId) -> String {
+        self.name(format_args!("w:{day}:{}", user.0))
+    }
+
+    pub fn filter(&self, day: Day, rule: &str) -> String {
+        self.name(format_args!("b:{day}:{rule}"))
+    }
+
+    pub fn calendar(&self) -> String {
+        self.name(format_args!("calendar"))
+    }
+
+    fn name(&self, rest: fmt::Arguments<'_>) -> String {
+        format!("{}:{rest}", self.0)
+    }
+}
+
+pub fn shard_of(user: UserId) -> Shard {
+    Shards::DEFAULT.of(user)
+}
+
+/// As a member of a set of claimants: Redis keeps a set of signed 64-bit decimals as an array of them.
+pub fn claimant(user: UserId) -> String {
+    user.0.cast_signed().to_string()
+}
+
+pub fn claimant_of(member: &[u8]) -> Option<UserId> {
+    let number: i64 = std::str::from_utf8(member).ok()?.parse().ok()?;
+    Some(UserId(number.cast_unsigned()))
+}
+
+/// Kind and oid, big-endian, so that bytes have the order of contents.
+pub fn content(content: Content) -> [u8; 10] {
+    let mut bytes = [0; 10];
+    bytes[..2].copy_from_slice(&content.kind.to_be_bytes());
+    bytes[2..].copy_from_slice(&content.oid.to_be_bytes());
+    bytes
+}
+
+pub fn content_of(bytes: &[u8]) -> Option<Content> {
+    let (kind, oid) = bytes.split_first_chunk::<2>()?;
+    Some(Content { kind: u16::from_be_bytes(*kind), oid: u64::from_be_bytes(oid.try_into().ok()?) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_read_as_they_are_written() {
+        for number in [0, 1, (1 << 53) + 1, i64::MAX as u64, 1 << 63, u64::MAX] {
+            assert_eq!(claimant_of(claimant(UserId(number)).as_bytes()), Some(UserId(number)));
+            let content_there = Content { kind: number as u16, oid: number };
+            assert_eq!(content_of(&content(content_there)), Some(content_there));
+        }
+        assert_eq!((claimant_of(b"x"), content_of(b"123456789")), (None, None));
+    }
+}
