@@ -1,0 +1,168 @@
+//! Whether the topic is as it has to be: asked at the start, and again and again.
+
+use std::time::Duration;
+
+use rdkafka::admin::{AdminClient, AdminOptions, ConfigResource, NewTopic, ResourceSpecifier, TopicReplication};
+use rdkafka::client::DefaultClientContext;
+use rdkafka::config::ClientConfig;
+use rdkafka::error::{KafkaResult, RDKafkaErrorCode};
+use rdkafka::metadata::MetadataTopic;
+
+use super::config::KafkaConfig;
+
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What was promised of the topic.
+#[derive(Clone, Debug)]
+pub struct Topic {
+    pub name: String,
+    create: bool,
+    partitions: u16,
+    replication: u16,
+    min_in_sync: u16,
+    retention: Duration,
+}
+
+/// How it was found.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Found {
+    Sound {
+        partitions: usize,
+    },
+    /// It was missing, and is made.
+    Made,
+    /// Each in a few words that say how to mend it.
+    Wrong(Vec<String>),
+    /// Nobody has answered.
+    Away(String),
+}
+
+type Admin = AdminClient<DefaultClientContext>;
+
+impl Topic {
+    pub fn of(config: &KafkaConfig, retention: Duration) -> Self {
+        Topic {
+            name: config.topic.clone(),
+            create: config.create_topic,
+            partitions: config.partitions,
+            replication: config.replication,
+            min_in_sync: config.min_in_sync,
+            retention,
+        }
+    }
+
+    /// Looks at it, and makes it if it is missing. Takes seconds when nobody answers.
+    pub async fn check(&self, settings: &ClientConfig) -> Found {
+        // For each time anew: what this sort of client has to say is taken by nobody, and would gather in it.
+        match self.look(settings).await {
+            Ok(found) => found,
+            Err(error) => Found::Away(format!("Kafka does not answer: {error}")),
+        }
+    }
+
+    async fn look(&self, settings: &ClientConfig) -> KafkaResult<Found> {
+        let admin: Admin = settings.create()?;
+        let metadata = admin.inner().fetch_metadata(Some(&self.name), ANSWER_TIMEOUT)?;
+        let Some(topic) = metadata.topics().first() else { return Ok(self.wrong("is in no answer of Kafka")) };
+        match topic.error().map(RDKafkaErrorCode::from) {
+            None => {}
+            Some(RDKafkaErrorCode::UnknownTopicOrPartition) if self.create => return self.make(&admin).await,
+            Some(RDKafkaErrorCode::UnknownTopicOrPartition) => {
+                return Ok(self.wrong("is missing; create it, or set kafka.create_topic to true"));
+            }
+            Some(error) => return Ok(self.wrong(&format!("cannot be used: {error}"))),
+        }
+        let mut complaints = self.of_partitions(topic);
+        complaints.extend(self.of_settings(&admin).await?);
+        match complaints.is_empty() {
+            true => Ok(Found::Sound { partitions: topic.partitions().len() }),
+            false => Ok(Found::Wrong(complaints)),
+        }
+    }
+
+    async fn make(&self, admin: &Admin) -> KafkaResult<Found> {
+        let (min_in_sync, retention) = (self.min_in_sync.to_string(), self.retention.as_millis().to_string());
+        let new = NewTopic::new(&self.name, self.partitions.into(), TopicReplication::Fixed(self.replication.into()))
+            .set("min.insync.replicas", &min_in_sync)
+            .set("unclean.leader.election.enable", "false")
+            .set("cleanup.policy", "delete")
+            .set("retention.ms", &retention);
+        let made = admin.create_topics([&new], &options().operation_timeout(Some(ANSWER_TIMEOUT))).await?;
+        Ok(match made.into_iter().next() {
+            // Another gateway was first.
+            Some(Ok(_) | Err((_, RDKafkaErrorCode::TopicAlreadyExists))) => Found::Made,
+            Some(Err((_, RDKafkaErrorCode::InvalidReplicationFactor))) => {
+                let brokers =
+                    format!("cannot be created: kafka.replication = {} needs as many brokers", self.replication);
+                self.wrong(&brokers)
+            }
+            Some(Err((_, error))) => self.wrong(&format!("is missing and cannot be created: {error}")),
+            None => self.wrong("is missing, and its creation was not answered"),
+        })
+    }
+
+    /// What is wrong with where its events are.
+    fn of_partitions(&self, topic: &MetadataTopic) -> Vec<String> {
+        let few = |wanted: u16, count: fn(&rdkafka::metadata::MetadataPartition) -> usize| {
+            topic.partitions().iter().filter(|partition| count(partition) < wanted.into()).count()
+        };
+        let leaderless = topic.partitions().iter().filter(|partition| partition.leader() < 0).count();
+        let copies = few(self.replication, |partition| partition.replicas().len());
+        let in_sync = few(self.min_in_sync, |partition| partition.isr().len());
+        let mut complaints = Vec::new();
+        let mut complain = |partitions: usize, what: String| {
+            if partitions > 0 {
+                let of = topic.partitions().len();
+                complaints.push(self.says(&format!("{partitions} of {of} partitions {what}")));
+            }
+        };
+        complain(leaderless, "have no leader; events of their users wait".to_owned());
+        complain(in_sync, format!("have fewer copies in sync than kafka.min_in_sync = {}", self.min_in_sync));
+        complain(copies, format!("have fewer copies than kafka.replication = {}", self.replication));
+        complaints
+    }
+
+    /// What is wrong with its settings, its brokers' defaults included.
+    async fn of_settings(&self, admin: &Admin) -> KafkaResult<Vec<String>> {
+        let described = admin.describe_configs([&ResourceSpecifier::Topic(&self.name)], &options()).await?;
+        let mut complaints = Vec::new();
+        match described.into_iter().next() {
+            Some(Ok(settings)) => {
+                let setting = |name| value(&settings, name);
+                if setting("min.insync.replicas").parse().is_ok_and(|number: u16| number < self.min_in_sync) {
+                    let number = setting("min.insync.replicas");
+                    let less =
+                        format!("min.insync.replicas is {number}, less than kafka.min_in_sync = {}", self.min_in_sync);
+                    complaints.push(self.says(&less));
+                }
+                if setting("unclean.leader.election.enable") == "true" {
+                    let unclean = "unclean.leader.election.enable is true: events may be lost; set it to false";
+                    complaints.push(self.says(unclean));
+                }
+                if setting("cleanup.policy").contains("compact") {
+                    let compact = "cleanup.policy has compact: all but a user's newest event go; set it to delete";
+                    complaints.push(self.says(compact));
+                }
+            }
+            // Publishing needs no right to read them.
+            refused => tracing::debug!(topic = self.name, ?refused, "the topic's settings cannot be checked"),
+        }
+        Ok(complaints)
+    }
+
+    fn wrong(&self, what: &str) -> Found {
+        Found::Wrong(vec![self.says(what)])
+    }
+
+    fn says(&self, what: &str) -> String {
+        format!("topic {}: {what}", self.name)
+    }
+}
+
+fn value<'a>(settings: &'a ConfigResource, name: &str) -> &'a str {
+    settings.get(name).and_then(|entry| entry.value.as_deref()).unwrap_or_default()
+}
+
+fn options() -> AdminOptions {
+    AdminOptions::new().request_timeout(Some(ANSWER_TIMEOUT))
+}
