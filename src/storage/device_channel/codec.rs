@@ -1,0 +1,310 @@
+//! Messages as bytes: protobuf, so that fields can be added while gateways of two versions run side by side.
+//!
+//! A message of a later format, or with a field that is needed and not there, is [`Malformed`]: whoever hears it leaves it
+//! out.
+
+use std::sync::Arc;
+
+use prost::{Message, Oneof};
+
+use super::{Announcement, Told};
+use crate::model::beat::State;
+use crate::model::ids::{ConnectionId, Content, SessionId, UserId};
+use crate::model::push::Push;
+use crate::model::record::Record;
+use crate::model::rewards::credit::Credit;
+use crate::model::rewards::day::Day;
+
+/// Grows when an older gateway would misunderstand, not when it would merely miss something.
+const FORMAT: u32 = 1;
+
+/// Which gateway speaks: random for each process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GatewayId(pub u64);
+
+/// What is heard on any channel.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Said {
+    Told(Told),
+    Announced(Announcement),
+}
+
+/// Not what a gateway of this version says.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a message of another gateway cannot be read: {0}")]
+pub struct Malformed(String);
+
+#[derive(Clone, PartialEq, Message)]
+struct SentMessage {
+    #[prost(uint32, tag = "1")]
+    format: u32,
+    #[prost(fixed64, tag = "2")]
+    gateway: u64,
+    #[prost(fixed64, tag = "3")]
+    origin: u64,
+    #[prost(bool, tag = "4")]
+    steady: bool,
+    #[prost(oneof = "SentBody", tags = "5, 6, 7, 8, 9, 10, 11, 12")]
+    body: Option<SentBody>,
+}
+
+#[derive(Clone, PartialEq, Oneof)]
+enum SentBody {
+    #[prost(message, tag = "5")]
+    Record(SentRecord),
+    #[prost(message, tag = "6")]
+    Deleted(SentDeleted),
+    /// `at`.
+    #[prost(uint64, tag = "7")]
+    Cleared(u64),
+    /// Paused.
+    #[prost(bool, tag = "8")]
+    Recording(bool),
+    /// The day, since 1970-01-01.
+    #[prost(uint32, tag = "9")]
+    Flag(u32),
+    #[prost(uint64, tag = "10")]
+    Kicked(u64),
+    #[prost(uint64, tag = "11")]
+    Erased(u64),
+    #[prost(bool, tag = "12")]
+    Revocations(bool),
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct SentContent {
+    #[prost(uint32, tag = "1")]
+    kind: u32,
+    #[prost(uint64, tag = "2")]
+    oid: u64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct SentDeleted {
+    #[prost(message, repeated, tag = "1")]
+    contents: Vec<SentContent>,
+    #[prost(uint64, tag = "2")]
+    at: u64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct SentRecord {
+    #[prost(uint32, tag = "1")]
+    kind: u32,
+    #[prost(uint64, tag = "2")]
+    oid: u64,
+    #[prost(uint64, tag = "3")]
+    pos: u64,
+    #[prost(uint64, tag = "4")]
+    dur: u64,
+    /// The number of its [`State`].
+    #[prost(uint32, tag = "5")]
+    state: u32,
+    #[prost(fixed64, tag = "6")]
+    session: u64,
+    #[prost(string, tag = "7")]
+    device: String,
+    #[prost(uint64, tag = "8")]
+    watched: u64,
+    #[prost(uint64, tag = "9")]
+    at: u64,
+    /// Above `at` × 1000.
+    #[prost(uint64, tag = "10")]
+    version_above: u64,
+    /// The day of the credit, since 1970-01-01.
+    #[prost(uint32, tag = "11")]
+    credit_day: u32,
+    /// Before `at`.
+    #[prost(sint64, tag = "12")]
+    credit_since: i64,
+    #[prost(uint64, tag = "13")]
+    credit_base: u64,
+}
+
+pub fn encode_told(gateway: GatewayId, told: &Told) -> Vec<u8> {
+    let body = match &told.push {
+        Push::Record(record) => SentBody::Record(sent_record(record)),
+        Push::Deleted { contents, at } => {
+            let sent = |content: &Content| SentContent { kind: content.kind.into(), oid: content.oid };
+            SentBody::Deleted(SentDeleted { contents: contents.iter().map(sent).collect(), at: *at })
+        }
+        Push::Cleared { at } => SentBody::Cleared(*at),
+        Push::Recording { paused } => SentBody::Recording(*paused),
+        Push::Flag(day) => SentBody::Flag(day.number().into()),
+    };
+    encode(gateway, told.origin.0, told.steady, body)
+}
+
+pub fn encode_announcement(gateway: GatewayId, announcement: Announcement) -> Vec<u8> {
+    let body = match announcement {
+        Announcement::Kicked(user) => SentBody::Kicked(user.0),
+        Announcement::Erased(user) => SentBody::Erased(user.0),
+        Announcement::Revocations => SentBody::Revocations(true),
+    };
+    encode(gateway, 0, false, body)
+}
+
+fn encode(gateway: GatewayId, origin: u64, steady: bool, body: SentBody) -> Vec<u8> {
+    SentMessage { format: FORMAT, gateway: gateway.0, origin, steady, body: Some(body) }.encode_to_vec()
+}
+
+pub fn decode(bytes: &[u8]) -> Result<(GatewayId, Said), Malformed> {
+    let message = SentMessage::decode(bytes).map_err(|error| Malformed(error.to_string()))?;
+    if message.format != FORMAT {
+        return Err(Malformed(format!("it has format {}, and this program knows {FORMAT}", message.format)));
+    }
+    let told = |push| Said::Told(Told { origin: ConnectionId(message.origin), push, steady: message.steady });
+    let said = match message.body.ok_or_else(|| Malformed("it says nothing that this program knows".to_owned()))? {
+        SentBody::Record(record) => told(Push::Record(parse_record(record)?)),
+        SentBody::Deleted(SentDeleted { contents, at }) => {
+            let contents = contents.into_iter().map(|content| parse_content(content.kind, content.oid));
+            told(Push::Deleted { contents: contents.collect::<Result<_, _>>()?, at })
+        }
+        SentBody::Cleared(at) => told(Push::Cleared { at }),
+        SentBody::Recording(paused) => told(Push::Recording { paused }),
+        SentBody::Flag(day) => told(Push::Flag(parse_day(day)?)),
+        SentBody::Kicked(user) => Said::Announced(Announcement::Kicked(UserId(user))),
+        SentBody::Erased(user) => Said::Announced(Announcement::Erased(UserId(user))),
+        SentBody::Revocations(_) => Said::Announced(Announcement::Revocations),
+    };
+    Ok((GatewayId(message.gateway), said))
+}
+
+fn sent_record(record: &Record) -> SentRecord {
+    SentRecord {
+        kind: record.content.kind.into(),
+        oid: record.content.oid,
+        pos: record.pos,
+        dur: record.dur,
+        state: record.state.number().into(),
+        session: record.session.0,
+        device: record.device.to_string(),
+        watched: record.watched,
+        at: record.at,
+        version_above: record.version.wrapping_sub(record.at.wrapping_mul(1000)),
+        credit_day: record.credit.day.number().into(),
+        credit_since: record.at.wrapping_sub(record.credit.since) as i64,
+        credit_base: record.credit.base,
+    }
+}
+
+fn parse_state(number: u32) -> Result<State, Malformed> {
+    let state = u8::try_from(number).ok().and_then(State::of_number);
+    state.ok_or_else(|| Malformed(format!("state {number}")))
+}
+
+fn parse_record(sent: SentRecord) -> Result<Record, Malformed> {
+    Ok(Record {
+        content: parse_content(sent.kind, sent.oid)?,
+        pos: sent.pos,
+        dur: sent.dur,
+        state: parse_state(sent.state)?,
+        session: SessionId(sent.session),
+        device: Arc::from(sent.device),
+        watched: sent.watched,
+        at: sent.at,
+        version: sent.at.wrapping_mul(1000).wrapping_add(sent.version_above),
+        credit: Credit {
+            day: parse_day(sent.credit_day)?,
+            since: sent.at.wrapping_sub_signed(sent.credit_since),
+            base: sent.credit_base,
+        },
+    })
+}
+
+fn parse_content(kind: u32, oid: u64) -> Result<Content, Malformed> {
+    let kind = u16::try_from(kind).map_err(|_| Malformed(format!("kind {kind}")))?;
+    Ok(Content { kind, oid })
+}
+
+fn parse_day(day: u32) -> Result<Day, Malformed> {
+    u16::try_from(day).map(Day::of_number).map_err(|_| Malformed(format!("day {day}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const GATEWAY: GatewayId = GatewayId(7);
+
+    fn content() -> impl Strategy<Value = Content> {
+        (any::<u16>(), any::<u64>()).prop_map(|(kind, oid)| Content { kind, oid })
+    }
+
+    fn record() -> impl Strategy<Value = Record> {
+        let state = prop_oneof![Just(State::Playing), Just(State::Paused), Just(State::Seeked), Just(State::Ended)];
+        let numbers = any::<[u64; 8]>();
+        (content(), state, any::<u16>(), "\\PC{0,64}", numbers).prop_map(|(content, state, day, device, numbers)| {
+            let [pos, dur, session, watched, at, version, since, base] = numbers;
+            let (session, device) = (SessionId(session), Arc::from(device));
+            let credit = Credit { day: Day::of_number(day), since, base };
+            Record { content, pos, dur, state, session, device, watched, at, version, credit }
+        })
+    }
+
+    fn push() -> impl Strategy<Value = Push> {
+        prop_oneof![
+            record().prop_map(Push::Record),
+            (prop::collection::vec(content(), 0..5), any::<u64>())
+                .prop_map(|(contents, at)| Push::Deleted { contents, at }),
+            any::<u64>().prop_map(|at| Push::Cleared { at }),
+            any::<bool>().prop_map(|paused| Push::Recording { paused }),
+            any::<u16>().prop_map(|day| Push::Flag(Day::of_number(day))),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_told_is_heard(push in push(), origin in any::<u64>(), steady in any::<bool>(), gateway in any::<u64>()) {
+            let (told, gateway) = (Told { origin: ConnectionId(origin), push, steady }, GatewayId(gateway));
+            prop_assert_eq!(decode(&encode_told(gateway, &told)), Ok((gateway, Said::Told(told))));
+        }
+
+        #[test]
+        fn noise_is_no_message_and_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            let _ = decode(&bytes);
+        }
+    }
+
+    #[test]
+    fn what_was_announced_is_heard() {
+        for said in [
+            Announcement::Kicked(UserId(0)),
+            Announcement::Kicked(UserId(u64::MAX)),
+            Announcement::Erased(UserId(1)),
+            Announcement::Revocations,
+        ] {
+            assert_eq!(decode(&encode_announcement(GATEWAY, said)), Ok((GATEWAY, Said::Announced(said))));
+        }
+    }
+
+    #[test]
+    fn what_a_later_version_says_is_left_out() {
+        let later = SentMessage { format: FORMAT + 1, body: Some(SentBody::Kicked(1)), ..SentMessage::default() };
+        assert!(decode(&later.encode_to_vec()).expect_err("another format").0.contains("format 2"));
+        let unknown = SentMessage { format: FORMAT, ..SentMessage::default() };
+        assert!(decode(&unknown.encode_to_vec()).is_err());
+    }
+
+    #[test]
+    fn a_message_is_compact() {
+        let at = 1_795_150_000_000;
+        let credit = Credit { day: Day::of_number(20_778), since: at - 60_000, base: 0 };
+        let record = Record {
+            content: Content { kind: 1, oid: 1_000_000 },
+            pos: 73_200,
+            dur: 300_000,
+            state: State::Playing,
+            session: SessionId(u64::MAX),
+            device: Arc::from("tv-3f"),
+            watched: 60_000,
+            at,
+            version: at * 1000,
+            credit,
+        };
+        let told = Told { origin: ConnectionId(u64::MAX), push: Push::Record(record), steady: true };
+        let bytes = encode_told(GatewayId(u64::MAX), &told).len();
+        assert!(bytes <= 80, "{bytes} bytes");
+    }
+}

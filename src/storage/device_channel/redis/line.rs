@@ -1,0 +1,284 @@
+//! One connection to a node: what is published there is heard, and what is told goes there.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::{Pipeline, PushInfo, PushKind, RedisError, Value, from_redis_value};
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::time::sleep;
+
+use super::super::codec::{self, Said};
+use super::super::{ChannelAway, Ear};
+use super::followed::{LineId, Work};
+use super::metrics::Dropped;
+use super::{ANNOUNCING, RedisChannel, TO_ALL, Waiting};
+use crate::model::ids::UserId;
+use crate::model::shard::Shard;
+use crate::storage::redis::Redis;
+
+/// Messages that wait to be published on one line, of some 100 bytes each; beyond it they are dropped.
+pub(super) const QUEUE_MAX: usize = 16_384;
+/// Commands that are sent together.
+const TOGETHER_MAX: usize = 512;
+/// Who comes and leaves meanwhile is subscribed together.
+const GATHER: Duration = Duration::from_millis(5);
+/// A line that is silent is looked at so often; how long an answer may take is up to the connection.
+const LOOK_INTERVAL: Duration = Duration::from_secs(2);
+const RETRY_FIRST: Duration = Duration::from_millis(100);
+const RETRY_MAX: Duration = Duration::from_secs(2);
+
+pub(super) struct Line {
+    pub channel: Arc<RedisChannel>,
+    pub redis: Redis,
+    pub ear: Arc<dyn Ear>,
+    pub node: String,
+}
+
+/// What the connection's own task tells those who use it.
+#[derive(Default)]
+struct Pulse {
+    lost: Notify,
+    /// Confirmations that are to come of subscriptions that were given up. Any other means that the server has taken one
+    /// away, as it does when a slot moves; and the library takes it for an answer to something else.
+    leaving: AtomicUsize,
+}
+
+impl Line {
+    /// Keeps the connection up, and the users of these shards subscribed, until there are none any more.
+    pub async fn keep(self, mut shards: watch::Receiver<Vec<Shard>>) {
+        let (mut pause, mut was_up) = (RETRY_FIRST, true);
+        loop {
+            let own = shards.borrow_and_update().clone();
+            let end = self.once(&own, &mut shards).await;
+            if shards.has_changed().is_err() {
+                return;
+            }
+            if end.was_up || was_up {
+                tracing::warn!(node = self.node, reason = end.reason, "other gateways are not heard");
+            }
+            pause = if end.was_up { RETRY_FIRST } else { (pause * 2).min(RETRY_MAX) };
+            was_up = end.was_up;
+            // Not all gateways at the same moment.
+            sleep(pause.mul_f64(0.5 + rand::random::<f64>() / 2.0)).await;
+        }
+    }
+
+    /// One connection, from its beginning to its end.
+    async fn once(&self, own: &[Shard], shards: &mut watch::Receiver<Vec<Shard>>) -> End {
+        let pulse = Arc::new(Pulse::default());
+        let mut connection = match self.connect(own, &pulse).await {
+            Ok(connection) => connection,
+            Err(reason) => return End { was_up: false, reason },
+        };
+        let announces = own.contains(&ANNOUNCING);
+        if announces && let Err(reason) = send(&mut connection, &subscribe_to_all()).await {
+            return End { was_up: false, reason };
+        }
+        let (sender, mut queue) = mpsc::channel(QUEUE_MAX);
+        // Before anybody is looked for, so that none is overlooked.
+        let mut changed = self.channel.changed.subscribe();
+        let id = self.channel.followed().attach(own, &sender);
+        drop(sender);
+        self.channel.changed.send_replace(());
+        self.channel.metrics.lines.inc();
+        tracing::info!(node = self.node, "other gateways are heard");
+        if announces {
+            self.ear.connected();
+        }
+        let reason = tokio::select! {
+            reason = self.publish(connection.clone(), &mut queue) => reason,
+            reason = self.follow(connection.clone(), id, own, &pulse, &mut changed) => reason,
+            reason = self.look(connection.clone()) => reason,
+            () = pulse.lost.notified() => "the connection was lost".to_owned(),
+            _ = shards.changed() => "shards have moved".to_owned(),
+        };
+        self.channel.followed().detach(id);
+        self.channel.metrics.lines.dec();
+        // Whoever waits for an announcement learns of it by this.
+        queue.close();
+        let mut left = 0;
+        while queue.try_recv().is_ok() {
+            left += 1;
+        }
+        self.channel.metrics.dropped(Dropped::Away, left);
+        End { was_up: true, reason }
+    }
+
+    async fn connect(&self, own: &[Shard], pulse: &Arc<Pulse>) -> Result<MultiplexedConnection, String> {
+        let shard = own.first().ok_or("it has no shards")?;
+        let (channel, ear, pulse) = (self.channel.clone(), self.ear.clone(), pulse.clone());
+        let hear = move |push: PushInfo| {
+            hear(&channel, &*ear, &pulse, push);
+            Ok::<(), RedisError>(())
+        };
+        let listener = self.redis.listen(*shard, hear).await.map_err(|error| error.to_string())?;
+        match listener.node == self.node {
+            true => Ok(listener.connection),
+            false => Err("shards have moved".to_owned()),
+        }
+    }
+
+    /// Publishes what waits, in its order, until that fails.
+    async fn publish(&self, mut connection: MultiplexedConnection, queue: &mut mpsc::Receiver<Waiting>) -> String {
+        let mut batch = Vec::with_capacity(TOGETHER_MAX);
+        loop {
+            // The line holds a sender for as long as it is attached.
+            queue.recv_many(&mut batch, TOGETHER_MAX).await;
+            let mut pipeline = Pipeline::with_capacity(batch.len());
+            for waiting in &batch {
+                match waiting {
+                    Waiting::Told { user, shard, message } => {
+                        pipeline.cmd("SPUBLISH").arg(self.channel.name(*shard, *user)).arg(message)
+                    }
+                    Waiting::Announced { message, .. } => pipeline.cmd("PUBLISH").arg(TO_ALL).arg(message),
+                };
+            }
+            match send(&mut connection, &pipeline).await {
+                Ok(answers) => self.published(batch.drain(..).zip(answers)),
+                Err(reason) => {
+                    self.channel.metrics.dropped(Dropped::Away, batch.len() as u64);
+                    return reason;
+                }
+            }
+        }
+    }
+
+    fn published(&self, answered: impl Iterator<Item = (Waiting, Value)>) {
+        for (waiting, answer) in answered {
+            let refused = refusal(&answer);
+            match refused {
+                None => drop(self.channel.metrics.told.inc()),
+                // A shard that has just moved.
+                Some(_) => self.channel.metrics.dropped(Dropped::Away, 1),
+            }
+            if let Waiting::Announced { answer, .. } = waiting {
+                // Nobody has to wait for it.
+                let _ = answer.send(refused.map_or(Ok(()), |refused| Err(ChannelAway(refused))));
+            }
+        }
+    }
+
+    /// Subscribes who came and gives up who left, all who are wanted first, until that fails.
+    async fn follow(
+        &self,
+        mut connection: MultiplexedConnection,
+        id: LineId,
+        own: &[Shard],
+        pulse: &Pulse,
+        changed: &mut watch::Receiver<()>,
+    ) -> String {
+        loop {
+            let work = self.channel.followed().take(id, own, TOGETHER_MAX);
+            if work.subscribe.is_empty() && work.unsubscribe.is_empty() {
+                // The channel outlives its lines.
+                let _ = changed.changed().await;
+                sleep(GATHER).await;
+                continue;
+            }
+            pulse.leaving.fetch_add(work.unsubscribe.len(), Ordering::Relaxed);
+            let answers = match send(&mut connection, &self.commands(&work)).await {
+                Ok(answers) => answers,
+                Err(reason) => return reason,
+            };
+            if let Some(refused) = answers.iter().find_map(refusal) {
+                return refused;
+            }
+            self.channel.followed().confirm(id, &work.subscribe);
+        }
+    }
+
+    /// One command for each, so that each has one answer, and one slot.
+    fn commands(&self, work: &Work) -> Pipeline {
+        let mut pipeline = Pipeline::with_capacity(work.subscribe.len() + work.unsubscribe.len());
+        for (shard, user) in &work.unsubscribe {
+            pipeline.cmd("SUNSUBSCRIBE").arg(self.channel.name(*shard, *user));
+        }
+        for (shard, user) in &work.subscribe {
+            pipeline.cmd("SSUBSCRIBE").arg(self.channel.name(*shard, *user));
+        }
+        pipeline
+    }
+
+    /// Asks whether the server is there, until it does not answer: a connection may be dead without saying so.
+    async fn look(&self, mut connection: MultiplexedConnection) -> String {
+        let mut ping = Pipeline::new();
+        ping.cmd("PING");
+        loop {
+            sleep(LOOK_INTERVAL).await;
+            if let Err(reason) = send(&mut connection, &ping).await {
+                return reason;
+            }
+        }
+    }
+}
+
+/// Sends all and reads all answers, errors among them.
+async fn send(connection: &mut MultiplexedConnection, commands: &Pipeline) -> Result<Vec<Value>, String> {
+    let count = commands.cmd_iter().count();
+    connection.send_packed_commands(commands, 0, count).await.map_err(|error| error.to_string())
+}
+
+fn refusal(answer: &Value) -> Option<String> {
+    match answer {
+        Value::ServerError(error) => Some(error.to_string()),
+        _ => None,
+    }
+}
+
+/// How a connection ended.
+struct End {
+    /// It was there, for whatever time.
+    was_up: bool,
+    reason: String,
+}
+
+fn subscribe_to_all() -> Pipeline {
+    let mut pipeline = Pipeline::new();
+    pipeline.cmd("SUBSCRIBE").arg(TO_ALL);
+    pipeline
+}
+
+/// On the thread of the connection.
+fn hear(channel: &RedisChannel, ear: &dyn Ear, pulse: &Pulse, push: PushInfo) {
+    match push.kind {
+        PushKind::SMessage | PushKind::Message => {
+            let Some((name, message)) = name_and_message(push.data) else { return };
+            let said = match codec::decode(&message) {
+                Ok((gateway, _)) if gateway == channel.gateway => return,
+                Ok((_, said)) => Some(said),
+                Err(error) => {
+                    tracing::debug!(%error, "a message is left out");
+                    None
+                }
+            };
+            match (said, user_of(&name)) {
+                (Some(Said::Told(told)), Some(user)) => ear.told(user, told),
+                (Some(Said::Announced(announcement)), None) => ear.announced(announcement),
+                _ => return channel.metrics.dropped(Dropped::Malformed, 1),
+            }
+            channel.metrics.heard.inc();
+        }
+        PushKind::SUnsubscribe => {
+            let expected = |leaving: usize| leaving.checked_sub(1);
+            if pulse.leaving.fetch_update(Ordering::Relaxed, Ordering::Relaxed, expected).is_err() {
+                pulse.lost.notify_one();
+            }
+        }
+        PushKind::Disconnection => pulse.lost.notify_one(),
+        _ => {}
+    }
+}
+
+fn name_and_message(data: Vec<Value>) -> Option<(String, Vec<u8>)> {
+    let [name, message] = <[Value; 2]>::try_from(data).ok()?;
+    let Value::BulkString(message) = message else { return None };
+    Some((from_redis_value(name).ok()?, message))
+}
+
+/// Of whom a channel tells; none: it is of all.
+fn user_of(name: &str) -> Option<UserId> {
+    let (_, mid) = name.split_once(":n:")?;
+    mid.parse().ok().map(UserId)
+}
