@@ -21,7 +21,8 @@ use heartline::model::change::{Action, Change, Outcome};
 use heartline::model::ids::{Content, SessionId, UserId};
 use heartline::model::rewards::rule::RuleSet;
 use heartline::model::rule::Verdict;
-use heartline::storage::hot_store::embedded::{Config, EmbeddedStore};
+use heartline::storage::hot_store::config::{Backend, Config};
+use heartline::storage::hot_store::embedded::EmbeddedStore;
 use heartline::storage::hot_store::{Group, HotStore};
 
 const USERS: u64 = 10_000;
@@ -100,6 +101,7 @@ fn run(options: &Options, size: u64) {
 
 fn open(dir: &Path) -> EmbeddedStore {
     let config = Config {
+        hot_store: Backend::Embedded,
         data_dir: dir.to_owned(),
         group_interval: Duration::ZERO,
         retention: Duration::from_secs(90 * 86_400),

@@ -2,7 +2,9 @@
 
 mod descriptors;
 mod error;
+mod events;
 mod gateway;
+mod hot;
 mod rewards;
 mod stores;
 mod threads;
@@ -11,40 +13,40 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
+
 use crate::config::Config;
-use crate::domain::clock::{self, Clock};
+use crate::domain::clock::Clock;
 use crate::domain::devices::presence::Presence;
-use crate::domain::events::Events;
 use crate::domain::revocations::Revocations;
-use crate::edge::admin::events::{self, Tail};
-use crate::edge::admin::users;
-use crate::edge::admin::{self, Admin};
+use crate::edge::admin::{self, Admin, users};
 use crate::edge::auth::key::SIGNS_NOTHING;
 use crate::edge::auth::token::LEEWAY_MS;
 use crate::edge::auth::{SigningKey, Verifier};
 use crate::edge::demo::{self, Backstage, RewardsClock};
 use crate::edge::listener::{self, Tls};
 use crate::shutdown::Shutdown;
-use crate::storage::event_bus::embedded::EmbeddedLog;
-use crate::storage::hot_store::embedded::EmbeddedStore;
+use crate::storage::revocation_list::RevocationList;
 use crate::storage::revocation_list::file::FileList;
+use crate::storage::revocation_list::redis::RedisList;
 
 pub use error::StartError;
 use gateway::{Door, Gateway};
+use hot::{Hot, Shared};
 use rewards::Calendar;
 use stores::Stores;
-use threads::{CommitThread, EdgeThread};
+use threads::{CommitThread, EdgeThread, Office};
 
 /// Serves everything on the embedded store, until a signal or the failure of the store.
 ///
 /// Whatever can go wrong at the start goes wrong before the first connection is accepted.
 pub fn serve(config: Config) -> Result<(), StartError> {
     let tls = Tls::load(&config.server)?;
-    let store = Arc::new(EmbeddedStore::open(&config.store, clock::wall())?);
+    let hot = Hot::open(&config)?;
     let key = SigningKey::load(&config.auth, &config.store.data_dir)?.map(Arc::new);
     let verifier = Arc::new(Verifier::new(&config.auth, key.as_deref())?);
-    let presence = Presence::new(config.limits.connections_per_user);
-    let revocations = revocations(&config, presence.clone())?;
+    let presence = Presence::with_channel(config.limits.connections_per_user, hot.channel.clone());
+    let revocations = revocations(&config, &hot, presence.clone())?;
     let threads = edge_threads(config.server.threads);
     let public =
         StartError::binding("server.listen", config.server.listen, listener::bind(config.server.listen, threads))?;
@@ -53,17 +55,18 @@ pub fn serve(config: Config) -> Result<(), StartError> {
     let (keys, certificate) = (verifier.clone(), tls.clone());
     shutdown.listen_to_signals(move || reload(&keys, certificate.as_deref())).map_err(StartError::Process)?;
 
-    let clock = Arc::new(Clock::starting_at(store.clock_floor()));
-    let calendar = Calendar::open(&config, store.calendar().cloned(), &clock)?;
-    let log = Arc::new(EmbeddedLog::open(&config.store.data_dir, &config.events, Arc::new(clock::wall))?);
-    let tail = Tail { events: Events::new(log.clone()), stop: shutdown.stop() };
+    let clock = Arc::new(Clock::starting_at(hot.clock_floor));
+    let calendar = Calendar::open(&config, hot.calendar.clone(), &clock)?;
+    let (bus, tail) = events::open(&config, shutdown.stop())?;
     let rewards_clock = RewardsClock { today: calendar.today.clone(), clock: clock.clone() };
-    let stores = Stores { hot: store.clone(), outbox: store, bus: log };
+    let stores = Stores { hot: hot.store, outbox: hot.outbox, bus, channel: hot.channel };
     let door = Door { verifier, presence, revocations };
     let mut gateway = Gateway::build(&config, stores, clock, calendar, door, threads, &shutdown);
+    let neighbours = hot.redis.map(|shared| hear(shared, &mut gateway));
     let registry = Arc::new(std::mem::take(&mut gateway.registry));
     let addresses = (StartError::address(&public[0])?, StartError::address(&private[0])?);
 
+    threads::keep_time(gateway.timekeeper).map_err(StartError::Process)?;
     let commit = CommitThread::start(gateway.committer, shutdown.stop()).map_err(StartError::Process)?;
     let demo = config.demo.enabled.then(|| {
         let clock = config.demo.clock.then_some(rewards_clock);
@@ -81,9 +84,10 @@ pub fn serve(config: Config) -> Result<(), StartError> {
     }
     descriptors::raise_limit();
     announce(key.as_deref(), if tls.is_some() { "https" } else { "http" }, addresses);
-    let others = users::routes(gateway.users).merge(events::routes(tail));
-    let admin = admin::router(Admin { registry, ..gateway.admin }, others);
-    threads::lead(&shutdown, private, admin, gateway.office, gateway.backstage, edges, commit)
+    let others = users::routes(gateway.users).merge(admin::events::routes(tail));
+    let router = admin::router(Admin { registry, ..gateway.admin }, others);
+    let office = Office { listeners: private, router, returns: gateway.office };
+    threads::lead(&shutdown, office, neighbours, gateway.backstage, edges, commit)
 }
 
 fn edge_threads(configured: usize) -> usize {
@@ -93,11 +97,25 @@ fn edge_threads(configured: usize) -> usize {
     }
 }
 
-/// The list in the data directory, which the store holds for this process.
-fn revocations(config: &Config, presence: Arc<Presence>) -> Result<Arc<Revocations>, StartError> {
-    let list = Box::new(FileList::of(&config.store.data_dir));
+fn revocations(config: &Config, hot: &Hot, presence: Arc<Presence>) -> Result<Arc<Revocations>, StartError> {
+    let list: Box<dyn RevocationList> = match &hot.redis {
+        Some(shared) => Box::new(RedisList::of(shared.redis.clone())),
+        // In the data directory, which the store holds for this process.
+        None => Box::new(FileList::of(&config.store.data_dir)),
+    };
     let token_life_max = config.auth.token_life_max().map(|life| life + Duration::from_millis(LEEWAY_MS));
-    Ok(Arc::new(Revocations::open(presence, list, token_life_max)?))
+    Ok(Arc::new(Revocations::open(presence, list, hot.channel.clone(), token_life_max)?))
+}
+
+/// Hears the other gateways on the same store until the process ends.
+fn hear(Shared { redis, channel }: Shared, gateway: &mut Gateway) -> BoxFuture<'static, ()> {
+    redis.register(&mut gateway.registry);
+    channel.register(&mut gateway.registry);
+    let line = channel.run(redis, gateway.neighbours.clone());
+    let list = gateway.admin.revocations.clone().keep_up();
+    Box::pin(async {
+        tokio::join!(line, list);
+    })
 }
 
 /// What SIGHUP asks for.

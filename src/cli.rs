@@ -24,6 +24,9 @@ pub struct Cli {
 pub enum Command {
     /// Serve until SIGTERM or SIGINT. This is the default.
     Serve,
+    /// Prepare the new Redis of redis.url, once: write the keys by which every gateway knows that it is this deployment's.
+    /// Goes on with what was broken off, and changes nothing that is there.
+    Init,
     /// Print a token for a user, signed with the key that `serve` would use.
     Token {
         /// The user's id.

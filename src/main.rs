@@ -16,6 +16,8 @@ use heartline::edge::auth::key::SIGNS_NOTHING;
 use heartline::edge::auth::{KeyError, KeySetError, SigningKey, key_set};
 use heartline::model::ids::UserId;
 use heartline::model::shard::Shards;
+use heartline::storage::hot_store::config::Backend;
+use heartline::storage::redis::{RedisRefused, prepare};
 
 fn main() -> ExitCode {
     match run(Cli::parse()) {
@@ -33,6 +35,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
     let file = cli.config.as_deref();
     match cli.command.unwrap_or(Command::Serve) {
         Command::Serve => serve(Config::load(file)?),
+        Command::Init => init(&Config::load(file)?),
         Command::Token { mid, ttl } => token(&Config::load(file)?, UserId(mid), *ttl),
         Command::Events { follow, after, limit } => {
             let listen = Config::load(file)?.admin.listen;
@@ -48,6 +51,14 @@ fn serve(config: Config) -> Result<(), Failure> {
     Ok(app::serve(config)?)
 }
 
+fn init(config: &Config) -> Result<(), Failure> {
+    if config.store.hot_store != Backend::Redis {
+        return Err(Failure::NothingToPrepare);
+    }
+    config.log.start().expect("nothing else has begun to log");
+    print(&format!("{}\n", prepare::prepare(&config.redis)?))
+}
+
 fn check_config(file: Option<&Path>) -> Result<(), Failure> {
     let mut text = config::effective(file).map_err(Failure::Check)?;
     let config = Config::load(file)?;
@@ -55,7 +66,7 @@ fn check_config(file: Option<&Path>) -> Result<(), Failure> {
         key_set::load(keys)?;
     }
     text += "\n# What the rewards will take of memory:\n";
-    for line in estimate::lines(&config.rewards, Shards::DEFAULT) {
+    for line in estimate::lines(&config.rewards, Shards::DEFAULT, config.store.hot_store == Backend::Embedded) {
         text += &format!("# {line}\n");
     }
     print(&text)
@@ -87,6 +98,12 @@ enum Failure {
     SignsNothing,
     #[error(transparent)]
     Serve(#[from] app::StartError),
+    #[error(
+        "store.hot_store is \"embedded\", which needs no preparing; set it to \"redis\" to prepare the Redis of redis.url"
+    )]
+    NothingToPrepare,
+    #[error(transparent)]
+    Redis(#[from] RedisRefused),
     #[error(transparent)]
     Events(#[from] EventsError),
     #[error("cannot write to standard output: {0}")]
@@ -97,6 +114,8 @@ impl Failure {
     fn exit_code(&self) -> u8 {
         match self {
             Failure::Config(_) | Failure::Check(_) | Failure::KeySet(_) | Failure::SignsNothing => 78,
+            Failure::NothingToPrepare => 78,
+            Failure::Redis(refused) => refused.exit_code(),
             Failure::Key(_) => 73,
             Failure::Serve(error) => error.exit_code(),
             Failure::Events(error) => error.exit_code(),

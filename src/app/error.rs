@@ -6,8 +6,10 @@ use std::net::{SocketAddr, TcpListener};
 use crate::edge::auth::{KeyError, KeySetError};
 use crate::edge::listener::TlsError;
 use crate::model::rewards::zone::NoZone;
+use crate::storage::event_bus::kafka::KafkaRefused;
 use crate::storage::hot_store::StoreError;
 use crate::storage::hot_store::embedded::OpenError;
+use crate::storage::redis::RedisRefused;
 use crate::storage::revocation_list::ListError;
 
 /// Each in one line that says how to mend it, with an exit code of sysexits.h.
@@ -15,6 +17,10 @@ use crate::storage::revocation_list::ListError;
 pub enum StartError {
     #[error(transparent)]
     Store(#[from] OpenError),
+    #[error(transparent)]
+    Redis(#[from] RedisRefused),
+    #[error("{0}; start again when it is back")]
+    StoreAway(StoreError),
     #[error(transparent)]
     Key(#[from] KeyError),
     #[error(transparent)]
@@ -25,6 +31,8 @@ pub enum StartError {
     Zone(#[from] NoZone),
     #[error(transparent)]
     Tls(#[from] TlsError),
+    #[error(transparent)]
+    Kafka(#[from] KafkaRefused),
     #[error("{setting} = \"{address}\" cannot be used: {source}; choose another address, or end who has it")]
     Bind { setting: &'static str, address: SocketAddr, source: io::Error },
     #[error("the process cannot be set up: {0}")]
@@ -37,8 +45,9 @@ impl StartError {
     pub fn exit_code(&self) -> u8 {
         match self {
             StartError::Store(_) | StartError::Key(_) | StartError::Revocations(_) => 73,
-            StartError::KeySet(_) | StartError::Tls(_) | StartError::Zone(_) => 78,
-            StartError::Bind { .. } => 69,
+            StartError::KeySet(_) | StartError::Tls(_) | StartError::Zone(_) | StartError::Kafka(_) => 78,
+            StartError::Redis(refused) => refused.exit_code(),
+            StartError::Bind { .. } | StartError::StoreAway(_) => 69,
             StartError::Process(_) => 71,
             StartError::StoreFailed(_) => 74,
         }

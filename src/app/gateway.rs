@@ -11,6 +11,7 @@ use crate::config::Config;
 use crate::domain::clock::Clock;
 use crate::domain::devices::block::Block;
 use crate::domain::devices::fanout::Fanout;
+use crate::domain::devices::neighbours::Neighbours;
 use crate::domain::devices::presence::Presence;
 use crate::domain::history::History;
 use crate::domain::ingest::commit::Committer;
@@ -19,6 +20,7 @@ use crate::domain::ingest::intake::Intake;
 use crate::domain::ingest::lane::{Lane, Returns};
 use crate::domain::ingest::metrics::{Metrics, UncommittedSlots};
 use crate::domain::revocations::Revocations;
+use crate::domain::timekeeper::Timekeeper;
 use crate::edge;
 use crate::edge::admin::Admin;
 use crate::edge::admin::users::Users;
@@ -36,6 +38,7 @@ use crate::telemetry::metrics;
 pub(super) struct Gateway {
     pub registry: Registry,
     pub committer: Committer,
+    pub timekeeper: Timekeeper,
     /// One for each edge thread.
     pub lanes: Vec<(Arc<Desk>, Returns)>,
     pub admin: Admin,
@@ -43,6 +46,8 @@ pub(super) struct Gateway {
     /// Of the admin listener's lane.
     pub office: Returns,
     pub backstage: Backstage,
+    /// Hears the other gateways on the same store.
+    pub neighbours: Arc<Neighbours>,
 }
 
 /// What decides who comes in, opened before anything is built on it.
@@ -66,10 +71,14 @@ impl Gateway {
         let ingest = Metrics::new(&mut registry);
         let rewards = Rewards::build(config, &stores, calendar, &clock, &mut registry);
         let Door { verifier, presence, revocations } = door;
-        let fanout = Fanout::new(presence.clone(), config.push.steady_interval, &mut registry);
-        let block = Arc::new(Block::new(presence.clone()));
+        let channel = stores.channel.clone();
+        let fanout =
+            Arc::new(Fanout::new(presence.clone(), channel.clone(), config.push.steady_interval, &mut registry));
+        let block = Arc::new(Block::with_channel(presence.clone(), channel));
         let gate = Gate::new(verifier, presence.clone(), block.clone(), revocations.clone(), &mut registry);
         let edge = edge::metrics::Metrics::new(&mut registry);
+        let (hot, judged) = (stores.hot.clone(), clock.clone());
+        let timekeeper = Timekeeper::new(move || hot.time(), judged, &mut registry);
         let history = History::new(stores.hot.clone(), clock.clone());
         let requests = Arc::new(Rates::new(config.limits.frames_per_second, config.limits.burst));
         let room = Room::new(&config.limits);
@@ -102,6 +111,7 @@ impl Gateway {
                 requests: requests.clone(),
                 room: room.clone(),
                 stop: shutdown.stop(),
+                timekeeping: timekeeper.timekeeping(),
             })
         };
         let desks: Vec<_> = edge_lanes.iter().map(desk).collect();
@@ -118,15 +128,22 @@ impl Gateway {
             clock,
             judge: rewards.judge,
             lanes,
-            listeners: vec![Arc::new(fanout)],
+            listeners: vec![fanout.clone()],
             bell,
             interval: config.store.group_interval,
             health: health.clone(),
             metrics: ingest,
         };
+        let neighbours = Arc::new(Neighbours {
+            fanout,
+            block: block.clone(),
+            memory: rewards.backstage.memory(),
+            revocations: revocations.clone(),
+        });
         let admin = Admin {
             health,
             stop: shutdown.stop(),
+            timekeeping: timekeeper.timekeeping(),
             registry: Arc::default(),
             block,
             revocations,
@@ -136,11 +153,13 @@ impl Gateway {
         Gateway {
             registry,
             committer,
+            timekeeper,
             lanes: desks.into_iter().zip(returns).collect(),
             admin,
             users,
             office,
             backstage: rewards.backstage,
+            neighbours,
         }
     }
 }

@@ -10,15 +10,17 @@ use super::stores::Stores;
 use crate::config::Config;
 use crate::domain::clock::Clock;
 use crate::domain::rewards::arrivals::Arrivals;
+use crate::domain::rewards::bus_health::BusHealth;
 use crate::domain::rewards::filling;
 use crate::domain::rewards::judge::Judge;
 use crate::domain::rewards::memory::Memory;
 use crate::domain::rewards::metrics::Metrics;
-use crate::domain::rewards::relay::{BusHealth, Relay};
+use crate::domain::rewards::relay::Relay;
 use crate::domain::rewards::today::Today;
 use crate::model::rewards::calendar::StoredCalendar;
 use crate::model::rewards::rule::Rules;
 use crate::model::shard::Shards;
+use crate::storage::hot_store::config::Backend;
 use crate::storage::outbox::Outbox;
 
 /// What day it is, by which rules.
@@ -60,10 +62,14 @@ impl Rewards {
         registry: &mut Registry,
     ) -> Self {
         let Calendar { rules, today } = calendar;
-        let memory = Arc::new(Memory::new(rules.clone(), Shards::DEFAULT, &config.rewards, registry));
+        let memory = match config.store.hot_store {
+            Backend::Embedded => Memory::new,
+            Backend::Redis => Memory::shared,
+        };
+        let memory = Arc::new(memory(rules.clone(), Shards::DEFAULT, &config.rewards, registry));
         memory.estimates().into_iter().for_each(|estimate| tracing::info!("{estimate}"));
         let metrics = Metrics::new(&rules, registry);
-        let health = BusHealth::new(stores.outbox.clone(), registry);
+        let health = BusHealth::new(stores.bus.clone(), stores.outbox.clone(), config.rewards.outbox, registry);
         let bell = Arc::new(Notify::new());
         Rewards {
             judge: Judge {
@@ -98,6 +104,10 @@ impl Rewards {
 impl Backstage {
     pub fn outbox(&self) -> Arc<dyn Outbox> {
         self.stores.outbox.clone()
+    }
+
+    pub fn memory(&self) -> Arc<Memory> {
+        self.memory.clone()
     }
 
     /// Goes on until the process ends.

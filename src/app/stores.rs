@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::storage::device_channel::DeviceChannel;
 use crate::storage::event_bus::EventBus;
 use crate::storage::hot_store::HotStore;
 use crate::storage::outbox::Outbox;
@@ -12,4 +13,6 @@ pub(super) struct Stores {
     pub hot: Arc<dyn HotStore>,
     pub outbox: Arc<dyn Outbox>,
     pub bus: Arc<dyn EventBus>,
+    /// To the other gateways on the same hot store.
+    pub channel: Arc<dyn DeviceChannel>,
 }

@@ -8,15 +8,18 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use axum::Router;
+use futures_util::future::BoxFuture;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, LocalOptions, Runtime};
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 use super::error::StartError;
 use super::rewards::Backstage;
 use crate::domain::ingest::commit::Committer;
 use crate::domain::ingest::health::Watch;
 use crate::domain::ingest::lane::Returns;
+use crate::domain::timekeeper::Timekeeper;
 use crate::edge::config::ServerConfig;
 use crate::edge::desk::Desk;
 use crate::edge::http;
@@ -36,6 +39,13 @@ pub(super) struct CommitThread {
     thread: JoinHandle<()>,
     failed: oneshot::Receiver<StoreError>,
     watch: Watch,
+}
+
+/// The admin listener, with a lane of its own.
+pub(super) struct Office {
+    pub listeners: Vec<StdListener>,
+    pub router: Router,
+    pub returns: Returns,
 }
 
 /// Serves connections.
@@ -102,12 +112,30 @@ impl EdgeThread {
     }
 }
 
-/// Serves the admin listener, whose lane is `office`, until all edge threads have ended, in their own time or at the deadline.
+impl Office {
+    fn open(self) -> Result<(), StartError> {
+        tokio::spawn(self.returns.run());
+        for listener in self.listeners {
+            let listener = TcpListener::from_std(listener).map_err(StartError::Process)?;
+            tokio::spawn(axum::serve(listener, self.router.clone()).into_future());
+        }
+        Ok(())
+    }
+}
+
+/// Measures the clock once, before anybody is served, and then on a thread of its own, so that no work delays it.
+pub(super) fn keep_time(timekeeper: Timekeeper) -> io::Result<()> {
+    let runtime = runtime()?;
+    runtime.block_on(timekeeper.look());
+    spawn("time", move || runtime.block_on(timekeeper.run()))?;
+    Ok(())
+}
+
+/// Serves the admin listener until all edge threads have ended, in their own time or at the deadline.
 pub(super) fn lead(
     shutdown: &Shutdown,
-    private: Vec<StdListener>,
-    admin: Router,
-    office: Returns,
+    office: Office,
+    neighbours: Option<BoxFuture<'static, ()>>,
     backstage: Backstage,
     edges: Vec<EdgeThread>,
     commit: CommitThread,
@@ -115,13 +143,10 @@ pub(super) fn lead(
     let (threads, ended): (Vec<_>, Vec<_>) = edges.into_iter().map(|edge| (edge.thread, edge.ended)).unzip();
     let runtime = runtime().map_err(StartError::Process)?;
     let failure = runtime.block_on(async {
-        tokio::spawn(office.run());
         let outbox = backstage.outbox();
         tokio::spawn(backstage.run());
-        for listener in private {
-            let listener = TcpListener::from_std(listener).map_err(StartError::Process)?;
-            tokio::spawn(axum::serve(listener, admin.clone()).into_future());
-        }
+        neighbours.map(tokio::spawn);
+        office.open()?;
         let all_ended = futures_util::future::join_all(ended);
         let failure = wait(shutdown, all_ended, commit.failed, commit.watch).await;
         if failure.is_none() {
@@ -180,7 +205,7 @@ async fn empty(outbox: &dyn Outbox) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    if tokio::time::timeout(LAST_EVENTS_MAX, emptied).await.is_err() {
+    if timeout(LAST_EVENTS_MAX, emptied).await.is_err() {
         tracing::warn!(entries = outbox.len(), "events stay in the outbox until the next start");
     }
 }

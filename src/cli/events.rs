@@ -42,6 +42,8 @@ pub struct Wanted {
 pub enum EventsError {
     #[error("{0} (admin.listen) gives no events: {1}; is the gateway running?")]
     Away(SocketAddr, String),
+    #[error("{0} (admin.listen) has no log of events: {1}")]
+    Elsewhere(SocketAddr, String),
     #[error("what is at {0} (admin.listen) does not speak of events: {1}")]
     Strange(SocketAddr, String),
     #[error("admin.listen = \"{0}\" leaves the port open: set it to that of the gateway")]
@@ -128,6 +130,9 @@ async fn ask(gateway: SocketAddr, after: u64, left: u64, wait: bool) -> Result<B
     match status {
         StatusCode::OK => Ok(body),
         StatusCode::SERVICE_UNAVAILABLE => Err(away(&detail(&body).unwrap_or_else(|| status.to_string()))),
+        StatusCode::NOT_FOUND if detail(&body).is_some() => {
+            Err(EventsError::Elsewhere(gateway, detail(&body).unwrap_or_default()))
+        }
         _ => {
             let why = detail(&body).map_or_else(|| status.to_string(), |detail| format!("{status}, {detail}"));
             Err(EventsError::Strange(gateway, why))
@@ -190,7 +195,7 @@ impl EventsError {
         match self {
             EventsError::Away(..) => 69,
             EventsError::Strange(..) => 76,
-            EventsError::NoPort(_) => 78,
+            EventsError::NoPort(_) | EventsError::Elsewhere(..) => 78,
             EventsError::Process(_) => 71,
             EventsError::Output(_) => 74,
         }

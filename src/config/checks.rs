@@ -7,8 +7,8 @@ use super::Config;
 use super::error::Problem;
 use super::layers::Layers;
 use crate::edge::auth::SECRET_BYTES_MIN;
+use crate::edge::config::ForwardedHeader;
 use crate::edge::connection::limits::{BEAT_BYTES_MAX, FRAME_OVERHEAD_BYTES_MAX, RECORD_BYTES_MAX};
-use crate::edge::listener::ForwardedHeader;
 use crate::storage::event_bus::config::{RETENTION_BYTES_MIN, is_deployment};
 
 /// A frame or body may not be larger, whatever is configured: every thread holds some of them at once.
@@ -35,8 +35,10 @@ pub(super) fn problems(config: &Config, layers: &Layers) -> Vec<Problem> {
     checks.counts(config);
     checks.sizes(config);
     checks.times(config);
+    checks.redis(config);
     checks.rewards(config);
     checks.events(config);
+    checks.kafka(config);
     checks.reading(config);
     checks.problems
 }
@@ -153,13 +155,14 @@ impl Checks<'_> {
         self.require(limits.bytes_burst as usize >= frame, "limits.bytes_burst", || {
             format!("{} bytes do not hold one frame of limits.frame_bytes; needs at least {frame}", limits.bytes_burst)
         });
-        let most = limits.items.max(limits.list);
+        // An ack may have a record for each beat that waited.
+        let most = limits.items.max(limits.list).max(limits.uncommitted_slots);
         // Twice: half of it may be full of what was said before when a full answer comes.
         let records = most.saturating_mul(RECORD_BYTES_MAX).saturating_add(FRAME_OVERHEAD_BYTES_MAX).saturating_mul(2);
         self.require(limits.write_buffer_bytes >= records, "limits.write_buffer_bytes", || {
             format!(
-                "{} bytes do not hold two answers of {most} records (limits.items, limits.list) of {RECORD_BYTES_MAX} \
-                 bytes; needs at least {records}",
+                "{} bytes do not hold two answers of {most} records (limits.items, limits.list, \
+                 limits.uncommitted_slots) of {RECORD_BYTES_MAX} bytes; needs at least {records}",
                 limits.write_buffer_bytes
             )
         });

@@ -99,7 +99,7 @@ fn a_frame_fits_into_the_burst_of_bytes() {
 
 #[test]
 fn a_full_answer_fits_into_the_write_buffer() {
-    refused("[limits]\nwrite_buffer_bytes = 700000", &in_file("limits.write_buffer_bytes"), "500 records");
+    refused("[limits]\nwrite_buffer_bytes = 700000", &in_file("limits.write_buffer_bytes"), "512 records");
     refused("[limits]\nlist = 100000", "limits.write_buffer_bytes", "100000 records");
 }
 

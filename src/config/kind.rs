@@ -67,10 +67,14 @@ impl Kind {
     }
 
     /// The value a text stands for in the environment. Texts are taken as they are, so that a secret of digits stays
-    /// one; the rest is written as in TOML.
+    /// one; a list of them may be written plainly, with commas; the rest is written as in TOML.
     pub(super) fn read(self, text: &str) -> Option<Value> {
         match self {
             Kind::Text | Kind::Duration | Kind::Address => self.admit(Value::String(text.to_owned())),
+            Kind::Texts if !text.trim_start().starts_with('[') => {
+                let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+                Some(Value::Array(items.map(|item| Value::String(item.to_owned())).collect()))
+            }
             _ => self.admit(text.trim().parse().ok()?),
         }
     }

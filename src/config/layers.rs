@@ -149,6 +149,8 @@ impl Layers {
             for (key, value) in section.as_table_mut().into_iter().flat_map(Table::iter_mut) {
                 if is_secret(key) && value.as_str() != Some("") {
                     *value = Value::String(MASK.to_owned());
+                } else if let Some(url) = value.as_str().and_then(without_password) {
+                    *value = Value::String(url);
                 }
             }
         }
@@ -160,6 +162,14 @@ impl Layers {
 pub(super) fn is_secret(key: &str) -> bool {
     let key = key.rsplit('.').next().unwrap_or(key);
     SECRET_ENDINGS.iter().any(|ending| key.ends_with(ending)) && !NAMES_OF_FILES.contains(&key)
+}
+
+/// A URL that holds a password, without it.
+fn without_password(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let (login, place) = rest.rsplit_once('@')?;
+    let (user, _) = login.split_once(':')?;
+    Some(format!("{scheme}://{user}:{MASK}@{place}"))
 }
 
 fn is_ours(name: &OsStr) -> bool {

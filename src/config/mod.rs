@@ -6,8 +6,10 @@
 
 mod checks;
 mod error;
+mod kafka_checks;
 mod kind;
 mod layers;
+mod redis_checks;
 mod rewards_checks;
 
 use std::path::Path;
@@ -21,7 +23,9 @@ use crate::edge::config::{AdminConfig, DemoConfig, ServerConfig};
 use crate::edge::connection::limits::{LimitsConfig, SocketConfig};
 use crate::model::reading::Reading;
 use crate::storage::event_bus;
-use crate::storage::hot_store::embedded;
+use crate::storage::event_bus::kafka::config::KafkaConfig;
+use crate::storage::hot_store;
+use crate::storage::redis::config::RedisConfig;
 use crate::telemetry::LogConfig;
 
 pub use error::{ConfigError, Problem};
@@ -39,9 +43,11 @@ pub struct Config {
     pub auth: AuthConfig,
     pub limits: LimitsConfig,
     pub socket: SocketConfig,
-    pub store: embedded::Config,
+    pub store: hot_store::config::Config,
+    pub redis: RedisConfig,
     pub rewards: RewardsConfig,
     pub events: event_bus::config::Config,
+    pub kafka: KafkaConfig,
     pub reading: Reading,
     pub push: PushConfig,
     pub demo: DemoConfig,

@@ -3,49 +3,58 @@
 //! A change is saved before it holds, so that what was answered is true after a restart, too. It then holds for
 //! everybody who comes (a connection asks after it has been registered, so that none slips in beside a revocation) and
 //! ends the connections it concerns.
+//!
+//! Gateways that share a list each hold a copy, which is all that is asked of when somebody comes. Whoever changes the list
+//! says so; the others then read it, and every [`READ_INTERVAL`] in case that they have not heard.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
 
 use super::devices::presence::Presence;
 use crate::model::ids::UserId;
 use crate::model::revocation::{Revocation, Revoked, TokenMark};
-use crate::storage::revocation_list::{ListError, RevocationList};
+use crate::storage::device_channel::{Announcement, DeviceChannel};
+use crate::storage::revocation_list::{Edition, RevocationList};
 
-/// Revocations kept at one time, each of some 100 bytes, at most 400; one more is refused, since to forget one of the
-/// others would let somebody in.
-pub const REVOCATIONS_MAX: usize = 65_536;
+/// Why a change was not made, or is not known to have been made; here all is as it was.
+pub use crate::storage::revocation_list::ListError as Unchanged;
 
-/// Why a change was not made; all is as it was.
-#[derive(Debug, thiserror::Error)]
-pub enum Unchanged {
-    #[error("{REVOCATIONS_MAX} revocations are kept at most; take some back, or limit how long tokens live")]
-    Full,
-    #[error(transparent)]
-    Unsaved(#[from] ListError),
-}
+/// How old the copy of a list may be that others change, if nothing said that it was changed.
+const READ_INTERVAL: Duration = Duration::from_secs(10);
+/// The same when it could not be read.
+const READ_RETRY: Duration = Duration::from_secs(1);
 
 pub struct Revocations {
     presence: Arc<Presence>,
     store: Box<dyn RevocationList>,
+    channel: Arc<dyn DeviceChannel>,
     /// How long a token may be good after it was issued, leeway included; `None` = for any time.
     token_life_max: Option<Duration>,
     list: RwLock<List>,
-    /// Held while a change is saved: who only asks does not wait for the disk.
-    changing: Mutex<()>,
+    /// The edition of the copy. Held while a change is saved or the list is read: who only asks does not wait for it.
+    changing: Mutex<Edition>,
+    /// Rung when the list may have been changed by others.
+    bell: Notify,
 }
 
 type List = HashMap<Revoked, Revocation>;
 
 impl Revocations {
+    /// `channel`: to those who share the list.
     pub fn open(
         presence: Arc<Presence>,
         store: Box<dyn RevocationList>,
+        channel: Arc<dyn DeviceChannel>,
         token_life_max: Option<Duration>,
-    ) -> Result<Self, ListError> {
-        let list = store.load()?.into_iter().map(|revocation| (revocation.what.clone(), revocation)).collect();
-        Ok(Revocations { presence, store, token_life_max, list: RwLock::new(list), changing: Mutex::default() })
+    ) -> Result<Self, Unchanged> {
+        let (edition, revocations) = store.load(None)?.unwrap_or_default();
+        let (list, changing) = (RwLock::new(by_what(revocations)), Mutex::new(edition));
+        Ok(Revocations { presence, store, channel, token_life_max, list, changing, bell: Notify::new() })
     }
 
     /// Whether a token of this user is revoked. `now_ms`: milliseconds since 1970 by the wall clock, here and below.
@@ -66,21 +75,21 @@ impl Revocations {
             Revoked::User(user) => self.presence.newest_token(*user),
             Revoked::Token(_) => None,
         };
-        let at_ms = self.change(now_ms, |list| {
-            let before = list.get(&what).map(|revocation| revocation.at_ms);
-            if before.is_none() && list.len() >= REVOCATIONS_MAX {
-                return Err(Unchanged::Full);
-            }
-            // Never back, though the clock may be, or another who revoked at the same time.
-            let at_ms = [Some(now_ms), in_use, before].into_iter().flatten().max().unwrap_or(now_ms);
-            let until_ms = until_ms.or_else(|| self.end_of_tokens(at_ms));
-            list.insert(what.clone(), Revocation { what: what.clone(), at_ms, until_ms });
-            Ok(at_ms)
-        })?;
-        match what {
-            Revoked::User(user) => self.presence.dismiss_tokens_of(user, at_ms),
-            Revoked::Token(id) => self.presence.dismiss_token(&id),
-        }
+        let mut edition = self.changing();
+        // Another may have changed it just now.
+        self.catch_up(&mut edition)?;
+        let before = self.list().get(&what).map(|revocation| revocation.at_ms);
+        // Never back, though the clock may be, or another who revoked at the same time.
+        let at_ms = [Some(now_ms), in_use, before].into_iter().flatten().max().unwrap_or(now_ms);
+        let until_ms = until_ms.or_else(|| self.end_of_tokens(at_ms));
+        let stands = self.store.add(&Revocation { what, at_ms, until_ms }, now_ms)?;
+        self.change(|list| {
+            list.retain(|_, revocation| revocation.holds(now_ms));
+            list.insert(stands.what.clone(), stands.clone());
+        });
+        drop(edition);
+        self.dismiss(&stands);
+        self.announce();
         Ok(())
     }
 
@@ -90,11 +99,72 @@ impl Revocations {
     }
 
     /// Takes a revocation back; done when there was none, too. Blocks until it is saved.
-    pub fn take_back(&self, what: &Revoked, now_ms: u64) -> Result<(), Unchanged> {
-        self.change(now_ms, |list| {
-            list.remove(what);
-            Ok(())
-        })
+    pub fn take_back(&self, what: &Revoked) -> Result<(), Unchanged> {
+        let edition = self.changing();
+        self.store.remove(what)?;
+        self.change(|list| drop(list.remove(what)));
+        drop(edition);
+        self.announce();
+        Ok(())
+    }
+
+    /// Somebody else may have changed the list. Does not block.
+    pub fn read_again(&self) {
+        self.bell.notify_one();
+    }
+
+    /// Follows what others do to the list. Never ends.
+    pub async fn keep_up(self: Arc<Self>) {
+        let mut interval = READ_INTERVAL;
+        loop {
+            tokio::select! {
+                () = self.bell.notified() => {}
+                () = sleep(interval) => {}
+            }
+            let own = self.clone();
+            let read = spawn_blocking(move || own.catch_up(&mut own.changing())).await;
+            let failed = match read {
+                Ok(Ok(())) => None,
+                Ok(Err(unread)) => Some(unread.to_string()),
+                Err(panic) => Some(panic.to_string()),
+            };
+            if let Some(reason) = &failed
+                && interval == READ_INTERVAL
+            {
+                tracing::error!(reason, "revocations that others made are not known; those that are known hold");
+            }
+            if failed.is_none() && interval == READ_RETRY {
+                tracing::info!("revocations that others made are known again");
+            }
+            interval = if failed.is_none() { READ_INTERVAL } else { READ_RETRY };
+        }
+    }
+
+    /// Reads the list if it is another one, and ends the connections that those concern which are new.
+    fn catch_up(&self, edition: &mut Edition) -> Result<(), Unchanged> {
+        let Some((newer, revocations)) = self.store.load(Some(*edition))? else { return Ok(()) };
+        let list = by_what(revocations);
+        let new: Vec<Revocation> = {
+            let known = self.list();
+            let is_new = |it: &&Revocation| known.get(&it.what).is_none_or(|before| before.at_ms < it.at_ms);
+            list.values().filter(is_new).cloned().collect()
+        };
+        self.change(|own| *own = list);
+        *edition = newer;
+        new.iter().for_each(|revocation| self.dismiss(revocation));
+        Ok(())
+    }
+
+    fn dismiss(&self, revocation: &Revocation) {
+        match &revocation.what {
+            Revoked::User(user) => self.presence.dismiss_tokens_of(*user, revocation.at_ms),
+            Revoked::Token(id) => self.presence.dismiss_token(id),
+        }
+    }
+
+    /// Nobody waits for it: who does not hear it reads the list in a while.
+    fn announce(&self) {
+        drop(self.channel.announce(Announcement::Revocations));
     }
 
     /// Those that hold, the newest first.
@@ -104,21 +174,23 @@ impl Revocations {
         all
     }
 
-    fn change<T>(&self, now_ms: u64, change: impl FnOnce(&mut List) -> Result<T, Unchanged>) -> Result<T, Unchanged> {
-        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut list = self.list().clone();
-        list.retain(|_, revocation| revocation.holds(now_ms));
-        let changed = change(&mut list)?;
-        let revocations: Vec<_> = list.values().cloned().collect();
-        self.store.save(&revocations)?;
-        *self.list.write().unwrap_or_else(PoisonError::into_inner) = list;
-        Ok(changed)
+    fn change(&self, change: impl FnOnce(&mut List)) {
+        change(&mut self.list.write().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// What is guarded is a number that is set last.
+    fn changing(&self) -> MutexGuard<'_, Edition> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Nothing that could panic runs under the lock, so a poisoned one is as good as any.
     fn list(&self) -> RwLockReadGuard<'_, List> {
         self.list.read().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn by_what(revocations: Vec<Revocation>) -> List {
+    revocations.into_iter().map(|revocation| (revocation.what.clone(), revocation)).collect()
 }
 
 #[cfg(test)]

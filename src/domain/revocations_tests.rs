@@ -1,12 +1,18 @@
 //! Who is refused, for how long, and what becomes of the connections.
 
+use std::future::ready;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
+
+use futures_util::future::BoxFuture;
+use tokio::time::{advance, timeout};
 
 use super::*;
 use crate::domain::devices::bell::Bell;
 use crate::domain::devices::mailbox::Farewell;
 use crate::domain::devices::presence::Registration;
+use crate::storage::device_channel::{Alone, ChannelAway, Told};
+use crate::storage::revocation_list::REVOCATIONS_MAX;
 
 const NOW: u64 = 1_795_150_000_000;
 const USER: UserId = UserId(42);
@@ -14,33 +20,79 @@ const USER: UserId = UserId(42);
 /// A list in memory, which fails while it is told to.
 #[derive(Clone, Default)]
 struct Memory {
-    saved: Arc<Mutex<Vec<Revocation>>>,
+    kept: Arc<Mutex<(Edition, Vec<Revocation>)>>,
     broken: Arc<AtomicBool>,
 }
 
-impl RevocationList for Memory {
-    fn load(&self) -> Result<Vec<Revocation>, ListError> {
-        Ok(self.saved.lock().expect("no panic").clone())
+impl Memory {
+    fn open(&self) -> Result<MutexGuard<'_, (Edition, Vec<Revocation>)>, Unchanged> {
+        match self.broken.load(Ordering::Relaxed) {
+            true => Err(Unchanged::Broken { place: "in memory".to_owned(), why: "is full".to_owned() }),
+            false => Ok(self.kept.lock().expect("no panic")),
+        }
     }
 
-    fn save(&self, revocations: &[Revocation]) -> Result<(), ListError> {
-        if self.broken.load(Ordering::Relaxed) {
-            return Err(ListError { place: "in memory".to_owned(), why: "is full".to_owned() });
+    fn len(&self) -> usize {
+        self.kept.lock().expect("no panic").1.len()
+    }
+}
+
+impl RevocationList for Memory {
+    fn load(&self, known: Option<Edition>) -> Result<Option<(Edition, Vec<Revocation>)>, Unchanged> {
+        let kept = self.open()?;
+        Ok((known != Some(kept.0)).then(|| kept.clone()))
+    }
+
+    fn add(&self, revocation: &Revocation, now_ms: u64) -> Result<Revocation, Unchanged> {
+        let mut kept = self.open()?;
+        kept.1.retain(|other| other.what != revocation.what && other.holds(now_ms));
+        if kept.1.len() >= REVOCATIONS_MAX {
+            return Err(Unchanged::Full);
         }
-        *self.saved.lock().expect("no panic") = revocations.to_vec();
+        kept.1.push(revocation.clone());
+        kept.0 += 1;
+        Ok(revocation.clone())
+    }
+
+    fn remove(&self, what: &Revoked) -> Result<(), Unchanged> {
+        let mut kept = self.open()?;
+        kept.1.retain(|other| other.what != *what);
+        kept.0 += 1;
         Ok(())
+    }
+}
+
+/// Says so to the other gateways, which is another [`Revocations`] here.
+#[derive(Default)]
+struct Neighbour(Mutex<Option<Arc<Revocations>>>);
+
+impl DeviceChannel for Neighbour {
+    fn follow(&self, _user: UserId) {}
+
+    fn unfollow(&self, _user: UserId) {}
+
+    fn tell(&self, _user: UserId, _told: Told) {}
+
+    fn announce(&self, announcement: Announcement) -> BoxFuture<'static, Result<(), ChannelAway>> {
+        assert_eq!(announcement, Announcement::Revocations);
+        let other = self.0.lock().expect("no panic").clone();
+        if let Some(other) = other {
+            other.read_again();
+        }
+        Box::pin(ready(Ok(())))
     }
 }
 
 /// A list that nobody finds again.
 pub fn in_memory(presence: Arc<Presence>) -> Revocations {
-    Revocations::open(presence, Box::new(Memory::default()), None).expect("an empty list")
+    Revocations::open(presence, Box::new(Memory::default()), Arc::new(Alone), None).expect("an empty list")
 }
 
 struct Fixture {
     memory: Memory,
     presence: Arc<Presence>,
-    revocations: Revocations,
+    channel: Arc<Neighbour>,
+    revocations: Arc<Revocations>,
 }
 
 impl Fixture {
@@ -50,9 +102,9 @@ impl Fixture {
 
     fn over(memory: Memory, token_life_max: Option<Duration>) -> Self {
         let presence = Presence::new(8);
-        let list = Box::new(memory.clone());
-        let revocations = Revocations::open(presence.clone(), list, token_life_max).expect("a list");
-        Fixture { memory, presence, revocations }
+        let (list, channel) = (Box::new(memory.clone()), Arc::new(Neighbour::default()));
+        let revocations = Revocations::open(presence.clone(), list, channel.clone(), token_life_max).expect("a list");
+        Fixture { memory, presence, channel, revocations: Arc::new(revocations) }
     }
 
     fn connected(&self, user: UserId, token: TokenMark) -> Registration {
@@ -103,7 +155,7 @@ fn it_is_forgotten_when_the_tokens_must_have_ended() {
     assert!(!fixture.refuses(&issued(NOW), NOW + 60_000));
     fixture.revocations.revoke(Revoked::Token("a".into()), Some(NOW + 90_000), NOW + 60_000).expect("a change");
     assert!(fixture.refuses(&named("a"), NOW + 89_999) && !fixture.refuses(&named("a"), NOW + 90_000));
-    assert_eq!(fixture.memory.load().expect("a list").len(), 1, "the outlived one is not kept");
+    assert_eq!(fixture.memory.len(), 1, "the outlived one is not kept");
     let unlimited = Fixture::new(None);
     unlimited.revocations.revoke(Revoked::User(USER), None, NOW).expect("a change");
     assert!(unlimited.refuses(&issued(NOW), u64::MAX));
@@ -115,8 +167,8 @@ fn it_is_there_after_a_restart_until_it_is_taken_back() {
     fixture.revocations.revoke(Revoked::User(USER), None, NOW).expect("a change");
     let fixture = Fixture::over(fixture.memory, None);
     assert!(fixture.refuses(&issued(NOW), NOW + 1));
-    fixture.revocations.take_back(&Revoked::User(USER), NOW).expect("a change");
-    fixture.revocations.take_back(&Revoked::User(USER), NOW).expect("nothing to do is done");
+    fixture.revocations.take_back(&Revoked::User(USER)).expect("a change");
+    fixture.revocations.take_back(&Revoked::User(USER)).expect("nothing to do is done");
     assert!(!fixture.refuses(&issued(NOW), NOW + 1));
     assert!(!Fixture::over(fixture.memory, None).refuses(&issued(NOW), NOW + 1));
 }
@@ -127,7 +179,7 @@ fn what_cannot_be_saved_does_not_hold() {
     let open = fixture.connected(USER, issued(NOW));
     fixture.memory.broken.store(true, Ordering::Relaxed);
     let unchanged = fixture.revocations.revoke(Revoked::User(USER), None, NOW).expect_err("an error");
-    assert!(matches!(unchanged, Unchanged::Unsaved(_)), "{unchanged}");
+    assert!(matches!(unchanged, Unchanged::Broken { .. }), "{unchanged}");
     assert!(!fixture.refuses(&issued(0), NOW) && !kicked(&open));
 }
 
@@ -176,10 +228,76 @@ fn a_second_revocation_goes_on_from_the_first_whatever_the_clock_says() {
 fn a_full_list_takes_no_more_and_forgets_nobody() {
     let fixture = Fixture::new(None);
     let revocation = |mid| Revocation { what: Revoked::User(UserId(mid)), at_ms: NOW, until_ms: Some(NOW + 10) };
-    *fixture.memory.saved.lock().expect("no panic") = (0..REVOCATIONS_MAX as u64).map(revocation).collect();
+    fixture.memory.kept.lock().expect("no panic").1 = (0..REVOCATIONS_MAX as u64).map(revocation).collect();
     let fixture = Fixture::over(fixture.memory, None);
     let full = fixture.revocations.revoke(Revoked::Token("a".into()), None, NOW).expect_err("an error");
     assert!(matches!(full, Unchanged::Full), "{full}");
     fixture.revocations.revoke(Revoked::User(USER), None, NOW).expect("one that is there already");
     fixture.revocations.revoke(Revoked::Token("a".into()), None, NOW + 10).expect("room, since the others ended");
+}
+
+/// Two gateways over one list.
+fn two() -> (Fixture, Fixture) {
+    let one = Fixture::new(None);
+    let two = Fixture::over(one.memory.clone(), None);
+    (one, two)
+}
+
+async fn refused_in_time(fixture: &Fixture, token: TokenMark, refused: bool) {
+    let until = async {
+        while fixture.refuses(&token, NOW) != refused {
+            sleep(Duration::from_millis(1)).await;
+        }
+    };
+    timeout(Duration::from_secs(5), until).await.expect("in time");
+}
+
+#[tokio::test]
+async fn what_one_gateway_revokes_the_other_refuses_when_it_hears_of_it() {
+    let (one, two) = two();
+    *one.channel.0.lock().expect("no panic") = Some(two.revocations.clone());
+    tokio::spawn(two.revocations.clone().keep_up());
+    let (open, newer) = (two.connected(USER, issued(NOW)), two.connected(USER, issued(NOW + 1)));
+    one.revocations.revoke(Revoked::User(USER), None, NOW).expect("a change");
+    refused_in_time(&two, issued(NOW), true).await;
+    assert!(kicked(&open) && !kicked(&newer));
+    one.revocations.take_back(&Revoked::User(USER)).expect("a change");
+    refused_in_time(&two, issued(NOW), false).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nobody_heard_of_is_read_in_a_while() {
+    let (one, two) = two();
+    tokio::spawn(two.revocations.clone().keep_up());
+    one.revocations.revoke(Revoked::Token("a".into()), None, NOW).expect("a change");
+    sleep(Duration::from_millis(1)).await;
+    assert!(!two.refuses(&named("a"), NOW), "nobody has told it");
+    advance(READ_INTERVAL).await;
+    refused_in_time(&two, named("a"), true).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_the_list_cannot_be_read_what_is_known_holds() {
+    let (one, two) = two();
+    one.revocations.revoke(Revoked::Token("a".into()), None, NOW).expect("a change");
+    two.revocations.revoke(Revoked::Token("b".into()), None, NOW).expect("a change");
+    assert!(two.refuses(&named("a"), NOW), "whoever changes it has read it before");
+    one.memory.broken.store(true, Ordering::Relaxed);
+    tokio::spawn(two.revocations.clone().keep_up());
+    advance(READ_INTERVAL * 3).await;
+    sleep(READ_INTERVAL).await;
+    assert!(two.refuses(&named("a"), NOW) && two.refuses(&named("b"), NOW));
+    one.memory.broken.store(false, Ordering::Relaxed);
+    one.revocations.revoke(Revoked::Token("c".into()), None, NOW).expect("a change");
+    refused_in_time(&two, named("c"), true).await;
+}
+
+#[test]
+fn neither_gateway_loses_what_the_other_has_revoked() {
+    let (one, two) = two();
+    one.revocations.revoke(Revoked::Token("a".into()), None, NOW).expect("a change");
+    two.revocations.revoke(Revoked::Token("b".into()), None, NOW).expect("a change");
+    one.revocations.take_back(&Revoked::Token("b".into())).expect("a change");
+    let third = Fixture::over(one.memory, None);
+    assert!(third.refuses(&named("a"), NOW) && !third.refuses(&named("b"), NOW));
 }

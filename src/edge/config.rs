@@ -7,7 +7,18 @@ use std::time::Duration;
 use ipnet::IpNet;
 use serde::Deserialize;
 
-use super::listener::ForwardedHeader;
+/// The header in which proxies pass on a client's address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum ForwardedHeader {
+    /// There is none.
+    #[serde(rename = "")]
+    Absent,
+    #[serde(rename = "x-forwarded-for")]
+    XForwardedFor,
+    /// That of RFC 7239.
+    #[serde(rename = "forwarded")]
+    Forwarded,
+}
 
 /// The public listener.
 #[derive(Clone, Debug, Deserialize)]

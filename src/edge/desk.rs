@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::domain::history::History;
 use crate::domain::ingest::intake::Intake;
 use crate::domain::rewards::arrivals::Arrivals;
+use crate::domain::timekeeper::Timekeeping;
 use crate::edge::auth::gate::Gate;
 use crate::edge::connection::limits::{LimitsConfig, SocketConfig};
 use crate::edge::connection::rate::Pace;
@@ -39,6 +40,7 @@ pub struct Desk {
     /// Names users in logs.
     pub mid_hash: MidHash,
     pub stop: Stop,
+    pub timekeeping: Timekeeping,
 }
 
 impl Desk {

@@ -11,6 +11,22 @@ pub enum State {
     Ended,
 }
 
+impl State {
+    /// By which it is kept and told to other gateways; 0 is left for where there is none.
+    pub fn number(self) -> u8 {
+        match self {
+            State::Playing => 1,
+            State::Paused => 2,
+            State::Seeked => 3,
+            State::Ended => 4,
+        }
+    }
+
+    pub fn of_number(number: u8) -> Option<Self> {
+        [State::Playing, State::Paused, State::Seeked, State::Ended].into_iter().find(|state| state.number() == number)
+    }
+}
+
 /// One heartbeat: "in this playback, at this moment, the position was …".
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Beat {

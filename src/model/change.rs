@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::beat::Beat;
 use super::ids::{Content, UserId};
-use super::rewards::claim::Claim;
 use super::rewards::rule::RuleSet;
 use super::rule::{AHEAD_MS_MAX, Verdict};
 
@@ -74,8 +73,8 @@ pub struct Decided {
     pub change: usize,
     /// The rule's place.
     pub rule: usize,
-    /// The claim that was made for it; `None`: there was one already.
-    pub claim: Option<Box<Claim>>,
+    /// The claim was made for it; otherwise there was one already.
+    pub first: bool,
 }
 
 impl When {

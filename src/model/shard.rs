@@ -28,6 +28,13 @@ impl Shards {
         Shard((hash % u64::from(self.0)) as u16)
     }
 
+    /// What one shard must hold of so many: an even share, and four times its standard deviation, since a hash does not
+    /// share evenly. One shard in 30,000 gets more, if all come one by one.
+    pub fn share(self, total: u64) -> u64 {
+        let even = total as f64 / f64::from(self.0);
+        (even + 4.0 * even.sqrt()).ceil().max(1.0) as u64
+    }
+
     pub fn all(self) -> impl Iterator<Item = Shard> {
         (0..self.0).map(Shard)
     }

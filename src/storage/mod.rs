@@ -1,7 +1,9 @@
 //! What keeps things: a folder for each kind of store, its promises in the folder's `mod.rs`, its backends beside it.
 
+pub mod device_channel;
 pub mod embedded;
 pub mod event_bus;
 pub mod hot_store;
 pub mod outbox;
+pub mod redis;
 pub mod revocation_list;

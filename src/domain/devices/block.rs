@@ -5,28 +5,57 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio::time::sleep;
+
 use super::mailbox::Farewell;
 use super::presence::Presence;
 use crate::model::ids::UserId;
+use crate::storage::device_channel::{Alone, Announcement, ChannelAway, DeviceChannel};
 
 /// How long a kicked user is refused.
 pub const BLOCKED_FOR: Duration = Duration::from_secs(60);
+/// How long a kick tries to reach the other gateways, and how often.
+const TOLD_WITHIN: Duration = Duration::from_secs(2);
+const TOLD_AGAIN_AFTER: Duration = Duration::from_millis(250);
 /// Users blocked at one time; beyond it the block that would end first ends early.
 const BLOCKED_MAX: usize = 65_536;
 
 /// Closes a user's connections, and refuses new ones for a while. Does not outlive the process.
 pub struct Block {
     presence: Arc<Presence>,
+    channel: Arc<dyn DeviceChannel>,
     until: Mutex<HashMap<UserId, Instant>>,
     /// Spares the lock while nobody is blocked, which is nearly always.
     any: AtomicBool,
 }
 
 impl Block {
+    /// Of a gateway that is alone.
     pub fn new(presence: Arc<Presence>) -> Self {
-        Block { presence, until: Mutex::default(), any: AtomicBool::new(false) }
+        Self::with_channel(presence, Arc::new(Alone))
     }
 
+    /// Of one gateway among several.
+    pub fn with_channel(presence: Arc<Presence>, channel: Arc<dyn DeviceChannel>) -> Self {
+        Block { presence, channel, until: Mutex::default(), any: AtomicBool::new(false) }
+    }
+
+    /// Kicks here, and says so to the other gateways; while they cannot be told it tries for two seconds, as the way to
+    /// them may just be opened.
+    ///
+    /// # Errors
+    /// He was kicked here, and perhaps nowhere else. To kick him again is right.
+    pub async fn kick_everywhere(&self, user: UserId, now: Instant) -> Result<(), ChannelAway> {
+        self.kick(user, now);
+        loop {
+            match self.channel.announce(Announcement::Kicked(user)).await {
+                Err(_) if now.elapsed() < TOLD_WITHIN => sleep(TOLD_AGAIN_AFTER).await,
+                told => return told,
+            }
+        }
+    }
+
+    /// Kicks here alone.
     pub fn kick(&self, user: UserId, now: Instant) {
         let mut until = self.lock();
         if until.len() >= BLOCKED_MAX {

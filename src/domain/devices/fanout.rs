@@ -1,4 +1,10 @@
 //! Tells a user's other connections what was committed; never the one it came from.
+//!
+//! ```text
+//! committed here ─┬─ mailboxes of the user's connections here
+//!                 └─ channel, when the store has seen that other gateways follow him
+//! channel ────────── mailboxes of the user's connections here
+//! ```
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,63 +12,98 @@ use std::time::Duration;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 
-use super::mailbox::Mailbox;
+use super::newest::{Newest, Turn};
 use super::presence::Presence;
 use crate::domain::ingest::commit::CommitListener;
 use crate::domain::ingest::lane::Answered;
 use crate::model::change::Outcome;
+use crate::model::ids::UserId;
 use crate::model::push::Push;
 use crate::model::record::Record;
 use crate::model::rule::Verdict;
+use crate::storage::device_channel::{Announcement, DeviceChannel, Told};
 
 /// A record is told at once when it is new or its state or session changed, otherwise the latest after at most
-/// `steady_interval`.
+/// `steady_interval`. What comes from another gateway is told by the same rules, and what it says of a content is left
+/// out when something newer of it was told already.
 pub struct Fanout {
     presence: Arc<Presence>,
+    channel: Arc<dyn DeviceChannel>,
+    newest: Newest,
     steady_interval: Duration,
     pushes: Counter,
 }
 
 impl Fanout {
-    pub fn new(presence: Arc<Presence>, steady_interval: Duration, registry: &mut Registry) -> Self {
+    pub fn new(
+        presence: Arc<Presence>,
+        channel: Arc<dyn DeviceChannel>,
+        steady_interval: Duration,
+        registry: &mut Registry,
+    ) -> Self {
         let pushes = Counter::default();
         registry.register("pushes", "Changes left for other connections of the user", pushes.clone());
-        Fanout { presence, steady_interval, pushes }
+        Fanout { presence, channel, newest: Newest::default(), steady_interval, pushes }
     }
 
     fn tell(&self, answered: &Answered) {
-        let origin = answered.entry.mailbox();
-        let others = |tell: &dyn Fn(&Mailbox)| {
-            self.presence.others(origin.user, origin.origin, |other| {
+        let mailbox = answered.entry.mailbox();
+        let (user, origin) = (mailbox.user, mailbox.origin);
+        let here = mailbox.has_company();
+        each_push(answered, |push, steady| {
+            let told = Told { origin, push, steady };
+            if answered.elsewhere {
+                self.channel.tell(user, told.clone());
+            }
+            if here {
+                self.leave(user, told);
+            }
+        });
+    }
+
+    /// Leaves for the connections here what was committed here, or what another gateway has told.
+    pub fn leave(&self, user: UserId, told: Told) {
+        let Told { origin, mut push, steady } = told;
+        let mut turn = self.newest.turn(user);
+        let in_time = keep_newer(&mut turn, &mut push);
+        let steady = steady.then_some(self.steady_interval);
+        self.presence.others(user, origin, |other| match &push {
+            Push::Record(record) if !in_time => other.push_late_record(record, steady),
+            _ if !in_time => {}
+            push => {
                 self.pushes.inc();
-                tell(other);
-            });
-        };
-        if let Some(news) = &answered.news
-            && let Some(day) = news.flag.filter(|_| !news.claims.is_empty())
-        {
-            others(&|other| other.push(Push::Flag(day)));
-        }
-        match &answered.outcome {
-            Outcome::Beat(Verdict::Written { before, after }) => {
-                let steady = is_steady(before.as_ref(), after).then_some(self.steady_interval);
-                others(&|other| other.push_record(after, steady));
-            }
-            Outcome::Deleted { moved, at } if !moved.is_empty() => {
-                others(&|other| other.push(Push::Deleted { contents: moved.clone(), at: *at }));
-            }
-            Outcome::Cleared { moved: true, at } => others(&|other| other.push(Push::Cleared { at: *at })),
-            Outcome::Erased { at, resumed } => others(&|other| {
-                other.push(Push::Cleared { at: *at });
-                if *resumed {
-                    other.push(Push::Recording { paused: false });
+                match push {
+                    Push::Record(record) => other.push_record(record, steady),
+                    push => other.push(push.clone()),
                 }
-            }),
-            Outcome::Recording { moved: true, paused } => {
-                others(&|other| other.push(Push::Recording { paused: *paused }));
             }
-            _ => {}
+        });
+    }
+}
+
+/// What is to be told of a change, and whether it may wait.
+fn each_push(answered: &Answered, mut tell: impl FnMut(Push, bool)) {
+    if let Some(news) = &answered.news
+        && let Some(day) = news.flag.filter(|_| !news.claims.is_empty())
+    {
+        tell(Push::Flag(day), false);
+    }
+    match &answered.outcome {
+        Outcome::Beat(Verdict::Written { before, after }) => {
+            tell(Push::Record(after.clone()), is_steady(before.as_ref(), after));
         }
+        Outcome::Deleted { moved, at } if !moved.is_empty() => {
+            tell(Push::Deleted { contents: moved.clone(), at: *at }, false);
+        }
+        Outcome::Cleared { moved: true, at } => tell(Push::Cleared { at: *at }, false),
+        Outcome::Erased { at, resumed } => {
+            tell(Push::Cleared { at: *at }, false);
+            if *resumed {
+                tell(Push::Recording { paused: false }, false);
+            }
+        }
+        Outcome::Recording { moved: true, paused } => tell(Push::Recording { paused: *paused }, false),
+        _ => {}
     }
 }
 
@@ -70,8 +111,39 @@ fn is_steady(before: Option<&Record>, after: &Record) -> bool {
     before.is_some_and(|before| before.state == after.state && before.session == after.session)
 }
 
+/// Takes out what is older than what was told of the same contents before; false if nothing is left.
+fn keep_newer(turn: &mut Turn<'_>, push: &mut Push) -> bool {
+    // What is newer than a forgetting has a greater version, and what it covers a smaller one, but for a thousand beats
+    // of one millisecond.
+    let version_of = |at: u64| at.saturating_mul(1000).saturating_add(999);
+    match push {
+        Push::Record(record) => return turn.passes(record.content, record.version),
+        Push::Deleted { contents, at } => {
+            let version = version_of(*at);
+            contents.retain(|content| turn.passes(*content, version));
+            return !contents.is_empty();
+        }
+        // What it covers goes by its `at`.
+        Push::Cleared { at } => turn.cleared(version_of(*at)),
+        Push::Recording { .. } | Push::Flag(_) => {}
+    }
+    true
+}
+
 impl CommitListener for Fanout {
     fn committed(&self, answered: &[Answered]) {
-        answered.iter().filter(|each| each.entry.mailbox().has_company()).for_each(|each| self.tell(each));
+        for each in answered {
+            if matches!(each.outcome, Outcome::Erased { .. }) {
+                // Other gateways remember users who are not connected to them. Nobody waits for it: see `neighbours`.
+                drop(self.channel.announce(Announcement::Erased(each.entry.mailbox().user)));
+            }
+            if each.elsewhere || each.entry.mailbox().has_company() {
+                self.tell(each);
+            }
+        }
     }
 }
+
+#[cfg(test)]
+#[path = "fanout_tests.rs"]
+mod tests;

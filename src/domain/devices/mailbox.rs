@@ -197,6 +197,15 @@ impl Mailbox {
         });
     }
 
+    /// Leaves a record that comes too late to be told, for the sake of what waits in its place.
+    pub fn push_late_record(&self, record: &Record, steady: Option<Duration>) {
+        let mut waiting = self.lock();
+        let due = steady.map(|interval| Instant::now() + interval);
+        if waiting.pushes.as_mut().is_some_and(|pushes| pushes.late_record(record.clone(), due)) {
+            self.ring(waiting);
+        }
+    }
+
     /// Leaves a forgetting or a switch of another device.
     pub fn push(&self, push: Push) {
         self.leave(|pushes| pushes.forgetting(push).map(|()| true));

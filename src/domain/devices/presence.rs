@@ -9,6 +9,7 @@ use super::bell::Bell;
 use super::mailbox::{Farewell, Mailbox};
 use crate::model::ids::{ConnectionId, UserId};
 use crate::model::revocation::TokenMark;
+use crate::storage::device_channel::{Alone, DeviceChannel};
 
 /// Locks of the registry. It is touched when a connection comes or goes, never per beat.
 const SHARDS: usize = 64;
@@ -20,6 +21,8 @@ pub struct Presence {
     shards: Vec<Mutex<Shard>>,
     hasher: RandomState,
     per_user_max: usize,
+    /// Is told of whom to follow, under the lock of his shard, so that coming and going keep their order.
+    channel: Arc<dyn DeviceChannel>,
 }
 
 type Shard = HashMap<UserId, Devices>;
@@ -39,10 +42,15 @@ pub struct Registration {
 }
 
 impl Presence {
-    /// `per_user_max` connections of one user at a time; the oldest goes when one more comes.
+    /// Of a gateway that is alone. `per_user_max` connections of one user at a time; the oldest goes when one more comes.
     pub fn new(per_user_max: usize) -> Arc<Self> {
+        Self::with_channel(per_user_max, Arc::new(Alone))
+    }
+
+    /// Of one gateway among several; each counts its own connections of a user.
+    pub fn with_channel(per_user_max: usize, channel: Arc<dyn DeviceChannel>) -> Arc<Self> {
         let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
-        Arc::new(Presence { shards, hasher: RandomState::new(), per_user_max })
+        Arc::new(Presence { shards, hasher: RandomState::new(), per_user_max, channel })
     }
 
     /// Registers a new connection of `user`, under a random id. `bell`: how it learns of what is left for it.
@@ -52,6 +60,9 @@ impl Presence {
         let mailbox = Mailbox::of_connection(user, token, devices.count.clone(), bell);
         devices.mailboxes.push(mailbox.clone());
         devices.recount();
+        if devices.mailboxes.len() == 1 {
+            self.channel.follow(user);
+        }
         let too_many = devices.mailboxes.len().saturating_sub(self.per_user_max);
         devices.mailboxes[..too_many].iter().for_each(|oldest| oldest.dismiss(Farewell::Replaced));
         drop(shard);
@@ -112,6 +123,7 @@ impl Presence {
         devices.recount();
         if devices.mailboxes.is_empty() {
             shard.remove(&mailbox.user);
+            self.channel.unfollow(mailbox.user);
         }
     }
 

@@ -27,6 +27,16 @@ struct WaitingRecord {
     due: Option<Instant>,
 }
 
+impl WaitingRecord {
+    /// The newer of the two is told, and as soon as either was to be.
+    fn meet(&mut self, other: Record, due: Option<Instant>) {
+        if self.record.version < other.version {
+            self.record = other;
+        }
+        self.due = self.due.and_then(|sooner| due.map(|due| due.min(sooner)));
+    }
+}
+
 /// More waits than is kept.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Overflow;
@@ -43,12 +53,15 @@ impl Pushes {
             self.records.insert(record.content, WaitingRecord { number, record, due });
             return Ok(());
         };
-        if waiting.record.version < record.version {
-            waiting.record = record;
-            // What was to be told sooner stays so.
-            waiting.due = waiting.due.and_then(|sooner| due.map(|due| due.min(sooner)));
-        }
+        waiting.meet(record, due);
         Ok(())
+    }
+
+    /// A record that is older than what was told of its content before: it is not told, but what waits in its place may
+    /// have to be told sooner. True: something waits.
+    pub fn late_record(&mut self, record: Record, due: Option<Instant>) -> bool {
+        let waiting = self.records.get_mut(&record.content);
+        waiting.map(|waiting| waiting.meet(record, due)).is_some()
     }
 
     /// A forgetting or a switch. What it covers is not told any more.
@@ -142,6 +155,16 @@ mod tests {
         pushes.record(record(100, 1), None).unwrap();
         assert_eq!(pushes.take_due(now), [Push::Record(record(100, 2))]);
         assert!(pushes.take_due(now + INTERVAL).is_empty());
+    }
+
+    #[test]
+    fn a_late_record_only_hastens_what_waits() {
+        let (mut pushes, now) = (Pushes::default(), Instant::now());
+        assert!(!pushes.late_record(record(100, 1), None));
+        assert!(pushes.is_empty());
+        pushes.record(record(100, 2), Some(now + INTERVAL)).unwrap();
+        assert!(pushes.late_record(record(100, 1), None));
+        assert_eq!(pushes.take_due(now), [Push::Record(record(100, 2))]);
     }
 
     #[test]

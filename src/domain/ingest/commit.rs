@@ -1,11 +1,14 @@
 //! Group commit.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::stream::{FuturesOrdered, StreamExt};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::batch::{Batch, Lists};
 use super::coalesce::Entry;
 use super::health::{StoreHealth, Watch};
 use super::lane::{Answered, Lane};
@@ -26,11 +29,15 @@ pub trait CommitListener: Send + Sync {
     fn committed(&self, answered: &[Answered]);
 }
 
-/// Writes what the lanes have gathered, one group at a time.
+/// Writes what the lanes have gathered.
 ///
-/// Idle, a group starts at once. Busy, the next one gathers while one is written, and starts no sooner than `interval`
-/// after the last began, since a sync costs the same whatever it carries. An error is no answer: the same group is
-/// committed again until the store knows (finding its own beats stored is success), and nothing is acked meanwhile.
+/// Idle, a group starts at once. Busy, the next one gathers while others are written, as many as the store commits side by
+/// side ([`HotStore::groups_max`]), and starts no sooner than `interval` after the last began, since a sync costs the same
+/// whatever it carries. Answers are handed back in the order in which the groups began.
+///
+/// An error is no answer: the same group is committed again until the store knows (finding its own beats stored is
+/// success), and nothing is acked meanwhile. Then those that were under way with it are waited for, and what of them the
+/// store does not know either is committed again, one after the other, before another begins.
 pub struct Committer {
     pub store: Arc<dyn HotStore>,
     pub clock: Arc<Clock>,
@@ -52,62 +59,126 @@ impl Committer {
 
     /// Runs until the store fails for good, and says how.
     pub async fn run(mut self) -> StoreError {
-        let mut began: Option<Instant> = None;
+        let (store, groups_max) = (self.store.clone(), self.store.groups_max());
+        let mut under_way = FuturesOrdered::new();
+        let (mut rung, mut next) = (false, Instant::now());
+        // Of batches that are over, for those to come; no more than there ever were side by side.
+        let mut spare = Vec::new();
         loop {
-            self.bell.notified().await;
-            if let Some(began) = began {
-                tokio::time::sleep_until(began + self.interval).await;
-            }
-            began = Some(Instant::now());
-            if let Err(failure) = self.commit_what_waits().await {
-                return failure;
+            let room = under_way.len() < groups_max;
+            tokio::select! {
+                () = self.bell.notified(), if room && !rung => rung = true,
+                () = tokio::time::sleep_until(next), if room && rung => {
+                    rung = false;
+                    next = Instant::now() + self.interval;
+                    match self.gather(spare.pop().unwrap_or_default()) {
+                        Ok(batch) => {
+                            self.health.begins(batch.began);
+                            under_way.push_back(commit(store.clone(), batch));
+                        }
+                        Err(lists) => spare.push(lists),
+                    }
+                }
+                Some(first) = under_way.next() => {
+                    if let Err(failure) = self.finish(first, &mut under_way, &mut spare).await {
+                        return failure;
+                    }
+                }
             }
         }
     }
 
-    async fn commit_what_waits(&mut self) -> Result<(), StoreError> {
+    /// What waits, in these lists; they are given back when nothing does.
+    fn gather(&mut self, mut lists: Lists) -> Result<Batch, Lists> {
         // Another lane is the first each time, so that none waits behind full groups of the others.
         self.lanes.rotate_left(1);
-        let mut entries = Vec::new();
-        let mut ends = Vec::with_capacity(self.lanes.len());
+        let entries = &mut lists.entries;
+        let mut shares = Vec::with_capacity(self.lanes.len());
         for lane in &self.lanes {
-            let room = GROUP_MAX - entries.len();
-            lane.take_into(&mut entries, room);
-            ends.push(entries.len());
+            let start = entries.len();
+            lane.take_into(entries, GROUP_MAX - start);
+            shares.push((lane.clone(), start..entries.len()));
         }
         if entries.len() == GROUP_MAX {
             // There may be more, and nobody has to ring for it.
             self.bell.notify_one();
         }
         if entries.is_empty() {
-            return Ok(());
+            return Err(lists);
         }
         let now = self.clock.now();
-        let rewarding = self.judge.rewarding(now);
-        let today = rewarding.today.clone();
-        let asked: Vec<Asked> = entries.iter().map(|entry| self.ask(entry, &today)).collect();
-        let changes = entries.iter().zip(&asked).map(|(entry, asked)| entry.change(asked.open)).collect();
-        let group = Group { now, changes, rewards: rewarding };
-        let committed = self.commit_until_known(group).await?;
-        self.metrics.observe(&entries, &committed.outcomes);
-        let answered = self.settle(entries, &asked, committed, &today);
-        self.hand_back(&Arc::new(answered), &ends);
+        let rewards = self.judge.rewarding(now);
+        let Lists { entries, mut asked, mut changes } = lists;
+        asked.extend(entries.iter().map(|entry| self.ask(entry, &rewards.today)));
+        changes.extend(entries.iter().zip(&asked).map(|(entry, asked)| entry.change(asked.open)));
+        Ok(Batch { entries, shares, asked, group: Group { now, changes, rewards }, began: Instant::now() })
+    }
+
+    /// Hands back the answer to the first of those that are under way. When it is none, all of them are brought to their
+    /// end.
+    async fn finish(
+        &self,
+        first: Attempt,
+        under_way: &mut FuturesOrdered<impl Future<Output = Attempt>>,
+        spare: &mut Vec<Lists>,
+    ) -> Result<(), StoreError> {
+        let mut attempts = VecDeque::from([first]);
+        while let Some((mut batch, answer)) = attempts.pop_front() {
+            let committed = match answer {
+                Ok(committed) => committed,
+                Err(error) => {
+                    self.put_off(error, &batch)?;
+                    attempts.extend(under_way.collect::<Vec<_>>().await);
+                    self.commit_until_known(&mut batch).await?
+                }
+            };
+            self.metrics.committed(batch.began.elapsed());
+            self.set_away(false);
+            spare.push(self.answer(batch, committed));
+        }
+        // Otherwise the last to begin is still looked after.
+        if under_way.is_empty() {
+            self.health.ends();
+        }
         Ok(())
+    }
+
+    /// Returns the lists of the batch, empty.
+    fn answer(&self, batch: Batch, committed: Committed) -> Lists {
+        let Batch { mut entries, shares, mut asked, group: Group { mut changes, rewards, .. }, .. } = batch;
+        self.metrics.observe(&entries, &committed.outcomes);
+        let answered = Arc::new(self.settle(entries.drain(..), &asked, committed, &rewards.today));
+        for (lane, share) in shares {
+            lane.answer(&answered, share);
+        }
+        for listener in &self.listeners {
+            listener.committed(&answered);
+        }
+        asked.clear();
+        changes.clear();
+        Lists { entries, asked, changes }
     }
 
     fn ask(&self, entry: &Entry, today: &RewardDay) -> Asked {
         match entry {
-            Entry::Slot(slot) => self.judge.ask(slot.mailbox.user, slot.beat.content, slot.known, today),
+            Entry::Slot(slot) => self.judge.ask(slot.mailbox.user, &slot.beat, slot.known, today),
             Entry::Order { .. } => Asked::default(),
         }
     }
 
     /// Remembers what was decided, and puts it together with those it concerns.
-    fn settle(&self, entries: Vec<Entry>, asked: &[Asked], committed: Committed, today: &RewardDay) -> Vec<Answered> {
-        if committed.decided.iter().any(|decided| decided.claim.is_some()) {
+    fn settle(
+        &self,
+        entries: impl Iterator<Item = Entry>,
+        asked: &[Asked],
+        committed: Committed,
+        today: &RewardDay,
+    ) -> Vec<Answered> {
+        if committed.decided.iter().any(|decided| decided.first) {
             self.judge.bell.notify_one();
         }
         let mut decided = committed.decided.chunk_by(|one, other| one.change == other.change).peekable();
+        let mut elsewhere = committed.elsewhere.into_iter().peekable();
         let answer = |(place, (entry, outcome)): (usize, (Entry, _))| {
             let of_this = |chunk: &&[Decided]| chunk[0].change == place;
             let decided = decided.next_if(of_this).unwrap_or_default();
@@ -122,49 +193,38 @@ impl Committer {
                     None
                 }
             };
-            Answered { entry, outcome, news }
+            Answered { entry, outcome, news, elsewhere: elsewhere.next_if_eq(&place).is_some() }
         };
-        entries.into_iter().zip(committed.outcomes).enumerate().map(answer).collect()
+        entries.zip(committed.outcomes).enumerate().map(answer).collect()
     }
 
-    fn hand_back(&self, group: &Arc<Vec<Answered>>, ends: &[usize]) {
-        let mut start = 0;
-        for (lane, end) in self.lanes.iter().zip(ends) {
-            lane.answer(group, start..*end);
-            start = *end;
-        }
-        for listener in &self.listeners {
-            listener.committed(group);
-        }
-    }
-
-    async fn commit_until_known(&self, mut group: Group) -> Result<Committed, StoreError> {
+    /// When it has to be tried again, the group moves on to the time of that; its day stays, of which its rules were asked.
+    async fn commit_until_known(&self, batch: &mut Batch) -> Result<Committed, StoreError> {
         let mut pause = RETRY_FIRST;
         loop {
-            let started = Instant::now();
-            self.health.begins(started);
-            let answer = self.store.commit(&group).await;
-            self.health.ends();
-            match answer {
-                Ok(committed) => {
-                    self.metrics.committed(started.elapsed());
-                    self.set_away(false);
-                    return Ok(committed);
-                }
-                Err(failure @ StoreError::Failed(_)) => {
-                    self.set_away(true);
-                    return Err(failure);
-                }
-                Err(error @ StoreError::Away(_)) => {
-                    if !self.set_away(true) {
-                        tracing::error!(%error, slots = group.changes.len(), "commits wait");
-                    }
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(RETRY_MAX);
-                    group.now = self.clock.now();
-                }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(RETRY_MAX);
+            batch.group.now = self.clock.now();
+            batch.began = Instant::now();
+            self.health.begins(batch.began);
+            match self.store.commit(&batch.group).await {
+                Ok(committed) => return Ok(committed),
+                Err(error) => self.put_off(error, batch)?,
             }
         }
+    }
+
+    /// Takes notice of an error; gives it back when there is no use in trying again.
+    fn put_off(&self, error: StoreError, batch: &Batch) -> Result<(), StoreError> {
+        self.health.ends();
+        let before = self.set_away(true);
+        if matches!(error, StoreError::Failed(_)) {
+            return Err(error);
+        }
+        if !before {
+            tracing::error!(%error, slots = batch.entries.len(), "commits wait");
+        }
+        Ok(())
     }
 
     /// Returns whether it was away before.
@@ -179,3 +239,15 @@ impl Committer {
         before
     }
 }
+
+/// A batch and how its commit went.
+type Attempt = (Batch, Result<Committed, StoreError>);
+
+async fn commit(store: Arc<dyn HotStore>, batch: Batch) -> Attempt {
+    let answer = store.commit(&batch.group).await;
+    (batch, answer)
+}
+
+#[cfg(test)]
+#[path = "commit_tests.rs"]
+mod tests;

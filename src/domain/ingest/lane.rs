@@ -20,6 +20,8 @@ pub struct Answered {
     pub outcome: Outcome,
     /// What else its sender is to know.
     pub news: Option<Box<News>>,
+    /// The user may be connected to other gateways, too.
+    pub elsewhere: bool,
 }
 
 impl Answered {

@@ -3,7 +3,7 @@
 //! ```text
 //! connection ─ submit ─▶ lane (one per thread; coalesces into slots)
 //!                          │ taken by the
-//!                        committer (one group at a time; retries until it knows)
+//!                        committer (a group for all lanes; retries until it knows)
 //!                          │ the answered group, shared
 //! connection ◀─ mailbox ─ lane      and then listeners (other devices, …)
 //! ```
@@ -12,6 +12,7 @@
 //! a setting per connection; when either is reached the connection stops reading its socket until slots drain.
 
 pub mod ack;
+pub mod batch;
 pub mod coalesce;
 pub mod commit;
 pub mod health;

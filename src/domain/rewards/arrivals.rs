@@ -10,7 +10,7 @@ use crate::domain::history::{Unavailable, in_time};
 use crate::model::ids::UserId;
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
-use crate::model::rewards::rule::{Per, RuleSet, Rules};
+use crate::model::rewards::rule::{RuleSet, Rules};
 use crate::storage::hot_store::{CLAIM_DAYS, HotStore};
 
 /// Claims that one answer tells of, at most.
@@ -42,31 +42,33 @@ impl Arrivals {
 
     pub async fn of(&self, user: UserId) -> Result<Arrival, Unavailable> {
         let today = self.today.reward_day(self.clock.now());
-        let of_user = self.rules.per(Per::User).and(today.rules);
         let remembered = self.memory.user_rules(user, &today, Asker::Welcome);
         let (paused, decided) = match remembered.paused {
-            Some(paused) if remembered.certain || remembered.decided.covers(of_user) => (paused, remembered.decided),
+            Some(paused) if remembered.certain || today.flag(&self.rules, remembered.decided).is_some() => {
+                (paused, remembered.decided)
+            }
             _ => {
                 let ticket = self.memory.ticket(user);
                 let standing = in_time(self.store.standing(user, today.day)).await?;
                 self.metrics.store_reads.inc();
                 self.memory.learned_paused(user, standing.paused, ticket);
                 let rewarded: RuleSet = standing.rewarded.iter().filter_map(|id| self.rules.place(id)).collect();
-                let new = rewarded.and(of_user).without(remembered.decided);
+                if !remembered.decided.without(rewarded).is_empty() {
+                    // Only an erasure takes claims back, and another gateway has made it.
+                    self.memory.forget(user);
+                }
+                let new = rewarded.and(today.per_user(&self.rules)).without(remembered.decided);
                 self.memory.learned_decided(user, new, today.day, ticket);
-                (standing.paused, remembered.decided.or(rewarded))
+                (standing.paused, rewarded)
             }
         };
-        let flag = (!of_user.is_empty() && decided.covers(of_user)).then_some(today.day);
-        Ok(Arrival { paused, today: today.day, flag })
+        Ok(Arrival { paused, today: today.day, flag: today.flag(&self.rules, decided) })
     }
 
     /// Today, when all is known to be decided for the user.
     pub fn flag(&self, user: UserId) -> Option<Day> {
         let today = self.today.reward_day(self.clock.now());
-        let of_user = self.rules.per(Per::User).and(today.rules);
-        let decided = || self.memory.user_rules(user, &today, Asker::Welcome).decided;
-        (!of_user.is_empty() && decided().covers(of_user)).then_some(today.day)
+        today.flag(&self.rules, self.memory.user_rules(user, &today, Asker::Welcome).decided)
     }
 
     /// The user's claims of today.

@@ -9,10 +9,12 @@ use super::memory::{Asker, Memory};
 use super::metrics::Metrics;
 use super::news::News;
 use super::today::Today;
+use crate::model::beat::Beat;
 use crate::model::change::{Decided, Outcome};
 use crate::model::ids::{Content, UserId};
 use crate::model::rewards::calendar::RewardDay;
-use crate::model::rewards::rule::{Per, RuleSet, Rules};
+use crate::model::rewards::claim::ClaimKey;
+use crate::model::rewards::rule::{RuleSet, Rules};
 use crate::storage::hot_store::Rewarding;
 use crate::storage::outbox::Outbox;
 
@@ -36,6 +38,7 @@ pub struct Asked {
     /// Those that are not known to be decided.
     pub open: RuleSet,
     decided: RuleSet,
+    of_content: RuleSet,
 }
 
 impl Judge {
@@ -45,26 +48,29 @@ impl Judge {
         Rewarding { rules: self.rules.clone(), today: self.today.reward_day(now), claims_max }
     }
 
-    /// What a beat asks for.
-    pub fn ask(&self, user: UserId, content: Content, known: Known, today: &RewardDay) -> Asked {
+    /// What a beat asks for: nothing that its session cannot have earned yet, however it began.
+    pub fn ask(&self, user: UserId, beat: &Beat, known: Known, today: &RewardDay) -> Asked {
+        let content = beat.content;
         if today.rules.is_empty() {
             return Asked::default();
         }
         let mut decided = RuleSet::NONE;
-        let of_user = self.of_user(today);
+        let of_user = today.per_user(&self.rules);
         if known.user == Some(today.day) {
             decided = of_user;
         } else if !of_user.is_empty() {
             decided = self.memory.user_rules(user, today, Asker::Beat).decided;
         }
-        let of_content = self.of_content(today, content);
+        let of_content = today.per_content(&self.rules, content);
+        let concerned = self.rules.for_content(of_user, content).or(of_content);
+        let earned = self.rules.within(concerned, beat.watched);
         if known.content == Some(today.day) {
             decided = decided.or(of_content);
-        } else if !of_content.is_empty() {
-            decided = decided.or(self.memory.content_rules(of_content, user, content, today.day));
+        } else {
+            let earned_here = earned.and(of_content);
+            decided = decided.or(self.memory.content_rules(earned_here, user, content, today.day));
         }
-        let concerned = self.rules.for_content(of_user, content).or(of_content);
-        Asked { open: concerned.without(decided), decided }
+        Asked { open: earned.without(decided), decided, of_content }
     }
 
     /// Remembers what the store has `decided` of this beat, and says what its sender does not know yet.
@@ -81,12 +87,14 @@ impl Judge {
             self.memory.mark(each.rule, user, content, today.day);
             self.metrics.decided(each);
             all.insert(each.rule);
-            news.claims.extend(each.claim.as_deref().cloned());
+            if each.first {
+                news.claims.push(ClaimKey::of(self.rules.get(each.rule), today.day, user, content));
+            }
         }
-        let (of_user, of_content) = (self.of_user(today), self.of_content(today, content));
-        if known.user != Some(today.day) && !of_user.is_empty() && all.covers(of_user) {
-            news.flag = Some(today.day);
+        if known.user != Some(today.day) {
+            news.flag = today.flag(&self.rules, all);
         }
+        let of_content = asked.of_content;
         if known.content != Some(today.day) && !of_content.is_empty() && all.covers(of_content) {
             news.contents.push((today.day, content));
         }
@@ -100,13 +108,5 @@ impl Judge {
             Outcome::Erased { .. } => self.memory.forget(user),
             _ => {}
         }
-    }
-
-    fn of_user(&self, today: &RewardDay) -> RuleSet {
-        self.rules.per(Per::User).and(today.rules)
-    }
-
-    fn of_content(&self, today: &RewardDay, content: Content) -> RuleSet {
-        self.rules.for_content(self.rules.per(Per::Content).and(today.rules), content)
     }
 }

@@ -40,7 +40,7 @@ impl Metrics {
 
     pub fn decided(&self, decided: &Decided) {
         self.store_reads.inc();
-        let of = if decided.claim.is_some() { &self.claims } else { &self.known };
+        let of = if decided.first { &self.claims } else { &self.known };
         of[decided.rule].inc();
     }
 }

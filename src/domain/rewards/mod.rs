@@ -9,6 +9,7 @@
 //! What is remembered here only spares questions: whether somebody was first is decided by the store's own keys.
 
 pub mod arrivals;
+pub mod bus_health;
 pub mod config;
 pub mod decisions;
 pub mod filling;

@@ -1,14 +1,14 @@
 //! What an answer to beats brings beside the ack.
 
 use crate::model::ids::Content;
-use crate::model::rewards::claim::Claim;
+use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
 
 /// Bounded by the answers it came with: each claims once for each rule, and is of one content.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct News {
     /// Made by these beats.
-    pub claims: Vec<Claim>,
+    pub claims: Vec<ClaimKey>,
     /// All is decided for the user on this day.
     pub flag: Option<Day>,
     /// All is decided for these contents, each on its day.

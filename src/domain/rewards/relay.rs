@@ -1,27 +1,27 @@
 //! From the outbox to the event bus.
 
-use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::gauge::ConstGauge;
-use prometheus_client::registry::Registry;
 use tokio::sync::Notify;
+use tokio::time::{sleep, timeout};
 
+use super::bus_health::BusHealth;
 use crate::model::rewards::claim::Claim;
 use crate::storage::event_bus::EventBus;
 use crate::storage::outbox::{Outbox, OutboxNumber};
 
-/// Events that are published together.
-const BATCH_MAX: usize = 512;
+/// Events that are published together, one batch after the other. A bus that takes 50 ms for a batch has 40,000 a second.
+const BATCH_MAX: usize = 2048;
 /// Claims that come within so long are published together, since a sync costs the same whatever it carries.
 const LINGER: Duration = Duration::from_millis(200);
+/// How often it looks though nobody rings: entries may come from a gateway that has died.
+const LOOK_EVERY: Duration = Duration::from_secs(3);
+/// A bus that has not answered for so long is away.
+const ANSWER_MAX: Duration = Duration::from_secs(5);
 const RETRY_FIRST: Duration = Duration::from_millis(100);
-const RETRY_MAX: Duration = Duration::from_secs(5);
+/// What waits is published no later than this after the bus is back.
+const RETRY_MAX: Duration = Duration::from_secs(1);
 
 /// Publishes the events of claims, in the order in which the claims were made, at least once each: an entry leaves the
 /// outbox when the bus has its event, and not before.
@@ -33,90 +33,86 @@ pub struct Relay {
     pub health: Arc<BusHealth>,
 }
 
-/// Whether events are being published.
-#[derive(Debug, Default)]
-pub struct BusHealth {
-    away: AtomicBool,
-    published: Counter,
-}
-
-/// The entries of the outbox, counted when somebody looks.
-struct OutboxEntries(Arc<dyn Outbox>);
-
-impl BusHealth {
-    pub fn new(outbox: Arc<dyn Outbox>, registry: &mut Registry) -> Arc<Self> {
-        let health = Arc::new(BusHealth::default());
-        registry.register("events_published", "Events that are on the event bus", health.published.clone());
-        registry.register_collector(Box::new(OutboxEntries(outbox)));
-        health
-    }
-
-    /// The bus does not take events; claims gather in the outbox.
-    pub fn is_away(&self) -> bool {
-        self.away.load(Ordering::Relaxed)
-    }
+/// How far it has come.
+#[derive(Default)]
+struct Place {
+    published: OutboxNumber,
+    /// Some of that is still in the outbox.
+    unremoved: bool,
 }
 
 impl Relay {
     /// Runs for as long as it is polled.
     pub async fn run(self) {
-        let mut published = 0;
+        tokio::join!(self.relay(), self.health.watch());
+    }
+
+    async fn relay(&self) {
+        let mut place = Place::default();
         loop {
-            published = self.publish_all(published).await;
-            self.bell.notified().await;
-            tokio::time::sleep(LINGER).await;
+            self.publish_all(&mut place).await;
+            if timeout(LOOK_EVERY, self.bell.notified()).await.is_ok() {
+                sleep(LINGER).await;
+            } else if place.unremoved {
+                self.remove(&mut place).await;
+            }
         }
     }
 
-    /// Publishes all that is there; `after`: what was published before. Returns when the outbox is empty.
-    async fn publish_all(&self, mut after: OutboxNumber) -> OutboxNumber {
+    /// Publishes all that is there. Returns when nothing is that was not published.
+    async fn publish_all(&self, place: &mut Place) {
         let mut pause = RETRY_FIRST;
         loop {
-            match self.publish_next(after).await {
-                Ok(Some(last)) => {
-                    after = last;
+            match self.publish_next(place).await {
+                Ok(true) => {
                     pause = RETRY_FIRST;
-                    if self.health.away.swap(false, Ordering::Relaxed) {
-                        tracing::info!("events are published again");
-                    }
+                    self.health.has_answered();
                 }
-                Ok(None) => return after,
+                Ok(false) => return,
                 Err(error) => {
-                    if !self.health.away.swap(true, Ordering::Relaxed) {
-                        tracing::error!(error, entries = self.outbox.len(), "events wait in the outbox");
-                    }
-                    tokio::time::sleep(pause).await;
+                    self.health.is_silent(&error);
+                    sleep(pause).await;
                     pause = (pause * 2).min(RETRY_MAX);
                 }
             }
         }
     }
 
-    /// Publishes a batch; returns its last entry, if there is one.
-    async fn publish_next(&self, after: OutboxNumber) -> Result<Option<OutboxNumber>, String> {
-        let entries = self.outbox.read(after, BATCH_MAX).await.map_err(|error| error.to_string())?;
+    /// Publishes a batch; false: there was none.
+    async fn publish_next(&self, place: &mut Place) -> Result<bool, String> {
+        let entries = self.outbox.read(place.published, BATCH_MAX).await.map_err(|error| error.to_string())?;
         let (numbers, claims): (Vec<OutboxNumber>, Vec<Claim>) = entries.into_iter().unzip();
-        let Some(last) = numbers.last().copied() else { return Ok(None) };
-        self.bus.publish(&claims).await.map_err(|error| error.to_string())?;
-        self.health.published.inc_by(claims.len() as u64);
-        // Whether it is removed or not, it is published: an entry that stays is published once more after a restart.
-        if let Err(error) = self.outbox.remove(last).await {
+        let Some(last) = numbers.last().copied() else { return Ok(false) };
+        self.publish(&claims).await?;
+        self.health.published(claims.len());
+        place.published = last;
+        self.remove(place).await;
+        Ok(true)
+    }
+
+    /// Waits for the answer for as long as it takes, and says so when that is long.
+    async fn publish(&self, claims: &[Claim]) -> Result<(), String> {
+        let mut publishing = self.bus.publish(claims);
+        let published = match timeout(ANSWER_MAX, &mut publishing).await {
+            Ok(published) => published,
+            Err(_) => {
+                self.health.is_silent(&format!("the event bus has not answered for {ANSWER_MAX:?}"));
+                publishing.await
+            }
+        };
+        published.map_err(|error| error.to_string())
+    }
+
+    /// Whether it is removed or not, it is published: an entry that stays is published once more after a restart.
+    async fn remove(&self, place: &mut Place) {
+        let removed = self.outbox.remove(place.published).await;
+        if let Err(error) = &removed {
             tracing::warn!(%error, "published events stay in the outbox");
         }
-        Ok(Some(last))
+        place.unremoved = removed.is_err();
     }
 }
 
-impl fmt::Debug for OutboxEntries {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "OutboxEntries({})", self.0.len())
-    }
-}
-
-impl Collector for OutboxEntries {
-    fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
-        let gauge = ConstGauge::new(self.0.len() as i64);
-        let help = "Claims whose events are not published yet";
-        gauge.encode(encoder.encode_descriptor("outbox_entries", help, None, gauge.metric_type())?)
-    }
-}
+#[cfg(test)]
+#[path = "relay_tests.rs"]
+pub mod tests;

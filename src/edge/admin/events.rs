@@ -14,18 +14,25 @@ use crate::edge::http::{body, query};
 use crate::edge::protocol::json::encode_events;
 use crate::shutdown::Stop;
 
-/// A log that can be tailed; what is held when a drain begins is answered then.
+/// Where events can be read.
 #[derive(Clone)]
-pub struct Tail {
-    pub events: Events,
-    pub stop: Stop,
+pub enum Tail {
+    /// Here, in a log of this process; what is held when a drain begins is answered then.
+    Log { events: Events, stop: Stop },
+    /// Elsewhere, as this says to whoever asks here.
+    Elsewhere(Arc<str>),
 }
 
 impl Tail {
     /// What the query of this URL asks for, on whatever path it stands.
     pub async fn page(&self, uri: &Uri) -> Result<Response, Problem> {
-        let page = self.events.page(query::events(uri)?, self.stop.draining()).await?;
-        Ok(body::answered(encode_events(&page)))
+        match self {
+            Tail::Log { events, stop } => {
+                let page = events.page(query::events(uri)?, stop.draining()).await?;
+                Ok(body::answered(encode_events(&page)))
+            }
+            Tail::Elsewhere(place) => Err(Problem::not_found(place.as_ref())),
+        }
     }
 }
 

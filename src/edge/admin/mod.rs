@@ -23,7 +23,8 @@ use super::protocol::json::decode_user_body;
 use crate::domain::devices::block::Block;
 use crate::domain::ingest::health::StoreHealth;
 use crate::domain::revocations::Revocations;
-use crate::domain::rewards::relay::BusHealth;
+use crate::domain::rewards::bus_health::BusHealth;
+use crate::domain::timekeeper::Timekeeping;
 use crate::model::mid_hash::MidHash;
 use crate::shutdown::Stop;
 
@@ -35,6 +36,7 @@ pub struct Admin {
     pub health: Arc<StoreHealth>,
     pub bus: Arc<BusHealth>,
     pub stop: Stop,
+    pub timekeeping: Timekeeping,
     /// All that is counted, complete.
     pub registry: Arc<Registry>,
     pub block: Arc<Block>,
@@ -67,18 +69,19 @@ async fn healthz() -> Response {
 async fn readyz(State(admin): State<Arc<Admin>>) -> Response {
     let mut reasons = Vec::new();
     if admin.stop.is_draining() {
-        reasons.push("draining");
+        reasons.push("draining".to_owned());
     }
-    if !admin.health.takes_writes() {
-        reasons.push("the store takes no writes");
+    reasons.extend(admin.timekeeping.trouble());
+    if !admin.health.takes_writes() || admin.timekeeping.is_store_silent() {
+        reasons.push("the store takes no writes".to_owned());
     }
     if reasons.is_empty() {
         // Taking a gateway out would not bring the bus back.
-        let document = match admin.bus.is_away() {
-            true => r#"{"ready":true,"degraded":["events wait in the outbox"]}"#,
-            false => r#"{"ready":true}"#,
-        };
-        return body::answered(document.to_owned());
+        let degraded = admin.bus.degraded();
+        return body::answered(match degraded.is_empty() {
+            true => r#"{"ready":true}"#.to_owned(),
+            false => format!(r#"{{"ready":true,"degraded":{}}}"#, serde_json::json!(degraded)),
+        });
     }
     let document = serde_json::json!({"ready": false, "reasons": reasons});
     (StatusCode::SERVICE_UNAVAILABLE, body::answered(document.to_string())).into_response()
@@ -88,12 +91,17 @@ async fn all_metrics(State(admin): State<Arc<Admin>>) -> Response {
     metrics::page(&admin.registry)
 }
 
-/// Closes the user's connections, and keeps him out for a while.
+/// Closes the user's connections on all gateways, and keeps him out for a while. 503 when the others could not be told:
+/// here he is kicked all the same.
 async fn kick(State(admin): State<Arc<Admin>>, request: Request) -> Result<StatusCode, Problem> {
     let body = body::whole(request.into_body(), BODY_BYTES_MAX).await?;
     let user = decode_user_body(&body)?;
-    admin.block.kick(user, Instant::now());
+    let told = admin.block.kick_everywhere(user, Instant::now()).await;
     tracing::info!(user = %admin.mid_hash.of(user), "kicked");
+    told.map_err(|away| {
+        tracing::error!(%away, "a kick reached this gateway only");
+        Problem::store_away(format!("kicked here, but {away}; kick again"))
+    })?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -35,7 +35,7 @@ pub async fn post(State(admin): State<Arc<Admin>>, request: Request) -> Result<S
 pub async fn delete(State(admin): State<Arc<Admin>>, uri: Uri) -> Result<StatusCode, Problem> {
     let what = query::revoked(&uri)?;
     let taken_back = what.clone();
-    change(&admin, move |revocations| revocations.take_back(&what, clock::wall())).await?;
+    change(&admin, move |revocations| revocations.take_back(&what)).await?;
     log(&admin, &taken_back, "no longer revoked");
     Ok(StatusCode::NO_CONTENT)
 }

@@ -12,6 +12,9 @@ use crate::domain::devices::presence::Presence;
 use crate::domain::events::Events;
 use crate::domain::events::tests::MemoryLog;
 use crate::domain::revocations::tests::in_memory as revocations_in_memory;
+use crate::domain::rewards::bus_health::tests::healthy;
+use crate::domain::timekeeper::Timekeeping;
+use crate::domain::timekeeper::tests::measured;
 use crate::model::ids::UserId;
 use crate::shutdown::Shutdown;
 
@@ -24,6 +27,10 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
+        Self::with(Timekeeping::alone())
+    }
+
+    fn with(timekeeping: Timekeeping) -> Self {
         let mut registry = Registry::with_prefix("heartline");
         let counter = Counter::<u64>::default();
         counter.inc_by(3);
@@ -32,16 +39,17 @@ impl Fixture {
         let presence = Presence::new(8);
         let block = Arc::new(Block::new(presence.clone()));
         let admin = Admin {
-            bus: Arc::default(),
+            bus: healthy(),
             health: Arc::default(),
             stop: shutdown.stop(),
+            timekeeping,
             registry: Arc::new(registry),
             block: block.clone(),
             revocations: Arc::new(revocations_in_memory(presence)),
             mid_hash: MidHash::with_key(&[0; 16]),
         };
         let log = MemoryLog::with(3);
-        let tail = events::Tail { events: Events::new(log.clone()), stop: shutdown.stop() };
+        let tail = events::Tail::Log { events: Events::new(log.clone()), stop: shutdown.stop() };
         let router = router(admin, events::routes(tail));
         Fixture { router, block, shutdown, log }
     }
@@ -71,6 +79,19 @@ async fn it_is_ready_until_it_drains_and_alive_all_the_while() {
     let unready = r#"{"ready":false,"reasons":["draining"]}"#;
     assert_eq!(fixture.get("/readyz").await, (503, unready.to_owned()));
     assert_eq!(fixture.get("/healthz").await.0, 200);
+}
+
+#[tokio::test]
+async fn it_is_not_ready_while_its_clock_is_not_that_of_the_store() {
+    assert_eq!(Fixture::with(measured(Some(900)).await).get("/readyz").await.0, 200);
+    let (status, said) = Fixture::with(measured(Some(-2_000)).await).get("/readyz").await;
+    assert!(status == 503 && said.contains("ahead of the store's"), "{said}");
+}
+
+#[tokio::test]
+async fn it_is_not_ready_while_the_store_is_away_though_nobody_commits() {
+    let unready = r#"{"ready":false,"reasons":["the store takes no writes"]}"#;
+    assert_eq!(Fixture::with(measured(None).await).get("/readyz").await, (503, unready.to_owned()));
 }
 
 #[tokio::test]
@@ -142,6 +163,16 @@ async fn events_are_given_from_any_offset_on() {
     }
     *fixture.log.away.lock().expect("no panic") = true;
     assert_eq!(fixture.get("/v1/events").await.0, 503);
+}
+
+#[tokio::test]
+async fn whoever_asks_for_events_that_are_elsewhere_is_told_where() {
+    let router = events::routes(events::Tail::Elsewhere("they are in a topic".into()));
+    let answer = router.oneshot(Request::get("/v1/events?limit=0").body(Body::empty()).expect("a request")).await;
+    let (head, body) = answer.expect("an answer").into_parts();
+    let body = body.collect().await.expect("a body").to_bytes();
+    assert_eq!(head.status, StatusCode::NOT_FOUND);
+    assert!(String::from_utf8_lossy(&body).contains(r#""detail":"they are in a topic""#), "{body:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,7 +8,8 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 
-use super::token::{Identity, TokenError, Verifier};
+use super::token::{Identity, Verifier};
+use super::token_error::TokenError;
 use crate::domain::clock;
 use crate::domain::devices::bell::Bell;
 use crate::domain::devices::block::Block;

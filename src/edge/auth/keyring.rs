@@ -8,7 +8,7 @@ use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, DecodingKey, Header, Validation};
 use serde::de::DeserializeOwned;
 
-use super::token::TokenError;
+use super::token_error::TokenError;
 
 /// Keys that one token is checked with, at most: nobody makes the gateway work for longer with a bad token.
 pub const TRIED_MAX: usize = 8;

@@ -13,6 +13,7 @@ pub mod key;
 pub mod key_set;
 pub mod keyring;
 pub mod token;
+mod token_error;
 
 #[cfg(test)]
 #[path = "../../../tests/support/keys.rs"]
@@ -27,7 +28,8 @@ use crate::model::secret::Secret;
 
 pub use key::{Issued, KeyError, SigningKey};
 pub use key_set::KeySetError;
-pub use token::{Identity, TokenError, Verifier};
+pub use token::{Identity, Verifier};
+pub use token_error::TokenError;
 
 /// Bytes of an HS256 key, at least: RFC 7518 asks for as many as the hash has.
 pub const SECRET_BYTES_MIN: usize = 32;

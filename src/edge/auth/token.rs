@@ -11,6 +11,7 @@ use super::AuthConfig;
 use super::key::SigningKey;
 use super::key_set::{self, KeySetError};
 use super::keyring::{CheckingKey, Keyring};
+use super::token_error::TokenError;
 use crate::model::ids::UserId;
 use crate::model::revocation::{TOKEN_ID_BYTES_MAX, TokenMark};
 
@@ -28,16 +29,6 @@ pub struct Identity {
     pub expires_ms: u64,
     /// By what it may have been revoked.
     pub token: TokenMark,
-}
-
-/// Why a token is refused. The reasons are fixed words, so that nothing of a token gets into a log or an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TokenError {
-    #[error("{0}")]
-    Bad(&'static str),
-    /// Nothing but `exp` is wrong: a newer token of the same issuer would do.
-    #[error("the token has expired")]
-    Expired,
 }
 
 /// Judges tokens. One signature check per call, so call it once per connection, renewal or request.

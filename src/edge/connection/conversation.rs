@@ -13,8 +13,10 @@ use futures_util::future::BoxFuture;
 use super::close::CloseReason;
 use super::lease::Lease;
 use super::long_frame::LongFrame;
-use super::operation::{self, Request};
+use super::operation::Request;
+use super::order::Order;
 use super::unanswered::Unanswered;
+use crate::domain::clock;
 use crate::domain::devices::mailbox::Mailbox;
 use crate::domain::devices::presence::Registration;
 use crate::domain::history::Unavailable;
@@ -29,7 +31,7 @@ use crate::edge::protocol::json;
 use crate::model::change::Outcome;
 use crate::model::ids::UserId;
 use crate::model::push::Push;
-use crate::model::rewards::claim::Claim;
+use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
 
 /// How long an operation may wait for the commits before it, and again for its own.
@@ -62,14 +64,6 @@ pub struct Conversation {
 struct Held {
     frame: ClientFrame,
     deadline: Instant,
-}
-
-struct Order {
-    seq: u32,
-    operation: &'static str,
-    deadline: Instant,
-    /// It was answered `unavailable`; its outcome will come, and interests nobody.
-    forsaken: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -106,7 +100,7 @@ impl Conversation {
             order: None,
             out: VecDeque::new(),
             next_push: None,
-            ending: None,
+            ending: (seq == u32::MAX).then_some(Ending::Later(CloseReason::OutOfNumbers)),
         }
     }
 
@@ -180,12 +174,15 @@ impl Conversation {
             self.out.push_back(ServerFrame::Push(push));
         }
         self.next_push = letters.next_push;
+        if now >= self.lease.ends() {
+            self.end_later(CloseReason::Expired);
+        }
         let claims = letters.news.map(|news| self.learn(*news)).unwrap_or_default();
         let due = self.beats.due.is_none_or(|due| now >= due);
         if letters.urgent || due || !self.beats.rejected.is_empty() || self.busy() || self.ending.is_some() {
             self.say_acks();
         }
-        self.out.extend(claims.into_iter().map(|claim| ServerFrame::Reward(claim.key)));
+        self.out.extend(claims.into_iter().map(ServerFrame::Reward));
         if let Some(outcome) = letters.order {
             self.ordered(&outcome);
         }
@@ -194,9 +191,6 @@ impl Conversation {
             self.try_to_start(held.frame, held.deadline, now);
         }
         self.end_turn();
-        if now >= self.lease.ends() {
-            self.end_later(CloseReason::Expired);
-        }
         self.be_patient();
     }
 
@@ -232,10 +226,11 @@ impl Conversation {
 
     /// Whether an operation is under way that what comes after it must wait for.
     fn busy(&self) -> bool {
-        self.held.is_some()
-            || self.long.is_there()
-            || self.read.is_some()
-            || self.order.as_ref().is_some_and(|order| !order.forsaken)
+        self.held.is_some() || self.long.is_there() || self.read.is_some() || self.order_awaited_until().is_some()
+    }
+
+    fn order_awaited_until(&self) -> Option<Instant> {
+        self.order.as_ref().and_then(|order| order.awaited_until())
     }
 
     /// Whether it waits for room in the lane.
@@ -272,7 +267,7 @@ impl Conversation {
     /// When to take a [turn](Self::turn) though nothing happened, if at all.
     pub fn next_deadline(&self) -> Option<Instant> {
         let held = self.held.as_ref().filter(|held| held.has_deadline()).map(|held| held.deadline);
-        let order = self.order.as_ref().filter(|order| !order.forsaken).map(|order| order.deadline);
+        let order = self.order_awaited_until();
         let expiry = self.ending.is_none().then(|| self.lease.ends());
         [held, order, expiry, self.next_push, self.beats.due].into_iter().flatten().min()
     }
@@ -353,7 +348,7 @@ impl Conversation {
     }
 
     /// Takes notice of what was decided; returns what was claimed.
-    fn learn(&mut self, news: News) -> Vec<Claim> {
+    fn learn(&mut self, news: News) -> Vec<ClaimKey> {
         news.flag.into_iter().for_each(|day| self.decisions.decided_user(day));
         news.contents.into_iter().for_each(|(day, content)| self.decisions.decided_content(day, content));
         news.claims
@@ -382,7 +377,8 @@ impl Conversation {
     /// Takes over the end of a token that is good and of the same user; returns it (milliseconds since 1970).
     fn renew(&mut self, token: &str, now: Instant) -> Option<u64> {
         let identity = self.desk.gate.identify(token).ok()?;
-        if identity.user != self.mailbox().user {
+        // What has ended already would be the end of a socket that is well.
+        if identity.user != self.mailbox().user || identity.expires_ms <= clock::wall() {
             return None;
         }
         if !self.desk.gate.renew(&self.registration, &identity) {
@@ -400,26 +396,17 @@ impl Conversation {
             Some(Request::Read(answer)) => self.read = Some(Box::pin(async move { (seq, answer.await) })),
             Some(Request::Order(_)) if self.order.is_some() => self.unavailable(seq),
             Some(Request::Order(action)) => {
-                let operation = operation::word(&action);
-                let deadline = now + OPERATION_TIMEOUT;
-                self.order = Some(Box::new(Order { seq, operation, deadline, forsaken: false }));
+                self.order = Some(Box::new(Order::new(seq, &action, now + OPERATION_TIMEOUT)));
                 self.desk.intake.order(self.mailbox(), action);
             }
         }
     }
 
     fn ordered(&mut self, outcome: &Outcome) {
-        let Some(order) = self.order.take().filter(|order| !order.forsaken) else { return };
-        let Order { seq, operation, .. } = *order;
-        match outcome {
-            Outcome::Ahead => {
-                let message = format!("{operation}.at: is ahead of the server's clock");
-                self.fail(Some(seq), ErrorCode::Invalid, message);
-            }
-            Outcome::Recording { paused, .. } => self.succeed(seq, Answer::Recording { paused: *paused }),
-            Outcome::Beat(_) | Outcome::Deleted { .. } | Outcome::Cleared { .. } | Outcome::Erased { .. } => {
-                self.succeed(seq, Answer::Done);
-            }
+        match self.order.take().and_then(|order| order.answer(outcome)) {
+            Some((seq, Ok(answer))) => self.succeed(seq, answer),
+            Some((seq, Err(message))) => self.fail(Some(seq), ErrorCode::Invalid, message),
+            None => {}
         }
     }
 
@@ -429,9 +416,7 @@ impl Conversation {
         if let Some(held) = self.held.take_if(late) {
             self.unavailable(held.frame.seq);
         }
-        if let Some(order) = self.order.as_mut().filter(|order| !order.forsaken && now >= order.deadline) {
-            order.forsaken = true;
-            let seq = order.seq;
+        if let Some(seq) = self.order.as_mut().and_then(|order| order.forsake(now)) {
             self.unavailable(seq);
         }
     }

@@ -10,7 +10,7 @@ use super::live_socket::LiveSocket;
 use super::rate::Rate;
 use super::roster::Seat;
 use super::socket::Socket;
-use crate::edge::auth::token::{Identity, TokenError};
+use crate::edge::auth::{Identity, TokenError};
 use crate::edge::desk::Desk;
 use crate::edge::listener::room::Place;
 use crate::edge::protocol::frame::{ErrorCode, Hello, Operation, ServerFrame, Welcome};

@@ -64,10 +64,10 @@ impl Used {
         Used { bytes: Rate::new(now), fragments: Rate::new(now) }
     }
 
-    /// The server did not read for so long; what gathered meanwhile is not the client's haste.
-    pub fn stood_still(&mut self, pause: Duration) {
-        self.bytes.stood_still(pause);
-        self.fragments.stood_still(pause);
+    /// The server did not read for so long until now; what gathered meanwhile is not the client's haste.
+    pub fn stood_still(&mut self, pause: Duration, now: Instant) {
+        self.bytes.stood_still(pause, now);
+        self.fragments.stood_still(pause, now);
     }
 }
 

@@ -139,7 +139,7 @@ fn while_the_server_does_not_read_no_clock_runs() {
         |client: &mut Client, second| client.count(&frame(CONTINUATION, 0), start + Duration::from_secs(second));
     assert_eq!(client.count(&frame(TEXT, 1), start), Ok(()));
     client.inflow.stood_still(Duration::from_secs(100));
-    client.used.stood_still(Duration::from_secs(100));
+    client.used.stood_still(Duration::from_secs(100), start + Duration::from_secs(100));
     assert_eq!(count(&mut client, 110), Ok(()));
     assert_eq!(count(&mut client, 140), Err(Excess::Unfinished));
 }

@@ -234,8 +234,8 @@ impl LiveSocket {
         if !listens {
             self.deaf_since.get_or_insert(now);
         } else if let Some(since) = self.deaf_since.take() {
-            self.rate.stood_still(now - since);
-            self.socket.stood_still(now - since);
+            self.rate.stood_still(now - since, now);
+            self.socket.stood_still(now - since, now);
             self.silence.broken(now);
         }
         listens

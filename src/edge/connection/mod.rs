@@ -20,6 +20,7 @@ pub mod limits;
 pub mod live_socket;
 mod long_frame;
 pub mod operation;
+mod order;
 pub mod rate;
 pub mod roster;
 pub mod silence;

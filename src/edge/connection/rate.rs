@@ -1,43 +1,77 @@
 //! How much a client may send.
 
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 /// So many at once, then so many a second; the same for all clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    each: Duration,
-    burst: Duration,
+    /// Nanoseconds, as all here.
+    each: u64,
+    burst: u64,
 }
 
 /// What one client has used of its [`Pace`]: a token bucket, kept as the moment at which it would be full again.
+///
+/// Every idle connection keeps three of these, so they count nanoseconds since the first of them all.
 #[derive(Debug)]
 pub struct Rate {
     /// When all so far is paid for.
-    paid: Instant,
+    paid: u64,
+    /// For how long the client may have sent what is still to be read: while the server did not read, less the time that
+    /// it has had since for nothing to come.
+    gathered: u64,
 }
 
 impl Pace {
     pub fn new(per_second: u32, burst: u32) -> Self {
-        let each = Duration::from_secs(1) / per_second.max(1);
-        Pace { each, burst: each * burst }
+        let each = 1_000_000_000 / u64::from(per_second.max(1));
+        Pace { each, burst: each * u64::from(burst) }
     }
 }
 
 impl Rate {
     pub fn new(now: Instant) -> Self {
-        Rate { paid: now }
+        Rate { paid: nanos(now), gathered: 0 }
     }
 
     /// Counts so many more. False: too many.
     pub fn allow(&mut self, count: u32, pace: &Pace, now: Instant) -> bool {
-        self.paid = self.paid.max(now) + pace.each * count;
-        self.paid <= now + pace.burst
+        let now = nanos(now);
+        self.settle(now);
+        self.paid += pace.each * u64::from(count);
+        let full = now + pace.burst;
+        // What is beyond that may have gathered.
+        let covered = self.paid.saturating_sub(full).min(self.gathered);
+        self.gathered -= covered;
+        self.paid -= covered;
+        self.paid <= full
     }
 
-    /// The server did not read for so long; what gathered meanwhile is not the client's haste.
-    pub fn stood_still(&mut self, pause: Duration) {
-        self.paid = self.paid.checked_sub(pause).unwrap_or(self.paid);
+    /// The server did not read for so long until now; what gathered meanwhile is not the client's haste.
+    pub fn stood_still(&mut self, pause: Duration, now: Instant) {
+        let pause = span(pause);
+        self.settle(nanos(now).saturating_sub(pause));
+        self.paid += pause;
+        self.gathered += pause;
     }
+
+    /// The client has not used its time since `paid`.
+    fn settle(&mut self, now: u64) {
+        let unused = now.saturating_sub(self.paid);
+        self.paid += unused;
+        self.gathered = self.gathered.saturating_sub(unused);
+    }
+}
+
+fn nanos(at: Instant) -> u64 {
+    static FIRST: LazyLock<Instant> = LazyLock::new(Instant::now);
+    span(at.saturating_duration_since(*FIRST))
+}
+
+/// In nanoseconds; 584 years at most.
+fn span(duration: Duration) -> u64 {
+    duration.as_nanos().try_into().unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -52,5 +86,42 @@ mod tests {
         let mut rate = Rate::new(start);
         let steady = (0..2_000).all(|i| rate.allow(1, &pace, start + Duration::from_millis(50) * i));
         assert!(steady);
+    }
+
+    #[test]
+    fn what_gathered_while_nobody_read_comes_at_once() {
+        let (start, pace) = (Instant::now(), Pace::new(20, 100));
+        let mut rate = Rate::new(start);
+        let before = start + Duration::from_secs(3_600);
+        let later = before + Duration::from_secs(60);
+        rate.stood_still(later - before, later);
+        assert_eq!((0..2_000).filter(|_| rate.allow(1, &pace, later)).count(), 60 * 20 + 100);
+        // A client that was merely silent has gathered nothing.
+        assert_eq!((0..200).filter(|_| rate.allow(1, &pace, later + Duration::from_secs(60))).count(), 100);
+    }
+
+    #[test]
+    fn what_gathered_may_come_among_the_rest() {
+        let (start, pace) = (Instant::now(), Pace::new(20, 100));
+        let mut rate = Rate::new(start);
+        let later = start + Duration::from_secs(60);
+        rate.stood_still(later - start, later);
+        // Twenty a second all the time; those of the pause come within four seconds of it, between the others.
+        let came = |number: u32| later + Duration::from_secs(4) * number / 1_280;
+        assert!((0..1_280).all(|number| rate.allow(1, &pace, came(number))));
+    }
+
+    #[test]
+    fn what_does_not_come_soon_had_not_gathered() {
+        let (start, pace) = (Instant::now(), Pace::new(20, 100));
+        let mut rate = Rate::new(start);
+        let mut now = start;
+        for _ in 0..10_000 {
+            now += Duration::from_millis(10);
+            rate.stood_still(Duration::from_millis(10), now);
+            now += Duration::from_millis(100);
+            assert!(rate.allow(1, &pace, now));
+        }
+        assert_eq!((0..200).filter(|_| rate.allow(1, &pace, now)).count(), 100 - 1);
     }
 }

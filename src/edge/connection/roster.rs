@@ -62,9 +62,10 @@ impl Roster {
         })
     }
 
-    /// Has all sockets leave, those to come as well.
-    pub fn leave_before(&self, until: Instant) {
-        self.leave_before.set(Some(until));
+    /// Has all sockets leave, those to come as well; with `None` those to come may stay.
+    pub fn leave_before(&self, until: Option<Instant>) {
+        self.leave_before.set(until);
+        let Some(until) = until else { return };
         let seats = self.seats.borrow();
         seats.iter().filter_map(|(_, live)| live.as_ref()).for_each(|live| live.borrow_mut().leave_before(until));
     }

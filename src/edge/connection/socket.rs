@@ -141,9 +141,9 @@ impl Socket {
         decoder.feed(read, &mut self.used, &self.bench.allowance, now)
     }
 
-    /// The server did not read for so long: the clocks of what comes in stood still.
-    pub fn stood_still(&mut self, pause: Duration) {
-        self.used.stood_still(pause);
+    /// The server did not read for so long until now: the clocks of what comes in stood still.
+    pub fn stood_still(&mut self, pause: Duration, now: Instant) {
+        self.used.stood_still(pause, now);
         self.decoder.iter_mut().for_each(|decoder| decoder.stood_still(pause));
     }
 

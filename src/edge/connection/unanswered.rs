@@ -1,5 +1,6 @@
 //! The beats of a connection that are not answered yet, and the answers that are not said yet.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use crate::domain::devices::mailbox::Rejected;
@@ -7,8 +8,8 @@ use crate::domain::ingest::ack::Unacked;
 use crate::edge::protocol::frame::{Ack, Rejection};
 use crate::model::rewards::day::Day;
 
-/// Records that accompany the rejections of one ack.
-const RECORDS_MAX: usize = 64;
+/// Records that accompany the rejections of one frame.
+const RECORDS_MAX: u32 = 64;
 
 #[derive(Default)]
 pub struct Unanswered {
@@ -34,13 +35,19 @@ impl Unanswered {
             return None;
         }
         self.said = seq;
-        let with_record = |(nth, rejected): (usize, Rejected)| Rejection {
+        let mut records: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut is_among_the_first = |seq| {
+            let count = records.entry(seq).or_default();
+            *count += 1;
+            *count <= RECORDS_MAX
+        };
+        let rejection = |rejected: Rejected| Rejection {
             seq: Some(rejected.place.seq),
             index: rejected.place.index,
             reason: rejected.reason,
-            record: rejected.record.filter(|_| nth < RECORDS_MAX),
+            record: rejected.record.filter(|_| is_among_the_first(rejected.place.seq)),
         };
-        let rejected = std::mem::take(&mut self.rejected).into_iter().enumerate().map(with_record).collect();
+        let rejected = std::mem::take(&mut self.rejected).into_iter().map(rejection).collect();
         Some(Ack { seq, flag: flag(), rejected, now: self.clock.take() })
     }
 }

@@ -19,7 +19,7 @@ use super::roster::{Roster, Seat};
 use super::socket::Socket;
 use super::stream::Stream;
 use crate::edge::address::Network;
-use crate::edge::auth::token::{Identity, TokenError};
+use crate::edge::auth::{Identity, TokenError};
 use crate::edge::desk::Desk;
 use crate::edge::http::bearer;
 use crate::edge::http::problem::{Problem, whole_seconds};
@@ -112,6 +112,9 @@ fn accept(request: &Parts, network: Network, desk: &Desk) -> Result<Accepted, Pr
     let offered = offered(&request.headers)?;
     if desk.stop.is_draining() {
         return Err(Problem::unavailable("the server is going away", RETRY_AFTER_SECONDS));
+    }
+    if let Some(trouble) = desk.timekeeping.trouble() {
+        return Err(Problem::out_of_time(trouble));
     }
     // Before the signature is checked: whoever is turned away should cost little.
     let place = desk.room.enter(network, Instant::now()).map_err(|no_room| turned_away(no_room, desk))?;

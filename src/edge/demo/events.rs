@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use http::{HeaderMap, HeaderValue, Uri, header};
+use http::{HeaderMap, Uri};
 
 use super::Backstage;
 use super::same_page::refuse_other_pages;
@@ -11,7 +11,5 @@ use crate::edge::http::problem::Problem;
 /// `GET /demo/events`: what `/v1/events` answers on the admin listener.
 pub async fn get(State(backstage): State<Backstage>, headers: HeaderMap, uri: Uri) -> Result<Response, Problem> {
     refuse_other_pages(&headers)?;
-    let mut response = backstage.tail.page(&uri).await?;
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Ok(response)
+    backstage.tail.page(&uri).await
 }

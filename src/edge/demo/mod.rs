@@ -59,6 +59,8 @@ pub fn router(backstage: Backstage) -> Router {
 
 async fn secure(mut response: Response) -> Response {
     let headers = response.headers_mut();
+    // But for the page's own files, which say so themselves.
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));

@@ -45,7 +45,7 @@ fn backstage() -> Backstage {
     let beats: Counter = Counter::default();
     registry.register("beats", "Beats", beats.clone());
     beats.inc_by(7);
-    let tail = Tail { events: Events::new(MemoryLog::with(3)), stop: Shutdown::new(Duration::ZERO).stop() };
+    let tail = Tail::Log { events: Events::new(MemoryLog::with(3)), stop: Shutdown::new(Duration::ZERO).stop() };
     Backstage { key: key(), registry: Arc::new(registry), tail, clock: None }
 }
 

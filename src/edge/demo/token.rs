@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
-use http::{HeaderValue, header};
 use serde::Deserialize;
 
 use super::Backstage;
@@ -33,9 +32,7 @@ pub async fn post(State(backstage): State<Backstage>, request: Request) -> Resul
     let (user, ttl) = decode(&body)?;
     let issued = key.issue(user, ttl, clock::wall());
     let answer = serde_json::json!({"token": issued.token, "expires": issued.expires_ms});
-    let mut response = body::answered(answer.to_string());
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Ok(response)
+    Ok(body::answered(answer.to_string()))
 }
 
 fn decode(body: &[u8]) -> Result<(UserId, Duration), Problem> {

@@ -16,7 +16,6 @@ use crate::domain::ingest::lane::{Lane, Turn};
 use crate::edge::desk::Desk;
 use crate::edge::protocol::frame::Rejection;
 use crate::edge::protocol::json::{BeatsTold, decode_beats_body, encode_beats_answer};
-use crate::model::rewards::claim::ClaimKey;
 
 /// How long a long request may wait for others.
 const TURN_MAX: Duration = Duration::from_secs(10);
@@ -31,10 +30,9 @@ pub async fn post(State(desk): State<Arc<Desk>>, caller: Caller, request: Reques
     let flag = body.beats.flag;
     let (rejected, news) = pending.beats(&device, flag, &body.beats.items).await?;
     let rejected: Vec<Rejection> = rejected.into_iter().map(rejection).collect();
-    let rewards: Vec<ClaimKey> = news.claims.into_iter().map(|claim| claim.key).collect();
     let (now, today) = (desk.intake.clock.now(), desk.arrivals.today());
     let flag = news.flag.or_else(|| desk.arrivals.flag(caller.user)).filter(|day| *day == today);
-    let told = BeatsTold { now, today, flag, rejected: &rejected, rewards: &rewards };
+    let told = BeatsTold { now, today, flag, rejected: &rejected, rewards: &news.claims };
     Ok(body::answered(encode_beats_answer(&told, &desk.reading)))
 }
 

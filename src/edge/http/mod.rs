@@ -1,7 +1,7 @@
 //! HTTP on the public listener: the same token and the same semantics as on a socket, one request at a time.
 //!
 //! ```text
-//! cors ─▶ query::refuse_tokens ─▶ bearer ─▶ beats, history, recording, rewards ─▶ pending ─▶ commit
+//! cors ─▶ query::refuse_tokens ─▶ refuse_out_of_time ─▶ bearer ─▶ beats, history, recording, rewards ─▶ pending ─▶ commit
 //! ```
 //!
 //! Whatever goes wrong is answered with a [`problem`] document. [`problem`], [`body`], [`bearer`] and [`pending`]
@@ -21,10 +21,13 @@ mod rewards;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 
 use super::desk::Desk;
+use problem::Problem;
 
 /// All paths but the socket's. Others may be merged into it, if they bring no fallback of their own.
 pub fn router(desk: Arc<Desk>) -> Router {
@@ -37,7 +40,16 @@ pub fn router(desk: Arc<Desk>) -> Router {
         .route("/v1/rewards/today", get(rewards::today))
         .fallback(problem::no_such_path)
         .method_not_allowed_fallback(problem::no_such_method)
+        .layer(from_fn_with_state(desk.clone(), refuse_out_of_time))
         .layer(from_fn(query::refuse_tokens))
         .layer(from_fn_with_state(desk.clone(), cors::apply))
         .with_state(desk)
+}
+
+/// A beat that is judged by a wrong clock may be refused for good.
+async fn refuse_out_of_time(State(desk): State<Arc<Desk>>, request: Request, next: Next) -> Response {
+    match desk.timekeeping.trouble() {
+        Some(trouble) => Problem::out_of_time(trouble).into_response(),
+        None => next.run(request).await,
+    }
 }

@@ -16,6 +16,8 @@ use crate::edge::protocol::frame::{ErrorCode, Malformed};
 const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
 /// When to ask again what the store did not answer.
 const STORE_RETRY_SECONDS: u64 = 1;
+/// When to ask again a server whose clock is wrong, if there is no other.
+const CLOCK_RETRY_SECONDS: u64 = 5;
 
 /// An answer that is none, ready to be sent.
 #[derive(Debug)]
@@ -103,6 +105,11 @@ impl Problem {
     /// The store did not answer.
     pub fn store_away(detail: impl Into<String>) -> Self {
         Self::unavailable(detail, STORE_RETRY_SECONDS)
+    }
+
+    /// The clock is wrong: nobody is served, by whatever way he comes.
+    pub fn out_of_time(detail: impl Into<String>) -> Self {
+        Self::unavailable(detail, CLOCK_RETRY_SECONDS)
     }
 
     fn of_code(status: StatusCode, code: ErrorCode, detail: impl Into<String>) -> Self {

@@ -18,7 +18,7 @@ use std::future::Future;
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::TcpListener;
@@ -33,13 +33,16 @@ use super::metrics::Refused;
 use door::Door;
 
 pub use door::Entrance;
-pub use proxies::{ForwardedHeader, Proxies};
+pub use proxies::Proxies;
 pub use tls::{Tls, TlsError};
 
 /// Connections that the kernel keeps for us until they are accepted.
 const BACKLOG: i32 = 4096;
 /// After an error such as "too many open files" accepting rests for a moment.
 const ACCEPT_REST: Duration = Duration::from_millis(50);
+
+/// A wrong clock sends sockets away as a drain of this length does.
+const OUT_OF_TIME: Duration = Duration::from_secs(10);
 
 /// One listener per thread on one address; the kernel spreads connections over them.
 ///
@@ -70,9 +73,17 @@ pub async fn serve(listener: TcpListener, desk: Arc<Desk>, entrance: Entrance) {
     let roster = Roster::new(Workbench::new(&desk.limits, &desk.socket, desk.metrics.clone()));
     let attendant = spawn_local(roster.clone().attend());
     let mut draining = Box::pin(desk.stop.draining());
+    let mut timekeeping = desk.timekeeping.clone();
+    let mut off = false;
     let until = loop {
         let accepted = tokio::select! {
             until = &mut draining => break until,
+            () = timekeeping.changed(off) => {
+                off = !off;
+                // Those who come are refused at the upgrade, and may have been upgraded just before.
+                roster.leave_before(off.then(|| Instant::now() + OUT_OF_TIME));
+                continue;
+            }
             accepted = listener.accept() => accepted,
         };
         match accepted {
@@ -99,7 +110,7 @@ pub async fn serve(listener: TcpListener, desk: Arc<Desk>, entrance: Entrance) {
         }
     };
     drop(listener);
-    roster.leave_before(until.into());
+    roster.leave_before(Some(until.into()));
     drop(alive);
     // Nobody ever sends; the channel ends with its last sender.
     all_gone.recv().await;

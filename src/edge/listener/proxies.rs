@@ -4,23 +4,9 @@ use std::net::IpAddr;
 
 use http::HeaderMap;
 use ipnet::IpNet;
-use serde::Deserialize;
 
 use super::forwarded::{self, Unbelievable};
-use crate::edge::config::ServerConfig;
-
-/// The header in which proxies pass on a client's address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub enum ForwardedHeader {
-    /// There is none.
-    #[serde(rename = "")]
-    Absent,
-    #[serde(rename = "x-forwarded-for")]
-    XForwardedFor,
-    /// That of RFC 7239.
-    #[serde(rename = "forwarded")]
-    Forwarded,
-}
+use crate::edge::config::{ForwardedHeader, ServerConfig};
 
 /// The proxies in front of this listener. What they say of a client's address is believed, what others say is not.
 #[derive(Clone, Debug)]

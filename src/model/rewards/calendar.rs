@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::day::Day;
-use super::rule::{RuleSet, Rules};
+use super::rule::{Per, RuleSet, Rules};
 use super::zone::Zone;
+use crate::model::ids::Content;
 
 /// One day of the rewards.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +15,24 @@ pub struct RewardDay {
     pub rules: RuleSet,
     /// The IANA name of the zone whose day it is.
     pub zone: Arc<str>,
+}
+
+impl RewardDay {
+    /// Those of its rules that are per user.
+    pub fn per_user(&self, rules: &Rules) -> RuleSet {
+        rules.per(Per::User).and(self.rules)
+    }
+
+    /// Those of its rules per content for which this one counts.
+    pub fn per_content(&self, rules: &Rules, content: Content) -> RuleSet {
+        rules.for_content(rules.per(Per::Content).and(self.rules), content)
+    }
+
+    /// The flag of a user for whom these are decided: the day itself once all rules per user are, if there are any.
+    pub fn flag(&self, rules: &Rules, decided: RuleSet) -> Option<Day> {
+        let per_user = self.per_user(rules);
+        (!per_user.is_empty() && decided.covers(per_user)).then_some(self.day)
+    }
 }
 
 /// The newest day on which anything was committed, as a store keeps it.

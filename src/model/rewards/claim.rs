@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::day::Day;
+use super::rule::{Per, RewardRule};
 use crate::model::ids::{Content, SessionId, UserId};
 
 /// What there is at most one claim of.
@@ -32,6 +33,13 @@ pub struct Claim {
     pub claimed_at: u64,
     /// The IANA name of the zone whose day it is.
     pub zone: Arc<str>,
+}
+
+impl ClaimKey {
+    /// What `user` may claim by this rule while `content` is played.
+    pub fn of(rule: &RewardRule, day: Day, user: UserId, content: Content) -> Self {
+        ClaimKey { rule: rule.id.clone(), day, user, content: (rule.per == Per::Content).then_some(content) }
+    }
 }
 
 /// The id of the claim and of its events: `rule:day:mid`, and `:kind:oid` for a rule per content.

@@ -3,14 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
+use jiff::SignedDuration;
 use jiff::civil::Date;
-use jiff::{SignedDuration, Span};
 
 /// A date of the calendar, from 1970-01-01 to 2149-06-06.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Day(u16);
 
 const FIRST: Date = Date::constant(1970, 1, 1);
+const LENGTH: SignedDuration = SignedDuration::from_hours(24);
 
 /// It is no day that can be told.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub struct NoDay;
 impl Day {
     /// The day of a date; one before the first day is the first, one after the last the last.
     pub fn of(date: Date) -> Self {
-        let since = date.duration_since(FIRST).as_secs() / SignedDuration::from_hours(24).as_secs();
+        let since = date.duration_since(FIRST).as_secs() / LENGTH.as_secs();
         Day(since.clamp(0, u16::MAX.into()) as u16)
     }
 
@@ -38,14 +39,13 @@ impl Day {
     }
 
     pub fn date(self) -> Date {
-        FIRST.saturating_add(Span::new().days(self.0))
+        FIRST.saturating_add(LENGTH * i32::from(self.0))
     }
 }
 
 impl fmt::Display for Day {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let date = self.date();
-        write!(f, "{:04}-{:02}-{:02}", date.year(), date.month(), date.day())
+        self.date().fmt(f)
     }
 }
 

@@ -42,6 +42,8 @@ pub struct Rules {
     per_user: RuleSet,
     per_content: RuleSet,
     of_any_kind: RuleSet,
+    /// The longest that one must have watched, milliseconds.
+    longest_ms: u64,
 }
 
 /// Some of the [`Rules`], by their places.
@@ -79,6 +81,7 @@ impl Rules {
             per_user: those(&|rule| rule.per == Per::User),
             per_content: those(&|rule| rule.per == Per::Content),
             of_any_kind: those(&|rule| rule.kinds.is_empty()),
+            longest_ms: rules.iter().map(RewardRule::watched_ms).max().unwrap_or(0),
             rules,
         }
     }
@@ -112,6 +115,14 @@ impl Rules {
         let choosy = some.without(self.of_any_kind);
         let chosen = choosy.iter().filter(|place| self.get(*place).is_for(content)).collect();
         some.and(self.of_any_kind).or(chosen)
+    }
+
+    /// Those of `some` that may have been earned with so many milliseconds watched in a session. Mostly all are.
+    pub fn within(&self, some: RuleSet, watched_ms: u64) -> RuleSet {
+        match watched_ms >= self.longest_ms {
+            true => some,
+            false => some.iter().filter(|place| self.get(*place).watched_ms() <= watched_ms).collect(),
+        }
     }
 
     pub fn all(&self) -> RuleSet {
@@ -174,5 +185,29 @@ impl FromIterator<usize> for RuleSet {
         let mut set = RuleSet::NONE;
         places.into_iter().for_each(|place| set.insert(place));
         set
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn what_wants_more_than_was_watched_is_left_out() {
+        let rule = |seconds: u64| RewardRule {
+            id: format!("after-{seconds}").into(),
+            per: Per::User,
+            kinds: Vec::new(),
+            watched: Duration::from_secs(seconds),
+            memory: RuleMemory::Exact,
+        };
+        let rules = Rules::new([10, 0, 5].map(rule).into());
+        let within = |watched_ms| rules.within(rules.all(), watched_ms).iter().collect::<Vec<_>>();
+        assert_eq!([within(0), within(4_999)], [[1], [1]]);
+        assert_eq!([within(5_000), within(9_999)], [[1, 2], [1, 2]]);
+        assert_eq!([within(10_000), within(u64::MAX)], [[0, 1, 2], [0, 1, 2]]);
+        assert!(rules.within(RuleSet::NONE, 10_000).is_empty());
     }
 }

@@ -4,10 +4,20 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+/// Where events go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Backend {
+    /// To a log in files of this process.
+    Embedded,
+    Kafka,
+}
+
 /// `[events]`: whose events they are, and how long the embedded log keeps them.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
+    pub event_bus: Backend,
     /// Names this deployment in the `source` of its events: [`is_deployment`].
     pub deployment: String,
     /// How long an event is kept after it was published.

@@ -3,6 +3,7 @@
 pub mod cloud_event;
 pub mod config;
 pub mod embedded;
+pub mod kafka;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
@@ -15,7 +16,15 @@ use crate::model::rewards::claim::Claim;
 pub trait EventBus: Send + Sync + 'static {
     /// Publishes one event for each claim, in this order. Once it is answered they are durable; after an error all, some
     /// or none are, and publishing them again is right: consumers drop what they have seen, by the event's id.
+    ///
+    /// Answered when that is known, which may take long while the bus is away. Dropping the future leaves the outcome
+    /// unknown.
     fn publish<'a>(&'a self, claims: &'a [Claim]) -> BoxFuture<'a, Result<(), BusError>>;
+
+    /// What is known to be wrong with it, though it may take events; each in a few words for whoever runs it.
+    fn complaints(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// The place of an event in a log: the first has 1, each next one more. It is never used for another event.

@@ -3,8 +3,11 @@
 //! A backend decides with the rules of [`crate::model::rule`] and nothing else, so that every backend gives the same
 //! answers to the same changes.
 
+pub mod config;
 pub mod embedded;
+pub mod redis;
 
+use std::future::ready;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -44,6 +47,8 @@ pub struct Committed {
     pub outcomes: Vec<Outcome>,
     /// In the order of the changes.
     pub decided: Vec<Decided>,
+    /// The changes, in their order, whose users may be connected to other gateways, too.
+    pub elsewhere: Vec<usize>,
 }
 
 /// Days whose claims are kept, the newest included.
@@ -79,6 +84,12 @@ pub trait HotStore: Send + Sync + 'static {
     /// unknown.
     fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Committed, StoreError>>;
 
+    /// How many groups may be committed side by side. They take effect in the order in which they were begun, unless one of
+    /// them fails.
+    fn groups_max(&self) -> usize {
+        1
+    }
+
     /// The live records of these contents, in the order asked.
     fn get(&self, user: UserId, contents: Vec<Content>, now: u64) -> Answer<Vec<Option<Record>>>;
 
@@ -94,7 +105,12 @@ pub trait HotStore: Send + Sync + 'static {
     /// The user's claims of a day, those of rules per user first; no more than `limit`.
     fn claims_of(&self, user: UserId, day: Day, limit: usize) -> Answer<Vec<ClaimKey>>;
 
-    /// All claims of a shard on a day.
+    /// The store's own clock, milliseconds since 1970, by which this process's is measured; `None` if it has none.
+    fn time(&self) -> Answer<Option<u64>> {
+        Box::pin(ready(Ok(None)))
+    }
+
+    /// The claims of a shard on a day: those of rules per user all, of the others as many as the store can name.
     fn claims_in(&self, shard: Shard, day: Day) -> Answer<Vec<ClaimKey>>;
 }
 

@@ -3,6 +3,8 @@
 //! An entry is written with its claim, in one atomic step, and removed when the event is on the bus: so each claim has at
 //! least one event, whatever dies in between.
 
+pub mod codec;
+
 use crate::model::rewards::claim::Claim;
 use crate::storage::hot_store::Answer;
 

@@ -7,10 +7,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::{ListError, RevocationList};
+use super::{Edition, ListError, REVOCATIONS_MAX, RevocationList};
 use crate::model::ids::UserId;
 use crate::model::revocation::{Revocation, Revoked};
 
@@ -22,6 +23,8 @@ const FORMAT: u32 = 1;
 
 pub struct FileList {
     data_dir: PathBuf,
+    /// Of this process, which is the only one that writes; held while the file is replaced.
+    edition: Mutex<Edition>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -46,26 +49,10 @@ struct Entry {
 impl FileList {
     /// Of a data directory that this process holds.
     pub fn of(data_dir: &Path) -> Self {
-        FileList { data_dir: data_dir.to_owned() }
+        FileList { data_dir: data_dir.to_owned(), edition: Mutex::default() }
     }
 
-    fn replace(&self, text: &[u8]) -> io::Result<()> {
-        let (file, draft) = (self.data_dir.join(FILE), self.data_dir.join(DRAFT));
-        let mut writer = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-        writer.write_all(text)?;
-        writer.sync_all()?;
-        fs::rename(draft, file)?;
-        // The name, too, must survive.
-        File::open(&self.data_dir)?.sync_all()
-    }
-
-    fn error(&self, why: String) -> ListError {
-        ListError { place: self.data_dir.join(FILE).display().to_string(), why }
-    }
-}
-
-impl RevocationList for FileList {
-    fn load(&self) -> Result<Vec<Revocation>, ListError> {
+    fn read(&self) -> Result<Vec<Revocation>, ListError> {
         let text = match fs::read(self.data_dir.join(FILE)) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -81,10 +68,68 @@ impl RevocationList for FileList {
         revocations.collect::<Option<_>>().ok_or_else(|| damaged("an entry names no one, or two".to_owned()))
     }
 
-    fn save(&self, revocations: &[Revocation]) -> Result<(), ListError> {
+    fn write(&self, revocations: &[Revocation], edition: &mut Edition) -> Result<(), ListError> {
         let document = Document { format: FORMAT, revocations: revocations.iter().map(Entry::of).collect() };
         let text = serde_json::to_vec(&document).expect("text and numbers can be written as JSON");
-        self.replace(&text).map_err(|error| self.error(format!("cannot be written: {error}")))
+        self.replace(&text).map_err(|error| self.error(format!("cannot be written: {error}")))?;
+        *edition += 1;
+        Ok(())
+    }
+
+    /// Nothing that could panic runs under the lock but what leaves the file whole.
+    fn changing(&self) -> MutexGuard<'_, Edition> {
+        self.edition.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn replace(&self, text: &[u8]) -> io::Result<()> {
+        let (file, draft) = (self.data_dir.join(FILE), self.data_dir.join(DRAFT));
+        let mut writer = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+        writer.write_all(text)?;
+        writer.sync_all()?;
+        fs::rename(draft, file)?;
+        // The name, too, must survive.
+        File::open(&self.data_dir)?.sync_all()
+    }
+
+    fn error(&self, why: String) -> ListError {
+        ListError::Broken { place: self.data_dir.join(FILE).display().to_string(), why }
+    }
+}
+
+impl RevocationList for FileList {
+    fn load(&self, known: Option<Edition>) -> Result<Option<(Edition, Vec<Revocation>)>, ListError> {
+        let edition = self.changing();
+        if known == Some(*edition) {
+            return Ok(None);
+        }
+        Ok(Some((*edition, self.read()?)))
+    }
+
+    fn add(&self, revocation: &Revocation, now_ms: u64) -> Result<Revocation, ListError> {
+        let mut edition = self.changing();
+        let mut revocations = self.read()?;
+        let same = |other: &Revocation| other.what == revocation.what;
+        if let Some(later) = revocations.iter().find(|other| same(other) && other.at_ms > revocation.at_ms) {
+            return Ok(later.clone());
+        }
+        revocations.retain(|other| other.holds(now_ms) && !same(other));
+        if revocations.len() >= REVOCATIONS_MAX {
+            return Err(ListError::Full);
+        }
+        revocations.push(revocation.clone());
+        self.write(&revocations, &mut edition)?;
+        Ok(revocation.clone())
+    }
+
+    fn remove(&self, what: &Revoked) -> Result<(), ListError> {
+        let mut edition = self.changing();
+        let mut revocations = self.read()?;
+        let before = revocations.len();
+        revocations.retain(|other| other.what != *what);
+        match revocations.len() < before {
+            true => self.write(&revocations, &mut edition),
+            false => Ok(()),
+        }
     }
 }
 
@@ -119,26 +164,34 @@ mod tests {
         ]
     }
 
+    fn add_all(list: &FileList) {
+        some().iter().for_each(|revocation| drop(list.add(revocation, 0).expect("a change")));
+    }
+
+    fn all(list: &FileList) -> Vec<Revocation> {
+        list.load(None).expect("a list").expect("nothing is known").1
+    }
+
     #[test]
-    fn what_was_saved_last_is_there() {
+    fn what_it_became_last_is_there() {
         let dir = tempfile::tempdir().expect("a directory");
         let list = FileList::of(dir.path());
-        assert_eq!(list.load().expect("no list yet"), []);
-        for saved in [some(), Vec::new(), some()] {
-            list.save(&saved).expect("a save");
-            assert_eq!(FileList::of(dir.path()).load().expect("a list"), saved);
-        }
+        assert_eq!(all(&list), []);
+        add_all(&list);
+        assert_eq!(all(&FileList::of(dir.path())), some());
+        list.remove(&some()[0].what).expect("a change");
+        assert_eq!(all(&FileList::of(dir.path())), some()[1..]);
     }
 
     #[test]
     fn a_process_killed_while_it_writes_leaves_the_old_list() {
         let dir = tempfile::tempdir().expect("a directory");
         let list = FileList::of(dir.path());
-        list.save(&some()).expect("a save");
+        add_all(&list);
         fs::write(dir.path().join(DRAFT), r#"{"format":1,"revo"#).expect("half a file");
-        assert_eq!(list.load().expect("a list"), some());
-        list.save(&[]).expect("a save over the half one");
-        assert_eq!(list.load().expect("a list"), []);
+        assert_eq!(all(&list), some());
+        list.remove(&some()[1].what).expect("a change over the half one");
+        assert_eq!(all(&list), some()[..1]);
     }
 
     #[test]
@@ -153,14 +206,14 @@ mod tests {
             &entry(r#"{"mid":1,"jti":"a","at":1}"#),
         ] {
             fs::write(dir.path().join(FILE), text).expect("a file");
-            let error = FileList::of(dir.path()).load().expect_err("a refusal").to_string();
+            let error = FileList::of(dir.path()).load(None).expect_err("a refusal").to_string();
             assert!(error.contains(FILE) && !error.contains('\n'), "{error}");
         }
     }
 
     #[test]
     fn a_directory_that_cannot_be_written_is_an_error() {
-        let error = FileList::of(Path::new("/nowhere")).save(&some()).expect_err("no directory");
+        let error = FileList::of(Path::new("/nowhere")).add(&some()[0], 0).expect_err("no directory");
         assert!(error.to_string().contains("cannot be written"), "{error}");
     }
 }

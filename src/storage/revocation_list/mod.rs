@@ -1,25 +1,40 @@
 //! Where revocations are kept over restarts.
 
 pub mod file;
+pub mod redis;
 
-use crate::model::revocation::Revocation;
+use crate::model::revocation::{Revocation, Revoked};
 
-/// Keeps one list, whole: it is small, changes when an operator says so, and is read once, at the start.
+/// Revocations kept at one time, each of some 100 bytes, at most 400; one more is refused, since to forget one of the
+/// others would let somebody in.
+pub const REVOCATIONS_MAX: usize = 65_536;
+
+/// Grows with every change of a list.
+pub type Edition = u64;
+
+/// A list of at most [`REVOCATIONS_MAX`] that changes when an operator says so. Several processes may share one, each
+/// adding and removing what is its own: none undoes what another has done.
 ///
-/// Calls block, and may be made from any thread; one at a time saves.
+/// A change is *atomic* and *durable*: once answered it survives the loss of the process and of the machine. *Repeatable*;
+/// after an error it may have been done or not. Calls block, and may be made from any thread but one that drives a runtime.
 pub trait RevocationList: Send + Sync + 'static {
-    /// What was saved last; nothing if nothing ever was.
-    fn load(&self) -> Result<Vec<Revocation>, ListError>;
+    /// All that is in it, the outlived perhaps as well; `None` if it is still the edition that is `known`.
+    fn load(&self, known: Option<Edition>) -> Result<Option<(Edition, Vec<Revocation>)>, ListError>;
 
-    /// *Atomic*: after a kill the old list is there, or the new one. *Durable*: once answered it survives the loss of
-    /// the process and of the machine. *Repeatable*. After an error either list may be there.
-    fn save(&self, revocations: &[Revocation]) -> Result<(), ListError>;
+    /// Adds one, unless there is one of the same token or user with a later `at_ms`. Those that hold no longer at `now_ms`
+    /// make room. Says which stands now.
+    fn add(&self, revocation: &Revocation, now_ms: u64) -> Result<Revocation, ListError>;
+
+    /// Done when there was none, too.
+    fn remove(&self, what: &Revoked) -> Result<(), ListError>;
 }
 
-/// The list cannot be read or written.
+/// Nothing is known to have been done.
 #[derive(Debug, thiserror::Error)]
-#[error("the revocation list {place} {why}")]
-pub struct ListError {
-    pub place: String,
-    pub why: String,
+pub enum ListError {
+    #[error("{REVOCATIONS_MAX} revocations are kept at most; take some back, or limit how long tokens live")]
+    Full,
+    /// It cannot be read or written.
+    #[error("the revocation list {place} {why}")]
+    Broken { place: String, why: String },
 }

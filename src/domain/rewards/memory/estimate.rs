@@ -17,6 +17,8 @@ pub struct Estimate {
     pub expected: u64,
     /// Share (0 to 1) that may be denied wrongly, as the settings say.
     pub probability: f64,
+    /// Another filter stands behind it, in the store, and takes as much there.
+    pub twofold: bool,
     /// What a filter is made for. It is trusted up to here.
     pub items_per_shard: u64,
     pub bits_per_shard: u64,
@@ -38,20 +40,23 @@ pub const RECENT_USER_BYTES: u64 = 100;
 const BYTES_BESIDE: u64 = 360;
 
 impl Estimate {
-    /// `None`: no filter stands in front of the rule.
-    pub fn of(rule: &RewardRule, shards: Shards) -> Option<Self> {
+    /// `None`: no filter stands in front of the rule. `alone`: nor does any in the store, which several gateways share; of
+    /// two each is made for half of the probability, since what either denies is denied.
+    pub fn of(rule: &RewardRule, shards: Shards, alone: bool) -> Option<Self> {
         let RuleMemory::Bloom { expected, probability } = rule.memory else { return None };
         if rule.per == Per::User {
             return None;
         }
-        let items = share(expected, shards);
-        let bits_bytes = Bloom::<()>::compute_bitmap_size(items as usize, probability) as u64;
+        let items = shards.share(expected);
+        let own = if alone { probability } else { probability / 2.0 };
+        let bits_bytes = Bloom::<()>::compute_bitmap_size(items as usize, own) as u64;
         let bits = bits_bytes * 8;
         let bytes = bits_bytes + BYTES_BESIDE;
         Some(Estimate {
             rule: rule.id.clone(),
             expected,
             probability,
+            twofold: !alone,
             items_per_shard: items,
             bits_per_shard: bits,
             hashes: (bits as f64 / items as f64 * std::f64::consts::LN_2).round().max(1.0) as u32,
@@ -61,12 +66,13 @@ impl Estimate {
     }
 }
 
-/// A line for each rule, and one for the recent users: what memory they will take at most.
-pub fn lines(config: &RewardsConfig, shards: Shards) -> Vec<String> {
+/// A line for each rule, and one for the recent users: what memory they will take at most. `alone`: of a gateway that
+/// shares its store with none.
+pub fn lines(config: &RewardsConfig, shards: Shards, alone: bool) -> Vec<String> {
     let count = u64::from(shards.count());
     let (rules, recent) = (config.rules(), (config.recent_users as u64).next_multiple_of(count));
-    let claims = share(config.remembered_claims as u64, shards) * count;
-    let line = |rule: &RewardRule| match (rule.per, Estimate::of(rule, shards)) {
+    let claims = shards.share(config.remembered_claims as u64) * count;
+    let line = |rule: &RewardRule| match (rule.per, Estimate::of(rule, shards, alone)) {
         (_, Some(estimate)) => estimate.to_string(),
         (Per::Content, None) => format!("{}: exact, and in the store only", rule.id),
         (Per::User, None) => format!(
@@ -79,13 +85,6 @@ pub fn lines(config: &RewardsConfig, shards: Shards) -> Vec<String> {
     };
     let recent_users = format!("recent users: {recent}, {}", Megabytes(recent * RECENT_USER_BYTES));
     rules.iter().map(|(_, rule)| line(rule)).chain([recent_users]).collect()
-}
-
-/// What one shard must hold of so many: an even share, and four times its standard deviation, since a hash does not
-/// share evenly. One shard in 30,000 gets more, if all come one by one.
-pub fn share(total: u64, shards: Shards) -> u64 {
-    let even = total as f64 / f64::from(shards.count());
-    (even + 4.0 * even.sqrt()).ceil().max(1.0) as u64
 }
 
 /// One line for the log.
@@ -103,7 +102,11 @@ impl fmt::Display for Estimate {
             self.hashes,
             self.bytes_per_shard,
             Megabytes(self.bytes),
-        )
+        )?;
+        match self.twofold {
+            true => write!(f, "; and as much in the store, each for half of the wrong denials"),
+            false => Ok(()),
+        }
     }
 }
 

@@ -20,7 +20,7 @@ fn estimate(expected: u64, probability: f64) -> Estimate {
         watched: std::time::Duration::ZERO,
         memory,
     };
-    Estimate::of(&rule, Shards::DEFAULT).unwrap()
+    Estimate::of(&rule, Shards::DEFAULT, true).unwrap()
 }
 
 /// The share of wrong denials of 100 filters that were marked `items` times each.
@@ -81,7 +81,7 @@ fn every_rule_says_what_it_takes() {
     ];
     let (recent_users, remembered_claims) = (99_001, 1_000_000);
     let config = RewardsConfig { zone: "UTC".to_owned(), rules, recent_users, remembered_claims, outbox: 1 };
-    let lines = lines(&config, Shards::DEFAULT);
+    let lines = lines(&config, Shards::DEFAULT, true);
     let expected = [
         "first-of-day: exact, bitmaps for 1127000 claims a day of all rules per user: 5.6 MB if ids are dense, 281.8 MB \
          if they are random",
@@ -101,4 +101,15 @@ fn an_estimate_can_be_read() {
     let expected = "first-view: a bloom filter for 1000000 claims a day, of which 0.01 may be denied wrongly: 1127 claims, \
                     10808 bits, 7 hashes and 1711 bytes a shard, 1.7 MB in all";
     assert_eq!(told, expected);
+}
+
+#[test]
+fn of_two_filters_each_is_made_for_half() {
+    let memory = RuleMemory::Bloom { expected: 1_000_000, probability: 0.01 };
+    let (id, watched) = ("seen".into(), std::time::Duration::ZERO);
+    let rule = RewardRule { id, per: Per::Content, kinds: Vec::new(), watched, memory };
+    let shared = Estimate::of(&rule, Shards::DEFAULT, false).unwrap();
+    let measured = wrong(&shared, shared.items_per_shard);
+    assert!((0.003..0.006).contains(&measured), "{measured}");
+    assert!(shared.to_string().contains("and as much in the store"), "{shared}");
 }

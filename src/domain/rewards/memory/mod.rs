@@ -12,7 +12,11 @@
 //! | bitmaps of rules per user | `rewards.remembered_claims` | 5 bytes each if ids are dense, 250 if they are random numbers of 64 bits | the store answers for who is not in them |
 //! | filters of rules per content | `expected`, for each rule | for a million 1.7 bytes each at a probability of 0.01, 2.4 at 0.001 ([`Estimate`]) | a filter that is full is dropped, and the store answers |
 //!
-//! Numbers in the settings are of all shards; each shard has its even share and some more ([`estimate::share`]), so that
+//! One of several gateways on one store does not make all claims, and not all switches of recording: of what it remembers
+//! only what is decided stays true (but for an erasure, which is announced to it). It is never certain that a rule is
+//! open, and does not know whether recording is paused: the store says so at the welcome.
+//!
+//! Numbers in the settings are of all shards; each shard has its even share and some more ([`Shards::share`]), so that
 //! one that got more users than others is not full before its time.
 
 mod bitmaps;
@@ -27,7 +31,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use prometheus_client::registry::Registry;
 
-use self::estimate::{Estimate, share};
+use self::estimate::Estimate;
 use self::metrics::{Contents, Lookups};
 use self::shard::ShardMemory;
 use super::config::RewardsConfig;
@@ -79,16 +83,25 @@ pub enum Asker {
 pub struct Ticket(u64);
 
 impl Memory {
-    /// Empty, and certain of nothing before [`fill`](Self::fill).
+    /// Of a gateway that is alone on its store: empty, and certain of nothing before [`fill`](Self::fill).
     pub fn new(rules: Arc<Rules>, shards: Shards, config: &RewardsConfig, registry: &mut Registry) -> Self {
+        Self::build(rules, shards, config, true, registry)
+    }
+
+    /// Of one gateway among several on one store: empty, and never certain.
+    pub fn shared(rules: Arc<Rules>, shards: Shards, config: &RewardsConfig, registry: &mut Registry) -> Self {
+        Self::build(rules, shards, config, false, registry)
+    }
+
+    fn build(rules: Arc<Rules>, shards: Shards, config: &RewardsConfig, alone: bool, registry: &mut Registry) -> Self {
         let recent = config.recent_users.div_ceil(shards.count().into());
         let recent = NonZeroUsize::new(recent).unwrap_or(NonZeroUsize::MIN);
         let kept = Arc::new(Kept {
             shards,
-            of_shards: shards.all().map(|_| Mutex::new(ShardMemory::new(recent))).collect(),
-            filters: rules.iter().map(|(_, rule)| Estimate::of(rule, shards)).collect(),
+            of_shards: shards.all().map(|_| Mutex::new(ShardMemory::new(recent, alone))).collect(),
+            filters: rules.iter().map(|(_, rule)| Estimate::of(rule, shards, alone)).collect(),
             user_rules: !rules.per(Per::User).is_empty(),
-            claims_max: share(config.remembered_claims as u64, shards) as usize,
+            claims_max: shards.share(config.remembered_claims as u64) as usize,
             rules,
         });
         let lookups = Lookups::new(registry);

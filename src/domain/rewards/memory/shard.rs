@@ -23,10 +23,12 @@ pub struct ShardMemory {
     recent: Recent,
     /// Switches of recording, and users erased, so far.
     switches: u64,
+    /// Nobody else changes what is remembered here.
+    alone: bool,
 }
 
 impl ShardMemory {
-    pub fn new(recent_max: NonZeroUsize) -> Self {
+    pub fn new(recent_max: NonZeroUsize, alone: bool) -> Self {
         ShardMemory {
             day: None,
             whole: false,
@@ -34,6 +36,7 @@ impl ShardMemory {
             filters: Vec::new(),
             recent: Recent::new(recent_max),
             switches: 0,
+            alone,
         }
     }
 
@@ -84,7 +87,7 @@ impl ShardMemory {
     /// If another day has begun meanwhile, all its claims were made here.
     pub fn filled(&mut self, day: Day) {
         self.turn(day);
-        self.whole = true;
+        self.whole = self.alone;
     }
 
     pub fn switches(&self) -> u64 {
@@ -93,12 +96,14 @@ impl ShardMemory {
 
     pub fn switched(&mut self, user: UserId, paused: bool) {
         self.switches += 1;
-        self.recent.switched(user, paused);
+        if self.alone {
+            self.recent.switched(user, paused);
+        }
     }
 
     /// What was read while `switches` was as it was then.
     pub fn learned_paused(&mut self, user: UserId, paused: bool, switches: u64) {
-        if self.switches == switches {
+        if self.alone && self.switches == switches {
             self.recent.learned(user, paused);
         }
     }
@@ -121,7 +126,7 @@ impl ShardMemory {
     fn turn(&mut self, day: Day) -> bool {
         if self.day < Some(day) {
             // What is claimed on a day that begins here is claimed here.
-            self.whole = self.day.is_some();
+            self.whole = self.alone && self.day.is_some();
             self.day = Some(day);
             self.bitmaps = Bitmaps::default();
             self.filters = Vec::new();

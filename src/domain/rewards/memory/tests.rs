@@ -337,3 +337,23 @@ fn what_was_read_before_an_erasure_is_not_remembered() {
     scene.memory.learned_decided(USER, only(FIRST_OF_DAY), day(0), ticket);
     assert_eq!(scene.ask(USER, 0).decided, only(FIRST_OF_DAY));
 }
+
+#[test]
+fn one_of_several_gateways_is_never_certain_and_forgets_no_decision() {
+    let rules = Rules::new(vec![rule("first-of-day", Per::User, RuleMemory::Exact)]);
+    let config = config(100_000, 1_000_000);
+    let memory = Memory::shared(Arc::new(rules), Shards::DEFAULT, &config, &mut Registry::default());
+    let scene = Scene { memory, registry: Registry::default() };
+    scene.fill_all();
+    let unknown = Standing { decided: RuleSet::NONE, certain: false, paused: None };
+    assert_eq!(scene.ask(USER, 0), unknown, "another gateway may have claimed it");
+    let ticket = scene.memory.ticket(USER);
+    scene.memory.learned_paused(USER, true, ticket);
+    scene.memory.switched(USER, true);
+    assert_eq!(scene.ask(USER, 0), unknown, "another gateway may have resumed it");
+    scene.memory.mark(0, USER, CONTENT, day(0));
+    assert_eq!(scene.ask(USER, 0), Standing { decided: only(0), ..unknown });
+    assert_eq!(scene.ask(USER, 1), unknown, "of a day that begins here nothing is certain either");
+    scene.memory.forget(USER);
+    assert_eq!(scene.ask(USER, 1), unknown);
+}

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::*;
 use crate::storage::event_bus::cloud_event::tests::claim;
+use crate::storage::event_bus::config::Backend;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
@@ -24,7 +25,7 @@ impl Fixture {
 
     fn with_bytes(retention_bytes: u64) -> Self {
         let retention = Duration::from_millis(7 * DAY_MS);
-        let config = Config { deployment: "local".into(), retention, retention_bytes };
+        let config = Config { event_bus: Backend::Embedded, deployment: "local".into(), retention, retention_bytes };
         let (dir, clock) = (tempfile::tempdir().unwrap(), Arc::new(AtomicU64::new(100 * DAY_MS)));
         let mut fixture = Fixture { dir, log: None, clock, config };
         fixture.log = Some(fixture.open(fixture.dir.path()).unwrap());

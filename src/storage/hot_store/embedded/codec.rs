@@ -14,8 +14,10 @@ use crate::model::ids::{Content, SessionId, UserId};
 use crate::model::record::Record;
 use crate::model::recording::{Recording, Switch};
 use crate::model::rewards::calendar::StoredCalendar;
+use crate::model::rewards::claim::Claim;
 use crate::model::rewards::credit::Credit;
 use crate::model::rewards::day::Day;
+use crate::storage::outbox::codec as claim_codec;
 
 /// User, kind and oid, big-endian: the rows of a user are neighbours, in the order of [`Content`].
 pub type ContentKey = [u8; 18];
@@ -34,7 +36,7 @@ impl Malformed {
 
 #[derive(Clone, PartialEq, Message)]
 struct StoredContent {
-    /// 0 = there is no record; else 1 + its [`State`].
+    /// 0 = there is no record; else the number of its [`State`].
     #[prost(uint32, tag = "1")]
     state: u32,
     #[prost(uint64, tag = "2")]
@@ -112,14 +114,11 @@ pub fn parse_content(content: Content, bytes: &[u8]) -> Result<ContentRow, Malfo
         at,
         version: at.wrapping_mul(1000).wrapping_add(999).wrapping_add(stored.tombstone_version_above),
     });
-    let state = match stored.state {
-        0 => return Ok(ContentRow { record: None, tombstone }),
-        1 => State::Playing,
-        2 => State::Paused,
-        3 => State::Seeked,
-        4 => State::Ended,
-        unknown => return Err(Malformed(format!("state {unknown}"))),
-    };
+    if stored.state == 0 {
+        return Ok(ContentRow { record: None, tombstone });
+    }
+    let state = u8::try_from(stored.state).ok().and_then(State::of_number);
+    let state = state.ok_or_else(|| Malformed(format!("state {}", stored.state)))?;
     let record = Record {
         content,
         pos: stored.pos,
@@ -165,6 +164,14 @@ pub fn calendar(calendar: &StoredCalendar) -> Slice {
     Slice::from(StoredDay { day: day.number().into(), zone, rules }.encode_to_vec())
 }
 
+pub fn claim(claim: &Claim) -> Slice {
+    Slice::from(claim_codec::encode(claim))
+}
+
+pub fn parse_claim(bytes: &[u8]) -> Result<Claim, Malformed> {
+    claim_codec::decode(bytes).map_err(|error| Malformed(error.to_string()))
+}
+
 pub fn parse_calendar(bytes: &[u8]) -> Result<StoredCalendar, Malformed> {
     let StoredDay { day, zone, rules } = StoredDay::decode(bytes).map_err(|error| Malformed(error.to_string()))?;
     let day = u16::try_from(day).map_err(|_| Malformed(format!("day {day}")))?;
@@ -182,12 +189,7 @@ impl RowWriter {
     pub fn content(&mut self, row: &ContentRow) -> Slice {
         self.content.clear();
         if let Some(record) = &row.record {
-            self.content.state = match record.state {
-                State::Playing => 1,
-                State::Paused => 2,
-                State::Seeked => 3,
-                State::Ended => 4,
-            };
+            self.content.state = record.state.number().into();
             self.content.pos = record.pos;
             self.content.dur = record.dur;
             self.content.session = record.session.0;

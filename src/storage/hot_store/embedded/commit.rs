@@ -8,7 +8,6 @@ use std::sync::Arc;
 use fjall::OwnedWriteBatch;
 
 use super::codec::RowWriter;
-use super::config::Config;
 use super::draft::Draft;
 use super::known::Known;
 use super::outbox::Ends;
@@ -22,6 +21,7 @@ use crate::model::recording::Switch;
 use crate::model::rewards::calendar::StoredCalendar;
 use crate::model::rule::{Admission, Reason, Verdict, decide};
 use crate::storage::embedded::describe;
+use crate::storage::hot_store::config::Config;
 use crate::storage::hot_store::{Committed, Group, Rewarding, StoreError};
 
 pub struct Committer {
@@ -91,7 +91,7 @@ impl Committer {
             Err(error) => return Err(self.fail(describe(&error))),
         }
         draft.remember();
-        Ok(Committed { outcomes, decided })
+        Ok(Committed { outcomes, decided, ..Committed::default() })
     }
 
     /// The group's day, unless it is the one that is stored.

@@ -15,9 +15,11 @@ use crate::model::change::{Action, Change, When};
 use crate::model::ids::{Content, SessionId, UserId};
 use crate::model::rewards::rule::RuleSet;
 use crate::storage::hot_store::Group;
+use crate::storage::hot_store::config::Backend;
 
 fn open(dir: &Path, user_cache: usize) -> EmbeddedStore {
     let config = Config {
+        hot_store: Backend::Embedded,
         data_dir: dir.to_owned(),
         group_interval: Duration::ZERO,
         retention: Duration::from_secs(10),

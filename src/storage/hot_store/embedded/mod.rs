@@ -24,7 +24,6 @@ mod codec;
 #[cfg(test)]
 mod codec_properties;
 mod commit;
-mod config;
 mod draft;
 mod known;
 #[cfg(test)]
@@ -47,13 +46,13 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 
 pub use crate::storage::embedded::open_error::OpenError;
-pub use config::Config;
 
 use self::commit::Committer;
 use self::outbox::Ends;
 use self::prune::Pruner;
 use self::read::Readers;
 use self::tables::Tables;
+use super::config::Config;
 use super::{Answer, Committed, Group, HotStore, Standing, StoreError};
 use crate::model::change::Outcome;
 use crate::model::ids::{Content, UserId};

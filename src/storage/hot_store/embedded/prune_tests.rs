@@ -13,11 +13,13 @@ use crate::model::ids::{Content, SessionId, UserId};
 use crate::model::rewards::rule::RuleSet;
 use crate::model::rule::Verdict;
 use crate::storage::hot_store::Group;
+use crate::storage::hot_store::config::Backend;
 
 const USER: UserId = UserId(42);
 
 fn open(dir: &Path, prune_interval: Duration, records_per_user: u32) -> EmbeddedStore {
     let config = Config {
+        hot_store: Backend::Embedded,
         data_dir: dir.to_owned(),
         group_interval: Duration::ZERO,
         retention: Duration::from_secs(10),

@@ -5,16 +5,15 @@ use std::sync::Arc;
 
 use fjall::{Keyspace, OwnedWriteBatch, Slice};
 
-use super::claims;
 use super::draft::Draft;
-use super::outbox;
 use super::tables::{ReadError, Tables, View};
+use super::{claims, codec};
 use crate::model::beat::Beat;
 use crate::model::change::Decided;
 use crate::model::ids::UserId;
 use crate::model::record::Record;
 use crate::model::rewards::claim::{Claim, ClaimKey};
-use crate::model::rewards::rule::{Per, RewardRule, RuleSet};
+use crate::model::rewards::rule::RuleSet;
 use crate::storage::hot_store::Rewarding;
 use crate::storage::outbox::OutboxNumber;
 
@@ -57,24 +56,18 @@ impl Rewarder<'_> {
             if earned < rule.watched_ms() || !rule.is_for(beat.content) {
                 continue;
             }
-            let key = self.key(rule, user, after);
+            let key = ClaimKey::of(rule, self.rewards.today.day, user, after.content);
             let known = draft.claims.is_known(&key, &draft.view)?;
             if !known && draft.claims.count() >= self.rewards.claims_max {
                 // Nothing is decided: it is asked again when there is room.
                 continue;
             }
-            let claim = (!known).then(|| self.claim(key, after));
-            if let Some(claim) = &claim {
-                draft.claims.make(claim.clone());
+            if !known {
+                draft.claims.make(self.claim(key, after));
             }
-            self.decided.push(Decided { change, rule: place, claim: claim.map(Box::new) });
+            self.decided.push(Decided { change, rule: place, first: !known });
         }
         Ok(())
-    }
-
-    fn key(&self, rule: &RewardRule, user: UserId, after: &Record) -> ClaimKey {
-        let content = (rule.per == Per::Content).then_some(after.content);
-        ClaimKey { rule: rule.id.clone(), day: self.rewards.today.day, user, content }
     }
 
     fn claim(&self, key: ClaimKey, after: &Record) -> Claim {
@@ -125,7 +118,7 @@ impl DraftClaims {
                 }
                 batch.insert(&table, key, []);
             }
-            batch.insert(&tables.outbox, number.to_be_bytes(), outbox::value(claim));
+            batch.insert(&tables.outbox, number.to_be_bytes(), codec::claim(claim));
         }
         // Of two entries of one key in a batch nobody says which holds.
         let gone = self.erased.iter().filter(|(table, key)| !put.contains(&(table.id(), key.to_vec())));

@@ -18,7 +18,6 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistM
 
 use super::claims::{self, ClaimTables};
 use super::codec::{self, Malformed};
-use super::outbox;
 use crate::model::forgetting::{ContentRow, UserRow};
 use crate::model::ids::{Content, UserId};
 use crate::model::rewards::calendar::StoredCalendar;
@@ -219,7 +218,7 @@ impl View<'_> {
         let entries = self.snapshot.range(&self.tables.outbox, from..).take(limit);
         let claim = |entry: fjall::Guard| {
             let (key, value) = entry.into_inner()?;
-            Ok((codec::parse_number(&key)?, outbox::parse_value(&value)?))
+            Ok((codec::parse_number(&key)?, codec::parse_claim(&value)?))
         };
         entries.map(claim).collect()
     }

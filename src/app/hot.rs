@@ -1,0 +1,87 @@
+//! The hot store, whichever it is, and what comes with it.
+
+use std::sync::Arc;
+
+use super::error::StartError;
+use crate::config::Config;
+use crate::domain::clock;
+use crate::model::rewards::calendar::StoredCalendar;
+use crate::storage::device_channel::redis::RedisChannel;
+use crate::storage::device_channel::{Alone, DeviceChannel};
+use crate::storage::embedded::data_dir::DataDir;
+use crate::storage::event_bus;
+use crate::storage::hot_store::HotStore;
+use crate::storage::hot_store::config::Backend;
+use crate::storage::hot_store::embedded::EmbeddedStore;
+use crate::storage::hot_store::redis::{RedisStore, Settings};
+use crate::storage::outbox::Outbox;
+use crate::storage::redis::Redis;
+
+pub(super) struct Hot {
+    pub store: Arc<dyn HotStore>,
+    pub outbox: Arc<dyn Outbox>,
+    pub channel: Arc<dyn DeviceChannel>,
+    /// The server's clock begins no earlier, milliseconds since 1970.
+    pub clock_floor: u64,
+    pub calendar: Option<StoredCalendar>,
+    pub redis: Option<Shared>,
+    /// Of the event log, where it is not in the hot store's.
+    pub _data_dir: Option<DataDir>,
+}
+
+/// What gateways on one store share.
+pub(super) struct Shared {
+    pub redis: Redis,
+    pub channel: Arc<RedisChannel>,
+}
+
+impl Hot {
+    pub fn open(config: &Config) -> Result<Self, StartError> {
+        match config.store.hot_store {
+            Backend::Embedded => Self::embedded(config),
+            Backend::Redis => Self::redis(config),
+        }
+    }
+
+    fn embedded(config: &Config) -> Result<Self, StartError> {
+        let store = Arc::new(EmbeddedStore::open(&config.store, clock::wall())?);
+        Ok(Hot {
+            outbox: store.clone(),
+            channel: Arc::new(Alone),
+            clock_floor: store.clock_floor(),
+            calendar: store.calendar().cloned(),
+            redis: None,
+            _data_dir: None,
+            store,
+        })
+    }
+
+    fn redis(config: &Config) -> Result<Self, StartError> {
+        let logs_here = config.events.event_bus == event_bus::config::Backend::Embedded;
+        let data_dir = logs_here.then(|| DataDir::take(&config.store.data_dir)).transpose()?;
+        let redis = Redis::open(&config.redis)?;
+        let settings = Settings {
+            retention_ms: config.store.retention.as_millis() as u64,
+            records_per_user: config.store.records_per_user,
+            outbox_max: config.rewards.outbox,
+            takeover_after: Settings::TAKEOVER_AFTER,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(StartError::Process)?;
+        let channel = RedisChannel::new();
+        let own = channel.clone();
+        let follows = Arc::new(move |user| own.follows(user));
+        let store = runtime.block_on(RedisStore::open(redis.clone(), settings, follows));
+        let store = Arc::new(store.map_err(StartError::StoreAway)?);
+        Ok(Hot {
+            outbox: store.clone(),
+            channel: channel.clone(),
+            // The clock is held against that of Redis.
+            clock_floor: 0,
+            calendar: store.calendar().cloned(),
+            redis: Some(Shared { redis, channel }),
+            _data_dir: data_dir,
+            store,
+        })
+    }
+}

@@ -1,0 +1,79 @@
+use super::super::tests::{config, good};
+use crate::storage::event_bus::kafka::config::Security;
+
+/// What is wrong with this section, without the name of the file.
+fn problems(section: &str) -> Vec<String> {
+    let file = format!("[kafka]\n{section}");
+    config(&file, &[]).map_or_else(|problems| problems, |_| Vec::new())
+}
+
+fn refused(section: &str, setting: &str, word: &str) {
+    let problems = problems(section);
+    assert!(
+        problems.len() == 1 && problems[0].contains(setting) && problems[0].contains(word),
+        "{section}: {problems:?}"
+    );
+}
+
+#[test]
+fn brokers_are_a_list_or_one_line() {
+    let of = |value| good("", &[("HEARTLINE__KAFKA__BROKERS", value)]).kafka.brokers;
+    assert_eq!(of("127.0.0.1:9092"), ["127.0.0.1:9092"]);
+    assert_eq!(of("a:1, b.example:65535"), ["a:1", "b.example:65535"]);
+    assert_eq!(of(r#"["[::1]:9092"]"#), ["[::1]:9092"]);
+    for broker in ["a", "a:", ":9092", "a:0", "a:65536", "kafka://a:1", "a b:1"] {
+        refused(&format!("brokers = [\"{broker}\"]"), "kafka.brokers: ", "is not HOST:PORT");
+    }
+}
+
+#[test]
+fn kafka_as_the_bus_needs_a_broker() {
+    assert_eq!(problems("brokers = []"), [""; 0]);
+    refused("brokers = []\n[events]\nevent_bus = \"kafka\"", "kafka.brokers: ", "is empty");
+}
+
+#[test]
+fn a_topic_has_a_name_that_kafka_takes() {
+    for name in ["heartline.rewards", "a", "A_b-1", &"x".repeat(249)] {
+        assert_eq!(good(&format!("[kafka]\ntopic = \"{name}\""), &[]).kafka.topic, name);
+    }
+    for name in ["", ".", "..", "a b", "a/b", "ü", &"x".repeat(250)] {
+        refused(&format!("topic = \"{name}\""), "kafka.topic: ", "249");
+    }
+}
+
+#[test]
+fn numbers_have_their_bounds() {
+    for (section, setting) in [
+        ("partitions = 0", "kafka.partitions"),
+        ("partitions = 10001", "kafka.partitions"),
+        ("replication = 101", "kafka.replication"),
+        ("min_in_sync = 0", "kafka.min_in_sync"),
+        ("min_in_sync = 4", "kafka.min_in_sync"),
+        ("replication = 1", "kafka.min_in_sync"),
+        ("linger = \"1001ms\"", "kafka.linger"),
+        ("delivery_timeout = \"999ms\"", "kafka.delivery_timeout"),
+        ("delivery_timeout = \"11m\"", "kafka.delivery_timeout"),
+    ] {
+        refused(section, &format!("{setting}: "), "");
+    }
+    assert_eq!(problems("replication = 1\nmin_in_sync = 1\npartitions = 1\nlinger = \"0s\""), [""; 0]);
+}
+
+#[test]
+fn security_that_is_not_built_in_is_refused() {
+    for name in ["ssl", "sasl_ssl"] {
+        let user = if name == "ssl" { "" } else { "sasl_user = \"u\"\nsasl_password = \"p\"" };
+        refused(&format!("security = \"{name}\"\n{user}"), "kafka.security: ", "OpenSSL");
+    }
+    refused("security = \"tls\"", "kafka.security: ", "unknown variant `tls`");
+}
+
+#[test]
+fn a_user_comes_with_his_password_and_is_used() {
+    let sasl = good("[kafka]\nsecurity = \"sasl_plaintext\"\nsasl_user = \"u\"\nsasl_password = \"p\"", &[]).kafka;
+    assert_eq!((sasl.security, sasl.security.name()), (Security::SaslPlaintext, "sasl_plaintext"));
+    refused("security = \"sasl_plaintext\"\nsasl_user = \"u\"", "kafka.sasl_password: ", "is empty");
+    refused("security = \"sasl_plaintext\"\nsasl_password = \"p\"", "kafka.sasl_user: ", "is empty");
+    refused("sasl_password = \"p\"", "kafka.sasl_password: ", "is of no use");
+}

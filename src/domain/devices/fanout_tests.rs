@@ -1,0 +1,250 @@
+//! Two gateways, connected by a channel in memory, and what their connections are told.
+
+use std::collections::HashSet;
+use std::future::ready;
+use std::sync::Mutex;
+use std::time::Instant;
+
+use futures_util::future::BoxFuture;
+
+use super::*;
+use crate::domain::devices::bell::Bell;
+use crate::domain::devices::mailbox::{Mailbox, Place};
+use crate::domain::devices::presence::Registration;
+use crate::domain::ingest::coalesce::{Entry, Slot};
+use crate::domain::rewards::decisions::Known;
+use crate::domain::rewards::news::News;
+use crate::model::beat::{Beat, State};
+use crate::model::change::{Action, When};
+use crate::model::ids::{ConnectionId, Content, SessionId};
+use crate::model::revocation::TokenMark;
+use crate::model::rewards::claim::ClaimKey;
+use crate::model::rewards::credit::Credit;
+use crate::model::rewards::day::Day;
+use crate::storage::device_channel::ChannelAway;
+
+const USER: UserId = UserId(42);
+const INTERVAL: Duration = Duration::from_secs(30);
+
+/// What two gateways know of each other.
+#[derive(Default)]
+struct Network {
+    gateways: Mutex<Vec<Gateway>>,
+    announced: Mutex<Vec<Announcement>>,
+}
+
+struct Gateway {
+    followed: HashSet<UserId>,
+    fanout: Option<Arc<Fanout>>,
+}
+
+/// One end of it.
+struct End {
+    network: Arc<Network>,
+    own: usize,
+}
+
+impl DeviceChannel for End {
+    fn follow(&self, user: UserId) {
+        assert!(self.network.gateways.lock().unwrap()[self.own].followed.insert(user), "once");
+    }
+
+    fn unfollow(&self, user: UserId) {
+        assert!(self.network.gateways.lock().unwrap()[self.own].followed.remove(&user), "once");
+    }
+
+    fn tell(&self, user: UserId, told: Told) {
+        let gateways = self.network.gateways.lock().unwrap();
+        let others = gateways.iter().enumerate().filter(|(place, gateway)| {
+            let other = *place != self.own;
+            other && gateway.followed.contains(&user)
+        });
+        let others: Vec<_> = others.filter_map(|(_, gateway)| gateway.fanout.clone()).collect();
+        drop(gateways);
+        others.iter().for_each(|fanout| fanout.leave(user, told.clone()));
+    }
+
+    fn announce(&self, announcement: Announcement) -> BoxFuture<'static, Result<(), ChannelAway>> {
+        self.network.announced.lock().unwrap().push(announcement);
+        Box::pin(ready(Ok(())))
+    }
+}
+
+struct Side {
+    presence: Arc<Presence>,
+    fanout: Arc<Fanout>,
+}
+
+impl Side {
+    fn connect(&self) -> Registration {
+        self.presence.register(USER, TokenMark::default(), Bell::Own(Arc::default()))
+    }
+
+    fn commit(&self, mailbox: &Arc<Mailbox>, outcome: Outcome, elsewhere: bool) {
+        let entry = Entry::Order { mailbox: mailbox.clone(), action: Action::Clear { at: When::Now } };
+        self.fanout.committed(&[Answered { entry, outcome, news: None, elsewhere }]);
+    }
+
+    /// A beat of the connection moves the record on, or makes it.
+    fn write(&self, connection: &Registration, before: Option<u64>, at: u64) {
+        let before = before.map(record);
+        let outcome = Outcome::Beat(Verdict::Written { before, after: record(at) });
+        self.commit(connection.mailbox(), outcome, true);
+    }
+}
+
+fn two_gateways() -> (Side, Side, Arc<Network>) {
+    let network = Arc::new(Network::default());
+    let side = |own| {
+        network.gateways.lock().unwrap().push(Gateway { followed: HashSet::new(), fanout: None });
+        let end = Arc::new(End { network: network.clone(), own });
+        let presence = Presence::with_channel(8, end.clone());
+        let fanout = Arc::new(Fanout::new(presence.clone(), end, INTERVAL, &mut Registry::default()));
+        network.gateways.lock().unwrap()[own].fanout = Some(fanout.clone());
+        Side { presence, fanout }
+    };
+    (side(0), side(1), network)
+}
+
+fn record(at: u64) -> Record {
+    let (state, session) = (State::Playing, SessionId(1));
+    let beat = Beat { content: CONTENT, pos: at, dur: 0, state, session, watched: at, rate: 1.0, at };
+    Record::of(&beat, Arc::from("tv"), 0, Credit::default())
+}
+
+const CONTENT: Content = Content { kind: 1, oid: 100 };
+
+/// What the connection is told now.
+fn told(connection: &Registration) -> Vec<Push> {
+    connection.mailbox().take(Instant::now()).pushes
+}
+
+fn told_in_time(connection: &Registration) -> Vec<Push> {
+    connection.mailbox().take(Instant::now() + INTERVAL).pushes
+}
+
+#[test]
+fn a_change_reaches_the_connections_of_both_gateways_but_its_origin() {
+    let (one, two, _) = two_gateways();
+    let (origin, beside, across) = (one.connect(), one.connect(), two.connect());
+    one.write(&origin, None, 5);
+    assert_eq!((told(&origin), told(&beside), told(&across)), (vec![], vec![push(5)], vec![push(5)]));
+}
+
+fn push(at: u64) -> Push {
+    Push::Record(record(at))
+}
+
+#[test]
+fn a_request_is_not_told_to_the_connection_it_names_whichever_gateway_has_it() {
+    let (one, two, _) = two_gateways();
+    let (named, other) = (two.connect(), two.connect());
+    let request = one.presence.request(USER, Some(named.mailbox().id), Bell::Own(Arc::default()));
+    one.commit(&request, Outcome::Recording { moved: true, paused: true }, true);
+    assert_eq!((told(&named), told(&other)), (vec![], vec![Push::Recording { paused: true }]));
+}
+
+#[test]
+fn nobody_is_told_across_who_is_not_there() {
+    let (one, two, network) = two_gateways();
+    let (origin, across) = (one.connect(), two.connect());
+    one.commit(origin.mailbox(), Outcome::Cleared { moved: true, at: 5 }, false);
+    assert_eq!(told(&across), [], "the store saw nobody elsewhere");
+    drop(two.connect());
+    assert!(network.gateways.lock().unwrap()[1].followed.contains(&USER));
+    drop(across);
+    assert!(network.gateways.lock().unwrap()[1].followed.is_empty());
+}
+
+#[test]
+fn what_merely_moved_on_waits_across_as_it_does_here() {
+    let (one, two, _) = two_gateways();
+    let (origin, across) = (one.connect(), two.connect());
+    one.write(&origin, Some(4), 5);
+    one.write(&origin, Some(5), 6);
+    assert_eq!(told(&across), []);
+    assert_eq!(told_in_time(&across), [push(6)], "the latest");
+}
+
+#[test]
+fn all_that_is_told_here_is_told_across() {
+    let (one, two, network) = two_gateways();
+    let (origin, across) = (one.connect(), two.connect());
+    let commit = |outcome| one.commit(origin.mailbox(), outcome, true);
+    commit(Outcome::Deleted { moved: vec![CONTENT], at: 5 });
+    commit(Outcome::Cleared { moved: true, at: 6 });
+    commit(Outcome::Recording { moved: true, paused: true });
+    commit(Outcome::Erased { at: 7, resumed: true });
+    let deleted = Push::Deleted { contents: vec![CONTENT], at: 5 };
+    let switched = |paused| Push::Recording { paused };
+    let expected = [deleted, Push::Cleared { at: 6 }, switched(true), Push::Cleared { at: 7 }, switched(false)];
+    assert_eq!(told(&across), expected);
+    assert_eq!(*network.announced.lock().unwrap(), [Announcement::Erased(USER)]);
+    for nothing_moved in [
+        Outcome::Deleted { moved: vec![], at: 8 },
+        Outcome::Cleared { moved: false, at: 8 },
+        Outcome::Recording { moved: false, paused: true },
+        Outcome::Ahead,
+    ] {
+        commit(nothing_moved);
+    }
+    assert_eq!(told(&across), []);
+}
+
+#[test]
+fn an_erasure_is_announced_though_the_user_is_nowhere() {
+    let (one, _two, network) = two_gateways();
+    let office = one.presence.request(USER, None, Bell::Own(Arc::default()));
+    one.commit(&office, Outcome::Erased { at: 5, resumed: false }, false);
+    assert_eq!(*network.announced.lock().unwrap(), [Announcement::Erased(USER)]);
+}
+
+#[test]
+fn a_flag_reaches_the_other_gateway_with_the_record_of_its_claim() {
+    let (one, two, _) = two_gateways();
+    let (origin, across) = (one.connect(), two.connect());
+    let day = Day::of_number(20_778);
+    let claim = ClaimKey { rule: "first-of-day".into(), day, user: USER, content: None };
+    let news = News { claims: vec![claim], flag: Some(day), contents: vec![] };
+    let Record { content, pos, dur, state, session, watched, at, .. } = record(5);
+    let beat = Beat { content, pos, dur, state, session, watched, rate: 1.0, at };
+    let (place, known) = (Place { seq: 1, index: 0 }, Known::default());
+    let slot = Slot::new(origin.mailbox().clone(), Arc::from("tv"), beat, place, known, Instant::now());
+    let outcome = Outcome::Beat(Verdict::Written { before: None, after: record(5) });
+    let answered = Answered { entry: Entry::Slot(slot), outcome, news: Some(Box::new(news)), elsewhere: true };
+    one.fanout.committed(&[answered]);
+    assert_eq!(told(&across), [Push::Flag(day), push(5)]);
+    assert_eq!(told(&origin), []);
+}
+
+#[test]
+fn nothing_older_is_told_after_what_overtook_it() {
+    let (_one, two, _) = two_gateways();
+    let across = two.connect();
+    let elsewhere = ConnectionId(1);
+    let hear = |push, steady| two.fanout.leave(USER, Told { origin: elsewhere, push, steady });
+    hear(push(6), false);
+    assert_eq!(told(&across), [push(6)]);
+    hear(push(5), false);
+    hear(Push::Deleted { contents: vec![CONTENT], at: 4 }, false);
+    assert_eq!(told(&across), [], "the newer one was told");
+    hear(Push::Deleted { contents: vec![CONTENT], at: 6 }, false);
+    assert_eq!(told(&across), [Push::Deleted { contents: vec![CONTENT], at: 6 }]);
+    hear(push(6), false);
+    assert_eq!(told(&across), [], "it was deleted");
+    hear(Push::Cleared { at: 9 }, false);
+    hear(push(9), false);
+    hear(push(10), false);
+    assert_eq!(told(&across), [Push::Cleared { at: 9 }, push(10)]);
+}
+
+#[test]
+fn what_is_overtaken_and_urgent_hastens_what_waits() {
+    let (_one, two, _) = two_gateways();
+    let across = two.connect();
+    let hear = |push, steady| two.fanout.leave(USER, Told { origin: ConnectionId(1), push, steady });
+    hear(push(6), true);
+    assert_eq!(told(&across), []);
+    hear(push(5), false);
+    assert_eq!(told(&across), [push(6)]);
+}

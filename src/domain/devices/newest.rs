@@ -1,0 +1,110 @@
+//! What was told last of a content, or of all of a user's, so that nothing older is told after it.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::model::ids::{Content, UserId};
+
+/// Locks; one is held while what it lets pass is left in mailboxes, so that nobody overtakes it on the way.
+const STRIPES: usize = 64;
+/// Contents that one lock remembers, of 16 bytes each.
+const PLACES: usize = 256;
+
+/// The version that was told last of each content of late.
+///
+/// Commits come in their order from one gateway, but not from two: a message may arrive behind a newer one of another
+/// gateway, or behind a commit of this one. Bounded: a content shares its place with others, and the one that came last
+/// has it; what was forgotten so is told once more out of order.
+pub struct Newest {
+    stripes: Vec<Mutex<[Told; PLACES]>>,
+    hasher: RandomState,
+}
+
+/// One content of one user, or all that he cleared, by the hash of both.
+#[derive(Clone, Copy, Default)]
+struct Told {
+    who: u64,
+    version: u64,
+}
+
+/// Holds back all others who would tell of the same user.
+pub struct Turn<'a> {
+    places: MutexGuard<'a, [Told; PLACES]>,
+    hasher: &'a RandomState,
+    user: UserId,
+}
+
+impl Default for Newest {
+    fn default() -> Self {
+        let stripes = (0..STRIPES).map(|_| Mutex::new([Told::default(); PLACES])).collect();
+        Newest { stripes, hasher: RandomState::new() }
+    }
+}
+
+impl Newest {
+    /// Nothing that could panic runs under these locks, so a poisoned one is as good as any.
+    pub fn turn(&self, user: UserId) -> Turn<'_> {
+        let stripe = self.hasher.hash_one(user) as usize % STRIPES;
+        let places = self.stripes[stripe].lock().unwrap_or_else(PoisonError::into_inner);
+        Turn { places, hasher: &self.hasher, user }
+    }
+}
+
+impl Turn<'_> {
+    /// Whether this version is newer than what is known to have been told of the content; it is told now.
+    pub fn passes(&mut self, content: Content, version: u64) -> bool {
+        let newer = self.told(Some(content)).max(self.told(None)) < version;
+        if newer {
+            self.tell(Some(content), version);
+        }
+        newer
+    }
+
+    /// Everything up to this version is told to be gone.
+    pub fn cleared(&mut self, version: u64) {
+        self.tell(None, version.max(self.told(None)));
+    }
+
+    /// 0: nothing is known.
+    fn told(&self, content: Option<Content>) -> u64 {
+        let who = self.who(content);
+        let told = self.places[who as usize % PLACES];
+        if told.who == who { told.version } else { 0 }
+    }
+
+    fn tell(&mut self, content: Option<Content>, version: u64) {
+        let who = self.who(content);
+        self.places[who as usize % PLACES] = Told { who, version };
+    }
+
+    fn who(&self, content: Option<Content>) -> u64 {
+        self.hasher.hash_one((self.user, content))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONTENT: Content = Content { kind: 1, oid: 100 };
+
+    #[test]
+    fn nothing_passes_that_is_not_newer() {
+        let newest = Newest::default();
+        let passes = |user, content, version| newest.turn(UserId(user)).passes(content, version);
+        assert!(passes(1, CONTENT, 5));
+        assert!(!passes(1, CONTENT, 5) && !passes(1, CONTENT, 4));
+        assert!(passes(1, CONTENT, 6));
+        assert!(passes(2, CONTENT, 1), "another user");
+        assert!(passes(1, Content { kind: 2, oid: 100 }, 1), "another content");
+    }
+
+    #[test]
+    fn nothing_passes_that_was_cleared() {
+        let newest = Newest::default();
+        [9, 5].into_iter().for_each(|version| newest.turn(UserId(1)).cleared(version));
+        assert!(!newest.turn(UserId(1)).passes(CONTENT, 9));
+        assert!(newest.turn(UserId(1)).passes(CONTENT, 10));
+        assert!(newest.turn(UserId(2)).passes(CONTENT, 1));
+    }
+}

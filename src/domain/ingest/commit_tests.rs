@@ -1,0 +1,257 @@
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use futures_util::future::{BoxFuture, FutureExt, ready};
+use prometheus_client::registry::Registry;
+use tokio::sync::oneshot;
+use tokio::task::{JoinHandle, yield_now};
+
+use super::*;
+use crate::domain::devices::bell::Bell;
+use crate::domain::devices::mailbox::Mailbox;
+use crate::domain::ingest::lane::Returns;
+use crate::domain::rewards::config::RewardsConfig;
+use crate::domain::rewards::memory::Memory;
+use crate::domain::rewards::metrics::Metrics as RewardMetrics;
+use crate::domain::rewards::today::Today;
+use crate::model::change::{Action, Outcome, When};
+use crate::model::ids::{Content, UserId};
+use crate::model::page::{Page, PageRequest};
+use crate::model::record::Record;
+use crate::model::rewards::claim::{Claim, ClaimKey};
+use crate::model::rewards::day::Day;
+use crate::model::rewards::rule::Rules;
+use crate::model::shard::{Shard, Shards};
+use crate::storage::hot_store::{Answer, Standing};
+use crate::storage::outbox::{Outbox, OutboxNumber};
+
+const SIDE_BY_SIDE: usize = 2;
+
+/// Commits two groups side by side, and ends each when and how the test says.
+#[derive(Default)]
+struct Told {
+    begun: Mutex<VecDeque<Begun>>,
+}
+
+/// The moment of the order in the group, by which the test knows it, and where its end is awaited.
+type Begun = (u64, oneshot::Sender<Result<(), StoreError>>);
+
+impl Told {
+    /// Those that began since the last look.
+    fn begun(&self) -> Vec<Begun> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
+    }
+}
+
+impl HotStore for Told {
+    fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Committed, StoreError>> {
+        let moments: Vec<u64> = group.changes.iter().map(|change| moment(&change.action)).collect();
+        let (end, ended) = oneshot::channel();
+        self.begun.lock().unwrap().push_back((moments[0], end));
+        async move {
+            ended.await.expect("the test ends each")?;
+            let outcomes = moments.into_iter().map(|at| Outcome::Cleared { moved: true, at }).collect();
+            Ok(Committed { outcomes, ..Committed::default() })
+        }
+        .boxed()
+    }
+
+    fn groups_max(&self) -> usize {
+        SIDE_BY_SIDE
+    }
+
+    fn get(&self, _: UserId, _: Vec<Content>, _: u64) -> Answer<Vec<Option<Record>>> {
+        ready(Ok(Vec::new())).boxed()
+    }
+
+    fn list(&self, _: UserId, _: PageRequest, _: u64) -> Answer<Page> {
+        ready(Ok(Page::default())).boxed()
+    }
+
+    fn paused(&self, _: UserId) -> Answer<bool> {
+        ready(Ok(false)).boxed()
+    }
+
+    fn standing(&self, _: UserId, _: Day) -> Answer<Standing> {
+        ready(Ok(Standing::default())).boxed()
+    }
+
+    fn claims_of(&self, _: UserId, _: Day, _: usize) -> Answer<Vec<ClaimKey>> {
+        ready(Ok(Vec::new())).boxed()
+    }
+
+    fn claims_in(&self, _: Shard, _: Day) -> Answer<Vec<ClaimKey>> {
+        ready(Ok(Vec::new())).boxed()
+    }
+}
+
+impl Outbox for Told {
+    fn read(&self, _: OutboxNumber, _: usize) -> Answer<Vec<(OutboxNumber, Claim)>> {
+        ready(Ok(Vec::new())).boxed()
+    }
+
+    fn remove(&self, _: OutboxNumber) -> Answer<()> {
+        ready(Ok(())).boxed()
+    }
+
+    fn len(&self) -> u64 {
+        0
+    }
+}
+
+fn moment(action: &Action) -> u64 {
+    match action {
+        Action::Clear { at: When::At(at) } => *at,
+        other => panic!("not asked for: {other:?}"),
+    }
+}
+
+/// A committer over such a store, and the order in which its groups were answered.
+struct Scene {
+    store: Arc<Told>,
+    lane: Arc<Lane>,
+    answered: Arc<Mutex<Vec<u64>>>,
+    committer: JoinHandle<StoreError>,
+    _returns: Returns,
+}
+
+/// Writes down what it is told.
+struct Scribe(Arc<Mutex<Vec<u64>>>);
+
+impl CommitListener for Scribe {
+    fn committed(&self, answered: &[Answered]) {
+        let at = |each: &Answered| match &each.outcome {
+            Outcome::Cleared { at, .. } => *at,
+            other => panic!("nothing else was asked for: {other:?}"),
+        };
+        self.0.lock().unwrap().extend(answered.iter().map(at));
+    }
+}
+
+impl Scene {
+    fn new() -> Self {
+        let (store, answered) = (Arc::new(Told::default()), Arc::default());
+        let (bell, clock) = (Arc::new(Notify::new()), Arc::new(Clock::starting_at(0)));
+        let (lane, returns) = Lane::new(bell.clone());
+        let (registry, rules) = (&mut Registry::default(), Arc::new(Rules::default()));
+        let config =
+            RewardsConfig { zone: "UTC".to_owned(), rules: vec![], recent_users: 1, remembered_claims: 1, outbox: 1 };
+        let committer = Committer {
+            store: store.clone(),
+            judge: Judge {
+                today: Arc::new(Today::open("UTC", rules.clone(), None, clock.now()).unwrap()),
+                memory: Arc::new(Memory::new(rules.clone(), Shards::DEFAULT, &config, registry)),
+                outbox: store.clone(),
+                outbox_max: 1,
+                bell: Arc::default(),
+                metrics: RewardMetrics::new(&rules, registry),
+                rules,
+            },
+            clock,
+            lanes: vec![lane.clone()],
+            listeners: vec![Arc::new(Scribe(Arc::clone(&answered)))],
+            bell,
+            interval: Duration::ZERO,
+            health: Arc::default(),
+            metrics: Metrics::new(registry),
+        };
+        Scene { store, lane, answered, committer: tokio::spawn(committer.run()), _returns: returns }
+    }
+
+    /// Asks for something by which its group is known, and lets the committer go on as far as it can.
+    async fn order(&self, moment: u64) {
+        let mailbox = Mailbox::of_request(UserId(moment), None, Arc::default(), Bell::Own(Arc::default()));
+        self.lane.order(&mailbox, Action::Clear { at: When::At(moment) });
+        self.settle().await;
+    }
+
+    /// Time stands still meanwhile but for what the committer waits for.
+    async fn settle(&self) {
+        for _ in 0..20 {
+            yield_now().await;
+        }
+        tokio::time::sleep(RETRY_MAX).await;
+    }
+
+    async fn end(&self, begun: Begun, answer: Result<(), StoreError>) {
+        begun.1.send(answer).expect("it is awaited");
+        self.settle().await;
+    }
+
+    fn answered(&self) -> Vec<u64> {
+        self.answered.lock().unwrap().clone()
+    }
+
+    /// Those that began since the last look, of which there must be these.
+    fn begun<const N: usize>(&self, moments: [u64; N]) -> [Begun; N] {
+        let begun = self.store.begun();
+        assert_eq!(begun.iter().map(|(moment, _)| *moment).collect::<Vec<_>>(), moments);
+        begun.try_into().expect("as many")
+    }
+}
+
+fn away() -> Result<(), StoreError> {
+    Err(StoreError::Away("as the test wants it".to_owned()))
+}
+
+#[tokio::test(start_paused = true)]
+async fn groups_go_side_by_side_and_are_answered_in_their_order() {
+    let scene = Scene::new();
+    for moment in [1, 2, 3] {
+        scene.order(moment).await;
+    }
+    let [first, second] = scene.begun([1, 2]);
+    scene.end(second, Ok(())).await;
+    assert!(scene.answered().is_empty());
+    scene.end(first, Ok(())).await;
+    assert_eq!(scene.answered(), [1, 2]);
+    let [third] = scene.begun([3]);
+    scene.end(third, Ok(())).await;
+    assert_eq!(scene.answered(), [1, 2, 3]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_known_is_committed_again_before_another_group_begins() {
+    let scene = Scene::new();
+    for moment in [1, 2, 3] {
+        scene.order(moment).await;
+    }
+    let [first, second] = scene.begun([1, 2]);
+    scene.end(first, away()).await;
+    let [] = scene.begun([]);
+    scene.end(second, away()).await;
+    let [first] = scene.begun([1]);
+    scene.end(first, away()).await;
+    let [first] = scene.begun([1]);
+    scene.end(first, Ok(())).await;
+    assert_eq!(scene.answered(), [1]);
+    let [second] = scene.begun([2]);
+    scene.end(second, Ok(())).await;
+    let [third] = scene.begun([3]);
+    scene.end(third, Ok(())).await;
+    assert_eq!(scene.answered(), [1, 2, 3]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_known_is_not_committed_again_for_another_that_is_not() {
+    let scene = Scene::new();
+    scene.order(1).await;
+    scene.order(2).await;
+    let [first, second] = scene.begun([1, 2]);
+    scene.end(first, away()).await;
+    scene.end(second, Ok(())).await;
+    assert!(scene.answered().is_empty());
+    let [first] = scene.begun([1]);
+    scene.end(first, Ok(())).await;
+    assert_eq!(scene.answered(), [1, 2]);
+    let [] = scene.begun([]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_ends_it() {
+    let scene = Scene::new();
+    scene.order(1).await;
+    let [first] = scene.begun([1]);
+    scene.end(first, Err(StoreError::Failed("as the test wants it".to_owned()))).await;
+    assert!(scene.committer.is_finished() && scene.answered().is_empty());
+}
