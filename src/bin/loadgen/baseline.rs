@@ -116,12 +116,11 @@ impl Ring<'_> {
                 }
                 eprintln!("--- {} at {rate:.0} beats a second, round {} of {rounds}", contender.name, round + 1);
                 let served = contender.sort.start(servers, &contender.load, credentials).await?;
-                let watched = [served.watched.clone()];
                 let outcome = super::measure::Run {
                     load: &contender.load,
                     targets: std::slice::from_ref(&served.target),
                     credentials,
-                    watched: &watched,
+                    watched: &served.watched,
                     settle,
                     begins: None,
                 };

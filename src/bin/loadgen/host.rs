@@ -3,7 +3,6 @@
 use std::future::Future;
 use std::io::{self, BufRead};
 use std::net::{SocketAddr, TcpListener as StdListener};
-use std::path::PathBuf;
 use std::thread;
 
 use heartline::edge::listener;
@@ -13,6 +12,7 @@ use tokio::runtime::Builder;
 use tokio::task::{LocalSet, spawn_local};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
+use super::naive_store::Place;
 use super::target::Credentials;
 use super::worker::line;
 
@@ -26,7 +26,8 @@ pub struct Setting {
     pub threads: usize,
     pub read_buffer: usize,
     pub credentials: Credentials,
-    pub data_dir: PathBuf,
+    /// Where the naive gateway keeps things.
+    pub place: Place,
 }
 
 impl Setting {

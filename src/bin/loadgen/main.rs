@@ -41,6 +41,7 @@ mod question;
 mod race;
 mod ramp;
 mod readback;
+mod redis_server;
 mod reward_cost;
 mod schedule;
 mod scratch;
@@ -172,7 +173,8 @@ async fn one(
             started.push(Sort::Gateway.start(&options.servers, &load, credentials).await?);
         }
     }
-    let watched: Vec<_> = options.watched.iter().chain(started.iter().map(|served| &served.watched)).cloned().collect();
+    let watched: Vec<_> =
+        options.watched.iter().chain(started.iter().flat_map(|served| &served.watched)).cloned().collect();
     let targets: Vec<_> = targets.iter().chain(started.iter().map(|served| &served.target)).cloned().collect();
     Run { load: &load, targets: &targets, credentials, watched: &watched, settle: options.settle, begins: None }
         .measure()

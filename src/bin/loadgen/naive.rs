@@ -25,7 +25,7 @@ const LIMITS: FrameLimits = FrameLimits { beats: 500, items: 500, list: 200 };
 #[derive(Clone)]
 struct Gateway {
     verifier: Arc<Verifier>,
-    store: Arc<NaiveStore>,
+    store: NaiveStore,
     config: WebSocketConfig,
 }
 
@@ -43,7 +43,7 @@ pub fn run() -> Result<(), String> {
             Verifier::new(&credentials.auth(), Some(&credentials.signing_key()))
                 .expect("a secret needs no file of keys"),
         ),
-        store: Arc::new(NaiveStore::open(&setting.data_dir)?),
+        store: NaiveStore::open(&setting.place)?,
         config: setting.websocket(),
     };
     host::serve(setting.threads, move |stream| gateway.clone().converse(stream))
@@ -61,7 +61,7 @@ impl Gateway {
         }
         while let Some(Ok(message)) = socket.next().await {
             let Message::Text(text) = message else { continue };
-            let answer = match answer(&self.store, user, &text) {
+            let answer = match answer(&self.store, user, &text).await {
                 Ok(answer) => answer,
                 Err(error) => return eprintln!("loadgen: the naive gateway gives up a socket: {error}"),
             };
@@ -72,25 +72,28 @@ impl Gateway {
     }
 }
 
-fn answer(store: &NaiveStore, user: UserId, text: &str) -> Result<String, String> {
+async fn answer(store: &NaiveStore, user: UserId, text: &str) -> Result<String, String> {
     let frame = json::decode(text, &LIMITS).map_err(|malformed| malformed.message)?;
     match frame.operation {
         Operation::Beats(beats) => {
             for beat in &beats.items {
-                store.write(user, beat)?;
+                store.write(user, beat).await?;
             }
             Ok(format!(r#"{{"ack":{{"seq":{}}}}}"#, frame.seq))
         }
         Operation::Get { contents } => {
-            let records: Result<Vec<_>, _> = contents.iter().map(|content| record(store, user, *content)).collect();
-            Ok(format!(r#"{{"result":{{"seq":{},"records":[{}]}}}}"#, frame.seq, records?.join(",")))
+            let mut records = Vec::with_capacity(contents.len());
+            for content in contents {
+                records.push(record(store, user, content).await?);
+            }
+            Ok(format!(r#"{{"result":{{"seq":{},"records":[{}]}}}}"#, frame.seq, records.join(",")))
         }
         other => Err(format!("{other:?} is not among the things it does")),
     }
 }
 
-fn record(store: &NaiveStore, user: UserId, content: Content) -> Result<String, String> {
-    Ok(store.read(user, content)?.map_or("null".to_owned(), |row| {
+async fn record(store: &NaiveStore, user: UserId, content: Content) -> Result<String, String> {
+    Ok(store.read(user, content).await?.map_or("null".to_owned(), |row| {
         let Content { kind, oid } = content;
         format!(
             r#"{{"kind":{kind},"oid":"{oid}","pos":{},"session":"{}","watched":{},"at":{}}}"#,

@@ -104,9 +104,9 @@ impl Contender {
         }
         let load = Load { no_flags: self == Contender::WithoutFlags, ..load.clone() };
         let served = Sort::Gateway.start(&servers, &load, credentials).await?;
-        let (targets, watched) = ([served.target.clone()], [served.watched.clone()]);
+        let targets = [served.target.clone()];
         let settle = Duration::ZERO;
-        let run = Run { load: &load, targets: &targets, credentials, watched: &watched, settle, begins: None };
+        let run = Run { load: &load, targets: &targets, credentials, watched: &served.watched, settle, begins: None };
         let outcome = run.measure().await?;
         let gateway = served.admin.as_ref().ok_or("the gateway has no admin listener")?;
         let metrics = admin::get(gateway, "/metrics").await?;

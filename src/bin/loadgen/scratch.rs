@@ -2,15 +2,20 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::dice::Dice;
 use super::target::wall_ms;
+
+static MADE: AtomicU64 = AtomicU64::new(0);
 
 pub struct Scratch(PathBuf);
 
 impl Scratch {
     pub fn make() -> Result<Self, String> {
-        let name = Dice::new(wall_ms() ^ u64::from(std::process::id()) << 42).roll();
+        // Several may be made within a millisecond.
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = Dice::new(wall_ms() ^ u64::from(std::process::id()) << 42).roll() ^ number;
         let path = std::env::temp_dir().join(format!("loadgen-{name:016x}"));
         fs::create_dir(&path).map_err(|error| format!("{} cannot be made: {error}", path.display()))?;
         Ok(Scratch(path))

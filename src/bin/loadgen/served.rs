@@ -4,16 +4,20 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use tokio::time::timeout;
 
 use super::host::Setting;
 use super::load::Load;
 use super::meter::Watched;
+use super::naive_store::Place;
 use super::offspring::Offspring;
+use super::redis_server::RedisServer;
 use super::scratch::Scratch;
 use super::target::{Credentials, Target};
 
+/// What a Redis is measured as, by itself.
+const REDIS: &str = "redis";
 const START_MAX: Duration = Duration::from_secs(30);
 /// The gateway allows this many frames a second and connection unless told otherwise.
 const FRAMES_PER_SECOND: f64 = 20.0;
@@ -29,9 +33,20 @@ pub struct ServerOptions {
     /// Read buffer of a socket of the echo server and the naive gateway, bytes; as the gateway's.
     #[arg(long, default_value_t = 2048)]
     pub read_buffer: usize,
+    /// What servers keep things in, each with one of its own.
+    #[arg(long, value_enum, default_value_t = HotStore::Embedded)]
+    pub hot_store: HotStore,
     /// A setting of the gateway, such as store.group_interval=5ms. May be repeated.
     #[arg(long = "set", value_name = "SECTION.KEY=VALUE", value_parser = setting)]
     pub settings: Vec<(String, String)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HotStore {
+    /// Files of the server's own.
+    Embedded,
+    /// A Redis that is started for it, and measured with it.
+    Redis,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,9 +61,11 @@ pub struct Served {
     pub target: Target,
     /// Where a gateway says how it fares.
     pub admin: Option<Target>,
-    pub watched: Watched,
-    // Ends before its directory does.
+    /// The server first, then what it keeps things in, both under its name; and that once more under its own.
+    pub watched: Vec<Watched>,
+    // Each ends before what it needs does.
     _process: Offspring,
+    _redis: Option<RedisServer>,
     _scratch: Scratch,
 }
 
@@ -68,15 +85,22 @@ impl Sort {
         credentials: &Credentials,
     ) -> Result<Served, String> {
         let scratch = Scratch::make()?;
+        let redis = match options.hot_store {
+            HotStore::Redis if self != Sort::Echo => Some(RedisServer::start().await?),
+            _ => None,
+        };
         let mut process = match self {
-            Sort::Gateway => gateway(options, load, credentials, &scratch)?,
+            Sort::Gateway => gateway(options, load, credentials, &scratch, redis.as_ref())?,
             Sort::Echo | Sort::Naive => {
                 let mut process = Offspring::of_myself(self.name())?;
                 process.tell(&Setting {
                     threads: options.threads(),
                     read_buffer: options.read_buffer,
                     credentials: credentials.clone(),
-                    data_dir: scratch.path().join("data"),
+                    place: match &redis {
+                        Some(redis) => Place::Redis(redis.address.clone()),
+                        None => Place::Directory(scratch.path().join("data")),
+                    },
                 })?;
                 process
             }
@@ -85,8 +109,12 @@ impl Sort {
         let (url, admin) = urls.ok_or_else(|| format!("the {} does not start", self.name()))?;
         let target = Target { echo: self == Sort::Echo, ..Target::parse(&url)? };
         let admin = admin.map(|url| Target::parse(&url)).transpose()?;
-        let watched = Watched { name: self.name().to_owned(), pid: process.pid() };
-        Ok(Served { target, admin, watched, _process: process, _scratch: scratch })
+        let watched = |name: &str, pid| Watched { name: name.to_owned(), pid };
+        let mut all = vec![watched(self.name(), process.pid())];
+        if let Some(redis) = &redis {
+            all.extend([self.name(), REDIS].map(|name| watched(name, redis.pid())));
+        }
+        Ok(Served { target, admin, watched: all, _process: process, _redis: redis, _scratch: scratch })
     }
 }
 
@@ -104,13 +132,13 @@ fn gateway(
     load: &Load,
     credentials: &Credentials,
     scratch: &Scratch,
+    redis: Option<&RedisServer>,
 ) -> Result<Offspring, String> {
     let beside = || std::env::current_exe().ok()?.parent().map(|directory| directory.join("heartline"));
     let program = options.heartline.clone().or_else(beside).ok_or("where the gateway is cannot be told")?;
-    let mut command = Command::new(program);
-    command.arg("serve").current_dir(scratch.path()).env_clear();
+    let mut environment = Vec::new();
     let mut set = |name: &str, value: &str| {
-        command.env(format!("HEARTLINE__{}", name.to_uppercase().replace('.', "__")), value);
+        environment.push((format!("HEARTLINE__{}", name.to_uppercase().replace('.', "__")), value.to_owned()));
     };
     set("server.listen", "127.0.0.1:0");
     set("admin.listen", "127.0.0.1:0");
@@ -123,8 +151,23 @@ fn gateway(
     // A socket that was held up sends what is due as fast as it is acked.
     let allowed = (4.0 * load.rate / load.sockets as f64).max(FRAMES_PER_SECOND);
     set("limits.frames_per_second", &allowed.ceil().to_string());
+    if let Some(redis) = redis {
+        set("store.hot_store", "redis");
+        set("redis.url", &format!("redis://{}", redis.address));
+    }
     options.settings.iter().for_each(|(name, value)| set(name, value));
-    Offspring::start(&mut command)
+    let command = |argument: &str| {
+        let mut command = Command::new(&program);
+        command.arg(argument).current_dir(scratch.path()).env_clear().envs(environment.iter().cloned());
+        command
+    };
+    if redis.is_some() {
+        let prepared = command("init").output().map_err(|error| format!("{}: {error}", program.display()))?;
+        if !prepared.status.success() {
+            return Err(format!("Redis was not prepared: {}", String::from_utf8_lossy(&prepared.stderr).trim_end()));
+        }
+    }
+    Offspring::start(&mut command("serve"))
 }
 
 /// The addresses it prints once it serves: the public one, and that of its admin listener, if it has one.

@@ -1,0 +1,53 @@
+//! A Redis for a server that is started here: with its log synced before each answer, as it must be to keep what is acked.
+
+use std::net::TcpListener;
+use std::process::Command;
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use super::offspring::Offspring;
+use super::scratch::Scratch;
+
+const START_MAX: Duration = Duration::from_secs(10);
+const READY: &str = "Ready to accept connections";
+
+/// Runs for as long as this lives.
+pub struct RedisServer {
+    /// `HOST:PORT`.
+    pub address: String,
+    process: Offspring,
+    // Goes after the process.
+    _scratch: Scratch,
+}
+
+impl RedisServer {
+    pub async fn start() -> Result<Self, String> {
+        let scratch = Scratch::make()?;
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        let port = free.map_err(|error| format!("no port for Redis: {error}"))?.port();
+        let mut command = Command::new("redis-server");
+        command.current_dir(scratch.path()).args(["--bind", "127.0.0.1", "--port", &port.to_string()]);
+        command.args(["--save", "", "--appendonly", "yes", "--appendfsync", "always"]);
+        command.args(["--no-appendfsync-on-rewrite", "no", "--maxmemory-policy", "noeviction"]);
+        command.args(["--set-max-intset-entries", "16384"]);
+        let mut process = Offspring::start(&mut command)
+            .map_err(|error| format!("{error}; run: apt-get install -y --no-install-recommends redis-server"))?;
+        let ready = async {
+            while let Some(line) = process.lines.recv().await {
+                if line.contains(READY) {
+                    return true;
+                }
+            }
+            false
+        };
+        match timeout(START_MAX, ready).await {
+            Ok(true) => Ok(RedisServer { address: format!("127.0.0.1:{port}"), process, _scratch: scratch }),
+            _ => Err("redis-server does not start".to_owned()),
+        }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+}
