@@ -122,27 +122,43 @@ fn missed(verdict: &Value) -> Vec<&str> {
     verdict["missed"].as_array().expect("a list").iter().filter_map(Value::as_str).collect()
 }
 
-#[test]
-fn attackers_are_closed_with_their_codes_and_the_honest_lose_nothing() {
+/// The verdict on an attack that hurts nobody.
+fn repelled(attack: &str) -> Value {
     let scratch = scratch();
-    let mut line = vec!["--attack", "pings,oversized,one-user", "--attack-share", "0.05", "--verify"];
+    let mut line = vec!["--attack", attack, "--attack-share", "0.05", "--verify"];
     // How quick a gateway is that was not optimized, beside other tests, is not judged here.
     line.extend(["--sockets", "20", "--rate", "50", "--warm-up", "0s", "--quiet", "1s", "--p99-floor", "60s"]);
     let output = loadgen(scratch.path(), &line);
-    let siege = report(&output);
+    let mut siege = report(&output);
     assert_eq!((output.status.code(), &siege["passed"]), (Some(0), &true.into()), "{siege}");
-    let verdicts = siege["attacks"].as_array().expect("verdicts");
-    let ended = |verdict: &Value, how: &str| verdict["attacker"]["endings"][how].as_u64();
-    assert_eq!(ended(&verdicts[0], "close 4008"), Some(50), "{siege}");
-    assert_eq!(ended(&verdicts[1], "close 1009"), Some(50), "{siege}");
-    assert_eq!((ended(&verdicts[2], "close 4004"), ended(&verdicts[2], "still open")), (Some(468), Some(32)));
-    for verdict in verdicts {
-        assert_eq!((missed(verdict).len(), &verdict["lost"]), (0, &0.into()), "{verdict}");
-        assert_all_stored(&verdict["run"], 20);
-        assert!(verdict["gateway"]["rss_peak"].as_u64() >= verdict["gateway"]["rss_before"].as_u64(), "{verdict}");
-        assert!(verdict["under"]["newcomers"]["welcomed"].as_u64().is_some_and(|some| some > 10), "{verdict}");
-    }
-    assert_eq!(verdicts[0]["counted"]["close 4008"], 50);
+    let verdict = siege["attacks"][0].take();
+    assert_eq!((missed(&verdict).len(), &verdict["lost"]), (0, &0.into()), "{verdict}");
+    assert_all_stored(&verdict["run"], 20);
+    assert!(verdict["gateway"]["rss_peak"].as_u64() >= verdict["gateway"]["rss_before"].as_u64(), "{verdict}");
+    assert!(verdict["under"]["newcomers"]["welcomed"].as_u64().is_some_and(|some| some > 10), "{verdict}");
+    verdict
+}
+
+/// Connections of the attacker that ended so.
+fn ended(verdict: &Value, how: &str) -> Option<u64> {
+    verdict["attacker"]["endings"][how].as_u64()
+}
+
+#[test]
+fn who_pings_too_often_is_closed_with_4008() {
+    let verdict = repelled("pings");
+    assert_eq!((ended(&verdict, "close 4008"), &verdict["counted"]["close 4008"]), (Some(50), &50.into()));
+}
+
+#[test]
+fn who_sends_too_much_at_once_is_closed_with_1009() {
+    assert_eq!(ended(&repelled("oversized"), "close 1009"), Some(50));
+}
+
+#[test]
+fn a_user_with_too_many_connections_loses_the_oldest_with_4004() {
+    let verdict = repelled("one-user");
+    assert_eq!((ended(&verdict, "close 4004"), ended(&verdict, "still open")), (Some(468), Some(32)));
 }
 
 #[test]

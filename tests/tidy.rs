@@ -26,7 +26,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("tokio_tungstenite", &["src/edge/connection/*", "src/bin/loadgen*"]),
     ("tungstenite", &["src/edge/connection/*", "src/bin/loadgen*"]),
     ("jsonwebtoken", &["src/edge/auth/*"]),
-    ("fjall", &["src/storage/*embedded*", "src/bin/loadgen/naive_store.rs"]),
+    ("fjall", &["src/storage/*embedded*", "src/bin/loadgen/naive_store/embedded.rs"]),
     // In the listener as the provider of rustls.
     ("aws_lc_rs", &["src/edge/auth/*", "src/edge/listener/tls.rs"]),
     ("ppp", &["src/edge/listener/*"]),
@@ -41,8 +41,11 @@ const HOMES: &[(&str, &[&str])] = &[
     ("env::var_os", &["src/config*"]),
     ("env::vars_os", &["src/config*"]),
     // A concrete backend is named where parts are built, and nowhere above its trait.
-    ("crate::storage::hot_store::embedded", &["src/storage/*", "src/app*", "src/config*"]),
+    ("crate::storage::hot_store::embedded", &["src/storage/*", "src/app*"]),
+    ("crate::storage::hot_store::redis", &["src/storage/*", "src/app*"]),
     ("crate::storage::event_bus::embedded", &["src/storage/*", "src/app*"]),
+    // Its settings are part of all settings.
+    ("crate::storage::event_bus::kafka", &["src/storage/*", "src/app*", "src/config*"]),
     ("crate::storage::revocation_list::file", &["src/storage/*", "src/app*"]),
 ];
 

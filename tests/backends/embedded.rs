@@ -4,11 +4,13 @@ use std::fs;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use heartline::model::change::When;
 use heartline::storage::hot_store::HotStore;
-use heartline::storage::hot_store::embedded::{Config, EmbeddedStore, OpenError};
+use heartline::storage::hot_store::config::{Backend as StoreKind, Config};
+use heartline::storage::hot_store::embedded::{EmbeddedStore, OpenError};
 use heartline::storage::outbox::Outbox;
 use tempfile::TempDir;
 
@@ -21,6 +23,7 @@ pub struct Embedded {
 
 fn config(dir: &Path, limits: Limits) -> Config {
     Config {
+        hot_store: StoreKind::Embedded,
         data_dir: dir.to_owned(),
         group_interval: Duration::from_millis(2),
         retention: Duration::from_millis(limits.retention_ms),
@@ -33,11 +36,22 @@ fn config(dir: &Path, limits: Limits) -> Config {
     }
 }
 
+/// A process that another test starts has the lock, too, until it has become its own program.
+const LET_GO: Duration = Duration::from_secs(5);
+
 fn open(dir: &Path, limits: Limits) -> Arc<EmbeddedStore> {
-    Arc::new(EmbeddedStore::open(&config(dir, limits), NOW).unwrap())
+    let began = Instant::now();
+    loop {
+        match EmbeddedStore::open(&config(dir, limits), NOW) {
+            Err(OpenError::InUse { .. }) if began.elapsed() < LET_GO => thread::sleep(Duration::from_millis(1)),
+            opened => return Arc::new(opened.unwrap()),
+        }
+    }
 }
 
 impl Backend for Embedded {
+    const OUTBOX_KEEPS_ORDER: bool = true;
+
     fn fresh(limits: Limits) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let store = Some(open(dir.path(), limits));

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use heartline::model::ids::{Content, SessionId, UserId};
 use heartline::model::rewards::claim::{Claim, ClaimKey};
-use heartline::storage::event_bus::config::Config;
+use heartline::storage::event_bus::config::{Backend, Config};
 use heartline::storage::event_bus::embedded::EmbeddedLog;
 use heartline::storage::event_bus::{EventBus, EventLog};
 use rand::RngExt;
@@ -21,7 +21,7 @@ const DIRECTORY: &str = "HEARTLINE_TEST_EVENT_LOG";
 /// Its clock is as many hours on as it was asked for the time.
 fn open(data_dir: &Path, days: u64, retention_bytes: u64) -> EmbeddedLog {
     let retention = Duration::from_millis(days * DAY_MS);
-    let config = Config { deployment: "local".into(), retention, retention_bytes };
+    let config = Config { event_bus: Backend::Embedded, deployment: "local".into(), retention, retention_bytes };
     let hours = AtomicU64::new(0);
     let clock = move || 1_000 * DAY_MS + hours.fetch_add(1, Ordering::Relaxed) * DAY_MS / 24;
     EmbeddedLog::open(data_dir, &config, Arc::new(clock)).unwrap()

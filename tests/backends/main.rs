@@ -10,22 +10,19 @@ mod hot_store_erase;
 mod hot_store_model;
 mod hot_store_rewards;
 mod plain_store;
+mod redis;
+#[path = "../support/redis_server.rs"]
+#[allow(dead_code, reason = "others use the rest")]
+mod redis_server;
+mod redis_store;
 mod requests;
+mod revocation_file;
+mod revocation_list;
 
-/// Runs the suite of the hot store on a backend.
+/// Hands the cases of the hot store's suite to a macro, with what it wants to be handed along.
 macro_rules! hot_store_suite {
-    ($backend:ty: $($suite:ident { $($case:ident),* $(,)? })*) => {
-        $($(
-            #[test]
-            fn $case() {
-                crate::$suite::$case::<$backend>();
-            }
-        )*)*
-    };
-}
-
-mod embedded_hot_store {
-    hot_store_suite!(crate::embedded::Embedded:
+    ($each:ident, $($with:tt)*) => {
+        $each! { $($with)*,
         hot_store {
             a_group_is_answered_in_its_order,
             a_resend_is_the_same_beat,
@@ -72,6 +69,56 @@ mod embedded_hot_store {
         hot_store_model {
             it_answers_like_the_plain_model,
             it_answers_like_the_plain_model_at_its_cap,
+            it_answers_like_the_plain_model_when_switches_are_many,
         }
+        }
+    };
+}
+
+/// Each case as a test of its own.
+macro_rules! tests {
+    ($attribute:tt, $backend:ty, $($suite:ident { $($case:ident),* $(,)? })*) => {
+        $($(one_case! { $attribute, $suite, $case, $backend })*)*
+    };
+}
+
+macro_rules! one_case {
+    ([$($attribute:meta)?], $suite:ident, $case:ident, $backend:ty) => {
+        #[test]
+        $(#[$attribute])?
+        fn $case() {
+            crate::$suite::$case::<$backend>();
+        }
+    };
+}
+
+/// All cases in one test, one after the other.
+macro_rules! one_test {
+    ([$($attribute:meta)?], $name:ident, $backend:ty, $($suite:ident { $($case:ident),* $(,)? })*) => {
+        #[test]
+        $(#[$attribute])?
+        fn $name() {
+            $($(
+                eprintln!("{}", stringify!($case));
+                crate::$suite::$case::<$backend>();
+            )*)*
+        }
+    };
+}
+
+mod embedded_hot_store {
+    hot_store_suite!(tests, [], crate::embedded::Embedded);
+}
+
+mod redis_hot_store {
+    hot_store_suite!(tests, [ignore = "needs Redis: tests/run redis"], crate::redis::OneServer);
+}
+
+mod redis_cluster {
+    hot_store_suite!(
+        one_test,
+        [ignore = "needs Redis: tests/run redis"],
+        it_keeps_all_promises_of_a_hot_store,
+        crate::redis::Cluster
     );
 }

@@ -50,13 +50,8 @@ impl PlainStore {
                 (&outcome, &change.action)
             {
                 for rule in asks.and(rewards.today.rules).iter() {
-                    decided.extend(
-                        self.claim(now, rewards, rule, change.user, beat, after, room).map(|claim| Decided {
-                            change: place,
-                            rule,
-                            claim: claim.map(Box::new),
-                        }),
-                    );
+                    let first = self.claim(now, rewards, rule, change.user, beat, after, room);
+                    decided.extend(first.map(|first| Decided { change: place, rule, first }));
                 }
             }
             if matches!(change.action, Action::Erase) {
@@ -77,7 +72,7 @@ impl PlainStore {
         beat: &Beat,
         after: &Record,
         room: usize,
-    ) -> Option<Option<Claim>> {
+    ) -> Option<bool> {
         let rule = rewards.rules.get(rule);
         let played = beat.watched.saturating_sub(after.credit.base).min(now.saturating_sub(after.credit.since));
         let fresh = now.saturating_sub(beat.at) <= 60_000;
@@ -88,7 +83,7 @@ impl PlainStore {
         let content = (rule.per == Per::Content).then_some(beat.content);
         let key = ClaimKey { rule: rule.id.clone(), day: rewards.today.day, user, content };
         if self.claims.contains(&key) {
-            return Some(None);
+            return Some(false);
         }
         if self.outbox.len() >= room {
             return None;
@@ -103,8 +98,8 @@ impl PlainStore {
             zone: rewards.today.zone.clone(),
         };
         self.claims.insert(key);
-        self.outbox.push(claim.clone());
-        Some(Some(claim))
+        self.outbox.push(claim);
+        Some(true)
     }
 
     /// In no particular order.

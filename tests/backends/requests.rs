@@ -18,6 +18,9 @@ pub const NOW: u64 = 1_795_150_000_000;
 
 /// A backend that can be opened again on the same data.
 pub trait Backend: Sized {
+    /// Whether an outbox that was opened again has its claims in the order in which they were made.
+    const OUTBOX_KEEPS_ORDER: bool;
+
     /// A fresh, empty one.
     fn fresh(limits: Limits) -> Self;
     fn store(&self) -> Arc<dyn HotStore>;
@@ -35,7 +38,7 @@ pub struct Limits {
 pub const ROOMY: Limits = Limits { retention_ms: 2 * NOW, records_per_user: 10_000 };
 
 pub fn wait<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(future)
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(future)
 }
 
 pub fn content(oid: u64) -> Content {
@@ -46,7 +49,7 @@ pub fn content(oid: u64) -> Content {
 pub fn beat(content: Content, at: u64, session: u64) -> Beat {
     Beat {
         content,
-        pos: at % 100_000 + session,
+        pos: session.wrapping_add(at % 100_000),
         dur: 0,
         state: State::Playing,
         session: SessionId(session),

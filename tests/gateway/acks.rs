@@ -116,6 +116,20 @@ async fn the_records_of_the_first_64_rejections_come_along() {
 }
 
 #[tokio::test]
+async fn so_they_do_of_each_frame_even_if_one_ack_covers_several() {
+    let gateway = TestGateway::start();
+    let mut client = gateway.connect(MID).await;
+    let at = client.now();
+    client.watch((0..240).map(|oid| beat(oid, at))).await;
+    let mut last = 0;
+    for frame in 0..4 {
+        last = client.send(beats((0..60).map(|oid| beat(frame * 60 + oid, at - 1)))).await;
+    }
+    let rejected = client.acked(last).await.rejected;
+    assert_eq!(rejected.iter().filter(|one| one["record"]["at"] == at).count(), 240);
+}
+
+#[tokio::test]
 async fn too_much_unacked_is_never_an_error() {
     let gateway = TestGateway::with(&[("limits.uncommitted_slots", "500")]);
     let mut client = gateway.connect(MID).await;

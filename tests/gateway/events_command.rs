@@ -83,7 +83,10 @@ fn answer(stream: TcpStream, state: &State) -> std::io::Result<()> {
     stream.set_nonblocking(false)?;
     let mut reader = BufReader::new(&stream);
     let mut line = String::new();
-    reader.read_line(&mut line)?;
+    if reader.read_line(&mut line)? == 0 {
+        // It has gone without a word.
+        return Ok(());
+    }
     let number = |name: &str| {
         let value = line.split(['?', '&', ' ']).find_map(|field| field.strip_prefix(name)).expect("the field");
         value.parse::<u64>().expect("a number")

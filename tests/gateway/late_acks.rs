@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{MID, TestClient, TestGateway, beat, beats};
+use crate::support::{MID, TestClient, TestGateway, Token, beat, beats};
 
 const DELAY: Duration = Duration::from_millis(1_500);
 /// Long before [`DELAY`], and long after an ack that does not wait.
@@ -88,6 +88,19 @@ async fn an_operation_does_not_wait_for_a_late_ack() {
     client.send(beats([beat(100, at + 1).pos(77_000)])).await;
     assert_eq!(client.position(100).await, Some(77_000));
     assert!(started.elapsed() < AT_ONCE, "answered after {:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn the_end_of_a_token_does_not_wait_for_a_late_ack() {
+    let gateway = TestGateway::start();
+    // Expired within the leeway: it lives for 5 s.
+    let mut client = gateway.upgrade().bearer(&Token::of(MID).expires_in(-2).sign()).welcomed().await;
+    client.call(json!({"hello": {"ack_delay": 20_000}})).await;
+    let at = client.now() - 1_000;
+    client.watch([beat(100, at)]).await;
+    let seq = client.send(beats([beat(100, at + 1)])).await;
+    client.acked(seq).await;
+    assert_eq!(client.closed().await, 4002);
 }
 
 #[tokio::test]

@@ -46,6 +46,19 @@ async fn a_bad_renewal_is_unauthorized() {
 }
 
 #[tokio::test]
+async fn a_renewal_by_what_has_ended_is_unauthorized_and_changes_nothing() {
+    let gateway = TestGateway::start();
+    let mut client = gateway.connect(MID).await;
+    let welcomed = Instant::now();
+    let ended = Token::of(MID).expires_in(-2).sign();
+    for operation in [json!({"token": {"token": ended}}), json!({"hello": {"token": ended}})] {
+        assert_eq!(client.refused(operation).await["code"], "unauthorized");
+    }
+    tokio::time::sleep_until((welcomed + Duration::from_millis(5_500)).into()).await;
+    client.still_serves().await;
+}
+
+#[tokio::test]
 async fn a_hello_with_a_token_of_the_same_user_renews() {
     let gateway = TestGateway::start();
     let mut client = short_lived(&gateway).await;

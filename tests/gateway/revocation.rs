@@ -134,7 +134,7 @@ async fn what_names_nobody_is_refused() {
 
 #[tokio::test]
 async fn a_damaged_list_stops_the_start() {
-    let mut gateway = TestGateway::start();
+    let mut gateway = TestGateway::embedded(&[]);
     gateway.kill();
     fs::write(gateway.data_dir().join("revocations.json"), "{").expect("a file");
     let failed = gateway.beside().err().expect("a refusal");
@@ -145,7 +145,7 @@ async fn a_damaged_list_stops_the_start() {
 
 #[tokio::test]
 async fn a_list_that_cannot_be_kept_is_said_so_and_holds_for_nobody() {
-    let gateway = TestGateway::start();
+    let gateway = TestGateway::embedded(&[]);
     let mut client = gateway.connect(MID).await;
     // A directory stands where the draft is written.
     fs::create_dir(gateway.data_dir().join("revocations.json.new")).expect("a directory");

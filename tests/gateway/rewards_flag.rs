@@ -75,12 +75,12 @@ async fn the_reward_goes_to_the_claimer_and_the_flag_to_the_others() {
     let mut claimer = gateway.connect(MID).await;
     let mut others = [gateway.connect(MID).await, gateway.connect(MID).await, gateway.connect(MID).await];
     let mut stranger = gateway.connect(43).await;
-    let today = claimer.today();
-    claimer.play(None, [beat(100, claimer.now())]).await;
+    let (today, at) = (claimer.today(), claimer.now() - 1_000);
+    claimer.play(None, [beat(100, at)]).await;
     assert_eq!(claimer.reward().await["rule"], "at-once");
-    for other in &mut others {
+    for (other, later) in others.iter_mut().zip(1..) {
         assert_eq!(other.pushed_flag().await, json!(today));
-        let acked = other.play(None, [beat(200, other.now())]).await;
+        let acked = other.play(None, [beat(200, at + later)]).await;
         assert_eq!(acked.flag(), Some(today.as_str()));
         other.was_given_nothing().await;
     }

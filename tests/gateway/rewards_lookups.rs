@@ -3,7 +3,7 @@
 use serde_json::json;
 use siphasher::sip::SipHasher24;
 
-use crate::support::{Beat, MID, TestClient, TestGateway, beat, per_content, per_user, post_beats};
+use crate::support::{Beat, MID, TestClient, TestGateway, beat, per_content, per_user, post_beats, rules};
 
 const FRAMES: u64 = 20;
 const BEATS: u64 = 500;
@@ -29,6 +29,13 @@ async fn asked(gateway: &TestGateway) -> Asked {
 async fn gateway<const RULES: usize>(rules: [String; RULES], settings: &[(&str, &str)]) -> TestGateway {
     let settings = [&[("log.level", "debug")], settings].concat();
     let gateway = TestGateway::rewarding_with(&rules, &settings);
+    gateway.remembers().await;
+    gateway
+}
+
+/// The same, and no other gateway can know more of a user: one of several asks the store at every welcome.
+async fn alone<const RULES: usize>(given: [String; RULES]) -> TestGateway {
+    let gateway = TestGateway::embedded(&[("log.level", "debug"), ("rewards.rules", &rules(&given))]);
     gateway.remembers().await;
     gateway
 }
@@ -70,7 +77,7 @@ async fn the_flag_of_the_frame_is_enough() {
 
 #[tokio::test]
 async fn without_flags_a_user_is_looked_up_once_a_day_at_most() {
-    let gateway = gateway([per_user("first-of-day", "0s"), per_user("second", "0s")], &[]).await;
+    let gateway = alone([per_user("first-of-day", "0s"), per_user("second", "0s")]).await;
     let users = 20;
     let before = asked(&gateway).await;
     for mid in 1..=users {
@@ -92,7 +99,7 @@ async fn without_flags_a_user_is_looked_up_once_a_day_at_most() {
 
 #[tokio::test]
 async fn nor_more_often_while_nothing_is_decided() {
-    let gateway = gateway([per_user("first-of-day", "1h")], &[]).await;
+    let gateway = alone([per_user("first-of-day", "1h")]).await;
     let mut client = gateway.connect(MID).await;
     ten_thousand_beats(&mut client, None).await;
     let mut second = gateway.connect(MID).await;
@@ -103,15 +110,16 @@ async fn nor_more_often_while_nothing_is_decided() {
 
 #[tokio::test]
 async fn a_reconnect_of_a_recent_user_costs_nothing() {
-    let gateway = gateway([per_user("first-of-day", "0s")], &[]).await;
+    let gateway = alone([per_user("first-of-day", "0s")]).await;
     let mut client = gateway.connect(MID).await;
-    client.play(None, [beat(1, client.now())]).await;
+    let at = client.now() - 1_000;
+    client.play(None, [beat(1, at)]).await;
     gateway.connect(MID).await;
     let before = asked(&gateway).await;
-    for _ in 0..50 {
+    for later in 1..=50 {
         let mut client = gateway.connect(MID).await;
         assert!(client.welcome().get("flag").is_some());
-        client.play(None, [beat(1, client.now())]).await;
+        client.play(None, [beat(1, at + later)]).await;
     }
     assert_eq!(asked(&gateway).await, before);
 }
@@ -181,7 +189,7 @@ async fn a_content_is_asked_for_once_by_each_connection() {
 #[tokio::test]
 async fn a_filter_stands_in_front_of_the_store() {
     let rule = r#"{ id = "first-view", per = "content", kinds = [], watched = "0s", exact = false, expected = 1000000, probability = 0.01 }"#;
-    let mut gateway = gateway([rule.to_owned()], &[]).await;
+    let mut gateway = alone([rule.to_owned()]).await;
     let mut client = gateway.connect(MID).await;
     let at = client.now() - 10_000;
     client.play(None, many(at)).await;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{MID, TestClient, TestGateway, beat, beats};
+use crate::support::{MID, TestClient, TestGateway, Token, beat, beats};
 
 fn nothing() -> Value {
     json!({"get": {"items": []}})
@@ -107,6 +107,16 @@ async fn after_the_last_seq_the_socket_ends_with_bye_and_1012() {
     assert!(bye["bye"]["reconnect_after"].is_u64(), "{bye}");
     assert_eq!(client.closed().await, 1012);
     assert_eq!(gateway.connect(MID).await.position(100).await, Some(10_000));
+}
+
+#[tokio::test]
+async fn a_hello_with_the_last_seq_is_welcomed_and_that_is_all() {
+    let gateway = TestGateway::start();
+    let mut client = gateway.upgrade().open().await;
+    client.send_as(u32::MAX, json!({"hello": {"token": Token::of(MID).sign()}})).await;
+    assert!(client.next().await["welcome"].is_object());
+    assert_eq!(client.next().await["bye"]["reason"], "seq");
+    assert_eq!(client.closed().await, 1012);
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ fn told(failed: &FailedStart, code: i32) -> String {
 
 #[tokio::test]
 async fn a_second_process_on_a_data_directory_names_the_first() {
-    let gateway = TestGateway::start();
+    let gateway = TestGateway::embedded(&[]);
     let mut client = gateway.connect(MID).await;
     let at = client.now();
     client.watch([beat(100, at)]).await;
@@ -34,7 +34,7 @@ async fn a_second_process_on_a_data_directory_names_the_first() {
 
 #[tokio::test]
 async fn a_killed_process_leaves_its_data_directory_free() {
-    let mut gateway = TestGateway::start();
+    let mut gateway = TestGateway::embedded(&[]);
     for _ in 0..3 {
         gateway.restart();
     }
@@ -58,7 +58,7 @@ async fn a_data_directory_that_cannot_be_is_refused() {
 
 #[tokio::test]
 async fn a_format_of_another_version_is_refused_and_left_alone() {
-    let mut gateway = TestGateway::start();
+    let mut gateway = TestGateway::embedded(&[]);
     let mut client = gateway.connect(MID).await;
     let at = client.now();
     client.watch([beat(100, at)]).await;
@@ -122,7 +122,7 @@ fn a_bad_setting_is_named() {
         ("auth.hs256_secret", "too short"),
         ("server.listen", "nowhere"),
         ("server.listen", ""),
-        ("server.origins", "https://app.example"),
+        ("server.origins", "app.example, https://app.example"),
         ("server.origins", r#"["no origin"]"#),
         ("server.drain_timeout", "soon"),
         ("admin.listen", "127.0.0.1"),

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -35,6 +36,7 @@ use heartline::domain::rewards;
 use heartline::domain::rewards::arrivals::Arrivals;
 use heartline::domain::rewards::judge::Judge;
 use heartline::domain::rewards::today::Today;
+use heartline::domain::timekeeper::Timekeeper;
 use heartline::edge::auth::gate::Gate;
 use heartline::edge::auth::{AuthConfig, SigningKey, Verifier};
 use heartline::edge::connection::rate::Pace;
@@ -50,6 +52,7 @@ use heartline::model::rule::Admission;
 use heartline::model::secret::Secret;
 use heartline::model::shard::Shards;
 use heartline::shutdown::Shutdown;
+use heartline::storage::device_channel::Alone;
 use heartline::storage::hot_store::{HotStore, StoreError};
 use heartline::storage::revocation_list::file::FileList;
 
@@ -68,6 +71,8 @@ pub struct Fixture {
     pub token: String,
     block: Arc<Block>,
     clock: Arc<Clock>,
+    timekeeper: Timekeeper,
+    store_ahead: Arc<AtomicI64>,
 }
 
 pub struct Answer {
@@ -137,8 +142,16 @@ impl Fixture {
         let presence = Presence::new(8);
         let block = Arc::new(Block::new(presence.clone()));
         let no_list = Box::new(FileList::of(Path::new("/nowhere")));
-        let revocations = Arc::new(Revocations::open(presence.clone(), no_list, None).expect("an empty list"));
+        let revocations =
+            Arc::new(Revocations::open(presence.clone(), no_list, Arc::new(Alone), None).expect("an empty list"));
         let verifier = Arc::new(Verifier::new(&config, Some(&key)).expect("keys"));
+        let store_ahead = Arc::new(AtomicI64::new(0));
+        let ahead = store_ahead.clone();
+        let tell = move || -> heartline::storage::hot_store::Answer<_> {
+            let ahead = ahead.load(Ordering::Relaxed);
+            Box::pin(async move { Ok(Some(clock::wall().saturating_add_signed(ahead))) })
+        };
+        let timekeeper = Timekeeper::new(tell, clock.clone(), &mut registry);
         let desk = Arc::new(Desk {
             intake: Intake {
                 lane,
@@ -165,10 +178,23 @@ impl Fixture {
             socket: defaults.socket,
             reading: defaults.reading,
             metrics: heartline::edge::metrics::Metrics::new(&mut registry),
+            timekeeping: timekeeper.timekeeping(),
             stop: shutdown.stop(),
         });
         let router = router(desk.clone());
-        Fixture { router, desk, store: memory, takes_writes, ended, _shutdown: shutdown, token, block, clock }
+        Fixture {
+            router,
+            desk,
+            store: memory,
+            takes_writes,
+            ended,
+            _shutdown: shutdown,
+            token,
+            block,
+            clock,
+            timekeeper,
+            store_ahead,
+        }
     }
 
     /// Serves sockets, too; where. To be called within a `LocalSet`.
@@ -190,6 +216,12 @@ impl Fixture {
     /// From now on the store never answers.
     pub fn lose_the_store(&self) {
         self.store.inner().die();
+    }
+
+    /// Puts the store's clock so far ahead, and has it looked at.
+    pub async fn put_store_ahead(&self, ms: i64) {
+        self.store_ahead.store(ms, Ordering::Relaxed);
+        self.timekeeper.look().await;
     }
 
     /// What is stored, asked for without a request.

@@ -5,6 +5,7 @@ mod faulty;
 mod fixture;
 mod memory;
 mod sockets;
+mod timekeeping;
 
 use std::time::Duration;
 

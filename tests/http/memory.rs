@@ -108,7 +108,7 @@ impl HotStore for Memory {
         }
         let mut rows = self.rows();
         let outcomes = group.changes.iter().map(|change| rows.apply(&change.action, group.now)).collect();
-        ready(Ok(Committed { outcomes, decided: Vec::new() })).boxed()
+        ready(Ok(Committed { outcomes, ..Committed::default() })).boxed()
     }
 
     fn get(&self, _: UserId, contents: Vec<Content>, _: u64) -> Answer<Vec<Option<Record>>> {

@@ -27,7 +27,7 @@ async fn say(socket: &mut Socket, frame: Value) {
     socket.send(Message::text(frame.to_string())).await.expect("sent");
 }
 
-async fn heard(socket: &mut Socket) -> Value {
+pub async fn heard(socket: &mut Socket) -> Value {
     let message = socket.next().await.expect("a message").expect("no error");
     serde_json::from_str(message.to_text().expect("text")).expect("JSON")
 }

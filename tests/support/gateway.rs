@@ -1,5 +1,6 @@
-//! The real binary on free ports, with a data directory of its own.
+//! The real binary on free ports, with a data directory of its own, and if the environment asks for it with a Redis.
 
+use std::env;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -12,12 +13,15 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::{Http, JSON_PROTOCOL, PATIENCE, RawSocket, SECRET, TestClient, Token, Upgrade};
+use super::{Http, JSON_PROTOCOL, PATIENCE, RawSocket, RedisServer, SECRET, TestClient, Token, Upgrade};
 
 type Settings = Vec<(String, String)>;
 
 /// A debug build on a busy machine needs a while.
 const START: Duration = Duration::from_secs(30);
+
+/// The hot store of all gateways that are not `embedded`: `embedded`, which holds without it, or `redis`.
+const STORE: &str = "HEARTLINE_TEST_STORE";
 
 pub struct TestGateway {
     child: Child,
@@ -26,7 +30,14 @@ pub struct TestGateway {
     /// What it printed before the listening line.
     printed: Vec<String>,
     settings: Settings,
-    home: Arc<TempDir>,
+    home: Arc<Home>,
+}
+
+/// What outlives a process of the gateway.
+struct Home {
+    /// Ends before the directory goes.
+    redis: Option<Arc<RedisServer>>,
+    directory: TempDir,
 }
 
 /// A start that was refused.
@@ -38,8 +49,8 @@ pub struct FailedStart {
 
 /// Runs the binary to its end with `arguments` and `settings` such as `("socket.ping", "300ms")`.
 pub fn run(arguments: &[&str], settings: &[(&str, &str)]) -> Output {
-    let home = tempfile::tempdir().expect("a temporary directory");
-    let settings = merge(home.path(), settings);
+    let home = Home::embedded();
+    let settings = home.merge(settings);
     command(arguments, &settings, home.path()).output().expect("the binary runs")
 }
 
@@ -50,7 +61,27 @@ impl TestGateway {
 
     /// Settings are written as in the file: `("socket.ping", "300ms")`.
     pub fn with(settings: &[(&str, &str)]) -> Self {
-        Self::on(Arc::new(tempfile::tempdir().expect("a temporary directory")), settings)
+        Self::on(Arc::new(Home::new()), settings)
+    }
+
+    /// On the embedded store whatever the environment asks for: for what only its files and its process promise.
+    pub fn embedded(settings: &[(&str, &str)]) -> Self {
+        Self::on(Arc::new(Home::embedded()), settings)
+    }
+
+    /// On a Redis of its own whatever the environment asks for.
+    pub fn on_redis(settings: &[(&str, &str)]) -> Self {
+        Self::on(Arc::new(Home::with_redis()), settings)
+    }
+
+    /// Another gateway with the settings and the Redis of this one, and a data directory of its own.
+    pub fn neighbour(&self) -> Self {
+        let redis = self.home.redis.clone().expect("a gateway on Redis");
+        let home = Home { redis: Some(redis), directory: tempfile::tempdir().expect("a temporary directory") };
+        let own = |name: &str| self.home.merge(&[]).iter().any(|(default, _)| default == name);
+        let settings: Vec<_> = self.settings.iter().filter(|(name, _)| !own(name)).collect();
+        let settings: Vec<_> = settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        Self::on(Arc::new(home), &settings)
     }
 
     /// Another gateway on the data directory of this one.
@@ -58,22 +89,30 @@ impl TestGateway {
         launch(Arc::clone(&self.home), self.settings.clone())
     }
 
-    fn on(home: Arc<TempDir>, settings: &[(&str, &str)]) -> Self {
-        let settings = merge(home.path(), settings);
+    fn on(home: Arc<Home>, settings: &[(&str, &str)]) -> Self {
+        let settings = home.merge(settings);
         launch(home, settings).unwrap_or_else(|failed| panic!("the gateway did not start: {failed:?}"))
     }
 
     pub fn fails_with(settings: &[(&str, &str)]) -> FailedStart {
-        let home = Arc::new(tempfile::tempdir().expect("a temporary directory"));
-        let settings = merge(home.path(), settings);
+        let home = Arc::new(Home::embedded());
+        let settings = home.merge(settings);
         match launch(home, settings) {
             Ok(_) => panic!("the gateway started"),
             Err(failed) => failed,
         }
     }
 
+    pub fn is_on_redis(&self) -> bool {
+        self.home.redis.is_some()
+    }
+
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    pub fn admin_address(&self) -> SocketAddr {
+        self.admin
     }
 
     pub fn pid(&self) -> u32 {
@@ -196,17 +235,48 @@ impl Drop for TestGateway {
     }
 }
 
-/// The settings of every test gateway, `settings` over them.
-fn merge(home: &Path, settings: &[(&str, &str)]) -> Settings {
-    let data = home.join("data");
-    let defaults = [
-        ("server.listen", "127.0.0.1:0"),
-        ("admin.listen", "127.0.0.1:0"),
-        ("auth.hs256_secret", SECRET),
-        ("store.data_dir", data.to_str().expect("an ASCII path")),
-    ];
-    let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-    defaults.iter().chain(settings).map(owned).collect()
+impl Home {
+    /// On the store that the environment names.
+    fn new() -> Self {
+        match env::var(STORE).as_deref() {
+            Err(env::VarError::NotPresent) | Ok("embedded") => Self::embedded(),
+            Ok("redis") => Self::with_redis(),
+            other => panic!("{STORE} is {other:?}; it may be embedded or redis"),
+        }
+    }
+
+    fn embedded() -> Self {
+        Self { directory: tempfile::tempdir().expect("a temporary directory"), redis: None }
+    }
+
+    fn with_redis() -> Self {
+        let mut home = Self::embedded();
+        home.redis = Some(Arc::new(RedisServer::start(&home.path().join("redis"))));
+        let prepared = command(&["init"], &home.merge(&[]), home.path()).output().expect("the binary runs");
+        assert!(prepared.status.success(), "Redis is not prepared: {prepared:?}");
+        home
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The settings of every test gateway, `settings` over them.
+    fn merge(&self, settings: &[(&str, &str)]) -> Settings {
+        let data = self.path().join("data");
+        let url = self.redis.as_ref().map(|redis| redis.url());
+        let mut merged = vec![
+            ("server.listen", "127.0.0.1:0"),
+            ("admin.listen", "127.0.0.1:0"),
+            ("auth.hs256_secret", SECRET),
+            ("store.data_dir", data.to_str().expect("an ASCII path")),
+        ];
+        if let Some(url) = &url {
+            merged.extend([("store.hot_store", "redis"), ("redis.url", url)]);
+        }
+        merged.extend(settings);
+        merged.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
 }
 
 fn command(arguments: &[&str], settings: &Settings, home: &Path) -> Command {
@@ -219,7 +289,7 @@ fn command(arguments: &[&str], settings: &Settings, home: &Path) -> Command {
     command
 }
 
-fn launch(home: Arc<TempDir>, settings: Settings) -> Result<TestGateway, FailedStart> {
+fn launch(home: Arc<Home>, settings: Settings) -> Result<TestGateway, FailedStart> {
     let log = home.path().join("stderr");
     let before = fs::metadata(&log).map_or(0, |metadata| metadata.len() as usize);
     let stderr = File::options().create(true).append(true).open(&log).expect("a log file");

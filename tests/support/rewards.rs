@@ -12,6 +12,9 @@ use super::{Acked, Beat, Http, PATIENCE, TestClient, TestGateway, beat, beats, i
 const PAGE: usize = 1_000;
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
+/// What a killed gateway has left in Redis another process publishes, but not before it is so old.
+const TAKEOVER: Duration = Duration::from_secs(15);
+
 /// One reward a day for each user, as the settings have it.
 pub fn per_user(id: &str, watched: &str) -> String {
     format!(r#"{{ id = "{id}", per = "user", kinds = [], watched = "{watched}", exact = true }}"#)
@@ -63,7 +66,7 @@ impl TestGateway {
 
     /// Waits until there are so many events, and returns them: of a gateway that was not killed, one for each claim.
     pub async fn events(&self, count: usize) -> Vec<Value> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + self.events_follow();
         loop {
             let log = self.event_log().await;
             if log.len() >= count {
@@ -76,7 +79,7 @@ impl TestGateway {
 
     /// Waits until there are events of so many claims, and returns their ids. After SIGKILL an event may come once more.
     pub async fn event_ids(&self, claims: usize) -> BTreeSet<String> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + self.events_follow();
         loop {
             let log = self.event_log().await;
             let id = |entry: &Value| entry["event"]["id"].as_str().expect("an id").to_owned();
@@ -87,6 +90,11 @@ impl TestGateway {
             assert!(Instant::now() < deadline, "events of {} claims, {claims} expected", ids.len());
             tokio::time::sleep(LOOK_EVERY).await;
         }
+    }
+
+    /// How long the events of what was claimed may take.
+    fn events_follow(&self) -> Duration {
+        if self.is_on_redis() { PATIENCE + TAKEOVER } else { PATIENCE }
     }
 
     /// The rewards of a user today, by their ids.

@@ -1,0 +1,73 @@
+//! A server whose clock is not that of its store serves nobody until it is.
+
+use serde_json::json;
+use tokio::task::LocalSet;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+
+use super::fixture::Fixture;
+use super::sockets::{Socket, connect, heard};
+use super::{PATHS, beat};
+use futures_util::StreamExt;
+
+async fn close_code(socket: &mut Socket) -> u16 {
+    match socket.next().await {
+        Some(Ok(Message::Close(Some(frame)))) => frame.code.into(),
+        other => panic!("not a close: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn requests_are_told_to_come_again() {
+    let fixture = Fixture::new();
+    fixture.put_store_ahead(-2_000).await;
+    for path in PATHS.into_iter().filter(|path| *path != "/v1/nowhere") {
+        let answer = fixture.get(path).await;
+        assert_eq!(answer.header("retry-after"), Some("5"), "{path}");
+        let detail = answer.problem(503, "unavailable")["detail"].take();
+        assert!(detail.as_str().is_some_and(|detail| detail.contains("ahead of the store's")), "{detail}");
+    }
+    let items = json!({"items": [beat(&fixture, 100, 0, "playing")]});
+    assert_eq!(fixture.post("/v1/beats", &items).await.status, 503);
+    fixture.put_store_ahead(0).await;
+    assert_eq!(fixture.get("/v1/history/1/100").await.status, 404, "nothing was taken");
+    assert_eq!(fixture.post("/v1/beats", &items).await.status, 200);
+}
+
+#[tokio::test]
+async fn sockets_are_sent_away_as_in_a_drain_and_let_in_again() {
+    let serve = async {
+        let fixture = Fixture::new();
+        let address = fixture.listen().await;
+        let mut sockets = [connect(address, &fixture.token).await, connect(address, &fixture.token).await];
+        for socket in &mut sockets {
+            assert!(heard(socket).await["welcome"].is_object());
+        }
+        fixture.put_store_ahead(2_000).await;
+        for socket in &mut sockets {
+            let bye = heard(socket).await["bye"].take();
+            assert_eq!(bye["reason"], "drain", "{bye}");
+            assert!(bye["reconnect_after"].as_u64().is_some_and(|after| (200..=10_000).contains(&after)), "{bye}");
+            assert_eq!(close_code(socket).await, 1012);
+        }
+        let request = format!("ws://{address}/v1/connect").into_client_request().expect("a request");
+        let stream = tokio::net::TcpStream::connect(address).await.expect("it listens");
+        match tokio_tungstenite::client_async(request, stream).await {
+            Err(tokio_tungstenite::tungstenite::Error::Http(refused)) => {
+                assert_eq!(
+                    (refused.status().as_u16(), &refused.headers()["retry-after"]),
+                    (503, &"5".parse().expect("5"))
+                );
+            }
+            other => panic!("not refused: {other:?}"),
+        }
+        fixture.put_store_ahead(0).await;
+        // The thread that accepts learns of it in its own turn; whoever comes before that may be sent away once more.
+        tokio::task::yield_now().await;
+        let mut socket = connect(address, &fixture.token).await;
+        assert!(heard(&mut socket).await["welcome"].is_object());
+        let silent = tokio::time::timeout(std::time::Duration::from_millis(300), socket.next()).await;
+        assert!(silent.is_err(), "it stays: {silent:?}");
+    };
+    LocalSet::new().run_until(serve).await;
+}

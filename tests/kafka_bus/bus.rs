@@ -1,0 +1,81 @@
+//! What is published, and in which order.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use heartline::model::rewards::claim::Claim;
+use heartline::storage::event_bus::EventBus;
+use serde_json::json;
+
+use crate::broker::shared;
+use crate::reader::{Read, read};
+use crate::{claim, open, settings};
+
+const USERS: u64 = 100;
+
+#[tokio::test]
+#[ignore = "needs Kafka: tests/run kafka"]
+async fn an_event_is_a_cloud_event_in_binary_mode_under_its_user() {
+    let kafka = settings(&shared());
+    let mut of_user = claim(u64::MAX, 100);
+    (of_user.key.content, of_user.device) = (None, "\"ü\"".into());
+    open(&kafka).publish(&[claim(42, 7), of_user]).await.unwrap();
+    let mut all = read(&kafka.brokers[0], &kafka.topic);
+    all.sort_by_key(|read| read.key.len());
+    let expected = |id: &str, mid: &str| -> BTreeMap<String, String> {
+        let headers = [
+            ("ce_specversion", "1.0"),
+            ("ce_id", id),
+            ("ce_source", "/heartline/test-1"),
+            ("ce_type", "dev.heartline.reward.v1"),
+            ("ce_subject", mid),
+            ("ce_time", "2026-11-20T04:46:40.118Z"),
+            ("ce_partitionkey", mid),
+            ("content-type", "application/json"),
+        ];
+        headers.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+    };
+    let mid = "18446744073709551615";
+    assert_eq!(all[0].headers, expected("first-view:2026-11-20:42:1:7", "42"));
+    assert_eq!(all[1].headers, expected(&format!("first-view:2026-11-20:{mid}"), mid));
+    assert_eq!((all[0].key.as_str(), all[1].key.as_str(), all.len()), ("42", mid, 2));
+    let value = json!({
+        "rule": "first-view", "mid": mid, "day": "2026-11-20", "zone": "UTC", "kind": 1, "oid": "100", "session": "7",
+        "device": "\"ü\"", "watched": 5_000, "claimed_at": 1_795_150_000_118_u64,
+    });
+    assert_eq!(all[1].value, value);
+}
+
+#[tokio::test]
+#[ignore = "needs Kafka: tests/run kafka"]
+async fn each_user_has_a_partition_and_his_order() {
+    let kafka = settings(&shared());
+    let bus = open(&kafka);
+    for first in (0..10_000).step_by(1_000) {
+        let claims: Vec<Claim> = (first..first + 1_000).map(|number| claim(number % USERS, number)).collect();
+        bus.publish(&claims).await.unwrap();
+    }
+    bus.publish(&[]).await.unwrap();
+    let all = read(&kafka.brokers[0], &kafka.topic);
+    assert_eq!(all.len(), 10_000, "no event comes twice while nothing fails");
+    has_all_in_order(&all, 10_000);
+    let used: BTreeSet<i32> = all.iter().map(|read| read.partition).collect();
+    assert_eq!(used.len(), 6, "all partitions are used");
+}
+
+/// Each of the numbers below `count` is there, and the first of each in the order of its user, in one partition.
+pub fn has_all_in_order(all: &[Read], count: u64) {
+    let mut seen = BTreeSet::new();
+    let mut last: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut partition: BTreeMap<&str, i32> = BTreeMap::new();
+    for read in all {
+        assert_eq!(*partition.entry(&read.key).or_insert(read.partition), read.partition, "user {}", read.key);
+        assert_eq!(read.key, (read.number() % USERS).to_string());
+        if !seen.insert(read.number()) {
+            continue;
+        }
+        let before = last.insert(&read.key, read.number());
+        assert!(before < Some(read.number()), "user {}: {} after {before:?}", read.key, read.number());
+    }
+    let missing: Vec<u64> = (0..count).filter(|number| !seen.contains(number)).collect();
+    assert!(missing.is_empty(), "{} are missing: {missing:?}", missing.len());
+}

@@ -1,0 +1,65 @@
+//! Events in a real Kafka: what the bus promises, and what a gateway does without it.
+//!
+//! Most of these need a broker and say so: `tests/run kafka` starts one and runs them.
+
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod broker;
+mod bus;
+mod gateway;
+mod kills;
+mod reader;
+mod refusals;
+mod topics;
+
+use std::time::Duration;
+
+use heartline::model::ids::{Content, SessionId, UserId};
+use heartline::model::rewards::claim::{Claim, ClaimKey};
+use heartline::model::secret::Secret;
+use heartline::storage::event_bus::config::{Backend, Config};
+use heartline::storage::event_bus::kafka::KafkaBus;
+use heartline::storage::event_bus::kafka::config::{KafkaConfig, Security};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// For one broker, and a topic of this test's own.
+fn settings(broker: &str) -> KafkaConfig {
+    KafkaConfig {
+        brokers: vec![broker.to_owned()],
+        topic: format!("heartline.test.{:x}", rand::random::<u64>()),
+        create_topic: true,
+        partitions: 6,
+        replication: 1,
+        min_in_sync: 1,
+        linger: Duration::from_millis(5),
+        delivery_timeout: Duration::from_secs(30),
+        security: Security::Plaintext,
+        sasl_user: String::new(),
+        sasl_password: Secret::default(),
+    }
+}
+
+fn open(kafka: &KafkaConfig) -> KafkaBus {
+    let deployment = "test-1".to_owned();
+    let events = Config { event_bus: Backend::Kafka, deployment, retention: 3 * DAY, retention_bytes: 1 << 30 };
+    KafkaBus::open(kafka, &events).unwrap()
+}
+
+/// The number is in `oid` and in the id, so that each event of a user is another.
+fn claim(user: u64, number: u64) -> Claim {
+    let content = Content { kind: 1, oid: number };
+    let day = "2026-11-20".parse().unwrap();
+    Claim {
+        key: ClaimKey { rule: "first-view".into(), day, user: UserId(user), content: Some(content) },
+        content,
+        session: SessionId(7),
+        device: "tv".into(),
+        watched: 5_000,
+        claimed_at: 1_795_150_000_118,
+        zone: "UTC".into(),
+    }
+}

@@ -1,0 +1,103 @@
+//! The topic: made, looked at, complained of.
+
+use std::time::{Duration, Instant};
+
+use heartline::storage::event_bus::EventBus;
+use heartline::storage::event_bus::kafka::KafkaBus;
+use rdkafka::ClientConfig;
+use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication};
+use rdkafka::client::DefaultClientContext;
+
+use crate::broker::shared;
+use crate::{claim, open, settings};
+
+/// Longer than between two looks at a topic with which something is wrong.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn admin() -> AdminClient<DefaultClientContext> {
+    ClientConfig::new().set("bootstrap.servers", shared()).create().unwrap()
+}
+
+async fn make(topic: &str, settings: &[(&str, &str)]) {
+    let new = NewTopic::new(topic, 2, TopicReplication::Fixed(1));
+    let new = settings.iter().fold(new, |new, (name, value)| new.set(name, value));
+    admin().create_topics([&new], &AdminOptions::new()).await.unwrap()[0].as_ref().unwrap();
+}
+
+async fn until(bus: &KafkaBus, wanted: impl Fn(&[String]) -> bool) -> Vec<String> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let complaints = bus.complaints();
+        if wanted(&complaints) {
+            return complaints;
+        }
+        assert!(Instant::now() < deadline, "{complaints:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs Kafka: tests/run kafka"]
+async fn a_missing_topic_is_made_as_promised() {
+    let kafka = settings(&shared());
+    let bus = open(&kafka);
+    bus.publish(&[claim(1, 1)]).await.unwrap();
+    let admin = admin();
+    let metadata = admin.inner().fetch_metadata(Some(&kafka.topic), PATIENCE).unwrap();
+    assert_eq!(metadata.topics()[0].partitions().len(), 6);
+    let topic = ResourceSpecifier::Topic(&kafka.topic);
+    let described = admin.describe_configs([&topic], &AdminOptions::new()).await.unwrap().remove(0).unwrap();
+    for (name, value) in [("min.insync.replicas", "1"), ("retention.ms", "259200000"), ("cleanup.policy", "delete")] {
+        assert_eq!(described.get(name).unwrap().value.as_deref(), Some(value), "{name}");
+    }
+    assert_eq!(bus.complaints(), [""; 0]);
+}
+
+#[tokio::test]
+#[ignore = "needs Kafka: tests/run kafka"]
+async fn a_missing_topic_that_may_not_be_made_is_complained_of_until_it_is_there() {
+    let mut kafka = settings(&shared());
+    (kafka.create_topic, kafka.delivery_timeout) = (false, Duration::from_secs(2));
+    let bus = open(&kafka);
+    let complaints = until(&bus, |complaints| !complaints.is_empty()).await;
+    assert!(complaints[0].contains(&kafka.topic) && complaints[0].contains("kafka.create_topic"), "{complaints:?}");
+    bus.publish(&[claim(1, 1)]).await.unwrap_err();
+    make(&kafka.topic, &[]).await;
+    while bus.publish(&[claim(1, 1)]).await.is_err() {}
+    until(&bus, <[String]>::is_empty).await;
+}
+
+#[tokio::test]
+#[ignore = "needs Kafka: tests/run kafka"]
+async fn a_topic_that_may_lose_events_is_complained_of_and_used() {
+    let mut kafka = settings(&shared());
+    (kafka.replication, kafka.min_in_sync) = (2, 2);
+    make(&kafka.topic, &[("unclean.leader.election.enable", "true"), ("cleanup.policy", "compact")]).await;
+    let bus = open(&kafka);
+    bus.publish(&[claim(1, 1)]).await.unwrap();
+    let complaints = until(&bus, |complaints| complaints.len() == 5).await;
+    for word in ["kafka.min_in_sync = 2", "kafka.replication = 2", "min.insync.replicas is 1", "unclean", "compact"] {
+        assert!(complaints.iter().any(|complaint| complaint.contains(word)), "{word} in {complaints:?}");
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs Kafka: tests/run kafka"]
+async fn more_copies_than_brokers_are_named() {
+    let mut kafka = settings(&shared());
+    kafka.replication = 3;
+    let complaints = until(&open(&kafka), |complaints| !complaints.is_empty()).await;
+    assert!(complaints[0].contains("kafka.replication = 3 needs as many brokers"), "{complaints:?}");
+}
+
+#[tokio::test]
+#[ignore = "needs Kafka: tests/run kafka"]
+async fn nobody_there_is_complained_of() {
+    let mut kafka = settings("127.0.0.1:9");
+    kafka.delivery_timeout = Duration::from_secs(1);
+    let bus = open(&kafka);
+    let error = bus.publish(&[claim(1, 1)]).await.unwrap_err();
+    assert!(error.to_string().contains("127.0.0.1:9"), "{error}");
+    let complaints = until(&bus, |complaints| !complaints.is_empty()).await;
+    assert!(complaints[0].contains("Kafka does not answer"), "{complaints:?}");
+}

@@ -1,0 +1,127 @@
+//! A Redis belongs to one deployment, and is whole.
+
+use std::process::Command;
+use std::time::Duration;
+
+use heartline::storage::redis::prepare::{Prepared, prepare};
+
+use super::server::{Server, free_port};
+use super::{away_within, count, try_count};
+
+fn id(prepared: &Prepared) -> String {
+    match prepared {
+        Prepared::New { id } | Prepared::Completed { id } | Prepared::Before { id } => id.clone(),
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs Redis: tests/run redis"]
+async fn a_new_one_is_refused_until_it_is_prepared() {
+    let server = Server::start(&[]);
+    assert!(server.refusal().contains("if it is new, run: heartline init"), "{}", server.refusal());
+    let made = prepare(&server.config()).unwrap();
+    assert!(matches!(made, Prepared::New { .. }), "{made:?}");
+    assert_eq!(server.tell::<u64>(&["DBSIZE"]), 1000);
+    assert_eq!(prepare(&server.config()).unwrap(), Prepared::Before { id: id(&made) });
+    let redis = server.open();
+    assert!(redis.deployment().starts_with(&id(&made)), "{}", redis.deployment());
+    let all: Vec<u16> = (0..1000).rev().collect();
+    assert_eq!(count(&redis, &all).await, vec![1; 1000]);
+}
+
+#[tokio::test]
+#[ignore = "needs Redis: tests/run redis"]
+async fn an_init_that_was_broken_off_goes_on_where_it_was() {
+    for broken_off in [1, 500, 1000] {
+        let server = Server::start(&[]);
+        // It writes all keys as being prepared, and then all as ready.
+        for shard in 0..broken_off {
+            server.tell::<()>(&["SET", &format!("{{h{shard}}}:deployment"), "preparing 0123-abc"]);
+        }
+        assert!(server.refusal().contains("run heartline init again"), "{}", server.refusal());
+        assert_eq!(prepare(&server.config()).unwrap(), Prepared::Completed { id: "0123-abc".to_owned() });
+        count(&server.open(), &[1]).await;
+    }
+    let server = Server::prepared();
+    let ready: String = server.tell(&["GET", "{h0}:deployment"]);
+    let id = ready.split(' ').next().unwrap();
+    for shard in 300..1000 {
+        server.tell::<()>(&["SET", &format!("{{h{shard}}}:deployment"), &format!("preparing {id}")]);
+    }
+    assert!(server.refusal().contains("run heartline init again"), "{}", server.refusal());
+    assert_eq!(prepare(&server.config()).unwrap(), Prepared::Completed { id: id.to_owned() });
+    assert_eq!(server.tell::<String>(&["GET", "{h999}:deployment"]), ready);
+}
+
+#[tokio::test]
+#[ignore = "needs Redis: tests/run redis"]
+async fn one_that_lost_a_part_is_neither_served_nor_prepared() {
+    let server = Server::prepared();
+    server.tell::<()>(&["DEL", "{h7}:deployment"]);
+    for told in [server.refusal(), prepare(&server.config()).unwrap_err().to_string()] {
+        assert!(told.contains("backup") && told.contains('1'), "{told}");
+    }
+    let server = Server::start(&[]);
+    server.tell::<()>(&["SET", "{h12}:u:42", "x"]);
+    let told = prepare(&server.config()).unwrap_err().to_string();
+    assert!(told.contains("{h12}:u:42") && told.contains("backup"), "{told}");
+    assert_eq!(server.tell::<u64>(&["DBSIZE"]), 1, "nothing was written");
+    server.tell::<()>(&["RENAME", "{h12}:u:42", "{hello}:u:42"]);
+    prepare(&server.config()).unwrap();
+}
+
+#[tokio::test]
+#[ignore = "needs Redis: tests/run redis"]
+async fn one_of_another_format_or_of_two_deployments_is_refused() {
+    let server = Server::prepared();
+    server.tell::<()>(&["SET", "{h5}:deployment", "abc format=1 shards=500 hash=siphash-2-4"]);
+    for told in [server.refusal(), prepare(&server.config()).unwrap_err().to_string()] {
+        assert!(told.contains("shards=500"), "{told}");
+    }
+    server.tell::<()>(&["SET", "{h5}:deployment", "abc format=1 shards=1000 hash=siphash-2-4"]);
+    assert!(server.refusal().contains("abc"), "{}", server.refusal());
+}
+
+#[tokio::test]
+#[ignore = "needs Redis: tests/run redis"]
+async fn one_that_is_wiped_while_it_runs_takes_nothing_more_and_neither_does_another() {
+    let server = Server::prepared();
+    let redis = server.open();
+    count(&redis, &[1, 2]).await;
+    server.tell::<()>(&["FLUSHALL"]);
+    away_within(&redis, Duration::ZERO).await;
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    let reason = away_within(&redis, Duration::ZERO).await;
+    assert!(reason.contains("it was wiped"), "{reason}");
+    assert_eq!(server.tell::<u64>(&["DBSIZE"]), 0, "nothing was written");
+    // Whoever takes it for a new one now has another deployment, which this process was not started on.
+    prepare(&server.config()).unwrap();
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let error = try_count(&redis, &[1]).await.unwrap_err().to_string();
+    assert!(error.contains("belongs to the deployment"), "{error}");
+    assert_eq!(server.tell::<u64>(&["DBSIZE"]), 1000);
+}
+
+/// What `heartline init` says, on either stream, and how it ends.
+fn init(url: &str) -> (String, Option<i32>) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_heartline"));
+    let settings = [("HEARTLINE__STORE__HOT_STORE", "redis"), ("HEARTLINE__REDIS__URL", url)];
+    let output = command.arg("init").env_clear().envs(settings).output().unwrap();
+    let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    (text, output.status.code())
+}
+
+#[test]
+#[ignore = "needs Redis: tests/run redis"]
+fn the_command_says_what_it_did() {
+    let server = Server::start(&[]);
+    let (said, code) = init(&server.url());
+    assert!(said.contains("Redis is prepared: deployment ") && code == Some(0), "{said}");
+    let (said, code) = init(&server.url());
+    assert!(said.contains("was prepared before") && said.contains("nothing was changed") && code == Some(0), "{said}");
+    server.set("appendfsync", "no");
+    let (said, code) = init(&server.url());
+    assert!(said.contains("CONFIG SET appendfsync always") && code == Some(78), "{said}");
+    let (said, code) = init(&format!("redis://:hunter2@127.0.0.1:{}", free_port()));
+    assert!(said.contains("start it, or set redis.url") && !said.contains("hunter2") && code == Some(69), "{said}");
+}

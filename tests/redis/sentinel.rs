@@ -1,0 +1,55 @@
+//! A master that Sentinel names.
+
+use std::time::{Duration, Instant};
+
+use heartline::storage::redis::config::RedisConfig;
+use heartline::storage::redis::prepare::prepare;
+use heartline::storage::redis::{Redis, RedisRefused};
+
+use super::server::Server;
+use super::{away_within, back_within, count};
+
+#[tokio::test]
+#[ignore = "needs Redis: tests/run redis"]
+async fn the_new_master_is_found_after_a_failover_and_is_checked() {
+    let mut master = Server::start(&[]);
+    let replica = Server::start(&["--replicaof", &format!("127.0.0.1 {}", master.port)]);
+    let watch = format!(
+        "sentinel monitor mymaster 127.0.0.1 {} 2\nsentinel down-after-milliseconds mymaster 1000\n\
+         sentinel failover-timeout mymaster 3000\n",
+        master.port
+    );
+    let sentinels: Vec<_> = (0..3).map(|_| Server::sentinel(&watch)).collect();
+    let hosts: Vec<_> = sentinels.iter().map(|sentinel| format!("127.0.0.1:{}", sentinel.port)).collect();
+    let config = RedisConfig::strict(&format!("redis-sentinel://{}/mymaster", hosts.join(",")));
+    let unknown = RedisConfig::strict(&format!("redis-sentinel://{}/other", hosts.join(",")));
+    let Err(refused) = Redis::open(&unknown) else { panic!("nobody knows it") };
+    assert!(matches!(&refused, RedisRefused::Unreachable(why) if why.contains("\"other\"")), "{refused}");
+
+    prepare(&config).unwrap();
+    let redis = Redis::open(&config).unwrap();
+    count(&redis, &[1, 2]).await;
+    while !sentinels[0].tell::<String>(&["SENTINEL", "CKQUORUM", "mymaster"]).starts_with("OK 3")
+        || sentinels[0].tell::<Vec<Vec<String>>>(&["SENTINEL", "REPLICAS", "mymaster"]).is_empty()
+        || master.tell::<u64>(&["WAIT", "1", "1000"]) == 0
+    {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    // The one that follows does not sync what it acks: it is not taken before it does.
+    replica.set("appendfsync", "everysec");
+    let began = Instant::now();
+    master.kill();
+    away_within(&redis, Duration::from_secs(1)).await;
+    // Who becomes the master ends its connections.
+    while !replica.try_to_tell::<String>(&["INFO", "replication"]).is_ok_and(|told| told.contains("role:master")) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    println!("there is a new master after {:?}", began.elapsed());
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let reason = away_within(&redis, Duration::ZERO).await;
+    assert!(reason.contains(&format!("-p {} CONFIG SET appendfsync always", replica.port)), "{reason}");
+    replica.set("appendfsync", "always");
+    let took = back_within(&redis, 1, Duration::from_secs(3)).await;
+    println!("it is used {took:?} after it was mended");
+    assert_eq!(count(&redis, &[1]).await, [3], "what was counted is there");
+}

@@ -1,0 +1,87 @@
+//! What a Redis must be set to.
+
+use std::time::Duration;
+
+use heartline::storage::redis::config::{Durability, RedisConfig};
+use heartline::storage::redis::prepare;
+
+use super::server::{Server, refusal};
+use super::{away_within, back_within, count};
+
+const NOTICED: Duration = Duration::from_secs(3);
+
+fn relaxed(server: &Server) -> RedisConfig {
+    RedisConfig { durability: Durability::Relaxed, ..server.config() }
+}
+
+#[tokio::test]
+#[ignore = "needs Redis: tests/run redis"]
+async fn one_that_may_lose_what_it_acked_is_refused_unless_that_is_wanted() {
+    let server = Server::prepared();
+    for (name, value, wanted) in
+        [("appendonly", "no", "yes"), ("appendfsync", "everysec", "always"), ("no-appendfsync-on-rewrite", "yes", "no")]
+    {
+        server.set(name, value);
+        let told = server.refusal();
+        let mends = format!("redis-cli -h 127.0.0.1 -p {} CONFIG SET {name} {wanted}", server.port);
+        assert!(told.contains(&mends) && told.lines().count() == 1, "{told}");
+        assert!(prepare::prepare(&server.config()).is_err(), "nothing is prepared that would not be served");
+        count(&heartline::storage::redis::Redis::open(&relaxed(&server)).unwrap(), &[1]).await;
+        // As the message says.
+        let (_, line) = mends.split_once("redis-cli ").unwrap();
+        super::server::redis_cli(&line.split(' ').collect::<Vec<_>>());
+        server.open();
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs Redis: tests/run redis"]
+async fn one_that_forgets_users_is_refused_whatever_is_wanted() {
+    let server = Server::prepared();
+    server.set("maxmemory", "1gb");
+    server.set("maxmemory-policy", "allkeys-lru");
+    for config in [server.config(), relaxed(&server)] {
+        assert!(refusal(&config).contains("maxmemory-policy noeviction"), "{}", refusal(&config));
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs Redis: tests/run redis"]
+async fn a_setting_that_is_changed_while_it_runs_is_noticed_and_so_is_its_mending() {
+    let server = Server::prepared();
+    let redis = server.open();
+    count(&redis, &[1]).await;
+    for (name, bad, good) in [("appendfsync", "no", "always"), ("maxmemory-policy", "allkeys-lru", "noeviction")] {
+        server.set("maxmemory", "1gb");
+        server.set(name, bad);
+        let reason = away_within(&redis, NOTICED).await;
+        assert!(reason.contains(name), "{reason}");
+        server.set(name, good);
+        back_within(&redis, 1, NOTICED).await;
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs Redis: tests/run redis"]
+async fn a_user_who_may_not_read_the_settings_is_served_only_relaxed() {
+    let server = Server::prepared();
+    server.tell::<()>(&["ACL", "SETUSER", "gateway", "on", ">p@ss", "~*", "&*", "+@all", "-config"]);
+    let url = format!("redis://gateway:p%40ss@127.0.0.1:{}", server.port);
+    let told = refusal(&RedisConfig::strict(&url));
+    assert!(told.contains("CONFIG GET") && told.contains("+config|get"), "{told}");
+    server.tell::<()>(&["ACL", "SETUSER", "gateway", "+config|get"]);
+    count(&heartline::storage::redis::Redis::open(&RedisConfig::strict(&url)).unwrap(), &[1]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs Redis: tests/run redis"]
+async fn whoever_is_not_let_in_is_told_so_without_his_password() {
+    let server = Server::prepared();
+    server.set("requirepass", "right");
+    for login in ["", ":wrong-one@", "nobody:wrong-one@"] {
+        let told = refusal(&RedisConfig::strict(&format!("redis://{login}127.0.0.1:{}", server.port)));
+        assert!(told.contains("does not let this user in") && !told.contains("wrong-one"), "{told}");
+    }
+    let url = format!("redis://:right@127.0.0.1:{}", server.port);
+    count(&heartline::storage::redis::Redis::open(&RedisConfig::strict(&url)).unwrap(), &[1]).await;
+}
