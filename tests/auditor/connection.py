@@ -85,9 +85,11 @@ class Connection:
             self.ledger.fault("protocol", f"unexpected frame {frame}")
 
     def closed(self, code):
-        """The beats that nobody will answer any more."""
         if code != BROKEN and not (self._bye and code == GOING_AWAY):
             self.ledger.fault("protocol", f"the gateway closed with {code}")
+
+    def in_flight(self):
+        """The beats that nobody has answered."""
         return sum(len(frame.items) for frame in self.unacked)
 
     def _beats_sent(self, seq, items):
@@ -126,6 +128,7 @@ class Connection:
             self.totals.acked += 1
             if index in frame.rejected:
                 continue
+            self.totals.accepted += 1
             if reason := _refused_alone(beat):
                 self.ledger.fault("protocol", f"{beat} was accepted, should be {reason}")
             elif self._paused_slot_mate(frame, beat, together):

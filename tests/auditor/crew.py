@@ -18,8 +18,15 @@ class Loader:
             text=True,
         )
 
-    def go(self, url):
-        self._process.stdin.write(f"go {url}\n")
+    def go(self, *urls):
+        """Everybody plays until the gateway is gone; of several gateways, until they are told to park."""
+        self._say(f"go {' '.join(urls)}")
+
+    def park(self):
+        self._say("park")
+
+    def _say(self, line):
+        self._process.stdin.write(f"{line}\n")
         self._process.stdin.flush()
 
     def wait_until_parked(self):

@@ -1,9 +1,13 @@
-"""One device on the wire: connects, resends what nobody answered, and goes on until the gateway is gone."""
+"""One device on the wire: connects, resends what nobody answered, and goes on until the gateway is gone.
+
+Where there are several gateways each connection goes to any of them, and another takes the place of one that is gone.
+"""
 
 import asyncio
 import itertools
 import json
 import time
+from collections import deque
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
@@ -13,6 +17,7 @@ from wire.tokens import token
 
 PAUSE_SECONDS = (0.06, 0.4)  # between frames: under the 20 a second that one connection may send
 AWAY_SECONDS = (0.2, 1.0)  # after being turned away
+AT_ONCE = 50  # frames after a reconnect: half of the burst that is allowed
 CUT_CHANCE = 0.004  # of dropping the connection after a frame, as a phone in a tunnel does
 # Flags that mean nothing, and are sent now and then.
 NO_FLAGS = ("2000-01-01", "9999-12-31", "today", "")
@@ -31,15 +36,16 @@ class Device:
         self._late, self._flag = late, None
         self._mid, self._dice = habits.viewer.mid, habits.dice
         self._unanswered = {}  # seq -> operation to resend after a reconnect
+        self._again = deque()  # of those, what is still to be resent
 
-    async def play(self, url):
-        """Returns when the gateway is gone."""
-        lost = False
+    async def play(self, urls):
+        """Returns when the only gateway is gone; with several it goes on until it is cancelled."""
         await asyncio.sleep(self._late)
         self._late = 0
-        while not lost:
+        while True:
             place, dialed = self._dice.choice(PLACES), wall_ms()
             try:
+                url = self._dice.choice(urls)
                 socket, welcome, seq = await dial(url, token(self._mid), place, self._habits.device)
             except InvalidStatus as refused:
                 if not self._crowded or refused.response.status_code != 503:
@@ -47,8 +53,13 @@ class Device:
                 await asyncio.sleep(self._dice.uniform(*AWAY_SECONDS))
                 continue
             except (OSError, WebSocketException, GoingAway):
+                lost = True
+            else:
+                lost = await self._use(socket, welcome, seq, dialed)
+            if lost and len(urls) == 1:
                 return
-            lost = await self._use(socket, welcome, seq, dialed)
+            if lost:
+                await asyncio.sleep(self._dice.uniform(*AWAY_SECONDS))
 
     async def _use(self, socket, welcome, seq, dialed):
         """True when the connection was lost rather than dropped on purpose."""
@@ -56,28 +67,44 @@ class Device:
         self._seq, self._listing, self._next_page = seq, False, None
         self._clock = welcome["now"] - _monotonic_ms()
         self._flag = welcome.get("flag", self._flag)
+        self._again = deque([*self._take_unanswered(), *self._again])
         self._journal.open(self._mid, self._connection, self._habits.device, welcome, dialed)
         reader = asyncio.create_task(self._read(socket))
-        dropped = False
+        dropped = parked = False
         try:
-            for operation in self._take_unanswered():
-                await self._send(socket, operation)
+            first = self._seq
             while not (reader.done() or dropped):
                 await self._send(socket, self._next())
-                await asyncio.wait({reader}, timeout=self._dice.uniform(*PAUSE_SECONDS))
+                await asyncio.wait({reader}, timeout=self._pause_seconds(self._seq - first))
                 dropped = self._dice.random() < CUT_CHANCE
         except ConnectionClosed:
             pass
+        except asyncio.CancelledError:
+            dropped = parked = True
         if dropped:
             socket.transport.abort()
-        await reader
+        while not reader.done():
+            try:
+                await asyncio.wait({reader})
+            except asyncio.CancelledError:
+                parked = True  # the end is noted first
+        reader.result()
         if dropped:
             self._journal.dropped(self._mid, self._connection)
         else:
             self._journal.closed(self._mid, self._connection, socket.close_code)
+        if parked:
+            raise asyncio.CancelledError
         return not dropped
 
+    def _pause_seconds(self, sent):
+        if self._again:
+            return 0 if sent < AT_ONCE else PAUSE_SECONDS[0]
+        return self._dice.uniform(*PAUSE_SECONDS)
+
     def _next(self):
+        if self._again:
+            return self._again.popleft()
         if self._next_page:
             page, self._next_page = self._next_page, None
             return page

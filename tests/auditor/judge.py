@@ -13,6 +13,7 @@ class Figures:
     sent: int = 0
     acked: int = 0
     rejected: int = 0  # of the acked
+    accepted: int = 0  # of the acked: these needed a commit
     rewards: int = 0
     excused: int = 0  # of the acked: a newer beat of their slot may have fallen into a pause
     in_flight: int = 0
@@ -32,21 +33,27 @@ class Judge:
         self._rounds = []
         self.goodbyes = goodbyes
         self.faults = []
+        self.ack_times = []  # of the last round: when acks came of what is committed, by the machine's clock
 
-    def read_journals(self):
-        """Takes in what the loaders noted since the last look; the figures of that round."""
+    def read_journals(self, killed=None):
+        """Takes in what the loaders noted since the last look; the figures of that round. `killed`: the moment at which
+        something was; without it, the kill was that of the only gateway, and ended the connections."""
         figures = Figures()
         self._rounds.append(figures)
         self._lately.clear()
+        self.ack_times.clear()
         for tail in self._tails:
-            self._read(tail, figures)
+            self._read(tail, figures, killed)
         return figures
 
-    def _read(self, tail, figures):
-        connections = {}
+    def _read(self, tail, figures, killed):
+        connections, counts_closed = {}, killed is None
         for event, mid, number, what, ms in tail.events():
             ledger = self._ledgers.setdefault(mid, Ledger(mid, self.faults))
             self._lately.add(mid)
+            if killed and ms >= killed:
+                figures.in_flight += sum(connection.in_flight() for connection in connections.values())
+                killed = None
             ledger.moment += 1
             ledger.now = ms
             if event == "open":
@@ -57,11 +64,16 @@ class Judge:
             elif event == "sent":
                 connections[number].sent(what)
             elif event == "got":
+                before = figures.accepted
                 connections[number].got(what)
+                if figures.accepted > before:
+                    self.ack_times.append(ms)
             elif event == "dropped":
                 del connections[number]
             else:
-                figures.in_flight += connections.pop(number).closed(what)
+                gone = connections.pop(number)
+                gone.closed(what)
+                figures.in_flight += gone.in_flight() if counts_closed else 0
         if connections:
             raise RuntimeError("a loader parked with open connections")
 

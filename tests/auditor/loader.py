@@ -1,4 +1,7 @@
-"""One loader process: says `parked` on stdout; `go URL` on stdin starts a round, at whose end it is parked again."""
+"""One loader process: says `parked` on stdout; `go URL...` on stdin starts a round, at whose end it is parked again.
+
+With one URL the round ends when the gateway is gone, with several when `park` is read.
+"""
 
 import argparse
 import asyncio
@@ -29,10 +32,17 @@ async def main():
     newcomers, mids = [], itertools.count(args.first_newcomer)
     print("parked", flush=True)
     while line := await asyncio.to_thread(sys.stdin.readline):
-        url = line.removeprefix("go ").strip()
+        urls = line.removeprefix("go ").split()
         come = list(_devices(args, journal, itertools.islice(mids, args.newcomers), NEWCOMER_SECONDS))
         newcomers = [*newcomers, come][-NEWCOMER_ROUNDS:]
-        await asyncio.gather(*(device.play(url) for device in itertools.chain(stay, *newcomers)))
+        playing = [asyncio.create_task(device.play(urls)) for device in itertools.chain(stay, *newcomers)]
+        if len(urls) > 1:
+            await asyncio.to_thread(sys.stdin.readline)
+            for device in playing:
+                device.cancel()
+        for end in await asyncio.gather(*playing, return_exceptions=True):
+            if isinstance(end, Exception):
+                raise end
         print("parked", flush=True)
 
 

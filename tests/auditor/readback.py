@@ -16,14 +16,15 @@ LIMITS = (3, 7, 200)
 PATIENCE_SECONDS = 60
 
 
-async def read_back(url, ledgers, seed):
-    """Judges all ledgers against what the gateway shows now, while nobody sends anything."""
+async def read_back(urls, ledgers, seed):
+    """Judges all ledgers against what the gateways show now, each user any of them, while nobody sends anything."""
     dice, gate = random.Random(seed), asyncio.Semaphore(AT_ONCE)
     limits = {ledger.mid: dice.choice(LIMITS) for ledger in ledgers}
+    places = {ledger.mid: dice.choice(urls) for ledger in ledgers}
 
     async def one(ledger):
         async with gate:
-            listed, got = await _read_user(url, ledger, limits[ledger.mid])
+            listed, got = await _read_user(places[ledger.mid], ledger, limits[ledger.mid])
         ledger.now = wall_ms()
         _judge(ledger, listed, got)
 

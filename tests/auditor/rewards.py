@@ -14,6 +14,9 @@ from wire.http import call
 
 # How long events may take to follow their claims once nobody claims any more.
 FOLLOW_SECONDS = 20
+# Where there are several gateways, one takes up what another has left when it is so old.
+TAKEOVER_SECONDS = 15
+LATE_SECONDS = 30
 LOOK_SECONDS = 0.05
 ASKING_AT_ONCE = 16
 RULES = {USER_RULE, CONTENT_RULE}
@@ -22,8 +25,8 @@ RULES = {USER_RULE, CONTENT_RULE}
 class Rewards:
     """`others`: users from this id on are somebody else's; their events are judged by themselves alone."""
 
-    def __init__(self, log, faults, others=None):
-        self._log, self._faults = log, faults
+    def __init__(self, log, faults, others=None, follow_seconds=FOLLOW_SECONDS):
+        self._log, self._faults, self._follow_seconds = log, faults, follow_seconds
         self._others = others or float("inf")
         self.claims = {}  # id -> the event
         self._of_user = {}  # mid -> ids
@@ -31,21 +34,27 @@ class Rewards:
 
     def judge(self, gateway, all_ledgers, asked=()):
         """While nobody of ours plays. `all_ledgers` by user; `asked`: those whose rewards of today are looked at."""
-        give_up = time.monotonic() + FOLLOW_SECONDS
+        give_up = time.monotonic() + self._follow_seconds
         while True:
-            self._log.catch_up(gateway)
-            for event in self._log.take():
-                self._event(event, all_ledgers)
+            self._catch_up(gateway, all_ledgers)
             missing = [(ledger, id) for ledger in all_ledgers.values() for id in self._missing(ledger)]
             if not missing or time.monotonic() > give_up:
                 break
             time.sleep(LOOK_SECONDS)
+        self._judge_today(gateway, all_ledgers, asked, give_up)
+        if missing:
+            # Too late is as wrong as lost, but another mistake.
+            time.sleep(LATE_SECONDS)
+            self._catch_up(gateway, all_ledgers)
         for ledger, id in missing:
-            ledger.fault("I5", f"there is no event {id}")
+            ledger.fault("I5", f"the event {id} {'came late' if id in self.claims else 'is not there'}")
             ledger.rewards.due.discard(id)
             ledger.rewards.told.discard(id)
-        with ThreadPoolExecutor(ASKING_AT_ONCE) as pool:
-            list(pool.map(lambda ledger: self._today(gateway, ledger), asked))
+
+    def _catch_up(self, gateway, ledgers):
+        self._log.catch_up(gateway)
+        for event in self._log.take():
+            self._event(event, ledgers)
 
     def claims_of(self, rule, from_mid):
         """How many claims of a rule users from this id on have."""
@@ -71,18 +80,26 @@ class Rewards:
             if ledger is None or not _was_sent(event["data"], ledger):
                 self._fault("I5", f"no beat was sent that could have claimed {event}")
 
+    def _judge_today(self, gateway, all_ledgers, asked, give_up):
+        """What the gateway lists must be what there are events of; an event may follow until then, a listing may not."""
+        asked = list(asked)
+        with ThreadPoolExecutor(ASKING_AT_ONCE) as pool:
+            while asked:
+                in_time, ahead = time.monotonic() < give_up, []
+                for ledger, (listed, published) in zip(asked, pool.map(lambda one: self._today(gateway, one), asked)):
+                    if listed > published and in_time:
+                        ahead.append(ledger)
+                    elif listed != published:
+                        ledger.fault("I5", f"events of {published - listed}, listed today {listed - published}")
+                if asked := ahead:
+                    time.sleep(LOOK_SECONDS)
+                    self._catch_up(gateway, all_ledgers)
+
     def _today(self, gateway, ledger):
-        """What the gateway lists must be what there are events of."""
-        give_up = time.monotonic() + FOLLOW_SECONDS
-        while True:
-            today = call(gateway.http, "GET", "/v1/rewards/today", mid=ledger.mid).json()
-            listed = {reward["id"] for reward in today["rewards"]}
-            published = {id for id in self._of_user.get(ledger.mid, ()) if self.claims[id]["data"]["day"] == today["day"]}
-            if listed == published:
-                return
-            if listed < published or time.monotonic() > give_up:
-                return ledger.fault("I5", f"events of {published - listed}, listed today {listed - published}")
-            time.sleep(LOOK_SECONDS)
+        """The ids of what is listed, and of what there are events of."""
+        today = call(gateway.http, "GET", "/v1/rewards/today", mid=ledger.mid).json()
+        listed = {reward["id"] for reward in today["rewards"]}
+        return listed, {id for id in self._of_user.get(ledger.mid, ()) if self.claims[id]["data"]["day"] == today["day"]}
 
     def _fault(self, promise, text):
         self._faults.append((promise, text))

@@ -12,7 +12,8 @@ from collections import Counter
 from pathlib import Path
 
 from auditor.rules import CONTENT_RULE, SETTINGS, USER_RULE
-from faults.scene import Scene, arguments, quiet_port
+from faults.scene import Scene, arguments
+from wire.ports import quiet_port
 
 CONSUMER = Path(__file__).parents[2] / "docs" / "consumer.py"
 POINTS = {USER_RULE: 10, CONTENT_RULE: 1}  # as the consumer has them

@@ -4,7 +4,6 @@ import argparse
 import asyncio
 import random
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from auditor.rewards import Rewards, published
 from faults.loadgen import FIRST_MID, Loadgen, complaints, summary
 from wire.dial import GoingAway
 from wire.gateway import Gateway
+from wire.ports import quiet_port
 
 FAULTS_SHOWN_MAX = 20
 STORE_FAILED = 74
@@ -162,7 +162,7 @@ class Witnesses:
         ledgers, dice = self._judge.ledgers(), self._scene.dice
         chosen = dice.sample(ledgers, min(users or len(ledgers), len(ledgers)))
         try:
-            asyncio.run(read_back(gateway.ws, chosen, dice.random()))
+            asyncio.run(read_back([gateway.ws], chosen, dice.random()))
         except (OSError, WebSocketException, GoingAway, RuntimeError):
             # It may have ended again meanwhile; then this is for the next round.
             if not gateway.ends_within(ENDS_AGAIN_SECONDS_MAX):
@@ -196,15 +196,3 @@ class Witnesses:
 
     def stop(self):
         self._loader.stop()
-
-
-def quiet_port(dice):
-    """A free one below those that the kernel gives to clients, one of which would have it while the gateway is down."""
-    for port in dice.sample(range(10_000, 20_000), 100):
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
-    sys.exit("no free port between 10000 and 20000")

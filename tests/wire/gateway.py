@@ -48,6 +48,16 @@ class Gateway:
         kept = {k: v for k, v in os.environ.items() if not k.startswith("HEARTLINE__")}
         return {**kept, **{f"HEARTLINE__{k}": str(v) for k, v in self.settings.items()}}
 
+    def run(self, command, seconds=60):
+        """Another command with the same settings, to its end."""
+        done = subprocess.run(
+            [self.binary, command], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds,
+            env=self.environment(),
+        )
+        if done.returncode != 0:
+            raise StartFailed(done.returncode, done.stderr)
+        return done.stdout
+
     def spawn(self):
         """Starts the process and does not wait for it."""
         with open(self.log, "ab") as log:

@@ -1,0 +1,97 @@
+"""What every audit has: users who play, rounds in which something is killed, and the verdict."""
+
+import argparse
+import random
+import shutil
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from auditor.crew import Loader
+from auditor.judge import Judge
+from auditor.rewards import FOLLOW_SECONDS, Rewards
+
+FAULTS_SHOWN_MAX = 20
+FIRST_NEWCOMER = 100_000  # and so many users for the newcomers of each loader
+
+
+def arguments(doc, rounds, users=300, newcomers=100):
+    """The command line that all have, to be added to."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary", type=Path)
+    parser.add_argument("--rounds", type=int, default=rounds)
+    parser.add_argument("--users", type=int, default=users)
+    parser.add_argument("--newcomers", type=int, default=newcomers, help="users who come anew in each round")
+    parser.add_argument("--loaders", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    parser.add_argument("--keep", action="store_true", help="leave the journals, the logs and the data")
+    return parser
+
+
+@contextmanager
+def scratch_directory(args):
+    scratch = Path(tempfile.mkdtemp(prefix="heartline-audit-"))
+    try:
+        yield scratch
+    finally:
+        if args.keep:
+            print(f"kept {scratch}")
+        else:
+            shutil.rmtree(scratch)
+
+
+class Audit:
+    """`start`, `round`, `drain` and `end` say what is audited."""
+
+    def __init__(self, args, scratch, log_of, follow_seconds=FOLLOW_SECONDS):
+        """`log_of`: makes what reads events, from the list that it adds faults to."""
+        print(f"seed {args.seed}, {args.users} users and {args.newcomers} new ones a round, {args.rounds} rounds", flush=True)
+        self.args = args
+        self.dice = random.Random(args.seed)
+        self.loaders = []
+        share, newcomers = args.users // args.loaders, args.newcomers // args.loaders
+        for n in range(args.loaders):
+            # A drain turns away who comes.
+            options = ("--crowded", "--newcomers", newcomers, "--first-newcomer", FIRST_NEWCOMER * (n + 1))
+            journal = scratch / f"journal-{n}"
+            self.loaders.append(Loader(1 + n * share, share, args.seed, journal, *map(str, options)))
+        self.judge = Judge([loader.journal for loader in self.loaders])
+        self.faults = self.judge.faults
+        self.log = log_of(self.faults)
+        self.rewards = Rewards(self.log, self.faults, follow_seconds=follow_seconds)
+
+    def run(self):
+        """Whether all promises hold."""
+        began, number = time.monotonic(), 0
+        try:
+            self.start()
+            self.wait_until_parked()
+            while number < self.args.rounds and not self.faults:
+                number += 1
+                self.round(number)
+            if not self.faults:
+                self.drain()
+            self.end(number)
+        finally:
+            for loader in self.loaders:
+                loader.stop()
+        print(
+            f"in all: {self.judge.totals()}, {self.judge.lost()} lost; {len(self.rewards.claims)} claims, "
+            f"{self.rewards.repeated} events once more, {time.monotonic() - began:.0f} s"
+        )
+        for promise, text in self.faults[:FAULTS_SHOWN_MAX]:
+            print(f"FAULT {promise}: {text}")
+        if self.faults:
+            print(f"{len(self.faults)} faults; repeat with --seed {self.args.seed}")
+            # Whoever looks for their cause needs the logs.
+            self.args.keep = True
+        return not self.faults
+
+    def wait_until_parked(self):
+        for loader in self.loaders:
+            loader.wait_until_parked()
+
+    def expect(self, holds, promise, text):
+        if not holds:
+            self.faults.append((promise, text))

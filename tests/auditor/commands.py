@@ -1,0 +1,144 @@
+"""`python -m auditor.commands BINARY`: what a beat costs Redis and Kafka.
+
+Redis gets at most one script call for each shard with beats in a group, and no other command that there would not be without
+beats; Kafka gets nothing at all.
+"""
+
+import argparse
+import asyncio
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from auditor.audit import scratch_directory
+from auditor.rewards import outbox_entries
+from auditor.rules import SETTINGS
+from auditor.topic import Topic
+from tiers.fleet import Fleet
+from tiers.redis_server import SINGLE
+from wire.client import Client, beat
+
+USERS = 20
+FRAMES = 30
+CONTENTS = 20  # beats in a frame, one each
+PAUSE_SECONDS = 0.1
+FULL_FRAME = 500
+SCRIPT = "EVALSHA"
+# Other commands come by the clock, the rarest every few seconds: this is long enough to see them all.
+IDLE_SECONDS = 8
+# And in a shorter time no more than this beyond.
+OTHERS_MAX = 20
+WAIT_SECONDS_MAX = 30
+
+_LINE = re.compile(r'^[\d.]+ \[\d+ (?P<from>\S+)\] "(?P<command>[^"]*)"(?: "(?P<first>[0-9a-f]{40})")?', re.M)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary", type=Path)
+    parser.add_argument("--keep", action="store_true", help="leave the logs and the data")
+    args = parser.parse_args()
+    faults = []
+    with scratch_directory(args) as scratch:
+        fleet = Fleet(args.binary, scratch, SINGLE, gateways=1, **SETTINGS)
+        try:
+            fleet.start()
+            asyncio.run(watch(fleet, scratch / "monitor", faults))
+        finally:
+            fleet.end()
+    for promise, text in faults:
+        print(f"FAULT {promise}: {text}")
+    sys.exit(1 if faults else 0)
+
+
+async def watch(fleet, path, faults):
+    gateway, topic = fleet.gateways[0], Topic(faults, fleet.kafka)
+    clients = [await Client.open(gateway, mid) for mid in range(1, USERS + 1)]
+    # What there is to claim is claimed, and told.
+    await asyncio.gather(*(client.beats(*_beats(client, FULL_FRAME)) for client in clients))
+    give_up = time.monotonic() + WAIT_SECONDS_MAX
+    while outbox_entries(gateway) and time.monotonic() < give_up:
+        await asyncio.sleep(0.1)
+    topic.catch_up()
+    claims = len(topic.take())
+    if claims != USERS * (1 + FULL_FRAME):
+        faults.append(("load", f"{claims} events of {USERS} users with {FULL_FRAME} contents each"))
+
+    with Monitor(fleet.redis.nodes[0].port, path) as monitor:
+        idle = await monitor.during(asyncio.sleep(IDLE_SECONDS))
+        busy = await monitor.during(asyncio.gather(*(_play(client) for client in clients)))
+        full = await monitor.during(clients[0].beats(*_beats(clients[0], FULL_FRAME)))
+    topic.catch_up()
+    late = len(topic.take())
+    if late:
+        faults.append(("Kafka", f"{late} messages for beats that claim nothing"))
+
+    beats, frames = USERS * FRAMES * CONTENTS, USERS * FRAMES
+    # What the one frame of the end was committed by. Other scripts come by the clock: one goes through all shards, to look
+    # for what gateways that died have left to publish.
+    (commit,) = (name for name in full if name.startswith(SCRIPT) and name not in idle)
+    by_the_clock = [name for name in idle if name.startswith(SCRIPT)]
+    calls, others = busy.pop(commit, 0), busy - idle
+    for name in by_the_clock:
+        others.pop(name, None)
+    print(f"idle for {IDLE_SECONDS} s: {dict(idle)}")
+    print(f"{beats} beats in {frames} frames of {USERS} users: {calls} script calls, beside them {dict(others)}")
+    print(f"{FULL_FRAME} beats in one frame: {full[commit]} script call")
+    # A frame is in one group, and a user in one shard.
+    if not 0 < calls <= frames:
+        faults.append(("Redis", f"{calls} script calls for {frames} frames"))
+    if sum(others.values()) > OTHERS_MAX:
+        faults.append(("Redis", f"other commands beside the script: {dict(others)}"))
+    if full[commit] != 1:
+        faults.append(("Redis", f"{full[commit]} script calls for one frame"))
+    for client in clients:
+        await client.socket.close()
+
+
+async def _play(client):
+    for _ in range(FRAMES):
+        await asyncio.sleep(PAUSE_SECONDS)
+        await client.beats(*_beats(client, CONTENTS))
+
+
+def _beats(client, count):
+    at = client.now()
+    return [beat(oid, at) for oid in range(count)]
+
+
+class Monitor:
+    """What clients ask of Redis, by its MONITOR; what scripts do inside is theirs."""
+
+    def __init__(self, port, path):
+        self._port, self._path = port, path
+
+    def __enter__(self):
+        command = ["redis-cli", "-h", "127.0.0.1", "-p", str(self._port), "MONITOR"]
+        with open(self._path, "wb") as out:
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out)
+        give_up = time.monotonic() + WAIT_SECONDS_MAX
+        while "OK" not in self._path.read_text() and time.monotonic() < give_up:
+            time.sleep(0.02)
+        return self
+
+    def __exit__(self, *_):
+        self._process.kill()
+        self._process.wait()
+
+    async def during(self, what):
+        """The commands while it lasts, by name."""
+        begun = self._path.stat().st_size
+        await what
+        await asyncio.sleep(0.2)
+        with open(self._path, errors="replace") as lines:
+            lines.seek(begun)
+            text = lines.read()
+        found = (found for found in _LINE.finditer(text) if found["from"] != "lua")
+        return Counter(" ".join(filter(None, (one["command"].upper(), one["first"]))) for one in found)
+
+
+if __name__ == "__main__":
+    main()

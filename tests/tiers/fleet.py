@@ -1,0 +1,94 @@
+"""Two gateways on one Redis and one Kafka: what users see as one, and each part of which may be killed."""
+
+import random
+import time
+
+from tiers.kafka_broker import KafkaBroker
+from tiers.redis_server import Redis
+from wire.gateway import Gateway
+from wire.http import call
+from wire.ports import quiet_port
+
+READY_SECONDS_MAX = 60
+
+
+class Fleet:
+    """Nothing of it runs before `start`."""
+
+    def __init__(self, binary, scratch, redis_kind, gateways=2, **settings):
+        self._binary, self._scratch, self._settings = binary, scratch, settings
+        self._count = gateways
+        self.redis = Redis(redis_kind, scratch / "redis")
+        self.kafka = KafkaBroker(scratch / "kafka")
+        self.gateways = []
+
+    def start(self, redis_url=None):
+        self.redis.start()
+        self.kafka.start()
+        for n in range(self._count):
+            self.gateways.append(self._gateway(n, redis_url or self.redis.url))
+        self.gateways[0].run("init")
+        for gateway in self.gateways:
+            gateway.start()
+        self.wait_until_ready()
+
+    def _gateway(self, number, redis_url):
+        return Gateway(
+            self._binary,
+            self._scratch / f"gateway-{number}",
+            self._scratch / f"gateway-{number}.log",
+            **{
+                "SERVER__LISTEN": f"127.0.0.1:{quiet_port()}",
+                "ADMIN__LISTEN": f"127.0.0.1:{quiet_port()}",
+                "STORE__HOT_STORE": "redis",
+                "REDIS__URL": redis_url,
+                "EVENTS__EVENT_BUS": "kafka",
+                "KAFKA__BROKERS": f'["{self.kafka.address}"]',
+                # There is one broker.
+                "KAFKA__REPLICATION": 1,
+                "KAFKA__MIN_IN_SYNC": 1,
+                **self._settings,
+            },
+        )
+
+    @property
+    def urls(self):
+        return [gateway.ws for gateway in self.gateways]
+
+    # What is asked of a gateway may be asked of any of them.
+
+    @property
+    def http(self):
+        return random.choice(self.gateways).http
+
+    @property
+    def admin(self):
+        return random.choice(self.gateways).admin
+
+    def wait_until_ready(self):
+        """Until Redis is whole and all gateways are ready again by themselves; how long it took."""
+        began = time.monotonic()
+        self.redis.wait_until_whole()
+        while not all(_is_ready(gateway) for gateway in self.gateways):
+            if time.monotonic() - began > READY_SECONDS_MAX:
+                raise NotReady([gateway.stderr()[-2_000:] for gateway in self.gateways])
+            time.sleep(0.02)
+        return time.monotonic() - began
+
+    def end(self):
+        """SIGKILL for everything that still runs."""
+        for gateway in self.gateways:
+            gateway.kill()
+        self.kafka.kill()
+        self.redis.stop()
+
+
+class NotReady(Exception):
+    """A gateway did not come back by itself; carries what the gateways said last."""
+
+
+def _is_ready(gateway):
+    try:
+        return call(gateway.admin, "GET", "/readyz").status == 200
+    except OSError:
+        return False

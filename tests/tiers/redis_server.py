@@ -1,0 +1,95 @@
+"""Redis: one server, a Cluster of three masters, or a master under Sentinel."""
+
+import subprocess
+import time
+from pathlib import Path
+
+from tiers.server import SERVICES, START_SECONDS_MAX, Server
+
+SHARDS = 1_000
+SINGLE, CLUSTER, SENTINEL = "single", "cluster", "sentinel"
+
+
+class RedisNode(Server):
+    """One server; `watches`: a sentinel."""
+
+    def __init__(self, directory, port, pid, watches):
+        command = ["redis-server", directory / f"{port}" / "redis.conf"]
+        if watches:
+            command = ["redis-server", directory / f"{port}" / "sentinel.conf", "--sentinel"]
+        super().__init__(f"Redis on {port}", command, directory / f"{port}" / "stdout", pid)
+        self.port, self.watches = port, watches
+
+    def answers(self):
+        return self.cli("PING") == ["PONG"]
+
+    def cli(self, *words):
+        """The lines of redis-cli."""
+        return _cli(self.port, *words, text=None)
+
+
+class Redis:
+    def __init__(self, kind, directory):
+        self.kind, self._directory = kind, Path(directory)
+        self.nodes = []
+        self.url = None
+
+    def start(self):
+        """All of it, the first time; later nodes are started by themselves."""
+        if self.url:
+            return self
+        command = [SERVICES / "redis.sh", self.kind, self._directory]
+        self._script = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        for line in self._script.stdout:
+            if line.startswith("redis"):
+                self.url = line.strip()
+                return self
+            port, pid = map(int, line.split())
+            watches = self.kind == SENTINEL and len(self.nodes) > 1
+            self.nodes.append(RedisNode(self._directory, port, pid, watches))
+        raise RuntimeError(f"{command} ended with {self._script.wait()}")
+
+    def wait_until_whole(self):
+        """Every node answers, and a Cluster has all its slots."""
+        give_up = time.monotonic() + START_SECONDS_MAX
+        while not all(self._is_whole(node) for node in self.nodes):
+            if time.monotonic() > give_up:
+                raise RuntimeError("Redis is not whole again")
+            time.sleep(0.02)
+
+    def master(self):
+        """The server that the sentinels name."""
+        address = next(node for node in self.nodes if node.watches and node.pid).cli(
+            "SENTINEL", "get-master-addr-by-name", "heartline"
+        )
+        return next((node for node in self.nodes if address[1:] == [str(node.port)]), None)
+
+    def outbox_entries(self):
+        """Of all shards together, by redis-cli."""
+        asked = "".join(f"ZCARD {{h{shard}}}:o\n" for shard in range(SHARDS))
+        node = self.master() if self.kind == SENTINEL else self.nodes[0]
+        said = _cli(node.port, *(["-c"] if self.kind == CLUSTER else []), text=asked)
+        counts = [line for line in said if not line.startswith("-> Redirected")]
+        if len(counts) != SHARDS:
+            raise RuntimeError(f"Redis answers {len(counts)} of {SHARDS} questions: {counts[:3]}")
+        return sum(map(int, counts))
+
+    def stop(self):
+        for node in self.nodes:
+            node.kill()
+        if self.url:
+            self._script.terminate()
+            self._script.wait()
+            self._script.stdout.close()
+
+    def _is_whole(self, node):
+        if self.kind == CLUSTER:
+            return "cluster_state:ok" in node.cli("CLUSTER", "INFO")
+        return node.answers()
+
+
+def _cli(port, *words, text):
+    """`text`: commands on its input, one a line."""
+    command = ["redis-cli", "-h", "127.0.0.1", "-p", str(port), *words]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60)
+    return done.stdout.splitlines()

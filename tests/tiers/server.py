@@ -1,0 +1,72 @@
+"""One server process that is killed and comes back on its port and data."""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+SERVICES = Path(__file__).parents[1] / "services"
+START_SECONDS_MAX = 60
+
+
+class Server:
+    """`command` starts it in the foreground. `pid`: of one that somebody else has started."""
+
+    def __init__(self, name, command, log, pid=None):
+        self.name = name
+        self._command, self._log, self.pid = [str(word) for word in command], log, pid
+        self._process = None
+
+    def spawn(self):
+        """Starts it, and does not wait for it."""
+        with open(self._log, "ab") as log:
+            self.log_from = log.tell()
+            self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.pid = self._process.pid
+        return self
+
+    def start(self):
+        """Starts it, and waits until it answers."""
+        self.spawn()
+        give_up = time.monotonic() + START_SECONDS_MAX
+        while not self.answers():
+            if self._process.poll() is not None or time.monotonic() > give_up:
+                raise RuntimeError(f"{self.name} does not start: {self.said()}")
+            time.sleep(0.02)
+        return self
+
+    def answers(self):
+        raise NotImplementedError
+
+    def said(self):
+        """What the present process has written so far."""
+        with open(self._log, errors="replace") as log:
+            log.seek(self.log_from)
+            return log.read()
+
+    def kill(self):
+        """SIGKILL; it is gone when this returns."""
+        self._end(signal.SIGKILL)
+
+    def stop(self):
+        """SIGTERM."""
+        self._end(signal.SIGTERM)
+
+    def pause(self):
+        """SIGSTOP: connections stay, and nobody answers."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def resume(self):
+        os.kill(self.pid, signal.SIGCONT)
+
+    def _end(self, how):
+        if self.pid is None:
+            return
+        os.kill(self.pid, how)
+        if self._process:
+            self._process.wait()
+        else:  # the child of its start script, which reaps it
+            while Path(f"/proc/{self.pid}").exists():
+                time.sleep(0.002)
+        self.pid = self._process = None
