@@ -1,0 +1,157 @@
+"""docker-compose.yml: it mounts the files that the tests start the same parts with, and its parts find each other."""
+
+import ipaddress
+import json
+import os
+import re
+import subprocess
+import unittest
+
+from deploy.files import BINARY, ROOT, compose, directives, presets, properties
+from wire.tokens import KEY
+
+GATEWAYS = ["gateway-1", "gateway-2"]
+MOUNTED = {
+    "balancer": "deploy/haproxy/haproxy.cfg",
+    "demo-door": "deploy/haproxy/demo.cfg",
+    "redis": "deploy/redis/redis.conf",
+    "kafka": "deploy/kafka",
+}
+
+
+class Compose(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.file = compose()
+        cls.services = cls.file["services"]
+
+    def settings(self, service):
+        """Its environment, with what the reader is to give filled in."""
+        given = self.services[service]["environment"]
+        return {name: re.sub(r"\$\{HEARTLINE_KEY\b[^}]*\}", KEY, value) for name, value in given.items()}
+
+    def published(self, service):
+        """What is published, as (address of the machine, its port, port of the container)."""
+        return [tuple(port.rsplit(":", 2)) for port in self.services[service].get("ports", [])]
+
+    def test_each_service_is_there(self):
+        expected = {"balancer", *GATEWAYS, "init", "redis", "kafka", "demo", "demo-door"}
+        self.assertEqual(set(self.services), expected)
+
+    def test_what_is_mounted_is_what_the_tests_use(self):
+        for service, path in MOUNTED.items():
+            binds = [volume for volume in self.services[service]["volumes"] if volume.startswith(".")]
+            self.assertEqual(len(binds), 1, binds)
+            source, _, mode = binds[0].split(":")
+            self.assertEqual((source, mode), (f"./{path}", "ro"))
+            self.assertTrue((ROOT / path).exists(), path)
+        for name, service in self.services.items():
+            binds = [volume for volume in service.get("volumes", []) if volume.startswith((".", "/"))]
+            self.assertTrue(name in MOUNTED or not binds, f"{name} mounts {binds}")
+
+    def test_volumes_and_networks_are_declared(self):
+        for name, service in self.services.items():
+            for volume in service.get("volumes", []):
+                source = volume.split(":")[0]
+                self.assertTrue(source.startswith(".") or source in self.file["volumes"], f"{name}: {volume}")
+            networks = service.get("networks", [])
+            self.assertTrue(set(networks) <= set(self.file["networks"]), f"{name}: {networks}")
+            self.assertTrue(networks or service["network_mode"] == "service:demo", name)
+        data = {service: self.services[service]["volumes"][-1] for service in ("redis", "kafka")}
+        self.assertEqual(data["redis"].split(":")[1], "/data")
+        self.assertEqual(data["kafka"].split(":")[1], properties(ROOT / "deploy/kafka/server.properties")["log.dirs"])
+
+    def test_every_gateway_takes_its_settings(self):
+        for service in [*GATEWAYS, "demo", "init"]:
+            settings = {**image_settings(), **self.settings(service)}
+            checked = check_config(settings)
+            self.assertEqual(checked.returncode, 0, f"{service}: {checked.stderr}")
+        refused = check_config({**settings, "HEARTLINE__SERVER__COLOUR": "blue"})
+        self.assertEqual(refused.returncode, 78, "check-config takes whatever it is given")
+
+    def test_gateways_find_redis_and_kafka(self):
+        redis = directives(ROOT / "deploy/redis/redis.conf")
+        kafka = properties(ROOT / "deploy/kafka/server.properties")
+        for service in [*GATEWAYS, "demo", "init"]:
+            settings = self.settings(service)
+            self.assertEqual(settings["HEARTLINE__STORE__HOT_STORE"], "redis")
+            self.assertEqual(settings["HEARTLINE__REDIS__URL"], f"redis://redis:{redis['port']}")
+            self.assertEqual(settings["HEARTLINE__EVENTS__EVENT_BUS"], "kafka")
+            [broker] = json.loads(settings["HEARTLINE__KAFKA__BROKERS"])
+            self.assertEqual(kafka["advertised.listeners"], f"PLAINTEXT://{broker}")
+        clients, controller = (listener.split("://")[1] for listener in kafka["listeners"].split(","))
+        self.assertEqual(clients.rpartition(":")[2], broker.rpartition(":")[2])
+        quorum = self.services["kafka"]["environment"]["KAFKA_CONTROLLER_QUORUM_VOTERS"]
+        self.assertEqual(quorum, f"{kafka['node.id']}@{controller}")
+        # Another address than loopback, given after the file.
+        command = self.services["redis"]["command"]
+        self.assertEqual(command[:4], ["redis-server", "/etc/redis/redis.conf", "--bind", "*"])
+        self.assertIn("/etc/redis/redis.conf", self.services["redis"]["volumes"][0])
+
+    def test_the_balancer_finds_the_gateways(self):
+        assumed = presets(ROOT / "deploy/haproxy/haproxy.cfg")
+        self.assertNotIn("environment", self.services["balancer"])
+        for number, service in enumerate(GATEWAYS, 1):
+            settings = {**image_settings(), **self.settings(service)}
+            host, port = assumed[f"GATEWAY_{number}"].split(":")
+            self.assertEqual(host, service)
+            self.assertEqual(settings["HEARTLINE__SERVER__LISTEN"], f"0.0.0.0:{port}")
+            admin = assumed[f"GATEWAY_{number}_ADMIN_PORT"]
+            self.assertEqual(settings["HEARTLINE__ADMIN__LISTEN"], f"0.0.0.0:{admin}")
+        port = assumed["LB_LISTEN"].removeprefix(":")
+        self.assertEqual(self.published("balancer"), [("127.0.0.1", port, port)])
+        self.assertEqual(assumed["LB_DEMO"], "off")
+
+    def test_the_gateways_believe_the_balancer_only(self):
+        address = self.services["balancer"]["networks"]["tiers"]["ipv4_address"]
+        [subnet] = self.file["networks"]["tiers"]["ipam"]["config"]
+        self.assertIn(ipaddress.ip_address(address), ipaddress.ip_network(subnet["subnet"]))
+        for service in GATEWAYS:
+            settings = self.settings(service)
+            self.assertEqual(json.loads(settings["HEARTLINE__SERVER__TRUSTED_PROXIES"]), [f"{address}/32"])
+            self.assertEqual(settings["HEARTLINE__SERVER__PROXY_PROTOCOL"], "true")
+        self.assertNotIn("HEARTLINE__SERVER__TRUSTED_PROXIES", self.settings("demo"))
+
+    def test_nothing_is_published_but_to_this_machine(self):
+        doors = {name: self.published(name) for name in self.services if self.published(name)}
+        self.assertEqual(set(doors), {"balancer", "demo"})
+        for name, published in doors.items():
+            for address, _, _ in published:
+                self.assertTrue(ipaddress.ip_address(address).is_loopback, f"{name} is published on {address}")
+
+    def test_the_demo_is_asked_for_and_stays_on_loopback(self):
+        for service in ("demo", "demo-door"):
+            self.assertEqual(self.services[service]["profiles"], ["demo"])
+        settings = self.settings("demo")
+        assumed = presets(ROOT / "deploy/haproxy/demo.cfg")
+        self.assertEqual(assumed["DEMO_GATEWAY"], settings["HEARTLINE__SERVER__LISTEN"])
+        self.assertEqual(self.published("demo")[0][2], assumed["DEMO_LISTEN"].removeprefix(":"))
+        for service in GATEWAYS:
+            given = {**image_settings(), **self.settings(service)}
+            self.assertEqual(given["HEARTLINE__DEMO__ENABLED"], "false")
+
+    def test_a_stop_leaves_time_for_the_drain(self):
+        """Of the default, since nothing here says otherwise."""
+        drain = re.search(r'^drain_timeout = "(\d+)s"', (ROOT / "deploy/heartline.toml").read_text(), re.M)
+        for service in [*GATEWAYS, "demo"]:
+            grace = self.services[service]["stop_grace_period"]
+            self.assertGreater(int(grace.removesuffix("s")), int(drain[1]), service)
+
+    def test_versions_are_named(self):
+        for name, service in self.services.items():
+            image = service["image"]
+            self.assertTrue(image == "heartline" or re.search(r":\d", image), f"{name}: {image}")
+
+
+def image_settings():
+    """What the image sets by itself."""
+    text = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
+    [line] = re.findall(r"^ENV (.*)$", text, re.M)
+    return dict(pair.split("=", 1) for pair in line.split())
+
+
+def check_config(settings):
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("HEARTLINE__")}
+    return subprocess.run(
+        [BINARY, "check-config"], env={**kept, **settings}, capture_output=True, text=True, timeout=30
+    )

@@ -1,0 +1,74 @@
+"""The configuration files: each is taken by the program that it is for."""
+
+import os
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from deploy.files import ROOT, directives, presets
+from wire.ports import quiet_port
+
+LOOPBACK = "127.0.0.1:1"
+START_SECONDS_MAX = 10
+# What a gateway asks for before it serves.
+ASKED = {
+    "appendonly": "yes",
+    "appendfsync": "always",
+    "no-appendfsync-on-rewrite": "no",
+    "maxmemory-policy": "noeviction",
+    "save": "",
+}
+# Values that Redis says in other words than the file.
+IN_BYTES = {"mb": 1 << 20, "gb": 1 << 30}
+
+
+class HAProxy(unittest.TestCase):
+    def test_it_takes_its_files(self):
+        for name in ("haproxy.cfg", "demo.cfg"):
+            path = ROOT / "deploy/haproxy" / name
+            # Names of containers mean nothing here.
+            hosts = {key: LOOPBACK for key, value in presets(path).items() if ":" in value}
+            command = ["haproxy", "-c", "-dW", "-f", path]
+            checked = subprocess.run(command, env={**os.environ, **hosts}, capture_output=True, text=True, timeout=30)
+            self.assertEqual(checked.returncode, 0, checked.stderr)
+
+
+class Redis(unittest.TestCase):
+    def config_of(self, *further):
+        """What a server says of itself that was started with the file, and these arguments after it."""
+        with tempfile.TemporaryDirectory() as scratch:
+            socket = Path(scratch) / "socket"
+            where = ["--port", "0", "--unixsocket", socket, "--dir", scratch]
+            file = ROOT / "deploy/redis/redis.conf"
+            command = ["redis-server", file, *where, *further]
+            with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
+                try:
+                    give_up = time.monotonic() + START_SECONDS_MAX
+                    while not socket.exists():
+                        self.assertIsNone(server.poll(), command)
+                        self.assertLess(time.monotonic(), give_up, "it never listens")
+                        time.sleep(0.02)
+                    asked = ["redis-cli", "-s", socket, "config", "get", "*"]
+                    lines = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.splitlines()
+                finally:
+                    server.kill()
+            return dict(zip(lines[::2], lines[1::2]))
+
+    def test_it_holds_what_the_file_says(self):
+        held = self.config_of()
+        said = directives(ROOT / "deploy/redis/redis.conf")
+        self.assertEqual({name: held[name] for name in ASKED}, ASKED)
+        for name, value in said.items():
+            if name in ("save", "port", "client-output-buffer-limit"):
+                continue
+            if value[-2:] in IN_BYTES:
+                value = str(int(value[:-2]) * IN_BYTES[value[-2:]])
+            self.assertEqual(held[name], value, name)
+
+    def test_a_node_of_a_cluster_has_more(self):
+        held = self.config_of("--include", str(ROOT / "deploy/redis/cluster.conf"), "--port", str(quiet_port()))
+        self.assertEqual({name: held[name] for name in ASKED}, ASKED)
+        for name, value in directives(ROOT / "deploy/redis/cluster.conf").items():
+            self.assertEqual(held[name], value, name)

@@ -1,0 +1,122 @@
+"""Dockerfile and .dockerignore: what is copied is there and is all that the build takes, and what is built runs alone."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import tomllib
+import unittest
+from fnmatch import fnmatch
+from pathlib import Path
+
+from deploy.files import BINARY, ROOT
+from wire.tokens import KEY
+
+END_SECONDS_MAX = 10
+
+
+class Image(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        text = (ROOT / "Dockerfile").read_text()
+        cls.lines = [line for line in text.replace("\\\n", " ").splitlines() if line and not line.startswith("#")]
+
+    def instructions(self, name):
+        return [line.split(None, 1)[1] for line in self.lines if line.startswith(f"{name} ")]
+
+    def copied(self):
+        """What is taken from the tree."""
+        copies = (line.split() for line in self.instructions("COPY") if "--from" not in line)
+        return [source for words in copies for source in words[:-1]]
+
+    def test_what_is_copied_is_there_and_not_ignored(self):
+        sources = self.copied()
+        self.assertIn("src", sources)
+        for source in sources:
+            self.assertTrue((ROOT / source).exists(), source)
+            self.assertTrue(any(fnmatch(source, kept) for kept in kept_paths()), f"{source} is ignored")
+
+    def test_nothing_is_sent_that_is_not_copied(self):
+        self.assertEqual(sorted(kept_paths()), sorted(self.copied()))
+
+    def test_the_build_has_all_that_cargo_reads(self):
+        """Each target and each file that the code takes in; the build itself would take minutes."""
+        with tempfile.TemporaryDirectory() as scratch:
+            context = Path(scratch)
+            for source in self.copied():
+                (context / source).parent.mkdir(parents=True, exist_ok=True)
+                copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copy
+                copy(ROOT / source, context / source)
+            plan = ["cargo", "tree", "--locked", "--offline", "--package", "heartline", "--depth", "0"]
+            read = subprocess.run(plan, cwd=context, capture_output=True, text=True, timeout=60)
+            self.assertEqual(read.returncode, 0, read.stderr)
+            benches = tomllib.loads((context / "Cargo.toml").read_text()).get("bench", [])
+            for bench in benches:
+                self.assertTrue((context / "benches" / f"{bench['name']}.rs").exists(), bench)
+            taken = [(path, name) for path in (context / "src").rglob("*.rs") for name in taken_in(path)]
+            self.assertTrue(taken, "the defaults are compiled in")
+            for path, name in taken:
+                self.assertTrue((path.parent / name).exists(), f"{path.relative_to(context)} takes in {name}")
+
+    def test_the_compiler_is_the_one_that_is_asked_for(self):
+        wanted = tomllib.loads((ROOT / "Cargo.toml").read_text())["package"]["rust-version"]
+        build, last = self.instructions("FROM")
+        self.assertRegex(build, rf"^rust:{re.escape(wanted)}-")
+        self.assertEqual(last, "scratch")
+
+    def test_it_runs_as_nobody_in_particular(self):
+        [user] = self.instructions("USER")
+        self.assertRegex(user, r"^[1-9]\d*:[1-9]\d*$")
+        owners = [line for line in self.instructions("COPY") if "--chown" in line]
+        self.assertEqual(len(owners), 1)
+        self.assertIn(f"--chown={user}", owners[0])
+        self.assertTrue(owners[0].endswith(self.instructions("VOLUME")[0]))
+
+    def test_the_program_runs_with_its_libraries_alone(self):
+        """As in the image: nothing but what the linker names, another user, a directory of its own."""
+        if os.geteuid() != 0:
+            self.fail("must be root to change the root directory; run: sudo tests/run deploy")
+        with tempfile.TemporaryDirectory() as scratch:
+            root = Path(scratch)
+            data = root / "var/lib/heartline"
+            data.mkdir(parents=True)
+            os.chown(data, 65532, 65532)
+            root.chmod(0o755)
+            shutil.copy(BINARY, root / "heartline")
+            linked = subprocess.run(["ldd", BINARY], capture_output=True, text=True, check=True).stdout
+            for library in re.findall(r"/[^ ]*", linked):
+                place = root / library.lstrip("/")
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(library, place)
+            settings = {
+                "HEARTLINE__STORE__DATA_DIR": "/var/lib/heartline",
+                "HEARTLINE__SERVER__LISTEN": "127.0.0.1:0",
+                "HEARTLINE__ADMIN__LISTEN": "127.0.0.1:0",
+                "HEARTLINE__AUTH__HS256_SECRET": KEY,
+            }
+            command = [shutil.which("chroot"), "--userspec=65532:65532", root, "/heartline", "serve"]
+            pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+            with subprocess.Popen(command, env=settings, **pipes) as process:
+                try:
+                    self.assertRegex(process.stdout.readline(), "^heartline is listening on ")
+                    process.terminate()
+                    _, said = process.communicate(timeout=END_SECONDS_MAX)
+                finally:
+                    process.kill()
+            self.assertEqual(process.returncode, 0, said)
+
+
+def taken_in(path):
+    """The files that the code in `path` takes in, from its folder; what only its tests do is no part of the image."""
+    code = path.read_text().split("#[cfg(test)]")[0]
+    return re.findall(r'include_\w+!\(\s*"([^"]+)"', code)
+
+
+def kept_paths():
+    """What .dockerignore lets through: all is ignored, but for these."""
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    lines = [line for line in lines if line and not line.startswith("#")]
+    if lines[0] != "*":
+        raise AssertionError(".dockerignore begins with what is ignored, which is everything")
+    return [line.removeprefix("!") for line in lines[1:]]
