@@ -15,6 +15,7 @@ export class Rewards {
     this.#events = new EventList(this.#role('events'));
     this.#consumer.addEventListener('page', ({ detail }) => this.#read(detail));
     this.#consumer.addEventListener('rewound', () => this.#events.clear());
+    this.#consumer.addEventListener('elsewhere', ({ detail }) => this.#showElsewhere(detail.message));
     this.#consumer.addEventListener('fault', ({ detail }) => this.#showFault(detail.message));
     this.#role('replay').addEventListener('click', () => this.#consumer.replay());
     this.#role('to-midnight').addEventListener('click', () => this.#showClock(toMidnight()));
@@ -89,6 +90,12 @@ export class Rewards {
   #count(role, count) {
     this.#role(role).dataset.count = count;
     this.#role(role).querySelector('dd').textContent = count;
+  }
+
+  #showElsewhere(message) {
+    this.#role('events-elsewhere').textContent = `This page gives no points: ${message}.`;
+    this.#role('events-elsewhere').hidden = false;
+    this.#role('replay').hidden = true;
   }
 
   #showFault(message) {

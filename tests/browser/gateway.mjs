@@ -7,10 +7,13 @@ const READY = /^heartline is listening on (http:\/\/\S+) \(admin (http:\/\/\S+)\
 const START_MS_MAX = 30_000;
 
 export class Gateway {
-  constructor(binary, scratch) {
+  // `settings` beside those that keep it apart from others, by their names in the environment.
+  constructor(binary, scratch, settings = {}) {
     this.binary = binary;
     this.scratch = scratch;
+    this.settings = settings;
     this.listen = '127.0.0.1:0';
+    this.adminListen = '127.0.0.1:0';
   }
 
   // Resolves when it serves; from then on `url` is its address, also after a restart, and `admin` that of the metrics.
@@ -21,14 +24,16 @@ export class Gateway {
       env: {
         ...process.env,
         HEARTLINE__SERVER__LISTEN: this.listen,
-        HEARTLINE__ADMIN__LISTEN: '127.0.0.1:0',
+        HEARTLINE__ADMIN__LISTEN: this.adminListen,
         HEARTLINE__STORE__DATA_DIR: join(this.scratch, 'data'),
+        ...this.settings,
       },
     });
     closeSync(log);
     this.ended = new Promise((resolve) => this.child.once('exit', (code) => resolve(code)));
     [this.url, this.admin] = await Promise.race([this.ready(), this.failed()]);
     this.listen = new URL(this.url).host;
+    this.adminListen = new URL(this.admin).host;
   }
 
   ready() {
@@ -67,6 +72,12 @@ export class Gateway {
       if (events.length === 0) return all;
       all.push(...events);
     }
+  }
+
+  // SIGTERM; its exit code, when it has drained.
+  async stop() {
+    this.child.kill('SIGTERM');
+    return this.ended;
   }
 
   async kill() {

@@ -6,9 +6,10 @@
  * them at the gateway. A gateway that is away is asked again when somebody has heard of it, see `stir`.
  *
  * Events, all CustomEvents:
- *   page     { rows: [{ offset, event, points, fresh }], next }   read, and credited where `fresh`
- *   rewound  the log is read from its start
- *   fault    { message }   the browser keeps nothing
+ *   page      { rows: [{ offset, event, points, fresh }], next }   read, and credited where `fresh`
+ *   rewound   the log is read from its start
+ *   fault     { message }   the browser keeps nothing
+ *   elsewhere { message }  the gateway has no log: events are read elsewhere, and this has ended
  */
 
 import { Ledger } from './ledger.js';
@@ -23,12 +24,13 @@ const TAIL = 30;
 export class Consumer extends EventTarget {
   #ledger = new Ledger();
   #running = false;
+  #ended = false;
   #rewound = false;
   #asking = new AbortController();
 
   /** Reads on, if it does not already. */
   async stir() {
-    if (this.#running) return;
+    if (this.#running || this.#ended) return;
     this.#running = true;
     try {
       await this.#follow();
@@ -88,6 +90,7 @@ export class Consumer extends EventTarget {
     try {
       const query = new URLSearchParams({ after, limit: LIMIT, wait });
       const answer = await fetch(`/demo/events?${query}`, { signal: this.#asking.signal });
+      if (answer.status === 404) this.#end((await answer.json()).detail);
       if (!answer.ok) return null;
       const page = await answer.json();
       // One that goes down does not wait: it would be asked again and again.
@@ -96,6 +99,12 @@ export class Consumer extends EventTarget {
     } catch {
       return null;
     }
+  }
+
+  #end(message) {
+    this.#ended = true;
+    this.#rewound = false;
+    this.#emit('elsewhere', { message });
   }
 
   #emit(type, detail) {
