@@ -39,15 +39,33 @@ need_binary() {
   cargo build --release --locked
 }
 
-# Sets PYTHON, an environment with the WebSocket client and the token library.
+# Sets PYTHON, an environment with the WebSocket client, the token library and a Kafka client that is not the gateway's.
 need_python() {
   need_command python3 python3 python3-venv
   PYTHON=$TOOLS/venv/bin/python
-  if ! "$PYTHON" -c 'import websockets, jwt' 2>/dev/null; then
+  if ! "$PYTHON" -c 'import websockets, jwt, kafka' 2>/dev/null; then
+    local packages=(websockets pyjwt kafka-python)
     python3 -c 'import ensurepip' 2>/dev/null || apt_install python3-venv
     python3 -m venv --clear "$TOOLS/venv"
-    twice "$PYTHON" -m pip install -q websockets pyjwt || die "cannot install; run: $PYTHON -m pip install websockets pyjwt"
+    twice "$PYTHON" -m pip install -q "${packages[@]}" || die "cannot install; run: $PYTHON -m pip install ${packages[*]}"
   fi
+}
+
+# The servers of tests/services/redis.sh. A package may start one of its own on the usual port; nobody minds it.
+need_redis() {
+  need_command redis-server redis-server
+  need_command redis-cli redis-tools
+}
+
+# The broker of tests/services/kafka.sh, whose jars are kept below TOOLS.
+need_kafka() {
+  need_command java openjdk-17-jre-headless
+  need_command mvn maven
+  twice tests/services/kafka.sh fetch || die "cannot download Kafka; run: tests/services/kafka.sh fetch"
+}
+
+need_haproxy() {
+  need_command haproxy haproxy
 }
 
 # Sets CHROMIUM; playwright-core drives it, and brings no browser of its own.

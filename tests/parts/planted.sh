@@ -3,6 +3,7 @@
 # A patch begins with what is wrong, and names the test in a line of its own:
 #   Caught-by: cargo TARGET NAME      an integration test, exactly this one
 #   Caught-by: unit NAME              a unit test, exactly this one
+#   Caught-by: redis TARGET NAME      an integration test of the library that needs Redis, exactly this one
 #   Caught-by: auditor MODULE [ARG]   `python -m MODULE BINARY [ARG...]`
 # Without a patch the same tests must pass: a test that always fails catches nothing.
 . tests/parts/needs.bash
@@ -11,13 +12,13 @@ need_command cc build-essential
 need_command git git
 need_command strace strace
 need_python
+need_redis
+need_kafka
 
-export CARGO_TARGET_DIR=$PWD/target/planted
+# What the tree is built with is built already, for the other tests.
 export HEARTLINE_BIN=$CARGO_TARGET_DIR/debug/heartline
-# Nobody debugs these builds, and without that they are done sooner.
-export CARGO_PROFILE_DEV_DEBUG=0
 patches=$PWD/tests/planted
-tree=$CARGO_TARGET_DIR/tree
+tree=$TOOLS/planted
 output=$TMPDIR/planted-output
 
 copy_tree() { # without old times: what is built from it must be seen as changed
@@ -30,21 +31,26 @@ copy_tree() { # without old times: what is built from it must be seen as changed
   git -C "$tree" init -q
 }
 
-build() { # KIND: the binary comes with the tests of it
+build() { # KIND TARGET: what the bug is in; tests of the binary are built only once
   case $1 in
     unit) cargo test --locked --quiet --no-run --lib ;;
-    *) cargo test --locked --quiet --no-run --test gateway ;;
+    redis) cargo test --locked --quiet --no-run --test "$2" ;;
+    *) cargo build --locked --quiet --bin heartline ;;
   esac
+}
+
+executable() { # TARGET: the integration tests of that name
+  sed -n "s|^ *Executable tests/$1[./].* (\(.*\))$|\1|p" "$TMPDIR/executables"
 }
 
 run_test() { # KIND NAME...: its status; what it said is in $output
   local kind=$1
   shift
   case $kind in
-    cargo) cargo test --locked --quiet --test "$1" -- --exact "$2" ;;
+    cargo) "$(executable "$1")" --exact "$2" ;;
     unit) cargo test --locked --quiet --lib -- --exact "$1" ;;
-    # Built here, too: the binary may still be that of another patch.
-    auditor) build auditor && PYTHONPATH=$tree/tests "$PYTHON" -m "$1" "$HEARTLINE_BIN" "${@:2}" ;;
+    redis) "$(executable "$1")" --ignored --exact "$2" ;;
+    auditor) PYTHONPATH=$tree/tests "$PYTHON" -m "$1" "$HEARTLINE_BIN" "${@:2}" ;;
     *) die "no kind of test is called $kind" ;;
   esac >"$output" 2>&1
 }
@@ -55,14 +61,16 @@ named_by() { # PATCH: its test, as words
 
 failed_itself() { # KIND: the test ran and failed, rather than something around it
   case $1 in
-    cargo | unit) grep -q '1 failed; 0 ignored' "$output" ;;
+    cargo | unit | redis) grep -q '1 failed; 0 ignored' "$output" ;;
     auditor) grep -q '^FAULT ' "$output" ;;
   esac
 }
 
 copy_tree
 cd "$tree"
-build gateway || die "the tree does not build"
+mapfile -t targets < <(sed -n 's/^Caught-by: \(cargo\|redis\) \([a-z_]*\) .*/--test=\2/p' "$patches"/*.patch | sort -u)
+{ cargo test --locked --no-run --lib "${targets[@]}" && cargo build --locked --bins; } 2>"$TMPDIR/executables" ||
+  die "the tree does not build: $(tail -n 30 "$TMPDIR/executables")"
 
 failures=0
 complain() {
@@ -83,21 +91,21 @@ passes() { # BUG KIND NAME...: without the patch
 }
 
 catches() { # PATCH KIND NAME...
-  local patch=$1 bug
+  local patch=$1 bug began=$SECONDS
   bug=$(basename "$patch" .patch)
   shift
   if ! git apply "$patch"; then
     complain "$bug: does not apply any more"
     return
   fi
-  if ! build "$1"; then
+  if ! build "$1" "${2-}"; then
     complain "$bug: does not build"
   elif run_test "$@"; then
     complain "$bug: $* did not catch it"
   elif ! failed_itself "$1"; then
     complain "$bug: $* fell over something else"
   else
-    echo "ok  $bug: caught by $*"
+    echo "ok  $bug: caught by $* ($((SECONDS - began)) s)"
   fi
   git apply --reverse "$patch"
 }

@@ -1,4 +1,4 @@
-# Unit, property and gateway tests: everything that needs no service.
+# Unit, property, storage and gateway tests: everything that needs no service.
 . tests/parts/needs.bash
 need_cargo
 need_command cc build-essential

@@ -1,0 +1,8 @@
+# SIGKILL of a random one of two gateways, their Redis and their Kafka, under load; AUDIT_SEED repeats a run's load.
+. tests/parts/needs.bash
+need_python
+need_redis
+need_kafka
+need_binary
+"$PYTHON" -m auditor.fleet "$HEARTLINE_BIN" --rounds "${AUDIT_ROUNDS:-$([[ $LONG ]] && echo 300 || echo 30)}" \
+  $([[ $LONG ]] && echo --users 300 --newcomers 100) ${AUDIT_SEED:+--seed "$AUDIT_SEED"}
