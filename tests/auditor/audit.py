@@ -73,6 +73,10 @@ class Audit:
             if not self.faults:
                 self.drain()
             self.end(number)
+        except Exception as error:
+            # Before a long traceback: what went wrong, and where.
+            print(f"broken off in round {number}: {type(error).__name__}: {error}", flush=True)
+            raise
         finally:
             for loader in self.loaders:
                 loader.stop()

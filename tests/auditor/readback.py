@@ -4,7 +4,7 @@ import asyncio
 import json
 import random
 
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from auditor.journal import wall_ms
 from wire.dial import dial
@@ -14,6 +14,8 @@ AT_ONCE = 50
 GET_MAX = 500
 LIMITS = (3, 7, 200)
 PATIENCE_SECONDS = 60
+AGAIN_SECONDS = 0.25
+OVERLOADED = 1013
 
 
 async def read_back(urls, ledgers, seed):
@@ -33,42 +35,62 @@ async def read_back(urls, ledgers, seed):
 
 async def _read_user(url, ledger, limit):
     contents = list(ledger.contents)
-    socket, _, seq = await _come_in(url, ledger.mid)
+    socket, seq = await _come_in(url, ledger.mid)
     async with socket:
+        reader = _Reader(socket, seq)
         listed, page = [], {"limit": limit}
         while page:
-            seq += 1
-            result = await _ask(socket, {"seq": seq, "list": page})
+            result = await reader.ask(list=page)
             listed += result["records"]
             page = {"limit": limit, "cursor": result["cursor"]} if "cursor" in result else None
         got = {}
         for start in range(0, len(contents), GET_MAX):
             some = contents[start : start + GET_MAX]
-            seq += 1
             items = [{"kind": kind, "oid": str(oid)} for kind, oid in some]
-            result = await _ask(socket, {"seq": seq, "get": {"items": items}})
+            result = await reader.ask(get={"items": items})
             got |= dict(zip(some, result["records"], strict=True))
     return listed, got
 
 
 async def _come_in(url, mid):
-    """Who is turned away for now, since others come at the same time, comes again."""
+    """Who is turned away for now, since others come at the same time or the store is slow, comes again."""
     async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             try:
-                return await dial(url, token(mid), open_timeout=PATIENCE_SECONDS)
+                socket, _, seq = await dial(url, token(mid), open_timeout=PATIENCE_SECONDS)
+                return socket, seq
             except InvalidStatus as refused:
                 if refused.response.status_code != 503:
                     raise
-            await asyncio.sleep(0.25)
+            except ConnectionClosed as closed:
+                if closed.rcvd is None or closed.rcvd.code != OVERLOADED:
+                    raise
+            await asyncio.sleep(AGAIN_SECONDS)
 
 
-async def _ask(socket, frame):
-    await socket.send(json.dumps(frame))
-    while "result" not in (answer := json.loads(await socket.recv())):
-        if "error" in answer:
-            raise RuntimeError(f"{frame} was answered {answer}")
-    return answer["result"]
+class _Reader:
+    """One socket, on which nothing else is asked."""
+
+    def __init__(self, socket, seq):
+        self._socket, self._seq = socket, seq
+
+    async def ask(self, **operation):
+        """Its result; an error that bids to try again is obeyed."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while True:
+                self._seq += 1
+                await self._socket.send(json.dumps({"seq": self._seq, **operation}))
+                answer = await self._answer()
+                if "result" in answer:
+                    return answer["result"]
+                if not answer["error"]["retry"]:
+                    raise RuntimeError(f"{operation} was answered {answer}")
+                await asyncio.sleep(AGAIN_SECONDS)
+
+    async def _answer(self):
+        while not {"result", "error"} & (answer := json.loads(await self._socket.recv())).keys():
+            pass
+        return answer
 
 
 def _judge(ledger, listed, got):

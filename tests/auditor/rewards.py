@@ -18,6 +18,7 @@ FOLLOW_SECONDS = 20
 TAKEOVER_SECONDS = 15
 LATE_SECONDS = 30
 LOOK_SECONDS = 0.05
+PATIENCE_SECONDS = 60
 ASKING_AT_ONCE = 16
 RULES = {USER_RULE, CONTENT_RULE}
 
@@ -97,7 +98,12 @@ class Rewards:
 
     def _today(self, gateway, ledger):
         """The ids of what is listed, and of what there are events of."""
-        today = call(gateway.http, "GET", "/v1/rewards/today", mid=ledger.mid).json()
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        while (answer := call(gateway.http, "GET", "/v1/rewards/today", mid=ledger.mid)).status == 503:
+            if time.monotonic() > give_up:
+                raise RuntimeError(f"the rewards of user {ledger.mid} cannot be asked for: {answer.text}")
+            time.sleep(float(answer.headers["Retry-After"]))
+        today = answer.json()
         listed = {reward["id"] for reward in today["rewards"]}
         return listed, {id for id in self._of_user.get(ledger.mid, ()) if self.claims[id]["data"]["day"] == today["day"]}
 

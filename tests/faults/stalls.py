@@ -13,7 +13,6 @@ from pathlib import Path
 from auditor.audit import arguments
 from auditor.fleet import FleetAudit
 from auditor.journal import wall_ms
-from auditor.rewards import outbox_entries
 from tiers.redis_server import SINGLE
 from tiers.tcp_proxy import TcpProxy
 from wire.http import call
@@ -81,10 +80,9 @@ class Stalls(FleetAudit):
         return f"Redis stopped for {self.args.redis_seconds:.0f} s", ended, self._no_ack
 
     def _connections_cut(self):
-        self.proxy.chance = CUT_CHANCE
+        self.proxy.cut(CUT_CHANCE)
         time.sleep(self.args.cut_seconds)
-        self.proxy.chance = 0
-        cuts = self.proxy.cuts
+        cuts = self.proxy.cut(0)
         self.expect(cuts >= CUTS_MIN, "load", f"only {cuts} connections were cut")
         return f"{cuts} connections cut after a request in {self.args.cut_seconds:.0f} s", wall_ms(), lambda *_: None
 

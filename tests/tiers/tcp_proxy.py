@@ -1,44 +1,52 @@
-"""A proxy that cuts connections after a request has arrived and before its answer is passed on."""
+"""A proxy that cuts connections after a request has arrived and before its answer is passed on.
+
+It is a process of its own: whoever is busy judging must not hold up what passes here.
+"""
 
 import asyncio
 import random
-import threading
+import subprocess
+import sys
 
 CHUNK = 65_536
 
 
 class TcpProxy:
-    """In a thread of its own. `chance`: of cutting a connection, at each piece of a request that comes."""
+    """The process, as an audit commands it."""
 
-    def __init__(self, target_port, seed=None):
-        self._target = target_port
-        self._dice = random.Random(seed)
-        self._loop = asyncio.new_event_loop()
-        self.chance = 0.0
-        self.cuts = 0
+    def __init__(self, target_port, seed):
+        self._command = [sys.executable, "-m", "tiers.tcp_proxy", str(target_port), str(seed)]
 
     def start(self):
-        listening = threading.Event()
-        self._thread = threading.Thread(target=self._run, args=(listening,), daemon=True)
-        self._thread.start()
-        listening.wait()
+        self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.port = int(self._process.stdout.readline())
         return self
 
-    def stop(self):
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
+    def cut(self, chance):
+        """From now on a connection is cut with this chance at each piece of a request; how many were cut before."""
+        self._process.stdin.write(f"{chance}\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
 
-    def _run(self, listening):
-        asyncio.set_event_loop(self._loop)
-        server = self._loop.run_until_complete(asyncio.start_server(self._serve, "127.0.0.1", 0))
-        self.port = server.sockets[0].getsockname()[1]
-        listening.set()
-        self._loop.run_forever()
-        server.close()
-        for task in asyncio.all_tasks(self._loop):
-            task.cancel()
-        self._loop.run_until_complete(asyncio.sleep(0))
-        self._loop.close()
+    def stop(self):
+        self._process.kill()
+        self._process.communicate()
+
+
+class _Proxy:
+    def __init__(self, target_port, seed):
+        self._target = target_port
+        self._dice = random.Random(seed)
+        self._chance = 0.0
+        self._cuts = 0
+
+    async def run(self):
+        """Until its input ends."""
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        print(server.sockets[0].getsockname()[1], flush=True)
+        while line := await asyncio.to_thread(sys.stdin.readline):
+            self._chance = float(line)
+            print(self._cuts, flush=True)
 
     async def _serve(self, client_reads, client):
         try:
@@ -61,7 +69,7 @@ class TcpProxy:
 
     async def _requests(self, reads, server, cutting):
         while data := await _read(reads):
-            if self._dice.random() < self.chance:
+            if self._dice.random() < self._chance:
                 cutting.set()
             server.write(data)
             await server.drain()
@@ -70,7 +78,7 @@ class TcpProxy:
         while data := await _read(reads):
             # It has been carried out, and nobody is told.
             if cutting.is_set():
-                self.cuts += 1
+                self._cuts += 1
                 return
             client.write(data)
             await client.drain()
@@ -81,3 +89,7 @@ async def _read(reads):
         return await reads.read(CHUNK)
     except OSError:
         return b""
+
+
+if __name__ == "__main__":
+    asyncio.run(_Proxy(int(sys.argv[1]), int(sys.argv[2])).run())
