@@ -1,20 +1,15 @@
 //! All masters, and which of them has a shard.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use ::redis::aio::MultiplexedConnection;
-use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep};
 
-use super::config::Durability;
-use super::dial;
-use super::metrics::Metrics;
 use super::node::{Link, Node};
 use super::refused::Trouble;
-use super::target::{Address, Kind, Target};
+use super::target::Kind;
+use super::terms::Terms;
 use super::topology::{self, Master};
 use crate::model::shard::{Shard, Shards};
 use crate::storage::hot_store::StoreError;
@@ -32,36 +27,27 @@ const FAILOVER: &str = "the master is named by Sentinel: a failover keeps the ga
                         had not reached the replica yet";
 
 pub(super) struct Fleet {
-    pub target: Target,
-    pub durability: Durability,
-    pub metrics: Metrics,
-    /// What all keys of the deployment hold, since they were first seen.
-    pub deployment: OnceLock<Arc<str>>,
-    /// Rung when a shard may have moved, or a master changed.
-    pub look: Notify,
+    pub terms: Arc<Terms>,
     map: RwLock<Arc<Map>>,
-    /// What was said before: once is enough.
-    advised: Mutex<HashSet<String>>,
 }
 
 /// Where the shards are.
 #[derive(Default)]
 pub(super) struct Map {
     pub nodes: Vec<Arc<Node>>,
-    masters: Vec<Master>,
     /// For each shard the place of its node.
     places: Vec<Option<u16>>,
 }
 
 impl Map {
-    fn new(masters: Vec<Master>, nodes: Vec<Arc<Node>>) -> Self {
+    fn new(masters: &[Master], nodes: Vec<Arc<Node>>) -> Self {
         let mut places = vec![None; usize::from(Shards::DEFAULT.count())];
         for (place, master) in masters.iter().enumerate() {
             for shard in &master.shards {
                 places[usize::from(shard.0)] = Some(place as u16);
             }
         }
-        Map { nodes, masters, places }
+        Map { nodes, places }
     }
 
     /// The place of the shard's node in `nodes`.
@@ -72,47 +58,12 @@ impl Map {
 }
 
 impl Fleet {
-    pub fn new(target: Target, durability: Durability) -> Self {
-        Fleet {
-            target,
-            durability,
-            metrics: Metrics::default(),
-            deployment: OnceLock::new(),
-            look: Notify::new(),
-            map: RwLock::default(),
-            advised: Mutex::default(),
-        }
+    pub fn new(terms: Terms) -> Self {
+        Fleet { terms: Arc::new(terms), map: RwLock::default() }
     }
 
     pub fn map(&self) -> Arc<Map> {
         self.map.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    pub fn shards_of(&self, address: &Address) -> Vec<Shard> {
-        let map = self.map();
-        map.masters
-            .iter()
-            .find(|master| master.address == *address)
-            .map_or_else(Vec::new, |master| master.shards.clone())
-    }
-
-    /// Says, once each, what is not as it should be.
-    pub fn advise(&self, warnings: Vec<String>) {
-        let mut advised = self.advised.lock().unwrap_or_else(PoisonError::into_inner);
-        for warning in warnings {
-            if !advised.contains(&warning) {
-                tracing::warn!("{warning}");
-                advised.insert(warning);
-            }
-        }
-    }
-
-    /// Whether the server at the other end is set as it must be.
-    pub async fn fit(&self, address: &Address, connection: &mut MultiplexedConnection) -> Result<(), Trouble> {
-        let server = dial::look(connection, address).await?;
-        let advice = server.judge(address, &self.target.kind, self.durability)?;
-        self.advise(advice.warnings);
-        Ok(())
     }
 
     /// Finds all masters and connects to them; each is checked. Waits for those that are only away.
@@ -121,16 +72,16 @@ impl Fleet {
     }
 
     async fn try_open(self: Arc<Self>) -> Result<Keepers, Trouble> {
-        let masters = topology::discover(&self.target, Vec::new()).await?;
+        let masters = topology::discover(&self.terms.target, Vec::new()).await?;
         topology::whole(&masters)?;
         let mut opened = Vec::new();
         for master in &masters {
             let node = Node::new(master.address.clone());
-            let link = node.open(&self, &master.shards).await?;
+            let link = node.open(&self.terms, &master.shards).await?;
             opened.push((node, link));
         }
-        if matches!(self.target.kind, Kind::Sentinel { .. }) {
-            self.advise(vec![FAILOVER.to_owned()]);
+        if matches!(self.terms.target.kind, Kind::Sentinel { .. }) {
+            self.terms.advise(vec![FAILOVER.to_owned()]);
         }
         let mut keepers = Keepers { fleet: self, tasks: Vec::new() };
         keepers.adopt(masters, opened);
@@ -169,18 +120,18 @@ impl Keepers {
     pub async fn run(mut self) {
         loop {
             tokio::select! {
-                () = self.fleet.look.notified() => sleep(LOOK_PAUSE).await,
+                () = self.fleet.terms.look.notified() => sleep(LOOK_PAUSE).await,
                 () = sleep(LOOK_INTERVAL) => {}
             }
-            if self.fleet.target.kind == Kind::Server {
+            if self.fleet.terms.target.kind == Kind::Server {
                 continue;
             }
             let known = self.tasks.iter().filter_map(|(node, _)| {
                 let link = node.link().ok()?;
                 Some((node.address.clone(), link.reads.clone()))
             });
-            match topology::discover(&self.fleet.target, known.collect()).await {
-                Ok(masters) if masters == self.fleet.map().masters => {}
+            match topology::discover(&self.fleet.terms.target, known.collect()).await {
+                Ok(masters) if masters[..] == self.fleet.terms.masters()[..] => {}
                 Ok(masters) => self.adopt(masters, Vec::new()),
                 // Its nodes say so themselves.
                 Err(trouble) => tracing::debug!(reason = trouble.text(), "nobody says where the shards are"),
@@ -196,7 +147,7 @@ impl Keepers {
         let lonely = |master: &Master| {
             format!("{} has no replica: while it is away, the users of its shards wait", master.address)
         };
-        self.fleet.advise(alone.map(lonely).collect());
+        self.fleet.terms.advise(alone.map(lonely).collect());
         let (stay, go): (Vec<_>, Vec<_>) = std::mem::take(&mut self.tasks)
             .into_iter()
             .partition(|(node, _)| masters.iter().any(|master| master.address == node.address));
@@ -211,20 +162,21 @@ impl Keepers {
             let (node, link) = ready
                 .map_or_else(|| (Node::new(master.address.clone()), None), |(node, link)| (node.clone(), link.take()));
             if let Some(link) = &link {
-                node.arrive(&self.fleet, link.clone());
+                node.arrive(&self.fleet.terms, link.clone());
             }
             started.push((node.clone(), link));
             node
         });
-        let map = Arc::new(Map::new(masters.clone(), nodes.collect()));
+        let map = Arc::new(Map::new(&masters, nodes.collect()));
+        self.fleet.terms.set_masters(masters);
         *self.fleet.map.write().unwrap_or_else(PoisonError::into_inner) = map;
         for (node, link) in started {
-            let keeper = tokio::spawn(node.clone().keep(self.fleet.clone(), link));
+            let keeper = tokio::spawn(node.clone().keep(self.fleet.terms.clone(), link));
             self.tasks.push((node, keeper.abort_handle()));
         }
         for (node, keeper) in go {
             keeper.abort();
-            node.leave(&self.fleet);
+            node.leave(&self.fleet.terms);
         }
     }
 }

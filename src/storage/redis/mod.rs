@@ -21,6 +21,7 @@ mod node;
 pub mod prepare;
 mod refused;
 mod target;
+mod terms;
 mod topology;
 
 use std::sync::Arc;
@@ -43,6 +44,7 @@ use metrics::Failed;
 use node::{Link, Node};
 pub use refused::RedisRefused;
 use target::{Kind, Target};
+use terms::Terms;
 
 /// One call of a script, about keys of these shards; of more than one only where scripts [may](Redis::joins_shards).
 #[derive(Debug)]
@@ -103,7 +105,7 @@ impl Redis {
     /// of their own, for as long as there is a handle, and are opened again when they are lost.
     pub fn open(config: &RedisConfig) -> Result<Redis, RedisRefused> {
         let target = Target::parse(config.url.expose()).map_err(RedisRefused::Url)?;
-        let fleet = Arc::new(Fleet::new(target, config.durability));
+        let fleet = Arc::new(Fleet::new(Terms::new(target, config.durability)));
         let runtime = Builder::new_current_thread().enable_all().build().map_err(RedisRefused::Process)?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel::<()>();
@@ -125,7 +127,7 @@ impl Redis {
         let thread = thread::Builder::new().name("redis".to_owned());
         thread.spawn(move || runtime.block_on(run)).map_err(RedisRefused::Process)?;
         opened.recv().expect("the thread says how it went")?;
-        let deployment = fleet.deployment.get().expect("all shards were looked at").clone();
+        let deployment = fleet.terms.deployment.get().expect("all shards were looked at").clone();
         tracing::info!(deployment = deployment::id(&deployment), "Redis is open");
         Ok(Redis { shared: Arc::new(Shared { fleet, deployment, runtime: handle, _stop: stop }) })
     }
@@ -136,12 +138,12 @@ impl Redis {
     }
 
     pub fn register(&self, registry: &mut Registry) {
-        self.shared.fleet.metrics.register(registry);
+        self.shared.fleet.terms.metrics.register(registry);
     }
 
     /// Whether one script may touch keys of several shards: not in a Cluster, where they are of several slots.
     pub fn joins_shards(&self) -> bool {
-        self.shared.fleet.target.kind != Kind::Cluster
+        self.shared.fleet.terms.target.kind != Kind::Cluster
     }
 
     /// Calls the script with `KEYS` = `{h<shard>}:deployment` of each shard and these arguments, all in one pipeline for
@@ -174,8 +176,8 @@ impl Redis {
             if answers.iter().all(Option::is_some) {
                 return Ok(answers.into_iter().flatten().collect());
             }
-            fleet.metrics.failed(Failed::Moved);
-            fleet.look.notify_one();
+            fleet.terms.metrics.failed(Failed::Moved);
+            fleet.terms.look.notify_one();
             sleep(MOVED_PAUSE).await;
         }
         Err(StoreError::Away("the shards move from node to node".to_owned()))
@@ -189,7 +191,7 @@ impl Redis {
         calls: &[Call],
         part: &[usize],
     ) -> Result<Vec<Option<Value>>, StoreError> {
-        let metrics = &self.shared.fleet.metrics;
+        let metrics = &self.shared.fleet.terms.metrics;
         let link = node.link().inspect_err(|_| metrics.failed(Failed::Away))?;
         let _turn = node.commits.acquire().await;
         let mut connection = link.commits.clone();
@@ -242,7 +244,7 @@ impl Redis {
             Some(ServerErrorKind::NoScript) => Ok(Meaning::NoScript),
             Some(ServerErrorKind::Moved) => Ok(Meaning::Elsewhere),
             _ => {
-                self.shared.fleet.metrics.failed(Failed::Refused);
+                self.shared.fleet.terms.metrics.failed(Failed::Refused);
                 Err(link.refused(&node.address, error))
             }
         }
@@ -269,7 +271,7 @@ impl Redis {
             if !moved {
                 return Ok(values);
             }
-            self.shared.fleet.look.notify_one();
+            self.shared.fleet.terms.look.notify_one();
             sleep(MOVED_PAUSE).await;
         }
         Err(StoreError::Away(format!("shard {} moves from node to node", shard.0)))
@@ -301,7 +303,7 @@ impl Redis {
         node.link()?;
         let name = node.address.to_string();
         let dialled =
-            self.shared.runtime.spawn(async move { dial::listener(&fleet.target, &node.address, pushes).await });
+            self.shared.runtime.spawn(async move { dial::listener(&fleet.terms.target, &node.address, pushes).await });
         let connection = dialled.await.map_err(|error| StoreError::Away(error.to_string()))?;
         let connection = connection.map_err(|trouble| StoreError::Away(trouble.text()))?;
         Ok(Listener { connection, node: name })

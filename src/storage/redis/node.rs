@@ -14,9 +14,9 @@ use tokio::time::sleep;
 
 use super::deployment;
 use super::dial;
-use super::fleet::Fleet;
 use super::refused::Trouble;
 use super::target::Address;
+use super::terms::Terms;
 use crate::model::shard::Shard;
 use crate::storage::hot_store::StoreError;
 
@@ -105,39 +105,39 @@ impl Node {
     }
 
     /// Shows no link any more, for good.
-    pub fn leave(&self, fleet: &Fleet) {
+    pub fn leave(&self, terms: &Terms) {
         let trouble = Trouble::Away(format!("{} has no shard any more", self.address));
         let mut state = self.state();
         state.trouble = trouble.clone();
         if let Some(link) = state.link.take() {
             link.lose(trouble);
-            fleet.metrics.connected(-1);
+            terms.metrics.connected(-1);
         }
     }
 
     /// Connects and checks what was found, `shards` of which are this server's.
-    pub async fn open(&self, fleet: &Fleet, shards: &[Shard]) -> Result<Arc<Link>, Trouble> {
-        let mut commits = dial::server(&fleet.target, &self.address).await?;
-        let mut reads = dial::server(&fleet.target, &self.address).await?;
+    pub async fn open(&self, terms: &Terms, shards: &[Shard]) -> Result<Arc<Link>, Trouble> {
+        let mut commits = dial::server(&terms.target, &self.address).await?;
+        let mut reads = dial::server(&terms.target, &self.address).await?;
         // Behind one address there may be several servers, and one may be another the next moment.
         for connection in [&mut commits, &mut reads] {
-            self.check(fleet, connection, shards).await?;
+            self.check(terms, connection, shards).await?;
         }
         Ok(Arc::new(Link { commits, reads, scripts: Default::default(), lost: OnceLock::new(), bell: Notify::new() }))
     }
 
     async fn check(
         &self,
-        fleet: &Fleet,
+        terms: &Terms,
         connection: &mut MultiplexedConnection,
         shards: &[Shard],
     ) -> Result<(), Trouble> {
-        fleet.fit(&self.address, connection).await?;
+        terms.fit(&self.address, connection).await?;
         let marks = dial::marks(connection, &self.address, shards).await?;
-        let agreed = deployment::agreed(&marks, fleet.deployment.get());
+        let agreed = deployment::agreed(&marks, terms.deployment.get());
         let agreed = agreed.map_err(|wrong| Trouble::unfit(format!("{} {wrong}", self.address)))?;
         match agreed {
-            Some(found) if fleet.deployment.get_or_init(|| found.clone()) != &found => {
+            Some(found) if terms.deployment.get_or_init(|| found.clone()) != &found => {
                 Err(Trouble::Away(format!("{} is looked at again", self.address)))
             }
             _ => Ok(()),
@@ -145,24 +145,24 @@ impl Node {
     }
 
     /// Keeps the connections up for as long as it is polled, beginning with this one, which has arrived.
-    pub async fn keep(self: Arc<Self>, fleet: Arc<Fleet>, mut opened: Option<Arc<Link>>) {
+    pub async fn keep(self: Arc<Self>, terms: Arc<Terms>, mut opened: Option<Arc<Link>>) {
         let mut pause = RETRY_FIRST;
         loop {
             let link = match opened.take() {
                 Some(link) => Ok(link),
                 None => {
-                    let link = self.open(&fleet, &fleet.shards_of(&self.address)).await;
-                    link.inspect(|link| self.arrive(&fleet, link.clone()))
+                    let link = self.open(&terms, &terms.shards_of(&self.address)).await;
+                    link.inspect(|link| self.arrive(&terms, link.clone()))
                 }
             };
             let trouble = match link {
                 Ok(link) => {
                     pause = RETRY_FIRST;
-                    self.stay(&fleet, &link).await
+                    self.stay(&terms, &link).await
                 }
                 Err(trouble) => trouble,
             };
-            self.miss(&fleet, trouble);
+            self.miss(&terms, trouble);
             // Not all gateways at the same moment.
             let spread = 0.5 + rand::random::<f64>() / 2.0;
             sleep(pause.mul_f64(spread)).await;
@@ -171,23 +171,23 @@ impl Node {
     }
 
     /// From now on it is used.
-    pub fn arrive(&self, fleet: &Fleet, link: Arc<Link>) {
+    pub fn arrive(&self, terms: &Terms, link: Arc<Link>) {
         self.state().link = Some(link);
-        fleet.metrics.connected(1);
+        terms.metrics.connected(1);
         tracing::info!(node = %self.address, "Redis is connected and fit");
     }
 
-    fn miss(&self, fleet: &Fleet, trouble: Trouble) {
+    fn miss(&self, terms: &Terms, trouble: Trouble) {
         let (had, before) = {
             let mut state = self.state();
             (state.link.take(), std::mem::replace(&mut state.trouble, trouble.clone()))
         };
         if had.is_some() {
-            fleet.metrics.connected(-1);
-            fleet.metrics.lost.inc();
+            terms.metrics.connected(-1);
+            terms.metrics.lost.inc();
         }
         // Where the shards are may have changed with it.
-        fleet.look.notify_one();
+        terms.look.notify_one();
         if had.is_none() && before == trouble {
             return;
         }
@@ -202,7 +202,7 @@ impl Node {
     }
 
     /// Looks at the server until there is something wrong.
-    async fn stay(&self, fleet: &Fleet, link: &Link) -> Trouble {
+    async fn stay(&self, terms: &Terms, link: &Link) -> Trouble {
         loop {
             let rung = tokio::select! {
                 () = link.bell.notified() => true,
@@ -211,13 +211,13 @@ impl Node {
             if let Some(trouble) = link.lost.get() {
                 return trouble.clone();
             }
-            let mut shards = fleet.shards_of(&self.address);
+            let mut shards = terms.shards_of(&self.address);
             if !rung {
                 // Enough to see that all is gone; scripts look at the key of their own shard.
                 shards.truncate(1);
             }
             for connection in [&mut link.commits.clone(), &mut link.reads.clone()] {
-                if let Err(trouble) = self.check(fleet, connection, &shards).await {
+                if let Err(trouble) = self.check(terms, connection, &shards).await {
                     link.lose(trouble.clone());
                     return trouble;
                 }

@@ -11,9 +11,10 @@ use tokio::runtime::Builder;
 use super::config::RedisConfig;
 use super::deployment::{self, Mark};
 use super::dial;
-use super::fleet::{Fleet, patiently};
+use super::fleet::patiently;
 use super::refused::{RedisRefused, Trouble};
 use super::target::{Address, Target};
+use super::terms::Terms;
 use super::topology::{self, Master};
 use crate::model::shard::Shard;
 
@@ -50,12 +51,12 @@ impl fmt::Display for Prepared {
 /// It cannot be reached, is not set as it must be, belongs to something else, or was a deployment's and has lost a part.
 pub fn prepare(config: &RedisConfig) -> Result<Prepared, RedisRefused> {
     let target = Target::parse(config.url.expose()).map_err(RedisRefused::Url)?;
-    let fleet = Arc::new(Fleet::new(target, config.durability));
+    let terms = Arc::new(Terms::new(target, config.durability));
     let runtime = Builder::new_current_thread().enable_all().build().map_err(RedisRefused::Process)?;
     // Not on this one, which may be another runtime's.
     let thread = thread::Builder::new().name("redis".to_owned());
     let thread = thread
-        .spawn(move || runtime.block_on(patiently(|| prepare_all(fleet.clone()))))
+        .spawn(move || runtime.block_on(patiently(|| prepare_all(terms.clone()))))
         .map_err(RedisRefused::Process)?;
     Ok(thread.join().expect("it does not panic")?)
 }
@@ -66,13 +67,13 @@ struct Site {
     connection: MultiplexedConnection,
 }
 
-async fn prepare_all(fleet: Arc<Fleet>) -> Result<Prepared, Trouble> {
-    let masters = topology::discover(&fleet.target, Vec::new()).await?;
+async fn prepare_all(terms: Arc<Terms>) -> Result<Prepared, Trouble> {
+    let masters = topology::discover(&terms.target, Vec::new()).await?;
     topology::whole(&masters)?;
     let mut sites = Vec::new();
     for master in masters {
-        let mut connection = dial::server(&fleet.target, &master.address).await?;
-        fleet.fit(&master.address, &mut connection).await?;
+        let mut connection = dial::server(&terms.target, &master.address).await?;
+        terms.fit(&master.address, &mut connection).await?;
         sites.push(Site { master, connection });
     }
     let mut marks = Vec::new();

@@ -1,0 +1,76 @@
+//! What holds for every server of a deployment.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+
+use ::redis::aio::MultiplexedConnection;
+use tokio::sync::Notify;
+
+use super::config::Durability;
+use super::dial;
+use super::metrics::Metrics;
+use super::refused::Trouble;
+use super::target::{Address, Target};
+use super::topology::Master;
+use crate::model::shard::Shard;
+
+/// How servers are reached, what they must be, whose they are, and which of them is said to have a shard.
+pub(super) struct Terms {
+    pub target: Target,
+    pub metrics: Metrics,
+    /// What all keys of the deployment hold, since they were first seen.
+    pub deployment: OnceLock<Arc<str>>,
+    /// Rung when a shard may have moved, or a master changed.
+    pub look: Notify,
+    durability: Durability,
+    masters: RwLock<Arc<[Master]>>,
+    /// What was said before: once is enough.
+    advised: Mutex<HashSet<String>>,
+}
+
+impl Terms {
+    pub fn new(target: Target, durability: Durability) -> Self {
+        Terms {
+            target,
+            metrics: Metrics::default(),
+            deployment: OnceLock::new(),
+            look: Notify::new(),
+            durability,
+            masters: RwLock::default(),
+            advised: Mutex::default(),
+        }
+    }
+
+    pub fn masters(&self) -> Arc<[Master]> {
+        self.masters.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// From now on these are.
+    pub fn set_masters(&self, masters: Vec<Master>) {
+        *self.masters.write().unwrap_or_else(PoisonError::into_inner) = masters.into();
+    }
+
+    pub fn shards_of(&self, address: &Address) -> Vec<Shard> {
+        let masters = self.masters();
+        masters.iter().find(|master| master.address == *address).map_or_else(Vec::new, |master| master.shards.clone())
+    }
+
+    /// Says, once each, what is not as it should be.
+    pub fn advise(&self, warnings: Vec<String>) {
+        let mut advised = self.advised.lock().unwrap_or_else(PoisonError::into_inner);
+        for warning in warnings {
+            if !advised.contains(&warning) {
+                tracing::warn!("{warning}");
+                advised.insert(warning);
+            }
+        }
+    }
+
+    /// Whether the server at the other end is set as it must be.
+    pub async fn fit(&self, address: &Address, connection: &mut MultiplexedConnection) -> Result<(), Trouble> {
+        let server = dial::look(connection, address).await?;
+        let advice = server.judge(address, &self.target.kind, self.durability)?;
+        self.advise(advice.warnings);
+        Ok(())
+    }
+}
