@@ -7,40 +7,13 @@
 //! To find the oldest, all of a user's rows are looked through once and the [`CANDIDATES_MAX`] oldest are remembered,
 //! so that somebody who is at the cap and opens one new content after the other does not hold up everybody's commits.
 //!
+//! [`CANDIDATES_MAX`]: super::candidates::CANDIDATES_MAX
 //! [`ContentRow::newest`]: crate::model::forgetting::ContentRow::newest
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
+use super::candidates::Candidates;
 use super::draft::Draft;
 use super::tables::ReadError;
 use crate::model::ids::{Content, UserId};
-
-pub const CANDIDATES_MAX: usize = 256;
-
-/// The contents of a user that will have to go first. A row that has become newer since is noticed when its turn comes.
-pub struct Candidates {
-    heap: BinaryHeap<Reverse<(u64, Content)>>,
-    /// Every content that is not in the heap is at least as new.
-    bound: u64,
-}
-
-impl Candidates {
-    fn among(mut rows: Vec<(u64, Content)>) -> Self {
-        let mut bound = u64::MAX;
-        if rows.len() > CANDIDATES_MAX {
-            bound = rows.select_nth_unstable(CANDIDATES_MAX).1.0;
-            rows.truncate(CANDIDATES_MAX);
-        }
-        Candidates { heap: rows.into_iter().map(Reverse).collect(), bound }
-    }
-
-    fn offer(&mut self, newest: u64, content: Content) {
-        if newest < self.bound {
-            self.heap.push(Reverse((newest, content)));
-        }
-    }
-}
 
 impl Draft<'_> {
     /// Makes room for a content that was not there before and whose row, with `newest`, is drafted already.
@@ -89,8 +62,7 @@ impl Draft<'_> {
     fn oldest(&mut self, user: UserId, new: Content) -> Result<Option<(u64, Content)>, ReadError> {
         let mut looked_through = false;
         loop {
-            let first = self.candidates(user).and_then(|candidates| candidates.heap.peek().copied());
-            let Some(Reverse((remembered, content))) = first else {
+            let Some((remembered, content)) = self.candidates(user).and_then(|candidates| candidates.first()) else {
                 if looked_through {
                     return Ok(None);
                 }
@@ -104,7 +76,7 @@ impl Draft<'_> {
                 return Ok(Some((remembered, content)));
             }
             if let Some(candidates) = self.candidates(user) {
-                candidates.heap.pop();
+                candidates.drop_first();
                 if let Some(now) = now {
                     candidates.offer(now, content);
                 }

@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, HashMap, btree_map, hash_map};
 
 use fjall::OwnedWriteBatch;
 
-use super::cap::Candidates;
+use super::candidates::Candidates;
 use super::codec::{self, RowWriter};
+use super::draft_claims::DraftClaims;
 use super::known::Known;
 use super::outbox::Ends;
-use super::reward::DraftClaims;
 use super::tables::{ReadError, Tables, View};
 use crate::model::forgetting::{ContentRow, UserRow};
 use crate::model::ids::{Content, UserId};

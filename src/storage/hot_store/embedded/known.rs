@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use lru::LruCache;
 
-use super::cap::Candidates;
+use super::candidates::Candidates;
 use crate::model::forgetting::{ContentRow, Tombstone, UserRow};
 use crate::model::ids::{Content, UserId};
 use crate::model::record::Record;

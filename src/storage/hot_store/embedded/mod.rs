@@ -18,6 +18,7 @@
 //! **Memory.** `cache_bytes` for blocks, `MEMTABLE_BYTES` for the table in the making (up to four more
 //! wait for the disk), `user_cache` users, `QUEUE_MAX` questions.
 
+mod candidates;
 mod cap;
 mod claims;
 mod codec;
@@ -25,6 +26,7 @@ mod codec;
 mod codec_properties;
 mod commit;
 mod draft;
+mod draft_claims;
 mod known;
 #[cfg(test)]
 mod known_tests;
