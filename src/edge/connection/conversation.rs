@@ -4,7 +4,6 @@
 //! before it are committed, and while it does nothing more is read. So a read sees every earlier frame, and what a
 //! connection has waiting is bounded by its slots and one frame.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,6 +14,7 @@ use super::lease::Lease;
 use super::long_frame::LongFrame;
 use super::operation::Request;
 use super::order::Order;
+use super::replies::Replies;
 use super::unanswered::Unanswered;
 use crate::domain::clock;
 use crate::domain::devices::mailbox::Mailbox;
@@ -34,10 +34,10 @@ use crate::model::push::Push;
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
 
+/// Invalid frames in a row before the socket is closed.
+pub const STRIKES_MAX: u8 = 3;
 /// How long an operation may wait for the commits before it, and again for its own.
 const OPERATION_TIMEOUT: Duration = Duration::from_secs(5);
-/// Invalid frames in a row before the socket is closed.
-const STRIKES_MAX: u8 = 3;
 
 pub struct Conversation {
     desk: Arc<Desk>,
@@ -56,7 +56,7 @@ pub struct Conversation {
     long: LongFrame,
     read: Option<BoxFuture<'static, (u32, Result<Answer, Unavailable>)>>,
     order: Option<Box<Order>>,
-    out: VecDeque<ServerFrame>,
+    replies: Replies,
     next_push: Option<Instant>,
     ending: Option<Ending>,
 }
@@ -98,7 +98,7 @@ impl Conversation {
             long: LongFrame::default(),
             read: None,
             order: None,
-            out: VecDeque::new(),
+            replies: Replies::default(),
             next_push: None,
             ending: (seq == u32::MAX).then_some(Ending::Later(CloseReason::OutOfNumbers)),
         }
@@ -171,7 +171,7 @@ impl Conversation {
             if let Push::Flag(day) = push {
                 self.decisions.decided_user(day);
             }
-            self.out.push_back(ServerFrame::Push(push));
+            self.replies.add([ServerFrame::Push(push)]);
         }
         self.next_push = letters.next_push;
         if now >= self.lease.ends() {
@@ -182,7 +182,7 @@ impl Conversation {
         if letters.urgent || due || !self.beats.rejected.is_empty() || self.busy() || self.ending.is_some() {
             self.say_acks();
         }
-        self.out.extend(claims.into_iter().map(ServerFrame::Reward));
+        self.replies.add(claims.into_iter().map(ServerFrame::Reward));
         if let Some(outcome) = letters.order {
             self.ordered(&outcome);
         }
@@ -202,16 +202,11 @@ impl Conversation {
 
     /// Takes what is to be said next.
     pub fn say(&mut self) -> Option<ServerFrame> {
-        let frame = self.out.pop_front();
-        if self.out.is_empty() {
-            // Mostly one ack at a time; an idle connection keeps no room for the next.
-            self.out = VecDeque::new();
-        }
-        frame
+        self.replies.next()
     }
 
     pub fn has_to_say(&self) -> bool {
-        !self.out.is_empty()
+        !self.replies.is_empty()
     }
 
     /// Whether another message may be read.
@@ -252,7 +247,7 @@ impl Conversation {
         self.read = None;
         match answer {
             Ok(answer) => self.succeed(seq, answer),
-            Err(Unavailable) => self.unavailable(seq),
+            Err(Unavailable) => self.replies.unavailable(seq),
         }
     }
 
@@ -344,7 +339,7 @@ impl Conversation {
             // Mostly nothing is decided, or it is asked for once a beat: only then a look at the clock is needed.
             self.decisions.has_flag().then(|| self.decisions.flag(self.desk.arrivals.today())).flatten()
         };
-        self.out.extend(self.beats.ack(flag).map(ServerFrame::Ack));
+        self.replies.add(self.beats.ack(flag).map(ServerFrame::Ack));
     }
 
     /// Takes notice of what was decided; returns what was claimed.
@@ -356,7 +351,7 @@ impl Conversation {
 
     fn hello(&mut self, seq: u32, hello: Hello, now: Instant) {
         if hello.token.as_ref().is_some_and(|token| self.renew(token.expose(), now).is_none()) {
-            return self.unauthorized(seq, "hello.token");
+            return self.replies.unauthorized(seq, "hello.token");
         }
         if let Some(device) = hello.device {
             self.device = device.into();
@@ -370,7 +365,7 @@ impl Conversation {
     fn token(&mut self, seq: u32, token: &str, now: Instant) {
         match self.renew(token, now) {
             Some(expires) => self.succeed(seq, Answer::Token { expires }),
-            None => self.unauthorized(seq, "token.token"),
+            None => self.replies.unauthorized(seq, "token.token"),
         }
     }
 
@@ -394,7 +389,7 @@ impl Conversation {
         match Request::of(operation, user, &self.desk.history) {
             None => {}
             Some(Request::Read(answer)) => self.read = Some(Box::pin(async move { (seq, answer.await) })),
-            Some(Request::Order(_)) if self.order.is_some() => self.unavailable(seq),
+            Some(Request::Order(_)) if self.order.is_some() => self.replies.unavailable(seq),
             Some(Request::Order(action)) => {
                 self.order = Some(Box::new(Order::new(seq, &action, now + OPERATION_TIMEOUT)));
                 self.desk.intake.order(self.mailbox(), action);
@@ -414,35 +409,26 @@ impl Conversation {
     fn check_deadlines(&mut self, now: Instant) {
         let late = |held: &mut Box<Held>| held.has_deadline() && now >= held.deadline;
         if let Some(held) = self.held.take_if(late) {
-            self.unavailable(held.frame.seq);
+            self.replies.unavailable(held.frame.seq);
         }
         if let Some(seq) = self.order.as_mut().and_then(|order| order.forsake(now)) {
-            self.unavailable(seq);
+            self.replies.unavailable(seq);
         }
     }
 
     fn succeed(&mut self, seq: u32, answer: Answer) {
         self.strikes = 0;
-        self.out.push_back(ServerFrame::Result { seq, answer });
+        self.replies.success(seq, answer);
     }
 
     fn fail(&mut self, seq: Option<u32>, code: ErrorCode, message: String) {
-        self.out.push_back(ServerFrame::Error { seq, code, message });
         if matches!(code, ErrorCode::Invalid | ErrorCode::TooMany) {
             self.strikes += 1;
         }
+        self.replies.failure(seq, code, message);
         if self.strikes >= STRIKES_MAX {
             self.end_later(CloseReason::Invalid);
         }
-    }
-
-    fn unavailable(&mut self, seq: u32) {
-        self.fail(Some(seq), ErrorCode::Unavailable, "store: is away, try again".to_owned());
-    }
-
-    fn unauthorized(&mut self, seq: u32, path: &str) {
-        let message = format!("{path}: must be a valid token of the same user");
-        self.fail(Some(seq), ErrorCode::Unauthorized, message);
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::close::CloseReason;
-use super::conversation::Conversation;
+use super::conversation::{Conversation, STRIKES_MAX};
 use super::decoder::Heard;
 use super::live_socket::LiveSocket;
 use super::rate::Rate;
@@ -15,9 +15,6 @@ use crate::edge::desk::Desk;
 use crate::edge::listener::room::Place;
 use crate::edge::protocol::frame::{ErrorCode, Hello, Operation, ServerFrame, Welcome};
 use crate::edge::protocol::json;
-
-/// Malformed hellos before the socket is closed; the same number as later on.
-const STRIKES_MAX: u8 = 3;
 
 /// Who a socket turned out to be, and how it said so.
 struct Introduction {

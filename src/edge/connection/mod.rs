@@ -22,6 +22,7 @@ mod long_frame;
 pub mod operation;
 mod order;
 pub mod rate;
+mod replies;
 pub mod roster;
 pub mod silence;
 pub mod socket;
