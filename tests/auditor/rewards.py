@@ -37,9 +37,11 @@ class Rewards:
         """While nobody of ours plays. `all_ledgers` by user; `asked`: those whose rewards of today are looked at."""
         give_up = time.monotonic() + self._follow_seconds
         while True:
+            # A look that began in time and took long says nothing of what came meanwhile.
+            over = time.monotonic() > give_up
             self._catch_up(gateway, all_ledgers)
             missing = [(ledger, id) for ledger in all_ledgers.values() for id in self._missing(ledger)]
-            if not missing or time.monotonic() > give_up:
+            if not missing or over:
                 break
             time.sleep(LOOK_SECONDS)
         self._judge_today(gateway, all_ledgers, asked, give_up)
