@@ -64,8 +64,8 @@ impl ClaimTables {
         Ok(table)
     }
 
-    pub fn all(&self) -> Vec<Keyspace> {
-        self.days().values().cloned().collect()
+    pub fn all(&self) -> Vec<(Day, Keyspace)> {
+        self.days().iter().map(|(day, table)| (*day, table.clone())).collect()
     }
 
     fn days(&self) -> RwLockReadGuard<'_, BTreeMap<Day, Keyspace>> {

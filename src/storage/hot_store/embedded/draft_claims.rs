@@ -1,6 +1,6 @@
 //! Claims of a group in the making.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use fjall::{Keyspace, OwnedWriteBatch, Slice};
 
@@ -8,17 +8,18 @@ use super::tables::{ReadError, Tables, View};
 use super::{claims, codec};
 use crate::model::ids::UserId;
 use crate::model::rewards::claim::{Claim, ClaimKey};
+use crate::model::rewards::day::Day;
 use crate::storage::outbox::OutboxNumber;
 
 /// What a group claims, and what is erased of the claims there are.
 #[derive(Default)]
 pub struct DraftClaims {
-    /// With whether the key is kept: not if its user was erased afterwards.
-    made: Vec<(Claim, bool)>,
-    keys: HashSet<ClaimKey>,
+    made: Vec<Claim>,
+    /// Their keys, as they will be stored; not those of users who were erased afterwards.
+    keys: BTreeSet<(Day, Vec<u8>)>,
     /// Of them nothing counts that is stored.
     erased_users: HashSet<UserId>,
-    erased: Vec<(Keyspace, Slice)>,
+    erased: Vec<(Day, Keyspace, Slice)>,
 }
 
 impl DraftClaims {
@@ -27,12 +28,14 @@ impl DraftClaims {
     }
 
     pub fn is_known(&self, key: &ClaimKey, view: &View) -> Result<bool, ReadError> {
-        Ok(self.keys.contains(key) || (!self.erased_users.contains(&key.user) && view.is_claimed(key)?))
+        let stored = (key.day, claims::key(key));
+        Ok(self.keys.contains(&stored)
+            || (!self.erased_users.contains(&key.user) && view.is_claimed(key.day, &stored.1)?))
     }
 
     pub fn make(&mut self, claim: Claim) {
-        self.keys.insert(claim.key.clone());
-        self.made.push((claim, true));
+        self.keys.insert((claim.key.day, claims::key(&claim.key)));
+        self.made.push(claim);
     }
 
     /// Takes the user's claims out of the store. Events that are to be published stay so.
@@ -40,27 +43,22 @@ impl DraftClaims {
         if self.erased_users.insert(user) {
             self.erased.extend(view.all_claims_of(user)?);
         }
-        self.keys.retain(|key| key.user != user);
-        self.made.iter_mut().filter(|(claim, _)| claim.key.user == user).for_each(|(_, kept)| *kept = false);
+        let theirs = claims::user_prefix(user);
+        self.keys.retain(|(_, key)| !key.starts_with(&theirs));
         Ok(())
     }
 
     /// Adds claims and their entries in the outbox, the first of which has the number `next`.
     pub fn put(&self, tables: &Tables, batch: &mut OwnedWriteBatch, next: OutboxNumber) -> fjall::Result<()> {
-        let mut put = HashSet::new();
-        for ((claim, kept), number) in self.made.iter().zip(next..) {
-            if *kept {
-                let (table, key) = (tables.claims.of_or_new(claim.key.day)?, claims::key(&claim.key));
-                if !self.erased.is_empty() {
-                    put.insert((table.id(), key.clone()));
-                }
-                batch.insert(&table, key, []);
-            }
+        for (day, key) in &self.keys {
+            batch.insert(&tables.claims.of_or_new(*day)?, key.as_slice(), []);
+        }
+        for (claim, number) in self.made.iter().zip(next..) {
             batch.insert(&tables.outbox, number.to_be_bytes(), codec::claim(claim));
         }
         // Of two entries of one key in a batch nobody says which holds.
-        let gone = self.erased.iter().filter(|(table, key)| !put.contains(&(table.id(), key.to_vec())));
-        gone.for_each(|(table, key)| batch.remove(table, key.clone()));
+        let gone = self.erased.iter().filter(|(day, _, key)| !self.keys.contains(&(*day, key.to_vec())));
+        gone.for_each(|(_, table, key)| batch.remove(table, key.clone()));
         Ok(())
     }
 }

@@ -178,9 +178,10 @@ impl View<'_> {
         Ok(bytes.map(|bytes| codec::parse_calendar(&bytes)).transpose()?)
     }
 
-    pub fn is_claimed(&self, claim: &ClaimKey) -> Result<bool, ReadError> {
-        let Some(table) = self.tables.claims.of(claim.day) else { return Ok(false) };
-        Ok(self.snapshot.contains_key(&table, claims::key(claim))?)
+    /// Whether there is a claim of this key, as it is stored.
+    pub fn is_claimed(&self, day: Day, key: &[u8]) -> Result<bool, ReadError> {
+        let Some(table) = self.tables.claims.of(day) else { return Ok(false) };
+        Ok(self.snapshot.contains_key(&table, key)?)
     }
 
     /// The claims of a user on a day, at most `limit`; those of rules per user come first.
@@ -203,11 +204,11 @@ impl View<'_> {
     }
 
     /// The user's claims of all days that are kept, as keys of their tables.
-    pub fn all_claims_of(&self, user: UserId) -> Result<Vec<(Keyspace, fjall::Slice)>, ReadError> {
+    pub fn all_claims_of(&self, user: UserId) -> Result<Vec<(Day, Keyspace, fjall::Slice)>, ReadError> {
         let mut found = Vec::new();
-        for table in self.tables.claims.all() {
+        for (day, table) in self.tables.claims.all() {
             for entry in self.snapshot.prefix(&table, claims::user_prefix(user)) {
-                found.push((table.clone(), entry.key()?));
+                found.push((day, table.clone(), entry.key()?));
             }
         }
         Ok(found)
