@@ -65,7 +65,8 @@ class Rewards:
         return sum(data["rule"] == rule and int(data["mid"]) >= from_mid for data in of)
 
     def _missing(self, ledger):
-        return (ledger.rewards.due | ledger.rewards.told) - self.claims.keys()
+        # Not as a difference of sets: that goes through all claims, for each user.
+        return [id for id in ledger.rewards.due | ledger.rewards.told if id not in self.claims]
 
     def _event(self, event, ledgers):
         known = self.claims.setdefault(event["id"], event)
