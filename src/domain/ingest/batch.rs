@@ -1,6 +1,5 @@
 //! A group on its way.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use tokio::time::Instant;
@@ -14,8 +13,8 @@ use crate::storage::hot_store::Group;
 /// A group and those who wait for it.
 pub struct Batch {
     pub entries: Vec<Entry>,
-    /// Which of the entries are whose.
-    pub shares: Vec<(Arc<Lane>, Range<usize>)>,
+    /// How many of the entries are whose, in their order.
+    pub shares: Vec<(Arc<Lane>, usize)>,
     /// Of each entry.
     pub asked: Vec<Asked>,
     pub group: Group,

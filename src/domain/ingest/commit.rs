@@ -15,7 +15,6 @@ use super::lane::{Answered, Lane};
 use super::metrics::Metrics;
 use crate::domain::clock::Clock;
 use crate::domain::rewards::judge::{Asked, Judge};
-use crate::model::change::Decided;
 use crate::model::rewards::calendar::RewardDay;
 use crate::storage::hot_store::{Committed, Group, HotStore, StoreError};
 
@@ -24,7 +23,8 @@ const GROUP_MAX: usize = 4_096;
 const RETRY_FIRST: Duration = Duration::from_millis(20);
 const RETRY_MAX: Duration = Duration::from_secs(1);
 
-/// Is told of every group, in the order of the commits, after everybody who waits for an ack. Must not block.
+/// Is told of all that was committed, in the order of the commits. Those who wait for an ack wait for it, too: must not
+/// block.
 pub trait CommitListener: Send + Sync {
     fn committed(&self, answered: &[Answered]);
 }
@@ -97,7 +97,7 @@ impl Committer {
         for lane in &self.lanes {
             let start = entries.len();
             lane.take_into(entries, GROUP_MAX - start);
-            shares.push((lane.clone(), start..entries.len()));
+            shares.push((lane.clone(), entries.len() - start));
         }
         if entries.len() == GROUP_MAX {
             // There may be more, and nobody has to ring for it.
@@ -147,13 +147,19 @@ impl Committer {
     fn answer(&self, batch: Batch, committed: Committed) -> Lists {
         let Batch { mut entries, shares, mut asked, group: Group { mut changes, rewards, .. }, .. } = batch;
         self.metrics.observe(&entries, &committed.outcomes);
-        let answered = Arc::new(self.settle(entries.drain(..), &asked, committed, &rewards.today));
-        for (lane, share) in shares {
-            lane.answer(&answered, share);
+        if committed.decided.iter().any(|decided| decided.first) {
+            self.judge.bell.notify_one();
         }
-        for listener in &self.listeners {
-            listener.committed(&answered);
+        let mut settled = self.settle(entries.drain(..), &asked, committed, &rewards.today);
+        for (lane, count) in shares.into_iter().filter(|(_, count)| *count > 0) {
+            let mut answered = lane.list();
+            answered.extend(settled.by_ref().take(count));
+            for listener in &self.listeners {
+                listener.committed(&answered);
+            }
+            lane.answer(answered);
         }
+        drop(settled);
         asked.clear();
         changes.clear();
         Lists { entries, asked, changes }
@@ -173,20 +179,19 @@ impl Committer {
         asked: &[Asked],
         committed: Committed,
         today: &RewardDay,
-    ) -> Vec<Answered> {
-        if committed.decided.iter().any(|decided| decided.first) {
-            self.judge.bell.notify_one();
-        }
-        let mut decided = committed.decided.chunk_by(|one, other| one.change == other.change).peekable();
-        let mut elsewhere = committed.elsewhere.into_iter().peekable();
-        let answer = |(place, (entry, outcome)): (usize, (Entry, _))| {
-            let of_this = |chunk: &&[Decided]| chunk[0].change == place;
-            let decided = decided.next_if(of_this).unwrap_or_default();
+    ) -> impl Iterator<Item = Answered> {
+        let Committed { outcomes, decided, elsewhere } = committed;
+        let mut decided = decided.into_iter().peekable();
+        let mut elsewhere = elsewhere.into_iter().peekable();
+        let mut of_this = Vec::new();
+        entries.zip(outcomes).enumerate().map(move |(place, (entry, outcome))| {
+            of_this.clear();
+            of_this.extend(std::iter::from_fn(|| decided.next_if(|decided| decided.change == place)));
             let mailbox = entry.mailbox();
             let news = match &entry {
                 Entry::Slot(slot) => {
                     let who = (mailbox.user, slot.beat.content, slot.known);
-                    self.judge.settle(who, asked[place], decided, today).map(Box::new)
+                    self.judge.settle(who, asked[place], &of_this, today).map(Box::new)
                 }
                 Entry::Order { .. } => {
                     self.judge.follow(mailbox.user, &outcome);
@@ -194,8 +199,7 @@ impl Committer {
                 }
             };
             Answered { entry, outcome, news, elsewhere: elsewhere.next_if_eq(&place).is_some() }
-        };
-        entries.zip(committed.outcomes).enumerate().map(answer).collect()
+        })
     }
 
     /// When it has to be tried again, the group moves on to the time of that; its day stays, of which its rules were asked.

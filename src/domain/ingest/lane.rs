@@ -1,6 +1,5 @@
 //! The way of one thread's beats to the committer and back.
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,6 +14,7 @@ use crate::model::change::{Action, Outcome};
 use crate::model::rule::Verdict;
 
 /// An entry and what became of it.
+#[derive(Debug)]
 pub struct Answered {
     pub entry: Entry,
     pub outcome: Outcome,
@@ -25,21 +25,21 @@ pub struct Answered {
 }
 
 impl Answered {
-    fn deliver(&self) {
-        if let Some(news) = &self.news {
-            self.entry.mailbox().leave_news((**news).clone());
+    fn deliver(self) {
+        let Answered { entry, outcome, news, .. } = self;
+        let rewarded = news.as_ref().is_some_and(|news| !news.claims.is_empty());
+        if let Some(news) = news {
+            entry.mailbox().leave_news(*news);
         }
-        let rewarded = self.news.as_ref().is_some_and(|news| !news.claims.is_empty());
-        match (&self.entry, &self.outcome) {
+        match (entry, outcome) {
             (Entry::Slot(slot), Outcome::Beat(Verdict::Rejected { reason, record })) => {
-                let rejected = Rejected { place: slot.place, reason: *reason, record: record.clone() };
-                slot.mailbox.answer_slot(Some(rejected), false);
+                slot.mailbox.answer_slot(Some(Rejected { place: slot.place, reason, record }), false);
             }
             (Entry::Slot(slot), Outcome::Beat(verdict)) => {
                 slot.mailbox.answer_slot(None, verdict.is_steady(&slot.beat) && !rewarded);
             }
             (Entry::Slot(slot), _) => slot.mailbox.answer_slot(None, false),
-            (Entry::Order { mailbox, .. }, outcome) => mailbox.answer_order(outcome.clone()),
+            (Entry::Order { mailbox, .. }, outcome) => mailbox.answer_order(outcome),
         }
     }
 }
@@ -53,7 +53,9 @@ pub struct Lane {
     slots: Mutex<Slots>,
     /// Taken and not yet answered; the waiting ones are in `slots`.
     in_flight: AtomicUsize,
-    answers: mpsc::UnboundedSender<Share>,
+    answers: mpsc::UnboundedSender<Vec<Answered>>,
+    /// Lists of answers that were handed out, empty again, for groups to come.
+    spare: Mutex<Vec<Vec<Answered>>>,
     bell: Arc<Notify>,
     room: Notify,
     turns: Arc<Semaphore>,
@@ -68,13 +70,7 @@ pub struct Turn {
 /// The other end of a [`Lane`]: hands the answers to the mailboxes, on the lane's own thread.
 pub struct Returns {
     lane: Arc<Lane>,
-    answers: mpsc::UnboundedReceiver<Share>,
-}
-
-/// What one lane has in a group.
-struct Share {
-    group: Arc<Vec<Answered>>,
-    own: Range<usize>,
+    answers: mpsc::UnboundedReceiver<Vec<Answered>>,
 }
 
 impl Lane {
@@ -87,6 +83,8 @@ impl Lane {
     /// Long frames that may be decoded and not answered at one time. Those who come back with full outboxes wait for each
     /// other, in the order in which they came, and not everybody else behind the beats of all of them.
     const LONG_FRAMES_MAX: usize = 1;
+    /// Lists of answers that are kept. One is filled while the one before is emptied.
+    const SPARE_MAX: usize = 2;
 
     /// `bell` wakes the committer.
     pub fn new(bell: Arc<Notify>) -> (Arc<Lane>, Returns) {
@@ -95,6 +93,7 @@ impl Lane {
             slots: Mutex::default(),
             in_flight: AtomicUsize::new(0),
             answers: sender,
+            spare: Mutex::default(),
             bell,
             room: Notify::new(),
             turns: Arc::new(Semaphore::new(Self::LONG_FRAMES_MAX)),
@@ -166,12 +165,19 @@ impl Lane {
         self.in_flight.fetch_add(group.len() - before, Ordering::Relaxed);
     }
 
-    /// For the committer: the group in which this lane's entries, in the order in which they were taken, are `own`.
-    pub(super) fn answer(&self, group: &Arc<Vec<Answered>>, own: Range<usize>) {
-        if !own.is_empty() {
-            // The receiver is gone only when the lane's thread has stopped, and its connections with it.
-            let _ = self.answers.send(Share { group: group.clone(), own });
-        }
+    /// For the committer: a list for answers, empty.
+    pub(super) fn list(&self) -> Vec<Answered> {
+        self.spare().pop().unwrap_or_default()
+    }
+
+    /// For the committer: this lane's entries of a group, in the order in which they were taken.
+    pub(super) fn answer(&self, answered: Vec<Answered>) {
+        // The receiver is gone only when the lane's thread has stopped, and its connections with it.
+        let _ = self.answers.send(answered);
+    }
+
+    fn spare(&self) -> MutexGuard<'_, Vec<Vec<Answered>>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Nothing that could panic runs under the lock, so a poisoned one is as good as any.
@@ -183,11 +189,15 @@ impl Lane {
 impl Returns {
     /// Runs on the lane's thread for as long as it serves.
     pub async fn run(mut self) {
-        while let Some(Share { group, own }) = self.answers.recv().await {
-            let count = own.len();
-            group[own].iter().for_each(Answered::deliver);
+        while let Some(mut answered) = self.answers.recv().await {
+            let count = answered.len();
+            answered.drain(..).for_each(Answered::deliver);
             self.lane.in_flight.fetch_sub(count, Ordering::Relaxed);
             self.lane.room.notify_waiters();
+            let mut spare = self.lane.spare();
+            if spare.len() < Lane::SPARE_MAX {
+                spare.push(answered);
+            }
         }
     }
 }
