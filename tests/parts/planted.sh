@@ -19,7 +19,6 @@ need_kafka
 export HEARTLINE_BIN=$CARGO_TARGET_DIR/debug/heartline
 patches=$PWD/tests/planted
 tree=$TOOLS/planted
-output=$TMPDIR/planted-output
 
 copy_tree() { # without old times: what is built from it must be seen as changed
   rm -rf "$tree"
@@ -39,31 +38,28 @@ build() { # KIND TARGET: what the bug is in; tests of the binary are built only 
   esac
 }
 
-executable() { # TARGET: the integration tests of that name
-  sed -n "s|^ *Executable tests/$1[./].* (\(.*\))$|\1|p" "$TMPDIR/executables"
+built() { # KIND TARGET: the file
+  case $1 in
+    unit) sed -n 's|^ *Executable unittests src/lib.rs (\(.*\))$|\1|p' "$TMPDIR/executables" ;;
+    cargo | redis) sed -n "s|^ *Executable tests/$2[./].* (\(.*\))$|\1|p" "$TMPDIR/executables" ;;
+    auditor) echo "$HEARTLINE_BIN" ;;
+    *) die "no kind of test is called $1" ;;
+  esac
 }
 
-run_test() { # KIND NAME...: its status; what it said is in $output
-  local kind=$1
-  shift
+run_test() { # FILE KIND NAME...: its status; what it said is in $output
+  local file=$1 kind=$2
+  shift 2
   case $kind in
-    cargo) "$(executable "$1")" --exact "$2" ;;
-    unit) cargo test --locked --quiet --lib -- --exact "$1" ;;
-    redis) "$(executable "$1")" --ignored --exact "$2" ;;
-    auditor) PYTHONPATH=$tree/tests "$PYTHON" -m "$1" "$HEARTLINE_BIN" "${@:2}" ;;
-    *) die "no kind of test is called $kind" ;;
+    cargo) "$file" --exact "$2" ;;
+    unit) "$file" --exact "$1" ;;
+    redis) "$file" --ignored --exact "$2" ;;
+    auditor) PYTHONPATH=$tree/tests "$PYTHON" -m "$1" "$file" "${@:2}" ;;
   esac >"$output" 2>&1
 }
 
 named_by() { # PATCH: its test, as words
   sed -n 's/^Caught-by: //p' "$1"
-}
-
-failed_itself() { # KIND: the test ran and failed, rather than something around it
-  case $1 in
-    cargo | unit | redis) grep -q '1 failed; 0 ignored' "$output" ;;
-    auditor) grep -q '^FAULT ' "$output" ;;
-  esac
 }
 
 copy_tree
@@ -72,57 +68,85 @@ mapfile -t targets < <(sed -n 's/^Caught-by: \(cargo\|redis\) \([a-z_]*\) .*/--t
 { cargo test --locked --no-run --lib "${targets[@]}" && cargo build --locked --bins; } 2>"$TMPDIR/executables" ||
   die "the tree does not build: $(tail -n 30 "$TMPDIR/executables")"
 
-failures=0
-complain() {
-  failures=$((failures + 1))
-  echo "not ok  $*"
-  [[ -f $output ]] && tail -n 30 "$output"
+# Two run side by side, and both may complain.
+failures=$TMPDIR/failures
+: >"$failures"
+exec 3>&1
+complain() { # WHAT
+  echo "$*" >>"$failures"
+  echo "not ok  $*" >&3
+  [[ -f $output ]] && tail -n 30 "$output" >&3
   return 0
 }
 
-passes() { # BUG KIND NAME...: without the patch
-  local bug=$1
-  shift
-  if ! run_test "$@"; then
-    complain "$bug: $* fails without the patch"
-  elif [[ $1 != auditor ]] && ! grep -q '1 passed' "$output"; then
-    complain "$bug: there is no test called ${*:2}"
+passes() { # BUG FILE KIND NAME...: without the patch
+  local bug=$1 kind=$3
+  if ! run_test "${@:2}"; then
+    complain "$bug: ${*:3} fails without the patch"
+  elif [[ $kind != auditor ]] && ! grep -q '1 passed' "$output"; then
+    complain "$bug: there is no test called ${*:4}"
   fi
 }
 
-catches() { # PATCH KIND NAME...
-  local patch=$1 bug began=$SECONDS
-  bug=$(basename "$patch" .patch)
-  shift
-  if ! git apply "$patch"; then
-    complain "$bug: does not apply any more"
-    return
-  fi
-  if ! build "$1" "${2-}"; then
-    complain "$bug: does not build"
-  elif run_test "$@"; then
-    complain "$bug: $* did not catch it"
-  elif ! failed_itself "$1"; then
-    complain "$bug: $* fell over something else"
+catches() { # BUG FILE KIND NAME...: with it
+  local bug=$1 kind=$3 began=$SECONDS itself='1 failed; 0 ignored'
+  [[ $kind != auditor ]] || itself='^FAULT '
+  if run_test "${@:2}"; then
+    complain "$bug: ${*:3} did not catch it"
+  elif ! grep -q "$itself" "$output"; then
+    complain "$bug: ${*:3} fell over something else"
   else
-    echo "ok  $bug: caught by $* ($((SECONDS - began)) s)"
+    echo "ok  $bug: caught by ${*:3} ($((SECONDS - began)) s)" >&3
   fi
-  git apply --reverse "$patch"
 }
 
-# First all tests on the tree as it is, which is built once for them.
-for round in passes catches; do
+judge() { # passes|catches BUG KIND NAME...: at once, or on standard output for whoever runs it with what is built now
+  local file kept=$TMPDIR/$1-$2
+  file=$(built "${@:3}")
+  rm -f "$output"
+  if [[ $3 == cargo ]]; then
+    # It starts the binary that is where cargo has put it.
+    "$1" "$2" "$file" "${@:3}"
+  else
+    mkdir "$kept"
+    cp "$file" "$kept"
+    # The auditor may want the gateway's neighbour, too.
+    ln -s "$CARGO_TARGET_DIR/debug/loadgen" "$kept"
+    echo "$1 $2 $kept/${file##*/} ${*:3}"
+  fi
+}
+
+build_all() { # prints what is to be run, once all that it needs is built
+  local patch bug named output=$TMPDIR/output-of-build
   for patch in "$patches"/*.patch; do
-    rm -f "$output"
     bug=$(basename "$patch" .patch)
     read -ra named < <(named_by "$patch")
-    case $round/${#named[@]} in
-      passes/[01]) complain "$bug: names no test" ;;
-      passes/*) passes "$bug" "${named[@]}" ;;
-      catches/[01]) ;;
-      catches/*) catches "$patch" "${named[@]}" ;;
-    esac
+    [[ ${#named[@]} -gt 1 ]] || { complain "$bug: names no test"; continue; }
+    judge passes "$bug" "${named[@]}"
   done
+  for patch in "$patches"/*.patch; do
+    bug=$(basename "$patch" .patch)
+    read -ra named < <(named_by "$patch")
+    rm -f "$output"
+    if ! git apply "$patch"; then
+      complain "$bug: does not apply any more"
+      continue
+    fi
+    if build "${named[@]}" >"$output" 2>&1; then
+      judge catches "$bug" "${named[@]}"
+    else
+      complain "$bug: does not build"
+    fi
+    git apply --reverse "$patch"
+  done
+}
+
+# While tests that take their time run, with a copy of what was built for them, the next patch is built.
+output=$TMPDIR/output-of-test
+build_all | while read -ra job; do
+  rm -f "$output"
+  "${job[@]}" </dev/null
+  rm -r "${job[2]%/*}"
 done
 rm -rf "$tree"
-[[ $failures == 0 ]]
+[[ ! -s $failures ]]
