@@ -19,6 +19,10 @@ use heartline::model::shard::Shards;
 use heartline::storage::hot_store::config::Backend;
 use heartline::storage::redis::{RedisRefused, prepare};
 
+/// What one thread allocates another frees: beats go from edges to commits, answers the other way.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     match run(Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
