@@ -20,6 +20,8 @@ use crate::storage::hot_store::{Committed, Group, HotStore, StoreError};
 
 /// Entries of one group. More wait for the next, so that no group takes long.
 const GROUP_MAX: usize = 4_096;
+/// Entries that are worth a group: the 100 µs of processor time that any group costs are then 1.6 µs for each.
+const GROUP_WORTH: usize = 64;
 const RETRY_FIRST: Duration = Duration::from_millis(20);
 const RETRY_MAX: Duration = Duration::from_secs(1);
 
@@ -32,8 +34,9 @@ pub trait CommitListener: Send + Sync {
 /// Writes what the lanes have gathered.
 ///
 /// Idle, a group starts at once. Busy, the next one gathers while others are written, as many as the store commits side by
-/// side ([`HotStore::groups_max`]), and starts no sooner than `interval` after the last began, since a sync costs the same
-/// whatever it carries. Answers are handed back in the order in which the groups began.
+/// side ([`HotStore::groups_max`]), and starts once [`GROUP_WORTH`] entries may have come, as many as came lately in such a
+/// time, and no later than `interval` after the last began: a sync costs the same whatever it carries. Answers are handed
+/// back in the order in which the groups began.
 ///
 /// An error is no answer: the same group is committed again until the store knows (finding its own beats stored is
 /// success), and nothing is acked meanwhile. Then those that were under way with it are waited for, and what of them the
@@ -61,7 +64,7 @@ impl Committer {
     pub async fn run(mut self) -> StoreError {
         let (store, groups_max) = (self.store.clone(), self.store.groups_max());
         let mut under_way = FuturesOrdered::new();
-        let (mut rung, mut next) = (false, Instant::now());
+        let (mut rung, mut last, mut next) = (false, Instant::now(), Instant::now());
         // Of batches that are over, for those to come; no more than there ever were side by side.
         let mut spare = Vec::new();
         loop {
@@ -70,9 +73,12 @@ impl Committer {
                 () = self.bell.notified(), if room && !rung => rung = true,
                 () = tokio::time::sleep_until(next), if room && rung => {
                     rung = false;
-                    next = Instant::now() + self.interval;
+                    let now = Instant::now();
+                    next = now + self.interval;
                     match self.gather(spare.pop().unwrap_or_default()) {
                         Ok(batch) => {
+                            next = now + pause(self.interval, batch.entries.len(), now - last);
+                            last = now;
                             self.health.begins(batch.began);
                             under_way.push_back(commit(store.clone(), batch));
                         }
@@ -246,6 +252,11 @@ impl Committer {
 
 /// A batch and how its commit went.
 type Attempt = (Batch, Result<Committed, StoreError>);
+
+/// From the start of a group to that of the next, when the one that starts has `entries` that came within `gap`.
+fn pause(interval: Duration, entries: usize, gap: Duration) -> Duration {
+    interval.min(gap.mul_f64(GROUP_WORTH as f64 / entries.max(1) as f64))
+}
 
 async fn commit(store: Arc<dyn HotStore>, batch: Batch) -> Attempt {
     let answer = store.commit(&batch.group).await;

@@ -255,3 +255,16 @@ async fn a_failure_ends_it() {
     scene.end(first, Err(StoreError::Failed("as the test wants it".to_owned()))).await;
     assert!(scene.committer.is_finished() && scene.answered().is_empty());
 }
+
+#[test]
+fn a_group_gathers_for_as_long_as_it_takes_to_be_worth_it_and_no_longer() {
+    let ms = Duration::from_millis;
+    let interval = ms(4);
+    // After a rest, whatever came, and at 10,000 entries a second: the whole interval.
+    assert_eq!(pause(interval, 1, ms(1_000)), interval);
+    assert_eq!(pause(interval, 40, ms(4)), interval);
+    // At 32,000 a second as long as 64 of them take, whether the last group gathered for so long or for longer.
+    assert_eq!(pause(interval, 128, ms(4)), ms(2));
+    assert_eq!(pause(interval, 64, ms(2)), ms(2));
+    assert_eq!(pause(interval, GROUP_MAX, ms(128)), ms(2));
+}
