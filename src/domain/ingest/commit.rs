@@ -22,6 +22,8 @@ use crate::storage::hot_store::{Committed, Group, HotStore, StoreError};
 const GROUP_MAX: usize = 4_096;
 /// Entries that are worth a group: the 100 µs of processor time that any group costs are then 1.6 µs for each.
 const GROUP_WORTH: usize = 64;
+/// However many come, so that a store that groups keep busy gets fewer and larger ones.
+const PAUSE_MIN: Duration = Duration::from_millis(2);
 const RETRY_FIRST: Duration = Duration::from_millis(20);
 const RETRY_MAX: Duration = Duration::from_secs(1);
 
@@ -255,7 +257,7 @@ type Attempt = (Batch, Result<Committed, StoreError>);
 
 /// From the start of a group to that of the next, when the one that starts has `entries` that came within `gap`.
 fn pause(interval: Duration, entries: usize, gap: Duration) -> Duration {
-    interval.min(gap.mul_f64(GROUP_WORTH as f64 / entries.max(1) as f64))
+    interval.min(gap.mul_f64(GROUP_WORTH as f64 / entries.max(1) as f64).max(PAUSE_MIN))
 }
 
 async fn commit(store: Arc<dyn HotStore>, batch: Batch) -> Attempt {

@@ -267,4 +267,7 @@ fn a_group_gathers_for_as_long_as_it_takes_to_be_worth_it_and_no_longer() {
     assert_eq!(pause(interval, 128, ms(4)), ms(2));
     assert_eq!(pause(interval, 64, ms(2)), ms(2));
     assert_eq!(pause(interval, GROUP_MAX, ms(128)), ms(2));
+    // However many come; but the setting has the last word.
+    assert_eq!(pause(interval, GROUP_MAX, ms(4)), PAUSE_MIN);
+    assert_eq!(pause(ms(1), GROUP_MAX, ms(4)), ms(1));
 }
