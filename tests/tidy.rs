@@ -337,7 +337,7 @@ mod planted {
     fn a_path_of_one_machine_is_found() {
         for name in super::MACHINE_DIRECTORIES {
             one("web-demo/demo.js", &format!("load(\"/{name}/me/x\")"), "a path of one machine");
+            none("web-demo/demo.js", &format!("fetch(\"https://example.org/{name}/x\"); load(\"./{name}/x\")"));
         }
-        none("web-demo/demo.js", "fetch(\"https://example.org/home/x\"); load(\"./work/x\")");
     }
 }

@@ -182,7 +182,7 @@ async fn an_idle_http_connection_does_not_hold_the_drain() {
     let mut gateway = TestGateway::start();
     let mut socket = RawSocket::connect(gateway.address()).await;
     socket.write(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n").await;
-    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    assert!(socket.head_of_answer().await.starts_with("HTTP/1.1 200 "));
     let started = Instant::now();
     gateway.terminate();
     assert!(gateway.ended().await.success());

@@ -76,9 +76,14 @@ impl RawSocket {
             authorization.unwrap_or_default(),
         );
         self.try_write(request.as_bytes()).await;
+        self.head_of_answer().await
+    }
+
+    /// The head of an answer to an HTTP request; what came of it before the end, if it ends.
+    pub async fn head_of_answer(&mut self) -> String {
         let mut answer = Vec::new();
         while !answer.ends_with(b"\r\n\r\n") {
-            match in_time("an answer to the upgrade", self.stream.read_u8()).await {
+            match in_time("an answer over HTTP", self.stream.read_u8()).await {
                 Ok(byte) => answer.push(byte),
                 Err(_) => break,
             }

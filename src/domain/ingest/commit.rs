@@ -75,12 +75,10 @@ impl Committer {
                 () = self.bell.notified(), if room && !rung => rung = true,
                 () = tokio::time::sleep_until(next), if room && rung => {
                     rung = false;
-                    let now = Instant::now();
-                    next = now + self.interval;
                     match self.gather(spare.pop().unwrap_or_default()) {
                         Ok(batch) => {
-                            next = now + pause(self.interval, batch.entries.len(), now - last);
-                            last = now;
+                            next = batch.began + pause(self.interval, batch.entries.len(), batch.began - last);
+                            last = batch.began;
                             self.health.begins(batch.began);
                             under_way.push_back(commit(store.clone(), batch));
                         }
