@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 
 use super::bus_health::BusHealth;
 use crate::model::rewards::claim::Claim;
@@ -13,8 +13,9 @@ use crate::storage::outbox::{Outbox, OutboxNumber};
 
 /// Events that are published together, one batch after the other. A bus that takes 50 ms for a batch has 40,000 a second.
 const BATCH_MAX: usize = 2048;
-/// Claims that come within so long are published together, since a sync costs the same whatever it carries.
-const LINGER: Duration = Duration::from_millis(200);
+/// From one batch to the next. Claims that come within it are published together, since a sync costs the same whatever it
+/// carries; one that comes after a while is published at once.
+const PACE: Duration = Duration::from_millis(500);
 /// How often it looks though nobody rings: entries may come from a gateway that has died.
 const LOOK_EVERY: Duration = Duration::from_secs(3);
 /// A bus that has not answered for so long is away.
@@ -50,25 +51,30 @@ impl Relay {
     async fn relay(&self) {
         let mut place = Place::default();
         loop {
+            let began = Instant::now();
             self.publish_all(&mut place).await;
-            if timeout(LOOK_EVERY, self.bell.notified()).await.is_ok() {
-                sleep(LINGER).await;
-            } else if place.unremoved {
+            let rung = timeout_at(began + LOOK_EVERY, self.bell.notified()).await.is_ok();
+            sleep_until(began + PACE).await;
+            if !rung && place.unremoved {
                 self.remove(&mut place).await;
             }
         }
     }
 
-    /// Publishes all that is there. Returns when nothing is that was not published.
+    /// Publishes all that is there. For what comes meanwhile somebody rings.
     async fn publish_all(&self, place: &mut Place) {
         let mut pause = RETRY_FIRST;
         loop {
             match self.publish_next(place).await {
-                Ok(true) => {
+                Ok(count) => {
+                    if count > 0 {
+                        self.health.has_answered();
+                    }
+                    if count < BATCH_MAX {
+                        return;
+                    }
                     pause = RETRY_FIRST;
-                    self.health.has_answered();
                 }
-                Ok(false) => return,
                 Err(error) => {
                     self.health.is_silent(&error);
                     sleep(pause).await;
@@ -78,16 +84,16 @@ impl Relay {
         }
     }
 
-    /// Publishes a batch; false: there was none.
-    async fn publish_next(&self, place: &mut Place) -> Result<bool, String> {
+    /// Publishes a batch, and says how many there were in it. One that is not full was the last.
+    async fn publish_next(&self, place: &mut Place) -> Result<usize, String> {
         let entries = self.outbox.read(place.published, BATCH_MAX).await.map_err(|error| error.to_string())?;
         let (numbers, claims): (Vec<OutboxNumber>, Vec<Claim>) = entries.into_iter().unzip();
-        let Some(last) = numbers.last().copied() else { return Ok(false) };
+        let Some(last) = numbers.last().copied() else { return Ok(0) };
         self.publish(&claims).await?;
         self.health.published(claims.len());
         place.published = last;
         self.remove(place).await;
-        Ok(true)
+        Ok(numbers.len())
     }
 
     /// Waits for the answer for as long as it takes, and says so when that is long.
