@@ -25,6 +25,11 @@ impl Clock {
         self.reading(wall(), self.started.elapsed().as_millis() as u64)
     }
 
+    /// What it said at that moment, but for a step forward that nobody had noticed by then. Costs no look at any clock.
+    pub fn at(&self, moment: Instant) -> u64 {
+        self.offset.load(Ordering::Relaxed) + moment.saturating_duration_since(self.started).as_millis() as u64
+    }
+
     fn reading(&self, wall: u64, elapsed: u64) -> u64 {
         let seen = wall.saturating_sub(elapsed);
         let known = self.offset.load(Ordering::Relaxed);
@@ -51,6 +56,14 @@ mod tests {
         assert_eq!(clock.reading(9_000, 10), 9_000);
         assert_eq!(clock.reading(2_000, 30), 9_020);
         assert_eq!(clock.reading(9_500, 40), 9_500);
+    }
+
+    #[test]
+    fn it_says_what_it_said_at_a_moment() {
+        let clock = Clock::starting_at(5_000);
+        clock.reading(9_000, 0);
+        let later = |seconds| clock.at(clock.started + std::time::Duration::from_secs(seconds));
+        assert_eq!([later(0), later(2)], [9_000, 11_000]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What is known of a user who comes.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::memory::{Asker, Memory};
 use super::metrics::Metrics;
@@ -38,6 +39,11 @@ pub struct Arrival {
 impl Arrivals {
     pub fn today(&self) -> Day {
         self.today.day(self.clock.now())
+    }
+
+    /// The day it was at that moment. Cheap enough for every ack.
+    pub fn day_at(&self, moment: Instant) -> Day {
+        self.today.day(self.clock.at(moment))
     }
 
     pub async fn of(&self, user: UserId) -> Result<Arrival, Unavailable> {

@@ -11,15 +11,11 @@ const CONTENTS_MAX: usize = 2;
 pub struct Decisions {
     /// The newest day on which all is decided for the user.
     user: Option<Day>,
-    /// Boxed, since every connection keeps one of these, playing or not.
-    contents: Option<Box<Contents>>,
-}
-
-/// Contents of which all is decided on a day, the newest first.
-#[derive(Debug)]
-struct Contents {
-    day: Day,
-    decided: [Option<Content>; CONTENTS_MAX],
+    /// The newest on which anything is decided of contents.
+    contents_day: Option<Day>,
+    /// Those of which all is decided on it, the newest first. In line, though every connection keeps the room, playing or
+    /// not: every beat looks at the first.
+    contents: [Option<Content>; CONTENTS_MAX],
 }
 
 /// On which day it was decided what a beat could be rewarded for, as far as its sender knows.
@@ -39,10 +35,6 @@ impl Decisions {
         self.user.filter(|day| *day == today)
     }
 
-    pub fn has_flag(&self) -> bool {
-        self.user.is_some()
-    }
-
     /// What is known of a beat that came with `flag`. A flag of another day says nothing: whoever decides compares.
     pub fn of(&self, content: Content, flag: Option<Day>) -> Known {
         Known { user: self.user.max(flag), content: self.decided(content) }
@@ -53,19 +45,17 @@ impl Decisions {
     }
 
     pub fn decided_content(&mut self, day: Day, content: Content) {
-        let empty = || Box::new(Contents { day, decided: Default::default() });
-        let contents = self.contents.get_or_insert_with(empty);
-        if day > contents.day {
-            **contents = *empty();
+        if self.contents_day < Some(day) {
+            (self.contents_day, self.contents) = (Some(day), Default::default());
         }
-        if day == contents.day && !contents.decided.contains(&Some(content)) {
-            contents.decided.rotate_right(1);
-            contents.decided[0] = Some(content);
+        if self.contents_day == Some(day) && !self.contents.contains(&Some(content)) {
+            self.contents.rotate_right(1);
+            self.contents[0] = Some(content);
         }
     }
 
     fn decided(&self, content: Content) -> Option<Day> {
-        self.contents.as_ref().filter(|contents| contents.decided.contains(&Some(content))).map(|contents| contents.day)
+        self.contents_day.filter(|_| self.contents.contains(&Some(content)))
     }
 }
 

@@ -180,7 +180,7 @@ impl Conversation {
         let claims = letters.news.map(|news| self.learn(*news)).unwrap_or_default();
         let due = self.beats.due.is_none_or(|due| now >= due);
         if letters.urgent || due || !self.beats.rejected.is_empty() || self.busy() || self.ending.is_some() {
-            self.say_acks();
+            self.say_acks(now);
         }
         self.replies.add(claims.into_iter().map(ServerFrame::Reward));
         if let Some(outcome) = letters.order {
@@ -320,7 +320,7 @@ impl Conversation {
             self.beats.due.get_or_insert(now + self.ack_delay);
         }
         if self.beats.frames.slots() == 0 || !self.beats.rejected.is_empty() {
-            self.say_acks();
+            self.say_acks(now);
         }
         self.be_patient();
     }
@@ -334,11 +334,8 @@ impl Conversation {
         }
     }
 
-    fn say_acks(&mut self) {
-        let flag = || {
-            // Mostly nothing is decided, or it is asked for once a beat: only then a look at the clock is needed.
-            self.decisions.has_flag().then(|| self.decisions.flag(self.desk.arrivals.today())).flatten()
-        };
+    fn say_acks(&mut self, now: Instant) {
+        let flag = || self.decisions.flag(self.desk.arrivals.day_at(now));
         self.replies.add(self.beats.ack(flag).map(ServerFrame::Ack));
     }
 

@@ -128,7 +128,8 @@ mod tests {
         fn size_of_task<F: Future>(_serve: fn(Seat, LiveSocket) -> F) -> usize {
             size_of::<F>()
         }
-        assert!(size_of::<LiveSocket>() <= 576, "{} bytes", size_of::<LiveSocket>());
+        // With what counts and guards it 640 bytes, which is what the allocator hands out for one byte more than 512, too.
+        assert!(size_of::<LiveSocket>() <= 616, "{} bytes", size_of::<LiveSocket>());
         assert!(size_of_task(Seat::serve) <= 160, "{} bytes", size_of_task(Seat::serve));
     }
 }

@@ -1,6 +1,8 @@
 //! A day of the reward zone.
 
+use std::cell::Cell;
 use std::fmt;
+use std::io::Write;
 use std::str::FromStr;
 
 use jiff::SignedDuration;
@@ -12,6 +14,14 @@ pub struct Day(u16);
 
 const FIRST: Date = Date::constant(1970, 1, 1);
 const LENGTH: SignedDuration = SignedDuration::from_hours(24);
+
+thread_local! {
+    /// What was told last: every beat and every ack tell a day, and mostly the same.
+    static TOLD: Cell<Option<(Day, Text)>> = const { Cell::new(None) };
+}
+
+/// `YYYY-MM-DD`
+type Text = [u8; 10];
 
 /// It is no day that can be told.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -45,8 +55,17 @@ impl Day {
 
 impl fmt::Display for Day {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.date().fmt(f)
+        let text = TOLD.get().filter(|(day, _)| day == self).map_or_else(|| tell(*self), |(_, text)| text);
+        f.write_str(str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
+}
+
+fn tell(day: Day) -> Text {
+    let mut text = Text::default();
+    // Dates of four-digit years are as long as that.
+    let _ = write!(text.as_mut_slice(), "{}", day.date());
+    TOLD.set(Some((day, text)));
+    text
 }
 
 /// `YYYY-MM-DD` and nothing else.
@@ -54,21 +73,25 @@ impl FromStr for Day {
     type Err = NoDay;
 
     fn from_str(text: &str) -> Result<Self, NoDay> {
-        let bytes: &[u8; 10] = text.as_bytes().try_into().map_err(|_| NoDay)?;
-        let number = |digits: &[u8]| {
-            digits.iter().try_fold(0_i16, |number, digit| {
-                digit.is_ascii_digit().then(|| number * 10 + i16::from(digit - b'0')).ok_or(NoDay)
-            })
-        };
-        if bytes[4] != b'-' || bytes[7] != b'-' {
-            return Err(NoDay);
-        }
-        let (year, month, day) = (number(&bytes[..4])?, number(&bytes[5..7])?, number(&bytes[8..])?);
-        let date = Date::new(year, month as i8, day as i8).map_err(|_| NoDay)?;
-        let found = Day::of(date);
-        // What was moved into the range is another day.
-        if found.date() == date { Ok(found) } else { Err(NoDay) }
+        let text: Text = text.as_bytes().try_into().map_err(|_| NoDay)?;
+        TOLD.get().filter(|(_, told)| *told == text).map_or_else(|| read(&text), |(day, _)| Ok(day))
     }
+}
+
+fn read(text: &Text) -> Result<Day, NoDay> {
+    let number = |digits: &[u8]| {
+        digits.iter().try_fold(0_i16, |number, digit| {
+            digit.is_ascii_digit().then(|| number * 10 + i16::from(digit - b'0')).ok_or(NoDay)
+        })
+    };
+    if text[4] != b'-' || text[7] != b'-' {
+        return Err(NoDay);
+    }
+    let (year, month, day) = (number(&text[..4])?, number(&text[5..7])?, number(&text[8..])?);
+    let date = Date::new(year, month as i8, day as i8).map_err(|_| NoDay)?;
+    let found = Day::of(date);
+    // What was moved into the range is another day.
+    if found.date() == date { Ok(found) } else { Err(NoDay) }
 }
 
 #[cfg(test)]
@@ -78,7 +101,9 @@ mod tests {
     #[test]
     fn a_day_is_told_as_it_is_read() {
         for text in ["1970-01-01", "2024-02-29", "2026-11-20", "2149-06-06"] {
-            assert_eq!(text.parse::<Day>().unwrap().to_string(), text);
+            let day = text.parse::<Day>().unwrap();
+            assert_eq!((day.to_string(), day.to_string()), (text.to_owned(), text.to_owned()));
+            assert_eq!(text.parse(), Ok(day));
         }
         assert_eq!("1970-01-02".parse::<Day>().unwrap().number(), 1);
     }
