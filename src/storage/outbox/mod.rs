@@ -19,8 +19,13 @@ pub trait Outbox: Send + Sync + 'static {
     /// Removes all entries up to this one. A removal may be lost with the machine: then the entries are there again.
     fn remove(&self, up_to: OutboxNumber) -> Answer<()>;
 
-    /// Entries that are not removed yet.
+    /// Entries that are not removed yet, whoever made them.
     fn len(&self) -> u64;
+
+    /// Those of them that are this process' to publish.
+    fn own(&self) -> u64 {
+        self.len()
+    }
 
     fn is_empty(&self) -> bool {
         self.len() == 0

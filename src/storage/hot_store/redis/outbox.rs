@@ -220,7 +220,10 @@ impl Outbox for RedisStore {
     }
 
     fn len(&self) -> u64 {
-        let own = self.shared.outbox.queue().entries.len() as u64;
-        own + self.shared.outbox.others.load(Ordering::Relaxed)
+        self.own() + self.shared.outbox.others.load(Ordering::Relaxed)
+    }
+
+    fn own(&self) -> u64 {
+        self.shared.outbox.queue().entries.len() as u64
     }
 }
