@@ -34,8 +34,9 @@ pub enum Action {
 pub enum When {
     /// As the client says, server-clock milliseconds.
     At(u64),
-    /// At the commit, and not before the newest record concerned.
-    Now,
+    /// When it was asked for (server-clock milliseconds), and not before the newest record concerned. A commit that comes
+    /// late, or once more, covers nothing of what was played since.
+    Asked(u64),
 }
 
 /// What became of a [`Change`].
@@ -82,7 +83,7 @@ impl When {
     /// concerned (0 = none) and is asked only if the answer depends on it.
     pub fn resolve<E>(self, now: u64, newest: impl FnOnce() -> Result<u64, E>) -> Result<Option<u64>, E> {
         Ok(match self {
-            When::Now => Some(now.max(newest()?)),
+            When::Asked(asked) => Some(newest()?.min(asked + AHEAD_MS_MAX).max(asked)),
             When::At(at) if at <= now + AHEAD_MS_MAX => Some(at),
             When::At(at) => (at <= newest()?).then_some(at),
         })

@@ -65,6 +65,19 @@ pub fn a_group_may_be_committed_again<B: Backend>() {
     assert_eq!(again[4], Outcome::Recording { moved: false, paused: true });
 }
 
+pub fn a_forgetting_that_comes_late_covers_nothing_newer<B: Backend>() {
+    let backend = B::fresh(ROOMY);
+    let store = backend.store();
+    let asked = || vec![delete(&[1], When::Asked(NOW)), clear(When::Asked(NOW)), recording(false, When::Asked(NOW))];
+    commit(&store, asked());
+    let later = NOW + 60_000;
+    commit_at(&store, later, beats(&[(1, later - 2), (2, later - 1)]));
+    commit_at(&store, later, vec![recording(true, When::Asked(later))]);
+    let again = commit_at(&store, later, asked());
+    assert!(matches!(&again[2], Outcome::Recording { paused: true, .. }), "{again:?}");
+    assert_eq!(ats(&store, &[1, 2]), [Some(later - 2), Some(later - 1)]);
+}
+
 pub fn a_reopened_store_knows_everything<B: Backend>() {
     let mut backend = B::fresh(ROOMY);
     let mut changes = beats(&[(1, 1_000), (2, 2_000), (3, 3_000), (4, 4_000)]);
@@ -153,7 +166,10 @@ pub fn a_forgetting_without_a_moment_covers_what_is_there<B: Backend>() {
     let store = backend.store();
     let ahead = NOW + 3_000;
     commit(&store, beats(&[(1, NOW - 10), (2, ahead), (3, ahead + 1)]));
-    let outcomes = commit(&store, vec![delete(&[1], When::Now), delete(&[2, 7], When::Now), clear(When::Now)]);
+    let outcomes = commit(
+        &store,
+        vec![delete(&[1], When::Asked(NOW)), delete(&[2, 7], When::Asked(NOW)), clear(When::Asked(NOW))],
+    );
     assert_eq!(outcomes[0], Outcome::Deleted { moved: vec![content(1)], at: NOW });
     assert_eq!(outcomes[1], Outcome::Deleted { moved: vec![content(2), content(7)], at: ahead });
     assert_eq!(outcomes[2], Outcome::Cleared { moved: true, at: ahead + 1 });

@@ -43,7 +43,7 @@ fn seconds() -> impl Strategy<Value = u64> {
 }
 
 fn when() -> impl Strategy<Value = When> {
-    prop_oneof![3 => seconds().prop_map(When::At), 1 => Just(When::Now)]
+    prop_oneof![3 => seconds().prop_map(When::At), 1 => seconds().prop_map(When::Asked)]
 }
 
 fn any_content() -> impl Strategy<Value = Content> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use heartline::model::beat::Beat;
-use heartline::model::change::{Action, Change, Decided};
+use heartline::model::change::{Action, Change, Decided, When};
 use heartline::model::ids::{SessionId, UserId};
 use heartline::model::rewards::calendar::RewardDay;
 use heartline::model::rewards::claim::{Claim, ClaimKey};
@@ -162,10 +162,10 @@ pub fn forgetting_does_not_bring_a_claim_back<B: Backend>() {
     let store = backend.store();
     let ask = |now| vec![played(USER, 1, now, 0, &[AT_ONCE])];
     assert_eq!(told(&commit(&store, NOW, ask(NOW))), [(0, AT_ONCE, true)]);
-    use heartline::model::change::When;
-    for (step, forgetting) in [delete(&[1], When::Now), clear(When::Now)].into_iter().enumerate() {
+    let forgettings: [fn(When) -> Change; 2] = [|at| delete(&[1], at), clear];
+    for (step, forgetting) in forgettings.into_iter().enumerate() {
         let now = NOW + 1_000 * (step as u64 + 1);
-        commit(&store, now, vec![forgetting]);
+        commit(&store, now, vec![forgetting(When::Asked(now))]);
         assert_eq!(told(&commit(&store, now + 1, ask(now + 1))), [(0, AT_ONCE, false)]);
     }
 }

@@ -27,6 +27,7 @@ macro_rules! hot_store_suite {
             a_group_is_answered_in_its_order,
             a_resend_is_the_same_beat,
             a_group_may_be_committed_again,
+            a_forgetting_that_comes_late_covers_nothing_newer,
             a_reopened_store_knows_everything,
             get_answers_in_the_order_asked,
             list_is_newest_first_and_filters_kinds,

@@ -154,7 +154,7 @@ fn changes_of_users_whom_others_follow_are_told() {
     follow(own);
     assert_eq!(elsewhere(4_000), [0, 1]);
     let orders =
-        vec![delete(&[1], When::At(5_000)), delete(&[1], When::At(4_000)), recording(false, When::Now), erase()];
+        vec![delete(&[1], When::At(5_000)), delete(&[1], When::At(4_000)), recording(false, When::Asked(NOW)), erase()];
     assert_eq!(wait(store.commit(&Group::unrewarded(NOW, orders))).unwrap().elsewhere, [0, 2, 3]);
 }
 

@@ -81,7 +81,7 @@ impl Side {
     }
 
     fn commit(&self, mailbox: &Arc<Mailbox>, outcome: Outcome, elsewhere: bool) {
-        let entry = Entry::Order { mailbox: mailbox.clone(), action: Action::Clear { at: When::Now } };
+        let entry = Entry::Order { mailbox: mailbox.clone(), action: Action::Clear { at: When::At(0) } };
         self.fanout.committed(&[Answered { entry, outcome, news: None, elsewhere }]);
     }
 

@@ -8,7 +8,7 @@ use super::source::Source;
 use crate::domain::clock::Clock;
 use crate::domain::devices::mailbox::{Mailbox, Place, Rejected};
 use crate::model::beat::Beat;
-use crate::model::change::Action;
+use crate::model::change::{Action, When};
 use crate::model::rule::{Admission, Reason};
 
 /// Judges beats alone, and hands those that pass to the thread's [`Lane`].
@@ -47,6 +47,11 @@ impl Intake {
         taken.slots = self.lane.submit(source, admitted);
         taken.clock = taken.rejected.iter().any(|rejected| rejected.reason == Reason::Clock).then_some(now);
         taken
+    }
+
+    /// From when on a forgetting or a switch holds that came with this `at`, or without one just now.
+    pub fn when(&self, at: Option<u64>) -> When {
+        at.map_or_else(|| When::Asked(self.clock.now()), When::At)
     }
 
     /// A forgetting or a switch; its outcome comes to the mailbox.

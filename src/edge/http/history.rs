@@ -55,14 +55,16 @@ pub async fn delete_one(
 ) -> Result<StatusCode, Problem> {
     let contents = vec![content(path)?];
     let (at, connection) = query::forgetting(&uri)?;
-    Pending::new(&desk, caller.user, connection)?.order(Action::Delete { contents, at }).await?;
+    let delete = Action::Delete { contents, at: desk.intake.when(at) };
+    Pending::new(&desk, caller.user, connection)?.order(delete).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// `DELETE /v1/history`: forgets everything.
 pub async fn clear(State(desk): State<Arc<Desk>>, caller: Caller, uri: Uri) -> Result<StatusCode, Problem> {
     let (at, connection) = query::forgetting(&uri)?;
-    Pending::new(&desk, caller.user, connection)?.order(Action::Clear { at }).await?;
+    let clear = Action::Clear { at: desk.intake.when(at) };
+    Pending::new(&desk, caller.user, connection)?.order(clear).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

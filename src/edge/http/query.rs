@@ -12,7 +12,6 @@ use crate::edge::protocol::frame::FrameLimits;
 use crate::edge::protocol::json::{
     decode_event_request, decode_export, decode_forgetting, decode_page_request, decode_revoked,
 };
-use crate::model::change::When;
 use crate::model::event_page::EventRequest;
 use crate::model::ids::{ConnectionId, UserId};
 use crate::model::page::PageRequest;
@@ -60,8 +59,8 @@ pub fn page_request(uri: &Uri, limits: &FrameLimits) -> Result<PageRequest, Prob
     Ok(decode_page_request(limit.as_deref(), kinds.as_deref(), cursor.as_deref(), limits)?)
 }
 
-/// From when on something is to be forgotten, and which connection knows it already.
-pub fn forgetting(uri: &Uri) -> Result<(When, Option<ConnectionId>), Problem> {
+/// From when on something is to be forgotten (server-clock milliseconds), if that is said, and which connection knows it already.
+pub fn forgetting(uri: &Uri) -> Result<(Option<u64>, Option<ConnectionId>), Problem> {
     let ForgettingQuery { at, connection } = fields(uri)?;
     Ok(decode_forgetting(at.as_deref(), connection.as_deref())?)
 }
@@ -134,8 +133,8 @@ mod tests {
     #[test]
     fn a_forgetting_may_leave_everything_out() {
         let named = forgetting(&uri("connection=00000000000000ff&at=5")).expect("a moment");
-        assert_eq!(named, (When::At(5), Some(ConnectionId(255))));
-        assert_eq!(forgetting(&uri("")).expect("a moment"), (When::Now, None));
+        assert_eq!(named, (Some(5), Some(ConnectionId(255))));
+        assert_eq!(forgetting(&uri("")).expect("a moment"), (None, None));
         for bad in ["at=-1", "at=1.5", "at=1&at=1", "connection=zz"] {
             assert!(forgetting(&uri(bad)).is_err(), "{bad}");
         }

@@ -24,7 +24,8 @@ pub async fn put(State(desk): State<Arc<Desk>>, caller: Caller, request: Request
     let body = body::received(request, desk.limits.body_bytes).await?;
     let body = decode_recording_body(&body)?;
     let pending = Pending::new(&desk, caller.user, body.connection)?;
-    match pending.order(Action::Recording { paused: body.paused, at: body.at }).await? {
+    let switch = Action::Recording { paused: body.paused, at: desk.intake.when(body.at) };
+    match pending.order(switch).await? {
         Outcome::Recording { paused, .. } => Ok(body::answered(encode_recording(paused))),
         other => unreachable!("a switch was answered with {other:?}"),
     }

@@ -9,7 +9,6 @@ use super::operation::{BeatList, GetShape, Name, at_most};
 use super::shape::{Object, present};
 use super::text::{ConnectionName, Flag};
 use crate::edge::protocol::frame::{Beats, FrameLimits, Malformed};
-use crate::model::change::When;
 use crate::model::ids::{ConnectionId, Content, UserId};
 
 /// Of `POST /v1/beats`.
@@ -25,7 +24,8 @@ pub struct BeatsBody {
 #[derive(Debug, PartialEq)]
 pub struct RecordingBody {
     pub paused: bool,
-    pub at: When,
+    /// Server-clock milliseconds.
+    pub at: Option<u64>,
     /// The socket to which nothing of this is pushed.
     pub connection: Option<ConnectionId>,
 }
@@ -75,7 +75,7 @@ pub fn decode_recording_body(body: &[u8]) -> Result<RecordingBody, Malformed> {
     let shape: RecordingBodyShape = object(body)?;
     Ok(RecordingBody {
         paused: shape.paused,
-        at: shape.at.map_or(When::Now, |at| When::At(at.0)),
+        at: shape.at.map(|at| at.0),
         connection: shape.connection.map(|connection| connection.0),
     })
 }
@@ -164,10 +164,10 @@ mod tests {
     #[test]
     fn recording_without_a_moment_is_from_now_on() {
         let decoded = |body: &str| decode_recording_body(body.as_bytes());
-        let now = RecordingBody { paused: true, at: When::Now, connection: None };
+        let now = RecordingBody { paused: true, at: None, connection: None };
         assert_eq!(decoded(r#"{"paused":true}"#), Ok(now));
         let body = r#"{"paused":false,"at":5,"connection":"0000000000000001"}"#;
-        let at = RecordingBody { paused: false, at: When::At(5), connection: Some(ConnectionId(1)) };
+        let at = RecordingBody { paused: false, at: Some(5), connection: Some(ConnectionId(1)) };
         assert_eq!(decoded(body), Ok(at));
         assert_eq!(message(decoded("{}")), "paused: is missing");
         assert_eq!(message(decoded(r#"{"paused":null}"#)), "paused: must be a boolean");

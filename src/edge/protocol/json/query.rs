@@ -5,7 +5,6 @@ use super::number::{EXACT_MAX, Id, Integer, Kind, Millis};
 use super::text::ConnectionName;
 use crate::edge::protocol::cursor::{self, set_of};
 use crate::edge::protocol::frame::{FrameLimits, Malformed};
-use crate::model::change::When;
 use crate::model::ids::{ConnectionId, Content, UserId};
 use crate::model::page::PageRequest;
 
@@ -47,7 +46,7 @@ pub fn decode_export(
 pub fn decode_forgetting(
     at: Option<&str>,
     connection: Option<&str>,
-) -> Result<(When, Option<ConnectionId>), Malformed> {
+) -> Result<(Option<u64>, Option<ConnectionId>), Malformed> {
     let forgetting = || {
         let at = given(at).map(Millis::from_text).transpose();
         let at = at.map_err(|complaint| Fault::invalid("at", complaint))?;
@@ -55,7 +54,7 @@ pub fn decode_forgetting(
             let name = ConnectionName::from_text(text);
             name.ok_or_else(|| Fault::invalid("connection", ConnectionName::complaint()))
         });
-        Ok((at.map_or(When::Now, |at| When::At(at.0)), connection.transpose()?.map(|name| name.0)))
+        Ok((at.map(|at| at.0), connection.transpose()?.map(|name| name.0)))
     };
     forgetting().map_err(|fault: Fault| fault.malformed(None, false))
 }
@@ -147,8 +146,8 @@ mod tests {
     #[test]
     fn a_forgetting_may_leave_its_moment_out() {
         let connection = Some(ConnectionId(1));
-        assert_eq!(decode_forgetting(None, None), Ok((When::Now, None)));
-        assert_eq!(decode_forgetting(Some("5"), Some("0000000000000001")), Ok((When::At(5), connection)));
+        assert_eq!(decode_forgetting(None, None), Ok((None, None)));
+        assert_eq!(decode_forgetting(Some("5"), Some("0000000000000001")), Ok((Some(5), connection)));
         let message = |at, connection| decode_forgetting(Some(at), Some(connection)).unwrap_err().message;
         assert_eq!(message("-5", ""), "at: must not be negative");
         assert_eq!(message("9007199254740992", ""), "at: must be at most 9007199254740991");

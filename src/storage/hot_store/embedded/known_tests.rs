@@ -45,9 +45,9 @@ fn action() -> impl Strategy<Value = (Action, u64)> {
     };
     let action = prop_oneof![
         20 => (any_content(), 1u64..3).prop_map(beat),
-        3 => prop::collection::vec(any_content(), 1..3).prop_map(|contents| Action::Delete { contents, at: When::Now }),
-        1 => Just(Action::Clear { at: When::Now }),
-        1 => any::<bool>().prop_map(|paused| Action::Recording { paused, at: When::Now }),
+        3 => prop::collection::vec(any_content(), 1..3).prop_map(|contents| Action::Delete { contents, at: When::At(0) }),
+        1 => Just(Action::Clear { at: When::At(0) }),
+        1 => any::<bool>().prop_map(|paused| Action::Recording { paused, at: When::At(0) }),
         1 => Just(Action::Erase),
     ];
     (action, 0u64..9_000)

@@ -220,11 +220,10 @@ fn put_long(bytes: &mut Vec<u8>, text: &[u8]) {
 }
 
 fn put_when(bytes: &mut Vec<u8>, at: When) {
-    match at {
-        When::Now => bytes.extend_from_slice(&[1, 0, 0, 0, 0, 0, 0]),
-        When::At(at) => {
-            bytes.push(0);
-            put::<6>(bytes, at.min(MOMENT_MAX));
-        }
-    }
+    let (asked, moment) = match at {
+        When::At(at) => (0, at),
+        When::Asked(asked) => (1, asked),
+    };
+    bytes.push(asked);
+    put::<6>(bytes, moment.min(MOMENT_MAX));
 }

@@ -14,9 +14,9 @@ local function forgettings()
   end
 
   -- The moment from which a forgetting holds, as `When::resolve` says; nothing: it lies ahead.
-  local function resolved(by_now, at, newest)
-    if by_now == 1 then
-      return max(now, newest())
+  local function resolved(asked, at, newest)
+    if asked == 1 then
+      return max(at, min(newest(), at + AHEAD_MS_MAX))
     end
     if at <= now + AHEAD_MS_MAX or at <= newest() then
       return at
@@ -56,7 +56,7 @@ local function forgettings()
   end
 
   local function delete(change, user)
-    local _, mid, by_now, at, count, place = read('>BBc0BI6I4', change)
+    local _, mid, asked, at, count, place = read('>BBc0BI6I4', change)
     local rows, timeline = keys_of(mid)
     user = newest_of(user, mid)
     local watermark = read('>I6', user)
@@ -65,7 +65,7 @@ local function forgettings()
       contents[number], place = read('c10', change, place)
     end
 
-    at = resolved(by_now, at, function()
+    at = resolved(asked, at, function()
       local newest = 0
       for _, content in ipairs(contents) do
         local row = call('HGET', rows, content)
@@ -132,17 +132,17 @@ local function forgettings()
   end
 
   -- The same for what concerns all that the user has.
-  local function resolved_for_all(by_now, at, mid, watermark)
-    return resolved(by_now, at, function()
+  local function resolved_for_all(asked, at, mid, watermark)
+    return resolved(asked, at, function()
       return newest_record(mid, watermark)
     end)
   end
 
   local function clear(change, user)
-    local _, mid, by_now, at = read('>BBc0BI6', change)
+    local _, mid, asked, at = read('>BBc0BI6', change)
     user = newest_of(user, mid)
     local watermark, floor, frozen = read('>I6I6I6', user)
-    at = resolved_for_all(by_now, at, mid, watermark)
+    at = resolved_for_all(asked, at, mid, watermark)
     if not at then
       return char(AHEAD)
     end
@@ -163,10 +163,10 @@ local function forgettings()
   end
 
   local function recording(change, user)
-    local _, mid, by_now, at, pauses = read('>BBc0BI6B', change)
+    local _, mid, asked, at, pauses = read('>BBc0BI6B', change)
     user = newest_of(user, mid)
     local watermark, floor = read('>I6I6', user)
-    at = resolved_for_all(by_now, at, mid, watermark)
+    at = resolved_for_all(asked, at, mid, watermark)
     if not at then
       return char(AHEAD)
     end
