@@ -132,3 +132,13 @@ async fn whoever_does_not_ask_is_acked_at_once() {
         assert!(took < AT_ONCE, "acked after {took:?}");
     }
 }
+
+#[tokio::test]
+async fn who_asks_for_acks_at_once_gets_them_for_what_was_to_be_acked_late_too() {
+    let gateway = TestGateway::start();
+    let (mut client, at) = playing(&gateway).await;
+    client.send(beats([beat(100, at + 1)])).await;
+    client.call(json!({"hello": {"ack_delay": 0}})).await;
+    let took = ack_of(&mut client, beats([beat(100, at + 2)])).await;
+    assert!(took < AT_ONCE, "after {took:?}");
+}

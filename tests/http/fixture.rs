@@ -69,6 +69,7 @@ pub struct Fixture {
     /// Without it everything would end.
     _shutdown: Shutdown,
     pub token: String,
+    key: SigningKey,
     block: Arc<Block>,
     clock: Arc<Clock>,
     timekeeper: Timekeeper,
@@ -190,6 +191,7 @@ impl Fixture {
             ended,
             _shutdown: shutdown,
             token,
+            key,
             block,
             clock,
             timekeeper,
@@ -211,6 +213,11 @@ impl Fixture {
         };
         tokio::task::spawn_local(listener::serve(listener, self.desk.clone(), entrance));
         address
+    }
+
+    /// A token that has just expired: a socket that comes with it may stay for 5 s.
+    pub fn expired_token(&self) -> String {
+        self.key.issue(USER, Duration::from_secs(1), clock::wall() - 3_000).token
     }
 
     /// From now on the store never answers.

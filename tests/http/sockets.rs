@@ -1,6 +1,7 @@
-//! Sockets over a store that never answers: nobody is acked, and nobody waits for ever.
+//! Sockets over a store that does not answer: nobody is acked, and nobody waits for ever.
 
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -11,6 +12,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
 use super::beat;
+use super::faulty::Fault;
 use super::fixture::Fixture;
 
 pub type Socket = WebSocketStream<TcpStream>;
@@ -70,6 +72,83 @@ async fn operations_are_unavailable_and_beats_wait() {
         say(&mut socket, json!({"seq": 5, "get": {"items": items}})).await;
         let answer = heard(&mut socket).await;
         assert_eq!(answer["error"]["seq"], 5, "{answer}");
+    };
+    LocalSet::new().run_until(serve).await;
+}
+
+#[tokio::test]
+async fn a_renewal_counts_that_came_in_time_behind_what_took_long() {
+    let serve = async {
+        let fixture = Fixture::new();
+        let mut socket = connect(fixture.listen().await, &fixture.expired_token()).await;
+        assert!(heard(&mut socket).await["welcome"].is_object());
+        let welcomed = Instant::now();
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        fixture.store.turn(Fault::Away);
+        let items = json!([{"kind": 1, "oid": "100"}]);
+        say(&mut socket, json!({"seq": 1, "delete": {"items": items, "at": fixture.now()}})).await;
+        say(&mut socket, json!({"seq": 2, "token": {"token": fixture.token}})).await;
+        tokio::time::sleep_until((welcomed + Duration::from_millis(6_000)).into()).await;
+        fixture.store.turn(Fault::None);
+        assert_eq!(heard(&mut socket).await["result"]["seq"], 1);
+        assert!(heard(&mut socket).await["result"]["expires"].is_u64());
+        say(&mut socket, json!({"seq": 3, "get": {"items": items}})).await;
+        assert_eq!(heard(&mut socket).await["result"]["seq"], 3);
+    };
+    LocalSet::new().run_until(serve).await;
+}
+
+#[tokio::test]
+async fn nobody_outstays_a_token_by_keeping_the_gateway_busy() {
+    let serve = async {
+        let fixture = Fixture::new();
+        let mut socket = connect(fixture.listen().await, &fixture.expired_token()).await;
+        assert!(heard(&mut socket).await["welcome"].is_object());
+        fixture.lose_the_store();
+        for seq in 1..7 {
+            say(&mut socket, json!({"seq": seq, "list": {}})).await;
+        }
+        // Each is waited for 3 s. The second lasts beyond the end at 5 s, the third was there by then.
+        for seq in 1..4 {
+            assert_eq!(heard(&mut socket).await["error"]["seq"], seq);
+        }
+        match socket.next().await {
+            Some(Ok(Message::Close(Some(frame)))) => assert_eq!(u16::from(frame.code), 4002),
+            other => panic!("not a close: {other:?}"),
+        }
+    };
+    LocalSet::new().run_until(serve).await;
+}
+
+/// Longer than a frame that waits for no other.
+fn long(mut frame: Value, operation: &str) -> Value {
+    frame[operation]["padding"] = json!("x".repeat(9_000));
+    frame
+}
+
+#[tokio::test]
+async fn a_long_frame_that_has_no_beats_does_not_wait_for_the_beats_of_others_for_ever() {
+    let serve = async {
+        let fixture = Fixture::new();
+        let address = fixture.listen().await;
+        let (mut one, mut other) = (connect(address, &fixture.token).await, connect(address, &fixture.token).await);
+        assert!(heard(&mut one).await["welcome"].is_object() && heard(&mut other).await["welcome"].is_object());
+        fixture.store.turn(Fault::Away);
+        let beats =
+            |seq, oid| long(json!({"seq": seq, "beats": {"items": [beat(&fixture, oid, 0, "playing")]}}), "beats");
+        say(&mut one, beats(1, 100)).await;
+        let asked = Instant::now();
+        let items = json!([{"kind": 1, "oid": "100"}]);
+        say(&mut other, long(json!({"seq": 1, "get": {"items": items}}), "get")).await;
+        assert_eq!(heard(&mut other).await["result"], json!({"seq": 1, "records": [null]}));
+        assert!(asked.elapsed() > Duration::from_secs(4), "it has waited for its turn");
+        // What is done gives the turn back, and so does what waits no more.
+        say(&mut other, beats(2, 200)).await;
+        fixture.store.turn(Fault::None);
+        let acked = async { (heard(&mut one).await["ack"]["seq"].take(), heard(&mut other).await) };
+        let (ack, others) = tokio::time::timeout(Duration::from_secs(5), acked).await.expect("both are acked");
+        assert_eq!(ack, 1);
+        assert!(others["ack"]["seq"] == 2 || others["push"].is_object(), "{others}");
     };
     LocalSet::new().run_until(serve).await;
 }

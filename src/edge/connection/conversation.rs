@@ -38,6 +38,8 @@ use crate::model::rewards::day::Day;
 pub const STRIKES_MAX: u8 = 3;
 /// How long an operation may wait for the commits before it, and again for its own.
 const OPERATION_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long is read on what was there at the end of the token.
+const LINGER: Duration = Duration::from_secs(1);
 
 pub struct Conversation {
     desk: Arc<Desk>,
@@ -46,6 +48,8 @@ pub struct Conversation {
     /// How late steady beats may be acked.
     ack_delay: Duration,
     lease: Lease,
+    /// The token has ended, and what was there by then is being read.
+    lingers: bool,
     /// The last number that was used; 0 = none.
     seq: u32,
     strikes: u8,
@@ -90,6 +94,7 @@ impl Conversation {
             device: hello.device.unwrap_or_default().into(),
             ack_delay,
             lease: Lease::of(identity, now),
+            lingers: false,
             seq,
             strikes: 0,
             beats: Unanswered::default(),
@@ -115,11 +120,11 @@ impl Conversation {
     /// Takes one message in; a long one when it is its turn.
     pub fn hear(&mut self, text: &str, now: Instant) {
         if text.len() < Lane::LONG_FRAME_BYTES {
-            return self.take_in(text, now);
+            return self.take_in(text, now + OPERATION_TIMEOUT, now);
         }
         match self.desk.intake.lane.try_turn() {
             Some(turn) => self.take_in_long(text, turn, now),
-            None => self.long.wait(text),
+            None => self.long.wait(text.to_owned(), Some(now + OPERATION_TIMEOUT)),
         }
     }
 
@@ -131,9 +136,17 @@ impl Conversation {
     }
 
     fn take_in_long(&mut self, text: &str, turn: Turn, now: Instant) {
-        self.take_in(text, now);
+        self.take_in(text, now + OPERATION_TIMEOUT, now);
         self.long.go(turn);
         self.end_turn();
+    }
+
+    /// Beats wait for their turn for as long as it takes, and any other frame no longer than for something else.
+    fn start_late(&mut self, text: String, now: Instant) {
+        match json::decode(&text, &self.desk.frame_limits()) {
+            Ok(ClientFrame { operation: Operation::Beats(_), .. }) => self.long.wait(text, None),
+            _ => self.take_in(&text, now, now),
+        }
     }
 
     /// Nothing more is read before the end of a turn, so it ends with the next commit.
@@ -143,10 +156,10 @@ impl Conversation {
         }
     }
 
-    fn take_in(&mut self, text: &str, now: Instant) {
+    fn take_in(&mut self, text: &str, deadline: Instant, now: Instant) {
         match json::decode(text, &self.desk.frame_limits()) {
             Ok(frame) => match self.use_up(frame.seq) {
-                Ok(()) => self.try_to_start(frame, now + OPERATION_TIMEOUT, now),
+                Ok(()) => self.try_to_start(frame, deadline, now),
                 Err(message) => self.fail(Some(frame.seq), ErrorCode::Invalid, message),
             },
             Err(Malformed { seq, code, message, .. }) => match seq.map_or(Ok(()), |seq| self.use_up(seq)) {
@@ -174,9 +187,6 @@ impl Conversation {
             self.replies.add([ServerFrame::Push(push)]);
         }
         self.next_push = letters.next_push;
-        if now >= self.lease.ends() {
-            self.end_later(CloseReason::Expired);
-        }
         let claims = letters.news.map(|news| self.learn(*news)).unwrap_or_default();
         let due = self.beats.due.is_none_or(|due| now >= due);
         if letters.urgent || due || !self.beats.rejected.is_empty() || self.busy() || self.ending.is_some() {
@@ -186,12 +196,33 @@ impl Conversation {
         if let Some(outcome) = letters.order {
             self.ordered(&outcome);
         }
+        if let Some(text) = self.long.take_late(now) {
+            self.start_late(text, now);
+        }
         self.check_deadlines(now);
         if let Some(held) = self.held.take() {
             self.try_to_start(held.frame, held.deadline, now);
         }
         self.end_turn();
         self.be_patient();
+    }
+
+    /// Whether the end of the token ends it now. `all_read`: nothing more is there to be read. Until then, and for a moment,
+    /// what is there is read: a renewal that came in time counts, also when what was before it took long.
+    pub fn expires(&mut self, now: Instant, all_read: bool) -> bool {
+        let over = now >= self.lease.ends();
+        if !self.listens() || !(over || self.lingers) {
+            return false;
+        }
+        if all_read || self.lingers && over {
+            self.end_later(CloseReason::Expired);
+            return true;
+        }
+        if over {
+            self.lingers = true;
+            self.lease.extend(now + LINGER);
+        }
+        false
     }
 
     /// From now on nothing is acked late.
@@ -263,8 +294,8 @@ impl Conversation {
     pub fn next_deadline(&self) -> Option<Instant> {
         let held = self.held.as_ref().filter(|held| held.has_deadline()).map(|held| held.deadline);
         let order = self.order_awaited_until();
-        let expiry = self.ending.is_none().then(|| self.lease.ends());
-        [held, order, expiry, self.next_push, self.beats.due].into_iter().flatten().min()
+        let expiry = self.listens().then(|| self.lease.ends());
+        [held, order, expiry, self.long.waits_until(), self.next_push, self.beats.due].into_iter().flatten().min()
     }
 
     /// Whatever is under way is cut off: the other side is gone or has broken the rules.
@@ -355,6 +386,8 @@ impl Conversation {
         }
         if let Some(delay) = hello.ack_delay {
             self.ack_delay = capped(delay, &self.desk);
+            // An ack says all that is before it, so none may wait for longer than the next.
+            self.beats.due = self.beats.due.map(|due| due.min(now + self.ack_delay));
         }
         self.succeed(seq, Answer::Done);
     }
@@ -378,6 +411,7 @@ impl Conversation {
             return None;
         }
         self.lease.renew(&identity, now);
+        self.lingers = false;
         Some(identity.expires_ms)
     }
 

@@ -23,6 +23,11 @@ impl Lease {
         self.expires = moment_of(identity, now);
     }
 
+    /// It does not end before then.
+    pub fn extend(&mut self, until: Instant) {
+        self.not_before = until;
+    }
+
     pub fn ends(&self) -> Instant {
         self.expires.max(self.not_before)
     }

@@ -139,7 +139,12 @@ impl LiveSocket {
             let now = Instant::now();
             if self.flushed(cx)? {
                 self.say_what_there_is(cx, now)?;
-                if self.socket.is_stuck() || self.hear(cx, now)? || self.poll_waits(cx) {
+                if self.socket.is_stuck()
+                    || self.expires(now, false)
+                    || self.hear(cx, now)?
+                    || self.poll_waits(cx)
+                    || self.expires(now, true)
+                {
                     continue;
                 }
                 if self.may_leave(now) {
@@ -241,6 +246,14 @@ impl LiveSocket {
         listens
     }
 
+    /// Whether the conversation ends with its token now.
+    fn expires(&mut self, now: Instant, all_read: bool) -> bool {
+        let expires = self.conversation.expires(now, all_read);
+        // What was to be told late is told before the end.
+        self.look |= expires;
+        expires
+    }
+
     /// Whether something came that the conversation waits for: a read, or room for its beats.
     fn poll_waits(&mut self, cx: &mut Context<'_>) -> bool {
         if let Some(Poll::Ready((seq, answer))) = self.conversation.reading().map(|read| read.as_mut().poll(cx)) {
@@ -267,6 +280,9 @@ impl LiveSocket {
                     self.conversation.has_turn(turn, Instant::now());
                 }
             }
+        } else {
+            // Whoever waits no longer gives up the place in the queue.
+            self.room = None;
         }
         self.look
     }
@@ -324,6 +340,7 @@ impl LiveSocket {
             || self.conversation.reading().is_some()
             || self.conversation.waits_for_room()
             || self.conversation.waits_for_turn()
+            || self.room.is_some()
             || (self.deaf_since.is_some() && self.conversation.listens())
             || self.may_leave(now)
             || self.next_deadline(now) < self.wakes_at

@@ -1,5 +1,7 @@
 //! A long frame, which waits until others of the thread are answered.
 
+use std::time::Instant;
+
 use crate::domain::ingest::lane::Turn;
 
 /// The long frame of a connection, of which there is one at most: nothing more is read before it is answered. Boxed, since
@@ -8,14 +10,20 @@ use crate::domain::ingest::lane::Turn;
 pub struct LongFrame(Option<Box<Stage>>);
 
 enum Stage {
-    Waits(String),
-    Goes { _turn: Turn },
+    /// Not to be left alone for longer than until then, if there is a bound.
+    Waits {
+        text: String,
+        until: Option<Instant>,
+    },
+    Goes {
+        _turn: Turn,
+    },
 }
 
 impl LongFrame {
     /// Its turn has not come.
-    pub fn wait(&mut self, text: &str) {
-        self.0 = Some(Box::new(Stage::Waits(text.to_owned())));
+    pub fn wait(&mut self, text: String, until: Option<Instant>) {
+        self.0 = Some(Box::new(Stage::Waits { text, until }));
     }
 
     /// It has the turn until it is answered.
@@ -26,9 +34,14 @@ impl LongFrame {
     /// The text that has waited.
     pub fn take(&mut self) -> Option<String> {
         match self.0.take().map(|stage| *stage) {
-            Some(Stage::Waits(text)) => Some(text),
+            Some(Stage::Waits { text, .. }) => Some(text),
             _ => None,
         }
+    }
+
+    /// The text, if it has waited until its bound.
+    pub fn take_late(&mut self, now: Instant) -> Option<String> {
+        self.waits_until().is_some_and(|until| now >= until).then(|| self.take()).flatten()
     }
 
     /// It is answered, if it had its turn.
@@ -41,6 +54,13 @@ impl LongFrame {
     }
 
     pub fn waits(&self) -> bool {
-        self.0.as_ref().is_some_and(|stage| matches!(**stage, Stage::Waits(_)))
+        self.0.as_ref().is_some_and(|stage| matches!(**stage, Stage::Waits { .. }))
+    }
+
+    pub fn waits_until(&self) -> Option<Instant> {
+        match self.0.as_deref() {
+            Some(Stage::Waits { until, .. }) => *until,
+            _ => None,
+        }
     }
 }
