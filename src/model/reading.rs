@@ -19,7 +19,7 @@ pub struct Reading {
 /// What a record means to somebody who wants to go on watching.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// Share of the length (0–1); `None` when the length is unknown.
+    /// Share of the length (0–1), cut off behind the third decimal; `None` when the length is unknown.
     pub share: Option<f64>,
     pub finished: bool,
     /// Where to go on, milliseconds.
@@ -28,7 +28,9 @@ pub struct Progress {
 
 impl Reading {
     pub fn progress(&self, record: &Record) -> Progress {
-        let share = (record.dur > 0).then(|| (record.pos as f64 / record.dur as f64).min(1.0));
+        // What follows from it follows from what is shown. More than three decimals nobody can see.
+        let thousandths = record.pos.saturating_mul(1000).checked_div(record.dur);
+        let share = thousandths.map(|thousandths| thousandths.min(1000) as f64 / 1000.0);
         if self.kinds_without_end.contains(&record.content.kind) {
             return Progress { share, finished: false, resume: record.pos };
         }

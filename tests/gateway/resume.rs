@@ -50,6 +50,21 @@ async fn progress_is_a_part_of_the_length_and_never_more() {
 }
 
 #[tokio::test]
+async fn what_is_shown_of_progress_says_whether_it_is_finished() {
+    let gateway = TestGateway::start();
+    for (oid, pos, progress, finished, resume) in [
+        (1, 8_996, 0.899, false, 8_996),
+        (2, 9_000, 0.9, true, 0),
+        (3, 499, 0.049, false, 0),
+        (4, 500, 0.05, false, 500),
+    ] {
+        let record = read(&gateway, of(oid, pos, 10_000)).await;
+        let got = (&record["progress"], &record["finished"], &record["resume"]);
+        assert_eq!(got, (&json!(progress), &json!(finished), &json!(resume)), "pos {pos}");
+    }
+}
+
+#[tokio::test]
 async fn an_unknown_length_has_no_progress_and_no_thresholds() {
     let gateway = TestGateway::start();
     for (oid, pos) in [(1, 1), (2, 3_600_000)] {

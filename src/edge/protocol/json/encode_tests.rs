@@ -184,7 +184,7 @@ fn a_record_shows_what_it_means() {
     );
     let ends = |record: Record| shown(record).split_once(r#""progress""#).map(|(_, end)| end.to_owned()).unwrap();
     assert_eq!(ends(Record { pos: 100_000, ..record() }), r#":0.333,"finished":false,"resume":100000}"#);
-    assert_eq!(ends(Record { pos: 14_999, ..record() }), r#":0.05,"finished":false,"resume":0}"#);
+    assert_eq!(ends(Record { pos: 14_999, ..record() }), r#":0.049,"finished":false,"resume":0}"#);
     assert_eq!(ends(Record { pos: 270_000, ..record() }), r#":0.9,"finished":true,"resume":0}"#);
     assert_eq!(ends(Record { pos: 300_900, ..record() }), r#":1.0,"finished":true,"resume":0}"#);
     assert_eq!(ends(Record { pos: 0, ..record() }), r#":0.0,"finished":false,"resume":0}"#);

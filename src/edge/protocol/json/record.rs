@@ -52,8 +52,7 @@ impl<'a> RecordView<'a> {
             device: &record.device,
             watched: record.watched,
             at: record.at,
-            // More than three decimals of a share nobody can see.
-            progress: progress.share.map(|share| (share * 1000.0).round() / 1000.0),
+            progress: progress.share,
             finished: progress.finished,
             resume: progress.resume,
         }
