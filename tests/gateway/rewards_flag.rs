@@ -99,6 +99,8 @@ async fn a_claim_over_http_is_told_to_all_but_the_connection_it_names() {
     assert_eq!(answer["flag"], json!(today));
     assert_eq!(other.pushed_flag().await, json!(today));
     other.was_given_nothing().await;
+    // It is not told, but knows.
+    assert_eq!(named.play(None, []).await.flag(), Some(today.as_str()));
     named.was_given_nothing().await;
 }
 

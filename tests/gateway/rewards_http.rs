@@ -31,6 +31,17 @@ async fn the_answer_to_beats_tells_rewards_and_flag() {
 }
 
 #[tokio::test]
+async fn the_answer_has_the_flag_as_soon_as_the_gateway_is_back() {
+    let mut gateway = gateway();
+    let (today, now) = gateway.today_and_now().await;
+    post_beats(&gateway.http(MID), None, [beat(100, now)]).await;
+    gateway.kill();
+    gateway.restart();
+    let answer = gateway.http(MID).post("/v1/beats", &items([])).await.json();
+    assert_eq!(answer["flag"], json!(today));
+}
+
+#[tokio::test]
 async fn today_lists_what_was_given_today() {
     let gateway = gateway();
     let http = gateway.http(MID);

@@ -16,6 +16,7 @@ use super::newest::{Newest, Turn};
 use super::presence::Presence;
 use crate::domain::ingest::commit::CommitListener;
 use crate::domain::ingest::lane::Answered;
+use crate::domain::rewards::news::News;
 use crate::model::change::Outcome;
 use crate::model::ids::UserId;
 use crate::model::push::Push;
@@ -64,6 +65,10 @@ impl Fanout {
     /// Leaves for the connections here what was committed here, or what another gateway has told.
     pub fn leave(&self, user: UserId, told: Told) {
         let Told { origin, mut push, steady } = told;
+        if let Push::Flag(day) = push {
+            // Not told to whoever has claimed, but his next ack has it; and he may have claimed beside his connection.
+            self.presence.one(user, origin, |origin| origin.bring_news(News { flag: Some(day), ..News::default() }));
+        }
         let mut turn = self.newest.turn(user);
         let in_time = keep_newer(&mut turn, &mut push);
         let steady = steady.then_some(self.steady_interval);

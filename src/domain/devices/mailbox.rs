@@ -171,6 +171,13 @@ impl Mailbox {
         self.lock().news.get_or_insert_default().add(news);
     }
 
+    /// The same without an answer.
+    pub fn bring_news(&self, news: News) {
+        let mut waiting = self.lock();
+        waiting.news.get_or_insert_default().add(news);
+        self.ring(waiting);
+    }
+
     /// Whether the owner looks of its own accord in time for steady answers.
     pub fn be_patient(&self, patient: bool) {
         let mut waiting = self.lock();

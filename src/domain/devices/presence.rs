@@ -82,6 +82,13 @@ impl Presence {
         mailboxes.filter(|mailbox| mailbox.id != origin).for_each(|mailbox| tell(mailbox));
     }
 
+    /// Calls `tell` for this connection of the user, if it is here. It must not come back here.
+    pub fn one(&self, user: UserId, connection: ConnectionId, tell: impl Fn(&Mailbox)) {
+        let shard = self.shard(user);
+        let mailboxes = shard.get(&user).into_iter().flat_map(|devices| &devices.mailboxes);
+        mailboxes.filter(|mailbox| mailbox.id == connection).for_each(|mailbox| tell(mailbox));
+    }
+
     /// Tells all of the user's connections to go.
     pub fn dismiss(&self, user: UserId, farewell: Farewell) {
         let shard = self.shard(user);

@@ -71,10 +71,17 @@ impl Arrivals {
         Ok(Arrival { paused, today: today.day, flag: today.flag(&self.rules, decided) })
     }
 
-    /// Today, when all is known to be decided for the user.
-    pub fn flag(&self, user: UserId) -> Option<Day> {
+    /// Today, when all is decided for the user. `None`, too, when the store would have to say so and does not.
+    pub async fn flag(&self, user: UserId) -> Option<Day> {
         let today = self.today.reward_day(self.clock.now());
-        today.flag(&self.rules, self.memory.user_rules(user, &today, Asker::Welcome).decided)
+        if today.per_user(&self.rules).is_empty() {
+            return None;
+        }
+        let remembered = self.memory.user_rules(user, &today, Asker::Welcome);
+        match today.flag(&self.rules, remembered.decided) {
+            None if !remembered.certain => self.of(user).await.ok()?.flag,
+            known => known,
+        }
     }
 
     /// The user's claims of today.

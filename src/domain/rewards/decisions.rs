@@ -3,7 +3,7 @@
 use crate::model::ids::Content;
 use crate::model::rewards::day::Day;
 
-/// Contents that are remembered: what is being played, and what was played before it.
+/// Contents that are remembered, those that were decided last: mostly what is being played, and what was before it.
 const CONTENTS_MAX: usize = 2;
 
 /// Bounded by [`CONTENTS_MAX`]; for what is forgotten, the gateway's memory is asked.
@@ -13,8 +13,8 @@ pub struct Decisions {
     user: Option<Day>,
     /// The newest on which anything is decided of contents.
     contents_day: Option<Day>,
-    /// Those of which all is decided on it, the newest first. In line, though every connection keeps the room, playing or
-    /// not: every beat looks at the first.
+    /// Those of which all is decided on it, the one that was decided last first. In line, though every connection keeps the
+    /// room, playing or not: every beat looks here.
     contents: [Option<Content>; CONTENTS_MAX],
 }
 

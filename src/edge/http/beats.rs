@@ -30,8 +30,12 @@ pub async fn post(State(desk): State<Arc<Desk>>, caller: Caller, request: Reques
     let flag = body.beats.flag;
     let (rejected, news) = pending.beats(&device, flag, &body.beats.items).await?;
     let rejected: Vec<Rejection> = rejected.into_iter().map(rejection).collect();
+    let flag = match news.flag {
+        None => desk.arrivals.flag(caller.user).await,
+        told => told,
+    };
     let (now, today) = (desk.intake.clock.now(), desk.arrivals.today());
-    let flag = news.flag.or_else(|| desk.arrivals.flag(caller.user)).filter(|day| *day == today);
+    let flag = flag.filter(|day| *day == today);
     let told = BeatsTold { now, today, flag, rejected: &rejected, rewards: &news.claims };
     Ok(body::answered(encode_beats_answer(&told, &desk.reading)))
 }
