@@ -119,3 +119,12 @@ async fn a_token_in_the_url_is_a_400_problem() {
     let gateway = TestGateway::start();
     gateway.http(MID).get("/v1/history?limit=5&token=abc").await.problem(400, "invalid");
 }
+
+#[tokio::test]
+async fn no_refusal_is_to_be_kept() {
+    let gateway = TestGateway::start();
+    for (method, path) in [("GET", "/v1/connect"), ("POST", "/v1/connect"), ("GET", "/v1/nowhere")] {
+        let answer = gateway.http(MID).send(method, path, None).await;
+        assert_eq!(answer.header("cache-control"), Some("no-store"), "{method} {path}");
+    }
+}

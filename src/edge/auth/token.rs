@@ -21,6 +21,9 @@ pub const TOKEN_BYTES_MAX: usize = 4096;
 /// How far the clocks of issuer and gateway may be apart when `exp` and `nbf` are judged, milliseconds.
 pub const LEEWAY_MS: u64 = 5_000;
 
+/// What is later counts as this: clients are told when a token ends, and read numbers as doubles.
+const DATE_MS_MAX: u64 = (1 << 53) - 1;
+
 /// What a good token says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
@@ -181,9 +184,9 @@ fn check_not_before(nbf: &Value, wall_now_ms: u64) -> Result<(), TokenError> {
     Ok(())
 }
 
-/// Seconds since 1970 as milliseconds; what lies before 1970 or beyond 2^64 becomes the nearest there is.
+/// Seconds since 1970 as milliseconds; what lies before 1970 or beyond [`DATE_MS_MAX`] becomes the nearest there is.
 fn date_ms(seconds: &Value) -> Option<u64> {
-    seconds.as_f64().map(|seconds| (seconds * 1000.0) as u64)
+    seconds.as_f64().map(|seconds| ((seconds * 1000.0) as u64).min(DATE_MS_MAX))
 }
 
 #[cfg(test)]

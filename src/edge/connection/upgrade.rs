@@ -7,7 +7,7 @@ use std::time::Instant;
 use axum::body::Body;
 use axum::response::IntoResponse;
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
@@ -27,6 +27,7 @@ use crate::edge::listener::room::{NoRoom, Place};
 use crate::edge::metrics::Refused;
 
 pub const PATH: &str = "/v1/connect";
+const NOT_TO_BE_KEPT: [(HeaderName, &str); 1] = [(header::CACHE_CONTROL, "no-store")];
 /// What a client is told when the server goes away.
 const RETRY_AFTER_SECONDS: u64 = 5;
 const JSON: &str = "heartline.v1.json";
@@ -63,7 +64,7 @@ pub fn respond(request: Request<Incoming>, network: Network, desk: &Desk) -> (Re
         Ok((accepted, upgraded)) => {
             (switching(&accepted), Some(Upgrade { upgraded, token: accepted.token, place: accepted.place }))
         }
-        Err(problem) => (problem.into_response(), None),
+        Err(problem) => ((NOT_TO_BE_KEPT, problem).into_response(), None),
     }
 }
 
