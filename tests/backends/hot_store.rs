@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use heartline::model::change::{Outcome, When};
+use heartline::model::change::{Change, Outcome, When};
 use heartline::model::ids::{Content, UserId};
 use heartline::model::page::{PageRequest, Position};
 use heartline::model::rule::{Reason, Verdict};
@@ -174,6 +174,14 @@ pub fn a_forgetting_without_a_moment_covers_what_is_there<B: Backend>() {
     assert_eq!(outcomes[1], Outcome::Deleted { moved: vec![content(2), content(7)], at: ahead });
     assert_eq!(outcomes[2], Outcome::Cleared { moved: true, at: ahead + 1 });
     assert!(list(&store, USER, everything()).records.is_empty());
+}
+
+pub fn a_delete_of_nothing_is_done<B: Backend>() {
+    let backend = B::fresh(ROOMY);
+    // Of many shards, and together no row.
+    let deletes = (0..100).map(|user| Change { user: UserId(user), ..delete(&[], When::At(1_000)) }).collect();
+    let done = Outcome::Deleted { moved: vec![], at: 1_000 };
+    assert_eq!(commit(&backend.store(), deletes), vec![done; 100]);
 }
 
 pub fn a_forgetting_ahead_of_the_clock_is_refused<B: Backend>() {

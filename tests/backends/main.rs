@@ -35,6 +35,7 @@ macro_rules! hot_store_suite {
             a_late_beat_does_not_undo_a_delete,
             a_late_beat_does_not_undo_a_clear,
             a_forgetting_without_a_moment_covers_what_is_there,
+            a_delete_of_nothing_is_done,
             a_forgetting_ahead_of_the_clock_is_refused,
             a_pause_refuses_what_was_played_in_it,
             what_outlives_the_retention_is_in_no_read,

@@ -18,13 +18,13 @@ pub fn split<'a, T>(
     shard: impl Fn(&T) -> Shard,
     rows: impl Fn(&T) -> usize,
 ) -> Vec<&'a mut [T]> {
-    let together_max = if redis.joins_shards() { TOGETHER_MAX } else { 0 };
+    let joins_shards = redis.joins_shards();
     let mut parts = Vec::new();
     while !rest.is_empty() {
         let (mut end, mut touched) = (0, 0);
         for of_shard in rest.chunk_by(|one, other| shard(one) == shard(other)) {
             touched += of_shard.iter().map(&rows).sum::<usize>();
-            if end > 0 && touched > together_max {
+            if end > 0 && (!joins_shards || touched > TOGETHER_MAX) {
                 break;
             }
             end += of_shard.len();
