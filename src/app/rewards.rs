@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use prometheus_client::registry::Registry;
-use tokio::sync::Notify;
 
 use super::error::StartError;
 use super::stores::Stores;
@@ -11,6 +10,7 @@ use crate::config::Config;
 use crate::domain::clock::Clock;
 use crate::domain::rewards::arrivals::Arrivals;
 use crate::domain::rewards::bus_health::BusHealth;
+use crate::domain::rewards::claim_bell::ClaimBell;
 use crate::domain::rewards::filling;
 use crate::domain::rewards::judge::Judge;
 use crate::domain::rewards::memory::Memory;
@@ -70,7 +70,7 @@ impl Rewards {
         memory.estimates().into_iter().for_each(|estimate| tracing::info!("{estimate}"));
         let metrics = Metrics::new(&rules, registry);
         let health = BusHealth::new(stores.bus.clone(), stores.outbox.clone(), config.rewards.outbox, registry);
-        let bell = Arc::new(Notify::new());
+        let bell = Arc::new(ClaimBell::default());
         Rewards {
             judge: Judge {
                 rules: rules.clone(),

@@ -154,7 +154,7 @@ impl Committer {
         let Batch { mut entries, shares, mut asked, group: Group { mut changes, rewards, .. }, .. } = batch;
         self.metrics.observe(&entries, &committed.outcomes);
         if committed.decided.iter().any(|decided| decided.first) {
-            self.judge.bell.notify_one();
+            self.judge.ring();
         }
         let mut settled = self.settle(entries.drain(..), &asked, committed, &rewards.today);
         for (lane, count) in shares.into_iter().filter(|(_, count)| *count > 0) {

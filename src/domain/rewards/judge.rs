@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::Notify;
-
+use super::claim_bell::ClaimBell;
 use super::decisions::Known;
 use super::memory::{Asker, Memory};
 use super::metrics::Metrics;
@@ -28,7 +27,7 @@ pub struct Judge {
     /// Entries of the outbox beyond which nothing is claimed.
     pub outbox_max: u64,
     /// Wakes who publishes.
-    pub bell: Arc<Notify>,
+    pub bell: Arc<ClaimBell>,
     pub metrics: Metrics,
 }
 
@@ -99,6 +98,11 @@ impl Judge {
             news.contents.push((today.day, content));
         }
         (!news.is_empty()).then_some(news)
+    }
+
+    /// Something was claimed. Whoever publishes hurries when half of the room is taken.
+    pub fn ring(&self) {
+        self.bell.ring(self.outbox.len() >= self.outbox_max / 2);
     }
 
     /// Keeps what is remembered of users true after a forgetting or a switch.

@@ -10,6 +10,7 @@
 
 pub mod arrivals;
 pub mod bus_health;
+pub mod claim_bell;
 pub mod config;
 pub mod decisions;
 pub mod filling;

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Notify;
-use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::bus_health::BusHealth;
+use super::claim_bell::ClaimBell;
 use crate::model::rewards::claim::Claim;
 use crate::storage::event_bus::EventBus;
 use crate::storage::outbox::{Outbox, OutboxNumber};
 
 /// Events that are published together, one batch after the other. A bus that takes 50 ms for a batch has 20,000 a second.
 const BATCH_MAX: usize = 1024;
-/// From one batch to the next, unless it was full. Claims that come within it are published together, since a sync costs
-/// the same whatever it carries; one that comes after a while is published at once.
+/// From one batch to the next, unless it was full or the outbox fills up. Claims that come within it are published together,
+/// since a sync costs the same whatever it carries; one that comes after a while is published at once.
 const PACE: Duration = Duration::from_millis(500);
 /// How often it looks though nobody rings: entries may come from a gateway that has died.
 const LOOK_EVERY: Duration = Duration::from_secs(3);
@@ -30,7 +30,7 @@ pub struct Relay {
     pub outbox: Arc<dyn Outbox>,
     pub bus: Arc<dyn EventBus>,
     /// Rung when something was claimed.
-    pub bell: Arc<Notify>,
+    pub bell: Arc<ClaimBell>,
     pub health: Arc<BusHealth>,
 }
 
@@ -53,8 +53,8 @@ impl Relay {
         loop {
             let began = Instant::now();
             self.publish_all(&mut place).await;
-            let rung = timeout_at(began + LOOK_EVERY, self.bell.notified()).await.is_ok();
-            sleep_until(began + PACE).await;
+            let rung = timeout_at(began + LOOK_EVERY, self.bell.claimed()).await.is_ok();
+            let _crowded = timeout_at(began + PACE, self.bell.crowded()).await;
             if !rung && place.unremoved {
                 self.remove(&mut place).await;
             }

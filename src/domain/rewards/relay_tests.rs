@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use futures_util::future::BoxFuture;
 use prometheus_client::registry::Registry;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::*;
@@ -130,14 +131,14 @@ impl EventBus for MemoryBus {
 struct Fixture {
     outbox: Arc<MemoryOutbox>,
     bus: Arc<MemoryBus>,
-    bell: Arc<Notify>,
+    bell: Arc<ClaimBell>,
     health: Arc<BusHealth>,
 }
 
 impl Fixture {
     /// A relay that runs from now on.
     fn start(entries: u64, mood: Mood) -> Self {
-        let (outbox, bus, bell) = (MemoryOutbox::with(entries), MemoryBus::new(), Arc::new(Notify::new()));
+        let (outbox, bus, bell) = (MemoryOutbox::with(entries), MemoryBus::new(), Arc::new(ClaimBell::default()));
         bus.is_in(mood);
         let health = BusHealth::new(bus.clone(), outbox.clone(), 100_000, &mut Registry::default());
         let relay = Relay { outbox: outbox.clone(), bus: bus.clone(), bell: bell.clone(), health: health.clone() };
@@ -168,17 +169,20 @@ async fn who_rings_is_heard_soon_and_who_does_not_is_seen() {
     let fixture = Fixture::start(1, Mood::Takes);
     fixture.drained().await;
     fixture.outbox.add(1);
-    fixture.bell.notify_one();
+    fixture.bell.ring(false);
     let behind_another = fixture.drained().await;
     assert!(behind_another > PACE / 2 && behind_another <= PACE + MOMENT, "{behind_another:?}");
     sleep(PACE).await;
     fixture.outbox.add(1);
-    fixture.bell.notify_one();
+    fixture.bell.ring(false);
     assert!(fixture.drained().await <= MOMENT, "nothing was published of late");
+    fixture.outbox.add(1);
+    fixture.bell.ring(true);
+    assert!(fixture.drained().await <= MOMENT, "the outbox fills up");
     fixture.outbox.add(1);
     let unasked = fixture.drained().await;
     assert!(unasked > PACE && unasked <= LOOK_EVERY + MOMENT, "{unasked:?}");
-    assert_eq!(fixture.bus.events(), [1, 2, 3, 4]);
+    assert_eq!(fixture.bus.events(), [1, 2, 3, 4, 5]);
 }
 
 #[tokio::test(start_paused = true)]
