@@ -77,39 +77,41 @@ impl Presence {
 
     /// Calls `tell` for the user's connections but `origin`. It must not come back here.
     pub fn others(&self, user: UserId, origin: ConnectionId, tell: impl Fn(&Mailbox)) {
-        let shard = self.shard(user);
-        let mailboxes = shard.get(&user).into_iter().flat_map(|devices| &devices.mailboxes);
-        mailboxes.filter(|mailbox| mailbox.id != origin).for_each(|mailbox| tell(mailbox));
+        self.each(user, |mailbox| {
+            if mailbox.id != origin {
+                tell(mailbox);
+            }
+        });
     }
 
     /// Calls `tell` for this connection of the user, if it is here. It must not come back here.
     pub fn one(&self, user: UserId, connection: ConnectionId, tell: impl Fn(&Mailbox)) {
-        let shard = self.shard(user);
-        let mailboxes = shard.get(&user).into_iter().flat_map(|devices| &devices.mailboxes);
-        mailboxes.filter(|mailbox| mailbox.id == connection).for_each(|mailbox| tell(mailbox));
+        self.each(user, |mailbox| {
+            if mailbox.id == connection {
+                tell(mailbox);
+            }
+        });
     }
 
     /// Tells all of the user's connections to go.
     pub fn dismiss(&self, user: UserId, farewell: Farewell) {
-        let shard = self.shard(user);
-        let mailboxes = shard.get(&user).into_iter().flat_map(|devices| &devices.mailboxes);
-        mailboxes.for_each(|mailbox| mailbox.dismiss(farewell));
+        self.each(user, |mailbox| mailbox.dismiss(farewell));
     }
 
     /// When the newest token that the user's connections go by was issued; `None` = nobody knows.
     pub fn newest_token(&self, user: UserId) -> Option<u64> {
-        let shard = self.shard(user);
-        let mailboxes = shard.get(&user).into_iter().flat_map(|devices| &devices.mailboxes);
-        mailboxes.filter_map(|mailbox| mailbox.token(|token| token.issued_ms)).max()
+        let mut newest = None;
+        self.each(user, |mailbox| newest = newest.max(mailbox.token(|token| token.issued_ms)));
+        newest
     }
 
     /// Tells those of the user's connections to go whose token was issued up to `at_ms`, or does not say when.
     pub fn dismiss_tokens_of(&self, user: UserId, at_ms: u64) {
-        let shard = self.shard(user);
-        let mailboxes = shard.get(&user).into_iter().flat_map(|devices| &devices.mailboxes);
-        let concerned =
-            |mailbox: &&Arc<Mailbox>| mailbox.token(|token| token.issued_ms.is_none_or(|issued| issued <= at_ms));
-        mailboxes.filter(concerned).for_each(|mailbox| mailbox.dismiss(Farewell::Kicked));
+        self.each(user, |mailbox| {
+            if mailbox.token(|token| token.issued_ms.is_none_or(|issued| issued <= at_ms)) {
+                mailbox.dismiss(Farewell::Kicked);
+            }
+        });
     }
 
     /// Tells the connections to go that go by the token of this id. Nobody knows whose it is, so all are looked at, one
@@ -121,6 +123,12 @@ impl Presence {
             let shown = |mailbox: &&Arc<Mailbox>| mailbox.token(|token| token.id.as_deref() == Some(id));
             mailboxes.filter(shown).for_each(|mailbox| mailbox.dismiss(Farewell::Kicked));
         }
+    }
+
+    /// Visits the user's connections under the lock of his shard.
+    fn each(&self, user: UserId, mut visit: impl FnMut(&Mailbox)) {
+        let shard = self.shard(user);
+        shard.get(&user).into_iter().flat_map(|devices| &devices.mailboxes).for_each(|mailbox| visit(mailbox));
     }
 
     fn leave(&self, mailbox: &Mailbox) {

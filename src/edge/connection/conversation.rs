@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 
 use super::close::CloseReason;
+use super::held::Held;
 use super::lease::Lease;
 use super::long_frame::LongFrame;
 use super::operation::Request;
@@ -38,8 +39,6 @@ use crate::model::rewards::day::Day;
 pub const STRIKES_MAX: u8 = 3;
 /// How long an operation may wait for the commits before it, and again for its own.
 const OPERATION_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long is read on what was there at the end of the token.
-const LINGER: Duration = Duration::from_secs(1);
 
 pub struct Conversation {
     desk: Arc<Desk>,
@@ -48,8 +47,6 @@ pub struct Conversation {
     /// How late steady beats may be acked.
     ack_delay: Duration,
     lease: Lease,
-    /// The token has ended, and what was there by then is being read.
-    lingers: bool,
     /// The last number that was used; 0 = none.
     seq: u32,
     strikes: u8,
@@ -63,11 +60,6 @@ pub struct Conversation {
     replies: Replies,
     next_push: Option<Instant>,
     ending: Option<Ending>,
-}
-
-struct Held {
-    frame: ClientFrame,
-    deadline: Instant,
 }
 
 #[derive(Clone, Copy)]
@@ -94,7 +86,6 @@ impl Conversation {
             device: hello.device.unwrap_or_default().into(),
             ack_delay,
             lease: Lease::of(identity, now),
-            lingers: false,
             seq,
             strikes: 0,
             beats: Unanswered::default(),
@@ -207,22 +198,13 @@ impl Conversation {
         self.be_patient();
     }
 
-    /// Whether the end of the token ends it now. `all_read`: nothing more is there to be read. Until then, and for a moment,
-    /// what is there is read: a renewal that came in time counts, also when what was before it took long.
+    /// Whether the end of the token ends it now. `all_read`: nothing more is there to be read.
     pub fn expires(&mut self, now: Instant, all_read: bool) -> bool {
-        let over = now >= self.lease.ends();
-        if !self.listens() || !(over || self.lingers) {
-            return false;
-        }
-        if all_read || self.lingers && over {
-            self.end_later(CloseReason::Expired);
-            return true;
-        }
+        let over = self.listens() && self.lease.is_over(now, all_read);
         if over {
-            self.lingers = true;
-            self.lease.extend(now + LINGER);
+            self.end_later(CloseReason::Expired);
         }
-        false
+        over
     }
 
     /// From now on nothing is acked late.
@@ -411,7 +393,6 @@ impl Conversation {
             return None;
         }
         self.lease.renew(&identity, now);
-        self.lingers = false;
         Some(identity.expires_ms)
     }
 
@@ -460,13 +441,6 @@ impl Conversation {
         if self.strikes >= STRIKES_MAX {
             self.end_later(CloseReason::Invalid);
         }
-    }
-}
-
-impl Held {
-    /// Beats wait for as long as it takes.
-    fn has_deadline(&self) -> bool {
-        !matches!(self.frame.operation, Operation::Beats(_))
     }
 }
 

@@ -14,6 +14,7 @@ pub mod close;
 pub mod conversation;
 pub mod decoder;
 pub mod greeting;
+mod held;
 pub mod inflow;
 mod lease;
 pub mod limits;

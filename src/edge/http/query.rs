@@ -59,7 +59,8 @@ pub fn page_request(uri: &Uri, limits: &FrameLimits) -> Result<PageRequest, Prob
     Ok(decode_page_request(limit.as_deref(), kinds.as_deref(), cursor.as_deref(), limits)?)
 }
 
-/// From when on something is to be forgotten (server-clock milliseconds), if that is said, and which connection knows it already.
+/// From when on something is to be forgotten (server-clock milliseconds), if that is said, and which connection knows it
+/// already.
 pub fn forgetting(uri: &Uri) -> Result<(Option<u64>, Option<ConnectionId>), Problem> {
     let ForgettingQuery { at, connection } = fields(uri)?;
     Ok(decode_forgetting(at.as_deref(), connection.as_deref())?)

@@ -71,7 +71,7 @@ pub struct Standing {
 /// they are; an erasure takes the user's along. They are kept for [`CLAIM_DAYS`].
 ///
 /// An erasure leaves nothing of a user but the moment up to which everything stays away; what holds of a commit holds of
-/// it, however many rows go.
+/// it, however many rows go. One that is committed again takes what was written since, too.
 ///
 /// Reads see every commit that was answered before they were asked. They apply the user's forgetting and the retention
 /// at `now` (server-clock milliseconds). All methods may be called from any thread.
