@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::beat::Beat;
 use super::ids::{Content, UserId};
 use super::rewards::rule::RuleSet;
-use super::rule::{AHEAD_MS_MAX, Verdict};
+use super::rule::Verdict;
 
 /// One thing to do to what is kept of one user.
 #[derive(Clone, Debug)]
@@ -18,25 +18,15 @@ pub struct Change {
 pub enum Action {
     /// An admitted beat. `asks`: the rules by which it may be rewarded.
     Beat { beat: Beat, device: Arc<str>, asks: RuleSet },
-    /// Forget these contents.
-    Delete { contents: Vec<Content>, at: When },
-    /// Forget everything.
-    Clear { at: When },
-    /// Pause or resume recording.
-    Recording { paused: bool, at: When },
+    /// Forget these contents, as they were at that moment (server-clock milliseconds).
+    Delete { contents: Vec<Content>, at: u64 },
+    /// Forget everything, as it was at that moment.
+    Clear { at: u64 },
+    /// Pause or resume recording, from that moment on.
+    Recording { paused: bool, at: u64 },
     /// Keep nothing of the user, from the commit on: no record, no tombstone, no switch; only that nothing so old may
     /// come back.
     Erase,
-}
-
-/// The moment from which a forgetting holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
-    /// As the client says, server-clock milliseconds.
-    At(u64),
-    /// When it was asked for (server-clock milliseconds), and not before the newest record concerned. A commit that comes
-    /// late, or once more, covers nothing of what was played since.
-    Asked(u64),
 }
 
 /// What became of a [`Change`].
@@ -53,9 +43,9 @@ pub enum Outcome {
         moved: bool,
         at: u64,
     },
-    /// `moved`: the switch was new. `paused`: the state after it.
+    /// `changed`: the state before it was the other one. `paused`: the state after it.
     Recording {
-        moved: bool,
+        changed: bool,
         paused: bool,
     },
     /// Nothing up to `at` is there or comes back. `resumed`: recording was paused, and is not any more.
@@ -65,6 +55,10 @@ pub enum Outcome {
     },
     /// The `at` lies ahead of the clock and is newer than every record concerned: nothing was done.
     Ahead,
+    /// The user's stored state cannot be read: nothing was done, and nothing will be until that is mended.
+    Unreadable {
+        why: Arc<str>,
+    },
 }
 
 /// What the store knows of a rule that was asked for, and whose minimum has been watched.
@@ -76,16 +70,4 @@ pub struct Decided {
     pub rule: usize,
     /// The claim was made for it; otherwise there was one already.
     pub first: bool,
-}
-
-impl When {
-    /// The moment itself; `None` when it is ahead of what may be. `newest` gives the `at` of the newest record
-    /// concerned (0 = none) and is asked only if the answer depends on it.
-    pub fn resolve<E>(self, now: u64, newest: impl FnOnce() -> Result<u64, E>) -> Result<Option<u64>, E> {
-        Ok(match self {
-            When::Asked(asked) => Some(newest()?.min(asked + AHEAD_MS_MAX).max(asked)),
-            When::At(at) if at <= now + AHEAD_MS_MAX => Some(at),
-            When::At(at) => (at <= newest()?).then_some(at),
-        })
-    }
 }

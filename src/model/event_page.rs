@@ -13,12 +13,24 @@ pub struct EventRequest {
     pub wait: Duration,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EventPage {
+/// A part of a log, as it was at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogPart {
     /// Each with its offset, as the text of a JSON object, in their order.
     pub events: Vec<(u64, String)>,
-    /// What to go on with: the last offset, or that which was asked for.
+    /// Of the whole log, 0 = it never had an event.
+    pub newest: u64,
+    /// Which log it is: random, made with it. Offsets of another log mean nothing in this one.
+    pub log: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventPage {
+    pub part: LogPart,
+    /// What to go on with: the last offset, or the one that was asked for; 0 if that is beyond the end.
     pub next: u64,
+    /// The offset that was asked for is greater than any of this log: it must be of another one.
+    pub beyond_end: bool,
 }
 
 impl EventRequest {

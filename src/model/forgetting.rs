@@ -19,6 +19,20 @@ pub struct ContentRow {
     pub tombstone: Option<Tombstone>,
 }
 
+/// The order in which contents give way to the cap of contents per user: deleted ones before those with a record, and of
+/// each the one first that is known by the oldest moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Eviction {
+    // The order of the fields is that of the comparison.
+    pub has_record: bool,
+    pub newest: u64,
+}
+
+impl Eviction {
+    /// After all others.
+    pub const LAST: Self = Eviction { has_record: true, newest: u64::MAX };
+}
+
 /// All that is kept of one user beside the contents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserRow {
@@ -43,7 +57,12 @@ impl ContentRow {
         record.max(tombstone)
     }
 
-    /// The newest moment this content is known by; what eviction goes by.
+    /// When this content has to give way to the cap of contents per user.
+    pub fn eviction(&self) -> Eviction {
+        Eviction { has_record: self.record.is_some(), newest: self.newest() }
+    }
+
+    /// The newest moment this content is known by.
     pub fn newest(&self) -> u64 {
         let record = self.record.as_ref().map_or(0, |record| record.at);
         record.max(self.tombstone.map_or(0, |tombstone| tombstone.at))
@@ -64,7 +83,7 @@ impl ContentRow {
         true
     }
 
-    /// Forgets what nobody can see or contradict any more: a cleared or outlived record, an outlived tombstone.
+    /// Drops what no read can return and no beat can meet any more: a cleared or expired record, an expired tombstone.
     /// True: something went.
     pub fn prune(&mut self, user: &UserRow, horizon: u64) -> bool {
         let dead_record = self.record.is_some() && self.live(user, horizon).is_none();

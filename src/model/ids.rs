@@ -1,4 +1,4 @@
-//! Who, what, and which playback.
+//! Ids of users, contents, sessions and connections.
 
 use std::fmt;
 
@@ -21,6 +21,19 @@ pub struct ConnectionId(pub u64);
 pub struct Content {
     pub kind: u16,
     pub oid: u64,
+}
+
+impl Content {
+    pub const FIRST: Content = Content::first_of(0);
+    pub const LAST: Content = Content::last_of(u16::MAX);
+
+    pub const fn first_of(kind: u16) -> Self {
+        Content { kind, oid: 0 }
+    }
+
+    pub const fn last_of(kind: u16) -> Self {
+        Content { kind, oid: u64::MAX }
+    }
 }
 
 impl fmt::Display for ConnectionId {

@@ -6,6 +6,7 @@
 
 pub mod beat;
 pub mod change;
+pub mod decide;
 pub mod event_page;
 pub mod forgetting;
 pub mod ids;
@@ -18,6 +19,7 @@ pub mod record;
 pub mod recording;
 pub mod revocation;
 pub mod rewards;
+pub mod rows_read;
 pub mod rule;
 pub mod secret;
 pub mod shard;

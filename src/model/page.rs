@@ -53,4 +53,16 @@ impl PageRequest {
         let next = records.last().filter(|_| more).map(Position::of);
         Page { records, next }
     }
+
+    /// Drops the records, of those that are [wanted](Self::wants), that cannot be on the page. One more than the page
+    /// holds is kept: it says that there is more.
+    pub fn drop_older(&self, records: &mut Vec<Record>) {
+        let kept = self.limit.saturating_add(1);
+        if records.len() > kept {
+            records.select_nth_unstable_by_key(kept - 1, |record| std::cmp::Reverse(Position::of(record)));
+            records.truncate(kept);
+            // Many lists may wait for their next slice.
+            records.shrink_to(kept);
+        }
+    }
 }

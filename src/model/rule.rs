@@ -1,7 +1,7 @@
 //! Which beat wins.
 //!
 //! The answer to a beat, in this order: what it is *alone* ([`Admission::judge`]), what was *forgotten*, and how it
-//! stands *against the stored record* (both [`decide`]). A record is thus the maximum by (at, session) of all beats that
+//! stands *against the stored record* (both [`judge`]). A record is thus the maximum by (at, session) of all beats that
 //! pass the first two: resending anything, in any order, any number of times, changes nothing.
 
 use std::sync::Arc;
@@ -95,7 +95,7 @@ impl Verdict {
 }
 
 /// Judges `beat` by what is kept of the user and the content, and applies it to `row` when it wins.
-pub fn decide(user: &UserRow, row: &mut ContentRow, beat: &Beat, device: &Arc<str>, moment: &Moment) -> Verdict {
+pub fn judge(user: &UserRow, row: &mut ContentRow, beat: &Beat, device: &Arc<str>, moment: &Moment) -> Verdict {
     if user.recording.covers(beat.at) {
         return Verdict::Rejected { reason: Reason::NotRecording, record: None };
     }

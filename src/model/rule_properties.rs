@@ -10,7 +10,7 @@ use super::forgetting::{ContentRow, UserRow};
 use super::ids::{Content, SessionId};
 use super::moment::Moment;
 use super::recording::Switch;
-use super::rule::{Verdict, decide};
+use super::rule::{Verdict, judge};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -43,7 +43,7 @@ impl User {
             Step::Beat(beat) => {
                 let row = self.contents.entry(beat.content).or_default();
                 let last = row.last_version();
-                let verdict = decide(&self.row, row, beat, &Arc::from(""), &Moment::default());
+                let verdict = judge(&self.row, row, beat, &Arc::from(""), &Moment::default());
                 assert!(row.last_version() >= last, "a version went back");
                 return Some(verdict);
             }
@@ -64,7 +64,7 @@ impl User {
         self
     }
 
-    /// What anybody can see: per content the (at, session, pos) that is kept.
+    /// What reads return: per content the (at, session, pos) that is kept.
     fn visible(&self) -> Vec<(Content, u64, SessionId, u64)> {
         let live = self.contents.values().filter_map(|row| row.live(&self.row, 0));
         let mut all: Vec<_> = live.map(|r| (r.content, r.at, r.session, r.pos)).collect();

@@ -21,7 +21,7 @@ impl Secret {
         self.0.is_empty()
     }
 
-    /// The secret itself, for the one who needs it.
+    /// The secret itself. Do not log it.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -60,7 +60,7 @@ pub struct Calendar {
 }
 
 impl Calendar {
-    /// Without a `stored` one everything begins at once, and so does the zone if nobody knows the stored one any more.
+    /// Without a `stored` calendar everything begins at once; so does the zone if the stored name is unknown.
     pub fn open(zone: Zone, rules: Arc<Rules>, stored: Option<&StoredCalendar>, now: u64) -> Self {
         let (day, known) = match stored {
             Some(stored) => (stored.day, rules.which(|rule| stored.rules.iter().any(|id| **id == *rule.id))),

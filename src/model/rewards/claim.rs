@@ -1,4 +1,4 @@
-//! The one decision that somebody was first.
+//! The one decision that a user was first.
 
 use std::fmt;
 use std::sync::Arc;

@@ -4,7 +4,7 @@ use super::day::Day;
 use crate::model::beat::Beat;
 use crate::model::moment::Moment;
 
-/// Only what was played just now counts, milliseconds: who comes back with old beats has earned nothing with them.
+/// Only what was played just now counts, milliseconds: beats that arrive late, after time offline, earn nothing.
 pub const AGE_MS_MAX: u64 = 60_000;
 
 /// Where the counting began: the first beat of its session that was written on `day`.
@@ -27,7 +27,7 @@ impl Credit {
     }
 
     /// What `beat` has earned at `now`, milliseconds; `None`: it is too old to earn anything. No more than was played,
-    /// and no more than time has passed: who jumps through a film in a second has watched a second.
+    /// and no more than the time that has passed: seeking through a film in a second earns a second.
     pub fn earned(&self, beat: &Beat, now: u64) -> Option<u64> {
         let fresh = now.saturating_sub(beat.at) <= AGE_MS_MAX;
         fresh.then(|| beat.watched.saturating_sub(self.base).min(now.saturating_sub(self.since)))
@@ -43,7 +43,7 @@ mod tests {
     use crate::model::forgetting::{ContentRow, UserRow};
     use crate::model::ids::{Content, SessionId};
     use crate::model::recording::Switch;
-    use crate::model::rule::{Verdict, decide};
+    use crate::model::rule::{Verdict, judge};
 
     /// What the beats of one session have earned, each made at `at`, with so much `watched`, and written at once.
     fn earned(user: &UserRow, beats: &[(u64, u64)]) -> Vec<Option<u64>> {
@@ -61,7 +61,7 @@ mod tests {
         };
         let mut earn = |beat: Beat| {
             let moment = Moment { now: beat.at, ..Moment::default() };
-            match decide(user, &mut row, &beat, &Arc::from(""), &moment) {
+            match judge(user, &mut row, &beat, &Arc::from(""), &moment) {
                 Verdict::Written { after, .. } => after.credit.earned(&beat, beat.at),
                 _ => None,
             }

@@ -4,5 +4,6 @@ pub mod calendar;
 pub mod claim;
 pub mod credit;
 pub mod day;
+pub mod rewarding;
 pub mod rule;
 pub mod zone;

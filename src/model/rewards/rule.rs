@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use siphasher::sip::SipHasher24;
+
 use crate::model::ids::Content;
 
-/// One reward a day, for whoever has watched enough.
+/// One reward a day, for each user who has watched enough.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RewardRule {
     /// Names the rule in events and on the wire: 1 to 32 lower-case letters, digits and hyphens.
@@ -29,7 +31,7 @@ pub enum Per {
 /// How the gateway remembers who was rewarded today.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RuleMemory {
-    /// Nobody is denied who was not rewarded.
+    /// Exact: a user who was not rewarded is never denied.
     Exact,
     /// In a bloom filter for so many claims a day, of which this share (0 to 1, both excluded) may be denied wrongly.
     Bloom { expected: u64, probability: f64 },
@@ -57,6 +59,11 @@ impl RewardRule {
     pub fn is_id(text: &str) -> bool {
         let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         (1..=Self::ID_BYTES_MAX).contains(&text.len()) && text.bytes().all(fits)
+    }
+
+    /// A rule's id in four bytes, for what is stored of each claim. The settings refuse two rules with one mark.
+    pub fn mark(id: &str) -> u32 {
+        SipHasher24::new().hash(id.as_bytes()) as u32
     }
 
     pub fn is_for(&self, content: Content) -> bool {

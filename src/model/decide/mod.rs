@@ -1,0 +1,166 @@
+//! What becomes of a change.
+//!
+//! ```text
+//! change, moment, what is kept of its user ─▶ Decider ─▶ outcome; rows, forgetting and claims put back
+//! ```
+//!
+//! This is the only place in which beats, forgetting, switches and erasures are decided. It does no I/O and reads no clock:
+//! a store shows what is kept ([`UserState`]) and stores what was put.
+
+mod cap;
+mod reward;
+mod state;
+
+use std::sync::Arc;
+
+pub use state::{KeptContent, UserState};
+
+use super::beat::Beat;
+use super::change::{Action, Decided, Outcome};
+use super::forgetting::ContentRow;
+use super::ids::{Content, UserId};
+use super::moment::Moment;
+use super::recording::Switch;
+use super::rewards::rewarding::Rewarding;
+use super::rule::{AHEAD_MS_MAX, Reason, Verdict, judge};
+
+/// Decides the changes of one group, one after the other.
+pub struct Decider<'g> {
+    moment: Moment,
+    /// Contents that are kept of one user.
+    contents_max: u32,
+    rewards: &'g Rewarding,
+    claims_max: u64,
+    claims: u64,
+    decided: Vec<Decided>,
+}
+
+impl<'g> Decider<'g> {
+    /// `horizon`: what is older has expired, milliseconds.
+    pub fn new(now: u64, horizon: u64, contents_max: u32, rewards: &'g Rewarding) -> Self {
+        let moment = Moment { now, horizon, day: rewards.today.day };
+        let claims_max = rewards.claims_max;
+        Decider { moment, contents_max, rewards, claims_max, claims: 0, decided: Vec::new() }
+    }
+
+    /// Makes no more claims than this.
+    pub fn with_claims_max(self, claims_max: u64) -> Self {
+        Decider { claims_max, ..self }
+    }
+
+    /// What was decided of rules, in the order of the changes.
+    pub fn into_decided(self) -> Vec<Decided> {
+        self.decided
+    }
+
+    /// Decides one change of `user`, whose state this is. `place`: which change of the group it is.
+    pub fn decide<S: UserState>(
+        &mut self,
+        state: &mut S,
+        place: usize,
+        user: UserId,
+        action: &Action,
+    ) -> Result<Outcome, S::Error> {
+        match action {
+            Action::Beat { beat, device, asks } => {
+                let verdict = self.beat(state, beat, device)?;
+                if let Verdict::Written { after, .. } = &verdict {
+                    self.reward(state, place, user, beat, after, *asks)?;
+                }
+                Ok(Outcome::Beat(verdict))
+            }
+            Action::Delete { contents, at } => self.delete(state, contents, *at),
+            Action::Clear { at } => self.clear(state, *at),
+            Action::Recording { paused, at } => self.recording(state, *paused, *at),
+            Action::Erase => self.erase(state),
+        }
+    }
+
+    fn beat<S: UserState>(&self, state: &mut S, beat: &Beat, device: &Arc<str>) -> Result<Verdict, S::Error> {
+        let KeptContent { forgetting, row, changed } = state.content(beat.content)?;
+        let new = row.is_empty();
+        let verdict = judge(forgetting, row, beat, device, &self.moment);
+        if !matches!(verdict, Verdict::Written { .. }) {
+            return Ok(verdict);
+        }
+        *changed = true;
+        if new && !self.make_room(state, beat.content)? {
+            *state.content(beat.content)?.row = ContentRow::default();
+            return Ok(Verdict::Rejected { reason: Reason::Superseded, record: None });
+        }
+        Ok(verdict)
+    }
+
+    fn delete<S: UserState>(&self, state: &mut S, contents: &[Content], at: u64) -> Result<Outcome, S::Error> {
+        let horizon = self.moment.horizon;
+        let newest = || {
+            contents.iter().try_fold(0, |newest: u64, content| {
+                let KeptContent { forgetting, row, .. } = state.content(*content)?;
+                Ok(newest.max(row.live(forgetting, horizon).map_or(0, |record| record.at)))
+            })
+        };
+        if !self.may_be(at, newest)? {
+            return Ok(Outcome::Ahead);
+        }
+        let mut moved = Vec::new();
+        for content in contents {
+            let KeptContent { row, changed, .. } = state.content(*content)?;
+            let new = row.is_empty();
+            if !row.delete(at) {
+                continue;
+            }
+            *changed = true;
+            moved.push(*content);
+            if !new {
+                state.goes_sooner(*content)?;
+            } else if !self.make_room(state, *content)? {
+                *state.content(*content)?.row = ContentRow::default();
+                cap::raise_floor(state, at)?;
+            }
+        }
+        Ok(Outcome::Deleted { moved, at })
+    }
+
+    fn clear<S: UserState>(&self, state: &mut S, at: u64) -> Result<Outcome, S::Error> {
+        if !self.may_be(at, || state.newest_record(self.moment.horizon))? {
+            return Ok(Outcome::Ahead);
+        }
+        let mut row = state.forgetting()?.clone();
+        let moved = row.clear(at);
+        if moved {
+            state.put_forgetting(row)?;
+        }
+        Ok(Outcome::Cleared { moved, at })
+    }
+
+    fn recording<S: UserState>(&self, state: &mut S, paused: bool, at: u64) -> Result<Outcome, S::Error> {
+        if !self.may_be(at, || state.newest_record(self.moment.horizon))? {
+            return Ok(Outcome::Ahead);
+        }
+        let mut row = state.forgetting()?.clone();
+        let before = row.recording.paused();
+        let is_new = row.recording.switch(Switch { at, paused }, self.moment.horizon);
+        let paused = row.recording.paused();
+        if is_new {
+            state.put_forgetting(row)?;
+        }
+        Ok(Outcome::Recording { changed: paused != before, paused })
+    }
+
+    fn erase<S: UserState>(&self, state: &mut S) -> Result<Outcome, S::Error> {
+        let newest = state.erase_contents()?;
+        state.erase_claims()?;
+        let mut row = state.forgetting()?.clone();
+        let resumed = row.recording.paused();
+        row.erase(self.moment.now.max(newest));
+        let at = row.watermark;
+        state.put_forgetting(row)?;
+        Ok(Outcome::Erased { at, resumed })
+    }
+
+    /// Whether a forgetting may hold from this moment on: it is not ahead of the clock, or not newer than the newest record
+    /// concerned (0 = none), which is asked for only if it matters.
+    fn may_be<E>(&self, at: u64, newest: impl FnOnce() -> Result<u64, E>) -> Result<bool, E> {
+        Ok(at <= self.moment.now + AHEAD_MS_MAX || at <= newest()?)
+    }
+}

@@ -1,0 +1,59 @@
+//! Claims: which rules a written beat has earned, and whether its user is the first.
+
+use std::sync::Arc;
+
+use super::{Decider, UserState};
+use crate::model::beat::Beat;
+use crate::model::change::Decided;
+use crate::model::ids::UserId;
+use crate::model::record::Record;
+use crate::model::rewards::claim::{Claim, ClaimKey};
+use crate::model::rewards::rule::RuleSet;
+
+impl Decider<'_> {
+    /// `beat` was written as `after`. Makes the claims that it has earned, as far as the outbox has room.
+    pub(super) fn reward<S: UserState>(
+        &mut self,
+        state: &mut S,
+        change: usize,
+        user: UserId,
+        beat: &Beat,
+        after: &Record,
+        asks: RuleSet,
+    ) -> Result<(), S::Error> {
+        if asks.is_empty() {
+            return Ok(());
+        }
+        let Some(earned) = after.credit.earned(beat, self.moment.now) else { return Ok(()) };
+        for place in asks.and(self.rewards.today.rules).iter() {
+            let rule = self.rewards.rules.get(place);
+            if earned < rule.watched_ms() || !rule.is_for(beat.content) {
+                continue;
+            }
+            let key = ClaimKey::of(rule, self.rewards.today.day, user, after.content);
+            let first = !state.is_claimed(&key)?;
+            if first && self.claims >= self.claims_max {
+                // Nothing is decided: a later beat asks again when there is room.
+                continue;
+            }
+            if first {
+                state.claim(self.claim(key, after));
+                self.claims += 1;
+            }
+            self.decided.push(Decided { change, rule: place, first });
+        }
+        Ok(())
+    }
+
+    fn claim(&self, key: ClaimKey, after: &Record) -> Claim {
+        Claim {
+            key,
+            content: after.content,
+            session: after.session,
+            device: Arc::clone(&after.device),
+            watched: after.watched,
+            claimed_at: self.moment.now,
+            zone: Arc::clone(&self.rewards.today.zone),
+        }
+    }
+}
