@@ -1,13 +1,13 @@
-//! The channel of a gateway that shares its store with nobody.
+//! The channel of a gateway that does not share its store.
 
 use std::future::ready;
 
 use futures_util::future::BoxFuture;
 
-use super::{Announcement, ChannelAway, DeviceChannel, Told};
+use super::{Announcement, ChannelAway, DeviceChannel, UserChange};
 use crate::model::ids::UserId;
 
-/// There is nobody to tell anything, so everybody was told.
+/// There is no other gateway, so all of them were told.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Alone;
 
@@ -16,7 +16,7 @@ impl DeviceChannel for Alone {
 
     fn unfollow(&self, _user: UserId) {}
 
-    fn tell(&self, _user: UserId, _told: Told) {}
+    fn tell(&self, _user: UserId, _told: UserChange) {}
 
     fn announce(&self, _announcement: Announcement) -> BoxFuture<'static, Result<(), ChannelAway>> {
         Box::pin(ready(Ok(())))

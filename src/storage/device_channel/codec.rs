@@ -1,13 +1,13 @@
 //! Messages as bytes: protobuf, so that fields can be added while gateways of two versions run side by side.
 //!
-//! A message of a later format, or with a field that is needed and not there, is [`Malformed`]: whoever hears it leaves it
+//! A message of a later format, or with a field that is needed and not there, is [`DecodeError`]: whoever hears it leaves it
 //! out.
 
 use std::sync::Arc;
 
 use prost::{Message, Oneof};
 
-use super::{Announcement, Told};
+use super::{Announcement, UserChange};
 use crate::model::beat::State;
 use crate::model::ids::{ConnectionId, Content, SessionId, UserId};
 use crate::model::push::Push;
@@ -24,15 +24,15 @@ pub struct GatewayId(pub u64);
 
 /// What is heard on any channel.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Said {
-    Told(Told),
+pub enum PeerMessage {
+    UserChange(UserChange),
     Announced(Announcement),
 }
 
 /// Not what a gateway of this version says.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a message of another gateway cannot be read: {0}")]
-pub struct Malformed(String);
+#[error("unreadable message of another gateway: {0}")]
+pub struct DecodeError(String);
 
 #[derive(Clone, PartialEq, Message)]
 struct SentMessage {
@@ -121,7 +121,7 @@ struct SentRecord {
     credit_base: u64,
 }
 
-pub fn encode_told(gateway: GatewayId, told: &Told) -> Vec<u8> {
+pub fn encode_told(gateway: GatewayId, told: &UserChange) -> Vec<u8> {
     let body = match &told.push {
         Push::Record(record) => SentBody::Record(sent_record(record)),
         Push::Deleted { contents, at } => {
@@ -148,13 +148,15 @@ fn encode(gateway: GatewayId, origin: u64, steady: bool, body: SentBody) -> Vec<
     SentMessage { format: FORMAT, gateway: gateway.0, origin, steady, body: Some(body) }.encode_to_vec()
 }
 
-pub fn decode(bytes: &[u8]) -> Result<(GatewayId, Said), Malformed> {
-    let message = SentMessage::decode(bytes).map_err(|error| Malformed(error.to_string()))?;
+pub fn decode(bytes: &[u8]) -> Result<(GatewayId, PeerMessage), DecodeError> {
+    let message = SentMessage::decode(bytes).map_err(|error| DecodeError(error.to_string()))?;
     if message.format != FORMAT {
-        return Err(Malformed(format!("it has format {}, and this program knows {FORMAT}", message.format)));
+        return Err(DecodeError(format!("format {}, this version reads format {FORMAT}", message.format)));
     }
-    let told = |push| Said::Told(Told { origin: ConnectionId(message.origin), push, steady: message.steady });
-    let said = match message.body.ok_or_else(|| Malformed("it says nothing that this program knows".to_owned()))? {
+    let told = |push| {
+        PeerMessage::UserChange(UserChange { origin: ConnectionId(message.origin), push, steady: message.steady })
+    };
+    let said = match message.body.ok_or_else(|| DecodeError("unknown content".to_owned()))? {
         SentBody::Record(record) => told(Push::Record(parse_record(record)?)),
         SentBody::Deleted(SentDeleted { contents, at }) => {
             let contents = contents.into_iter().map(|content| parse_content(content.kind, content.oid));
@@ -163,9 +165,9 @@ pub fn decode(bytes: &[u8]) -> Result<(GatewayId, Said), Malformed> {
         SentBody::Cleared(at) => told(Push::Cleared { at }),
         SentBody::Recording(paused) => told(Push::Recording { paused }),
         SentBody::Flag(day) => told(Push::Flag(parse_day(day)?)),
-        SentBody::Kicked(user) => Said::Announced(Announcement::Kicked(UserId(user))),
-        SentBody::Erased(user) => Said::Announced(Announcement::Erased(UserId(user))),
-        SentBody::Revocations(_) => Said::Announced(Announcement::Revocations),
+        SentBody::Kicked(user) => PeerMessage::Announced(Announcement::Kicked(UserId(user))),
+        SentBody::Erased(user) => PeerMessage::Announced(Announcement::Erased(UserId(user))),
+        SentBody::Revocations(_) => PeerMessage::Announced(Announcement::Revocations),
     };
     Ok((GatewayId(message.gateway), said))
 }
@@ -188,12 +190,12 @@ fn sent_record(record: &Record) -> SentRecord {
     }
 }
 
-fn parse_state(number: u32) -> Result<State, Malformed> {
+fn parse_state(number: u32) -> Result<State, DecodeError> {
     let state = u8::try_from(number).ok().and_then(State::of_number);
-    state.ok_or_else(|| Malformed(format!("state {number}")))
+    state.ok_or_else(|| DecodeError(format!("state {number}")))
 }
 
-fn parse_record(sent: SentRecord) -> Result<Record, Malformed> {
+fn parse_record(sent: SentRecord) -> Result<Record, DecodeError> {
     Ok(Record {
         content: parse_content(sent.kind, sent.oid)?,
         pos: sent.pos,
@@ -212,13 +214,13 @@ fn parse_record(sent: SentRecord) -> Result<Record, Malformed> {
     })
 }
 
-fn parse_content(kind: u32, oid: u64) -> Result<Content, Malformed> {
-    let kind = u16::try_from(kind).map_err(|_| Malformed(format!("kind {kind}")))?;
+fn parse_content(kind: u32, oid: u64) -> Result<Content, DecodeError> {
+    let kind = u16::try_from(kind).map_err(|_| DecodeError(format!("kind {kind}")))?;
     Ok(Content { kind, oid })
 }
 
-fn parse_day(day: u32) -> Result<Day, Malformed> {
-    u16::try_from(day).map(Day::of_number).map_err(|_| Malformed(format!("day {day}")))
+fn parse_day(day: u32) -> Result<Day, DecodeError> {
+    u16::try_from(day).map(Day::of_number).map_err(|_| DecodeError(format!("day {day}")))
 }
 
 #[cfg(test)]
@@ -257,8 +259,8 @@ mod tests {
     proptest! {
         #[test]
         fn what_was_told_is_heard(push in push(), origin in any::<u64>(), steady in any::<bool>(), gateway in any::<u64>()) {
-            let (told, gateway) = (Told { origin: ConnectionId(origin), push, steady }, GatewayId(gateway));
-            prop_assert_eq!(decode(&encode_told(gateway, &told)), Ok((gateway, Said::Told(told))));
+            let (told, gateway) = (UserChange { origin: ConnectionId(origin), push, steady }, GatewayId(gateway));
+            prop_assert_eq!(decode(&encode_told(gateway, &told)), Ok((gateway, PeerMessage::UserChange(told))));
         }
 
         #[test]
@@ -275,7 +277,7 @@ mod tests {
             Announcement::Erased(UserId(1)),
             Announcement::Revocations,
         ] {
-            assert_eq!(decode(&encode_announcement(GATEWAY, said)), Ok((GATEWAY, Said::Announced(said))));
+            assert_eq!(decode(&encode_announcement(GATEWAY, said)), Ok((GATEWAY, PeerMessage::Announced(said))));
         }
     }
 
@@ -303,7 +305,7 @@ mod tests {
             version: at * 1000,
             credit,
         };
-        let told = Told { origin: ConnectionId(u64::MAX), push: Push::Record(record), steady: true };
+        let told = UserChange { origin: ConnectionId(u64::MAX), push: Push::Record(record), steady: true };
         let bytes = encode_told(GatewayId(u64::MAX), &told).len();
         assert!(bytes <= 80, "{bytes} bytes");
     }

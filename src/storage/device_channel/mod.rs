@@ -1,7 +1,7 @@
 //! What gateways that share a hot store tell each other.
 //!
-//! Of a user's changes only those gateways hear that follow him, because they have connections of his. Nothing that must
-//! not be lost goes this way: positions, rewards and revocations are in stores, and whoever missed a message finds them
+//! A user's changes reach only the gateways that follow the user, because they have connections of that user. Nothing that must
+//! not be lost goes this way: positions, rewards and revocations are in stores, and a gateway that missed a message finds them
 //! there.
 
 mod alone;
@@ -32,7 +32,7 @@ pub trait DeviceChannel: Send + Sync + 'static {
     fn unfollow(&self, user: UserId);
 
     /// Tells the other gateways that follow `user`.
-    fn tell(&self, user: UserId, told: Told);
+    fn tell(&self, user: UserId, told: UserChange);
 
     /// Tells all other gateways. It is on its way when this returns; the answer comes when it was handed to them. Who
     /// does not wait for it drops it.
@@ -40,9 +40,9 @@ pub trait DeviceChannel: Send + Sync + 'static {
 }
 
 /// Hears what other gateways say. Must not block.
-pub trait Ear: Send + Sync + 'static {
+pub trait ChannelSubscriber: Send + Sync + 'static {
     /// Of a user that this gateway follows, or followed until now.
-    fn told(&self, user: UserId, told: Told);
+    fn told(&self, user: UserId, told: UserChange);
 
     fn announced(&self, announcement: Announcement);
 
@@ -52,7 +52,7 @@ pub trait Ear: Send + Sync + 'static {
 
 /// A change of a user.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct UserChange {
     /// The connection that already knows; it may be one of any gateway.
     pub origin: ConnectionId,
     pub push: Push,
@@ -72,5 +72,5 @@ pub enum Announcement {
 
 /// Other gateways may not have heard it, or not all; saying it again is harmless.
 #[derive(Debug, thiserror::Error)]
-#[error("the channel to the other gateways is away: {0}")]
+#[error("device channel unavailable: {0}")]
 pub struct ChannelAway(pub String);

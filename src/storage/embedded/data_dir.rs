@@ -1,7 +1,7 @@
-//! The directory everything is kept in, and who has it.
+//! The data directory, and its lock.
 //!
 //! ```text
-//! lock              held while the store is open; holds the pid of who has it
+//! lock              locked while the store is open; holds the pid of the process
 //! store/, events/   a database each, see [`super::folder`]
 //! ```
 
@@ -9,21 +9,27 @@ use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::open_error::OpenError;
 
 /// What a data directory may hold before there is a store in it.
-const KNOWN_NAMES: [&str; 9] = [
+const KNOWN_NAMES: [&str; 10] = [
     "lock",
     "store",
     "store.new",
     "events",
     "events.new",
     "development-key",
+    "control-token",
     "revocations.json",
     "revocations.json.new",
     "lost+found",
 ];
+
+/// [`DataDir::look`] has the lock for a moment. A start waits so long for it.
+const LOOK_TIME_MAX: Duration = Duration::from_millis(200);
 
 /// A data directory that is ours until this is dropped.
 #[derive(Debug)]
@@ -41,20 +47,57 @@ impl DataDir {
             return Err(OpenError::Foreign { path: path.to_owned(), found });
         }
         let mut lock = private_file(&path.join("lock")).map_err(unusable)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(OpenError::InUse { path: path.to_owned(), holder: holder(&mut lock) });
+        let until = Instant::now() + LOOK_TIME_MAX;
+        loop {
+            match lock.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if Instant::now() < until => thread::sleep(LOOK_TIME_MAX / 10),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(OpenError::InUse { path: path.to_owned(), holder: holder(&mut lock) });
+                }
+                Err(TryLockError::Error(source)) => return Err(unusable(source)),
             }
-            Err(TryLockError::Error(source)) => return Err(unusable(source)),
         }
         sign(&mut lock).map_err(unusable)?;
         Ok(DataDir { path: path.to_owned(), _lock: lock })
     }
 
+    /// What [`DataDir::take`] would find, without making or changing anything. `Some` names the process that has it.
+    pub fn look(path: &Path) -> Result<Option<String>, OpenError> {
+        let unusable = |source| OpenError::unusable(path, source);
+        try_writing(path).map_err(unusable)?;
+        if !path.is_dir() {
+            return Ok(None);
+        }
+        if let Some(found) = foreign_name(path).map_err(unusable)? {
+            return Err(OpenError::Foreign { path: path.to_owned(), found });
+        }
+        let mut lock = match OpenOptions::new().read(true).write(true).open(path.join("lock")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(unusable)?,
+        };
+        match lock.try_lock() {
+            Ok(()) => Ok(None),
+            Err(TryLockError::WouldBlock) => Ok(Some(holder(&mut lock))),
+            Err(TryLockError::Error(source)) => Err(unusable(source)),
+        }
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Makes a file without a name in the directory, or where it would be made.
+fn try_writing(path: &Path) -> io::Result<()> {
+    for place in path.ancestors() {
+        let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
+        match fs::metadata(place) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            found => return found.and_then(|_| tempfile::tempfile_in(place)).map(drop),
+        }
+    }
+    Ok(())
 }
 
 /// The name of something that tells that the directory is not ours to write in.
@@ -85,7 +128,7 @@ fn sign(lock: &mut File) -> io::Result<()> {
 
 fn holder(lock: &mut File) -> String {
     let mut text = String::new();
-    // Somebody who has just taken the lock may not have signed it yet.
+    // A process that has just taken the lock may not have written its pid yet.
     let pid = lock.read_to_string(&mut text).ok().and_then(|_| text.trim().parse::<u32>().ok());
     pid.map_or_else(|| String::from("another process"), |pid| format!("process {pid}"))
 }
@@ -120,6 +163,16 @@ mod tests {
         let error = DataDir::take(dir.path()).unwrap_err();
         assert!(matches!(error, OpenError::Foreign { ref found, .. } if found == "thesis.tex"), "{error}");
         assert!(!dir.path().join("lock").exists());
+    }
+
+    /// A gateway on Redis and Kafka keeps nothing else there.
+    #[test]
+    fn a_directory_with_secrets_alone_is_ours() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["development-key", "control-token"] {
+            fs::write(dir.path().join(name), "").unwrap();
+        }
+        DataDir::take(dir.path()).unwrap();
     }
 
     #[test]

@@ -14,6 +14,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use super::data_dir::private_file;
+use super::database;
 use super::open_error::OpenError;
 
 const FORMAT: &str = "1";
@@ -34,7 +35,7 @@ impl<'a> Folder<'a> {
     pub fn tables(&self, make: impl FnOnce(&Path) -> Result<(), OpenError>) -> Result<PathBuf, OpenError> {
         let folder = self.data_dir.join(self.name);
         if folder.try_exists().map_err(|source| self.unusable(source))? {
-            self.check_format(&folder)?;
+            self.check_made(&folder)?;
         } else {
             let draft = self.data_dir.join(format!("{}.new", self.name));
             self.clear_draft(&draft).map_err(|source| self.unusable(source))?;
@@ -42,6 +43,20 @@ impl<'a> Folder<'a> {
             self.adopt(&draft, &folder).map_err(|source| self.unusable(source))?;
         }
         Ok(folder.join("tables"))
+    }
+
+    /// Whether what is there can be opened by its format.
+    pub fn check(&self) -> Result<(), OpenError> {
+        let folder = self.data_dir.join(self.name);
+        match folder.try_exists().map_err(|source| self.unusable(source))? {
+            true => self.check_made(&folder),
+            false => Ok(()),
+        }
+    }
+
+    fn check_made(&self, folder: &Path) -> Result<(), OpenError> {
+        self.check_format(folder)?;
+        database::require(&folder.join("tables")).map_err(|missing| OpenError::of_tables(folder, missing.into()))
     }
 
     fn check_format(&self, folder: &Path) -> Result<(), OpenError> {
@@ -82,18 +97,20 @@ impl<'a> Folder<'a> {
 mod tests {
     use super::*;
 
-    fn make_nothing(tables: &Path) -> Result<(), OpenError> {
-        fs::create_dir(tables).unwrap();
-        Ok(())
+    const BOUNDS: database::Bounds =
+        database::Bounds { cache_bytes: 1 << 20, journals_bytes_max: 64 << 20, open_files_max: 16 };
+
+    fn make(tables: &Path) -> Result<(), OpenError> {
+        database::open(tables, &BOUNDS).map(drop).map_err(|error| OpenError::of_tables(tables, error))
     }
 
     #[test]
     fn an_unknown_format_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let folder = Folder::of(dir.path(), "store");
-        folder.tables(make_nothing).unwrap();
+        folder.tables(make).unwrap();
         fs::write(dir.path().join("store/format"), "2\n").unwrap();
-        let error = folder.tables(make_nothing).unwrap_err();
+        let error = folder.tables(make).unwrap_err();
         assert!(matches!(error, OpenError::Format { ref found, .. } if found == "2"), "{error}");
     }
 
@@ -101,8 +118,25 @@ mod tests {
     fn one_without_a_format_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("store")).unwrap();
-        let error = Folder::of(dir.path(), "store").tables(make_nothing).unwrap_err();
+        let error = Folder::of(dir.path(), "store").tables(make).unwrap_err();
         assert!(matches!(error, OpenError::Format { .. }), "{error}");
+    }
+
+    #[test]
+    fn one_whose_tables_are_missing_is_refused_and_left_alone() {
+        for missing in ["store/tables", "store/tables/keyspaces", "store/tables/version"] {
+            let dir = tempfile::tempdir().unwrap();
+            let folder = Folder::of(dir.path(), "store");
+            folder.tables(make).unwrap();
+            let away = dir.path().join("away");
+            fs::rename(dir.path().join(missing), &away).unwrap();
+            for refused in [folder.tables(make).map(drop), folder.check()] {
+                let error = refused.unwrap_err().to_string();
+                assert!(error.contains("store cannot be opened") && error.contains("is missing"), "{error}");
+            }
+            fs::rename(&away, dir.path().join(missing)).unwrap();
+            folder.tables(make).unwrap();
+        }
     }
 
     #[test]
@@ -110,7 +144,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("store.new")).unwrap();
         fs::write(dir.path().join("store.new/half"), "").unwrap();
-        assert!(Folder::of(dir.path(), "store").tables(make_nothing).unwrap().is_dir());
+        assert!(Folder::of(dir.path(), "store").tables(make).unwrap().is_dir());
         assert!(!dir.path().join("store/half").exists());
     }
 }

@@ -20,30 +20,30 @@ pub enum OpenError {
     Full { path: PathBuf, source: io::Error },
 
     #[error(
-        "the data directory {} is in use by {holder}: stop that, or set store.data_dir to another directory",
+        "the data directory {} is in use by {holder}: stop it, or set store.data_dir to another directory",
         path.display()
     )]
     InUse { path: PathBuf, holder: String },
 
     #[error(
-        "the directory {} holds something else ({found}); set store.data_dir to a new or an empty directory",
+        "the directory {} contains other files ({found}); set store.data_dir to a new or empty directory",
         path.display()
     )]
     Foreign { path: PathBuf, found: String },
 
     #[error(
-        "the data in {} has the format {found:?} and this program knows {known:?}; use the version that wrote \
+        "the data in {} has the format {found:?}, this version reads {known:?}; use the version that wrote \
          it, or set store.data_dir to another directory", path.display()
     )]
     Format { path: PathBuf, found: String, known: &'static str },
 
     #[error(
-        "the clock is {} before the newest commit in {}; set the clock right, or start once with \
+        "the clock is {} before the newest commit in {}; correct the clock, or start once with \
          store.accept_clock_before_store = true", humantime::format_duration(*behind), path.display()
     )]
     Clock { path: PathBuf, behind: std::time::Duration },
 
-    #[error("the store in {} cannot be opened: {why}; if that does not pass, restore the directory from a copy", path.display())]
+    #[error("the store in {} cannot be opened: {why}; if that persists, restore the directory from a backup", path.display())]
     Damaged { path: PathBuf, why: String },
 }
 

@@ -34,7 +34,7 @@ impl Source {
 
 #[derive(Debug)]
 pub struct CloudEvent<'a> {
-    /// What the event is, whoever reads it: names and values, in their order.
+    /// The attributes of the event, in their order: names and values.
     pub attributes: [(&'static str, Cow<'a, str>); ATTRIBUTES],
     pub data: Data<'a>,
 }

@@ -13,7 +13,7 @@ pub enum Backend {
     Kafka,
 }
 
-/// `[events]`: whose events they are, and how long the embedded log keeps them.
+/// `[events]`: the name of the deployment, and how long the embedded log keeps events.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {

@@ -2,45 +2,52 @@
 
 pub mod cloud_event;
 pub mod config;
+pub mod delivery;
 pub mod embedded;
 pub mod kafka;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 
-use crate::model::rewards::claim::Claim;
+use self::delivery::Event;
+use crate::model::event_page::LogPart;
 
-/// Takes events and keeps them for those who consume them.
+/// Takes events and keeps them for consumers.
 ///
 /// All methods may be called from any thread.
 pub trait EventBus: Send + Sync + 'static {
-    /// Publishes one event for each claim, in this order. Once it is answered they are durable; after an error all, some
-    /// or none are, and publishing them again is right: consumers drop what they have seen, by the event's id.
+    /// Takes events and does not wait for them: each is reported by its own receipt, in any order and whenever that is
+    /// known, which may take long while the bus or a part of it is away. An event that waits holds back no other.
     ///
-    /// Answered when that is known, which may take long while the bus is away. Dropping the future leaves the outcome
-    /// unknown.
-    fn publish<'a>(&'a self, claims: &'a [Claim]) -> BoxFuture<'a, Result<(), BusError>>;
+    /// A user's events are published in the order in which they are handed over if each is handed over only when the
+    /// one before it has been reported as published; or together in one call, if the bus [is atomic](Self::is_atomic).
+    fn publish(&self, events: Vec<Event>);
 
-    /// What is known to be wrong with it, though it may take events; each in a few words for whoever runs it.
+    /// Whether the events of one call are published all or none, in their order.
+    fn is_atomic(&self) -> bool {
+        false
+    }
+
+    /// What is known to be wrong with it, though it may take events; each in a few words for the operator.
     fn complaints(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// The place of an event in a log: the first has 1, each next one more. It is never used for another event.
+/// The place of an event in a log: the first has 1, each next one more. It is never used for another event of this log.
 pub type Offset = u64;
 
 /// A bus that can be read back by its offsets. May be used from any thread.
 pub trait EventLog: Send + Sync + 'static {
     /// The oldest events behind `after` (0 = from the oldest that is kept), in their order, each as the text of a JSON
     /// object. At most `limit`, and fewer when they are long; none only if there is none.
-    fn read(&self, after: Offset, limit: usize) -> BoxFuture<'static, Result<Vec<(Offset, String)>, BusError>>;
+    fn read(&self, after: Offset, limit: usize) -> BoxFuture<'static, Result<LogPart, BusError>>;
 
     /// The offset of the newest event, 0 = there was none yet; changes when there is a newer one, which can be read then.
     fn newest(&self) -> watch::Receiver<Offset>;
 }
 
-/// The bus did not take the events, or not all; or they cannot be read. Trying again may help.
+/// Events cannot be written or read. Trying again may help.
 #[derive(Debug, thiserror::Error)]
-#[error("the event bus is away: {0}")]
+#[error("event bus unavailable: {0}")]
 pub struct BusError(pub String);

@@ -5,10 +5,11 @@
 
 pub mod config;
 pub mod embedded;
+pub mod optimistic;
 pub mod redis;
 
 use std::future::ready;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::future::BoxFuture;
 
@@ -16,28 +17,21 @@ use crate::model::change::{Change, Decided, Outcome};
 use crate::model::ids::{Content, UserId};
 use crate::model::page::{Page, PageRequest};
 use crate::model::record::Record;
-use crate::model::rewards::calendar::RewardDay;
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
-use crate::model::rewards::rule::{RuleSet, Rules};
+use crate::model::rewards::rewarding::Rewarding;
+use crate::model::rows_read::RowsRead;
 use crate::model::shard::Shard;
 
 /// Changes that are committed together, all judged at the same moment.
 #[derive(Debug)]
 pub struct Group {
+    /// Of this group alone in this process: by it a store knows a group that is committed again.
+    pub number: u64,
     /// The server's clock, milliseconds: scripts and stores take their time from the gateway.
     pub now: u64,
     pub changes: Vec<Change>,
     pub rewards: Rewarding,
-}
-
-/// By what a group is rewarded.
-#[derive(Clone, Debug)]
-pub struct Rewarding {
-    pub rules: Arc<Rules>,
-    pub today: RewardDay,
-    /// The room of the outbox: so many claims may be made.
-    pub claims_max: u64,
 }
 
 /// What became of a group.
@@ -54,12 +48,12 @@ pub struct Committed {
 /// Days whose claims are kept, the newest included.
 pub const CLAIM_DAYS: u16 = 3;
 
-/// What is known of a user who comes.
+/// What a new connection has to know of its user.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Standing {
+pub struct UserStatus {
     /// Recording is paused.
     pub paused: bool,
-    /// The ids of the rules per user by which he was rewarded on the day that was asked for.
+    /// The ids of the rules per user that have rewarded the user on the day asked for.
     pub rewarded: Vec<String>,
 }
 
@@ -90,17 +84,24 @@ pub trait HotStore: Send + Sync + 'static {
         1
     }
 
+    /// Why the store takes no commits any more, when it has noticed that by itself. Must not block: it is asked every
+    /// second.
+    fn failure(&self) -> Option<StoreError> {
+        None
+    }
+
     /// The live records of these contents, in the order asked.
     fn get(&self, user: UserId, contents: Vec<Content>, now: u64) -> Answer<Vec<Option<Record>>>;
 
-    /// A page of the user's live records, newest first.
-    fn list(&self, user: UserId, request: PageRequest, now: u64) -> Answer<Page>;
+    /// A page of the user's live records, newest first. Every row that is looked at for it is counted in `rows`. A long
+    /// list lets other reads of the store go between.
+    fn list(&self, user: UserId, request: PageRequest, now: u64, rows: RowsRead) -> Answer<Page>;
 
     /// Whether the user's recording is paused.
     fn paused(&self, user: UserId) -> Answer<bool>;
 
-    /// What is known of a user who comes, on this day.
-    fn standing(&self, user: UserId, day: Day) -> Answer<Standing>;
+    /// What a new connection has to know of its user, on this day.
+    fn standing(&self, user: UserId, day: Day) -> Answer<UserStatus>;
 
     /// The user's claims of a day, those of rules per user first; no more than `limit`.
     fn claims_of(&self, user: UserId, day: Day, limit: usize) -> Answer<Vec<ClaimKey>>;
@@ -115,22 +116,26 @@ pub trait HotStore: Send + Sync + 'static {
 }
 
 impl Group {
-    /// A group that rewards nobody.
+    pub fn new(now: u64, changes: Vec<Change>, rewards: Rewarding) -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Group { number: LAST.fetch_add(1, Ordering::Relaxed) + 1, now, changes, rewards }
+    }
+
+    /// A group without rewards.
     pub fn unrewarded(now: u64, changes: Vec<Change>) -> Self {
-        let today = RewardDay { day: Day::default(), rules: RuleSet::NONE, zone: Arc::from("UTC") };
-        Group { now, changes, rewards: Rewarding { rules: Arc::default(), today, claims_max: 0 } }
+        Group::new(now, changes, Rewarding::none())
     }
 }
 
 pub type Answer<T> = BoxFuture<'static, Result<T, StoreError>>;
 
-/// What a failed call means to the one who made it.
+/// What a failed call means to its caller.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// Nothing is known to have been done; asking again may help.
-    #[error("the store is away: {0}")]
+    #[error("hot store unavailable: {0}")]
     Away(String),
     /// The store can no longer be trusted to keep anything until it is opened again.
-    #[error("the store has failed and writes no more: {0}")]
+    #[error("hot store failed and stopped writing: {0}")]
     Failed(String),
 }

@@ -13,8 +13,8 @@ use crate::model::rewards::day::Day;
 
 /// Bytes that are no claim.
 #[derive(Debug, thiserror::Error)]
-#[error("a stored claim cannot be read: {0}")]
-pub struct NoClaim(String);
+#[error("unreadable stored claim: {0}")]
+pub struct DecodeError(String);
 
 #[derive(Clone, PartialEq, Message)]
 struct StoredClaim {
@@ -73,9 +73,9 @@ pub fn beat_part(claim: &Claim) -> Vec<u8> {
     stored.encode_to_vec()
 }
 
-pub fn decode(bytes: &[u8]) -> Result<Claim, NoClaim> {
-    let stored = StoredClaim::decode(bytes).map_err(|error| NoClaim(error.to_string()))?;
-    let number = |number: u32| u16::try_from(number).map_err(|_| NoClaim(format!("{number} in it")));
+pub fn decode(bytes: &[u8]) -> Result<Claim, DecodeError> {
+    let stored = StoredClaim::decode(bytes).map_err(|error| DecodeError(error.to_string()))?;
+    let number = |number: u32| u16::try_from(number).map_err(|_| DecodeError(format!("{number} in it")));
     let content = Content { kind: number(stored.kind)?, oid: stored.oid };
     Ok(Claim {
         key: ClaimKey {

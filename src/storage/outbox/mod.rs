@@ -16,10 +16,12 @@ pub trait Outbox: Send + Sync + 'static {
     /// The oldest entries behind `after` (0 = from the first on), at most `limit`, in their order.
     fn read(&self, after: OutboxNumber, limit: usize) -> Answer<Vec<(OutboxNumber, Claim)>>;
 
-    /// Removes all entries up to this one. A removal may be lost with the machine: then the entries are there again.
-    fn remove(&self, up_to: OutboxNumber) -> Answer<()>;
+    /// Removes these entries, wherever they are in the outbox; one that is not there any more is no error. After an error
+    /// all, some or none are gone, and the same removal may be tried again. A removal may be lost with the machine: then
+    /// the entries are there again.
+    fn remove(&self, numbers: Vec<OutboxNumber>) -> Answer<()>;
 
-    /// Entries that are not removed yet, whoever made them.
+    /// Entries that are not removed yet, of all gateways.
     fn len(&self) -> u64;
 
     /// Those of them that are this process' to publish.

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use super::append_only_file::AppendOnlyFile;
 use super::config::Durability;
-use super::refused::Trouble;
+use super::refused::RefusalCause;
 use super::target::{Address, Kind};
 
 /// The oldest version on which the scripts were tried.
@@ -12,8 +13,8 @@ const VERSION_MIN: (u32, u32) = (7, 0);
 /// What a server has to be set to, so that what it has answered is on its disk.
 const DURABLE: [(&str, &str, &str); 3] = [
     ("appendonly", "yes", "nothing survives a restart"),
-    ("appendfsync", "always", "the last second, or more, of what was acked is lost with the machine"),
-    ("no-appendfsync-on-rewrite", "no", "while it rewrites its file, what was acked is lost with the machine"),
+    ("appendfsync", "always", "if the machine fails, a second or more of acked beats is lost"),
+    ("no-appendfsync-on-rewrite", "no", "if the machine fails during a rewrite of its file, acked beats are lost"),
 ];
 
 /// The least a server has to be set to, so that the rows of a user, the days' claims and timelines stay in the small form
@@ -25,6 +26,9 @@ const ENCODINGS: [(&str, u64); 5] = [
     ("zset-max-listpack-entries", 128),
     ("zset-max-listpack-value", 64),
 ];
+
+/// The sections to ask `INFO` for.
+pub(super) const SECTIONS: [&str; 2] = ["default", "commandstats"];
 
 /// The settings to ask `CONFIG GET` for.
 pub(super) fn asked() -> impl Iterator<Item = &'static str> {
@@ -57,8 +61,14 @@ impl Server {
         self.info.get(name).map_or("", String::as_str)
     }
 
-    /// Whether it may be used by one who wants this kind.
-    pub fn judge(&self, address: &Address, kind: &Kind, durability: Durability) -> Result<Advice, Trouble> {
+    /// Whether a gateway that wants this kind may use it. `before`: its append-only file when it was last in force.
+    pub fn judge(
+        &self,
+        address: &Address,
+        kind: &Kind,
+        durability: Durability,
+        before: Option<&AppendOnlyFile>,
+    ) -> Result<Advice, RefusalCause> {
         self.present(address, kind)?;
         let mut unfit = Vec::new();
         unfit.extend(self.kind(address, *kind == Kind::Cluster));
@@ -67,7 +77,7 @@ impl Server {
             Ok(config) => (durable(address, config), encoded(address, config)),
             Err(why) => (
                 vec![format!(
-                    "{address} does not answer CONFIG GET ({why}), so that nobody knows whether it keeps what it acks: \
+                    "{address} does not answer CONFIG GET ({why}), so it is unknown whether acked beats are durable: \
                      allow it (ACL SETUSER … +config|get), or set redis.durability to \"relaxed\""
                 )],
                 Vec::new(),
@@ -77,27 +87,43 @@ impl Server {
         match durability {
             Durability::Strict => unfit.extend(loses),
             Durability::Relaxed => {
-                let line = |line| format!("redis.durability is \"relaxed\": what was acked may be lost; {line}");
+                let line = |line| format!("redis.durability is \"relaxed\": acked beats may be lost; {line}");
                 warnings.extend(loses.into_iter().map(line));
             }
         }
-        if unfit.is_empty() { Ok(Advice { warnings }) } else { Err(Trouble::Unfit(unfit)) }
+        if !unfit.is_empty() {
+            return Err(RefusalCause::Unfit(unfit));
+        }
+        let file = AppendOnlyFile::read(&self.info);
+        if !file.in_force(before) {
+            let reason = not_in_force(address, &file);
+            match durability {
+                Durability::Strict => return Err(RefusalCause::Rewriting(reason)),
+                Durability::Relaxed if file.enabled() => warnings.push(reason),
+                Durability::Relaxed => {}
+            }
+        } else if file.failed() {
+            warnings.push(format!(
+                "{address}: the last rewrite of the append-only file failed, so it only grows; see the log of this Redis"
+            ));
+        }
+        Ok(Advice { warnings })
     }
 
     /// Whether it is a master and has its data.
-    fn present(&self, address: &Address, kind: &Kind) -> Result<(), Trouble> {
+    fn present(&self, address: &Address, kind: &Kind) -> Result<(), RefusalCause> {
         if self.field("loading") == "1" || self.field("async_loading") == "1" {
-            return Err(Trouble::Away(format!("{address} is loading its data")));
+            return Err(RefusalCause::Away(format!("{address} is loading its data")));
         }
         let (master, port) = (self.field("master_host"), self.field("master_port"));
         match (self.field("role"), kind) {
             ("master", _) => Ok(()),
-            (_, Kind::Server) => Err(Trouble::unfit(format!(
+            (_, Kind::Server) => Err(RefusalCause::unfit(format!(
                 "{address} is a replica; set redis.url to its master, redis://{master}:{port}, or to their Sentinels"
             ))),
             // It was the master, or will be: whoever named it names another soon.
             (_, Kind::Cluster | Kind::Sentinel { .. }) => {
-                Err(Trouble::Away(format!("{address} is no master, but a replica of {master}:{port}")))
+                Err(RefusalCause::Away(format!("{address} is a replica of {master}:{port}")))
             }
         }
     }
@@ -111,10 +137,8 @@ impl Server {
             return Some(format!("{address} is Redis {version:?}; use {major}.{minor} or newer"));
         }
         match (in_cluster, self.field("cluster_enabled") == "1") {
-            (true, false) => Some(format!("{address} is no node of a Cluster; set redis.url to redis://{address}")),
-            (false, true) => {
-                Some(format!("{address} is a node of a Cluster; set redis.url to redis-cluster://{address}"))
-            }
+            (true, false) => Some(format!("{address} is not a cluster node; set redis.url to redis://{address}")),
+            (false, true) => Some(format!("{address} is a cluster node; set redis.url to redis-cluster://{address}")),
             _ => None,
         }
     }
@@ -133,6 +157,14 @@ fn durable(address: &Address, config: &HashMap<String, String>) -> Vec<String> {
         (found != *wanted).then(|| wrong(address, name, found, wanted, loss))
     };
     DURABLE.iter().filter_map(differs).collect()
+}
+
+fn not_in_force(address: &Address, file: &AppendOnlyFile) -> String {
+    let failed = if file.failed() { "; the last attempt failed, see the log of this Redis" } else { "" };
+    format!(
+        "{address}: its append-only file may not be in force before the present rewrite has ended (INFO persistence: \
+         aof_rewrite_in_progress, aof_rewrite_scheduled){failed}"
+    )
 }
 
 fn encoded(address: &Address, config: &HashMap<String, String>) -> Vec<String> {

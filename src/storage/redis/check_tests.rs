@@ -1,6 +1,6 @@
 use super::*;
 
-const INFO: &str = "# Server\r\nredis_version:7.0.15\r\nloading:0\r\nasync_loading:0\r\nrole:master\r\n\
+const INFO: &str = "# Server\r\nredis_version:7.0.15\r\naof_enabled:1\r\nloading:0\r\nasync_loading:0\r\nrole:master\r\n\
                     cluster_enabled:0\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n";
 
 fn address() -> Address {
@@ -22,8 +22,8 @@ fn server(info: &[(&str, &str)], config: &[(&str, &str)]) -> Server {
 /// It is refused for one reason, whatever the durability.
 fn unfit(server: Server, words: &[&str]) {
     for durability in [Durability::Strict, Durability::Relaxed] {
-        let told = match server.judge(&address(), &Kind::Server, durability) {
-            Err(Trouble::Unfit(lines)) if lines.len() == 1 => lines[0].clone(),
+        let told = match server.judge(&address(), &Kind::Server, durability, None) {
+            Err(RefusalCause::Unfit(lines)) if lines.len() == 1 => lines[0].clone(),
             other => panic!("{words:?}: {other:?}"),
         };
         assert!(words.iter().all(|word| told.contains(word)), "{words:?}: {told}");
@@ -33,11 +33,11 @@ fn unfit(server: Server, words: &[&str]) {
 #[test]
 fn a_server_that_syncs_before_it_answers_is_fit() {
     let good = server(&[], &[]);
-    assert_eq!(good.judge(&address(), &Kind::Server, Durability::Strict), Ok(Advice::default()));
+    assert_eq!(good.judge(&address(), &Kind::Server, Durability::Strict, None), Ok(Advice::default()));
     let in_cluster = server(&[("cluster_enabled", "1")], &[]);
-    assert_eq!(in_cluster.judge(&address(), &Kind::Cluster, Durability::Strict), Ok(Advice::default()));
+    assert_eq!(in_cluster.judge(&address(), &Kind::Cluster, Durability::Strict, None), Ok(Advice::default()));
     let newer = server(&[("redis_version", "10.2.1"), ("maxmemory", "1000"), ("role", "master")], &[]);
-    assert!(newer.judge(&address(), &Kind::Server, Durability::Strict).is_ok());
+    assert!(newer.judge(&address(), &Kind::Server, Durability::Strict, None).is_ok());
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn one_that_may_lose_what_it_answered_is_refused_with_the_lines_that_mend_it() {
         ("no-appendfsync-on-rewrite", "yes", "no"),
     ] {
         let server = server(&[], &[(name, value)]);
-        let Err(Trouble::Unfit(lines)) = server.judge(&address(), &Kind::Server, Durability::Strict) else {
+        let Err(RefusalCause::Unfit(lines)) = server.judge(&address(), &Kind::Server, Durability::Strict, None) else {
             panic!("{name} {value} is taken")
         };
         assert_eq!(lines.len(), 1, "{lines:?}");
@@ -57,11 +57,13 @@ fn one_that_may_lose_what_it_answered_is_refused_with_the_lines_that_mend_it() {
         for word in [&format!("10.0.0.5:7000 has {name} {value:?}"), &mends, &format!("redis.conf: {name} {wanted}")] {
             assert!(lines[0].contains(word), "{word}: {lines:?}");
         }
-        let advice = server.judge(&address(), &Kind::Server, Durability::Relaxed).expect("relaxed");
+        let advice = server.judge(&address(), &Kind::Server, Durability::Relaxed, None).expect("relaxed");
         assert!(advice.warnings.len() == 1 && advice.warnings[0].contains("may be lost"), "{advice:?}");
     }
     let all = server(&[], &[("appendonly", "no"), ("appendfsync", "no"), ("no-appendfsync-on-rewrite", "yes")]);
-    let Err(Trouble::Unfit(lines)) = all.judge(&address(), &Kind::Server, Durability::Strict) else { panic!("taken") };
+    let Err(RefusalCause::Unfit(lines)) = all.judge(&address(), &Kind::Server, Durability::Strict, None) else {
+        panic!("taken")
+    };
     assert_eq!(lines.len(), 3, "one line each");
 }
 
@@ -72,23 +74,26 @@ fn one_that_forgets_users_is_refused_also_when_relaxed() {
         &["maxmemory-policy \"allkeys-lru\"", "CONFIG SET maxmemory-policy noeviction"],
     );
     let unbounded = server(&[("maxmemory", "0"), ("maxmemory_policy", "allkeys-lru")], &[]);
-    assert!(unbounded.judge(&address(), &Kind::Server, Durability::Strict).is_ok());
+    assert!(unbounded.judge(&address(), &Kind::Server, Durability::Strict, None).is_ok());
 }
 
 #[test]
 fn one_of_another_kind_or_version_is_refused() {
     unfit(server(&[("redis_version", "6.2.14")], &[]), &["6.2.14", "7.0"]);
     unfit(server(&[("cluster_enabled", "1")], &[]), &["redis-cluster://10.0.0.5:7000"]);
-    let alone = server(&[], &[]).judge(&address(), &Kind::Cluster, Durability::Strict);
-    assert!(matches!(&alone, Err(Trouble::Unfit(lines)) if lines[0].contains("no node of a Cluster")), "{alone:?}");
+    let alone = server(&[], &[]).judge(&address(), &Kind::Cluster, Durability::Strict, None);
+    assert!(
+        matches!(&alone, Err(RefusalCause::Unfit(lines)) if lines[0].contains("is not a cluster node")),
+        "{alone:?}"
+    );
 }
 
 #[test]
 fn one_that_loads_is_away_and_so_is_a_replica_where_somebody_names_the_master() {
     let sentinel = Kind::Sentinel { master: "mymaster".to_owned() };
     for (name, value) in [("role", "slave"), ("loading", "1"), ("async_loading", "1")] {
-        let told = server(&[(name, value)], &[]).judge(&address(), &sentinel, Durability::Strict);
-        assert!(matches!(told, Err(Trouble::Away(_))), "{told:?}");
+        let told = server(&[(name, value)], &[]).judge(&address(), &sentinel, Durability::Strict, None);
+        assert!(matches!(told, Err(RefusalCause::Away(_))), "{told:?}");
     }
     unfit(
         server(&[("role", "slave"), ("master_host", "10.0.0.6"), ("master_port", "7001")], &[]),
@@ -100,18 +105,33 @@ fn one_that_loads_is_away_and_so_is_a_replica_where_somebody_names_the_master() 
 fn one_that_keeps_its_settings_to_itself_is_refused_unless_relaxed() {
     let mut silent = server(&[], &[]);
     silent.config = Err("NOPERM".to_owned());
-    let Err(Trouble::Unfit(lines)) = silent.judge(&address(), &Kind::Server, Durability::Strict) else {
+    let Err(RefusalCause::Unfit(lines)) = silent.judge(&address(), &Kind::Server, Durability::Strict, None) else {
         panic!("taken")
     };
     assert!(lines.len() == 1 && lines[0].contains("CONFIG GET (NOPERM)"), "{lines:?}");
     assert!(
-        silent.judge(&address(), &Kind::Server, Durability::Relaxed).is_ok_and(|advice| advice.warnings.len() == 1)
+        silent
+            .judge(&address(), &Kind::Server, Durability::Relaxed, None)
+            .is_ok_and(|advice| advice.warnings.len() == 1)
     );
 }
 
 #[test]
 fn a_wasteful_encoding_is_told() {
     let server = server(&[], &[("set-max-intset-entries", "512")]);
-    let advice = server.judge(&address(), &Kind::Server, Durability::Strict).expect("fit");
+    let advice = server.judge(&address(), &Kind::Server, Durability::Strict, None).expect("fit");
     assert!(advice.warnings.len() == 1 && advice.warnings[0].contains("set-max-intset-entries 16384"), "{advice:?}");
+}
+
+#[test]
+fn one_whose_append_only_file_is_written_for_the_first_time_is_waited_for() {
+    let first = [("aof_rewrite_in_progress", "1"), ("cmdstat_config|set", "calls=1,usec=9")];
+    let told = server(&first, &[]).judge(&address(), &Kind::Server, Durability::Strict, None);
+    assert!(matches!(&told, Err(RefusalCause::Rewriting(why)) if why.contains("10.0.0.5:7000")), "{told:?}");
+    let told = server(&first, &[]).judge(&address(), &Kind::Server, Durability::Relaxed, None).expect("relaxed");
+    assert_eq!(told.warnings.len(), 1, "{told:?}");
+
+    let failed = server(&[("aof_last_bgrewrite_status", "err")], &[]);
+    let told = failed.judge(&address(), &Kind::Server, Durability::Strict, None).expect("in force all the same");
+    assert!(told.warnings[0].contains("only grows"), "{told:?}");
 }

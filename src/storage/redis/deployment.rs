@@ -11,8 +11,11 @@ use super::tag;
 use crate::model::shard::{Shard, Shards};
 
 /// Behind the id, in every ready key. Another number of shards or another hash would look for users elsewhere.
-const FORMAT: &str = "format=1 shards=1000 hash=siphash-2-4";
+const FORMAT: &str = "format=2 shards=1000 hash=siphash-2-4";
+/// Of versions that decided in Redis.
+const OLDER: &str = "format=1 shards=1000 hash=siphash-2-4";
 const PREPARING: &str = "preparing ";
+const UPGRADING: &str = "upgrading ";
 
 /// What one of the keys holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +25,10 @@ pub(super) enum Mark {
     Preparing(String),
     /// The whole of it.
     Ready(Arc<str>),
+    /// Of an older version that can be upgraded.
+    Older(String),
+    /// An upgrade has begun.
+    Upgrading(String),
     /// Of another program, or of another version of this one.
     Foreign(String),
 }
@@ -32,6 +39,10 @@ pub(super) fn key(shard: Shard) -> String {
 
 pub(super) fn preparing(id: &str) -> String {
     format!("{PREPARING}{id}")
+}
+
+pub(super) fn upgrading(id: &str) -> String {
+    format!("{UPGRADING}{id}")
 }
 
 pub(super) fn ready(id: &str) -> String {
@@ -48,10 +59,21 @@ impl Mark {
         let Some(value) = value else { return Mark::Absent };
         let text = String::from_utf8_lossy(value);
         let is_id = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-        match (text.strip_prefix(PREPARING), text.strip_suffix(FORMAT).and_then(|id| id.strip_suffix(' '))) {
-            (Some(id), _) if is_id(id) => Mark::Preparing(id.to_owned()),
-            (_, Some(id)) if is_id(id) => Mark::Ready(Arc::from(&*text)),
-            _ => Mark::Foreign(text.into_owned()),
+        let begun = |word: &str| text.strip_prefix(word).filter(|id| is_id(id)).map(str::to_owned);
+        let of = |format: &str| {
+            let id = text.strip_suffix(format).and_then(|id| id.strip_suffix(' '));
+            id.filter(|id| is_id(id)).map(str::to_owned)
+        };
+        if let Some(id) = begun(PREPARING) {
+            Mark::Preparing(id)
+        } else if let Some(id) = begun(UPGRADING) {
+            Mark::Upgrading(id)
+        } else if of(FORMAT).is_some() {
+            Mark::Ready(Arc::from(&*text))
+        } else if let Some(id) = of(OLDER) {
+            Mark::Older(id)
+        } else {
+            Mark::Foreign(text.into_owned())
         }
     }
 }
@@ -69,16 +91,21 @@ pub(super) fn agreed(marks: &[(Shard, Mark)], expected: Option<&Arc<str>>) -> Re
             (Mark::Ready(text), Some(known)) if text == known => {}
             (Mark::Ready(text), Some(known)) => {
                 return Err(format!(
-                    "belongs to the deployment {} ({}), and the others, or what was here before, to {}: set redis.url \
+                    "belongs to the deployment {} ({}), and other shards, or its data before, to {}: set redis.url \
                      to the Redis of one deployment",
                     id(text),
                     key(*shard),
                     id(known)
                 ));
             }
+            (Mark::Older(id) | Mark::Upgrading(id), _) => {
+                return Err(format!(
+                    "has the data of an older version (deployment {id}): stop all gateways, then run heartline upgrade"
+                ));
+            }
             (Mark::Foreign(text), _) => {
                 return Err(format!(
-                    "was prepared as {text:?} ({}), and this program knows \"ID {FORMAT}\": use the version that \
+                    "was prepared as {text:?} ({}), this version reads \"ID {FORMAT}\": use the version that \
                      prepared it, or set redis.url to another Redis",
                     key(*shard)
                 ));
@@ -88,17 +115,15 @@ pub(super) fn agreed(marks: &[(Shard, Mark)], expected: Option<&Arc<str>>) -> Re
     }
     match (absent, preparing, expected.is_some()) {
         (0, 0, _) => Ok(found),
-        (0, _, false) => Err("is not prepared to the end: run heartline init again".to_owned()),
-        (_, _, false) if found.is_none() && absent == marks.len() => Err(
-            "is new, or was wiped: it has no key of a deployment; if it is new, run: heartline init; otherwise restore it \
+        (0, _, false) => Err("is only partly prepared: run heartline init again".to_owned()),
+        (_, _, false) if found.is_none() && absent == marks.len() => {
+            Err("is empty: it has no deployment key; if it is new, run: heartline init; if it was wiped, restore it \
              from a backup"
-                .to_owned(),
-        ),
-        (_, _, false) if found.is_none() => {
-            Err("is not prepared to the end: run heartline init again".to_owned())
+                .to_owned())
         }
+        (_, _, false) if found.is_none() => Err("is only partly prepared: run heartline init again".to_owned()),
         _ => Err(format!(
-            "has lost the keys of {} of {} shards of the deployment {}: it was wiped, or a part of it; restore it from a \
+            "has lost the keys of {} of {} shards of the deployment {}: some or all of its data was wiped; restore it from a \
              backup",
             absent + preparing,
             marks.len(),
@@ -139,10 +164,12 @@ mod tests {
 
     #[test]
     fn a_mark_is_what_was_written() {
-        assert_eq!(of(ONE), Mark::Ready(Arc::from(format!("{ONE} format=1 shards=1000 hash=siphash-2-4"))));
+        assert_eq!(of(ONE), Mark::Ready(Arc::from(format!("{ONE} format=2 shards=1000 hash=siphash-2-4"))));
+        assert_eq!(Mark::read(Some(format!("{ONE} {OLDER}").as_bytes())), Mark::Older(ONE.to_owned()));
+        assert_eq!(Mark::read(Some(upgrading(ONE).as_bytes())), Mark::Upgrading(ONE.to_owned()));
         assert_eq!(begun(ONE), Mark::Preparing(ONE.to_owned()));
         assert_eq!(Mark::read(None), Mark::Absent);
-        for other in ["", "x", "preparing ", &format!("{ONE} format=2 shards=1000 hash=siphash-2-4"), "preparing x y"] {
+        for other in ["", "x", "preparing ", &format!("{ONE} format=3 shards=1000 hash=siphash-2-4"), "preparing x y"] {
             assert_eq!(Mark::read(Some(other.as_bytes())), Mark::Foreign(other.to_owned()));
         }
     }
@@ -158,7 +185,7 @@ mod tests {
 
     #[test]
     fn what_is_new_is_told_from_what_was_broken_off_and_from_what_was_lost() {
-        refused(&[Mark::Absent, Mark::Absent], None, "heartline init; otherwise restore");
+        refused(&[Mark::Absent, Mark::Absent], None, "heartline init; if it was wiped, restore");
         refused(&[begun(ONE), Mark::Absent], None, "run heartline init again");
         refused(&[of(ONE), begun(ONE)], None, "run heartline init again");
         refused(&[of(ONE), Mark::Absent], None, "restore it from a backup");

@@ -10,7 +10,7 @@ use ::redis::{
 
 use super::check::{self, Server};
 use super::deployment::{self, Mark};
-use super::refused::Trouble;
+use super::refused::RefusalCause;
 use super::target::{Address, Target};
 use crate::model::shard::Shard;
 
@@ -18,13 +18,13 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// A server that does not answer for so long is taken for away; the connection is given up, so that what waits in it is
 /// bounded. A sync, a rewrite of the file or a long script may hold an answer up for some time.
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
-/// Messages that wait to be written to a connection; beyond it whoever sends waits.
+/// Messages that wait to be written to a connection; beyond it senders wait.
 const QUEUE: usize = 64;
 /// Bytes that are gathered before they are written: a group.
 const WRITE_BYTES: usize = 64 * 1024;
 
 /// Connects to one of the target's servers. On the runtime that is to drive the connection.
-pub(super) async fn server(target: &Target, address: &Address) -> Result<MultiplexedConnection, Trouble> {
+pub(super) async fn server(target: &Target, address: &Address) -> Result<MultiplexedConnection, RefusalCause> {
     let info = target.server(address).map_err(|error| trouble(address, &error))?;
     open(Client::open(info), address, config()).await
 }
@@ -34,14 +34,14 @@ pub(super) async fn listener(
     target: &Target,
     address: &Address,
     pushes: impl AsyncPushSender,
-) -> Result<MultiplexedConnection, Trouble> {
+) -> Result<MultiplexedConnection, RefusalCause> {
     let info = target.server(address).map_err(|error| trouble(address, &error))?;
     let login = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
     open(Client::open(info.set_redis_settings(login)), address, config().set_push_sender(pushes)).await
 }
 
 /// Connects to a Sentinel.
-pub(super) async fn sentinel(address: &Address) -> Result<MultiplexedConnection, Trouble> {
+pub(super) async fn sentinel(address: &Address) -> Result<MultiplexedConnection, RefusalCause> {
     let info = address.info().map_err(|error| trouble(address, &error))?;
     open(Client::open(info), address, config()).await
 }
@@ -58,15 +58,15 @@ async fn open(
     client: Result<Client, RedisError>,
     address: &Address,
     config: AsyncConnectionConfig,
-) -> Result<MultiplexedConnection, Trouble> {
+) -> Result<MultiplexedConnection, RefusalCause> {
     let connected = async { client?.get_multiplexed_async_connection_with_config(&config).await };
     connected.await.map_err(|error| trouble(address, &error))
 }
 
 /// What a failed call says of the server.
-pub(super) fn trouble(address: &Address, error: &RedisError) -> Trouble {
+pub(super) fn trouble(address: &Address, error: &RedisError) -> RefusalCause {
     let credentials = || {
-        Trouble::unfit(format!(
+        RefusalCause::unfit(format!(
             "{address} does not let this user in ({}); set the user and the password in redis.url, or allow him what is \
              missing",
             text(error)
@@ -75,7 +75,7 @@ pub(super) fn trouble(address: &Address, error: &RedisError) -> Trouble {
     match error.kind() {
         ErrorKind::AuthenticationFailed | ErrorKind::Server(ServerErrorKind::NoPerm) => credentials(),
         _ if matches!(error.code(), Some("NOAUTH" | "WRONGPASS")) => credentials(),
-        _ => Trouble::Away(format!("{address}: {}", text(error))),
+        _ => RefusalCause::Away(format!("{address}: {}", text(error))),
     }
 }
 
@@ -100,9 +100,11 @@ pub(super) async fn send(
 }
 
 /// What the server says of itself.
-pub(super) async fn look(connection: &mut MultiplexedConnection, address: &Address) -> Result<Server, Trouble> {
+pub(super) async fn look(connection: &mut MultiplexedConnection, address: &Address) -> Result<Server, RefusalCause> {
     let away = |error: RedisError| trouble(address, &error);
-    let info: String = cmd("INFO").query_async(connection).await.map_err(away)?;
+    let mut ask = cmd("INFO");
+    ask.arg(&check::SECTIONS);
+    let info: String = ask.query_async(connection).await.map_err(away)?;
     let mut get = cmd("CONFIG");
     get.arg("GET").arg(check::asked().collect::<Vec<_>>());
     let config = match get.query_async(connection).await {
@@ -118,7 +120,7 @@ pub(super) async fn marks(
     connection: &mut MultiplexedConnection,
     address: &Address,
     shards: &[Shard],
-) -> Result<Vec<(Shard, Mark)>, Trouble> {
+) -> Result<Vec<(Shard, Mark)>, RefusalCause> {
     let mut commands = Pipeline::with_capacity(shards.len());
     for shard in shards {
         commands.cmd("GET").arg(deployment::key(*shard));

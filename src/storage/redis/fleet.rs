@@ -7,24 +7,25 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep};
 
 use super::node::{Link, Node};
-use super::refused::Trouble;
+use super::refused::RefusalCause;
 use super::target::Kind;
 use super::terms::Terms;
 use super::topology::{self, Master};
 use crate::model::shard::{Shard, Shards};
 use crate::storage::hot_store::StoreError;
 
-/// How often it is asked where the shards are, or who the master is.
+/// How often the map of shards, or the master, is looked up.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// Not more often, however many answers say that a shard has moved.
 const LOOK_PAUSE: Duration = Duration::from_millis(100);
 /// How long a Redis may be away at the start: it may be starting, too.
 const START_WAIT: Duration = Duration::from_secs(5);
+/// How long a rewrite of the append-only file is waited for at the start.
+const REWRITE_WAIT: Duration = Duration::from_secs(15 * 60);
 const START_PAUSE: Duration = Duration::from_millis(200);
 
 /// Replicas are told of a commit after it was acked.
-const FAILOVER: &str = "the master is named by Sentinel: a failover keeps the gateway alive, and loses what was acked and \
-                        had not reached the replica yet";
+const FAILOVER: &str = "redis.url uses Sentinel: a failover loses acked beats that had not reached the replica";
 
 pub(super) struct Fleet {
     pub terms: Arc<Terms>,
@@ -53,7 +54,7 @@ impl Map {
     /// The place of the shard's node in `nodes`.
     pub fn place(&self, shard: Shard) -> Result<usize, StoreError> {
         let place = self.places.get(usize::from(shard.0)).copied().flatten().map(usize::from);
-        place.ok_or_else(|| StoreError::Away(format!("no node of the Cluster has shard {}", shard.0)))
+        place.ok_or_else(|| StoreError::Away(format!("no cluster node has shard {}", shard.0)))
     }
 }
 
@@ -67,11 +68,11 @@ impl Fleet {
     }
 
     /// Finds all masters and connects to them; each is checked. Waits for those that are only away.
-    pub async fn open(self: &Arc<Self>) -> Result<Keepers, Trouble> {
+    pub async fn open(self: &Arc<Self>) -> Result<Keepers, RefusalCause> {
         patiently(|| self.clone().try_open()).await
     }
 
-    async fn try_open(self: Arc<Self>) -> Result<Keepers, Trouble> {
+    async fn try_open(self: Arc<Self>) -> Result<Keepers, RefusalCause> {
         let masters = topology::discover(&self.terms.target, Vec::new()).await?;
         topology::whole(&masters)?;
         let mut opened = Vec::new();
@@ -89,23 +90,27 @@ impl Fleet {
     }
 }
 
-/// Tries again for some seconds while a Redis is only away.
-pub(super) async fn patiently<T, A>(attempt: impl Fn() -> A) -> Result<T, Trouble>
+/// Tries again for some seconds while a Redis is only away, and for minutes while it becomes durable.
+pub(super) async fn patiently<T, A>(attempt: impl Fn() -> A) -> Result<T, RefusalCause>
 where
-    A: Future<Output = Result<T, Trouble>>,
+    A: Future<Output = Result<T, RefusalCause>>,
 {
-    let (began, mut waits) = (Instant::now(), false);
+    let (began, mut told) = (Instant::now(), String::new());
     loop {
-        match attempt().await {
-            Err(Trouble::Away(reason)) if began.elapsed() < START_WAIT => {
-                if !waits {
-                    tracing::info!(reason, "Redis is waited for");
-                }
-                waits = true;
-                sleep(START_PAUSE).await;
-            }
-            result => return result,
+        let result = attempt().await;
+        let (reason, wait) = match &result {
+            Err(RefusalCause::Away(reason)) => (reason, START_WAIT),
+            Err(RefusalCause::Rewriting(reason)) => (reason, REWRITE_WAIT),
+            _ => return result,
+        };
+        if began.elapsed() >= wait {
+            return result;
         }
+        if told != *reason {
+            tracing::info!(event = "redis_waiting", reason, "waiting for redis");
+            told.clone_from(reason);
+        }
+        sleep(START_PAUSE).await;
     }
 }
 
@@ -134,7 +139,7 @@ impl Keepers {
                 Ok(masters) if masters[..] == self.fleet.terms.masters()[..] => {}
                 Ok(masters) => self.adopt(masters, Vec::new()),
                 // Its nodes say so themselves.
-                Err(trouble) => tracing::debug!(reason = trouble.text(), "nobody says where the shards are"),
+                Err(trouble) => tracing::debug!(reason = trouble.text(), "cannot read the cluster topology"),
             }
         }
     }
@@ -142,11 +147,10 @@ impl Keepers {
     /// From now on these are the masters.
     fn adopt(&mut self, masters: Vec<Master>, opened: Vec<(Arc<Node>, Arc<Link>)>) {
         let names: Vec<_> = masters.iter().map(|master| master.address.to_string()).collect();
-        tracing::info!(masters = names.join(","), "the shards are on these");
+        tracing::info!(event = "redis_topology", masters = names.join(","), "redis masters changed");
         let alone = masters.iter().filter(|master| master.alone);
-        let lonely = |master: &Master| {
-            format!("{} has no replica: while it is away, the users of its shards wait", master.address)
-        };
+        let lonely =
+            |master: &Master| format!("{} has no replica; while it is unavailable, acks are suspended", master.address);
         self.fleet.terms.advise(alone.map(lonely).collect());
         let (stay, go): (Vec<_>, Vec<_>) = std::mem::take(&mut self.tasks)
             .into_iter()

@@ -48,10 +48,10 @@ impl Default for Metrics {
 
 impl Metrics {
     pub fn register(&self, registry: &mut Registry) {
-        registry.register("redis_nodes_connected", "Masters of Redis that are connected and fit", self.nodes.clone());
+        registry.register("redis_nodes_connected", "Redis masters connected and fit for use", self.nodes.clone());
         registry.register(
             "redis_links_lost",
-            "Connections to a master of Redis that were lost or given up",
+            "Connections to a Redis master that were lost or given up",
             self.lost.clone(),
         );
         registry.register(

@@ -11,6 +11,7 @@
 //! Cluster keeps them together; where a shard is, is known here, and the library that speaks to the nodes does not
 //! have to know, nor to decide what may be sent again.
 
+mod append_only_file;
 mod check;
 pub mod config;
 mod deployment;
@@ -23,6 +24,7 @@ mod refused;
 mod target;
 mod terms;
 mod topology;
+pub mod upgrade;
 
 use std::sync::Arc;
 use std::thread;
@@ -128,7 +130,7 @@ impl Redis {
         thread.spawn(move || runtime.block_on(run)).map_err(RedisRefused::Process)?;
         opened.recv().expect("the thread says how it went")?;
         let deployment = fleet.terms.deployment.get().expect("all shards were looked at").clone();
-        tracing::info!(deployment = deployment::id(&deployment), "Redis is open");
+        tracing::info!(event = "redis_opened", deployment = deployment::id(&deployment), "redis opened");
         Ok(Redis { shared: Arc::new(Shared { fleet, deployment, runtime: handle, _stop: stop }) })
     }
 
@@ -180,7 +182,7 @@ impl Redis {
             fleet.terms.look.notify_one();
             sleep(MOVED_PAUSE).await;
         }
-        Err(StoreError::Away("the shards move from node to node".to_owned()))
+        Err(StoreError::Away("shards keep moving between nodes".to_owned()))
     }
 
     /// `None` for what was not done, since the shard is elsewhere.
@@ -234,7 +236,7 @@ impl Redis {
             dial::load(&mut connection, script).await.map_err(lost)?;
             open = unknown;
         }
-        Err(StoreError::Away(format!("{} forgets its scripts", node.address)))
+        Err(StoreError::Away(format!("{} keeps losing its scripts", node.address)))
     }
 
     /// What a reply says of its call.
@@ -265,6 +267,8 @@ impl Redis {
                 let Value::ServerError(error) = value else { continue };
                 match error.kind() {
                     Some(ServerErrorKind::Moved) => moved = true,
+                    // A key of another type. The value is unreadable, but the node is fine.
+                    None if error.code() == "WRONGTYPE" => {}
                     _ => return Err(link.refused(&node.address, error)),
                 }
             }
@@ -274,7 +278,7 @@ impl Redis {
             self.shared.fleet.terms.look.notify_one();
             sleep(MOVED_PAUSE).await;
         }
-        Err(StoreError::Away(format!("shard {} moves from node to node", shard.0)))
+        Err(StoreError::Away(format!("shard {} keeps moving between nodes", shard.0)))
     }
 
     /// The clock of Redis, milliseconds since 1970, at the middle of the round trip; of several masters the one that is
@@ -284,7 +288,7 @@ impl Redis {
         let told = try_join_all(map.nodes.iter().map(|node| told_by(node))).await?;
         let here = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
         let furthest = told.into_iter().max_by_key(|time| time.abs_diff(here));
-        furthest.ok_or_else(|| StoreError::Away("no node is known".to_owned()))
+        furthest.ok_or_else(|| StoreError::Away("no redis node is known".to_owned()))
     }
 
     /// The name of the node that has the shard now.
@@ -324,7 +328,7 @@ async fn told_by(node: &Node) -> Result<u64, StoreError> {
     let time = dial::time(&mut link.reads.clone()).await.map_err(|error| link.failed(&node.address, &error))?;
     let trip = asked.elapsed();
     if trip > TIME_TRIP_MAX {
-        return Err(StoreError::Away(format!("{} took {trip:?} to tell its time", node.address)));
+        return Err(StoreError::Away(format!("{} took {trip:?} to answer TIME", node.address)));
     }
     Ok(time + trip.as_millis() as u64 / 2)
 }

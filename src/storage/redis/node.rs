@@ -14,7 +14,7 @@ use tokio::time::sleep;
 
 use super::deployment;
 use super::dial;
-use super::refused::Trouble;
+use super::refused::RefusalCause;
 use super::target::Address;
 use super::terms::Terms;
 use crate::model::shard::Shard;
@@ -39,26 +39,26 @@ pub(super) struct Node {
 struct State {
     link: Option<Arc<Link>>,
     /// Why there is none.
-    trouble: Trouble,
+    trouble: RefusalCause,
 }
 
 /// Checked connections to one server: the answers of large reads do not stand before those of commits.
 pub(super) struct Link {
     pub commits: MultiplexedConnection,
     pub reads: MultiplexedConnection,
-    /// The scripts that this server has been given, by their hashes. Whoever is the first to need one gives it while the
-    /// others wait: who asked later, and found it there already, would overtake him.
+    /// The scripts that this server has been given, by their hashes. The first call that needs one loads it while the
+    /// others wait: a later call that found it loaded would overtake the first.
     pub scripts: tokio::sync::Mutex<HashSet<String>>,
     /// Why it is not to be used any more.
-    lost: OnceLock<Trouble>,
-    bell: Notify,
+    lost: OnceLock<RefusalCause>,
+    wake: Notify,
 }
 
 impl Link {
     /// The keeper opens another one.
-    pub fn lose(&self, trouble: Trouble) {
+    pub fn lose(&self, trouble: RefusalCause) {
         if self.lost.set(trouble).is_ok() {
-            self.bell.notify_one();
+            self.wake.notify_one();
         }
     }
 
@@ -73,14 +73,14 @@ impl Link {
     /// A call that was answered with an error was not done, or not to its end; what else was sent was. The keeper looks
     /// whether the server is still what it was.
     pub fn refused(&self, address: &Address, error: &ServerError) -> StoreError {
-        self.bell.notify_one();
+        self.wake.notify_one();
         StoreError::Away(format!("{address}: {}", dial::text(&error.clone().into())))
     }
 }
 
 impl Node {
     pub fn new(address: Address) -> Arc<Self> {
-        let trouble = Trouble::Away(format!("{address}: not connected yet"));
+        let trouble = RefusalCause::Away(format!("{address}: not connected yet"));
         Arc::new(Node {
             address,
             state: Mutex::new(State { link: None, trouble }),
@@ -106,7 +106,7 @@ impl Node {
 
     /// Shows no link any more, for good.
     pub fn leave(&self, terms: &Terms) {
-        let trouble = Trouble::Away(format!("{} has no shard any more", self.address));
+        let trouble = RefusalCause::Away(format!("{} has no shards now", self.address));
         let mut state = self.state();
         state.trouble = trouble.clone();
         if let Some(link) = state.link.take() {
@@ -116,14 +116,14 @@ impl Node {
     }
 
     /// Connects and checks what was found, `shards` of which are this server's.
-    pub async fn open(&self, terms: &Terms, shards: &[Shard]) -> Result<Arc<Link>, Trouble> {
+    pub async fn open(&self, terms: &Terms, shards: &[Shard]) -> Result<Arc<Link>, RefusalCause> {
         let mut commits = dial::server(&terms.target, &self.address).await?;
         let mut reads = dial::server(&terms.target, &self.address).await?;
         // Behind one address there may be several servers, and one may be another the next moment.
         for connection in [&mut commits, &mut reads] {
             self.check(terms, connection, shards).await?;
         }
-        Ok(Arc::new(Link { commits, reads, scripts: Default::default(), lost: OnceLock::new(), bell: Notify::new() }))
+        Ok(Arc::new(Link { commits, reads, scripts: Default::default(), lost: OnceLock::new(), wake: Notify::new() }))
     }
 
     async fn check(
@@ -131,14 +131,14 @@ impl Node {
         terms: &Terms,
         connection: &mut MultiplexedConnection,
         shards: &[Shard],
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), RefusalCause> {
         terms.fit(&self.address, connection).await?;
         let marks = dial::marks(connection, &self.address, shards).await?;
         let agreed = deployment::agreed(&marks, terms.deployment.get());
-        let agreed = agreed.map_err(|wrong| Trouble::unfit(format!("{} {wrong}", self.address)))?;
+        let agreed = agreed.map_err(|wrong| RefusalCause::unfit(format!("{} {wrong}", self.address)))?;
         match agreed {
             Some(found) if terms.deployment.get_or_init(|| found.clone()) != &found => {
-                Err(Trouble::Away(format!("{} is looked at again", self.address)))
+                Err(RefusalCause::Away(format!("{} is being checked again", self.address)))
             }
             _ => Ok(()),
         }
@@ -174,10 +174,10 @@ impl Node {
     pub fn arrive(&self, terms: &Terms, link: Arc<Link>) {
         self.state().link = Some(link);
         terms.metrics.connected(1);
-        tracing::info!(node = %self.address, "Redis is connected and fit");
+        tracing::info!(event = "redis_connected", node = %self.address, "redis connected");
     }
 
-    fn miss(&self, terms: &Terms, trouble: Trouble) {
+    fn miss(&self, terms: &Terms, trouble: RefusalCause) {
         let (had, before) = {
             let mut state = self.state();
             (state.link.take(), std::mem::replace(&mut state.trouble, trouble.clone()))
@@ -192,20 +192,35 @@ impl Node {
             return;
         }
         match &trouble {
-            Trouble::Away(reason) => tracing::error!(node = %self.address, reason, "Redis is away"),
-            Trouble::Unfit(lines) => {
+            RefusalCause::Away(reason) => {
+                tracing::error!(event = "redis_unavailable", node = %self.address, reason, "redis unavailable; retrying");
+            }
+            RefusalCause::Rewriting(reason) => {
+                tracing::error!(
+                    event = "redis_not_durable",
+                    node = %self.address,
+                    reason,
+                    "redis is not durable yet; commits to it suspended"
+                );
+            }
+            RefusalCause::Unfit(lines) => {
                 for reason in lines {
-                    tracing::error!(node = %self.address, reason, "Redis is not fit, and nothing is committed to it");
+                    tracing::error!(
+                        event = "redis_unfit",
+                        node = %self.address,
+                        reason,
+                        "redis does not meet the requirements; commits to it suspended"
+                    );
                 }
             }
         }
     }
 
     /// Looks at the server until there is something wrong.
-    async fn stay(&self, terms: &Terms, link: &Link) -> Trouble {
+    async fn stay(&self, terms: &Terms, link: &Link) -> RefusalCause {
         loop {
             let rung = tokio::select! {
-                () = link.bell.notified() => true,
+                () = link.wake.notified() => true,
                 () = sleep(LOOK_INTERVAL) => false,
             };
             if let Some(trouble) = link.lost.get() {

@@ -12,7 +12,7 @@ use super::config::RedisConfig;
 use super::deployment::{self, Mark};
 use super::dial;
 use super::fleet::patiently;
-use super::refused::{RedisRefused, Trouble};
+use super::refused::{RedisRefused, RefusalCause};
 use super::target::{Address, Target};
 use super::terms::Terms;
 use super::topology::{self, Master};
@@ -62,26 +62,15 @@ pub fn prepare(config: &RedisConfig) -> Result<Prepared, RedisRefused> {
 }
 
 /// A master that is written to.
-struct Site {
-    master: Master,
-    connection: MultiplexedConnection,
+pub(super) struct Site {
+    pub master: Master,
+    pub connection: MultiplexedConnection,
 }
 
-async fn prepare_all(terms: Arc<Terms>) -> Result<Prepared, Trouble> {
-    let masters = topology::discover(&terms.target, Vec::new()).await?;
-    topology::whole(&masters)?;
-    let mut sites = Vec::new();
-    for master in masters {
-        let mut connection = dial::server(&terms.target, &master.address).await?;
-        terms.fit(&master.address, &mut connection).await?;
-        sites.push(Site { master, connection });
-    }
-    let mut marks = Vec::new();
-    for Site { master, connection } in &mut sites {
-        marks.extend(dial::marks(connection, &master.address, &master.shards).await?);
-    }
+async fn prepare_all(terms: Arc<Terms>) -> Result<Prepared, RefusalCause> {
+    let (mut sites, marks) = sites(&terms).await?;
     let names = sites.iter().map(|site| site.master.address.to_string()).collect::<Vec<_>>().join(",");
-    let plan = plan(&marks).map_err(|wrong| Trouble::unfit(format!("{names} {wrong}")))?;
+    let plan = plan(&marks).map_err(|wrong| RefusalCause::unfit(format!("{names} {wrong}")))?;
     let (id, begun) = match plan {
         Plan::Nothing(id) => return Ok(Prepared::Before { id }),
         Plan::GoOn(id) => (id, true),
@@ -96,6 +85,23 @@ async fn prepare_all(terms: Arc<Terms>) -> Result<Prepared, Trouble> {
     Ok(if begun { Prepared::Completed { id } } else { Prepared::New { id } })
 }
 
+/// All masters, found fit, and what their keys hold.
+pub(super) async fn sites(terms: &Terms) -> Result<(Vec<Site>, Vec<(Shard, Mark)>), RefusalCause> {
+    let masters = topology::discover(&terms.target, Vec::new()).await?;
+    topology::whole(&masters)?;
+    let mut sites = Vec::new();
+    for master in masters {
+        let mut connection = dial::server(&terms.target, &master.address).await?;
+        terms.fit(&master.address, &mut connection).await?;
+        sites.push(Site { master, connection });
+    }
+    let mut marks = Vec::new();
+    for Site { master, connection } in &mut sites {
+        marks.extend(dial::marks(connection, &master.address, &master.shards).await?);
+    }
+    Ok((sites, marks))
+}
+
 #[derive(Debug, PartialEq)]
 enum Plan {
     Nothing(String),
@@ -108,11 +114,15 @@ fn plan(marks: &[(Shard, Mark)]) -> Result<Plan, String> {
     let of = |mark: &Mark| match mark {
         Mark::Preparing(id) => Some(id.clone()),
         Mark::Ready(text) => Some(deployment::id(text).to_owned()),
-        Mark::Absent | Mark::Foreign(_) => None,
+        Mark::Absent | Mark::Older(_) | Mark::Upgrading(_) | Mark::Foreign(_) => None,
     };
+    let is_older = |mark: &Mark| matches!(mark, Mark::Older(_) | Mark::Upgrading(_));
+    if marks.iter().any(|(_, mark)| is_older(mark)) {
+        return Err("has the data of an older version: stop all gateways, then run heartline upgrade".to_owned());
+    }
     if let Some((shard, Mark::Foreign(text))) = marks.iter().find(|(_, mark)| matches!(mark, Mark::Foreign(_))) {
         return Err(format!(
-            "belongs to something else: {} is {text:?}; set redis.url to a new one",
+            "is used by another application: {} is {text:?}; set redis.url to a new one",
             deployment::key(*shard)
         ));
     }
@@ -139,7 +149,7 @@ fn plan(marks: &[(Shard, Mark)]) -> Result<Plan, String> {
 }
 
 /// Whether there is nothing yet but keys of deployments.
-async fn empty(connection: &mut MultiplexedConnection, address: &Address) -> Result<(), Trouble> {
+async fn empty(connection: &mut MultiplexedConnection, address: &Address) -> Result<(), RefusalCause> {
     let mut cursor = 0;
     loop {
         let mut scan = cmd("SCAN");
@@ -147,7 +157,7 @@ async fn empty(connection: &mut MultiplexedConnection, address: &Address) -> Res
         let found: Result<(u64, Vec<Vec<u8>>), _> = scan.query_async(connection).await;
         let (next, keys) = found.map_err(|error| dial::trouble(address, &error))?;
         if let Some(key) = keys.iter().find(|key| is_of_a_user(key)) {
-            return Err(Trouble::unfit(format!(
+            return Err(RefusalCause::unfit(format!(
                 "{address} holds {:?} and has no whole deployment: it has lost a part; restore it from a backup, or empty \
                  it (FLUSHALL on every master) and run heartline init again",
                 String::from_utf8_lossy(key)
@@ -170,7 +180,7 @@ fn is_of_a_user(key: &[u8]) -> bool {
 }
 
 /// Writes the key of the first shard, unless another init is before us: then its id holds. So that all agree on one.
-async fn first(sites: &mut [Site], id: &str) -> Result<String, Trouble> {
+async fn first(sites: &mut [Site], id: &str) -> Result<String, RefusalCause> {
     let first = Shard(0);
     let site = sites.iter_mut().find(|site| site.master.shards.contains(&first));
     let Some(Site { master, connection }) = site else { return Ok(id.to_owned()) };
@@ -182,14 +192,14 @@ async fn first(sites: &mut [Site], id: &str) -> Result<String, Trouble> {
     match &marks[0].1 {
         Mark::Preparing(id) => Ok(id.clone()),
         Mark::Ready(text) => Ok(deployment::id(text).to_owned()),
-        Mark::Absent | Mark::Foreign(_) => {
-            Err(Trouble::Away(format!("{} is written to by somebody else", master.address)))
+        Mark::Absent | Mark::Older(_) | Mark::Upgrading(_) | Mark::Foreign(_) => {
+            Err(RefusalCause::Away(format!("{} is being written to by another process", master.address)))
         }
     }
 }
 
 /// Writes all keys; nothing goes on before all are there.
-async fn write_all(sites: &mut [Site], text: &str) -> Result<(), Trouble> {
+pub(super) async fn write_all(sites: &mut [Site], text: &str) -> Result<(), RefusalCause> {
     for Site { master, connection } in sites {
         let mut commands = Pipeline::with_capacity(master.shards.len());
         for shard in &master.shards {
@@ -256,7 +266,7 @@ mod tests {
         for other in ["{h12}:deployment", "{hello}:a", "{h}", "h12", "{h12", "{h70000}:a"] {
             assert!(!is_of_a_user(other.as_bytes()), "{other}");
         }
-        for ours in ["{h12}:r:42", "{h0}:o", "{h999}:u:1"] {
+        for ours in ["{h12}:r:42", "{h0}:o", "{h999}:h:1"] {
             assert!(is_of_a_user(ours.as_bytes()), "{ours}");
         }
     }

@@ -7,11 +7,11 @@ use std::io;
 pub enum RedisRefused {
     #[error("redis.url {0}")]
     Url(String),
-    #[error("{0}; start it, or set redis.url to one that runs")]
+    #[error("{0}; start it, or set redis.url to a running one")]
     Unreachable(String),
     #[error("{}", .0.join("\n"))]
     Unfit(Vec<String>),
-    #[error("the thread of the connections to Redis cannot be started: {0}")]
+    #[error("cannot start the redis thread: {0}")]
     Process(io::Error),
 }
 
@@ -28,31 +28,34 @@ impl RedisRefused {
 
 /// Why there is no connection just now.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Trouble {
+pub(super) enum RefusalCause {
     /// It may pass by itself.
     Away(String),
-    /// Somebody has to mend it.
+    /// It keeps nothing yet, but will when a rewrite of its append-only file has ended.
+    Rewriting(String),
+    /// An operator has to mend it.
     Unfit(Vec<String>),
 }
 
-impl Trouble {
+impl RefusalCause {
     pub fn unfit(line: impl Into<String>) -> Self {
-        Trouble::Unfit(vec![line.into()])
+        RefusalCause::Unfit(vec![line.into()])
     }
 
     pub fn text(&self) -> String {
         match self {
-            Trouble::Away(text) => text.clone(),
-            Trouble::Unfit(lines) => lines.join("; "),
+            RefusalCause::Away(text) | RefusalCause::Rewriting(text) => text.clone(),
+            RefusalCause::Unfit(lines) => lines.join("; "),
         }
     }
 }
 
-impl From<Trouble> for RedisRefused {
-    fn from(trouble: Trouble) -> Self {
+impl From<RefusalCause> for RedisRefused {
+    fn from(trouble: RefusalCause) -> Self {
         match trouble {
-            Trouble::Away(text) => RedisRefused::Unreachable(text),
-            Trouble::Unfit(lines) => RedisRefused::Unfit(lines),
+            RefusalCause::Away(text) => RedisRefused::Unreachable(text),
+            RefusalCause::Rewriting(text) => RedisRefused::Unfit(vec![text]),
+            RefusalCause::Unfit(lines) => RedisRefused::Unfit(lines),
         }
     }
 }

@@ -55,7 +55,7 @@ impl Target {
             "redis-cluster" => (Kind::Cluster, PORT),
             "redis-sentinel" => (Kind::Sentinel { master: path.to_owned() }, SENTINEL_PORT),
             "rediss" => {
-                return Err("asks for TLS, which is not spoken here; put a proxy that does beside it".to_owned());
+                return Err("asks for TLS, which is not supported; use a TLS proxy beside the gateway".to_owned());
             }
             _ => return Err(FORMS.to_owned()),
         };

@@ -1,15 +1,16 @@
 //! What holds for every server of a deployment.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use ::redis::aio::MultiplexedConnection;
 use tokio::sync::Notify;
 
+use super::append_only_file::AppendOnlyFile;
 use super::config::Durability;
 use super::dial;
 use super::metrics::Metrics;
-use super::refused::Trouble;
+use super::refused::RefusalCause;
 use super::target::{Address, Target};
 use super::topology::Master;
 use crate::model::shard::Shard;
@@ -26,6 +27,8 @@ pub(super) struct Terms {
     masters: RwLock<Arc<[Master]>>,
     /// What was said before: once is enough.
     advised: Mutex<HashSet<String>>,
+    /// The append-only file of each server when it was last in force.
+    files: Mutex<HashMap<Address, AppendOnlyFile>>,
 }
 
 impl Terms {
@@ -38,6 +41,7 @@ impl Terms {
             durability,
             masters: RwLock::default(),
             advised: Mutex::default(),
+            files: Mutex::default(),
         }
     }
 
@@ -60,17 +64,26 @@ impl Terms {
         let mut advised = self.advised.lock().unwrap_or_else(PoisonError::into_inner);
         for warning in warnings {
             if !advised.contains(&warning) {
-                tracing::warn!("{warning}");
+                tracing::warn!(event = "redis_advice", advice = %warning, "redis is usable, but not as advised");
                 advised.insert(warning);
             }
         }
     }
 
     /// Whether the server at the other end is set as it must be.
-    pub async fn fit(&self, address: &Address, connection: &mut MultiplexedConnection) -> Result<(), Trouble> {
+    pub async fn fit(&self, address: &Address, connection: &mut MultiplexedConnection) -> Result<(), RefusalCause> {
         let server = dial::look(connection, address).await?;
-        let advice = server.judge(address, &self.target.kind, self.durability)?;
-        self.advise(advice.warnings);
+        let judged = {
+            let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+            let before = files.remove(address);
+            let judged = server.judge(address, &self.target.kind, self.durability, before.as_ref());
+            let file = AppendOnlyFile::read(&server.info);
+            if judged.is_ok() && file.in_force(before.as_ref()) {
+                files.insert(address.clone(), file);
+            }
+            judged
+        };
+        self.advise(judged?.warnings);
         Ok(())
     }
 }

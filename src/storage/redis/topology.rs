@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::deployment::shards;
 use super::dial;
-use super::refused::Trouble;
+use super::refused::RefusalCause;
 use super::target::{Address, Kind, Target};
 use crate::model::shard::Shard;
 
@@ -30,7 +30,7 @@ pub(super) struct Master {
 pub(super) async fn discover(
     target: &Target,
     known: Vec<(Address, MultiplexedConnection)>,
-) -> Result<Vec<Master>, Trouble> {
+) -> Result<Vec<Master>, RefusalCause> {
     match &target.kind {
         Kind::Server => Ok(vec![all_at(target.addresses[0].clone())]),
         Kind::Sentinel { master } => Ok(vec![all_at(master_of(target, master).await?)]),
@@ -39,11 +39,11 @@ pub(super) async fn discover(
 }
 
 /// Whether every shard has a master.
-pub(super) fn whole(masters: &[Master]) -> Result<(), Trouble> {
+pub(super) fn whole(masters: &[Master]) -> Result<(), RefusalCause> {
     let missing = shards().count() - masters.iter().map(|master| master.shards.len()).sum::<usize>();
     match missing {
         0 => Ok(()),
-        _ => Err(Trouble::Away(format!("{missing} of the shards are on no node of the Cluster"))),
+        _ => Err(RefusalCause::Away(format!("{missing} shards are on no cluster node"))),
     }
 }
 
@@ -52,10 +52,10 @@ fn all_at(address: Address) -> Master {
 }
 
 /// Asks all Sentinels. Most of those that answer are right: one that was cut off may still name a former master.
-async fn master_of(target: &Target, name: &str) -> Result<Address, Trouble> {
+async fn master_of(target: &Target, name: &str) -> Result<Address, RefusalCause> {
     let asked = target.addresses.iter().map(|sentinel| async move {
         let named = timeout(SENTINEL_TIMEOUT, named_by(sentinel, name)).await;
-        named.unwrap_or_else(|_| Err(Trouble::Away(format!("{sentinel}: no answer in time"))))
+        named.unwrap_or_else(|_| Err(RefusalCause::Away(format!("{sentinel}: no answer in time"))))
     });
     let (mut named, mut troubles) = (Vec::new(), Vec::new());
     for answer in join_all(asked).await {
@@ -67,22 +67,22 @@ async fn master_of(target: &Target, name: &str) -> Result<Address, Trouble> {
     let votes = |address: &Address| named.iter().filter(|other| *other == address).count();
     match named.iter().max_by_key(|address| votes(address)) {
         Some(master) => Ok(master.clone()),
-        None => Err(Trouble::Away(format!("no Sentinel names a master: {}", troubles.join("; ")))),
+        None => Err(RefusalCause::Away(format!("no Sentinel names a master: {}", troubles.join("; ")))),
     }
 }
 
-async fn named_by(sentinel: &Address, name: &str) -> Result<Address, Trouble> {
+async fn named_by(sentinel: &Address, name: &str) -> Result<Address, RefusalCause> {
     let mut connection = dial::sentinel(sentinel).await?;
     let mut asks = cmd("SENTINEL");
     asks.arg("get-master-addr-by-name").arg(name);
     let answer: Result<Option<(String, u16)>, _> = asks.query_async(&mut connection).await;
     match answer.map_err(|error| dial::trouble(sentinel, &error))? {
         Some((host, port)) => Ok(Address::new(host, port)),
-        None => Err(Trouble::Away(format!("{sentinel} knows no master {name:?}"))),
+        None => Err(RefusalCause::Away(format!("{sentinel} knows no master {name:?}"))),
     }
 }
 
-async fn masters(target: &Target, known: Vec<(Address, MultiplexedConnection)>) -> Result<Vec<Master>, Trouble> {
+async fn masters(target: &Target, known: Vec<(Address, MultiplexedConnection)>) -> Result<Vec<Master>, RefusalCause> {
     let mut troubles = Vec::new();
     for (address, mut connection) in known {
         match masters_by(&address, &mut connection).await {
@@ -97,22 +97,22 @@ async fn masters(target: &Target, known: Vec<(Address, MultiplexedConnection)>) 
             Err(trouble) => troubles.push(trouble),
         }
     }
-    let unfit = troubles.iter().find(|trouble| matches!(trouble, Trouble::Unfit(_))).cloned();
-    let texts = || troubles.iter().map(Trouble::text).collect::<Vec<_>>().join("; ");
-    Err(unfit.unwrap_or_else(|| Trouble::Away(format!("no node says who has what: {}", texts()))))
+    let unfit = troubles.iter().find(|trouble| matches!(trouble, RefusalCause::Unfit(_))).cloned();
+    let texts = || troubles.iter().map(RefusalCause::text).collect::<Vec<_>>().join("; ");
+    Err(unfit.unwrap_or_else(|| RefusalCause::Away(format!("cannot read the cluster topology: {}", texts()))))
 }
 
-async fn masters_by(asked: &Address, connection: &mut MultiplexedConnection) -> Result<Vec<Master>, Trouble> {
+async fn masters_by(asked: &Address, connection: &mut MultiplexedConnection) -> Result<Vec<Master>, RefusalCause> {
     let answer = cmd("CLUSTER").arg("SLOTS").query_async(connection).await;
     let ranges: Vec<Vec<Value>> = answer.map_err(|error| {
         if error.to_string().contains("cluster support disabled") {
-            return Trouble::unfit(format!("{asked} is no node of a Cluster; set redis.url to redis://{asked}"));
+            return RefusalCause::unfit(format!("{asked} is not a cluster node; set redis.url to redis://{asked}"));
         }
         dial::trouble(asked, &error)
     })?;
     let ranges = ranges.into_iter().map(|range| Range::read(range, asked)).collect::<Option<Vec<_>>>();
     let ranges =
-        ranges.ok_or_else(|| Trouble::Away(format!("{asked} gives an answer to CLUSTER SLOTS nobody knows")))?;
+        ranges.ok_or_else(|| RefusalCause::Away(format!("{asked} answers CLUSTER SLOTS in an unknown format")))?;
     Ok(share(ranges))
 }
 
@@ -137,7 +137,7 @@ impl Range {
     }
 }
 
-/// Deals the shards out to the masters that have their slots. Those of slots that nobody has are nobody's.
+/// Assigns the shards to the masters that serve their slots. Shards of unassigned slots have no master.
 fn share(ranges: Vec<Range>) -> Vec<Master> {
     let mut masters: Vec<Master> = Vec::new();
     for range in &ranges {

@@ -58,14 +58,17 @@ impl FileList {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(self.error(format!("cannot be read: {error}"))),
         };
-        // Going on without it would let in whom somebody wanted out.
-        let damaged = |why: String| self.error(format!("is damaged ({why}); restore it, or remove it and revoke anew"));
+        // Going on without it would accept revoked tokens.
+        let damaged =
+            |why: String| self.error(format!("is damaged ({why}); restore it, or remove it and revoke again"));
         let document: Document = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
         if document.format != FORMAT {
-            return Err(self.error(format!("has format {}, and this program knows {FORMAT}", document.format)));
+            return Err(self.error(format!("has format {}, this version reads format {FORMAT}", document.format)));
         }
         let revocations = document.revocations.into_iter().map(Entry::parse);
-        revocations.collect::<Option<_>>().ok_or_else(|| damaged("an entry names no one, or two".to_owned()))
+        revocations
+            .collect::<Option<_>>()
+            .ok_or_else(|| damaged("an entry names neither a user nor a token, or both".to_owned()))
     }
 
     fn write(&self, revocations: &[Revocation], edition: &mut Edition) -> Result<(), ListError> {

@@ -6,7 +6,7 @@ pub mod redis;
 use crate::model::revocation::{Revocation, Revoked};
 
 /// Revocations kept at one time, each of some 100 bytes, at most 400; one more is refused, since to forget one of the
-/// others would let somebody in.
+/// others would accept a revoked token.
 pub const REVOCATIONS_MAX: usize = 65_536;
 
 /// Grows with every change of a list.
@@ -32,7 +32,7 @@ pub trait RevocationList: Send + Sync + 'static {
 /// Nothing is known to have been done.
 #[derive(Debug, thiserror::Error)]
 pub enum ListError {
-    #[error("{REVOCATIONS_MAX} revocations are kept at most; take some back, or limit how long tokens live")]
+    #[error("{REVOCATIONS_MAX} revocations are the limit; remove some, or limit the lifetime of tokens")]
     Full,
     /// It cannot be read or written.
     #[error("the revocation list {place} {why}")]

@@ -25,7 +25,7 @@ pub(super) enum Dropped {
     /// More waited than is kept.
     Full,
     /// It was heard and not understood.
-    Malformed,
+    DecodeError,
 }
 
 #[derive(Clone)]
@@ -41,28 +41,28 @@ impl Default for Metrics {
         let (told, heard, lines) = (Counter::default(), Counter::default(), Gauge::default());
         let metrics = Metrics { told, heard, lines, dropped: Family::default() };
         // Shown as 0 from the start, so that the first one is an increase.
-        [Dropped::Away, Dropped::Full, Dropped::Malformed].into_iter().for_each(|why| metrics.dropped(why, 0));
+        [Dropped::Away, Dropped::Full, Dropped::DecodeError].into_iter().for_each(|why| metrics.dropped(why, 0));
         metrics
     }
 }
 
 impl Metrics {
     pub fn register(&self, registry: &mut Registry) {
-        registry.register("channel_told", "Messages that were published for other gateways", self.told.clone());
-        registry.register("channel_heard", "Messages of other gateways that were heard", self.heard.clone());
+        registry.register("channel_told", "Messages sent to other gateways", self.told.clone());
+        registry.register("channel_heard", "Messages received from other gateways", self.heard.clone());
         registry.register(
             "channel_dropped",
             "Messages between gateways that were dropped, by why: away, full, malformed",
             self.dropped.clone(),
         );
-        registry.register("channel_lines", "Connections that are told of what others publish", self.lines.clone());
+        registry.register("channel_lines", "Connections used for the device channel", self.lines.clone());
     }
 
     pub fn dropped(&self, why: Dropped, count: u64) {
         let why = match why {
             Dropped::Away => "away",
             Dropped::Full => "full",
-            Dropped::Malformed => "malformed",
+            Dropped::DecodeError => "malformed",
         };
         self.dropped.get_or_create(&Labels { why }).inc_by(count);
     }
@@ -80,7 +80,7 @@ impl std::fmt::Debug for Subscriptions {
 impl Collector for Subscriptions {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         let users = ConstGauge::new(self.0.followed().subscribed() as i64);
-        let help = "Users whose changes at other gateways are heard";
+        let help = "Users subscribed to on the device channel";
         users.encode(encoder.encode_descriptor("channel_users", help, None, users.metric_type())?)
     }
 }

@@ -1,8 +1,8 @@
-//! The channel over Redis: sharded pub/sub, a channel for each user, named under the tag of his shard.
+//! The channel over Redis: sharded pub/sub, a channel for each user, named under the tag of the user's shard.
 //!
 //! ```text
-//! follow, unfollow ─▶ Followed: who is wanted, who is subscribed ─┐
-//! tell, announce ───▶ queue of the line that has the shard ───────┴▶ Line: one connection to each node ─▶ Ear
+//! follow, unfollow ─▶ UserSubscriptions: who is wanted, who is subscribed ─┐
+//! tell, announce ───▶ queue of the line that has the shard ───────┴▶ Link: one connection to each node ─▶ ChannelSubscriber
 //! ```
 //!
 //! Who is connected where is written nowhere: the subscriptions of Redis are the registry, and go with the connection when
@@ -13,9 +13,9 @@
 //! subscribed anew. Each node of a Cluster has a line of its own, so that one that is away takes no other along. One that
 //! reads too slowly Redis itself cuts off (`client-output-buffer-limit pubsub`).
 
-mod followed;
-mod line;
+mod link;
 mod metrics;
+mod user_subscriptions;
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::ready;
@@ -29,13 +29,13 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::codec::{self, GatewayId};
-use super::{Announcement, ChannelAway, DeviceChannel, Ear, Told};
+use super::{Announcement, ChannelAway, ChannelSubscriber, DeviceChannel, UserChange};
 use crate::model::ids::UserId;
 use crate::model::shard::{Shard, Shards};
 use crate::storage::redis::{Redis, tag};
-use followed::Followed;
-use line::Line;
+use link::Link;
 use metrics::{Dropped, Metrics};
+use user_subscriptions::UserSubscriptions;
 
 /// Where announcements are published, in a Cluster by the node that has [`ANNOUNCING`].
 const TO_ALL: &str = "heartline:all";
@@ -47,15 +47,15 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 pub struct RedisChannel {
     gateway: GatewayId,
     shards: Shards,
-    followed: Mutex<Followed>,
+    followed: Mutex<UserSubscriptions>,
     /// Rung when there is somebody new to follow, or to follow no more, and when a line is there.
     changed: watch::Sender<()>,
     metrics: Metrics,
 }
 
-/// What waits to be published on a line. At most [`line::QUEUE_MAX`] for each node.
+/// What waits to be published on a line. At most [`link::QUEUE_MAX`] for each node.
 enum Waiting {
-    Told { user: UserId, shard: Shard, message: Vec<u8> },
+    UserChange { user: UserId, shard: Shard, message: Vec<u8> },
     Announced { message: Vec<u8>, answer: oneshot::Sender<Result<(), ChannelAway>> },
 }
 
@@ -65,7 +65,7 @@ impl RedisChannel {
         Arc::new(RedisChannel {
             gateway: GatewayId(rand::random()),
             shards,
-            followed: Mutex::new(Followed::new(shards)),
+            followed: Mutex::new(UserSubscriptions::new(shards)),
             changed: watch::Sender::new(()),
             metrics: Metrics::default(),
         })
@@ -84,7 +84,7 @@ impl RedisChannel {
     }
 
     /// Keeps a line to every node that has a shard. Never ends; dropped, all lines end.
-    pub async fn run(self: Arc<Self>, redis: Redis, ear: Arc<dyn Ear>) {
+    pub async fn run(self: Arc<Self>, redis: Redis, subscriber: Arc<dyn ChannelSubscriber>) {
         let mut lines: HashMap<String, watch::Sender<Vec<Shard>>> = HashMap::new();
         let mut tasks = JoinSet::new();
         loop {
@@ -101,7 +101,12 @@ impl RedisChannel {
                     continue;
                 }
                 let (sender, own) = watch::channel(shards);
-                let line = Line { channel: self.clone(), redis: redis.clone(), ear: ear.clone(), node: node.clone() };
+                let line = Link {
+                    channel: self.clone(),
+                    redis: redis.clone(),
+                    subscriber: subscriber.clone(),
+                    node: node.clone(),
+                };
                 tasks.spawn(line.keep(own));
                 lines.insert(node, sender);
             }
@@ -127,7 +132,7 @@ impl RedisChannel {
     }
 
     /// Nothing that could panic runs under the lock, so a poisoned one is as good as any.
-    fn followed(&self) -> MutexGuard<'_, Followed> {
+    fn followed(&self) -> MutexGuard<'_, UserSubscriptions> {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -149,11 +154,11 @@ impl DeviceChannel for RedisChannel {
         }
     }
 
-    fn tell(&self, user: UserId, told: Told) {
+    fn tell(&self, user: UserId, told: UserChange) {
         let shard = self.shards.of(user);
         let Some(line) = self.line(shard) else { return self.metrics.dropped(Dropped::Away, 1) };
         let message = codec::encode_told(self.gateway, &told);
-        match line.try_send(Waiting::Told { user, shard, message }) {
+        match line.try_send(Waiting::UserChange { user, shard, message }) {
             Ok(()) => {}
             Err(mpsc::error::TrySendError::Full(_)) => self.metrics.dropped(Dropped::Full, 1),
             Err(mpsc::error::TrySendError::Closed(_)) => self.metrics.dropped(Dropped::Away, 1),
@@ -174,7 +179,7 @@ impl DeviceChannel for RedisChannel {
             return Box::pin(ready(Err(error)));
         }
         Box::pin(async move {
-            let lost = |_| Err(ChannelAway("the connection to Redis was lost".to_owned()));
+            let lost = |_| Err(ChannelAway("connection to redis lost".to_owned()));
             answered.await.unwrap_or_else(lost)
         })
     }

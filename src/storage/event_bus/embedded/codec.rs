@@ -33,8 +33,8 @@ pub struct Entry<'a> {
 
 /// The stored bytes are none that were written here.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("a stored row cannot be read")]
-pub struct Malformed;
+#[error("unreadable stored row")]
+pub struct DecodeError;
 
 const WORD: usize = size_of::<u64>();
 
@@ -49,12 +49,12 @@ impl State {
         [self.newest, self.newest_time, self.written, self.oldest].map(u64::to_be_bytes).concat()
     }
 
-    pub fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
-        let (words, []) = bytes.as_chunks::<WORD>() else { return Err(Malformed) };
+    pub fn parse(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let (words, []) = bytes.as_chunks::<WORD>() else { return Err(DecodeError) };
         let [newest, newest_time, written, oldest] =
-            <[[u8; WORD]; 4]>::try_from(words).map_err(|_| Malformed)?.map(u64::from_be_bytes);
+            <[[u8; WORD]; 4]>::try_from(words).map_err(|_| DecodeError)?.map(u64::from_be_bytes);
         let sound = oldest >= 1 && oldest - 1 <= newest;
-        if sound { Ok(State { newest, newest_time, written, oldest }) } else { Err(Malformed) }
+        if sound { Ok(State { newest, newest_time, written, oldest }) } else { Err(DecodeError) }
     }
 }
 
@@ -68,13 +68,13 @@ impl<'a> Entry<'a> {
         [&self.time.to_be_bytes()[..], &self.end.to_be_bytes(), self.event.as_bytes()].concat()
     }
 
-    pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
-        let (time, rest) = bytes.split_first_chunk().ok_or(Malformed)?;
-        let (end, event) = rest.split_first_chunk().ok_or(Malformed)?;
-        let event = std::str::from_utf8(event).map_err(|_| Malformed)?;
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let (time, rest) = bytes.split_first_chunk().ok_or(DecodeError)?;
+        let (end, event) = rest.split_first_chunk().ok_or(DecodeError)?;
+        let event = std::str::from_utf8(event).map_err(|_| DecodeError)?;
         let end = u64::from_be_bytes(*end);
         if event.len() as u64 > end {
-            return Err(Malformed);
+            return Err(DecodeError);
         }
         Ok(Entry { time: u64::from_be_bytes(*time), end, event })
     }
@@ -84,8 +84,8 @@ pub fn key(offset: Offset) -> [u8; WORD] {
     offset.to_be_bytes()
 }
 
-pub fn parse_key(bytes: &[u8]) -> Result<Offset, Malformed> {
-    bytes.try_into().map(u64::from_be_bytes).map_err(|_| Malformed)
+pub fn parse_key(bytes: &[u8]) -> Result<Offset, DecodeError> {
+    bytes.try_into().map(u64::from_be_bytes).map_err(|_| DecodeError)
 }
 
 #[cfg(test)]
@@ -105,12 +105,12 @@ mod tests {
     #[test]
     fn other_bytes_are_malformed() {
         let state = State::default().to_bytes();
-        assert_eq!(State::parse(&state[1..]), Err(Malformed));
-        assert_eq!(State::parse(&[&state[..], &[0; WORD]].concat()), Err(Malformed));
-        assert_eq!(State::parse(&State { oldest: 3, ..State::default() }.to_bytes()), Err(Malformed));
-        assert_eq!(Entry::parse(&[0; 15]), Err(Malformed));
-        assert_eq!(Entry::parse(&[0xff; 17]), Err(Malformed));
-        assert_eq!(Entry::parse(&[0; 17]), Err(Malformed));
-        assert_eq!(parse_key(b"short"), Err(Malformed));
+        assert_eq!(State::parse(&state[1..]), Err(DecodeError));
+        assert_eq!(State::parse(&[&state[..], &[0; WORD]].concat()), Err(DecodeError));
+        assert_eq!(State::parse(&State { oldest: 3, ..State::default() }.to_bytes()), Err(DecodeError));
+        assert_eq!(Entry::parse(&[0; 15]), Err(DecodeError));
+        assert_eq!(Entry::parse(&[0xff; 17]), Err(DecodeError));
+        assert_eq!(Entry::parse(&[0; 17]), Err(DecodeError));
+        assert_eq!(parse_key(b"short"), Err(DecodeError));
     }
 }

@@ -2,26 +2,28 @@
 //! happens here slows the hot store.
 //!
 //! ```text
-//! publish → queue → writer thread: one batch, one fdatasync     → answer, and whoever tails is told
+//! publish → queue → writer thread: one batch, one fdatasync     → reports, and whoever tails is told
 //! read    → queue → reader thread: a snapshot of the tables     → answer
 //!                   writer thread, between publishes: what is too old or too much goes, oldest first
 //! ```
 //!
 //! **Order.** Offsets begin with 1 and have no gaps. The newest one is kept beside the events, so that it is not used
-//! again when they have all gone. Offsets are written with their events: what a kill has torn was never answered.
+//! again when they have all gone. Offsets are written with their events: what a kill has torn was never answered. A random
+//! id is made with the log, so that a consumer notices when offsets begin anew because the folder was removed.
 //!
 //! **Failure.** After a failed write or sync publishing is refused, reads go on, and the writer opens the log anew, first
 //! [`RETRY_MIN`] later, then ever later up to [`RETRY_MAX`], until it succeeds. A gateway without its log goes on acking:
 //! claims wait in the outbox.
 //!
 //! **Disk.** Events are cut into segments, about a sixteenth of the retention each, of a table of their own. What is too old
-//! or too much can be read no more within a second; its files go when a whole segment is.
+//! or too much can be read no more within a second; its files go when a whole segment is. Nothing is too old before two
+//! readings of the clock agree on it ([`AgreedTime`](crate::storage::embedded::agreed_time::AgreedTime)).
 //!
 //! **Memory.** 4 MiB of blocks; of tables in the making up to 2 MiB a segment, in all no more than the journals hold;
 //! [`PUBLISH_QUEUE_MAX`] batches of claims and [`READ_QUEUE_MAX`] questions; an answer has at most [`READ_BYTES_MAX`].
 
+mod age_clock;
 mod codec;
-mod journal;
 mod prune;
 mod segments;
 mod tables;
@@ -36,21 +38,22 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 
+pub use self::age_clock::ClockCheck;
 use self::tables::Tables;
 use self::writer::{Publish, Writer};
 use super::cloud_event::{CloudEvent, Source};
 use super::config::Config;
+use super::delivery::Event;
 use super::{BusError, EventBus, EventLog, Offset};
-use crate::model::rewards::claim::Claim;
+use crate::model::event_page::LogPart;
+use crate::storage::embedded::Clock;
 use crate::storage::embedded::folder::Folder;
 use crate::storage::embedded::open_error::OpenError;
 use crate::storage::embedded::readers::Readers;
 
-/// The folder in the data directory.
-const FOLDER: &str = "events";
-/// Batches of claims that wait to be written. Whoever relays them waits for one before it sends the next.
+/// Batches of claims that wait to be written; more are refused.
 pub const PUBLISH_QUEUE_MAX: usize = 16;
 /// Questions that wait to be read.
 pub const READ_QUEUE_MAX: usize = 1024;
@@ -60,14 +63,10 @@ pub const READ_BYTES_MAX: usize = 1 << 20;
 pub const RETRY_MIN: Duration = Duration::from_millis(100);
 pub const RETRY_MAX: Duration = Duration::from_secs(10);
 
-/// The wall clock, milliseconds since 1970. It may go back: what is published then counts as published no earlier than
-/// what was before it.
-pub type WallClock = Arc<dyn Fn() -> u64 + Send + Sync>;
-
 pub struct EmbeddedLog {
     queue: Option<SyncSender<Publish>>,
     writer: Option<JoinHandle<()>>,
-    readers: Readers<Arc<Shared>>,
+    readers: Readers<Arc<Shared>, ()>,
     newest: watch::Receiver<Offset>,
     source: Source,
 }
@@ -80,21 +79,26 @@ struct Shared {
 }
 
 impl EmbeddedLog {
-    /// Opens the log in this data directory, which the process has taken; makes it if it is missing.
-    pub fn open(data_dir: &Path, config: &Config, clock: WallClock) -> Result<Self, OpenError> {
-        let here = data_dir.join(FOLDER);
+    /// In the data directory.
+    pub const FOLDER: &str = "events";
+
+    /// Opens the log in this data directory, which the process has taken; makes it if it is missing. `clock` may go back:
+    /// what is published then counts as published no earlier than what was before it.
+    pub fn open(data_dir: &Path, config: &Config, clock: Clock, check: ClockCheck) -> Result<Self, OpenError> {
+        let here = data_dir.join(Self::FOLDER);
         let open = |path: &Path| Tables::open(path).map_err(|error| OpenError::of_tables(&here, error));
-        let path = Folder::of(data_dir, FOLDER).tables(|path| open(path).map(drop))?;
+        let path = Folder::of(data_dir, Self::FOLDER).tables(|path| open(path).map(drop))?;
         let tables = open(&path)?;
         let damaged = |BusError(why)| OpenError::Damaged { path: here.clone(), why };
         let state = writer::state_of(&tables).map_err(damaged)?;
+        tables.ensure_id().map_err(|error| OpenError::of_tables(&here, error))?;
 
         let unusable = |source| OpenError::unusable(&here, source);
         let shared = Arc::new(Shared { tables: RwLock::new(Some(tables)), path });
         let readers = Readers::start(&["events-read"], &shared, READ_QUEUE_MAX).map_err(unusable)?;
         let (queue, asked) = sync_channel(PUBLISH_QUEUE_MAX);
         let (teller, newest) = watch::channel(state.newest);
-        let writer = Writer::new(shared, state, config, clock, teller);
+        let writer = Writer::new(shared, state, config, clock, check, teller);
         let writer = thread::Builder::new().name("events-write".into()).spawn(move || writer.run(&asked));
         Ok(EmbeddedLog {
             queue: Some(queue),
@@ -107,25 +111,32 @@ impl EmbeddedLog {
 }
 
 impl EventBus for EmbeddedLog {
-    fn publish<'a>(&'a self, claims: &'a [Claim]) -> BoxFuture<'a, Result<(), BusError>> {
-        let events: Vec<_> = claims.iter().map(|claim| CloudEvent::of(claim, &self.source).to_json()).collect();
-        Box::pin(async move {
-            if events.is_empty() {
-                return Ok(());
-            }
-            let (answer, answered) = oneshot::channel();
-            match self.queue.as_ref().map(|queue| queue.try_send(Publish { events, answer })) {
-                Some(Ok(())) => answered.await.unwrap_or_else(|_| Err(away("it is not known what was written"))),
-                Some(Err(TrySendError::Full(_))) => Err(away("too much waits to be written")),
-                Some(Err(TrySendError::Disconnected(_))) | None => Err(away("it is being closed")),
-            }
-        })
+    fn publish(&self, events: Vec<Event>) {
+        if events.is_empty() {
+            return;
+        }
+        let (events, receipts) = events
+            .into_iter()
+            .map(|Event { claim, receipt }| (CloudEvent::of(&claim, &self.source).to_json(), receipt))
+            .unzip();
+        let publish = Publish { events, receipts };
+        let Some(queue) = &self.queue else { return publish.refused("store is closing") };
+        match queue.try_send(publish) {
+            Ok(()) => {}
+            Err(TrySendError::Full(publish)) => publish.refused("too much waits to be written"),
+            Err(TrySendError::Disconnected(publish)) => publish.refused("store is closing"),
+        }
+    }
+
+    /// A call is one batch of the tables.
+    fn is_atomic(&self) -> bool {
+        true
     }
 }
 
 impl EventLog for EmbeddedLog {
-    fn read(&self, after: Offset, limit: usize) -> BoxFuture<'static, Result<Vec<(Offset, String)>, BusError>> {
-        let asked = self.readers.ask(move |shared: &Arc<Shared>| shared.read(after, limit));
+    fn read(&self, after: Offset, limit: usize) -> BoxFuture<'static, Result<LogPart, BusError>> {
+        let asked = self.readers.ask((), move |shared: &Arc<Shared>| shared.read(after, limit));
         Box::pin(async move { asked.answer().await.map_err(|unread| away(&unread.to_string()))? })
     }
 
@@ -144,10 +155,11 @@ impl Drop for EmbeddedLog {
 }
 
 impl Shared {
-    fn read(&self, after: Offset, limit: usize) -> Result<Vec<(Offset, String)>, BusError> {
+    fn read(&self, after: Offset, limit: usize) -> Result<LogPart, BusError> {
         let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
-        let view = tables.as_ref().ok_or_else(|| away("it cannot be opened"))?.view();
-        let from = after.saturating_add(1).max(view.state()?.oldest);
+        let view = tables.as_ref().ok_or_else(|| away("cannot be opened"))?.view();
+        let state = view.state()?;
+        let from = after.saturating_add(1).max(state.oldest);
         let (mut events, mut bytes) = (Vec::new(), 0);
         view.entries_from(from, |offset, entry| {
             bytes += entry.event.len();
@@ -157,7 +169,7 @@ impl Shared {
             }
             more
         })?;
-        Ok(events)
+        Ok(LogPart { events, newest: state.newest, log: view.id()? })
     }
 }
 

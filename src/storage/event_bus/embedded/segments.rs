@@ -75,7 +75,7 @@ impl Segments {
         ended.map(|(first, _)| *first).collect()
     }
 
-    /// Removes the segment that begins with this offset. Its files go when nobody reads them any more.
+    /// Removes the segment that begins with this offset. Its files go when the last reader has closed them.
     pub fn remove(&self, first: Offset) -> fjall::Result<()> {
         match self.tables.write().unwrap_or_else(PoisonError::into_inner).remove(&first) {
             Some(table) => self.database.delete_keyspace(table),

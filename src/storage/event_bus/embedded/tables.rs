@@ -4,20 +4,19 @@ use std::path::Path;
 
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable, Snapshot};
 
-use super::codec::{self, Entry, Malformed, State};
+use super::codec::{self, DecodeError, Entry, State};
 use super::segments::Segments;
+use crate::storage::embedded::database::{self, Bounds};
 use crate::storage::embedded::describe;
 use crate::storage::event_bus::{BusError, Offset};
 
 /// Bytes of the table of the state in the making, which is in memory.
 const MEMTABLE_BYTES: u64 = 1 << 20;
-/// Bytes of blocks kept in memory for reads: whoever tails reads what was written last, which is in memory anyhow.
-const CACHE_BYTES: u64 = 4 << 20;
-/// Bytes of sealed journals beyond which tables are written early; the least that fjall takes.
-const JOURNALS_BYTES_MAX: u64 = 64 << 20;
-const OPEN_FILES_MAX: usize = 64;
-const WORKERS: usize = 1;
+/// A small cache, since readers mostly read what was written last, which is in memory anyway; and the least journals
+/// that fjall takes.
+const BOUNDS: Bounds = Bounds { cache_bytes: 4 << 20, journals_bytes_max: 64 << 20, open_files_max: 64 };
 const STATE: &str = "state";
+const ID: &str = "id";
 
 #[derive(Clone)]
 pub struct Tables {
@@ -34,15 +33,20 @@ pub struct View<'a> {
 
 impl Tables {
     pub fn open(path: &Path) -> fjall::Result<Self> {
-        let database = Database::builder(path)
-            .cache_size(CACHE_BYTES)
-            .max_journaling_size(JOURNALS_BYTES_MAX)
-            .max_cached_files(Some(OPEN_FILES_MAX))
-            .worker_threads(WORKERS)
-            .open()?;
+        let database = database::open(path, &BOUNDS)?;
         // Options are kept with a table from when it was made: changing them here changes new logs only.
         let options = || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES);
         Ok(Tables { segments: Segments::open(&database)?, state: database.keyspace("state", options)?, database })
+    }
+
+    /// Gives the log its id, unless it has one.
+    pub fn ensure_id(&self) -> fjall::Result<()> {
+        if self.state.contains_key(ID)? {
+            return Ok(());
+        }
+        let mut batch = self.durable_batch(1);
+        batch.insert(&self.state, ID, format!("{:032x}", rand::random::<u128>()));
+        batch.commit()
     }
 
     pub fn view(&self) -> View<'_> {
@@ -68,6 +72,11 @@ impl View<'_> {
     pub fn state(&self) -> Result<State, BusError> {
         let bytes = self.snapshot.get(&self.tables.state, STATE)?;
         Ok(bytes.map(|bytes| State::parse(&bytes)).transpose()?.unwrap_or_default())
+    }
+
+    pub fn id(&self) -> Result<String, BusError> {
+        let id = self.snapshot.get(&self.tables.state, ID)?.ok_or_else(|| BusError("it has no id".to_owned()))?;
+        Ok(String::from_utf8_lossy(&id).into_owned())
     }
 
     /// What `read` makes of the entry at this offset; `None` if there is none.
@@ -98,8 +107,8 @@ impl From<fjall::Error> for BusError {
     }
 }
 
-impl From<Malformed> for BusError {
-    fn from(malformed: Malformed) -> Self {
+impl From<DecodeError> for BusError {
+    fn from(malformed: DecodeError) -> Self {
         BusError(malformed.to_string())
     }
 }

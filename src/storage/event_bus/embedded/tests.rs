@@ -5,16 +5,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use super::*;
+use crate::model::rewards::claim::Claim;
 use crate::storage::event_bus::cloud_event::tests::claim;
 use crate::storage::event_bus::config::Backend;
+use crate::storage::event_bus::delivery::{self, Delivery};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+const PASS: Duration = Duration::from_millis(20);
 
-/// A log, its directory, and its clock.
+/// A log, its directory, and its clocks.
 struct Fixture {
     dir: tempfile::TempDir,
     log: Option<EmbeddedLog>,
     clock: Arc<AtomicU64>,
+    wall_clock: Arc<AtomicU64>,
+    clock_step_max: Duration,
     config: Config,
 }
 
@@ -26,15 +31,22 @@ impl Fixture {
     fn with_bytes(retention_bytes: u64) -> Self {
         let retention = Duration::from_millis(7 * DAY_MS);
         let config = Config { event_bus: Backend::Embedded, deployment: "local".into(), retention, retention_bytes };
-        let (dir, clock) = (tempfile::tempdir().unwrap(), Arc::new(AtomicU64::new(100 * DAY_MS)));
-        let mut fixture = Fixture { dir, log: None, clock, config };
+        let dir = tempfile::tempdir().unwrap();
+        let [clock, wall_clock] = [(); 2].map(|()| Arc::new(AtomicU64::new(100 * DAY_MS)));
+        // Days pass in a moment.
+        let clock_step_max = Duration::MAX;
+        let mut fixture = Fixture { dir, log: None, clock, wall_clock, clock_step_max, config };
         fixture.log = Some(fixture.open(fixture.dir.path()).unwrap());
         fixture
     }
 
     fn open(&self, data_dir: &Path) -> Result<EmbeddedLog, OpenError> {
-        let clock = self.clock.clone();
-        EmbeddedLog::open(data_dir, &self.config, Arc::new(move || clock.load(Ordering::Relaxed)))
+        let [clock, wall_clock] = [&self.clock, &self.wall_clock].map(|clock| -> Clock {
+            let clock = clock.clone();
+            Arc::new(move || clock.load(Ordering::Relaxed))
+        });
+        let check = ClockCheck { wall_clock, interval: PASS, step_max: self.clock_step_max };
+        EmbeddedLog::open(data_dir, &self.config, clock, check)
     }
 
     fn reopen(&mut self) {
@@ -48,6 +60,7 @@ impl Fixture {
 
     fn pass_days(&self, days: u64) {
         self.clock.fetch_add(days * DAY_MS, Ordering::Relaxed);
+        self.wall_clock.fetch_add(days * DAY_MS, Ordering::Relaxed);
     }
 
     /// What a kill would leave, while nothing is written: a copy of the files.
@@ -74,13 +87,23 @@ fn copy_all(from: &Path, to: &Path) {
 }
 
 fn publish(log: &EmbeddedLog, mids: impl IntoIterator<Item = u64>) -> Result<(), BusError> {
-    let claims: Vec<_> = mids.into_iter().map(claim).collect();
-    block_on(log.publish(&claims))
+    publish_claims(log, mids.into_iter().map(claim).collect())
+}
+
+/// All are published, or none is.
+fn publish_claims(log: &EmbeddedLog, claims: Vec<Claim>) -> Result<(), BusError> {
+    let mut deliveries = block_on(delivery::tests::publish(log, claims));
+    deliveries.dedup();
+    assert!(deliveries.len() <= 1, "{deliveries:?}");
+    match deliveries.pop() {
+        None | Some(Delivery::Published) => Ok(()),
+        Some(Delivery::Refused(why) | Delivery::Unknown(why)) => Err(BusError(why)),
+    }
 }
 
 /// Offsets and users of the events behind `after`.
 fn read(log: &EmbeddedLog, after: Offset, limit: usize) -> Vec<(Offset, u64)> {
-    let events = block_on(log.read(after, limit)).unwrap();
+    let events = block_on(log.read(after, limit)).unwrap().events;
     let mid = |event: &str| {
         let event: serde_json::Value = serde_json::from_str(event).unwrap();
         event["data"]["mid"].as_str().unwrap().parse().unwrap()
@@ -119,7 +142,7 @@ fn an_event_is_read_as_it_was_published() {
     let fixture = Fixture::new();
     publish(fixture.log(), [42]).unwrap();
     let event = CloudEvent::of(&claim(42), &Source::of("local")).to_json();
-    assert_eq!(block_on(fixture.log().read(0, 1)).unwrap(), [(1, event)]);
+    assert_eq!(block_on(fixture.log().read(0, 1)).unwrap().events, [(1, event)]);
 }
 
 #[test]
@@ -129,7 +152,7 @@ fn an_answer_is_bounded_in_bytes_and_gives_one_at_least() {
     long.device = "x".repeat(READ_BYTES_MAX / 2).into();
     let mut longest = claim(2);
     longest.device = "x".repeat(READ_BYTES_MAX * 2).into();
-    block_on(fixture.log().publish(&[long.clone(), long.clone(), longest, long])).unwrap();
+    publish_claims(fixture.log(), vec![long.clone(), long.clone(), longest, long]).unwrap();
     let offsets = |after| read(fixture.log(), after, 100).iter().map(|(offset, _)| *offset).collect::<Vec<_>>();
     assert_eq!((offsets(0), offsets(1), offsets(2), offsets(3)), (vec![1], vec![2], vec![3], vec![4]));
 }
@@ -239,12 +262,50 @@ fn a_clock_set_back_neither_loses_nor_keeps_for_longer() {
     let fixture = Fixture::new();
     publish(fixture.log(), [1]).unwrap();
     fixture.clock.fetch_sub(50 * DAY_MS, Ordering::Relaxed);
+    fixture.wall_clock.fetch_sub(50 * DAY_MS, Ordering::Relaxed);
     publish(fixture.log(), [2]).unwrap();
     fixture.pass_days(56);
-    thread::sleep(Duration::from_millis(1200));
+    thread::sleep(10 * PASS);
     assert_eq!(read(fixture.log(), 0, 100), [(1, 1), (2, 2)]);
     fixture.pass_days(2);
     wait_until("both go", || read(fixture.log(), 0, 1).is_empty());
+}
+
+#[test]
+fn a_clock_that_is_wrong_at_the_start_removes_nothing() {
+    let mut fixture = Fixture::new();
+    fixture.clock_step_max = Duration::from_secs(300);
+    publish(fixture.log(), [1, 2]).unwrap();
+    fixture.log = None;
+    fixture.pass_days(100);
+    fixture.reopen();
+    thread::sleep(10 * PASS);
+    assert_eq!(read(fixture.log(), 0, 100), [(1, 1), (2, 2)]);
+}
+
+#[test]
+fn a_step_of_the_clock_that_is_over_soon_removes_nothing() {
+    let mut fixture = Fixture::new();
+    fixture.clock_step_max = Duration::from_secs(300);
+    publish(fixture.log(), [1, 2]).unwrap();
+    fixture.reopen();
+    thread::sleep(10 * PASS);
+    fixture.pass_days(100);
+    thread::sleep(PASS / 2);
+    fixture.wall_clock.fetch_sub(100 * DAY_MS, Ordering::Relaxed);
+    thread::sleep(10 * PASS);
+    assert_eq!(read(fixture.log(), 0, 100), [(1, 1), (2, 2)]);
+}
+
+#[test]
+fn nothing_is_too_old_by_the_servers_clock_alone() {
+    let fixture = Fixture::new();
+    publish(fixture.log(), [1]).unwrap();
+    fixture.clock.fetch_add(100 * DAY_MS, Ordering::Relaxed);
+    thread::sleep(10 * PASS);
+    assert_eq!(read(fixture.log(), 0, 100), [(1, 1)]);
+    fixture.pass_days(8);
+    wait_until("it goes", || read(fixture.log(), 0, 1).is_empty());
 }
 
 /// A table that cannot be written poisons the log.
@@ -259,7 +320,14 @@ fn it_refuses_after_a_failure_and_comes_back_by_itself() {
     // More than a table in the making may hold.
     publish(log, 2..=20_000).unwrap();
     wait_until("publishing is refused", || publish(log, [0]).is_err());
-    assert_eq!(read(log, 0, 1), [(1, 1)], "reads go on");
+    // Reads go on until it is tried to open the log anew, and never take it for an empty one.
+    for _ in 0..10 {
+        match block_on(log.read(0, 1)) {
+            Ok(part) => assert_eq!((part.events.len(), part.newest >= 20_000), (1, true)),
+            Err(BusError(why)) => assert!(why.contains("cannot be opened"), "{why}"),
+        }
+        thread::sleep(RETRY_MIN);
+    }
     fs::rename(&away, &keyspaces).unwrap();
     let newest = *log.newest().borrow();
     wait_until("publishing goes on", || publish(log, [30_000]).is_ok());
@@ -278,5 +346,21 @@ fn a_log_that_is_not_what_was_written_is_refused() {
     tables.segments.of(2).unwrap().remove(codec::key(2)).unwrap();
     drop(tables);
     let error = fixture.open(fixture.dir.path()).err().expect("refused").to_string();
-    assert!(error.contains("the entries are not those that were written") && error.contains("events"), "{error}");
+    assert!(error.contains("entries differ from what was written") && error.contains("events"), "{error}");
+}
+
+#[test]
+fn a_log_keeps_its_id_and_a_new_one_has_another() {
+    let id = |log: &EmbeddedLog| block_on(log.read(0, 1)).unwrap().log;
+    let mut fixture = Fixture::new();
+    let first = id(fixture.log());
+    assert!(first.len() == 32 && first.bytes().all(|digit| digit.is_ascii_hexdigit()), "{first}");
+    let killed = fixture.killed();
+    assert_eq!(id(&fixture.open(killed.path()).unwrap()), first, "also after a kill");
+    fixture.reopen();
+    assert_eq!(id(fixture.log()), first);
+    fixture.log = None;
+    std::fs::remove_dir_all(fixture.dir.path().join("events")).unwrap();
+    fixture.reopen();
+    assert_ne!(id(fixture.log()), first, "offsets begin anew");
 }

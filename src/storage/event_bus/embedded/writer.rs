@@ -6,30 +6,46 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use fjall::Keyspace;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 
+use super::age_clock::{AgeClock, ClockCheck};
 use super::codec::{self, Entry, State};
 use super::prune::Retention;
 use super::tables::Tables;
-use super::{RETRY_MAX, RETRY_MIN, Shared, WallClock, away, journal};
-use crate::storage::embedded::describe;
+use super::{RETRY_MAX, RETRY_MIN, Shared, away};
+use crate::storage::embedded::{Clock, database, describe};
 use crate::storage::event_bus::config::Config;
+use crate::storage::event_bus::delivery::{Delivery, Receipt};
 use crate::storage::event_bus::{BusError, Offset};
 
-/// How often it is looked whether anything has become too old.
+/// How often it is looked whether anything has become too old or too much, at least.
 const PRUNE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Events to be written together, as JSON.
 pub struct Publish {
     pub events: Vec<String>,
-    pub answer: oneshot::Sender<Result<(), BusError>>,
+    /// One for each.
+    pub receipts: Vec<Receipt>,
+}
+
+impl Publish {
+    /// Nothing of it was written.
+    pub fn refused(self, why: &str) {
+        self.report(&Delivery::Refused(why.to_owned()));
+    }
+
+    fn report(self, delivery: &Delivery) {
+        self.receipts.into_iter().for_each(|receipt| receipt.report(delivery.clone()));
+    }
 }
 
 pub struct Writer {
     shared: Arc<Shared>,
     state: State,
     retention: Retention,
-    clock: WallClock,
+    clock: Clock,
+    age_clock: AgeClock,
+    prune_interval: Duration,
     newest: watch::Sender<Offset>,
     failure: Option<Failure>,
 }
@@ -47,10 +63,14 @@ impl Writer {
         shared: Arc<Shared>,
         state: State,
         config: &Config,
-        clock: WallClock,
+        clock: Clock,
+        check: ClockCheck,
         newest: watch::Sender<Offset>,
     ) -> Self {
-        Writer { shared, state, retention: Retention::of(config), clock, newest, failure: None }
+        let prune_interval = PRUNE_INTERVAL.min(check.interval);
+        let age_clock = AgeClock::new(check, clock.clone(), state.newest_time);
+        let retention = Retention::of(config);
+        Writer { shared, state, retention, clock, age_clock, prune_interval, newest, failure: None }
     }
 
     /// Until nobody can ask any more.
@@ -59,8 +79,9 @@ impl Writer {
         loop {
             let due = self.failure.as_ref().map_or(prune_at, |failure| failure.retry_at);
             match asked.recv_timeout(due.saturating_duration_since(Instant::now())) {
-                Ok(Publish { events, answer }) => {
-                    let _ = answer.send(self.publish(&events));
+                Ok(publish) => {
+                    let delivery = self.publish(&publish.events);
+                    publish.report(&delivery);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -72,14 +93,14 @@ impl Writer {
                 self.recover();
             } else {
                 self.prune();
-                prune_at = Instant::now() + PRUNE_INTERVAL;
+                prune_at = Instant::now() + self.prune_interval;
             }
         }
     }
 
-    fn publish(&mut self, events: &[String]) -> Result<(), BusError> {
+    fn publish(&mut self, events: &[String]) -> Delivery {
         if let Some(failure) = &self.failure {
-            return Err(BusError(failure.why.clone()));
+            return Delivery::Refused(failure.why.clone());
         }
         let mut state = self.state;
         state.newest_time = state.newest_time.max((self.clock)());
@@ -95,10 +116,15 @@ impl Writer {
             tables.put_state(&mut batch, state);
             Ok(batch.commit()?)
         });
-        written.map_err(|error| self.fail(error))?;
-        self.state = state;
-        self.newest.send_replace(state.newest);
-        Ok(())
+        match written {
+            Ok(()) => {
+                self.state = state;
+                self.newest.send_replace(state.newest);
+                Delivery::Published
+            }
+            // It may be on the disk for all that.
+            Err(error) => Delivery::Unknown(self.fail(error).0),
+        }
     }
 
     /// The one that the next events belong to.
@@ -112,7 +138,7 @@ impl Writer {
     }
 
     fn prune(&mut self) {
-        let now = (self.clock)();
+        let now = self.age_clock.now();
         match self.write(|tables| self.retention.apply(tables, self.state, now)) {
             Ok(left) => self.state = left,
             Err(error) => drop(self.fail(error)),
@@ -121,12 +147,12 @@ impl Writer {
 
     fn write<T>(&self, write: impl FnOnce(&Tables) -> Result<T, BusError>) -> Result<T, BusError> {
         let tables = self.shared.tables.read().unwrap_or_else(PoisonError::into_inner);
-        let tables = tables.as_ref().ok_or_else(|| away("it cannot be opened"))?;
+        let tables = tables.as_ref().ok_or_else(|| away("cannot be opened"))?;
         unwound(|| write(tables))
     }
 
     fn fail(&mut self, error: BusError) -> BusError {
-        tracing::error!(%error, "the event log takes nothing until it has been opened anew");
+        tracing::error!(event = "event_log_failed", %error, "event log failed; events wait in the outbox, reopening");
         self.failure = Some(Failure { why: error.0.clone(), retry_at: Instant::now() + RETRY_MIN, pause: RETRY_MIN });
         error
     }
@@ -134,7 +160,7 @@ impl Writer {
     fn recover(&mut self) {
         match unwound(|| self.open_anew()) {
             Ok(state) => {
-                tracing::info!(newest = state.newest, "the event log was opened anew");
+                tracing::info!(event = "event_log_reopened", newest = state.newest, "event log reopened");
                 // What was written and not answered may be there after all, and durable by now.
                 self.newest.send_if_modified(|newest| std::mem::replace(newest, state.newest) != state.newest);
                 (self.state, self.failure) = (state, None);
@@ -144,7 +170,11 @@ impl Writer {
                 let pause = before.map_or(RETRY_MIN, |failure| (failure.pause * 2).min(RETRY_MAX));
                 // What was said already need not be said at every attempt.
                 if before.is_none_or(|failure| failure.why != why) {
-                    tracing::error!(why, "the event log cannot be opened anew");
+                    tracing::error!(
+                        event = "event_log_reopen_failed",
+                        reason = why,
+                        "cannot reopen the event log; retrying"
+                    );
                 }
                 self.failure = Some(Failure { why, retry_at: Instant::now() + pause, pause });
             }
@@ -152,12 +182,13 @@ impl Writer {
     }
 
     fn open_anew(&self) -> Result<State, BusError> {
-        journal::write_anew(&self.shared.path).map_err(|error| BusError(error.to_string()))?;
         let mut tables = self.shared.tables.write().unwrap_or_else(PoisonError::into_inner);
         // What was open has the files until it is dropped.
         *tables = None;
+        database::require(&self.shared.path).map_err(|missing| away(&missing.to_string()))?;
         let opened = Tables::open(&self.shared.path).map_err(|error| BusError(describe(&error)))?;
         let state = state_of(&opened)?;
+        opened.ensure_id()?;
         *tables = Some(opened);
         Ok(state)
     }
@@ -166,7 +197,7 @@ impl Writer {
 /// A panic of the tables, which the panic hook has reported, is a failure like another: this thread is the only one that
 /// can mend it.
 fn unwound<T>(attempt: impl FnOnce() -> Result<T, BusError>) -> Result<T, BusError> {
-    catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|_| Err(away("it has panicked")))
+    catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|_| Err(away("panicked")))
 }
 
 /// The state of a log that has just been opened, if it is one that can have been written.
@@ -188,5 +219,5 @@ pub fn state_of(tables: &Tables) -> Result<State, BusError> {
     } else {
         first == Some(state.oldest) && last == Some((state.newest, state.written))
     };
-    if sound { Ok(state) } else { Err(away("the entries are not those that were written")) }
+    if sound { Ok(state) } else { Err(away("entries differ from what was written")) }
 }

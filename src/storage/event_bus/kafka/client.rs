@@ -1,6 +1,6 @@
 //! The client library, as it is used here.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rdkafka::client::ClientContext;
@@ -8,10 +8,12 @@ use rdkafka::config::{ClientConfig, FromClientConfigAndContext, RDKafkaLogLevel}
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::producer::{DeliveryResult, ProducerContext, ThreadedProducer};
 
-use super::batch::Batch;
 use super::config::KafkaConfig;
+use super::last_error::LastError;
+use super::watch::TopicWatch;
+use crate::storage::event_bus::delivery::{Delivery, Receipt};
 
-/// Events that wait in the library; there are never more than those of the publications that have not been answered.
+/// Events that wait in the library; more are refused.
 pub const QUEUE_EVENTS_MAX: u32 = 16_384;
 /// Their bytes.
 pub const QUEUE_KIB_MAX: u32 = 32 * 1024;
@@ -21,19 +23,20 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 const RECONNECT: Duration = Duration::from_millis(100);
 const RECONNECT_MAX: Duration = Duration::from_secs(1);
 
-/// Of the library's lines: what is told as [`Trouble`], what is tried again, and that a setting of this module's is
+/// Of the library's lines: what is told as [`LastError`], what is tried again, and that a setting of this module's is
 /// "experimental".
 const QUIET: [&str; 3] = ["FAIL", "GETPID", "CONFWARN"];
 
 /// Sends events. A thread of its own takes the reports.
 pub type Producer = ThreadedProducer<Reports>;
 
-/// What went wrong last with a connection, empty = nothing since the last delivery.
-#[derive(Default)]
-pub struct Trouble(Mutex<String>);
-
 /// Passes on what the library has to say.
-pub struct Reports(Arc<Trouble>);
+#[derive(Clone)]
+pub struct Reports {
+    pub last_error: Arc<LastError>,
+    pub watch: Arc<TopicWatch>,
+    pub delivery_timeout: Duration,
+}
 
 /// What every client is told.
 pub fn settings(config: &KafkaConfig) -> ClientConfig {
@@ -60,17 +63,16 @@ pub fn settings(config: &KafkaConfig) -> ClientConfig {
     settings
 }
 
-/// Events of one user keep their order whatever happens to a request: the library does not give up an event by itself,
-/// sends nothing twice that a broker has, and goes on only behind what a broker has taken. One request at a time for each
-/// broker: a second one might be taken though the first was refused.
-pub fn producer(config: &KafkaConfig, trouble: Arc<Trouble>) -> KafkaResult<Producer> {
+/// The library repeats what a broker has not answered, until `kafka.delivery_timeout` is over, and sends nothing twice that
+/// a broker has. One request at a time for each broker: a second one might be taken though the first was refused, and the
+/// first, sent again, count as one that the broker has. The order of a user's events needs nothing else of it.
+pub fn producer(config: &KafkaConfig, reports: Reports) -> KafkaResult<Producer> {
     let mut settings = settings(config);
     settings
         .set("enable.idempotence", "true")
         .set("acks", "all")
         .set("max.in.flight.requests.per.connection", "1")
-        .set("enable.gapless.guarantee", "true")
-        .set("message.timeout.ms", "0")
+        .set("message.timeout.ms", millis(config.delivery_timeout))
         .set("topic.metadata.propagation.max.ms", millis(config.delivery_timeout))
         .set("request.timeout.ms", millis(REQUEST_TIMEOUT))
         .set("linger.ms", millis(config.linger))
@@ -78,34 +80,7 @@ pub fn producer(config: &KafkaConfig, trouble: Arc<Trouble>) -> KafkaResult<Prod
         .set("queue.buffering.max.kbytes", QUEUE_KIB_MAX.to_string())
         // As the Java client does it: whoever joins topics by their keys finds them in the same partition.
         .set("partitioner", "murmur2_random");
-    Producer::from_config_and_context(&settings, Reports(trouble))
-}
-
-impl Trouble {
-    pub fn text(&self) -> String {
-        self.lock().clone()
-    }
-
-    fn is(&self, reason: &str) {
-        // What is behind that differs each time.
-        let reason = reason.split(" (after ").next().unwrap_or_default();
-        let mut known = self.lock();
-        if *known != reason {
-            tracing::warn!("kafka: {reason}");
-            *known = reason.to_owned();
-        }
-    }
-
-    fn over(&self) {
-        let mut known = self.lock();
-        if !known.is_empty() {
-            known.clear();
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    Producer::from_config_and_context(&settings, reports)
 }
 
 impl ClientContext for Reports {
@@ -130,21 +105,30 @@ impl ClientContext for Reports {
         if error.rdkafka_error_code() == Some(RDKafkaErrorCode::AllBrokersDown) {
             return;
         }
-        self.0.is(reason);
+        if self.last_error.is(reason) {
+            self.watch.look();
+        }
     }
 }
 
 impl ProducerContext for Reports {
-    type DeliveryOpaque = Arc<Batch>;
+    type DeliveryOpaque = Box<Receipt>;
 
-    fn delivery(&self, report: &DeliveryResult<'_>, batch: Arc<Batch>) {
-        match report {
-            Ok(_) => {
-                self.0.over();
-                batch.delivered();
-            }
-            Err((error, _)) => batch.failed(1, error.to_string()),
-        }
+    fn delivery(&self, report: &DeliveryResult<'_>, receipt: Box<Receipt>) {
+        let Err((error, _)) = report else {
+            self.last_error.over();
+            return receipt.report(Delivery::Published);
+        };
+        self.watch.look();
+        let limit = self.delivery_timeout;
+        receipt.report(match error.rdkafka_error_code() {
+            Some(RDKafkaErrorCode::MessageTimedOut) => Delivery::Unknown(match self.last_error.text() {
+                trouble if trouble.is_empty() => format!("not delivered in {limit:?}"),
+                trouble => format!("not delivered in {limit:?}: {trouble}"),
+            }),
+            Some(RDKafkaErrorCode::PurgeInflight) => Delivery::Unknown(error.to_string()),
+            _ => Delivery::Refused(error.to_string()),
+        });
     }
 }
 

@@ -1,22 +1,23 @@
 //! Events in a topic of Kafka, in the binary mode of CloudEvents, keyed by user.
 //!
 //! ```text
-//! publish → the library's queue → brokers, acks=all → a report for each event → answer
+//! publish → the library's queue → brokers, acks=all → a report for each event → its receipt
 //! watch   → the topic: is it there, has it the copies that were promised?     → complaints
 //! ```
 //!
-//! **Order.** Events of one user are in one partition, in the order of their claims: the first of each, that is. The
-//! library repeats requests without gaps and without doubles. A publication that has failed leaves nothing behind that
-//! might still overtake: its producer is given up with all it holds, and a new one begins.
+//! **Order.** Events of one user are in one partition, in the order of their claims: the first of each, that is. Whoever
+//! publishes hands over a user's event when the one before it has been reported, so that nothing can overtake it, whatever
+//! is repeated.
 //!
-//! **Failure.** Brokers that are away are asked again by the library, so that events flow when they are back; after
-//! `kafka.delivery_timeout` a publication counts as failed, and what became of its events is not known.
+//! **Failure.** Each event has a result of its own. The library keeps one whose partition has no leader, and sends it when
+//! there is one; all others go on. After `kafka.delivery_timeout` it is given up, and what became of it is not known. An
+//! error that the library cannot get over ends its producer, and a new one begins.
 //!
 //! **Memory.** [`client::QUEUE_EVENTS_MAX`] events and [`client::QUEUE_KIB_MAX`] KiB; more is an error.
 
-mod batch;
 mod client;
 pub mod config;
+mod last_error;
 mod message;
 mod topic;
 mod watch;
@@ -24,111 +25,91 @@ mod watch;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use futures_util::future::BoxFuture;
-use rdkafka::producer::BaseRecord;
-use tokio::time::timeout;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::producer::{BaseRecord, Producer as _};
 
-use self::batch::Batch;
-use self::client::{Producer, Trouble};
+use self::client::{Producer, Reports};
 use self::config::KafkaConfig;
+use self::last_error::LastError;
 use self::message::Message;
 use self::topic::Topic;
 use self::watch::TopicWatch;
+use super::EventBus;
 use super::cloud_event::{CloudEvent, Source};
 use super::config::Config;
-use super::{BusError, EventBus};
-use crate::model::rewards::claim::Claim;
+use super::delivery::{Delivery, Event};
 
 /// The client library refuses its settings, or cannot start.
 #[derive(Debug, thiserror::Error)]
-#[error("events cannot go to Kafka: {0}; mend [kafka], or set events.event_bus = \"embedded\"")]
+#[error("cannot publish events to Kafka: {0}; correct [kafka], or set events.event_bus = \"embedded\"")]
 pub struct KafkaRefused(String);
 
 pub struct KafkaBus {
     config: KafkaConfig,
     source: Source,
     producer: Mutex<Arc<Producer>>,
-    trouble: Arc<Trouble>,
-    watch: TopicWatch,
+    reports: Reports,
 }
 
 impl KafkaBus {
     /// Waits for no broker: a gateway starts without Kafka. A topic that is made keeps events for `events.retention`.
     pub fn open(config: &KafkaConfig, events: &Config) -> Result<Self, KafkaRefused> {
-        let trouble = Arc::<Trouble>::default();
-        let producer = client::producer(config, trouble.clone()).map_err(|error| KafkaRefused(error.to_string()))?;
-        let watch = TopicWatch::start(Topic::of(config, events.retention), client::settings(config));
+        let watch = TopicWatch::start(Topic::of(config, events.retention), client::settings(config))
+            .map_err(|error| KafkaRefused(error.to_string()))?;
+        let reports = Reports {
+            last_error: Arc::<LastError>::default(),
+            watch: Arc::new(watch),
+            delivery_timeout: config.delivery_timeout,
+        };
+        let producer = client::producer(config, reports.clone()).map_err(|error| KafkaRefused(error.to_string()))?;
         Ok(KafkaBus {
             config: config.clone(),
             source: Source::of(&events.deployment),
             producer: Mutex::new(Arc::new(producer)),
-            trouble,
-            watch: watch.map_err(|error| KafkaRefused(error.to_string()))?,
+            reports,
         })
     }
 
+    /// The producer that takes events: another one after an error that it cannot get over.
     fn producer(&self) -> Arc<Producer> {
-        self.producer.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Hands all events to the library; those it does not take have failed.
-    fn send(&self, producer: &Producer, claims: &[Claim], batch: &Arc<Batch>) {
-        for (sent, claim) in claims.iter().enumerate() {
-            let Message { key, headers, value } = Message::of(&CloudEvent::of(claim, &self.source));
-            let record = BaseRecord::with_opaque_to(&self.config.topic, batch.clone());
-            if let Err((error, _)) = producer.send(record.key(&key).headers(headers).payload(&value)) {
-                // Nothing goes on behind a gap.
-                batch.failed(claims.len() - sent, error.to_string());
-                return;
-            }
-        }
-    }
-
-    /// Begins anew, unless somebody has already.
-    fn give_up(&self, failed: &Arc<Producer>) {
-        let new = match client::producer(&self.config, self.trouble.clone()) {
-            Ok(new) => Arc::new(new),
-            Err(error) => {
-                tracing::error!(%error, "there is no new producer for Kafka; the old one goes on");
-                return;
-            }
-        };
         let mut current = self.producer.lock().unwrap_or_else(PoisonError::into_inner);
-        let idle = if Arc::ptr_eq(&current, failed) { std::mem::replace(&mut *current, new) } else { new };
-        drop(current);
-        // Its end waits for its threads.
-        if let Err(error) = thread::Builder::new().name("kafka-end".into()).spawn(move || drop(idle)) {
-            tracing::warn!(%error, "the end of a producer for Kafka is waited for");
+        let Some((_, error)) = current.client().fatal_error() else { return current.clone() };
+        match client::producer(&self.config, self.reports.clone()) {
+            Ok(new) => {
+                tracing::warn!(event = "kafka_producer_replaced", error, "kafka producer failed; a new one begins");
+                let failed = std::mem::replace(&mut *current, Arc::new(new));
+                // Its end waits for its threads.
+                if let Err(error) = thread::Builder::new().name("kafka-end".into()).spawn(move || drop(failed)) {
+                    tracing::warn!(%error, "old kafka producer still has messages in flight");
+                }
+            }
+            Err(error) => tracing::error!(%error, "cannot create a new kafka producer; keeping the old one"),
         }
+        current.clone()
     }
 }
 
 impl EventBus for KafkaBus {
-    fn publish<'a>(&'a self, claims: &'a [Claim]) -> BoxFuture<'a, Result<(), BusError>> {
-        Box::pin(async move {
-            if claims.is_empty() {
-                return Ok(());
+    /// What the library does not take is refused.
+    fn publish(&self, events: Vec<Event>) {
+        let producer = self.producer();
+        for Event { claim, receipt } in events {
+            let Message { key, headers, value } = Message::of(&CloudEvent::of(&claim, &self.source));
+            let record = BaseRecord::with_opaque_to(&self.config.topic, Box::new(receipt));
+            if let Err((error, record)) = producer.send(record.key(&key).headers(headers).payload(&value)) {
+                record.delivery_opaque.report(Delivery::Refused(why(&error)));
             }
-            let producer = self.producer();
-            let (batch, reported) = Batch::of(claims.len());
-            self.send(&producer, claims, &Arc::new(batch));
-            let limit = self.config.delivery_timeout;
-            let failure = match timeout(limit, reported).await {
-                Ok(Ok(Ok(()))) => return Ok(()),
-                Ok(Ok(Err(failure))) => failure,
-                Ok(Err(_)) => "it is not known what was delivered".to_owned(),
-                Err(_) => match self.trouble.text() {
-                    trouble if trouble.is_empty() => format!("not delivered in {limit:?}"),
-                    trouble => format!("not delivered in {limit:?}: {trouble}"),
-                },
-            };
-            self.give_up(&producer);
-            self.watch.look();
-            Err(BusError(failure))
-        })
+        }
     }
 
     fn complaints(&self) -> Vec<String> {
-        self.watch.complaints()
+        self.reports.watch.complaints()
+    }
+}
+
+fn why(error: &KafkaError) -> String {
+    match error.rdkafka_error_code() {
+        Some(RDKafkaErrorCode::QueueFull) => "too many events wait for the brokers".to_owned(),
+        _ => error.to_string(),
     }
 }

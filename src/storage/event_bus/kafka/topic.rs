@@ -33,7 +33,7 @@ pub enum Found {
     Made,
     /// Each in a few words that say how to mend it.
     Wrong(Vec<String>),
-    /// Nobody has answered.
+    /// No broker has answered.
     Away(String),
 }
 
@@ -145,7 +145,7 @@ impl Topic {
                 }
             }
             // Publishing needs no right to read them.
-            refused => tracing::debug!(topic = self.name, ?refused, "the topic's settings cannot be checked"),
+            refused => tracing::debug!(topic = self.name, ?refused, "cannot check the settings of the topic"),
         }
         Ok(complaints)
     }

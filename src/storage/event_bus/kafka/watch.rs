@@ -14,6 +14,8 @@ use super::topic::{Found, Topic};
 /// How often it looks while all is well, and while it is not.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// From one look to the next, however often it is asked.
+const LOOK_GAP: Duration = Duration::from_millis(500);
 /// A topic that was made is known to all brokers a little later.
 const LOOK_AFTER_MAKING: Duration = Duration::from_secs(1);
 
@@ -55,17 +57,26 @@ impl TopicWatch {
 
 impl Watcher {
     fn run(mut self, runtime: &Runtime, asks: &Receiver<()>) {
+        let mut asked = false;
         loop {
             let found = runtime.block_on(self.topic.check(&self.settings));
             let pause = match &found {
+                // A partition loses its leader some seconds after its broker is gone.
+                Found::Sound { .. } if asked => LOOK_AGAIN,
                 Found::Sound { .. } => LOOK_EVERY,
                 Found::Made => LOOK_AFTER_MAKING,
                 Found::Wrong(_) | Found::Away(_) => LOOK_AGAIN,
             };
             self.tell(found);
-            if asks.recv_timeout(pause) == Err(RecvTimeoutError::Disconnected) {
-                return;
-            }
+            asked = match asks.recv_timeout(pause) {
+                Ok(()) => {
+                    // Events that fail may ask without end.
+                    thread::sleep(LOOK_GAP);
+                    true
+                }
+                Err(RecvTimeoutError::Timeout) => false,
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
         }
     }
 
@@ -75,12 +86,12 @@ impl Watcher {
         let complaints = match found {
             Found::Sound { partitions } => {
                 if self.was_wrong != Some(false) {
-                    tracing::info!(topic, partitions, "events go to Kafka");
+                    tracing::info!(event = "kafka_connected", topic, partitions, "publishing events to kafka");
                 }
                 Vec::new()
             }
             Found::Made => {
-                tracing::info!(topic, "the topic was missing and has been created");
+                tracing::info!(event = "kafka_topic_created", topic, "created the missing kafka topic");
                 Vec::new()
             }
             Found::Wrong(complaints) => complaints,
@@ -89,7 +100,7 @@ impl Watcher {
         self.was_wrong = Some(!complaints.is_empty());
         let mut known = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
         for complaint in complaints.iter().filter(|complaint| !known.contains(complaint)) {
-            tracing::error!("{complaint}");
+            tracing::error!(event = "kafka_degraded", complaint, "kafka or its topic is not as configured");
         }
         *known = complaints;
     }

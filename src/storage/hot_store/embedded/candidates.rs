@@ -3,21 +3,23 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::model::forgetting::Eviction;
 use crate::model::ids::Content;
 
 pub const CANDIDATES_MAX: usize = 256;
 
-/// The contents of a user that will have to go first. A row that has become newer since is noticed when its turn comes.
+/// The contents of a user that will have to go first. A row whose turn is later by now is noticed when it comes; one whose
+/// turn is sooner has to be offered.
 pub struct Candidates {
-    heap: BinaryHeap<Reverse<(u64, Content)>>,
-    /// Every content that is not in the heap is at least as new.
-    bound: u64,
+    heap: BinaryHeap<Reverse<(Eviction, Content)>>,
+    /// No content that is not in the heap goes before this.
+    bound: Eviction,
 }
 
 impl Candidates {
-    /// Of all rows of the user, each with the newest moment it is known by.
-    pub fn among(mut rows: Vec<(u64, Content)>) -> Self {
-        let mut bound = u64::MAX;
+    /// Of all rows of the user, each with when it has to go.
+    pub fn among(mut rows: Vec<(Eviction, Content)>) -> Self {
+        let mut bound = Eviction::LAST;
         if rows.len() > CANDIDATES_MAX {
             bound = rows.select_nth_unstable(CANDIDATES_MAX).1.0;
             rows.truncate(CANDIDATES_MAX);
@@ -25,13 +27,13 @@ impl Candidates {
         Candidates { heap: rows.into_iter().map(Reverse).collect(), bound }
     }
 
-    pub fn offer(&mut self, newest: u64, content: Content) {
-        if newest < self.bound {
-            self.heap.push(Reverse((newest, content)));
+    pub fn offer(&mut self, eviction: Eviction, content: Content) {
+        if eviction < self.bound {
+            self.heap.push(Reverse((eviction, content)));
         }
     }
 
-    pub fn first(&self) -> Option<(u64, Content)> {
+    pub fn first(&self) -> Option<(Eviction, Content)> {
         self.heap.peek().map(|Reverse(first)| *first)
     }
 

@@ -13,7 +13,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use fjall::{Database, Keyspace, KeyspaceCreateOptions};
 
-use super::codec::Malformed;
+use super::codec::DecodeError;
 use crate::model::ids::{Content, UserId};
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
@@ -111,8 +111,8 @@ pub fn per_user_prefix(user: UserId) -> [u8; 11] {
     prefix
 }
 
-pub fn parse_key(day: Day, key: &[u8]) -> Result<ClaimKey, Malformed> {
-    let malformed = || Malformed::of(format!("the key of a claim, {} bytes", key.len()));
+pub fn parse_key(day: Day, key: &[u8]) -> Result<ClaimKey, DecodeError> {
+    let malformed = || DecodeError::of(format!("the key of a claim, {} bytes", key.len()));
     let (_, rest) = key.split_first_chunk::<2>().ok_or_else(malformed)?;
     let (user, rest) = rest.split_first_chunk::<8>().ok_or_else(malformed)?;
     let (content, rule) = match rest.split_first().ok_or_else(malformed)? {

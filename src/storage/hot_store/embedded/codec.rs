@@ -25,12 +25,12 @@ pub type UserKey = [u8; 8];
 
 /// A value that is not what this program writes.
 #[derive(Debug, thiserror::Error)]
-#[error("a stored row cannot be read: {0}")]
-pub struct Malformed(String);
+#[error("unreadable stored row: {0}")]
+pub struct DecodeError(String);
 
-impl Malformed {
+impl DecodeError {
     pub fn of(what: String) -> Self {
-        Malformed(what)
+        DecodeError(what)
     }
 }
 
@@ -94,8 +94,8 @@ pub fn user_key(user: UserId) -> UserKey {
     user.0.to_be_bytes()
 }
 
-pub fn parse_content_key(key: &[u8]) -> Result<(UserId, Content), Malformed> {
-    let malformed = || Malformed(format!("its key has {} bytes", key.len()));
+pub fn parse_content_key(key: &[u8]) -> Result<(UserId, Content), DecodeError> {
+    let malformed = || DecodeError(format!("its key has {} bytes", key.len()));
     let (user, rest) = key.split_first_chunk::<8>().ok_or_else(malformed)?;
     let (kind, oid) = rest.split_first_chunk::<2>().ok_or_else(malformed)?;
     let oid: &[u8; 8] = oid.try_into().map_err(|_| malformed())?;
@@ -103,13 +103,13 @@ pub fn parse_content_key(key: &[u8]) -> Result<(UserId, Content), Malformed> {
     Ok((UserId(u64::from_be_bytes(*user)), content))
 }
 
-pub fn parse_number(bytes: &[u8]) -> Result<u64, Malformed> {
-    let number: [u8; 8] = bytes.try_into().map_err(|_| Malformed(format!("{} bytes for a number", bytes.len())))?;
+pub fn parse_number(bytes: &[u8]) -> Result<u64, DecodeError> {
+    let number: [u8; 8] = bytes.try_into().map_err(|_| DecodeError(format!("{} bytes for a number", bytes.len())))?;
     Ok(u64::from_be_bytes(number))
 }
 
-pub fn parse_content(content: Content, bytes: &[u8]) -> Result<ContentRow, Malformed> {
-    let stored = StoredContent::decode(bytes).map_err(|error| Malformed(error.to_string()))?;
+pub fn parse_content(content: Content, bytes: &[u8]) -> Result<ContentRow, DecodeError> {
+    let stored = StoredContent::decode(bytes).map_err(|error| DecodeError(error.to_string()))?;
     let tombstone = stored.tombstone_at.map(|at| Tombstone {
         at,
         version: at.wrapping_mul(1000).wrapping_add(999).wrapping_add(stored.tombstone_version_above),
@@ -118,7 +118,7 @@ pub fn parse_content(content: Content, bytes: &[u8]) -> Result<ContentRow, Malfo
         return Ok(ContentRow { record: None, tombstone });
     }
     let state = u8::try_from(stored.state).ok().and_then(State::of_number);
-    let state = state.ok_or_else(|| Malformed(format!("state {}", stored.state)))?;
+    let state = state.ok_or_else(|| DecodeError(format!("state {}", stored.state)))?;
     let record = Record {
         content,
         pos: stored.pos,
@@ -138,8 +138,8 @@ pub fn parse_content(content: Content, bytes: &[u8]) -> Result<ContentRow, Malfo
     Ok(ContentRow { record: Some(record), tombstone })
 }
 
-pub fn parse_user(bytes: &[u8]) -> Result<UserRow, Malformed> {
-    let stored = StoredUser::decode(bytes).map_err(|error| Malformed(error.to_string()))?;
+pub fn parse_user(bytes: &[u8]) -> Result<UserRow, DecodeError> {
+    let stored = StoredUser::decode(bytes).map_err(|error| DecodeError(error.to_string()))?;
     let switches = stored.switches.iter().map(|word| Switch { at: word >> 1, paused: word & 1 == 1 }).collect();
     Ok(UserRow {
         watermark: stored.watermark,
@@ -168,13 +168,13 @@ pub fn claim(claim: &Claim) -> Slice {
     Slice::from(claim_codec::encode(claim))
 }
 
-pub fn parse_claim(bytes: &[u8]) -> Result<Claim, Malformed> {
-    claim_codec::decode(bytes).map_err(|error| Malformed(error.to_string()))
+pub fn parse_claim(bytes: &[u8]) -> Result<Claim, DecodeError> {
+    claim_codec::decode(bytes).map_err(|error| DecodeError(error.to_string()))
 }
 
-pub fn parse_calendar(bytes: &[u8]) -> Result<StoredCalendar, Malformed> {
-    let StoredDay { day, zone, rules } = StoredDay::decode(bytes).map_err(|error| Malformed(error.to_string()))?;
-    let day = u16::try_from(day).map_err(|_| Malformed(format!("day {day}")))?;
+pub fn parse_calendar(bytes: &[u8]) -> Result<StoredCalendar, DecodeError> {
+    let StoredDay { day, zone, rules } = StoredDay::decode(bytes).map_err(|error| DecodeError(error.to_string()))?;
+    let day = u16::try_from(day).map_err(|_| DecodeError(format!("day {day}")))?;
     Ok(StoredCalendar { day: Day::of_number(day), zone, rules })
 }
 

@@ -10,7 +10,7 @@ use super::candidates::Candidates;
 use super::codec::{self, RowWriter};
 use super::draft_claims::DraftClaims;
 use super::known::Known;
-use super::outbox::Ends;
+use super::outbox::Extent;
 use super::tables::{ReadError, Tables, View};
 use crate::model::forgetting::{ContentRow, UserRow};
 use crate::model::ids::{Content, UserId};
@@ -151,7 +151,7 @@ impl<'a> Draft<'a> {
         tables: &Tables,
         writer: &mut RowWriter,
         now: u64,
-        outbox: &Ends,
+        outbox: &Extent,
     ) -> fjall::Result<Option<OwnedWriteBatch>> {
         let mut batch = tables.durable_batch(self.rows.len() + 2 + 2 * self.claims.count() as usize);
         for ((user, content), place) in &self.places {

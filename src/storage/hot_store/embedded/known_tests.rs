@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use super::known::KnownUser;
 use super::{Config, EmbeddedStore};
 use crate::model::beat::{Beat, State};
-use crate::model::change::{Action, Change, When};
+use crate::model::change::{Action, Change};
 use crate::model::ids::{Content, SessionId, UserId};
 use crate::model::rewards::rule::RuleSet;
 use crate::storage::hot_store::Group;
@@ -25,11 +25,12 @@ fn open(dir: &Path, user_cache: usize) -> EmbeddedStore {
         retention: Duration::from_secs(10),
         records_per_user: NonZeroU32::new(3).unwrap(),
         accept_clock_before_store: false,
+        clock_step_max: Duration::from_secs(3_600),
         user_cache: NonZeroUsize::new(user_cache).unwrap(),
         cache_bytes: 1 << 20,
         prune_interval: Duration::from_millis(1),
     };
-    EmbeddedStore::open(&config, 0).unwrap()
+    EmbeddedStore::open(&config, Arc::new(|| u64::MAX)).unwrap()
 }
 
 fn any_content() -> impl Strategy<Value = Content> {
@@ -45,9 +46,9 @@ fn action() -> impl Strategy<Value = (Action, u64)> {
     };
     let action = prop_oneof![
         20 => (any_content(), 1u64..3).prop_map(beat),
-        3 => prop::collection::vec(any_content(), 1..3).prop_map(|contents| Action::Delete { contents, at: When::At(0) }),
-        1 => Just(Action::Clear { at: When::At(0) }),
-        1 => any::<bool>().prop_map(|paused| Action::Recording { paused, at: When::At(0) }),
+        3 => prop::collection::vec(any_content(), 1..3).prop_map(|contents| Action::Delete { contents, at: 0 }),
+        1 => Just(Action::Clear { at: 0 }),
+        1 => any::<bool>().prop_map(|paused| Action::Recording { paused, at: 0 }),
         1 => Just(Action::Erase),
     ];
     (action, 0u64..9_000)
@@ -56,7 +57,7 @@ fn action() -> impl Strategy<Value = (Action, u64)> {
 fn change(user: u64, (mut action, before): (Action, u64), now: u64) -> Change {
     match &mut action {
         Action::Beat { beat, .. } => beat.at = now - before,
-        Action::Delete { at, .. } | Action::Clear { at } | Action::Recording { at, .. } => *at = When::At(now - before),
+        Action::Delete { at, .. } | Action::Clear { at } | Action::Recording { at, .. } => *at = now - before,
         Action::Erase => {}
     }
     Change { user: UserId(user), action }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! a group  → draft: its rows, remembered or read once; decided by the model  → one batch, one fdatasync  → outcomes
-//! a read   → queue → reader thread: a snapshot of the tables   → answer
+//! a read   → queue → reader thread: a snapshot of the tables   → answer; a list in slices
 //! the rest → pruner: finds what is dead, removes it as a committer
 //! ```
 //!
@@ -19,7 +19,6 @@
 //! wait for the disk), `user_cache` users, `QUEUE_MAX` questions.
 
 mod candidates;
-mod cap;
 mod claims;
 mod codec;
 #[cfg(test)]
@@ -30,14 +29,16 @@ mod draft_claims;
 mod known;
 #[cfg(test)]
 mod known_tests;
+mod list;
 mod outbox;
 mod prune;
 #[cfg(test)]
 mod prune_tests;
 mod read;
 mod removal;
-mod reward;
 mod tables;
+mod user_state;
+mod worker_watch;
 
 use std::future::ready;
 use std::path::Path;
@@ -50,12 +51,14 @@ use futures_util::future::BoxFuture;
 pub use crate::storage::embedded::open_error::OpenError;
 
 use self::commit::Committer;
-use self::outbox::Ends;
+use self::list::List;
+use self::outbox::Extent;
 use self::prune::Pruner;
-use self::read::Readers;
+use self::read::{Asker, Readers};
 use self::tables::Tables;
+use self::worker_watch::WorkerWatch;
 use super::config::Config;
-use super::{Answer, Committed, Group, HotStore, Standing, StoreError};
+use super::{Answer, Committed, Group, HotStore, StoreError, UserStatus};
 use crate::model::change::Outcome;
 use crate::model::ids::{Content, UserId};
 use crate::model::page::{Page, PageRequest};
@@ -63,8 +66,10 @@ use crate::model::record::Record;
 use crate::model::rewards::calendar::StoredCalendar;
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
+use crate::model::rows_read::RowsRead;
 use crate::model::rule::Admission;
 use crate::model::shard::Shard;
+use crate::storage::embedded::Clock;
 use crate::storage::embedded::data_dir::DataDir;
 use crate::storage::embedded::folder::Folder;
 
@@ -76,6 +81,7 @@ pub struct EmbeddedStore {
     // The threads end before what they use is closed.
     readers: Readers,
     pruner: Pruner,
+    worker_watch: WorkerWatch,
     shared: Arc<Shared>,
     clock_floor: u64,
     calendar: Option<StoredCalendar>,
@@ -85,7 +91,7 @@ pub struct EmbeddedStore {
 struct Shared {
     committer: Mutex<Committer>,
     tables: Tables,
-    outbox: Arc<Ends>,
+    outbox: Arc<Extent>,
     admission: Admission,
     /// The newest server-clock millisecond that a commit or a read came with.
     now: AtomicU64,
@@ -94,16 +100,19 @@ struct Shared {
 }
 
 impl EmbeddedStore {
-    /// Takes the data directory, and makes it if it is missing. `wall_now`: the wall clock, milliseconds since 1970.
-    pub fn open(config: &Config, wall_now: u64) -> Result<Self, OpenError> {
+    /// In the data directory.
+    pub const FOLDER: &str = "store";
+
+    /// Takes the data directory, and makes it if it is missing. `wall_clock`: milliseconds since 1970.
+    pub fn open(config: &Config, wall_clock: Clock) -> Result<Self, OpenError> {
         let dir = DataDir::take(&config.data_dir)?;
-        let path = Folder::of(dir.path(), "store").tables(|path| open_tables(path, config).map(drop))?;
+        let path = Folder::of(dir.path(), Self::FOLDER).tables(|path| open_tables(path, config).map(drop))?;
         let tables = open_tables(&path, config)?;
         let unreadable = |error: tables::ReadError| damaged(dir.path(), error.to_string());
         let newest_commit = tables.view().newest_commit().map_err(unreadable)?;
         let calendar = tables.view().calendar().map_err(unreadable)?;
-        let outbox = Arc::new(Ends::read(&tables).map_err(unreadable)?);
-        let behind = Duration::from_millis(newest_commit.saturating_sub(wall_now));
+        let outbox = Arc::new(Extent::read(&tables).map_err(unreadable)?);
+        let behind = Duration::from_millis(newest_commit.saturating_sub(wall_clock()));
         if behind > AHEAD_MAX && !config.accept_clock_before_store {
             let behind = Duration::from_secs(behind.as_secs());
             return Err(OpenError::Clock { path: dir.path().to_owned(), behind });
@@ -121,7 +130,8 @@ impl EmbeddedStore {
         });
         Ok(EmbeddedStore {
             readers: Readers::start(&shared.tables).map_err(unusable)?,
-            pruner: Pruner::start(shared.clone(), config.prune_interval).map_err(unusable)?,
+            worker_watch: WorkerWatch::start(shared.tables.clone()).map_err(unusable)?,
+            pruner: Pruner::start(shared.clone(), config, wall_clock, newest_commit).map_err(unusable)?,
             shared,
             clock_floor,
             calendar,
@@ -156,51 +166,50 @@ impl HotStore for EmbeddedStore {
         Box::pin(ready(self.commit_now(group)))
     }
 
-    fn get(&self, user: UserId, contents: Vec<Content>, now: u64) -> Answer<Vec<Option<Record>>> {
-        let horizon = self.shared.saw(now);
-        self.readers.ask(move |view| read::get(view, user, &contents, horizon))
+    fn failure(&self) -> Option<StoreError> {
+        self.worker_watch.failure().map(StoreError::Failed)
     }
 
-    fn list(&self, user: UserId, request: PageRequest, now: u64) -> Answer<Page> {
+    fn get(&self, user: UserId, contents: Vec<Content>, now: u64) -> Answer<Vec<Option<Record>>> {
         let horizon = self.shared.saw(now);
-        self.readers.ask(move |view| read::list(view, user, &request, horizon))
+        self.readers.ask(Asker::User(user), move |view| read::get(view, user, &contents, horizon))
+    }
+
+    fn list(&self, user: UserId, request: PageRequest, now: u64, rows: RowsRead) -> Answer<Page> {
+        self.readers.list(List::new(user, request, self.shared.saw(now), rows))
     }
 
     fn paused(&self, user: UserId) -> Answer<bool> {
-        self.readers.ask(move |view| Ok(view.user(user)?.recording.paused()))
+        self.readers.ask(Asker::User(user), move |view| Ok(view.user(user)?.recording.paused()))
     }
 
-    fn standing(&self, user: UserId, day: Day) -> Answer<Standing> {
-        self.readers.ask(move |view| {
+    fn standing(&self, user: UserId, day: Day) -> Answer<UserStatus> {
+        self.readers.ask(Asker::User(user), move |view| {
             let rewarded = view.claims_per_user(user, day)?;
             let rewarded = rewarded.iter().map(|claim| claim.rule.to_string()).collect();
-            Ok(Standing { paused: view.user(user)?.recording.paused(), rewarded })
+            Ok(UserStatus { paused: view.user(user)?.recording.paused(), rewarded })
         })
     }
 
     fn claims_of(&self, user: UserId, day: Day, limit: usize) -> Answer<Vec<ClaimKey>> {
-        self.readers.ask(move |view| view.claims_of(user, day, limit))
+        self.readers.ask(Asker::User(user), move |view| view.claims_of(user, day, limit))
     }
 
     fn claims_in(&self, shard: Shard, day: Day) -> Answer<Vec<ClaimKey>> {
-        self.readers.ask(move |view| view.claims_in(shard, day))
+        self.readers.ask(Asker::Gateway, move |view| view.claims_in(shard, day))
     }
 }
 
 impl Shared {
     /// Whoever has it is the only one who writes.
     fn committer(&self) -> Result<MutexGuard<'_, Committer>, StoreError> {
-        self.committer.lock().map_err(|_| StoreError::Failed(String::from("a commit was broken off")))
+        self.committer.lock().map_err(|_| StoreError::Failed(String::from("a commit panicked")))
     }
 
     /// Takes notice of the time, and says what is outlived then.
     fn saw(&self, now: u64) -> u64 {
         self.now.fetch_max(now, Ordering::Relaxed);
         self.admission.horizon(now)
-    }
-
-    fn horizon(&self) -> u64 {
-        self.admission.horizon(self.now.load(Ordering::Relaxed))
     }
 }
 

@@ -4,34 +4,35 @@
 //! |---|---|
 //! | number, big-endian | the claim, a protobuf message |
 //!
-//! Numbers follow each other without gaps, so that what is to be removed need not be read.
+//! Numbers grow, and have gaps where entries were removed before older ones.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::EmbeddedStore;
 use super::codec;
+use super::read::Asker;
 use super::tables::{ReadError, Tables};
 use crate::model::rewards::claim::Claim;
 use crate::storage::hot_store::Answer;
 use crate::storage::outbox::{Outbox, OutboxNumber};
 
-/// Where the outbox begins and where it ends. Only committers move its end, only removals its beginning.
+/// Where the outbox ends, and how many entries it has. Only committers add to it.
 #[derive(Debug)]
-pub struct Ends {
-    /// The oldest that is there, or the next one if there is none.
-    first: AtomicU64,
+pub struct Extent {
     next: AtomicU64,
+    entries: AtomicU64,
+    /// Whoever removes entries has it, so that each is counted once.
+    removal: Mutex<()>,
 }
 
-impl Ends {
+impl Extent {
+    /// Reads all keys: an outbox has a bound.
     pub fn read(tables: &Tables) -> Result<Self, ReadError> {
-        let number = |guard: Option<fjall::Guard>| {
-            guard.map(|guard| Ok::<_, ReadError>(codec::parse_number(&guard.key()?)?)).transpose()
-        };
-        let first = number(tables.outbox.first_key_value())?;
-        let last = number(tables.outbox.last_key_value())?;
-        let next = last.map_or(1, |last| last + 1);
-        Ok(Ends { first: AtomicU64::new(first.unwrap_or(next)), next: AtomicU64::new(next) })
+        let last = tables.outbox.last_key_value().map(|last| Ok::<_, ReadError>(codec::parse_number(&last.key()?)?));
+        let next = last.transpose()?.map_or(1, |last| last + 1);
+        let entries = tables.outbox.len()? as u64;
+        Ok(Extent { next: AtomicU64::new(next), entries: AtomicU64::new(entries), removal: Mutex::default() })
     }
 
     pub fn next(&self) -> OutboxNumber {
@@ -41,31 +42,38 @@ impl Ends {
     /// So many were added.
     pub fn added(&self, count: u64) {
         self.next.fetch_add(count, Ordering::Relaxed);
+        self.entries.fetch_add(count, Ordering::Relaxed);
     }
 
     fn len(&self) -> u64 {
-        self.next().saturating_sub(self.first.load(Ordering::Relaxed))
+        self.entries.load(Ordering::Relaxed)
+    }
+
+    fn remove(&self, tables: &Tables, mut numbers: Vec<OutboxNumber>) -> Result<(), ReadError> {
+        let _removal = self.removal.lock().unwrap_or_else(PoisonError::into_inner);
+        numbers.sort_unstable();
+        numbers.dedup();
+        let (mut batch, mut removed) = (tables.batch(), 0);
+        for key in numbers.into_iter().map(OutboxNumber::to_be_bytes) {
+            if tables.outbox.contains_key(key)? {
+                batch.remove(&tables.outbox, key);
+                removed += 1;
+            }
+        }
+        batch.commit()?;
+        self.entries.fetch_sub(removed, Ordering::Relaxed);
+        Ok(())
     }
 }
 
 impl Outbox for EmbeddedStore {
     fn read(&self, after: OutboxNumber, limit: usize) -> Answer<Vec<(OutboxNumber, Claim)>> {
-        self.readers.ask(move |view| view.outbox(after, limit))
+        self.readers.ask(Asker::Gateway, move |view| view.outbox(after, limit))
     }
 
-    fn remove(&self, up_to: OutboxNumber) -> Answer<()> {
+    fn remove(&self, numbers: Vec<OutboxNumber>) -> Answer<()> {
         let shared = self.shared.clone();
-        self.readers.ask(move |_| {
-            let first = shared.outbox.first.load(Ordering::Relaxed);
-            let end = up_to.saturating_add(1).min(shared.outbox.next());
-            let mut batch = shared.tables.batch();
-            for number in first..end {
-                batch.remove(&shared.tables.outbox, number.to_be_bytes());
-            }
-            batch.commit()?;
-            shared.outbox.first.fetch_max(end, Ordering::Relaxed);
-            Ok(())
-        })
+        self.readers.ask(Asker::Gateway, move |_| shared.outbox.remove(&shared.tables, numbers))
     }
 
     fn len(&self) -> u64 {

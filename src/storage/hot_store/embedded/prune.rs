@@ -5,9 +5,12 @@
 //! rows at a time, after looking again; so no commit waits long for it, and none is undone by it. Removals are not
 //! synced: one that is lost is made again.
 //!
-//! Time is that of commits and reads. A store that nobody uses prunes nothing.
+//! Time is that of commits and reads, but never after the wall clock, and two passes have to agree on it
+//! ([`AgreedTime`]). A store that is not used prunes nothing.
 
+use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -16,7 +19,10 @@ use super::Shared;
 use super::removal::{self, REMOVALS_MAX, Row, row_of};
 use super::tables::{ReadError, View};
 use crate::model::ids::{Content, UserId};
+use crate::storage::embedded::Clock;
+use crate::storage::embedded::agreed_time::AgreedTime;
 use crate::storage::hot_store::StoreError;
+use crate::storage::hot_store::config::Config;
 
 const STEP_ROWS: usize = 1024;
 const PAUSE: Duration = Duration::from_millis(5);
@@ -29,9 +35,12 @@ pub struct Pruner {
 }
 
 impl Pruner {
-    pub fn start(shared: Arc<Shared>, interval: Duration) -> std::io::Result<Self> {
+    /// `wall_clock`: milliseconds since 1970. `newest_commit`: the one that the store was opened with.
+    pub fn start(shared: Arc<Shared>, config: &Config, wall_clock: Clock, newest_commit: u64) -> std::io::Result<Self> {
         let (cleared, asked) = sync_channel(CLEARED_MAX);
-        let pass = Pass { shared, asked };
+        let interval = config.prune_interval;
+        let time = AgreedTime::new(config.clock_step_max, newest_commit, Instant::now());
+        let pass = Pass { shared, asked, wall_clock, time: RefCell::new(time) };
         let thread = thread::Builder::new().name("store-prune".into()).spawn(move || pass.run(interval))?;
         Ok(Pruner { cleared: Some(cleared), thread: Some(thread) })
     }
@@ -62,6 +71,8 @@ enum Stop {
 struct Pass {
     shared: Arc<Shared>,
     asked: Receiver<UserId>,
+    wall_clock: Clock,
+    time: RefCell<AgreedTime>,
 }
 
 impl Pass {
@@ -80,17 +91,28 @@ impl Pass {
             match ended {
                 Ok(()) => {}
                 Err(Stop::Closing) => return,
-                Err(Stop::Error(StoreError::Away(why))) => tracing::warn!(why, "pruning was put off"),
+                Err(Stop::Error(StoreError::Away(why))) => {
+                    tracing::warn!(event = "prune_postponed", reason = why, "pruning postponed")
+                }
                 Err(Stop::Error(error)) => {
-                    tracing::error!(%error, "pruning has ended");
+                    tracing::error!(event = "prune_stopped", %error, "pruning stopped until restart");
                     return;
                 }
             }
         }
     }
 
+    /// By what is agreed on; what a clear hides goes in any case.
+    fn horizon(&self) -> u64 {
+        self.shared.admission.horizon(self.time.borrow().at(Instant::now(), self.now()))
+    }
+
+    fn now(&self) -> u64 {
+        self.shared.now.load(Ordering::Relaxed).min((self.wall_clock)())
+    }
+
     fn user(&self, user: UserId) -> Result<(), Stop> {
-        let horizon = self.shared.horizon();
+        let horizon = self.horizon();
         let dead = dead_rows_of(&self.shared.tables.view(), user, horizon).map_err(unread)?;
         for rows in dead.chunks(REMOVALS_MAX) {
             self.shared.committer()?.remove_dead(rows, horizon)?;
@@ -100,7 +122,11 @@ impl Pass {
     }
 
     fn everything(&self) -> Result<(), Stop> {
-        let horizon = self.shared.horizon();
+        let now = self.now();
+        if !self.time.borrow_mut().read(now, Instant::now()) {
+            tracing::debug!(now, "pruning by age postponed: two passes disagree on the time");
+        }
+        let horizon = self.horizon();
         let mut from = Some((UserId(0), Content { kind: 0, oid: 0 }));
         while let Some(place) = from {
             let (dead, next) = dead_rows_from(&self.shared.tables.view(), place, horizon).map_err(unread)?;

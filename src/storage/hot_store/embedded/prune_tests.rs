@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::{Config, EmbeddedStore};
 use crate::model::beat::{Beat, State};
-use crate::model::change::{Action, Change, Outcome, When};
+use crate::model::change::{Action, Change, Outcome};
 use crate::model::forgetting::UserRow;
 use crate::model::ids::{Content, SessionId, UserId};
 use crate::model::rewards::rule::RuleSet;
@@ -25,11 +25,12 @@ fn open(dir: &Path, prune_interval: Duration, records_per_user: u32) -> Embedded
         retention: Duration::from_secs(10),
         records_per_user: NonZeroU32::new(records_per_user).unwrap(),
         accept_clock_before_store: false,
+        clock_step_max: Duration::from_secs(3_600),
         user_cache: NonZeroUsize::new(100).unwrap(),
         cache_bytes: 1 << 20,
         prune_interval,
     };
-    EmbeddedStore::open(&config, 0).unwrap()
+    EmbeddedStore::open(&config, Arc::new(|| u64::MAX)).unwrap()
 }
 
 const NEVER: Duration = Duration::from_secs(3_600);
@@ -50,7 +51,7 @@ fn beat(oid: u64, at: u64) -> Change {
 }
 
 fn clear(at: u64) -> Change {
-    Change { user: USER, action: Action::Clear { at: When::At(at) } }
+    Change { user: USER, action: Action::Clear { at } }
 }
 
 fn commit(store: &EmbeddedStore, now: u64, changes: Vec<Change>) -> Vec<Outcome> {
@@ -99,8 +100,8 @@ fn what_was_removed_makes_room() {
 fn what_is_outlived_goes_with_the_next_pass() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path(), OFTEN, 10_000);
-    let delete = Action::Delete { contents: vec![Content { kind: 1, oid: 1 }], at: When::At(4_000) };
-    let pause = |paused, at| Change { user: USER, action: Action::Recording { paused, at: When::At(at) } };
+    let delete = Action::Delete { contents: vec![Content { kind: 1, oid: 1 }], at: 4_000 };
+    let pause = |paused, at| Change { user: USER, action: Action::Recording { paused, at } };
     commit(&store, 5_000, (0..3_000).map(|oid| beat(oid, 2_000 + oid)).collect());
     commit(&store, 5_000, vec![Change { user: USER, action: delete }, clear(1), pause(true, 2), pause(false, 3)]);
     std::thread::sleep(10 * OFTEN);
@@ -140,7 +141,7 @@ fn what_is_written_meanwhile_is_not_lost() {
 fn an_erased_user_is_one_moment_and_no_row_until_that_is_outlived_too() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path(), NEVER, 100);
-    let paused = Change { user: USER, action: Action::Recording { paused: true, at: When::At(500) } };
+    let paused = Change { user: USER, action: Action::Recording { paused: true, at: 500 } };
     commit(&store, 1_000, vec![beat(1, 900), beat(2, 1_000), clear(400), paused]);
     let erase = Change { user: USER, action: Action::Erase };
     assert_eq!(commit(&store, 2_000, vec![erase]), [Outcome::Erased { at: 2_000, resumed: true }]);

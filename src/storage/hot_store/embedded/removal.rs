@@ -44,9 +44,9 @@ impl Committer {
         self.write_at_leisure(batch)?;
         for (user, content) in pruned {
             self.known.take_row(user, content);
+            self.known.full.pop(&user);
         }
         for user in gone {
-            self.known.full.pop(&user);
             if let Some(count) = self.known.users.peek_mut(&user).and_then(|known| known.contents.as_mut()) {
                 *count -= 1;
             }
@@ -101,7 +101,7 @@ pub fn prune_user(row: &mut UserRow, horizon: u64) -> bool {
     *row != before
 }
 
-/// The user's row, read once for all of the neighbours that are the user's.
+/// The user's row, read once for all neighbouring rows of the user.
 pub fn row_of<'o>(view: &View, of: &'o mut Option<(UserId, UserRow)>, user: UserId) -> Result<&'o UserRow, ReadError> {
     if of.as_ref().is_none_or(|(last, _)| *last != user) {
         *of = Some((user, view.user(user)?));

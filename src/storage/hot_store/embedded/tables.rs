@@ -11,19 +11,21 @@
 //!
 //! One stored entry for each beat that is written, therefore: the list is sorted when it is asked for.
 
+use std::ops::Bound;
 use std::path::Path;
 
 use fjall::config::HashRatioPolicy;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable, Snapshot};
 
 use super::claims::{self, ClaimTables};
-use super::codec::{self, Malformed};
+use super::codec::{self, DecodeError};
 use crate::model::forgetting::{ContentRow, UserRow};
 use crate::model::ids::{Content, UserId};
 use crate::model::rewards::calendar::StoredCalendar;
 use crate::model::rewards::claim::{Claim, ClaimKey};
 use crate::model::rewards::day::Day;
 use crate::model::shard::Shard;
+use crate::storage::embedded::database::{self, Bounds};
 use crate::storage::embedded::describe;
 use crate::storage::outbox::OutboxNumber;
 
@@ -31,12 +33,8 @@ use crate::storage::outbox::OutboxNumber;
 /// entry on disk. When the disk cannot follow, four more wait for it; then commits wait too.
 pub const MEMTABLE_BYTES: u64 = 16 << 20;
 const SMALL_MEMTABLE_BYTES: u64 = 2 << 20;
-/// Bytes of sealed journals beyond which tables are written early, so that journals can go. Bounds what a start replays.
 const JOURNALS_BYTES_MAX: u64 = 128 << 20;
-/// Table files kept open.
 const OPEN_FILES_MAX: usize = 256;
-/// Threads that write and merge tables.
-const WORKERS: usize = 1;
 const NEWEST_COMMIT: &str = "newest_commit";
 const CALENDAR: &str = "calendar";
 
@@ -69,12 +67,8 @@ pub struct View<'a> {
 
 impl Tables {
     pub fn open(path: &Path, cache_bytes: u64) -> fjall::Result<Self> {
-        let database = Database::builder(path)
-            .cache_size(cache_bytes)
-            .max_journaling_size(JOURNALS_BYTES_MAX)
-            .max_cached_files(Some(OPEN_FILES_MAX))
-            .worker_threads(WORKERS)
-            .open()?;
+        let bounds = Bounds { cache_bytes, journals_bytes_max: JOURNALS_BYTES_MAX, open_files_max: OPEN_FILES_MAX };
+        let database = database::open(path, &bounds)?;
         // Options are kept with a table from when it was made: changing them here changes new stores only.
         let small = || KeyspaceCreateOptions::default().max_memtable_size(SMALL_MEMTABLE_BYTES);
         let contents = || {
@@ -93,7 +87,12 @@ impl Tables {
     }
 
     pub fn view(&self) -> View<'_> {
-        View { tables: self, snapshot: self.database.snapshot() }
+        self.view_at(self.database.snapshot())
+    }
+
+    /// The tables as they were when the snapshot was taken.
+    pub fn view_at(&self, snapshot: Snapshot) -> View<'_> {
+        View { tables: self, snapshot }
     }
 
     /// A batch that is in the page cache when it is committed, and on disk after the next durable one.
@@ -106,6 +105,11 @@ impl Tables {
         OwnedWriteBatch::with_capacity(self.database.clone(), entries).durability(Some(PersistMode::SyncData))
     }
 
+    /// Whether the tables can still be written. Waits for a commit that is being synced.
+    pub fn check(&self) -> fjall::Result<()> {
+        self.database.persist(PersistMode::Buffer)
+    }
+
     pub fn put_newest_commit(&self, batch: &mut OwnedWriteBatch, now: u64) {
         batch.insert(&self.meta, NEWEST_COMMIT, now.to_be_bytes());
     }
@@ -116,6 +120,11 @@ impl Tables {
 }
 
 impl View<'_> {
+    /// For a later view of the same moment.
+    pub fn into_snapshot(self) -> Snapshot {
+        self.snapshot
+    }
+
     pub fn content(&self, user: UserId, content: Content) -> Result<Option<ContentRow>, ReadError> {
         let bytes = self.snapshot.get(&self.tables.contents, codec::content_key(user, content))?;
         Ok(bytes.map(|bytes| codec::parse_content(content, &bytes)).transpose()?)
@@ -128,7 +137,18 @@ impl View<'_> {
 
     /// All rows of a user, in the order of their contents.
     pub fn contents_of(&self, user: UserId) -> impl Iterator<Item = Result<(Content, ContentRow), ReadError>> {
-        self.snapshot.prefix(&self.tables.contents, codec::user_key(user)).map(|entry| {
+        self.contents_in(user, Bound::Included(Content::FIRST), Content::LAST)
+    }
+
+    /// The user's rows from one content to another, in their order. Unbounded, it would begin with other users' rows.
+    pub fn contents_in(
+        &self,
+        user: UserId,
+        from: Bound<Content>,
+        to: Content,
+    ) -> impl Iterator<Item = Result<(Content, ContentRow), ReadError>> {
+        let key = |content| codec::content_key(user, content);
+        self.snapshot.range(&self.tables.contents, (from.map(key), Bound::Included(key(to)))).map(|entry| {
             let (key, value) = entry.into_inner()?;
             let (_, content) = codec::parse_content_key(&key)?;
             Ok((content, codec::parse_content(content, &value)?))
@@ -234,8 +254,8 @@ impl From<fjall::Error> for ReadError {
     }
 }
 
-impl From<Malformed> for ReadError {
-    fn from(error: Malformed) -> Self {
+impl From<DecodeError> for ReadError {
+    fn from(error: DecodeError) -> Self {
         ReadError::Damaged(error.to_string())
     }
 }

@@ -6,11 +6,11 @@ use crate::storage::hot_store::StoreError;
 
 /// What is stored or answered is not what this program writes.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("what Redis holds of {0} cannot be read")]
-pub struct Malformed(pub &'static str);
+#[error("unreadable value in redis: {0}")]
+pub struct DecodeError(pub &'static str);
 
-impl From<Malformed> for StoreError {
-    fn from(error: Malformed) -> Self {
+impl From<DecodeError> for StoreError {
+    fn from(error: DecodeError) -> Self {
         StoreError::Away(error.to_string())
     }
 }
@@ -52,39 +52,39 @@ impl<'b> Reader<'b> {
         Reader { rest, what }
     }
 
-    pub fn malformed(&self) -> Malformed {
-        Malformed(self.what)
+    pub fn malformed(&self) -> DecodeError {
+        DecodeError(self.what)
     }
 
-    pub fn bytes(&mut self, count: usize) -> Result<&'b [u8], Malformed> {
+    pub fn bytes(&mut self, count: usize) -> Result<&'b [u8], DecodeError> {
         let (bytes, rest) = self.rest.split_at_checked(count).ok_or(self.malformed())?;
         self.rest = rest;
         Ok(bytes)
     }
 
-    pub fn byte(&mut self) -> Result<u8, Malformed> {
+    pub fn byte(&mut self) -> Result<u8, DecodeError> {
         Ok(self.bytes(1)?[0])
     }
 
     /// A number of so many bytes, at most eight.
-    pub fn number(&mut self, width: usize) -> Result<u64, Malformed> {
+    pub fn number(&mut self, width: usize) -> Result<u64, DecodeError> {
         Ok(self.bytes(width)?.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 
-    pub fn trimmed(&mut self) -> Result<u64, Malformed> {
+    pub fn trimmed(&mut self) -> Result<u64, DecodeError> {
         match self.byte()? {
             width @ 0..=8 => self.number(width.into()),
             _ => Err(self.malformed()),
         }
     }
 
-    pub fn short(&mut self) -> Result<&'b [u8], Malformed> {
+    pub fn short(&mut self) -> Result<&'b [u8], DecodeError> {
         let count = self.byte()?;
         self.bytes(count.into())
     }
 
-    pub fn varint(&mut self) -> Result<u64, Malformed> {
-        decode_varint(&mut self.rest).map_err(|_| Malformed(self.what))
+    pub fn varint(&mut self) -> Result<u64, DecodeError> {
+        decode_varint(&mut self.rest).map_err(|_| DecodeError(self.what))
     }
 
     pub fn rest(&mut self) -> &'b [u8] {

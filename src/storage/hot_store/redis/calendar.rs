@@ -1,19 +1,48 @@
-//! The newest day on which anything was committed, for who opens the store next.
+//! The newest day on which anything was committed, for the next gateway that opens the store; and the filters of a day.
+//!
+//! All gateways use the filters that the first one has made on a day, so that settings that change during a day reward
+//! no content twice: they hold from the next day on.
 
-use std::sync::{Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ::redis::pipe;
 
-use super::{checked, keys, scripts, value};
+use super::filter::{Filter, Places};
+use super::{checked, claims, keys, scripts, value};
 use crate::model::rewards::calendar::StoredCalendar;
+use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
-use crate::storage::hot_store::{CLAIM_DAYS, Rewarding, StoreError};
+use crate::model::rewards::rewarding::Rewarding;
+use crate::model::rewards::rule::Per;
+use crate::model::shard::Shards;
+use crate::storage::hot_store::{CLAIM_DAYS, StoreError};
 use crate::storage::redis::{Call, Redis};
 
 /// It is stored before the first commit of its day.
 pub struct StoreCalendar {
+    /// By which the places in filters are made.
+    salt: String,
+    today: Mutex<Today>,
+}
+
+#[derive(Default)]
+struct Today {
     /// The newest that is known to be stored.
-    newest: Mutex<Option<Day>>,
+    newest: Option<Day>,
+    /// Of the days that were committed on last, by rule; a group may have begun before midnight.
+    filters: Vec<(Day, HashMap<Arc<str>, Places>)>,
+}
+
+/// In place of a filter's measures: the rule has none on this day.
+const EXACT: &str = "exact";
+/// Days whose filters are remembered.
+const FILTER_DAYS: usize = 2;
+
+impl Today {
+    fn filters_of(&self, day: Day) -> Option<&HashMap<Arc<str>, Places>> {
+        self.filters.iter().find(|(known, _)| *known == day).map(|(_, filters)| filters)
+    }
 }
 
 impl StoreCalendar {
@@ -23,28 +52,52 @@ impl StoreCalendar {
         commands.hgetall(keys::Keys::of(keys::COMMON).calendar());
         let answer = checked::ask(redis, keys::COMMON, commands).await?.swap_remove(0);
         let stored = parse(value::texts(answer)?);
-        let newest = Mutex::new(stored.as_ref().map(|stored| stored.day));
-        Ok((StoreCalendar { newest }, stored))
+        let today = Today { newest: stored.as_ref().map(|stored| stored.day), ..Today::default() };
+        Ok((StoreCalendar { salt: salt(redis), today: Mutex::new(today) }, stored))
     }
 
     /// Stores the group's day unless that or a newer one is stored. A day once stored stays as it is: another gateway's
     /// settings may be newer, and hold from the next day on.
     pub async fn keep(&self, redis: &Redis, rewards: &Rewarding) -> Result<(), StoreError> {
         let Rewarding { rules, today, .. } = rewards;
-        if *self.newest() >= Some(today.day) {
+        if self.today().filters_of(today.day).is_some() {
             return Ok(());
         }
         let ids: Vec<&str> = today.rules.iter().map(|place| &*rules.get(place).id).collect();
-        let args = vec![
+        let mut args = vec![
             redis.deployment().as_bytes().to_vec(),
             today.day.number().to_string().into_bytes(),
             today.zone.as_bytes().to_vec(),
             ids.join(" ").into_bytes(),
+            keys::Keys::of(keys::COMMON).filters(today.day).into_bytes(),
+            claims::CLAIMS_MS.to_string().into_bytes(),
         ];
-        redis.run(&scripts::CALENDAR, vec![Call::of(keys::COMMON, args)]).await?;
-        let mut newest = self.newest();
-        *newest = newest.max(Some(today.day));
+        for (_, rule) in rules.iter().filter(|(_, rule)| rule.per == Per::Content) {
+            let filter = Filter::of(rule, Shards::DEFAULT);
+            let measures = filter.map_or_else(|| EXACT.to_owned(), |filter| filter.to_string());
+            args.extend([rule.id.as_bytes().to_vec(), measures.into_bytes()]);
+        }
+        let answers = redis.run(&scripts::CALENDAR, vec![Call::of(keys::COMMON, args)]).await?;
+        let measures = answers.into_iter().map(value::texts).collect::<Result<Vec<_>, _>>()?.concat();
+        let mut filters = HashMap::new();
+        for pair in measures.chunks_exact(2).filter(|pair| pair[1] != EXACT) {
+            let filter: Filter = pair[1].parse()?;
+            filters.insert(Arc::from(&*pair[0]), filter.places(&self.salt, today.day, &pair[0]));
+        }
+        let mut kept = self.today();
+        kept.newest = kept.newest.max(Some(today.day));
+        // Another group of the day may have been here.
+        if kept.filters_of(today.day).is_none() {
+            kept.filters.insert(0, (today.day, filters));
+            kept.filters.truncate(FILTER_DAYS);
+        }
         Ok(())
+    }
+
+    /// Where a claim is in the filter of its rule; `None`: it has no filter.
+    pub fn filter(&self, key: &ClaimKey) -> Option<Places> {
+        key.content?;
+        self.today().filters_of(key.day)?.get(&key.rule).cloned()
     }
 
     /// Whether claims of this day are still told of.
@@ -52,12 +105,22 @@ impl StoreCalendar {
         self.newest().is_none_or(|newest| newest.number() < day.number().saturating_add(CLAIM_DAYS))
     }
 
-    fn newest(&self) -> std::sync::MutexGuard<'_, Option<Day>> {
-        self.newest.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn newest(&self) -> Option<Day> {
+        self.today().newest
+    }
+
+    fn today(&self) -> MutexGuard<'_, Today> {
+        self.today.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Fields and values in turn. What somebody else has changed beyond recognition is as good as nothing: a day is stored
+/// What the first format held in the keys of the deployment: filters outlive an upgrade.
+fn salt(redis: &Redis) -> String {
+    let id = redis.deployment().split(' ').next().unwrap_or_default();
+    format!("{id} format=1 shards=1000 hash=siphash-2-4")
+}
+
+/// Fields and values in turn. A value that cannot be read counts as none: a day is stored
 /// with the next commit.
 fn parse(fields: Vec<String>) -> Option<StoredCalendar> {
     let field = |name: &str| fields.chunks_exact(2).find(|pair| pair[0] == name).map(|pair| pair[1].as_str());

@@ -19,7 +19,7 @@ pub async fn ask(redis: &Redis, shard: Shard, commands: Pipeline) -> Result<Vec<
     let mut answers = redis.ask(shard, all).await?;
     let found = value::bytes_or_nil(answers.remove(0))?;
     if found.as_deref() != Some(redis.deployment().as_bytes()) {
-        return Err(StoreError::Away(format!("{key} is missing, or of another deployment")));
+        return Err(StoreError::Away(format!("{key} is missing or belongs to another deployment")));
     }
     Ok(answers)
 }

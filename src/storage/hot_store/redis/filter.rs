@@ -1,14 +1,17 @@
 //! The filters in the store: where the bits of a claim are.
 //!
 //! A filter in a string of Redis and one in a gateway's memory stand one behind the other, so each is made for half of the
-//! probability that the settings allow. Where the bits are follows from the deployment and the day: who is denied wrongly
-//! today is not denied the same tomorrow, and nobody can look for contents that go by the filter of another.
+//! probability that the settings allow. Where the bits are follows from the deployment and the day: a user who is denied wrongly
+//! today is not denied the same tomorrow, and the bits of one filter cannot be guessed from another.
 
 use std::f64::consts::LN_2;
+use std::fmt;
+use std::str::FromStr;
 
 use siphasher::sip128::{Hasher128, SipHasher24};
 use std::hash::Hasher;
 
+use super::bytes::DecodeError;
 use crate::model::ids::{Content, UserId};
 use crate::model::rewards::day::Day;
 use crate::model::rewards::rule::{Per, RewardRule, RuleMemory};
@@ -23,7 +26,30 @@ pub struct Filter {
     hashes: u8,
 }
 
+/// As it is stored: how many items it takes, how many bits it has, and how many of them an item sets.
+impl fmt::Display for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.items, self.bits, self.hashes)
+    }
+}
+
+impl FromStr for Filter {
+    type Err = DecodeError;
+
+    fn from_str(text: &str) -> Result<Self, DecodeError> {
+        let mut numbers = text.split(' ').map(str::parse::<u32>);
+        let (Some(Ok(items)), Some(Ok(bits)), Some(Ok(hashes)), None) =
+            (numbers.next(), numbers.next(), numbers.next(), numbers.next())
+        else {
+            return Err(DecodeError("a filter"));
+        };
+        let hashes = u8::try_from(hashes).map_err(|_| DecodeError("a filter"))?;
+        (bits > 0).then_some(Filter { items, bits, hashes }).ok_or(DecodeError("a filter"))
+    }
+}
+
 /// Where the bits of all contents of one rule and day are.
+#[derive(Clone)]
 pub struct Places {
     filter: Filter,
     hash: SipHasher24,
@@ -59,6 +85,10 @@ impl Filter {
 }
 
 impl Places {
+    pub fn filter(&self) -> Filter {
+        self.filter
+    }
+
     /// As many as there are hashes. The two halves of the hash number them; were they not mixed again, those of two items
     /// would fall together far too often in a small filter.
     pub fn of(&self, user: UserId, content: Content) -> impl Iterator<Item = u32> {

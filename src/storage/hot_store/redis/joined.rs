@@ -7,7 +7,7 @@ use super::bytes::put;
 use crate::model::shard::Shard;
 use crate::storage::redis::Redis;
 
-/// Rows that one call may touch, or as many as one shard's changes do: a script keeps everybody else waiting, with so many
+/// Rows that one call may touch, or as many as one shard's changes do: a script keeps all other calls waiting, with so many
 /// beats for 4 to 6 ms.
 pub const TOGETHER_MAX: usize = 256;
 

@@ -3,16 +3,17 @@
 //!
 //! | key | what | type |
 //! |---|---|---|
-//! | `{h}:u:<mid>` | the user's forgetting and switches of recording | string |
-//! | `{h}:r:<mid>` | the user's rows, by content | hash |
-//! | `{h}:t:<mid>` | the user's contents, by their newest moment | sorted set |
-//! | `{h}:c:<day>` | the rules that have claims on the day, with their numbers | hash |
+//! | `{h}:h:<mid>` | the user's head: token, forgetting, the content being played with its row | string |
+//! | `{h}:r:<mid>` | the user's other rows, by content | hash |
+//! | `{h}:t:<mid>` | the user's contents, by when they give way to the cap | sorted set |
+//! | `{h}:c:<day>` | the rules that have claims on the day | hash |
 //! | `{h}:c:<day>:<rule>` | users who claimed by a rule per user | set of signed 64-bit decimals |
 //! | `{h}:w:<day>:<mid>` | claims per content that are kept exactly | hash |
 //! | `{h}:b:<day>:<rule>` | the filter of a rule per content | string |
 //! | `{h}:o` | the outbox, by the moment of the claim | sorted set |
 //! | `{h0}:calendar` | the newest day on which anything was committed | hash |
-//! | `{h0}:takeover` | who publishes what others left in the outboxes | string that expires |
+//! | `{h0}:filters:<day>` | the measures of the day's filters, by rule | hash |
+//! | `{h0}:takeover` | the gateway that publishes what others left in the outboxes | string that expires |
 //!
 //! The mid is decimal; a day is `2026-11-20`. Sharded channel `{h}:n:<mid>`: what other gateways are told of a user.
 
@@ -38,8 +39,8 @@ impl Keys {
         self.name(format_args!("deployment"))
     }
 
-    pub fn user(&self, user: UserId) -> String {
-        self.name(format_args!("u:{}", user.0))
+    pub fn head(&self, user: UserId) -> String {
+        self.name(format_args!("h:{}", user.0))
     }
 
     pub fn rows(&self, user: UserId) -> String {
@@ -64,6 +65,18 @@ impl Keys {
 
     pub fn filter(&self, day: Day, rule: &str) -> String {
         self.name(format_args!("b:{day}:{rule}"))
+    }
+
+    pub fn filters(&self, day: Day) -> String {
+        self.name(format_args!("filters:{day}"))
+    }
+
+    pub fn outbox(&self) -> String {
+        self.name(format_args!("o"))
+    }
+
+    pub fn channel(&self, user: UserId) -> String {
+        self.name(format_args!("n:{}", user.0))
     }
 
     pub fn calendar(&self) -> String {

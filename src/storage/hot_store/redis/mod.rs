@@ -1,17 +1,19 @@
 //! The hot store in a Redis that several gateways share.
 //!
 //! ```text
-//! a group  → a script call, in a Cluster for each shard, decides and writes → one fsync of the AOF → outcomes
-//! a read   → a pipeline, or a script where it must be of one moment     → answer
-//! claims   → with the record, by the same script: a set, a hash or a filter, and the outbox
+//! a group  → [`optimistic`] decides → a script call, in a Cluster for each shard, compares and writes → one fsync → outcomes
+//! a read   → a pipeline, or a script where it must be of one moment → answer
+//! claims   → with the record, by the same call: a set, a hash or a filter, and the outbox
 //! ```
+//!
+//! [`optimistic`]: super::optimistic
 //!
 //! **Durability.** That of Redis: with `appendfsync always` what a script has written is on disk before it is answered,
 //! all of it or, if the machine dies in the middle, nothing.
 //!
 //! **Failure.** Every error is [`StoreError::Away`]: whether the script has run is not known, and the group is committed
-//! again until it is. What was done then finds itself, and is answered with success; a claim whose making was not
-//! answered is found in the outbox by whoever looks for what others have left there.
+//! again until it is: a head that lists the call's token has it already. A claim whose making was not answered, because
+//! the gateway ended, is found in the outbox by the gateway that takes over what others have left there.
 //!
 //! **A Redis that was wiped** is no empty store: every script checks the key that `heartline init` has written, and so does
 //! every read.
@@ -28,53 +30,60 @@
 //! | a shard's filter of a rule with a million expected claims a day at 0.01 | 1,905 |
 //!
 //! Up to `hash-max-listpack-entries` and `zset-max-listpack-entries` a user's rows are one piece of memory that is looked
-//! through. With 512 instead of 128 a user with 300 contents takes 93 bytes for each, and a beat of his half as much CPU
+//! through. With 512 instead of 128 a user with 300 contents takes 93 bytes for each, and a beat of theirs half as much CPU
 //! again. A row is some 50 bytes and the device's name: longer ones than `hash-max-listpack-value` take the user's
 //! rows out of that piece, all of them and for good.
 //!
-//! This process holds claims it has to publish, and nothing of any user.
+//! This process holds claims it has to publish, and the heads of users who were here lately.
 
-mod answer;
+mod apply;
 mod bytes;
 mod calendar;
+mod carry_over;
 mod checked;
+mod claims;
 mod commit;
 mod filter;
+mod head;
 mod joined;
 mod keys;
+mod load;
 mod outbox;
 mod reads;
-mod request;
 mod row;
+mod rules_of_day;
 mod scripts;
-mod sweep;
+mod timeline;
+mod users;
 mod value;
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use tokio::sync::RwLock;
 
 use self::calendar::StoreCalendar;
+pub use self::carry_over::carry_over;
 use self::outbox::OutboxQueue;
-use self::sweep::Sweeper;
-use super::{Answer, Committed, Group, HotStore, Standing, StoreError};
+pub use self::users::RedisUsers;
+use super::optimistic::{Limits, Optimistic, TokenSource};
+use super::{Answer, Committed, Group, HotStore, StoreError, UserStatus};
 use crate::model::ids::{Content, UserId};
 use crate::model::page::{Page, PageRequest};
 use crate::model::record::Record;
 use crate::model::rewards::calendar::StoredCalendar;
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
+use crate::model::rows_read::RowsRead;
 use crate::model::shard::{Shard, Shards};
 use crate::storage::redis::Redis;
 
 /// Groups that are under way at one time: while Redis syncs one the next is there to be read.
 const GROUPS_MAX: usize = 4;
 
-/// Whether this gateway itself follows a user's changes, that is, has subscribed to them for a connection of his.
-pub type Follows = Arc<dyn Fn(UserId) -> bool + Send + Sync>;
+/// Whether this gateway itself follows a user's changes, that is, has subscribed to them for a connection of that user.
+pub type IsSubscribed = Arc<dyn Fn(UserId) -> bool + Send + Sync>;
 
 /// What is kept, and how long.
 #[derive(Clone, Debug)]
@@ -83,9 +92,11 @@ pub struct Settings {
     pub retention_ms: u64,
     /// Contents kept of one user.
     pub records_per_user: NonZeroU32,
+    /// Users whose heads are remembered.
+    pub user_cache: NonZeroUsize,
     /// Entries of all outboxes together; a shard takes its share.
     pub outbox_max: u64,
-    /// Age at which a claim that another gateway has made is published by this one. 0 = at once, whoever else does so.
+    /// Age at which a claim that another gateway has made is published by this one. 0 = at once, even if another gateway does so, too.
     pub takeover_after: Duration,
 }
 
@@ -98,19 +109,16 @@ pub struct RedisStore {
 struct Shared {
     redis: Redis,
     settings: Settings,
-    follows: Follows,
-    calendar: StoreCalendar,
+    calendar: Arc<StoreCalendar>,
     outbox: OutboxQueue,
-    sweeper: Sweeper,
-    /// Groups that are under way: all in one go, or one in several.
-    turns: RwLock<()>,
+    users: Optimistic<RedisUsers>,
 }
 
 impl Settings {
     /// A gateway that lives has published what it claimed long before.
     pub const TAKEOVER_AFTER: Duration = Duration::from_secs(15);
 
-    /// A frame of one user, who is all in one shard, may claim as often as it has beats.
+    /// A frame of one user, all of it in one shard, may claim as often as it has beats.
     const OUTBOX_PER_SHARD_MIN: u64 = 1_024;
 
     fn outbox_per_shard(&self) -> u64 {
@@ -119,14 +127,14 @@ impl Settings {
 }
 
 impl RedisStore {
-    pub async fn open(redis: Redis, settings: Settings, follows: Follows) -> Result<Self, StoreError> {
-        let (calendar, stored) = StoreCalendar::read(&redis).await?;
-        let (outbox, sweeper) = (OutboxQueue::new(), Sweeper::new());
-        let turns = RwLock::new(());
-        Ok(RedisStore {
-            shared: Arc::new(Shared { redis, settings, follows, calendar, outbox, sweeper, turns }),
-            stored,
-        })
+    pub async fn open(redis: Redis, settings: Settings, follows: IsSubscribed) -> Result<Self, StoreError> {
+        let (users, stored) = RedisUsers::open(redis.clone(), settings.clone(), follows).await?;
+        let calendar = users.calendar.clone();
+        let limits = Limits { retention_ms: settings.retention_ms, contents_max: settings.records_per_user.get() };
+        let (tokens, user_cache) = (TokenSource::new(rand::random()), settings.user_cache);
+        let users = Optimistic::new(users, limits, tokens, user_cache);
+        let shared = Shared { redis, settings, calendar, outbox: OutboxQueue::new(), users };
+        Ok(RedisStore { shared: Arc::new(shared), stored })
     }
 
     /// The newest day of the rewards on which anything was committed before the store was opened.
@@ -154,9 +162,9 @@ impl HotStore for RedisStore {
         Box::pin(async move { shared.get(user, &contents, now).await })
     }
 
-    fn list(&self, user: UserId, request: PageRequest, now: u64) -> Answer<Page> {
+    fn list(&self, user: UserId, request: PageRequest, now: u64, rows: RowsRead) -> Answer<Page> {
         let shared = self.shared.clone();
-        Box::pin(async move { shared.list(user, &request, now).await })
+        Box::pin(async move { shared.list(user, &request, now, &rows).await })
     }
 
     fn paused(&self, user: UserId) -> Answer<bool> {
@@ -164,7 +172,7 @@ impl HotStore for RedisStore {
         Box::pin(async move { shared.paused(user).await })
     }
 
-    fn standing(&self, user: UserId, day: Day) -> Answer<Standing> {
+    fn standing(&self, user: UserId, day: Day) -> Answer<UserStatus> {
         let shared = self.shared.clone();
         Box::pin(async move { shared.standing(user, day).await })
     }

@@ -1,13 +1,14 @@
 //! The outbox: a sorted set in each shard, and what of all of them this process has to publish.
 //!
 //! A claim that was made here goes straight into the queue. What others have left is looked for every [`LOOK_EVERY`]: of
-//! that, whoever holds the lock takes over what is older than [`Settings::takeover_after`]. The lock expires after as
-//! long, and who cannot publish what it took for so long lets it go. It fences nothing: it spares double work, and an event
-//! that was published twice has one id.
+//! that, the holder of the lock takes over what is older than [`Settings::takeover_after`]. The lock expires after as
+//! long, and a gateway that has published nothing of what it took for so long lets it go. It fences nothing: it spares
+//! double work, and an event that was published twice has one id. What waits at a gateway that lives is taken over, too: an
+//! event may be published once by each gateway.
 //!
 //! [`Settings::takeover_after`]: super::Settings::takeover_after
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -38,13 +39,14 @@ pub struct OutboxQueue {
 
 #[derive(Default)]
 struct Queue {
-    entries: VecDeque<Entry>,
+    entries: BTreeMap<OutboxNumber, Entry>,
     members: HashSet<Arc<[u8]>>,
     last: OutboxNumber,
+    /// When one that was taken over from others was last removed.
+    taken_removed: Option<Instant>,
 }
 
 struct Entry {
-    number: OutboxNumber,
     claim: Claim,
     member: Arc<[u8]>,
     /// When it was taken over from others.
@@ -78,26 +80,33 @@ impl Queue {
         let new = self.members.insert(member.clone());
         if new {
             self.last += 1;
-            self.entries.push_back(Entry { number: self.last, claim, member, taken });
+            self.entries.insert(self.last, Entry { claim, member, taken });
         }
         new
     }
 
     fn behind(&self, after: OutboxNumber, limit: usize) -> Vec<(OutboxNumber, Claim)> {
-        let first = self.entries.partition_point(|entry| entry.number <= after);
-        self.entries.range(first..).take(limit).map(|entry| (entry.number, entry.claim.clone())).collect()
+        let entries = self.entries.range(after.saturating_add(1)..).take(limit);
+        entries.map(|(number, entry)| (*number, entry.claim.clone())).collect()
     }
 
-    /// How many were taken over, and when the oldest of them.
-    fn taken(&self) -> (usize, Option<Instant>) {
-        let mut taken = self.entries.iter().filter_map(|entry| entry.taken);
-        let oldest = taken.next();
-        (usize::from(oldest.is_some()) + taken.count(), oldest)
+    fn taken(&self) -> usize {
+        self.entries.values().filter(|entry| entry.taken.is_some()).count()
     }
 
-    fn drop_until(&mut self, up_to: OutboxNumber) {
-        while let Some(entry) = self.entries.pop_front_if(|entry| entry.number <= up_to) {
+    /// What was taken over has waited for so long, and none of it was published for so long either.
+    fn is_stuck(&self, limit: Duration) -> bool {
+        let oldest = self.entries.values().find_map(|entry| entry.taken);
+        oldest.is_some_and(|oldest| self.taken_removed.map_or(oldest, |at| at.max(oldest)).elapsed() > limit)
+    }
+
+    fn drop_all(&mut self, numbers: &[OutboxNumber]) {
+        for number in numbers {
+            let Some(entry) = self.entries.remove(number) else { continue };
             self.members.remove(&entry.member);
+            if entry.taken.is_some() {
+                self.taken_removed = Some(Instant::now());
+            }
         }
     }
 }
@@ -109,7 +118,7 @@ impl Shared {
             *last = Some(Instant::now());
             // What is in the queue is published whatever comes of it.
             if let Err(error) = self.look().await {
-                tracing::warn!(%error, "nobody looks for what others have left in the outbox");
+                tracing::warn!(event = "outbox_takeover_paused", %error, "outbox takeover paused: redis unavailable");
             }
         }
         Ok(self.outbox.queue().behind(after, limit))
@@ -117,10 +126,14 @@ impl Shared {
 
     /// Looks through the outboxes of all shards.
     async fn look(&self) -> Result<(), StoreError> {
-        let (already, oldest) = self.outbox.queue().taken();
-        let stuck = oldest.is_some_and(|oldest| oldest.elapsed() > self.settings.takeover_after);
+        let (already, known, stuck) = {
+            let queue = self.outbox.queue();
+            (queue.taken(), queue.entries.len(), queue.is_stuck(self.settings.takeover_after))
+        };
         let may_take = !stuck && self.holds_lock().await?;
-        let mut room = if may_take { TAKEN_MAX.saturating_sub(already) } else { 0 };
+        let free = if may_take { TAKEN_MAX.saturating_sub(already) } else { 0 };
+        // What waits here may be among the oldest, and must not hide what others have left.
+        let mut room = if free > 0 { free + known.min(TAKEN_MAX) } else { 0 };
         let newest = self.newest_score();
         let (mut all, mut found) = (0, Vec::new());
         let mut shards: Vec<Shard> = Shards::DEFAULT.all().collect();
@@ -139,18 +152,26 @@ impl Shared {
             found.truncate(before + room);
             room -= found.len() - before;
         }
-        self.take_over(found);
+        self.take_over(found, free);
         let own = self.outbox.queue().entries.len() as u64;
         self.outbox.others.store(all.saturating_sub(own), Ordering::Relaxed);
         Ok(())
     }
 
-    fn take_over(&self, found: Vec<Vec<u8>>) {
+    /// Those of `found` that are not here yet, at most `free`.
+    fn take_over(&self, mut found: Vec<Vec<u8>>, free: usize) {
+        {
+            let queue = self.outbox.queue();
+            found.retain(|member| !queue.members.contains(member.as_slice()));
+        }
+        found.truncate(free);
         let mut claims = Vec::new();
         for member in found {
             match codec::decode(&member) {
                 Ok(claim) => claims.push((member, claim)),
-                Err(error) => tracing::error!(%error, "an entry of the outbox is left there"),
+                Err(error) => {
+                    tracing::error!(event = "outbox_entry_unreadable", %error, "unreadable outbox entry skipped")
+                }
             }
         }
         claims.sort_by_key(|(_, claim)| claim.claimed_at);
@@ -159,7 +180,7 @@ impl Shared {
             claims.into_iter().filter_map(|(member, claim)| queue.push(member.into(), claim, Some(now)).then_some(()));
         let taken = taken.count();
         if taken > 0 {
-            tracing::info!(taken, "claims that others have left in the outbox are published here");
+            tracing::info!(event = "outbox_takeover", entries = taken, "took over outbox entries of another gateway");
         }
     }
 
@@ -184,11 +205,11 @@ impl Shared {
         now.saturating_sub(after).as_millis().to_string()
     }
 
-    async fn remove_from_outbox(&self, up_to: OutboxNumber) -> Result<(), StoreError> {
+    async fn remove_from_outbox(&self, numbers: Vec<OutboxNumber>) -> Result<(), StoreError> {
         let mut members: Vec<(Shard, Arc<[u8]>)> = Vec::new();
         {
             let queue = self.outbox.queue();
-            let entries = queue.entries.iter().take_while(|entry| entry.number <= up_to);
+            let entries = numbers.iter().filter_map(|number| queue.entries.get(number));
             members.extend(entries.map(|entry| (keys::shard_of(entry.claim.key.user), entry.member.clone())));
         }
         if members.is_empty() {
@@ -202,8 +223,8 @@ impl Shared {
             Call { shards, args }
         });
         self.redis.run(&scripts::REMOVE, calls.collect()).await?;
-        // Only now: what could not be removed is tried again with the next.
-        self.outbox.queue().drop_until(up_to);
+        // Only now: what could not be removed is tried again.
+        self.outbox.queue().drop_all(&numbers);
         Ok(())
     }
 }
@@ -214,9 +235,9 @@ impl Outbox for RedisStore {
         Box::pin(async move { shared.read_outbox(after, limit).await })
     }
 
-    fn remove(&self, up_to: OutboxNumber) -> Answer<()> {
+    fn remove(&self, numbers: Vec<OutboxNumber>) -> Answer<()> {
         let shared = self.shared.clone();
-        Box::pin(async move { shared.remove_from_outbox(up_to).await })
+        Box::pin(async move { shared.remove_from_outbox(numbers).await })
     }
 
     fn len(&self) -> u64 {
@@ -225,5 +246,44 @@ impl Outbox for RedisStore {
 
     fn own(&self) -> u64 {
         self.shared.outbox.queue().entries.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::event_bus::cloud_event::tests::claim;
+
+    const LIMIT: Duration = Duration::from_millis(20);
+
+    #[test]
+    fn entries_are_dropped_one_by_one_and_the_rest_is_read_on_in_its_order() {
+        let mut queue = Queue::default();
+        for mid in 1..=5 {
+            assert!(queue.push(Arc::from([mid as u8]), claim(mid), None));
+        }
+        assert!(!queue.push(Arc::from([3]), claim(3), None), "it is there");
+        queue.drop_all(&[2, 4, 4, 77]);
+        let numbers = |after| queue.behind(after, 100).into_iter().map(|(number, _)| number).collect::<Vec<_>>();
+        assert_eq!((numbers(0), numbers(1), numbers(5)), (vec![1, 3, 5], vec![3, 5], vec![]));
+        assert_eq!(queue.members.len(), 3);
+    }
+
+    #[test]
+    fn a_gateway_is_stuck_when_nothing_that_it_took_over_is_published_and_not_when_some_of_it_waits() {
+        let mut queue = Queue::default();
+        queue.push(Arc::from([1]), claim(1), None);
+        std::thread::sleep(2 * LIMIT);
+        assert!(!queue.is_stuck(LIMIT), "of its own");
+        for mid in 2..=3 {
+            queue.push(Arc::from([mid as u8]), claim(mid), Some(Instant::now()));
+        }
+        assert_eq!((queue.taken(), queue.is_stuck(Duration::from_secs(60))), (2, false));
+        std::thread::sleep(2 * LIMIT);
+        assert!(queue.is_stuck(LIMIT));
+        queue.drop_all(&[3]);
+        assert_eq!((queue.taken(), queue.is_stuck(Duration::from_secs(60))), (1, false));
+        std::thread::sleep(2 * LIMIT);
+        assert!(queue.is_stuck(LIMIT));
     }
 }

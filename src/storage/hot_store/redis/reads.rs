@@ -3,16 +3,19 @@
 use ::redis::pipe;
 
 use super::keys::{self, Keys};
-use super::row::{self, StoredUser};
 use super::{Shared, checked, scripts, value};
+use super::{head, row};
 use crate::model::ids::{Content, UserId};
 use crate::model::page::{Page, PageRequest, Position};
 use crate::model::record::Record;
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
+use crate::model::rewards::rule::RewardRule;
+use crate::model::rows_read::RowsRead;
 use crate::model::shard::Shard;
-use crate::storage::hot_store::redis::bytes::{MOMENT_MAX, Malformed, put};
-use crate::storage::hot_store::{Standing, StoreError};
+use crate::storage::hot_store::optimistic::{Head, StoredRow};
+use crate::storage::hot_store::redis::bytes::{DecodeError, MOMENT_MAX, put};
+use crate::storage::hot_store::{StoreError, UserStatus};
 
 /// Rows that are looked at together for their claims.
 const CHUNK: isize = 512;
@@ -26,23 +29,37 @@ impl Shared {
         let names = Keys::of(shard);
         let fields: Vec<_> = contents.iter().map(|content| keys::content(*content).to_vec()).collect();
         let mut commands = pipe();
-        commands.get(names.user(user)).cmd("HMGET").arg(names.rows(user)).arg(fields);
-        let mut answers = checked::ask(&self.redis, shard, commands).await?.into_iter();
-        let watermark = user_of(answers.next())?.watermark;
-        let rows = value::array(answers.next().unwrap_or(::redis::Value::Nil))?;
-        let record = |(content, row)| -> Result<Option<Record>, Malformed> {
-            let Some(row) = value::bytes_or_nil(row)? else { return Ok(None) };
-            let record = row::parse(content, &row)?.record;
-            Ok(record.filter(|record| record.at > watermark && record.at >= horizon))
+        commands.get(names.head(user)).cmd("HMGET").arg(names.rows(user)).arg(fields).get(names.head(user));
+        // A commit in between may have moved a row from the one to the other.
+        let (head, rows) = loop {
+            let mut answers = checked::ask(&self.redis, shard, commands.clone()).await?.into_iter();
+            let [before, rows, after] = [(); 3].map(|()| answers.next());
+            if before == after {
+                break (head_of(before)?, value::array(rows.unwrap_or(::redis::Value::Nil))?);
+            }
+        };
+        let record = |(content, row)| -> Result<Option<Record>, DecodeError> {
+            let row = match (&head.current, value::bytes_or_nil(row)?) {
+                (Some((current, row)), _) if *current == content => row.row.clone(),
+                (_, Some(row)) => row::parse(content, &row)?.row,
+                (_, None) => return Ok(None),
+            };
+            Ok(row.live(&head.forgetting, horizon).cloned())
         };
         Ok(contents.iter().copied().zip(rows).map(record).collect::<Result<_, _>>()?)
     }
 
-    pub async fn list(&self, user: UserId, request: &PageRequest, now: u64) -> Result<Page, StoreError> {
+    pub async fn list(
+        &self,
+        user: UserId,
+        request: &PageRequest,
+        now: u64,
+        rows_read: &RowsRead,
+    ) -> Result<Page, StoreError> {
         let (shard, horizon) = (keys::shard_of(user), now.saturating_sub(self.settings.retention_ms));
         let mut after = request.after.map(place).unwrap_or_default();
         let kinds: Vec<u8> = request.kinds.iter().flat_map(|kind| kind.to_be_bytes()).collect();
-        let mut records = Vec::new();
+        let (mut records, mut current) = (Vec::new(), None);
         // One more than the page, to know whether there is more.
         while records.len() <= request.limit {
             let wanted = (request.limit - records.len()).saturating_add(1).min(u32::MAX as usize);
@@ -50,11 +67,24 @@ impl Shared {
             let script = commands.cmd("EVAL").arg(scripts::LIST.as_str()).arg(1).arg(Keys::of(shard).deployment());
             script.arg(self.redis.deployment().as_bytes()).arg(user.0).arg(horizon).arg(wanted).arg(after).arg(&kinds);
             let answer = self.redis.ask(shard, commands).await?.swap_remove(0);
-            let mut found = value::array(answer)?.into_iter().map(value::bytes);
-            after = found.next().ok_or(Malformed("a list"))??;
+            let mut answer = value::array(answer)?.into_iter();
+            after = value::bytes(answer.next().ok_or(DecodeError("a list"))?)?;
+            // Looking for the first costs as much as a row.
+            rows_read.add(value::number(answer.next().ok_or(DecodeError("a list"))?)?.max(1));
+            let mut found = answer.map(value::bytes);
+            let head = found.next().ok_or(DecodeError("a list"))??;
+            if current.is_none() {
+                let head = if head.is_empty() { Head::default() } else { head::decode(&head)? };
+                let live = head.current.as_ref().and_then(|(_, row)| row.row.live(&head.forgetting, horizon));
+                records.extend(live.filter(|record| request.wants(record)).cloned());
+                current = Some(head.current.map(|(content, _)| content));
+            }
             while let (Some(content), Some(row)) = (found.next(), found.next()) {
-                let content = keys::content_of(&content?).ok_or(Malformed("a list"))?;
-                records.extend(row::parse(content, &row?)?.record);
+                let content = keys::content_of(&content?).ok_or(DecodeError("a list"))?;
+                // It was taken from the head, and may have become a row since.
+                if current != Some(Some(content)) {
+                    records.extend(row::parse(content, &row?)?.row.record);
+                }
             }
             if after.is_empty() {
                 break;
@@ -66,23 +96,24 @@ impl Shared {
     pub async fn paused(&self, user: UserId) -> Result<bool, StoreError> {
         let shard = keys::shard_of(user);
         let mut commands = pipe();
-        commands.get(Keys::of(shard).user(user));
-        Ok(user_of(checked::ask(&self.redis, shard, commands).await?.into_iter().next())?.paused)
+        commands.get(Keys::of(shard).head(user));
+        let answer = checked::ask(&self.redis, shard, commands).await?.into_iter().next();
+        Ok(head_of(answer)?.forgetting.recording.paused())
     }
 
-    pub async fn standing(&self, user: UserId, day: Day) -> Result<Standing, StoreError> {
+    pub async fn standing(&self, user: UserId, day: Day) -> Result<UserStatus, StoreError> {
         let shard = keys::shard_of(user);
         let mut commands = pipe();
-        commands.get(Keys::of(shard).user(user)).hkeys(Keys::of(shard).rules(day));
+        commands.get(Keys::of(shard).head(user)).hkeys(Keys::of(shard).rules(day));
         let mut answers = checked::ask(&self.redis, shard, commands).await?.into_iter();
-        let paused = user_of(answers.next())?.paused;
+        let paused = head_of(answers.next())?.forgetting.recording.paused();
         let rules = value::texts(answers.next().unwrap_or(::redis::Value::Nil))?;
-        Ok(Standing { paused, rewarded: self.rewarded(user, day, rules).await? })
+        Ok(UserStatus { paused, rewarded: self.rewarded(user, day, rules).await? })
     }
 
     pub async fn claims_of(&self, user: UserId, day: Day, limit: usize) -> Result<Vec<ClaimKey>, StoreError> {
-        let rules = self.numbered_rules(keys::shard_of(user), day).await?;
-        let by_user = self.rewarded(user, day, rules.iter().map(|(id, _)| id.clone()).collect()).await?;
+        let rules = self.rules(keys::shard_of(user), day).await?;
+        let by_user = self.rewarded(user, day, rules.clone()).await?;
         let key = |rule: &str, content| ClaimKey { rule: rule.into(), day, user, content };
         let mut claims: Vec<ClaimKey> = by_user.iter().map(|rule| key(rule, None)).collect();
         if !rules.is_empty() {
@@ -92,25 +123,25 @@ impl Shared {
             }
             of_contents.sort_unstable();
             of_contents.dedup();
-            let id = |number| rules.iter().find(|(_, theirs)| *theirs == number).map(|(id, _)| id);
-            claims.extend(of_contents.iter().filter_map(|(content, number)| Some(key(id(*number)?, Some(*content)))));
+            let id = |mark| rules.iter().find(|id| RewardRule::mark(id) == mark);
+            claims.extend(of_contents.iter().filter_map(|(content, mark)| Some(key(id(*mark)?, Some(*content)))));
         }
         claims.truncate(limit);
         Ok(claims)
     }
 
     pub async fn claims_in(&self, shard: Shard, day: Day) -> Result<Vec<ClaimKey>, StoreError> {
-        let rules = self.numbered_rules(shard, day).await?;
+        let rules = self.rules(shard, day).await?;
         let mut commands = pipe();
-        for (id, _) in &rules {
+        for id in &rules {
             commands.smembers(Keys::of(shard).claimants(day, id));
         }
         let mut claims = Vec::new();
         let answers = checked::ask(&self.redis, shard, commands).await?;
-        for ((rule, _), members) in rules.iter().zip(answers) {
+        for (rule, members) in rules.iter().zip(answers) {
             let rule: std::sync::Arc<str> = rule.as_str().into();
             for member in value::array(members)? {
-                let user = keys::claimant_of(&value::bytes(member)?).ok_or(Malformed("a claim"))?;
+                let user = keys::claimant_of(&value::bytes(member)?).ok_or(DecodeError("a claim"))?;
                 claims.push(ClaimKey { rule: rule.clone(), day, user, content: None });
             }
         }
@@ -131,41 +162,40 @@ impl Shared {
         let answers = checked::ask(&self.redis, shard, commands).await?;
         let mut claimed = answers.into_iter().map(|answer| value::number(answer).map(|number| number == 1));
         let rewarded = claimed.by_ref().zip(rules).map(|(claimed, rule)| Ok(claimed?.then_some(rule)));
-        let rewarded = rewarded.collect::<Result<Vec<_>, Malformed>>()?;
+        let rewarded = rewarded.collect::<Result<Vec<_>, DecodeError>>()?;
         Ok(rewarded.into_iter().flatten().collect())
     }
 
     /// The rules that have claims of this day in the shard, by id.
-    async fn numbered_rules(&self, shard: Shard, day: Day) -> Result<Vec<(String, u8)>, StoreError> {
+    async fn rules(&self, shard: Shard, day: Day) -> Result<Vec<String>, StoreError> {
         if !self.calendar.keeps_claims_of(day) {
             return Ok(Vec::new());
         }
         let mut commands = pipe();
-        commands.hgetall(Keys::of(shard).rules(day));
-        let fields = value::texts(checked::ask(&self.redis, shard, commands).await?.swap_remove(0))?;
-        let number = |text: &str| text.parse().map_err(|_| Malformed("the rules of a day"));
-        let pairs = fields.chunks_exact(2).map(|pair| Ok((pair[0].clone(), number(&pair[1])?)));
-        Ok(pairs.collect::<Result<_, Malformed>>()?)
+        commands.hkeys(Keys::of(shard).rules(day));
+        let mut rules = value::texts(checked::ask(&self.redis, shard, commands).await?.swap_remove(0))?;
+        rules.sort_unstable();
+        Ok(rules)
     }
 
-    /// Claims per content that are kept one by one, with the numbers of their rules.
-    async fn exact_claims(&self, user: UserId, day: Day) -> Result<Vec<(Content, u8)>, StoreError> {
+    /// Claims per content that are kept one by one, with the marks of their rules.
+    async fn exact_claims(&self, user: UserId, day: Day) -> Result<Vec<(Content, u32)>, StoreError> {
         let shard = keys::shard_of(user);
         let mut commands = pipe();
         commands.hkeys(Keys::of(shard).contents_claimed(day, user));
         let fields = value::array(checked::ask(&self.redis, shard, commands).await?.swap_remove(0))?;
         let claim = |field| {
             let field = value::bytes(field)?;
-            let (number, content) = field.split_first().ok_or(Malformed("a claim"))?;
-            Ok((keys::content_of(content).ok_or(Malformed("a claim"))?, *number))
+            let (mark, content) = field.split_first_chunk::<4>().ok_or(DecodeError("a claim"))?;
+            Ok((keys::content_of(content).ok_or(DecodeError("a claim"))?, u32::from_be_bytes(*mark)))
         };
-        Ok(fields.into_iter().map(claim).collect::<Result<_, Malformed>>()?)
+        Ok(fields.into_iter().map(claim).collect::<Result<_, DecodeError>>()?)
     }
 
-    async fn has_filters(&self, user: UserId, day: Day, rules: &[(String, u8)]) -> Result<bool, StoreError> {
+    async fn has_filters(&self, user: UserId, day: Day, rules: &[String]) -> Result<bool, StoreError> {
         let shard = keys::shard_of(user);
         let mut commands = pipe();
-        for (id, _) in rules {
+        for id in rules {
             commands.exists(Keys::of(shard).filter(day, id));
         }
         let answers = checked::ask(&self.redis, shard, commands).await?;
@@ -174,9 +204,15 @@ impl Shared {
 
     /// Claims that a filter cannot tell and rows remember, from the newest row on until none is of the day. A content that
     /// was forgotten since is not told of.
-    async fn filtered_claims(&self, user: UserId, day: Day, limit: usize) -> Result<Vec<(Content, u8)>, StoreError> {
-        let (shard, mut from, mut claims) = (keys::shard_of(user), 0, Vec::new());
+    async fn filtered_claims(&self, user: UserId, day: Day, limit: usize) -> Result<Vec<(Content, u32)>, StoreError> {
+        let (shard, mut from) = (keys::shard_of(user), 0);
         let names = Keys::of(shard);
+        let mut commands = pipe();
+        commands.get(names.head(user));
+        let answer = checked::ask(&self.redis, shard, commands).await?.into_iter().next();
+        let current = head_of(answer)?.current;
+        let mut claims: Vec<(Content, u32)> =
+            current.iter().flat_map(|(content, row)| marks(*content, row, day)).collect();
         while claims.len() < limit {
             let mut commands = pipe();
             commands.zrevrange(names.timeline(user), from, from + CHUNK - 1);
@@ -191,14 +227,12 @@ impl Shared {
             let (mut records, mut as_new) = (0, 0);
             for (member, row) in members.iter().zip(rows) {
                 let Some(row) = value::bytes_or_nil(row)? else { continue };
-                let content = keys::content_of(member).ok_or(Malformed("a content"))?;
+                let content = keys::content_of(member).ok_or(DecodeError("a content"))?;
                 let row = row::parse(content, &row)?;
-                let Some(record) = row.record else { continue };
+                let Some(record) = &row.row.record else { continue };
                 records += 1;
                 as_new += usize::from(record.credit.day >= day);
-                if record.credit.day == day {
-                    claims.extend(row.claims.iter().map(|number| (content, *number)));
-                }
+                claims.extend(marks(content, &row, day));
             }
             if records > 0 && as_new == 0 {
                 break;
@@ -209,9 +243,9 @@ impl Shared {
     }
 }
 
-fn user_of(answer: Option<::redis::Value>) -> Result<StoredUser, Malformed> {
+fn head_of(answer: Option<::redis::Value>) -> Result<Head, DecodeError> {
     let bytes = value::bytes_or_nil(answer.unwrap_or(::redis::Value::Nil))?;
-    bytes.map_or(Ok(StoredUser::default()), |bytes| row::parse_user(&bytes))
+    bytes.map_or(Ok(Head::default()), |bytes| head::decode(&bytes))
 }
 
 fn place(position: Position) -> Vec<u8> {
@@ -219,4 +253,10 @@ fn place(position: Position) -> Vec<u8> {
     put::<6>(&mut bytes, position.at.min(MOMENT_MAX));
     bytes.extend_from_slice(&keys::content(position.content));
     bytes
+}
+
+/// Claims of this day that the row remembers.
+fn marks(content: Content, row: &StoredRow, day: Day) -> impl Iterator<Item = (Content, u32)> {
+    let is_of_day = row.row.record.as_ref().is_some_and(|record| record.credit.day == day);
+    row.claims.iter().filter(move |_| is_of_day).map(move |mark| (content, *mark))
 }

@@ -1,89 +1,132 @@
-//! The row of a content and the row of a user, as `lua/row.lua` and `lua/user.lua` describe them.
+//! The row of a content as bytes, the value of a field in `{h}:r:<mid>`.
 //!
-//! What stands behind the optional parts of a row only the gateway reads: position, length and watched as varints, and the
-//! name of the device.
+//! | bytes | what | if |
+//! |---|---|---|
+//! | 1 | the state, 0 = no record, and which of the parts follow | |
+//! | 6, 8, 2, 6, 1 + n | at, session; of the credit: day, since, base | a record |
+//! | 7 | by how much the version exceeds at × 1000 | `ABOVE` |
+//! | 6, 7 | at and version of the tombstone | `TOMBSTONE` |
+//! | 1 + 4 n | marks of rules that claimed on the credit's day | `CLAIMS` |
+//! | the rest | position, length and watched as varints, the name of the device | a record |
 
 use std::sync::Arc;
 
-use super::bytes::{self, Malformed, Reader, put_trimmed, put_varint};
+use super::bytes::{self, DecodeError, Reader, put_short, put_trimmed, put_varint};
 use crate::model::beat::State;
+use crate::model::forgetting::{ContentRow, Tombstone};
 use crate::model::ids::{Content, SessionId};
 use crate::model::record::Record;
 use crate::model::rewards::credit::Credit;
 use crate::model::rewards::day::Day;
+use crate::storage::hot_store::optimistic::StoredRow;
 
 const STATE: u8 = 0b111;
 const ABOVE: u8 = 8;
 const TOMBSTONE: u8 = 16;
 const CLAIMS: u8 = 32;
+/// Marks that fit in; there are no more rules.
+const MARKS_MAX: usize = 63;
 
-/// What the gateway reads of a row.
-pub struct StoredRow {
-    pub record: Option<Record>,
-    /// Numbers of rules that claimed the content on the day of the record's credit.
-    pub claims: Vec<u8>,
+pub fn encode(stored: &StoredRow) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(64);
+    put(&mut bytes, stored);
+    bytes
 }
 
-/// What it reads of a user.
-#[derive(Debug, Default, PartialEq)]
-pub struct StoredUser {
-    pub watermark: u64,
-    pub paused: bool,
+pub fn put(bytes: &mut Vec<u8>, stored: &StoredRow) {
+    let StoredRow { row: ContentRow { record, tombstone }, claims } = stored;
+    let above = record.as_ref().map_or(0, |record| record.version - record.at * 1000);
+    let part = |there: bool, flag: u8| if there { flag } else { 0 };
+    let state = record.as_ref().map_or(0, |record| record.state.number());
+    bytes
+        .push(state | part(above > 0, ABOVE) | part(tombstone.is_some(), TOMBSTONE) | part(!claims.is_empty(), CLAIMS));
+    if let Some(record) = record {
+        bytes::put::<6>(bytes, record.at);
+        bytes::put::<8>(bytes, record.session.0);
+        bytes::put::<2>(bytes, record.credit.day.number().into());
+        bytes::put::<6>(bytes, record.credit.since);
+        put_trimmed(bytes, record.credit.base);
+    }
+    if above > 0 {
+        bytes::put::<7>(bytes, above);
+    }
+    if let Some(tombstone) = tombstone {
+        bytes::put::<6>(bytes, tombstone.at);
+        bytes::put::<7>(bytes, tombstone.version);
+    }
+    if !claims.is_empty() {
+        let marks: Vec<u8> = claims.iter().take(MARKS_MAX).flat_map(|mark| mark.to_be_bytes()).collect();
+        put_short(bytes, &marks);
+    }
+    if let Some(record) = record {
+        put_varint(bytes, record.pos);
+        put_varint(bytes, record.dur);
+        put_varint(bytes, record.watched);
+        bytes.extend_from_slice(record.device.as_bytes());
+    }
 }
 
-/// A row with this record and no optional part.
-pub fn put(bytes: &mut Vec<u8>, record: &Record) {
-    bytes.push(record.state.number());
-    bytes::put::<6>(bytes, record.at);
-    bytes::put::<8>(bytes, record.session.0);
-    bytes::put::<2>(bytes, record.credit.day.number().into());
-    bytes::put::<6>(bytes, record.credit.since);
-    put_trimmed(bytes, record.credit.base);
-    put_varint(bytes, record.pos);
-    put_varint(bytes, record.dur);
-    put_varint(bytes, record.watched);
-    bytes.extend_from_slice(record.device.as_bytes());
-}
-
-pub fn parse(content: Content, bytes: &[u8]) -> Result<StoredRow, Malformed> {
+pub fn parse(content: Content, bytes: &[u8]) -> Result<StoredRow, DecodeError> {
     let mut row = Reader::of("a content", bytes);
     let flags = row.byte()?;
-    if flags & STATE == 0 {
-        return Ok(StoredRow { record: None, claims: Vec::new() });
-    }
-    let state = State::of_number(flags & STATE).ok_or(row.malformed())?;
-    let (at, session) = (row.number(6)?, row.number(8)?);
-    let (day, since, base) = (row.number(2)?, row.number(6)?, row.trimmed()?);
-    let above = if flags & ABOVE == 0 { 0 } else { row.number(7)? };
-    if flags & TOMBSTONE != 0 {
-        row.bytes(6 + 7)?;
-    }
-    let claims = if flags & CLAIMS == 0 { &[] } else { row.short()? };
-    let (pos, dur, watched) = (row.varint()?, row.varint()?, row.varint()?);
-    let device = std::str::from_utf8(row.rest()).map_err(|_| Malformed("a content"))?;
-    let record = Record {
-        content,
-        pos,
-        dur,
-        state,
-        session: SessionId(session),
-        device: Arc::from(device),
-        watched,
-        at,
-        version: at * 1000 + above,
-        credit: Credit { day: Day::of_number(day as u16), since, base },
+    let begun = match flags & STATE {
+        0 => None,
+        state => Some((State::of_number(state).ok_or(row.malformed())?, begin(&mut row)?)),
     };
-    Ok(StoredRow { record: Some(record), claims: claims.to_vec() })
+    let above = if flags & ABOVE == 0 { 0 } else { row.number(7)? };
+    let tombstone = match flags & TOMBSTONE {
+        0 => None,
+        _ => Some(Tombstone { at: row.number(6)?, version: row.number(7)? }),
+    };
+    let marks = if flags & CLAIMS == 0 { &[] } else { row.short()? };
+    let claims = marks.chunks_exact(4).map(|mark| mark.iter().fold(0, |mark, byte| mark << 8 | u32::from(*byte)));
+    let claims = claims.collect();
+    let Some((state, (at, session, credit))) = begun else {
+        return Ok(StoredRow { row: ContentRow { record: None, tombstone }, claims });
+    };
+    let (pos, dur, watched) = (row.varint()?, row.varint()?, row.varint()?);
+    let device = std::str::from_utf8(row.rest()).map_err(|_| DecodeError("a content"))?;
+    let version = at * 1000 + above;
+    let device = Arc::from(device);
+    let record = Record { content, pos, dur, state, session, device, watched, at, version, credit };
+    Ok(StoredRow { row: ContentRow { record: Some(record), tombstone }, claims })
 }
 
-pub fn parse_user(bytes: &[u8]) -> Result<StoredUser, Malformed> {
-    let mut user = Reader::of("a user", bytes);
-    let watermark = user.number(6)?;
-    let (_floor, _frozen) = (user.number(6)?, user.number(6)?);
-    let mut paused = false;
-    while !user.is_empty() {
-        let _at = user.number(6)?;
-        paused = user.byte()? == 1;
+fn begin(row: &mut Reader<'_>) -> Result<(u64, SessionId, Credit), DecodeError> {
+    let (at, session) = (row.number(6)?, SessionId(row.number(8)?));
+    let (day, since, base) = (Day::of_number(row.number(2)? as u16), row.number(6)?, row.trimmed()?);
+    Ok((at, session, Credit { day, since, base }))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub fn stored() -> (Content, StoredRow) {
+        let content = Content { kind: 2, oid: u64::MAX };
+        let record = Record {
+            content,
+            pos: 1_500,
+            dur: 0,
+            state: State::Paused,
+            session: SessionId(u64::MAX),
+            device: Arc::from("tv"),
+            watched: u64::MAX,
+            at: 7_000,
+            version: 7_000_003,
+            credit: Credit { day: Day::of_number(20_777), since: 6_000, base: 1 << 60 },
+        };
+        let tombstone = Some(Tombstone { at: 6_999, version: 6_999_999 });
+        (content, StoredRow { row: ContentRow { record: Some(record), tombstone }, claims: vec![1, u32::MAX] })
     }
-    Ok(StoredUser { watermark, paused })
+
+    #[test]
+    fn it_is_read_as_it_was_written() {
+        let (content, whole) = stored();
+        let deleted = StoredRow { row: ContentRow { record: None, ..whole.row.clone() }, claims: Vec::new() };
+        for row in [whole, deleted, StoredRow::default()] {
+            assert_eq!(parse(content, &encode(&row)), Ok(row));
+        }
+        assert!(parse(content, &[]).is_err() && parse(content, &[1, 2, 3]).is_err() && parse(content, &[5]).is_err());
+    }
 }

@@ -10,13 +10,7 @@ macro_rules! lua {
     };
 }
 
-/// All between is made into a function, which a call makes only when it needs a part of it.
-const SELDOM: [&str; 2] = ["local function seldom()\n", "end\n"];
-
-pub static COMMIT: LazyLock<Script> = LazyLock::new(|| {
-    let seldom = lua!("bytes", "user", "row", "recording", "contents", "rewards", "forgetting", "seldom");
-    Script::new(&code_of(&[lua!("head"), SELDOM[0], seldom, SELDOM[1], lua!("beat")].concat()))
-});
+pub static COMMIT: LazyLock<Script> = LazyLock::new(|| Script::new(&code_of(lua!("deployment", "commit"))));
 pub static CALENDAR: LazyLock<Script> = LazyLock::new(|| Script::new(lua!("deployment", "calendar")));
 pub static LOCK: LazyLock<Script> = LazyLock::new(|| Script::new(lua!("deployment", "lock")));
 pub static LOOK: LazyLock<Script> = LazyLock::new(|| Script::new(lua!("deployment", "look")));

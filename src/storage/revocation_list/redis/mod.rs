@@ -45,8 +45,8 @@ impl RedisList {
             return Ok(None);
         }
         if edition.is_none() && known.is_some() {
-            // Going on with an empty one would let in whom somebody wanted out.
-            return Err(broken("is gone"));
+            // Going on with an empty list would accept revoked tokens.
+            return Err(broken("is missing"));
         }
         let mut all = Pipeline::new();
         all.cmd("HGETALL").arg(key());
@@ -56,7 +56,7 @@ impl RedisList {
         for (field, value) in fields {
             match field.as_str() {
                 EDITION => edition = value.parse().map_err(damaged)?,
-                field => revocations.push(parse(field, &value).ok_or_else(|| damaged("a field nobody knows"))?),
+                field => revocations.push(parse(field, &value).ok_or_else(|| damaged("unknown field"))?),
             }
         }
         Ok(Some((edition, revocations)))
@@ -87,7 +87,7 @@ impl RevocationList for RedisList {
             Value::Nil => Err(ListError::Full),
             stands => {
                 let stands: String = from_redis_value(stands).map_err(damaged)?;
-                parse(&field, &stands).ok_or_else(|| damaged("a value nobody knows"))
+                parse(&field, &stands).ok_or_else(|| damaged("unreadable value"))
             }
         }
     }
@@ -100,7 +100,7 @@ impl RevocationList for RedisList {
 /// The connections have a thread of their own; this one only waits, and is given time-outs.
 fn wait<T>(work: impl Future<Output = Result<T, ListError>>) -> Result<T, ListError> {
     let runtime = Builder::new_current_thread().enable_time().build();
-    runtime.map_err(|error| broken(&format!("cannot be waited for: {error}")))?.block_on(work)
+    runtime.map_err(|error| broken(&format!("cannot be read: {error}")))?.block_on(work)
 }
 
 fn key() -> String {
@@ -135,7 +135,7 @@ fn unreachable(error: impl std::fmt::Display) -> ListError {
 }
 
 fn damaged(why: impl std::fmt::Display) -> ListError {
-    broken(&format!("is damaged: {why}; remove the key {}, and revoke anew", key()))
+    broken(&format!("is damaged: {why}; remove the key {} and revoke again", key()))
 }
 
 fn broken(why: &str) -> ListError {

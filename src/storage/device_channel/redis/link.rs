@@ -9,10 +9,10 @@ use redis::{Pipeline, PushInfo, PushKind, RedisError, Value, from_redis_value};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::sleep;
 
-use super::super::codec::{self, Said};
-use super::super::{ChannelAway, Ear};
-use super::followed::{LineId, Work};
+use super::super::codec::{self, PeerMessage};
+use super::super::{ChannelAway, ChannelSubscriber};
 use super::metrics::Dropped;
+use super::user_subscriptions::{LineId, Work};
 use super::{ANNOUNCING, RedisChannel, TO_ALL, Waiting};
 use crate::model::ids::UserId;
 use crate::model::shard::Shard;
@@ -29,10 +29,10 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(2);
 const RETRY_FIRST: Duration = Duration::from_millis(100);
 const RETRY_MAX: Duration = Duration::from_secs(2);
 
-pub(super) struct Line {
+pub(super) struct Link {
     pub channel: Arc<RedisChannel>,
     pub redis: Redis,
-    pub ear: Arc<dyn Ear>,
+    pub subscriber: Arc<dyn ChannelSubscriber>,
     pub node: String,
 }
 
@@ -45,7 +45,7 @@ struct Pulse {
     leaving: AtomicUsize,
 }
 
-impl Line {
+impl Link {
     /// Keeps the connection up, and the users of these shards subscribed, until there are none any more.
     pub async fn keep(self, mut shards: watch::Receiver<Vec<Shard>>) {
         let (mut pause, mut was_up) = (RETRY_FIRST, true);
@@ -56,7 +56,12 @@ impl Line {
                 return;
             }
             if end.was_up || was_up {
-                tracing::warn!(node = self.node, reason = end.reason, "other gateways are not heard");
+                tracing::warn!(
+                    event = "channel_disconnected",
+                    node = self.node,
+                    reason = end.reason,
+                    "device channel disconnected; retrying"
+                );
             }
             pause = if end.was_up { RETRY_FIRST } else { (pause * 2).min(RETRY_MAX) };
             was_up = end.was_up;
@@ -83,15 +88,15 @@ impl Line {
         drop(sender);
         self.channel.changed.send_replace(());
         self.channel.metrics.lines.inc();
-        tracing::info!(node = self.node, "other gateways are heard");
+        tracing::info!(event = "channel_connected", node = self.node, "device channel connected");
         if announces {
-            self.ear.connected();
+            self.subscriber.connected();
         }
         let reason = tokio::select! {
             reason = self.publish(connection.clone(), &mut queue) => reason,
             reason = self.follow(connection.clone(), id, own, &pulse, &mut changed) => reason,
             reason = self.look(connection.clone()) => reason,
-            () = pulse.lost.notified() => "the connection was lost".to_owned(),
+            () = pulse.lost.notified() => "connection lost".to_owned(),
             _ = shards.changed() => "shards have moved".to_owned(),
         };
         self.channel.followed().detach(id);
@@ -108,9 +113,9 @@ impl Line {
 
     async fn connect(&self, own: &[Shard], pulse: &Arc<Pulse>) -> Result<MultiplexedConnection, String> {
         let shard = own.first().ok_or("it has no shards")?;
-        let (channel, ear, pulse) = (self.channel.clone(), self.ear.clone(), pulse.clone());
+        let (channel, subscriber, pulse) = (self.channel.clone(), self.subscriber.clone(), pulse.clone());
         let hear = move |push: PushInfo| {
-            hear(&channel, &*ear, &pulse, push);
+            hear(&channel, &*subscriber, &pulse, push);
             Ok::<(), RedisError>(())
         };
         let listener = self.redis.listen(*shard, hear).await.map_err(|error| error.to_string())?;
@@ -129,7 +134,7 @@ impl Line {
             let mut pipeline = Pipeline::with_capacity(batch.len());
             for waiting in &batch {
                 match waiting {
-                    Waiting::Told { user, shard, message } => {
+                    Waiting::UserChange { user, shard, message } => {
                         pipeline.cmd("SPUBLISH").arg(self.channel.name(*shard, *user)).arg(message)
                     }
                     Waiting::Announced { message, .. } => pipeline.cmd("PUBLISH").arg(TO_ALL).arg(message),
@@ -154,7 +159,7 @@ impl Line {
                 Some(_) => self.channel.metrics.dropped(Dropped::Away, 1),
             }
             if let Waiting::Announced { answer, .. } = waiting {
-                // Nobody has to wait for it.
+                // Nothing has to wait for it.
                 let _ = answer.send(refused.map_or(Ok(()), |refused| Err(ChannelAway(refused))));
             }
         }
@@ -241,7 +246,7 @@ fn subscribe_to_all() -> Pipeline {
 }
 
 /// On the thread of the connection.
-fn hear(channel: &RedisChannel, ear: &dyn Ear, pulse: &Pulse, push: PushInfo) {
+fn hear(channel: &RedisChannel, subscriber: &dyn ChannelSubscriber, pulse: &Pulse, push: PushInfo) {
     match push.kind {
         PushKind::SMessage | PushKind::Message => {
             let Some((name, message)) = name_and_message(push.data) else { return };
@@ -249,14 +254,14 @@ fn hear(channel: &RedisChannel, ear: &dyn Ear, pulse: &Pulse, push: PushInfo) {
                 Ok((gateway, _)) if gateway == channel.gateway => return,
                 Ok((_, said)) => Some(said),
                 Err(error) => {
-                    tracing::debug!(%error, "a message is left out");
+                    tracing::debug!(%error, "unreadable message of another gateway dropped");
                     None
                 }
             };
             match (said, user_of(&name)) {
-                (Some(Said::Told(told)), Some(user)) => ear.told(user, told),
-                (Some(Said::Announced(announcement)), None) => ear.announced(announcement),
-                _ => return channel.metrics.dropped(Dropped::Malformed, 1),
+                (Some(PeerMessage::UserChange(told)), Some(user)) => subscriber.told(user, told),
+                (Some(PeerMessage::Announced(announcement)), None) => subscriber.announced(announcement),
+                _ => return channel.metrics.dropped(Dropped::DecodeError, 1),
             }
             channel.metrics.heard.inc();
         }
@@ -277,7 +282,7 @@ fn name_and_message(data: Vec<Value>) -> Option<(String, Vec<u8>)> {
     Some((from_redis_value(name).ok()?, message))
 }
 
-/// Of whom a channel tells; none: it is of all.
+/// The user of a channel; `None`: it is of all users.
 fn user_of(name: &str) -> Option<UserId> {
     let (_, mid) = name.split_once(":n:")?;
     mid.parse().ok().map(UserId)

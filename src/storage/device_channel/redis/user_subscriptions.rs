@@ -1,4 +1,4 @@
-//! Whom this gateway wants to follow, and whom it follows.
+//! The users that this gateway wants to follow, and those it is subscribed to.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::model::ids::UserId;
 use crate::model::shard::{Shard, Shards};
 
 /// By shard. About 40 bytes for each connected user.
-pub(super) struct Followed {
+pub(super) struct UserSubscriptions {
     shards: Vec<OfShard>,
     subscribed: usize,
     lines: u64,
@@ -36,9 +36,9 @@ pub(super) struct Work {
     pub unsubscribe: Vec<(Shard, UserId)>,
 }
 
-impl Followed {
+impl UserSubscriptions {
     pub fn new(shards: Shards) -> Self {
-        Followed { shards: shards.all().map(|_| OfShard::default()).collect(), subscribed: 0, lines: 0 }
+        UserSubscriptions { shards: shards.all().map(|_| OfShard::default()).collect(), subscribed: 0, lines: 0 }
     }
 
     /// True: a line has to look.
@@ -166,13 +166,13 @@ mod tests {
     const USER: UserId = UserId(42);
 
     struct Scene {
-        followed: Followed,
+        followed: UserSubscriptions,
         queue: mpsc::Sender<Waiting>,
     }
 
     impl Scene {
         fn new() -> Self {
-            Scene { followed: Followed::new(Shards::DEFAULT), queue: mpsc::channel(1).0 }
+            Scene { followed: UserSubscriptions::new(Shards::DEFAULT), queue: mpsc::channel(1).0 }
         }
 
         fn attach(&mut self) -> LineId {

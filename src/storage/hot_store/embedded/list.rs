@@ -1,0 +1,94 @@
+//! A user's list, read in slices of one snapshot. Rows are stored by content, so all of the kinds asked for are read.
+
+use std::ops::Bound;
+
+use fjall::Snapshot;
+
+use super::read::live;
+use super::tables::{ReadError, Tables, View};
+use crate::model::forgetting::UserRow;
+use crate::model::ids::{Content, UserId};
+use crate::model::page::{Page, PageRequest};
+use crate::model::record::Record;
+use crate::model::rows_read::RowsRead;
+
+/// Rows after which other reads have their turn: about 0.2 ms.
+const SLICE_ROWS: usize = 256;
+
+pub struct List {
+    pub user: UserId,
+    request: PageRequest,
+    horizon: u64,
+    rows: RowsRead,
+    /// What is still to be read, the last first.
+    ranges: Vec<Range>,
+    /// All slices are of the moment of the first.
+    moment: Option<(Snapshot, UserRow)>,
+    newest: Vec<Record>,
+}
+
+/// Contents from one to another.
+struct Range {
+    from: Bound<Content>,
+    to: Content,
+}
+
+impl List {
+    /// What is older than the horizon is not listed.
+    pub fn new(user: UserId, request: PageRequest, horizon: u64, rows: RowsRead) -> Self {
+        let ranges = ranges(&request.kinds);
+        List { user, request, horizon, rows, ranges, moment: None, newest: Vec::new() }
+    }
+
+    /// Reads on. The page, once all is read.
+    pub fn read_slice(&mut self, tables: &Tables) -> Result<Option<Page>, ReadError> {
+        let (view, user_row) = match self.moment.take() {
+            Some((snapshot, user_row)) => (tables.view_at(snapshot), user_row),
+            None => {
+                let view = tables.view();
+                let user_row = view.user(self.user)?;
+                (view, user_row)
+            }
+        };
+        let mut left = SLICE_ROWS;
+        while let Some(range) = self.ranges.pop_if(|_| left > 0) {
+            left -= self.read(range, left, &view, &user_row)?;
+        }
+        if self.ranges.is_empty() {
+            return Ok(Some(self.request.cut(std::mem::take(&mut self.newest))));
+        }
+        self.request.drop_older(&mut self.newest);
+        self.moment = Some((view.into_snapshot(), user_row));
+        Ok(None)
+    }
+
+    /// Reads at most so many rows of a range, and notes what is left of it. Returns how much it has cost, in rows.
+    fn read(&mut self, range: Range, rows_max: usize, view: &View, user_row: &UserRow) -> Result<usize, ReadError> {
+        let (mut rows, mut last) = (0, None);
+        for row in view.contents_in(self.user, range.from, range.to).take(rows_max) {
+            let (content, row) = row?;
+            let record = live(row, user_row, self.horizon);
+            self.newest.extend(record.filter(|record| self.request.wants(record)));
+            (rows, last) = (rows + 1, Some(content));
+        }
+        if rows == rows_max {
+            self.ranges.extend(last.map(|last| Range { from: Bound::Excluded(last), to: range.to }));
+        }
+        // Looking for the first row costs as much as a row.
+        let cost = rows.max(1);
+        self.rows.add(cost as u64);
+        Ok(cost)
+    }
+}
+
+/// The contents of these kinds, the last first; of none: all.
+fn ranges(kinds: &[u16]) -> Vec<Range> {
+    if kinds.is_empty() {
+        return vec![Range { from: Bound::Included(Content::FIRST), to: Content::LAST }];
+    }
+    let mut kinds = kinds.to_vec();
+    kinds.sort_unstable_by(|one, other| other.cmp(one));
+    kinds.dedup();
+    let range = |kind| Range { from: Bound::Included(Content::first_of(kind)), to: Content::last_of(kind) };
+    kinds.into_iter().map(range).collect()
+}

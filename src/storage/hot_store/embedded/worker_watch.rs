@@ -1,0 +1,80 @@
+//! Notices that a worker of fjall has died.
+//!
+//! A worker that cannot write a table ends, and the database takes no writes from then on. The next commit is told so, but
+//! there may be none for a while, and one that waits for the worker waits for ever. So a thread of its own asks the
+//! database every second.
+
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::tables::Tables;
+use crate::storage::embedded::describe;
+
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+pub struct WorkerWatch {
+    failure: Arc<OnceLock<String>>,
+    stop: Option<SyncSender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl WorkerWatch {
+    pub fn start(tables: Tables) -> std::io::Result<Self> {
+        let failure = Arc::new(OnceLock::new());
+        let (stop, stopped) = sync_channel(0);
+        let found = failure.clone();
+        let look = move || {
+            while stopped.recv_timeout(LOOK_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                if let Err(error) = tables.check() {
+                    let _ = found.set(describe(&error));
+                    return;
+                }
+            }
+        };
+        let thread = thread::Builder::new().name("store-watch".into()).spawn(look)?;
+        Ok(WorkerWatch { failure, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Why the tables take no writes any more.
+    pub fn failure(&self) -> Option<String> {
+        self.failure.get().cloned()
+    }
+}
+
+impl Drop for WorkerWatch {
+    fn drop(&mut self) {
+        self.stop = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::time::Instant;
+
+    use super::*;
+
+    const NOTICED_WITHIN: Duration = Duration::from_secs(10);
+
+    #[test]
+    fn a_worker_that_dies_is_noticed_without_a_commit() {
+        let dir = tempfile::tempdir().unwrap();
+        let tables = Tables::open(dir.path(), 1 << 20).unwrap();
+        let watch = WorkerWatch::start(tables.clone()).unwrap();
+        tables.contents.insert("a", "row").unwrap();
+        assert!(tables.check().is_ok() && watch.failure().is_none());
+        fs::remove_dir_all(dir.path().join("keyspaces")).unwrap();
+        tables.contents.rotate_memtable().unwrap();
+        let began = Instant::now();
+        while watch.failure().is_none() {
+            assert!(began.elapsed() < NOTICED_WITHIN, "not noticed");
+            thread::sleep(Duration::from_millis(20));
+        }
+        assert!(watch.failure().unwrap().contains("tables cannot be written"));
+    }
+}

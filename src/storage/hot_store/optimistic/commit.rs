@@ -1,0 +1,217 @@
+//! Commits groups to a store that others write to, too.
+
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::busy::{Before, Busy, Stage, Turn, wait_for};
+use super::contents::Contents;
+use super::heads::{Heads, Remembered};
+use super::round::{Round, users_of};
+use super::sweep::Sweeper;
+use super::token::TokenSource;
+use super::{Head, UserStore};
+use crate::model::ids::UserId;
+use crate::model::rewards::claim::Claim;
+use crate::storage::hot_store::{Committed, Group, StoreError};
+
+/// What is kept of one user, and how long.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Milliseconds.
+    pub retention_ms: u64,
+    pub contents_max: u32,
+}
+
+impl Limits {
+    /// What is older has expired, milliseconds.
+    pub fn horizon(&self, now: u64) -> u64 {
+        now.saturating_sub(self.retention_ms)
+    }
+}
+
+/// Decides groups and applies them. Cheap to clone.
+pub struct Optimistic<S> {
+    pub(super) shared: Arc<Shared<S>>,
+}
+
+pub(super) struct Shared<S> {
+    pub store: S,
+    pub limits: Limits,
+    pub tokens: TokenSource,
+    users: Mutex<Users>,
+    sweeper: Sweeper,
+}
+
+/// Of all users who were here lately.
+struct Users {
+    heads: Heads,
+    busy: Busy,
+    /// Groups whose outcome is not known, by their numbers. They are committed again, and found here.
+    unknown: HashMap<u64, Round>,
+}
+
+impl<S> Clone for Optimistic<S> {
+    fn clone(&self) -> Self {
+        Optimistic { shared: self.shared.clone() }
+    }
+}
+
+impl<S: UserStore> Optimistic<S> {
+    /// `users_max`: so many heads are remembered.
+    pub fn new(store: S, limits: Limits, tokens: TokenSource, users_max: NonZeroUsize) -> Self {
+        let users = Users { heads: Heads::new(users_max), busy: Busy::default(), unknown: HashMap::new() };
+        let (users, sweeper) = (Mutex::new(users), Sweeper::new());
+        Optimistic { shared: Arc::new(Shared { store, limits, tokens, users, sweeper }) }
+    }
+
+    pub fn store(&self) -> &S {
+        &self.shared.store
+    }
+
+    /// Returns the claims that were made, too.
+    ///
+    /// # Errors
+    /// What was done is not known. The same group is to be committed again, before others are that came after it.
+    pub async fn commit(&self, group: &Group) -> Result<(Committed, Vec<Claim>), StoreError> {
+        let shared = &self.shared;
+        let mut on_its_way = OnItsWay { shared, round: Some(shared.enter(group)) };
+        let round = on_its_way.round.as_mut().expect("it has just been put there");
+        let went = shared.run(round, group).await;
+        let round = on_its_way.round.take().expect("nothing takes it out before");
+        if let Err(error) = went {
+            let mut users = shared.users();
+            round.turn.send_replace(Stage::Unknown);
+            users.unknown.insert(group.number, round);
+            return Err(error);
+        }
+        for user in round.users.iter().filter(|user| user.plan.as_ref().is_some_and(|plan| plan.sweep)) {
+            shared.sweeper.sweep(self.clone(), user.user, group.now);
+        }
+        Ok(shared.leave(round, group))
+    }
+}
+
+impl<S: UserStore> Shared<S> {
+    /// The group as it was left, or a new one.
+    fn enter(&self, group: &Group) -> Round {
+        let mut users = self.users();
+        if let Some(round) = users.unknown.remove(&group.number) {
+            round.turn.send_replace(Stage::UnderWay);
+            return round;
+        }
+        let of_group = users_of(group);
+        let (turn, before) = users.busy.enter(of_group.iter().map(|(user, _)| *user));
+        Round::new(group, of_group, turn, before)
+    }
+
+    async fn run(&self, round: &mut Round, group: &Group) -> Result<(), StoreError> {
+        wait_for(&round.before).await?;
+        round.before.clear();
+        {
+            let mut users = self.users();
+            for user in round.users.iter_mut().filter(|user| user.plan.is_none()) {
+                if let Some(remembered) = users.heads.take(user.user) {
+                    user.knows(remembered, group.now);
+                }
+            }
+        }
+        loop {
+            loop {
+                let loads = round.decide(group, &self.limits, &self.tokens);
+                if loads.is_empty() {
+                    match round.has_room(group.rewards.claims_max) {
+                        true => break,
+                        false => continue,
+                    }
+                }
+                let loaded = self.store.load(&loads).await?;
+                round.loaded(&loads, loaded);
+            }
+            if self.apply(round).await? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Applies what is decided. True: all is done.
+    async fn apply(&self, round: &mut Round) -> Result<bool, StoreError> {
+        let open = |round: &Round| -> Vec<usize> {
+            let users = round.users.iter().enumerate();
+            users.filter(|(_, user)| !user.done).map(|(place, _)| place).collect()
+        };
+        let places = open(round);
+        let plans = places.iter().filter_map(|place| round.users[*place].plan.as_ref());
+        let applies: Vec<_> = plans.map(|plan| &plan.apply).collect();
+        let answers = self.store.apply(&applies).await?;
+        for (place, applied) in places.into_iter().zip(answers) {
+            round.applied(place, applied);
+        }
+        Ok(open(round).is_empty())
+    }
+
+    /// Remembers the heads, and lets others go on.
+    fn leave(&self, mut round: Round, group: &Group) -> (Committed, Vec<Claim>) {
+        let mut users = self.users();
+        let of_group: Vec<UserId> = round.users.iter().map(|user| user.user).collect();
+        for (user, remembered) in round.users.iter_mut().filter_map(|user| user.remembered()) {
+            users.heads.put(user, remembered);
+        }
+        users.busy.leave(&round.turn, of_group.into_iter(), Before::new());
+        drop(users);
+        round.committed(group)
+    }
+
+    /// One user is written to outside any group. Returns the turn, and those before it.
+    pub fn enter_alone(&self, user: UserId) -> Alone<'_, S> {
+        let (turn, before) = self.users().busy.enter([user].into_iter());
+        Alone { shared: self, user, turn, before }
+    }
+
+    fn users(&self) -> MutexGuard<'_, Users> {
+        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A caller that drops the call never learns its outcome. The next group of these users reads their heads anew.
+struct OnItsWay<'s, S: UserStore> {
+    shared: &'s Shared<S>,
+    round: Option<Round>,
+}
+
+impl<S: UserStore> Drop for OnItsWay<'_, S> {
+    fn drop(&mut self) {
+        let Some(round) = &mut self.round else { return };
+        let before = std::mem::take(&mut round.before);
+        let users = round.users.iter().map(|user| user.user);
+        self.shared.users().busy.leave(&round.turn, users, before);
+    }
+}
+
+/// One user, who is written to outside any group.
+pub struct Alone<'s, S: UserStore> {
+    shared: &'s Shared<S>,
+    user: UserId,
+    turn: Turn,
+    before: Before,
+}
+
+impl<S: UserStore> Alone<'_, S> {
+    /// What is remembered of the user, once all groups before are over.
+    pub async fn head(&mut self) -> Result<Option<Box<Head>>, StoreError> {
+        wait_for(&self.before).await?;
+        Ok(self.shared.users().heads.take(self.user).map(|remembered| remembered.head))
+    }
+
+    pub fn remember(&self, head: Box<Head>) {
+        let remembered = Remembered { head, contents: Contents::Unknown };
+        self.shared.users().heads.put(self.user, remembered);
+    }
+}
+
+impl<S: UserStore> Drop for Alone<'_, S> {
+    fn drop(&mut self) {
+        let before = std::mem::take(&mut self.before);
+        self.shared.users().busy.leave(&self.turn, [self.user].into_iter(), before);
+    }
+}

@@ -1,0 +1,101 @@
+//! Which contents a user has, remembered beside the head so that a new content costs no read. It holds as long as the
+//! head's token does.
+
+use super::Write;
+use crate::model::ids::Content;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Contents {
+    #[default]
+    Unknown,
+    /// So many, the one in the head included.
+    Count(u32),
+    /// These and no others.
+    All(Vec<Content>),
+}
+
+impl Contents {
+    /// More of a user are only counted: these take 16 bytes each.
+    pub const ALL_MAX: usize = 16;
+
+    pub fn count(&self) -> Option<u32> {
+        match self {
+            Contents::Unknown => None,
+            Contents::Count(count) => Some(*count),
+            Contents::All(contents) => Some(contents.len() as u32),
+        }
+    }
+
+    /// Whether there is no such content for sure.
+    pub fn lacks(&self, content: Content) -> bool {
+        matches!(self, Contents::All(contents) if !contents.contains(&content))
+    }
+
+    /// The contents after these writes. `count`: their number then, if the decider has counted them.
+    pub fn after(&self, writes: &[Write], count: Option<u32>) -> Self {
+        let removes = |write: &Write| matches!(write, Write::Remove { .. } | Write::RemoveAll);
+        match self {
+            Contents::All(before) => {
+                let mut contents = before.clone();
+                writes.iter().for_each(|write| follow(&mut contents, write));
+                match contents.len() {
+                    ..=Self::ALL_MAX => Contents::All(contents),
+                    many => Contents::Count(many as u32),
+                }
+            }
+            // Not all that is removed was counted.
+            _ if writes.iter().any(removes) => Contents::Unknown,
+            Contents::Count(before) => Contents::Count(count.unwrap_or(*before)),
+            Contents::Unknown => Contents::Unknown,
+        }
+    }
+}
+
+fn follow(contents: &mut Vec<Content>, write: &Write) {
+    match write {
+        Write::Put { content, .. } | Write::Enter { content, .. } => {
+            if !contents.contains(content) {
+                contents.push(*content);
+            }
+        }
+        Write::Remove { content } => contents.retain(|known| known != content),
+        Write::RemoveAll => contents.clear(),
+        Write::Keep | Write::Claim { .. } | Write::RemoveClaims { .. } => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn content(oid: u64) -> Content {
+        Content { kind: 1, oid }
+    }
+
+    fn enter(oid: u64) -> Write {
+        Write::Enter { content: content(oid), at: 1, stored: false }
+    }
+
+    #[test]
+    fn few_are_known_by_themselves() {
+        let none = Contents::All(Vec::new());
+        assert!(none.lacks(content(1)));
+        let two = none.after(&[enter(1), enter(2), enter(1)], None);
+        assert_eq!((two.count(), two.lacks(content(2)), two.lacks(content(3))), (Some(2), false, true));
+        let one = two.after(&[Write::Remove { content: content(1) }], None);
+        assert_eq!(one, Contents::All(vec![content(2)]));
+        assert_eq!(one.after(&[Write::RemoveAll, enter(3)], None), Contents::All(vec![content(3)]));
+    }
+
+    #[test]
+    fn many_are_counted_and_what_is_not_certain_is_forgotten() {
+        let oids = 0..=Contents::ALL_MAX as u64;
+        let many = Contents::All(Vec::new()).after(&oids.map(enter).collect::<Vec<_>>(), None);
+        assert_eq!(many, Contents::Count(17));
+        assert!(!many.lacks(content(99)));
+        assert_eq!(many.after(&[enter(99)], Some(18)), Contents::Count(18));
+        assert_eq!(many.after(&[enter(5)], None), Contents::Count(17));
+        assert_eq!(many.after(&[Write::Remove { content: content(1) }], Some(17)), Contents::Unknown);
+        assert_eq!(Contents::Unknown.after(&[enter(1)], Some(1)), Contents::Unknown);
+    }
+}

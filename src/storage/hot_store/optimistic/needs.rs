@@ -1,0 +1,88 @@
+//! What has to be read before a user's changes are decided.
+
+use std::collections::HashSet;
+
+use super::contents::Contents;
+use super::known::{Known, Need};
+use crate::model::beat::Beat;
+use crate::model::change::{Action, Change};
+use crate::model::ids::{Content, UserId};
+use crate::model::rewards::claim::ClaimKey;
+use crate::model::rewards::credit::AGE_MS_MAX;
+use crate::model::rewards::rule::RuleSet;
+use crate::storage::hot_store::Group;
+
+/// What is not known and will be needed, as far as that can be told before. The rest is found out by deciding.
+pub struct Needs<'r> {
+    known: &'r Known,
+    group: &'r Group,
+    rows: HashSet<Content>,
+    claims: HashSet<ClaimKey>,
+    needs: Vec<Need>,
+}
+
+impl<'r> Needs<'r> {
+    pub fn new(known: &'r Known, group: &'r Group) -> Self {
+        let needs = if known.head.is_none() { vec![Need::Head] } else { Vec::new() };
+        Needs { known, group, rows: HashSet::new(), claims: HashSet::new(), needs }
+    }
+
+    pub fn into_vec(self) -> Vec<Need> {
+        self.needs
+    }
+
+    pub fn add(&mut self, change: &Change) {
+        match &change.action {
+            Action::Beat { beat, asks, .. } => {
+                // It may be new.
+                if self.row(beat.content) && self.known.contents.count().is_none() {
+                    self.once(Need::Contents);
+                    self.once(Need::First(Contents::ALL_MAX + 1));
+                }
+                self.claims(change.user, beat, *asks);
+            }
+            Action::Delete { contents, .. } => {
+                for content in contents {
+                    self.row(*content);
+                }
+            }
+            Action::Clear { .. } | Action::Recording { .. } => {}
+            Action::Erase => {
+                if self.known.newest_of_all.is_none() {
+                    self.once(Need::NewestOfAll);
+                    self.once(Need::ClaimRules);
+                }
+            }
+        }
+    }
+
+    /// True: its row is needed.
+    fn row(&mut self, content: Content) -> bool {
+        let unknown = !self.known.has_row(content);
+        if unknown && self.rows.insert(content) {
+            self.needs.push(Need::Row(content));
+        }
+        unknown
+    }
+
+    fn claims(&mut self, user: UserId, beat: &Beat, asks: RuleSet) {
+        let rewards = &self.group.rewards;
+        if self.group.now.saturating_sub(beat.at) > AGE_MS_MAX {
+            return;
+        }
+        for place in asks.and(rewards.today.rules).iter() {
+            let rule = rewards.rules.get(place);
+            let key = ClaimKey::of(rule, rewards.today.day, user, beat.content);
+            if rule.is_for(beat.content) && self.known.claim(&key).is_none() && self.claims.insert(key.clone()) {
+                self.needs.push(Need::Claim(key));
+            }
+        }
+    }
+
+    /// There are few of these, and they are asked for once.
+    fn once(&mut self, need: Need) {
+        if !self.needs.contains(&need) {
+            self.needs.push(need);
+        }
+    }
+}

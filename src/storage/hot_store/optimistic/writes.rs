@@ -1,0 +1,41 @@
+//! What a decision comes to beside the head.
+
+use std::sync::Arc;
+
+use super::StoredRow;
+use crate::model::ids::Content;
+use crate::model::rewards::claim::Claim;
+use crate::model::rewards::day::Day;
+
+/// One write under a user's token. Each sets what a repetition would set again.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Write {
+    /// The row of a content that is not in the head, and its place in the timeline.
+    Put {
+        content: Content,
+        row: StoredRow,
+    },
+    /// The content came into the head at this moment: its row is kept there alone, and the timeline keeps its place.
+    /// `stored`: there was a row outside.
+    Enter {
+        content: Content,
+        at: u64,
+        stored: bool,
+    },
+    Remove {
+        content: Content,
+    },
+    RemoveAll,
+    /// The claim with its entry in the outbox. `exact`: as [`Claimable`](super::Claimable) says. `kept`: no erasure has
+    /// taken the claim away since, and only the event is left to publish.
+    Claim {
+        claim: Claim,
+        exact: bool,
+        kept: bool,
+    },
+    RemoveClaims {
+        rules: Vec<(Day, Arc<str>)>,
+    },
+    /// What is kept of the user outside the head is to stay for a retention from now on.
+    Keep,
+}

@@ -1,0 +1,214 @@
+//! Writes what was decided: the arguments of `lua/commit.lua`, and its answer.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use ::redis::Value;
+
+use super::claims::{self, Words, words};
+use super::keys::{self, Keys};
+use super::users::RedisUsers;
+use super::{head, joined, row, scripts, timeline, value};
+use crate::model::ids::UserId;
+use crate::model::shard::Shard;
+use crate::storage::hot_store::StoreError;
+use crate::storage::hot_store::optimistic::{Applied, Apply, Head, Write};
+use crate::storage::redis::Call;
+
+const DAY_MS: u64 = 86_400_000;
+/// Longer than the retention keys are kept: they are refreshed once a day, so it must be more than a day.
+const KEPT_BEYOND_MS: u64 = 2 * DAY_MS;
+
+/// Arguments of a call in the making.
+#[derive(Default)]
+struct Arguments {
+    users: Words,
+    guards: Words,
+    writes: Words,
+    removals: Words,
+    /// Claims of each shard so far.
+    claims: HashMap<Shard, u64>,
+}
+
+impl RedisUsers {
+    pub(super) async fn apply_all(&self, applies: &[&Apply]) -> Result<Vec<Applied>, StoreError> {
+        let mut order: Vec<usize> = (0..applies.len()).collect();
+        let shard = |place: &usize| keys::shard_of(applies[*place].user);
+        order.sort_by_key(shard);
+        let rows = |place: &usize| 1 + applies[*place].writes.len();
+        let parts = joined::split(&self.redis, &mut order, shard, rows);
+        let calls = parts.iter().map(|part| self.call(part, applies)).collect();
+        let answers = self.redis.run(&scripts::COMMIT, calls).await?;
+        let mut applied: Vec<Applied> = applies.iter().map(|_| Applied::Done { elsewhere: false }).collect();
+        for (part, answer) in parts.into_iter().zip(answers) {
+            read_answer(part, answer, &mut applied)?;
+        }
+        for (apply, _) in applies.iter().zip(&applied).filter(|(_, applied)| matches!(applied, Applied::Done { .. })) {
+            self.note_rules(apply);
+        }
+        Ok(applied)
+    }
+
+    /// Rules that are listed now, and whose filter is there if they have one.
+    fn note_rules(&self, apply: &Apply) {
+        for write in &apply.writes {
+            if let Write::Claim { claim, kept: true, exact } = write
+                && (claim.key.content.is_none() || !exact)
+            {
+                self.rules_of_day.add(keys::shard_of(apply.user), &claim.key, Instant::now());
+            }
+        }
+    }
+
+    fn call(&self, part: &[usize], applies: &[&Apply]) -> Call {
+        let shards = joined::shards(part, |place| keys::shard_of(applies[*place].user)).0;
+        let mut arguments = Arguments::default();
+        for (number, place) in part.iter().enumerate() {
+            self.put(&mut arguments, number + 1, applies[*place]);
+        }
+        let own = part.iter().map(|place| self.follows_itself(applies[*place])).collect();
+        let Arguments { users, guards, writes, removals, .. } = arguments;
+        let mut args = vec![self.redis.deployment().as_bytes().to_vec(), own];
+        args.extend(users);
+        args.push(decimal(guards.len() as u64 / 3));
+        args.extend(guards);
+        args.push(decimal(writes.len() as u64));
+        args.extend(writes);
+        args.extend(removals);
+        Call { shards, args }
+    }
+
+    /// How many of those who follow the user are this gateway.
+    fn follows_itself(&self, apply: &Apply) -> u8 {
+        u8::from(apply.news && (self.follows)(apply.user))
+    }
+
+    /// `number`: which user of the call it is, from 1 on.
+    fn put(&self, arguments: &mut Arguments, number: usize, apply: &Apply) {
+        let Apply { user, expected, head, writes, news } = apply;
+        let shard = keys::shard_of(*user);
+        let names = Keys::of(shard);
+        let mut token = Vec::new();
+        expected.iter().for_each(|expected| head::token(&mut token, *expected));
+        let channel = if *news { names.channel(*user).into_bytes() } else { Vec::new() };
+        arguments.users.push(names.head(*user).into_bytes());
+        arguments.users.push(token);
+        arguments.users.push(head.as_deref().map(head::encode).unwrap_or_default());
+        arguments.users.push(head.as_deref().and_then(|head| self.kept(head)).map(decimal).unwrap_or_default());
+        arguments.users.push(channel);
+        let claims = writes.iter().filter(|write| matches!(write, Write::Claim { .. })).count() as u64;
+        if claims > 0 {
+            let before = arguments.claims.entry(shard).or_default();
+            *before += claims;
+            // Entries there may be before these, so that all have room.
+            let room = self.settings.outbox_per_shard().checked_sub(*before);
+            let most = room.map_or_else(|| b"-1".to_vec(), decimal);
+            arguments.guards.extend([decimal(number as u64), names.outbox().into_bytes(), most]);
+        }
+        for write in writes {
+            put_commands(&mut arguments.writes, number, self.commands(&names, *user, write));
+            put_commands(&mut arguments.removals, number, removals(&names, *user, write));
+        }
+    }
+
+    /// A pause that has not ended stays for good, milliseconds.
+    fn kept(&self, head: &Head) -> Option<u64> {
+        let paused = head.forgetting.recording.paused();
+        (!paused).then(|| self.kept_ms())
+    }
+
+    fn kept_ms(&self) -> u64 {
+        self.settings.retention_ms.saturating_add(KEPT_BEYOND_MS).min((1 << 48) - 1)
+    }
+
+    fn commands(&self, names: &Keys, user: UserId, write: &Write) -> Vec<Words> {
+        let (rows, timeline) = (names.rows(user), names.timeline(user));
+        let (rows, timeline) = (rows.as_bytes(), timeline.as_bytes());
+        match write {
+            Write::Put { content, row } => {
+                let (content, score) = (keys::content(*content), timeline::score(&row.row).to_string());
+                vec![
+                    words(&[b"HSET", rows, &content, &row::encode(row)]),
+                    words(&[b"ZADD", timeline, score.as_bytes(), &content]),
+                ]
+            }
+            Write::Enter { content, at, .. } => {
+                vec![words(&[b"ZADD", timeline, at.to_string().as_bytes(), &keys::content(*content)])]
+            }
+            Write::Remove { .. } => Vec::new(),
+            Write::RemoveAll => vec![words(&[b"UNLINK", rows, timeline])],
+            Write::Keep => {
+                let kept = decimal(self.kept_ms());
+                [rows, timeline].iter().map(|key| words(&[b"PEXPIRE", key, &kept])).collect()
+            }
+            Write::Claim { claim, kept: false, .. } => vec![claims::publish(names, claim)],
+            Write::Claim { claim, exact, kept: true } => {
+                let filter = self.calendar.filter(&claim.key);
+                let first = !self.rules_of_day.has(keys::shard_of(user), &claim.key, Instant::now());
+                claims::make(names, claim, *exact, first, filter.as_ref())
+            }
+            Write::RemoveClaims { rules } => {
+                let claimant = keys::claimant(user);
+                let set = |(day, rule): &(_, std::sync::Arc<str>)| {
+                    words(&[b"SREM", names.claimants(*day, rule).as_bytes(), claimant.as_bytes()])
+                };
+                let mut days: Vec<_> = rules.iter().map(|(day, _)| *day).collect();
+                days.dedup();
+                let hash = |day| words(&[b"UNLINK", names.contents_claimed(day, user).as_bytes()]);
+                rules.iter().map(set).chain(days.into_iter().map(hash)).collect()
+            }
+        }
+    }
+}
+
+fn read_answer(part: &[usize], answer: Value, applied: &mut [Applied]) -> Result<(), StoreError> {
+    const MALFORMED: super::bytes::DecodeError = super::bytes::DecodeError("an answer");
+    let mut lists = value::array(answer)?.into_iter().map(value::array);
+    let mut list = || Ok::<_, StoreError>(lists.next().ok_or(MALFORMED)??.into_iter());
+    let (mut refused, followed) = (list()?, list()?);
+    let place = |number: Value| -> Result<usize, StoreError> {
+        let number = value::number(number)? as usize;
+        Ok(*part.get(number.wrapping_sub(1)).ok_or(MALFORMED)?)
+    };
+    while let (Some(number), Some(present)) = (refused.next(), refused.next()) {
+        applied[place(number)?] = match value::bytes_or_nil(present)? {
+            None => Applied::Refused(None),
+            Some(head) if head.is_empty() => Applied::NoRoom,
+            Some(head) if head == b"?" => Applied::Unreadable("a key of the user has another type".to_owned()),
+            Some(head) => match head::decode(&head) {
+                Ok(head) => Applied::Refused(Some(Box::new(head))),
+                Err(error) => Applied::Unreadable(error.to_string()),
+            },
+        };
+    }
+    for number in followed {
+        applied[place(number)?] = Applied::Done { elsewhere: true };
+    }
+    Ok(())
+}
+
+/// What is removed once the new head is there.
+fn removals(names: &Keys, user: UserId, write: &Write) -> Vec<Words> {
+    let (rows, timeline) = (names.rows(user), names.timeline(user));
+    match write {
+        Write::Enter { content, stored: true, .. } => {
+            vec![words(&[b"HDEL", rows.as_bytes(), &keys::content(*content)])]
+        }
+        Write::Remove { content } => {
+            let content = keys::content(*content);
+            vec![words(&[b"HDEL", rows.as_bytes(), &content]), words(&[b"ZREM", timeline.as_bytes(), &content])]
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn put_commands(words: &mut Words, number: usize, commands: Vec<Words>) {
+    for command in commands {
+        words.extend([decimal(number as u64), decimal(command.len() as u64)]);
+        words.extend(command);
+    }
+}
+
+fn decimal(number: u64) -> Vec<u8> {
+    number.to_string().into_bytes()
+}

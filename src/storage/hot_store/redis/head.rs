@@ -1,0 +1,86 @@
+//! The head of a user as bytes, the value of `{h}:h:<mid>`.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 16 | the token: version 8, writer 8 |
+//! | 18 | watermark 6, floor 6, frozen 6 |
+//! | 1 + 16 n | others who wrote lately: version 8, writer 8 |
+//! | 1 + 7 n | switches of recording: at 6, paused 1 |
+//! | the rest | the content being played, 10, and its row; or nothing |
+//!
+//! `lua/commit.lua` compares the token, `lua/list.lua` reads the watermark.
+
+use super::bytes::{DecodeError, Reader, put};
+use super::{keys, row};
+use crate::model::forgetting::UserRow;
+use crate::model::recording::{Recording, Switch};
+use crate::storage::hot_store::optimistic::{Head, Token};
+
+pub fn token(bytes: &mut Vec<u8>, token: Token) {
+    put::<8>(bytes, token.version);
+    put::<8>(bytes, token.writer);
+}
+
+pub fn encode(head: &Head) -> Vec<u8> {
+    let Head { token: newest, writers, forgetting, current } = head;
+    let mut bytes = Vec::with_capacity(128);
+    token(&mut bytes, *newest);
+    put::<6>(&mut bytes, forgetting.watermark);
+    put::<6>(&mut bytes, forgetting.floor);
+    put::<6>(&mut bytes, forgetting.recording.frozen());
+    put::<1>(&mut bytes, writers.len() as u64);
+    writers.iter().for_each(|writer| token(&mut bytes, *writer));
+    let switches = forgetting.recording.switches();
+    put::<1>(&mut bytes, switches.len() as u64);
+    for switch in switches {
+        put::<6>(&mut bytes, switch.at);
+        bytes.push(u8::from(switch.paused));
+    }
+    if let Some((content, stored)) = current {
+        bytes.extend_from_slice(&keys::content(*content));
+        row::put(&mut bytes, stored);
+    }
+    bytes
+}
+
+pub fn decode(bytes: &[u8]) -> Result<Head, DecodeError> {
+    let mut head = Reader::of("a user", bytes);
+    let token = |head: &mut Reader<'_>| Ok(Token { version: head.number(8)?, writer: head.number(8)? });
+    let newest = token(&mut head)?;
+    let (watermark, floor, frozen) = (head.number(6)?, head.number(6)?, head.number(6)?);
+    let writers = (0..head.byte()?).map(|_| token(&mut head)).collect::<Result<_, DecodeError>>()?;
+    let switch = |head: &mut Reader<'_>| Ok(Switch { at: head.number(6)?, paused: head.byte()? == 1 });
+    let switches = (0..head.byte()?).map(|_| switch(&mut head)).collect::<Result<_, DecodeError>>()?;
+    let forgetting = UserRow { watermark, floor, recording: Recording::from_parts(switches, frozen) };
+    let current = match head.is_empty() {
+        true => None,
+        false => {
+            let content = keys::content_of(head.bytes(10)?).ok_or(head.malformed())?;
+            Some((content, row::parse(content, head.rest())?))
+        }
+    };
+    Ok(Head { token: newest, writers, forgetting, current })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_read_as_it_was_written() {
+        let switches = vec![Switch { at: 5, paused: true }, Switch { at: 9, paused: false }];
+        let token = |version, writer| Token { version, writer };
+        let forgetting = UserRow { watermark: 3, floor: 4, recording: Recording::from_parts(switches, 2) };
+        let head = Head {
+            token: token(u64::MAX, 1),
+            writers: vec![token(7, u64::MAX), token(8, 3)],
+            forgetting,
+            current: Some(row::tests::stored()),
+        };
+        assert_eq!(decode(&encode(&head)), Ok(head.clone()));
+        let without = Head { current: None, ..head };
+        assert_eq!(decode(&encode(&without)), Ok(without.clone()));
+        let bytes = encode(&without);
+        (0..bytes.len()).for_each(|length| assert!(decode(&bytes[..length]).is_err(), "{length}"));
+    }
+}

@@ -1,0 +1,225 @@
+//! Reads what a decision needs: for each user a head and whatever else, in one pipeline for each shard or, where shards
+//! may be asked together, for many.
+//!
+//! Nobody looks whether the Redis is the one that was prepared: whatever is decided on it is applied by a script that does.
+
+use ::redis::{Pipeline, Value, pipe};
+use futures_util::future::try_join_all;
+
+use super::bytes::DecodeError;
+use super::filter::Places;
+use super::keys::{self, Keys};
+use super::users::RedisUsers;
+use super::{claims, head, joined, row, timeline, value};
+use crate::model::forgetting::Eviction;
+use crate::model::ids::{Content, UserId};
+use crate::model::rewards::day::Day;
+use crate::storage::hot_store::optimistic::{Load, Loaded, Need};
+use crate::storage::hot_store::{CLAIM_DAYS, StoreError};
+
+/// Dead rows of one step.
+const DEAD_MAX: usize = 128;
+
+/// A user's part of a pipeline.
+struct Asked<'l> {
+    load: &'l Load,
+    /// Of needs for rows; they are asked for together.
+    rows: Vec<Content>,
+    /// Commands that the user's part has.
+    commands: usize,
+    claim_days: Vec<Day>,
+    /// Of needs for claims, in their order.
+    filters: Vec<Option<Places>>,
+}
+
+impl RedisUsers {
+    pub(super) async fn load_all(&self, loads: &[Load]) -> Result<Vec<Loaded>, StoreError> {
+        let mut order: Vec<usize> = (0..loads.len()).collect();
+        let shard = |place: &usize| keys::shard_of(loads[*place].user);
+        order.sort_by_key(shard);
+        let parts = joined::split(&self.redis, &mut order, shard, |_| 1).into_iter();
+        let parts = try_join_all(parts.map(async |part| {
+            let loads: Vec<&Load> = part.iter().map(|place| &loads[*place]).collect();
+            Ok::<_, StoreError>((part.to_vec(), self.load_part(&loads).await?))
+        }));
+        let mut answers: Vec<Option<Loaded>> = loads.iter().map(|_| None).collect();
+        for (places, loaded) in parts.await? {
+            places.into_iter().zip(loaded).for_each(|(place, loaded)| answers[place] = Some(loaded));
+        }
+        Ok(answers.into_iter().map(Option::unwrap_or_default).collect())
+    }
+
+    /// Of users whose shards may be asked together.
+    async fn load_part(&self, loads: &[&Load]) -> Result<Vec<Loaded>, StoreError> {
+        let home = keys::shard_of(loads[0].user);
+        let mut pipeline = pipe();
+        let asked: Vec<Asked> = loads.iter().map(|load| self.ask(load, &mut pipeline)).collect();
+        let mut answers = self.redis.ask(home, pipeline).await?.into_iter();
+        let mut loaded = Vec::with_capacity(loads.len());
+        for asked in &asked {
+            let answers: Vec<Value> = answers.by_ref().take(asked.commands).collect();
+            loaded.push(Self::read(asked, &mut answers.into_iter()).unwrap_or_else(|error| {
+                (Loaded { unreadable: Some(error.to_string()), ..Loaded::default() }, Vec::new())
+            }));
+        }
+        self.load_named(loads, &mut loaded).await?;
+        Ok(loaded.into_iter().map(|(loaded, _)| loaded).collect())
+    }
+
+    /// The rows of contents that the timeline has named.
+    async fn load_named(&self, loads: &[&Load], loaded: &mut [(Loaded, Vec<Content>)]) -> Result<(), StoreError> {
+        let mut pipeline = pipe();
+        for (load, (_, named)) in loads.iter().zip(loaded.iter()).filter(|(_, (_, named))| !named.is_empty()) {
+            rows(&mut pipeline, load.user, named);
+        }
+        if pipeline.cmd_iter().next().is_none() {
+            return Ok(());
+        }
+        let mut answers = self.redis.ask(keys::shard_of(loads[0].user), pipeline).await?.into_iter();
+        for (loaded, named) in loaded.iter_mut().filter(|(_, named)| !named.is_empty()) {
+            match parse_rows(named, answers.next()) {
+                Ok(rows) => loaded.rows.extend(rows),
+                Err(error) => loaded.unreadable = Some(error.to_string()),
+            }
+        }
+        Ok(())
+    }
+
+    fn ask<'l>(&self, load: &'l Load, pipeline: &mut Pipeline) -> Asked<'l> {
+        let Load { user, needs } = load;
+        let names = Keys::of(keys::shard_of(*user));
+        let before = pipeline.cmd_iter().count();
+        let mut asked = Asked { load, rows: Vec::new(), commands: 0, claim_days: Vec::new(), filters: Vec::new() };
+        for need in needs {
+            match need {
+                Need::Head => drop(pipeline.get(names.head(*user))),
+                Need::Row(content) => asked.rows.push(*content),
+                Need::Contents => drop(pipeline.zcard(names.timeline(*user))),
+                Need::First(count) | Need::Oldest(count) => {
+                    let last = *count as isize - 1;
+                    pipeline.zrange_withscores(names.timeline(*user), 0, last);
+                    let records = pipeline.cmd("ZRANGEBYSCORE").arg(names.timeline(*user)).arg("0").arg("+inf");
+                    records.arg("WITHSCORES").arg("LIMIT").arg(0).arg(1);
+                }
+                Need::Newest(count) => newest(pipeline, &names.timeline(*user), "+inf", "0", *count),
+                Need::NewestOfAll => {
+                    newest(pipeline, &names.timeline(*user), "+inf", "0", 1);
+                    newest(pipeline, &names.timeline(*user), "(0", "-inf", 1);
+                }
+                Need::Claim(key) => {
+                    let filter = self.calendar.filter(key);
+                    claims::ask(pipeline, &names, key, filter.as_ref());
+                    asked.filters.push(filter);
+                }
+                Need::ClaimRules => {
+                    asked.claim_days = self.claim_days().collect();
+                    for day in &asked.claim_days {
+                        pipeline.hkeys(names.rules(*day));
+                    }
+                }
+                Need::Dead(records, tombstones) => {
+                    let deleted = timeline::score_of(Eviction { has_record: false, newest: *tombstones });
+                    let (key, range) = (names.timeline(*user), "ZRANGEBYSCORE");
+                    let limit = |pipeline: &mut Pipeline, from: String, to: String| {
+                        let command = pipeline.cmd(range).arg(&key).arg(from).arg(to).arg("WITHSCORES");
+                        command.arg("LIMIT").arg(0).arg(DEAD_MAX);
+                    };
+                    limit(pipeline, "0".to_owned(), records.to_string());
+                    limit(pipeline, "-inf".to_owned(), format!("({deleted}"));
+                }
+            }
+        }
+        if !asked.rows.is_empty() {
+            rows(pipeline, *user, &asked.rows);
+        }
+        asked.commands = pipeline.cmd_iter().count() - before;
+        asked
+    }
+
+    /// Also the contents that the timeline has named, whose rows are needed.
+    fn read(
+        asked: &Asked<'_>,
+        answers: &mut impl Iterator<Item = Value>,
+    ) -> Result<(Loaded, Vec<Content>), DecodeError> {
+        let (mut loaded, mut named) = (Loaded::default(), Vec::new());
+        let mut next = || answers.next().ok_or(DecodeError("an answer"));
+        let mut filters = asked.filters.iter();
+        for need in &asked.load.needs {
+            match need {
+                Need::Head => {
+                    let bytes = value::bytes_or_nil(next()?)?;
+                    loaded.head = Some(bytes.as_deref().map(head::decode).transpose()?.map(Box::new));
+                }
+                Need::Row(_) => {}
+                Need::Contents => loaded.contents = Some(value::number(next()?)? as u32),
+                Need::First(count) | Need::Oldest(count) => {
+                    let oldest = timeline::parse(next()?)?;
+                    if *count > 1 && matches!(need, Need::Oldest(_)) {
+                        named.extend(oldest.iter().map(|(_, content)| *content));
+                    }
+                    let all = oldest.len() < *count;
+                    loaded.oldest = Some((oldest, all));
+                    loaded.oldest_record = timeline::parse(next()?)?.first().map(|(eviction, _)| eviction.newest);
+                }
+                Need::Newest(count) => {
+                    let newest = timeline::parse(next()?)?;
+                    let all = newest.len() < *count;
+                    let newest = newest.into_iter().map(|(eviction, content)| (eviction.newest, content));
+                    loaded.newest = Some((newest.collect(), all));
+                }
+                Need::NewestOfAll => {
+                    let both = [timeline::parse(next()?)?, timeline::parse(next()?)?];
+                    loaded.newest_of_all =
+                        Some(both.iter().flatten().map(|(found, _)| found.newest).max().unwrap_or(0));
+                }
+                Need::Claim(key) => {
+                    let filter = filters.next().and_then(Option::as_ref);
+                    loaded.claims.push(claims::read(key, filter, &mut next)?);
+                }
+                Need::ClaimRules => {
+                    let mut rules = Vec::new();
+                    for day in &asked.claim_days {
+                        rules.extend(value::texts(next()?)?.into_iter().map(|id| (*day, id.into())));
+                    }
+                    loaded.claim_rules = Some(rules);
+                }
+                Need::Dead(..) => {
+                    for _ in 0..2 {
+                        named.extend(timeline::parse(next()?)?.into_iter().map(|(_, content)| content));
+                    }
+                }
+            }
+        }
+        if !asked.rows.is_empty() {
+            loaded.rows = parse_rows(&asked.rows, Some(next()?))?;
+        }
+        Ok((loaded, named))
+    }
+
+    /// Days whose claims may still be there; another gateway may be a day ahead.
+    fn claim_days(&self) -> impl Iterator<Item = Day> {
+        let newest = self.calendar.newest().map_or(0, Day::number);
+        (newest.saturating_sub(CLAIM_DAYS + 1)..=newest.saturating_add(1)).map(Day::of_number)
+    }
+}
+
+fn newest(pipeline: &mut Pipeline, timeline: &str, from: &str, to: &str, count: usize) {
+    let command = pipeline.cmd("ZREVRANGEBYSCORE").arg(timeline).arg(from).arg(to).arg("WITHSCORES");
+    command.arg("LIMIT").arg(0).arg(count);
+}
+
+fn rows(pipeline: &mut Pipeline, user: UserId, contents: &[Content]) {
+    let fields: Vec<_> = contents.iter().map(|content| keys::content(*content).to_vec()).collect();
+    pipeline.cmd("HMGET").arg(Keys::of(keys::shard_of(user)).rows(user)).arg(fields);
+}
+
+type Rows = Vec<(Content, Option<crate::storage::hot_store::optimistic::StoredRow>)>;
+
+fn parse_rows(contents: &[Content], answer: Option<Value>) -> Result<Rows, DecodeError> {
+    let values = value::array(answer.unwrap_or(Value::Nil))?;
+    let row = |(content, bytes): (&Content, Value)| {
+        let bytes = value::bytes_or_nil(bytes)?;
+        Ok((*content, bytes.map(|bytes| row::parse(*content, &bytes)).transpose()?))
+    };
+    contents.iter().zip(values).map(row).collect()
+}

@@ -1,0 +1,170 @@
+//! Whether the append-only file (AOF) of a server is in force.
+//!
+//! `appendonly yes` says that it is wanted. After `CONFIG SET appendonly yes` it is written to a temporary file until its
+//! first rewrite has ended; a restart before that loads the file of before, or nothing. `INFO` has no field for this: a
+//! rewrite of a file that is in force looks the same. So what was seen before is compared with what is seen now.
+
+use std::collections::HashMap;
+
+/// What `INFO` says of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct AppendOnlyFile {
+    /// Of the process: another one has loaded what was in force.
+    run_id: String,
+    enabled: bool,
+    rewriting: bool,
+    scheduled: bool,
+    /// The last rewrite did not succeed.
+    failed: bool,
+    /// Of the file after its last rewrite or since the start; 0 before the first.
+    base_bytes: u64,
+    /// How many rewrites the process has begun.
+    rewrites: u64,
+    config_sets: u64,
+    /// How often these counts were reset.
+    resets: u64,
+}
+
+impl AppendOnlyFile {
+    /// From the lines of `INFO default commandstats`.
+    pub fn read(info: &HashMap<String, String>) -> Self {
+        let text = |name: &str| info.get(name).map_or("", String::as_str);
+        let number = |name: &str| text(name).parse().unwrap_or(0);
+        let count = |name: &str, of: &str| -> u64 {
+            let counts = text(name).split(',').filter_map(|part| part.split_once('='));
+            counts.filter(|(key, _)| *key == of).find_map(|(_, count)| count.parse().ok()).unwrap_or(0)
+        };
+        let calls = |name: &str| count(name, "calls");
+        AppendOnlyFile {
+            run_id: text("run_id").to_owned(),
+            enabled: text("aof_enabled") == "1",
+            rewriting: text("aof_rewrite_in_progress") == "1",
+            scheduled: text("aof_rewrite_scheduled") == "1",
+            failed: text("aof_last_bgrewrite_status") == "err",
+            base_bytes: number("aof_base_size"),
+            rewrites: number("aof_rewrites"),
+            config_sets: calls("cmdstat_config|set"),
+            resets: calls("cmdstat_config|resetstat"),
+        }
+    }
+
+    pub fn enabled(&self) -> bool {
+        self.enabled
+    }
+
+    pub fn failed(&self) -> bool {
+        self.failed
+    }
+
+    /// Whether it is in force, given how it was when it last was (None: not known). When in doubt it is not.
+    pub fn in_force(&self, before: Option<&Self>) -> bool {
+        if !self.enabled {
+            return false;
+        }
+        // A file that is not in force yet is always being rewritten, or waits for that.
+        if !self.rewriting && !self.scheduled {
+            return true;
+        }
+        match before.filter(|before| before.run_id == self.run_id) {
+            // Switching it off kills a rewrite, and switching it on begins another.
+            Some(before) if before.rewriting && self.rewriting && before.rewrites == self.rewrites => true,
+            // To switch it off and on takes two CONFIG SETs.
+            Some(before) => before.resets == self.resets && self.config_sets < before.config_sets + 2,
+            // The same if it has a base; to switch on what has none takes one.
+            None => self.resets == 0 && self.config_sets < if self.base_bytes == 0 { 1 } else { 2 },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In force and at rest; 3 settings were changed.
+    fn at_rest() -> AppendOnlyFile {
+        AppendOnlyFile { enabled: true, base_bytes: 88, rewrites: 4, config_sets: 3, ..AppendOnlyFile::default() }
+    }
+
+    #[test]
+    fn it_is_read_from_info() {
+        let info = [
+            ("run_id", "ab"),
+            ("aof_enabled", "1"),
+            ("aof_rewrite_in_progress", "1"),
+            ("aof_rewrite_scheduled", "1"),
+            ("aof_last_bgrewrite_status", "err"),
+            ("aof_base_size", "88"),
+            ("aof_rewrites", "7"),
+            ("cmdstat_bgrewriteaof", "calls=6,usec=3,usec_per_call=0.25,rejected_calls=0,failed_calls=1"),
+            ("cmdstat_config|set", "calls=12,usec=3,usec_per_call=0.25,rejected_calls=0,failed_calls=0"),
+            ("cmdstat_config|resetstat", "calls=1,usec=3"),
+        ];
+        let info = info.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let expected = AppendOnlyFile {
+            run_id: "ab".to_owned(),
+            enabled: true,
+            rewriting: true,
+            scheduled: true,
+            failed: true,
+            base_bytes: 88,
+            rewrites: 7,
+            config_sets: 12,
+            resets: 1,
+        };
+        assert_eq!(AppendOnlyFile::read(&info.into()), expected);
+    }
+
+    #[test]
+    fn one_at_rest_is_in_force_also_after_a_rewrite_that_failed() {
+        assert!(at_rest().in_force(None));
+        assert!(AppendOnlyFile { failed: true, ..at_rest() }.in_force(None));
+        assert!(!AppendOnlyFile { enabled: false, ..at_rest() }.in_force(Some(&at_rest())));
+    }
+
+    #[test]
+    fn a_rewrite_that_began_under_the_same_settings_leaves_it_in_force() {
+        for (rewriting, scheduled, rewrites) in [(true, false, 5), (false, true, 4), (false, true, 5)] {
+            let now = AppendOnlyFile { rewriting, scheduled, rewrites, ..at_rest() };
+            assert!(now.in_force(Some(&at_rest())), "{now:?}");
+            assert!(!now.in_force(None), "nothing is known: {now:?}");
+            let set = AppendOnlyFile { config_sets: 5, ..now.clone() };
+            assert!(!set.in_force(Some(&at_rest())), "it may have been off: {set:?}");
+            let one = AppendOnlyFile { config_sets: 4, ..now.clone() };
+            assert!(one.in_force(Some(&at_rest())), "that takes two: {one:?}");
+            let reset = AppendOnlyFile { config_sets: 3, resets: 1, ..now.clone() };
+            assert!(!reset.in_force(Some(&at_rest())), "{reset:?}");
+            let other = AppendOnlyFile { run_id: "another process".to_owned(), ..now };
+            assert!(!other.in_force(Some(&at_rest())), "{other:?}");
+        }
+    }
+
+    /// While a BGSAVE runs, a BGREWRITEAOF is scheduled, and so is the rewrite of a file that is switched on: of two that
+    /// were asked for one begins.
+    #[test]
+    fn a_rewrite_that_was_asked_for_says_nothing_of_the_file() {
+        let off = AppendOnlyFile { enabled: false, ..AppendOnlyFile::default() };
+        let on = AppendOnlyFile { enabled: true, rewriting: true, rewrites: 1, config_sets: 1, ..off.clone() };
+        assert!(!on.in_force(None));
+        let begun = AppendOnlyFile { rewriting: true, rewrites: 2, config_sets: 2, base_bytes: 88, ..on };
+        assert!(!begun.in_force(None));
+    }
+
+    #[test]
+    fn settings_may_change_in_the_middle_of_a_rewrite() {
+        let begun = AppendOnlyFile { rewriting: true, rewrites: 5, ..at_rest() };
+        let now = AppendOnlyFile { config_sets: 9, ..begun.clone() };
+        assert!(now.in_force(Some(&begun)));
+        let anew = AppendOnlyFile { rewrites: 6, ..now };
+        assert!(!anew.in_force(Some(&begun)), "switched off and on");
+    }
+
+    #[test]
+    fn at_the_first_look_the_settings_must_not_have_been_changed_too_often() {
+        for (base_bytes, config_sets, resets, expected) in
+            [(0, 0, 0, true), (0, 1, 0, false), (88, 1, 0, true), (88, 2, 0, false), (88, 0, 1, false)]
+        {
+            let now = AppendOnlyFile { rewriting: true, base_bytes, config_sets, resets, ..at_rest() };
+            assert_eq!(now.in_force(None), expected, "{now:?}");
+        }
+    }
+}
