@@ -1,41 +1,135 @@
 //! The server's clock, by which beats are judged.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// max(wall clock, its last reading + monotonic time since): it follows a step forward and ignores one back.
+use rustix::time::{ClockId, clock_gettime};
+use tokio::sync::watch;
+
+/// Milliseconds; forward if positive.
+pub type Step = i64;
+
+/// So far the wall clock moves before the distance to it is taken anew: it is read by all threads for every beat, and
+/// written only now and then.
+const DRIFT_MS: u64 = 1_000;
+
+/// max(wall clock, its last reading + monotonic time since): it follows a small step forward and ignores one back.
 ///
-/// That is the monotonic clock plus the greatest distance that was ever seen between the two, so a reading is at most
-/// one atomic maximum and no lock.
+/// That is the monotonic clock plus the greatest distance that was ever believed between the two, so a reading is at
+/// most one atomic maximum and no lock. The monotonic clock goes on while the machine is suspended (`CLOCK_BOOTTIME`), so
+/// that waking up is no step.
+///
+/// A *large* step of the wall clock, in either direction, is not believed. The clock goes on by the monotonic one, and is
+/// in doubt until the wall clock is back ([`Clock::look`]) or something else confirms it ([`Clock::believe`]). No reading
+/// ever shows such a step, so nothing is judged, stored or pruned by it.
 #[derive(Debug)]
 pub struct Clock {
     started: Instant,
-    /// Wall clock minus monotonic time, milliseconds; the greatest seen.
+    /// Since the machine was booted, when this clock was started.
+    started_after_boot: Duration,
+    /// How long the machine has been suspended since then, milliseconds, when somebody last looked.
+    suspended: AtomicU64,
+    /// The server's clock minus monotonic time, milliseconds; it only grows.
     offset: AtomicU64,
+    /// The wall clock minus monotonic time, milliseconds, as it was last believed.
+    wall_offset: AtomicI64,
+    step_ms_max: u64,
+    doubt: watch::Sender<Option<Step>>,
 }
 
 impl Clock {
-    /// Starts with the wall clock, but not before `floor` (server-clock milliseconds).
-    pub fn starting_at(floor: u64) -> Self {
-        Clock { started: Instant::now(), offset: AtomicU64::new(floor) }
+    /// Starts with the wall clock, but not before `floor` (server-clock milliseconds). `step_max`: larger steps of the
+    /// wall clock are not believed.
+    pub fn starting_at(floor: u64, step_max: Duration) -> Self {
+        Self::with_wall(wall(), floor, step_max)
+    }
+
+    /// One that goes by a wall clock that has shown this.
+    #[cfg(test)]
+    pub fn believing(wall: u64, step_max: Duration) -> Self {
+        Self::with_wall(wall, wall, step_max)
+    }
+
+    fn with_wall(wall: u64, floor: u64, step_max: Duration) -> Self {
+        Clock {
+            started: Instant::now(),
+            started_after_boot: since_boot(),
+            suspended: AtomicU64::new(0),
+            offset: AtomicU64::new(floor),
+            wall_offset: AtomicI64::new(signed(wall)),
+            step_ms_max: u64::try_from(step_max.as_millis()).unwrap_or(u64::MAX),
+            doubt: watch::Sender::default(),
+        }
     }
 
     /// Server-clock milliseconds since 1970.
     pub fn now(&self) -> u64 {
-        self.reading(wall(), self.started.elapsed().as_millis() as u64)
+        self.reading(wall(), self.elapsed())
     }
 
-    /// What it said at that moment, but for a step forward that nobody had noticed by then. Costs no look at any clock.
+    /// What it said at that moment, but for a step or a suspension that nothing had noticed by then. Reads no clock.
     pub fn at(&self, moment: Instant) -> u64 {
-        self.offset.load(Ordering::Relaxed) + moment.saturating_duration_since(self.started).as_millis() as u64
+        let awake = moment.saturating_duration_since(self.started).as_millis() as u64;
+        self.offset.load(Ordering::Relaxed) + self.suspended.load(Ordering::Relaxed) + awake
+    }
+
+    /// The step of the wall clock that is in doubt, as it was first seen; `None` = the wall clock is believed.
+    pub fn doubt(&self) -> Option<Step> {
+        *self.doubt.borrow()
+    }
+
+    /// The same, to wait for.
+    pub fn watch_doubt(&self) -> watch::Receiver<Option<Step>> {
+        self.doubt.subscribe()
+    }
+
+    /// Compares the wall clock with the monotonic one, and ends the doubt when the wall clock is back.
+    pub fn look(&self) -> Option<Step> {
+        let elapsed = self.elapsed();
+        let awake = self.started.elapsed().as_millis() as u64;
+        self.suspended.store(elapsed.saturating_sub(awake), Ordering::Relaxed);
+        self.judge(wall(), elapsed)
+    }
+
+    /// The wall clock is right: from now on it is followed as after a start.
+    pub fn believe(&self) {
+        let (wall, elapsed) = (wall(), self.elapsed());
+        self.wall_offset.store(signed(wall) - signed(elapsed), Ordering::Relaxed);
+        self.judge(wall, elapsed);
+    }
+
+    fn judge(&self, wall: u64, elapsed: u64) -> Option<Step> {
+        self.reading(wall, elapsed);
+        if self.step(wall, elapsed).unsigned_abs() <= self.step_ms_max {
+            self.doubt.send_if_modified(|doubt| doubt.take().is_some());
+        }
+        self.doubt()
     }
 
     fn reading(&self, wall: u64, elapsed: u64) -> u64 {
-        let seen = wall.saturating_sub(elapsed);
         let known = self.offset.load(Ordering::Relaxed);
+        let step = self.step(wall, elapsed);
+        if step.unsigned_abs() > self.step_ms_max {
+            self.doubt.send_if_modified(|doubt| doubt.is_none() && doubt.replace(step).is_none());
+            return known + elapsed;
+        }
+        if step.unsigned_abs() > DRIFT_MS {
+            self.wall_offset.store(signed(wall) - signed(elapsed), Ordering::Relaxed);
+        }
+        let seen = wall.saturating_sub(elapsed);
         // Written only when it grows, since all threads read it for every beat.
         let offset = if seen > known { self.offset.fetch_max(seen, Ordering::Relaxed).max(seen) } else { known };
         offset + elapsed
+    }
+
+    /// From the wall clock as it is believed to this reading of it.
+    fn step(&self, wall: u64, elapsed: u64) -> Step {
+        signed(wall) - signed(elapsed) - self.wall_offset.load(Ordering::Relaxed)
+    }
+
+    /// Milliseconds since the start.
+    fn elapsed(&self) -> u64 {
+        since_boot().saturating_sub(self.started_after_boot).as_millis() as u64
     }
 }
 
@@ -45,30 +139,78 @@ pub fn wall() -> u64 {
     since.map_or(0, |since| since.as_millis() as u64)
 }
 
+/// The monotonic clock. std's stands still while the machine is suspended.
+/// Monotonic time, suspensions of the machine included.
+pub fn since_boot() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::Boottime)).unwrap_or_default()
+}
+
+fn signed(ms: u64) -> i64 {
+    i64::try_from(ms).unwrap_or(i64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const STEP_MAX: Duration = Duration::from_secs(60);
+
     #[test]
-    fn it_follows_a_step_forward_and_ignores_one_back() {
-        let clock = Clock::starting_at(0);
+    fn it_follows_a_small_step_forward_and_ignores_one_back() {
+        let clock = Clock::with_wall(1_000, 0, STEP_MAX);
         assert_eq!(clock.reading(1_000, 0), 1_000);
         assert_eq!(clock.reading(9_000, 10), 9_000);
         assert_eq!(clock.reading(2_000, 30), 9_020);
         assert_eq!(clock.reading(9_500, 40), 9_500);
+        assert_eq!(clock.doubt(), None);
+    }
+
+    #[test]
+    fn it_does_not_follow_a_large_step_until_the_wall_clock_is_back() {
+        let clock = Clock::with_wall(100_000, 0, STEP_MAX);
+        for (wall, step) in [(9_000_000, 8_899_990), (0, -100_010)] {
+            assert_eq!(clock.reading(100_000, 0), 100_000);
+            assert_eq!(clock.reading(wall, 10), 100_010, "it goes on by the monotonic clock");
+            assert_eq!(clock.doubt(), Some(step));
+            assert_eq!(clock.judge(wall + 990, 1_000), Some(step), "as it was first seen");
+            assert_eq!(clock.reading(102_000, 2_000), 102_000);
+            assert!(clock.doubt().is_some(), "until it is looked at");
+            assert_eq!(clock.judge(103_000, 3_000), None);
+        }
+    }
+
+    #[test]
+    fn it_follows_a_large_step_that_is_confirmed() {
+        let clock = Clock::with_wall(100_000, 0, STEP_MAX);
+        assert_eq!(clock.doubt(), None);
+        assert!(clock.now() < 200_000);
+        assert!(clock.doubt().is_some());
+        clock.believe();
+        assert_eq!(clock.doubt(), None);
+        assert!(clock.now().abs_diff(wall()) < 1_000);
+    }
+
+    #[test]
+    fn slow_drift_is_no_step() {
+        let clock = Clock::with_wall(0, 0, STEP_MAX);
+        for minute in 0..1_000 {
+            // Half a minute too fast each minute.
+            clock.reading(90_000 * minute, 60_000 * minute);
+        }
+        assert_eq!(clock.doubt(), None);
     }
 
     #[test]
     fn it_says_what_it_said_at_a_moment() {
-        let clock = Clock::starting_at(5_000);
+        let clock = Clock::with_wall(9_000, 5_000, STEP_MAX);
         clock.reading(9_000, 0);
-        let later = |seconds| clock.at(clock.started + std::time::Duration::from_secs(seconds));
+        let later = |seconds| clock.at(clock.started + Duration::from_secs(seconds));
         assert_eq!([later(0), later(2)], [9_000, 11_000]);
     }
 
     #[test]
     fn it_does_not_start_before_the_newest_commit() {
-        let clock = Clock::starting_at(5_000);
+        let clock = Clock::with_wall(1_000, 5_000, STEP_MAX);
         assert_eq!(clock.reading(1_000, 0), 5_000);
         assert_eq!(clock.reading(1_100, 100), 5_100);
     }

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::event_page::{EventPage, EventRequest};
+use crate::model::event_page::{EventPage, EventRequest, LogPart};
 use crate::storage::event_bus::EventLog;
 
 /// How long a read may take before its asker is told to try again.
@@ -13,7 +13,7 @@ const READ_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The log did not answer, or not in time. Asking again may help.
 #[derive(Debug, thiserror::Error)]
-#[error("the event log is away")]
+#[error("event log unavailable")]
 pub struct LogAway;
 
 /// Clones read the same log.
@@ -28,7 +28,7 @@ impl Events {
     }
 
     /// What is there behind `request.after`. If that is nothing, what comes next, within `request.wait`; nothing when
-    /// that is over, or as soon as `end` resolves.
+    /// that is over, or as soon as `end` resolves. An offset beyond the end is answered at once.
     pub async fn page(&self, request: EventRequest, end: impl Future) -> Result<EventPage, LogAway> {
         let EventRequest { after, limit, wait } = request;
         let mut newest = self.log.newest();
@@ -41,26 +41,34 @@ impl Events {
         loop {
             // Before the read: what is published during it is a change.
             newest.mark_unchanged();
-            let events = self.read(after, limit).await?;
-            if let Some((next, _)) = events.last() {
-                return Ok(EventPage { next: *next, events });
+            let part = self.read(after, limit).await?;
+            if after > part.newest {
+                // Waiting would pass over what the log has, and over what comes until it is as long.
+                return Ok(EventPage { part, next: 0, beyond_end: true });
+            }
+            if let Some((next, _)) = part.events.last() {
+                return Ok(EventPage { next: *next, part, beyond_end: false });
             }
             tokio::select! {
                 Ok(()) = newest.changed() => {}
-                () = &mut over => return Ok(EventPage { events, next: after }),
+                () = &mut over => return Ok(EventPage { part, next: after, beyond_end: false }),
             }
         }
     }
 
-    async fn read(&self, after: u64, limit: usize) -> Result<Vec<(u64, String)>, LogAway> {
+    async fn read(&self, after: u64, limit: usize) -> Result<LogPart, LogAway> {
         match tokio::time::timeout(READ_TIMEOUT, self.log.read(after, limit)).await {
-            Ok(Ok(events)) => Ok(events),
+            Ok(Ok(part)) => Ok(part),
             Ok(Err(error)) => {
-                tracing::warn!(%error, "the event log cannot be read");
+                tracing::warn!(event = "event_log_read_failed", %error, "event log read failed");
                 Err(LogAway)
             }
             Err(_) => {
-                tracing::warn!("a read of the event log took longer than {READ_TIMEOUT:?}");
+                tracing::warn!(
+                    event = "event_log_read_failed",
+                    timeout_seconds = READ_TIMEOUT.as_secs(),
+                    "event log read timed out"
+                );
                 Err(LogAway)
             }
         }
@@ -96,11 +104,14 @@ pub mod tests {
     }
 
     impl EventLog for MemoryLog {
-        fn read(&self, after: u64, limit: usize) -> BoxFuture<'static, Result<Vec<(u64, String)>, BusError>> {
+        fn read(&self, after: u64, limit: usize) -> BoxFuture<'static, Result<LogPart, BusError>> {
             let away = *self.away.lock().expect("no panic");
-            let events = (1..=*self.events.borrow()).skip_while(move |offset| *offset <= after).take(limit);
+            let newest = *self.events.borrow();
+            let events = (1..=newest).skip_while(move |offset| *offset <= after).take(limit);
             let events = events.map(|offset| (offset, format!(r#"{{"n":{offset}}}"#))).collect();
-            Box::pin(async move { if away { Err(BusError("a test".into())) } else { Ok(events) } })
+            Box::pin(async move {
+                if away { Err(BusError("a test".into())) } else { Ok(LogPart { events, newest, log: "a1".into() }) }
+            })
         }
 
         fn newest(&self) -> watch::Receiver<u64> {
@@ -113,7 +124,7 @@ pub mod tests {
     }
 
     fn offsets(page: &EventPage) -> (Vec<u64>, u64) {
-        (page.events.iter().map(|(offset, _)| *offset).collect(), page.next)
+        (page.part.events.iter().map(|(offset, _)| *offset).collect(), page.next)
     }
 
     #[tokio::test(start_paused = true)]
@@ -130,9 +141,20 @@ pub mod tests {
         let events = Events::new(MemoryLog::with(3));
         for wait in [0, 5_000] {
             let began = Instant::now();
-            let page = events.page(request(7, wait), pending::<()>()).await.expect("a page");
-            assert_eq!((offsets(&page), began.elapsed()), ((vec![], 7), Duration::from_millis(wait)));
+            let page = events.page(request(3, wait), pending::<()>()).await.expect("a page");
+            assert_eq!((offsets(&page), began.elapsed()), ((vec![], 3), Duration::from_millis(wait)));
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_offset_beyond_the_end_is_told_at_once() {
+        let events = Events::new(MemoryLog::with(3));
+        let began = Instant::now();
+        let page = events.page(request(4, 5_000), pending::<()>()).await.expect("a page");
+        assert!(page.beyond_end && offsets(&page) == (vec![], 0) && page.part.newest == 3, "{page:?}");
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        let page = events.page(request(3, 0), pending::<()>()).await.expect("a page");
+        assert!(!page.beyond_end, "that is the end");
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,10 +1,10 @@
-//! Who must go although his token is good: a list that operators change and that outlives the process.
+//! Tokens that are refused although their signature is good: a list that operators change and that survives restarts.
 //!
 //! A change is saved before it holds, so that what was answered is true after a restart, too. It then holds for
 //! everybody who comes (a connection asks after it has been registered, so that none slips in beside a revocation) and
 //! ends the connections it concerns.
 //!
-//! Gateways that share a list each hold a copy, which is all that is asked of when somebody comes. Whoever changes the list
+//! Gateways that share a list each hold a copy, and a new connection is checked against the copy. The gateway that changes the list
 //! says so; the others then read it, and every [`READ_INTERVAL`] in case that they have not heard.
 
 use std::collections::HashMap;
@@ -36,16 +36,16 @@ pub struct Revocations {
     /// How long a token may be good after it was issued, leeway included; `None` = for any time.
     token_life_max: Option<Duration>,
     list: RwLock<List>,
-    /// The edition of the copy. Held while a change is saved or the list is read: who only asks does not wait for it.
+    /// The edition of the copy. Held while a change is saved or the list is read; lookups do not wait for it.
     changing: Mutex<Edition>,
     /// Rung when the list may have been changed by others.
-    bell: Notify,
+    wake: Notify,
 }
 
 type List = HashMap<Revoked, Revocation>;
 
 impl Revocations {
-    /// `channel`: to those who share the list.
+    /// `channel`: reaches the gateways that share the list.
     pub fn open(
         presence: Arc<Presence>,
         store: Box<dyn RevocationList>,
@@ -54,7 +54,7 @@ impl Revocations {
     ) -> Result<Self, Unchanged> {
         let (edition, revocations) = store.load(None)?.unwrap_or_default();
         let (list, changing) = (RwLock::new(by_what(revocations)), Mutex::new(edition));
-        Ok(Revocations { presence, store, channel, token_life_max, list, changing, bell: Notify::new() })
+        Ok(Revocations { presence, store, channel, token_life_max, list, changing, wake: Notify::new() })
     }
 
     /// Whether a token of this user is revoked. `now_ms`: milliseconds since 1970 by the wall clock, here and below.
@@ -79,7 +79,7 @@ impl Revocations {
         // Another may have changed it just now.
         self.catch_up(&mut edition)?;
         let before = self.list().get(&what).map(|revocation| revocation.at_ms);
-        // Never back, though the clock may be, or another who revoked at the same time.
+        // Never moves back, even if the clock does or another gateway revokes at the same time.
         let at_ms = [Some(now_ms), in_use, before].into_iter().flatten().max().unwrap_or(now_ms);
         let until_ms = until_ms.or_else(|| self.end_of_tokens(at_ms));
         let stands = self.store.add(&Revocation { what, at_ms, until_ms }, now_ms)?;
@@ -108,17 +108,17 @@ impl Revocations {
         Ok(())
     }
 
-    /// Somebody else may have changed the list. Does not block.
+    /// Another gateway may have changed the list. Does not block.
     pub fn read_again(&self) {
-        self.bell.notify_one();
+        self.wake.notify_one();
     }
 
-    /// Follows what others do to the list. Never ends.
+    /// Follows what other gateways do to the list. Never ends.
     pub async fn keep_up(self: Arc<Self>) {
         let mut interval = READ_INTERVAL;
         loop {
             tokio::select! {
-                () = self.bell.notified() => {}
+                () = self.wake.notified() => {}
                 () = sleep(interval) => {}
             }
             let own = self.clone();
@@ -131,10 +131,14 @@ impl Revocations {
             if let Some(reason) = &failed
                 && interval == READ_INTERVAL
             {
-                tracing::error!(reason, "revocations that others made are not known; those that are known hold");
+                tracing::error!(
+                    event = "revocations_stale",
+                    reason,
+                    "cannot read new revocations; known ones stay in force, retrying"
+                );
             }
             if failed.is_none() && interval == READ_RETRY {
-                tracing::info!("revocations that others made are known again");
+                tracing::info!(event = "revocations_current", "revocations are up to date again");
             }
             interval = if failed.is_none() { READ_INTERVAL } else { READ_RETRY };
         }
@@ -162,7 +166,7 @@ impl Revocations {
         }
     }
 
-    /// Nobody waits for it: who does not hear it reads the list in a while.
+    /// Not awaited: a gateway that misses it reads the list at its next interval.
     fn announce(&self) {
         drop(self.channel.announce(Announcement::Revocations));
     }

@@ -1,4 +1,4 @@
-//! Who is refused, for how long, and what becomes of the connections.
+//! Which tokens are refused, for how long, and what becomes of their connections.
 
 use std::future::ready;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,10 +8,10 @@ use futures_util::future::BoxFuture;
 use tokio::time::{advance, timeout};
 
 use super::*;
-use crate::domain::devices::bell::Bell;
-use crate::domain::devices::mailbox::Farewell;
+use crate::domain::devices::inbox::CloseRequest;
 use crate::domain::devices::presence::Registration;
-use crate::storage::device_channel::{Alone, ChannelAway, Told};
+use crate::domain::devices::ready_list::Notifier;
+use crate::storage::device_channel::{Alone, ChannelAway, UserChange};
 use crate::storage::revocation_list::REVOCATIONS_MAX;
 
 const NOW: u64 = 1_795_150_000_000;
@@ -71,7 +71,7 @@ impl DeviceChannel for Neighbour {
 
     fn unfollow(&self, _user: UserId) {}
 
-    fn tell(&self, _user: UserId, _told: Told) {}
+    fn tell(&self, _user: UserId, _told: UserChange) {}
 
     fn announce(&self, announcement: Announcement) -> BoxFuture<'static, Result<(), ChannelAway>> {
         assert_eq!(announcement, Announcement::Revocations);
@@ -83,7 +83,7 @@ impl DeviceChannel for Neighbour {
     }
 }
 
-/// A list that nobody finds again.
+/// A list that cannot be read again.
 pub fn in_memory(presence: Arc<Presence>) -> Revocations {
     Revocations::open(presence, Box::new(Memory::default()), Arc::new(Alone), None).expect("an empty list")
 }
@@ -108,7 +108,7 @@ impl Fixture {
     }
 
     fn connected(&self, user: UserId, token: TokenMark) -> Registration {
-        self.presence.register(user, token, Bell::Own(Arc::default()))
+        self.presence.register(user, token, Notifier::Own(Arc::default()))
     }
 
     fn refuses(&self, token: &TokenMark, now_ms: u64) -> bool {
@@ -125,7 +125,7 @@ fn named(id: &str) -> TokenMark {
 }
 
 fn kicked(registration: &Registration) -> bool {
-    registration.mailbox().take(Instant::now()).farewell == Some(Farewell::Kicked)
+    registration.inbox().take(Instant::now()).close_request == Some(CloseRequest::Kicked)
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn the_connections_it_concerns_are_closed_and_no_others() {
 fn a_renewed_connection_goes_by_its_new_token() {
     let fixture = Fixture::new(None);
     let open = fixture.connected(USER, named("old"));
-    open.mailbox().renewed(named("new"));
+    open.inbox().renewed(named("new"));
     fixture.revocations.revoke(Revoked::Token("old".into()), None, NOW).expect("a change");
     assert!(!kicked(&open));
     fixture.revocations.revoke(Revoked::Token("new".into()), None, NOW).expect("a change");

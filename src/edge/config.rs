@@ -1,11 +1,13 @@
 //! Settings of the listeners. Each is explained, with its default, in `deploy/heartline.toml`.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use ipnet::IpNet;
 use serde::Deserialize;
+
+use crate::model::secret::Secret;
 
 /// The header in which proxies pass on a client's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -18,6 +20,24 @@ pub enum ForwardedHeader {
     /// That of RFC 7239.
     #[serde(rename = "forwarded")]
     Forwarded,
+}
+
+/// A network of trusted proxies.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub struct ProxyNetwork(pub IpNet);
+
+impl TryFrom<String> for ProxyNetwork {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match (text.parse(), text.parse()) {
+            (Ok(network), _) => Ok(ProxyNetwork(network)),
+            (Err(_), Ok(IpAddr::V4(address))) => Err(format!("write {address}/32")),
+            (Err(_), Ok(IpAddr::V6(address))) => Err(format!("write {address}/128")),
+            (Err(_), Err(_)) => Err(format!("expected a network such as 10.0.0.0/8, got {text:?}")),
+        }
+    }
 }
 
 /// The public listener.
@@ -38,30 +58,52 @@ pub struct ServerConfig {
     /// From the head of a request to the end of its answer, at most.
     #[serde(with = "humantime_serde")]
     pub request_timeout: Duration,
+    /// From the end of an answer to the next request of the connection, at most.
+    #[serde(with = "humantime_serde")]
+    pub keep_alive: Duration,
     /// The certificate chain, in PEM; empty = no TLS.
     pub tls_cert: PathBuf,
     /// Its private key, in PEM.
     pub tls_key: PathBuf,
-    /// Who is believed about a client's address.
-    pub trusted_proxies: Vec<IpNet>,
+    /// The proxies that may name a client's address.
+    pub trusted_proxies: Vec<ProxyNetwork>,
     /// Whether their connections begin with a PROXY header.
     pub proxy_protocol: bool,
     /// The header of theirs that names the client of a request.
     pub forwarded_header: ForwardedHeader,
 }
 
-/// Health, metrics, kicks.
+impl ServerConfig {
+    pub fn has_certificate(&self) -> bool {
+        ![&self.tls_cert, &self.tls_key].iter().any(|path| path.as_os_str().is_empty())
+    }
+}
+
+/// Health, readiness, metrics.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AdminConfig {
     pub listen: SocketAddr,
 }
 
-/// The demo page and its tokens for everybody.
+/// Kicks, revocations, one user's records, events.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ControlConfig {
+    pub listen: SocketAddr,
+    /// What callers must show; empty = a token that is made once and kept in the data directory.
+    pub token: Secret,
+    /// Names by which the listener may be called, besides `localhost` and addresses.
+    pub hosts: Vec<String>,
+}
+
+/// The demo page, which issues a token to any visitor.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DemoConfig {
     pub enabled: bool,
+    /// Whether the demo runs although a key is configured or a proxy is trusted.
+    pub issue_tokens_for_any_user_with_the_real_key: bool,
     /// Whether the page may put the rewards' clock ahead; nothing without `enabled`.
     pub clock: bool,
 }

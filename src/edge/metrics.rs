@@ -1,90 +1,116 @@
-//! What is counted where the world comes in.
+//! What is counted at the public listener: connections, closes, refusals. [`traffic`](super::traffic) counts bytes, and
+//! [`http::metrics`](super::http::metrics) requests.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
 use axum::response::{IntoResponse, Response};
 use http::header;
-use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, text};
+use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
+use super::connection::close;
+use super::http::metrics as http_metrics;
 use super::traffic::{Flow, Traffic};
 
 const TEXT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Code {
-    code: u16,
+    code: String,
 }
 
-/// Why somebody was turned away before the welcome.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelValue)]
+/// Why a connection or an upgrade was refused before the welcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// Too many connections that are not welcomed yet.
     Handshakes,
-    /// Too many of one address.
+    /// The same, from one address.
     AddressHandshakes,
     /// Too many sockets, or upgrades a second.
     Upgrades,
-    /// Too many of one address.
+    /// The same, from one address.
     AddressUpgrades,
-    /// A trusted proxy began without a PROXY header that can be read in time.
+    /// A trusted proxy sent no PROXY header that can be read, or not in time.
     ProxyHeader,
     /// A TLS handshake failed or took too long.
     TlsHandshake,
-    /// A trusted proxy passed on a request without saying whose it is.
+    /// A trusted proxy passed on a request without the client's address.
     ForwardedHeader,
     /// A request took too long.
     SlowRequest,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+impl Refused {
+    /// In the order of the variants, since a reason finds its counter by its place.
+    const LABELS: [&str; 8] = [
+        "handshakes",
+        "address_handshakes",
+        "upgrades",
+        "address_upgrades",
+        "proxy_header",
+        "tls_handshake",
+        "forwarded_header",
+        "slow_request",
+    ];
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Reason {
-    reason: Refused,
+    reason: &'static str,
 }
 
 #[derive(Clone)]
 pub struct Metrics {
     /// Authenticated sockets.
     pub connections: Gauge<i64, AtomicI64>,
+    pub http: http_metrics::Metrics,
     traffic: Traffic,
-    closes: Family<Code, Counter>,
-    refused: Family<Reason, Counter>,
+    closes: Arc<BTreeMap<u16, Counter>>,
+    /// Codes that a client made up.
+    other_closes: Counter,
+    refused: [Counter; Refused::LABELS.len()],
 }
 
 impl Metrics {
     pub fn new(registry: &mut Registry) -> Self {
+        let closes = Family::<Code, Counter>::default();
+        let refused = Family::<Reason, Counter>::default();
+        let close_counter = |code: String| closes.get_or_create_owned(&Code { code });
         let metrics = Metrics {
             connections: Gauge::default(),
+            http: http_metrics::Metrics::new(registry),
             traffic: Traffic::default(),
-            closes: Family::default(),
-            refused: Family::default(),
+            closes: Arc::new(close::CODES.iter().map(|(code, _)| (*code, close_counter(code.to_string()))).collect()),
+            other_closes: close_counter("other".to_owned()),
+            refused: Refused::LABELS.map(|reason| refused.get_or_create_owned(&Reason { reason })),
         };
         registry.register("connections", "Authenticated sockets", metrics.connections.clone());
         registry.register_collector(Box::new(metrics.traffic.clone()));
-        registry.register("closes", "Sockets closed, by the code that was sent or received", metrics.closes.clone());
-        registry.register("refused", "Connections and upgrades turned away, by reason", metrics.refused.clone());
+        registry.register("closes", "Sockets closed, by the close code that was sent or received", closes);
+        registry.register("refused", "Connections and upgrades refused, by reason", refused);
         metrics
     }
 
-    /// Counts what one more thread hears and says.
+    /// Counts what one more thread receives and sends.
     pub fn flow(&self) -> Arc<Flow> {
         self.traffic.flow()
     }
 
     pub fn refused(&self, reason: Refused) {
-        self.refused.get_or_create(&Reason { reason }).inc();
+        self.refused[reason as usize].inc();
     }
 
     pub fn closed(&self, code: u16) {
-        self.closes.get_or_create(&Code { code }).inc();
+        self.closes.get(&code).unwrap_or(&self.other_closes).inc();
     }
 }
 
-/// All that is counted, as OpenMetrics text.
+/// All metrics, as OpenMetrics text.
 pub fn page(registry: &Registry) -> Response {
     let mut page = String::new();
     text::encode(&mut page, registry).expect("a String takes all that is written to it");

@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderValue, header};
 
-/// An exact allow-list; when it is empty, the same host only.
+/// An exact allow-list; when it is empty, the same host only. A default port counts as none, here and there.
 #[derive(Clone, Debug)]
 pub struct Origins {
     allowed: Vec<String>,
@@ -26,14 +26,28 @@ impl Origins {
     fn allow_origin(&self, origin: &HeaderValue, host: Option<&HeaderValue>) -> bool {
         let Ok(origin) = origin.to_str() else { return false };
         if !self.allowed.is_empty() {
-            return self.allowed.iter().any(|allowed| allowed == origin);
+            return self.allowed.iter().any(|allowed| without_default_port(allowed) == without_default_port(origin));
         }
-        let same_host = |host: &HeaderValue| {
-            let authority = origin.split_once("://").map(|(_, authority)| authority);
-            authority.is_some_and(|authority| host.to_str().is_ok_and(|host| host.eq_ignore_ascii_case(authority)))
-        };
-        host.is_some_and(same_host)
+        let (Some((scheme, authority)), Some(host)) = (origin.split_once("://"), host) else { return false };
+        // The scheme of the request itself is not known behind a proxy that ends TLS.
+        let bare = |authority| bare_authority(scheme, authority);
+        host.to_str().is_ok_and(|host| bare(host).eq_ignore_ascii_case(bare(authority)))
     }
+}
+
+/// Scheme and host, with the port only if it is not the scheme's default.
+fn without_default_port(origin: &str) -> (&str, &str) {
+    let (scheme, authority) = origin.split_once("://").unwrap_or((origin, ""));
+    (scheme, bare_authority(scheme, authority))
+}
+
+fn bare_authority<'a>(scheme: &str, authority: &'a str) -> &'a str {
+    let default_port = match scheme {
+        "http" => ":80",
+        "https" => ":443",
+        _ => return authority,
+    };
+    authority.strip_suffix(default_port).unwrap_or(authority)
 }
 
 #[cfg(test)]

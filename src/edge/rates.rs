@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// Counts what each `Who` does, over all threads: `burst` at once after a pause, then so many a second.
 ///
-/// Of one who did nothing for a while nothing is kept. Bounded by [`RATED_MAX`]: when so many are in the midst of it, all
+/// An idle `Who` is not kept. Bounded by [`RATED_MAX`]: when so many are in the midst of it, all
 /// of them begin anew.
 pub struct Rates<Who> {
     each: Duration,

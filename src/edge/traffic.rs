@@ -8,7 +8,7 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet};
 use prometheus_client::metrics::MetricType;
 
-/// Of all threads; added up when somebody looks.
+/// Of all threads; added up at each scrape.
 #[derive(Clone, Debug, Default)]
 pub struct Traffic {
     flows: Arc<Mutex<Vec<Arc<Flow>>>>,

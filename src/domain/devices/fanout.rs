@@ -1,9 +1,9 @@
 //! Tells a user's other connections what was committed; never the one it came from.
 //!
 //! ```text
-//! committed here ─┬─ mailboxes of the user's connections here
-//!                 └─ channel, when the store has seen that other gateways follow him
-//! channel ────────── mailboxes of the user's connections here
+//! committed here ─┬─ inboxes of the user's connections here
+//!                 └─ channel, when the store has seen that other gateways follow the user
+//! channel ────────── inboxes of the user's connections here
 //! ```
 
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use std::time::Duration;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 
-use super::newest::{Newest, Turn};
+use super::newest::{Newest, NewestGuard};
 use super::presence::Presence;
 use crate::domain::ingest::commit::CommitListener;
-use crate::domain::ingest::lane::Answered;
-use crate::domain::rewards::news::News;
+use crate::domain::ingest::submit_queue::Completion;
+use crate::domain::rewards::reward_notice::RewardNotice;
 use crate::model::change::Outcome;
 use crate::model::ids::UserId;
 use crate::model::push::Push;
 use crate::model::record::Record;
 use crate::model::rule::Verdict;
-use crate::storage::device_channel::{Announcement, DeviceChannel, Told};
+use crate::storage::device_channel::{Announcement, DeviceChannel, UserChange};
 
 /// A record is told at once when it is new or its state or session changed, otherwise the latest after at most
 /// `steady_interval`. What comes from another gateway is told by the same rules, and what it says of a content is left
@@ -43,16 +43,16 @@ impl Fanout {
         registry: &mut Registry,
     ) -> Self {
         let pushes = Counter::default();
-        registry.register("pushes", "Changes left for other connections of the user", pushes.clone());
+        registry.register("pushes", "Changes queued for other connections of the user", pushes.clone());
         Fanout { presence, channel, newest: Newest::default(), steady_interval, pushes }
     }
 
-    fn tell(&self, answered: &Answered) {
-        let mailbox = answered.entry.mailbox();
-        let (user, origin) = (mailbox.user, mailbox.origin);
-        let here = mailbox.has_company();
+    fn tell(&self, answered: &Completion) {
+        let inbox = answered.entry.inbox();
+        let (user, origin) = (inbox.user, inbox.origin);
+        let here = inbox.has_company();
         each_push(answered, |push, steady| {
-            let told = Told { origin, push, steady };
+            let told = UserChange { origin, push, steady };
             if answered.elsewhere {
                 self.channel.tell(user, told.clone());
             }
@@ -63,14 +63,16 @@ impl Fanout {
     }
 
     /// Leaves for the connections here what was committed here, or what another gateway has told.
-    pub fn leave(&self, user: UserId, told: Told) {
-        let Told { origin, mut push, steady } = told;
+    pub fn leave(&self, user: UserId, told: UserChange) {
+        let UserChange { origin, mut push, steady } = told;
         if let Push::Flag(day) = push {
-            // Not told to whoever has claimed, but his next ack has it; and he may have claimed beside his connection.
-            self.presence.one(user, origin, |origin| origin.bring_news(News { flag: Some(day), ..News::default() }));
+            // Not pushed to the claiming connection, whose next ack has it; a claim over HTTP may have come beside the connection.
+            self.presence.one(user, origin, |origin| {
+                origin.bring_news(RewardNotice { flag: Some(day), ..RewardNotice::default() })
+            });
         }
-        let mut turn = self.newest.turn(user);
-        let in_time = keep_newer(&mut turn, &mut push);
+        let mut lock_user = self.newest.lock_user(user);
+        let in_time = keep_newer(&mut lock_user, &mut push);
         let steady = steady.then_some(self.steady_interval);
         self.presence.others(user, origin, |other| match &push {
             Push::Record(record) if !in_time => other.push_late_record(record, steady),
@@ -87,7 +89,7 @@ impl Fanout {
 }
 
 /// What is to be told of a change, and whether it may wait.
-fn each_push(answered: &Answered, mut tell: impl FnMut(Push, bool)) {
+fn each_push(answered: &Completion, mut tell: impl FnMut(Push, bool)) {
     if let Some(news) = &answered.news
         && let Some(day) = news.flag.filter(|_| !news.claims.is_empty())
     {
@@ -107,7 +109,7 @@ fn each_push(answered: &Answered, mut tell: impl FnMut(Push, bool)) {
                 tell(Push::Recording { paused: false }, false);
             }
         }
-        Outcome::Recording { moved: true, paused } => tell(Push::Recording { paused: *paused }, false),
+        Outcome::Recording { changed: true, paused } => tell(Push::Recording { paused: *paused }, false),
         _ => {}
     }
 }
@@ -117,32 +119,32 @@ fn is_steady(before: Option<&Record>, after: &Record) -> bool {
 }
 
 /// Takes out what is older than what was told of the same contents before; false if nothing is left.
-fn keep_newer(turn: &mut Turn<'_>, push: &mut Push) -> bool {
+fn keep_newer(lock_user: &mut NewestGuard<'_>, push: &mut Push) -> bool {
     // What is newer than a forgetting has a greater version, and what it covers a smaller one, but for a thousand beats
     // of one millisecond.
     let version_of = |at: u64| at.saturating_mul(1000).saturating_add(999);
     match push {
-        Push::Record(record) => return turn.passes(record.content, record.version),
+        Push::Record(record) => return lock_user.passes(record.content, record.version),
         Push::Deleted { contents, at } => {
             let version = version_of(*at);
-            contents.retain(|content| turn.passes(*content, version));
+            contents.retain(|content| lock_user.passes(*content, version));
             return !contents.is_empty();
         }
         // What it covers goes by its `at`.
-        Push::Cleared { at } => turn.cleared(version_of(*at)),
+        Push::Cleared { at } => lock_user.cleared(version_of(*at)),
         Push::Recording { .. } | Push::Flag(_) => {}
     }
     true
 }
 
 impl CommitListener for Fanout {
-    fn committed(&self, answered: &[Answered]) {
+    fn committed(&self, answered: &[Completion]) {
         for each in answered {
             if matches!(each.outcome, Outcome::Erased { .. }) {
-                // Other gateways remember users who are not connected to them. Nobody waits for it: see `neighbours`.
-                drop(self.channel.announce(Announcement::Erased(each.entry.mailbox().user)));
+                // Other gateways remember users who are not connected to them. Not awaited: see `peer_messages`.
+                drop(self.channel.announce(Announcement::Erased(each.entry.inbox().user)));
             }
-            if each.elsewhere || each.entry.mailbox().has_company() {
+            if each.elsewhere || each.entry.inbox().has_company() {
                 self.tell(each);
             }
         }

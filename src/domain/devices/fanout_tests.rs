@@ -8,14 +8,14 @@ use std::time::Instant;
 use futures_util::future::BoxFuture;
 
 use super::*;
-use crate::domain::devices::bell::Bell;
-use crate::domain::devices::mailbox::{Mailbox, Place};
+use crate::domain::devices::inbox::{Inbox, Place};
 use crate::domain::devices::presence::Registration;
+use crate::domain::devices::ready_list::Notifier;
 use crate::domain::ingest::coalesce::{Entry, Slot};
-use crate::domain::rewards::decisions::Known;
-use crate::domain::rewards::news::News;
+use crate::domain::rewards::decisions::DecidedRules;
+use crate::domain::rewards::reward_notice::RewardNotice;
 use crate::model::beat::{Beat, State};
-use crate::model::change::{Action, When};
+use crate::model::change::Action;
 use crate::model::ids::{ConnectionId, Content, SessionId};
 use crate::model::revocation::TokenMark;
 use crate::model::rewards::claim::ClaimKey;
@@ -53,7 +53,7 @@ impl DeviceChannel for End {
         assert!(self.network.gateways.lock().unwrap()[self.own].followed.remove(&user), "once");
     }
 
-    fn tell(&self, user: UserId, told: Told) {
+    fn tell(&self, user: UserId, told: UserChange) {
         let gateways = self.network.gateways.lock().unwrap();
         let others = gateways.iter().enumerate().filter(|(place, gateway)| {
             let other = *place != self.own;
@@ -77,19 +77,19 @@ struct Side {
 
 impl Side {
     fn connect(&self) -> Registration {
-        self.presence.register(USER, TokenMark::default(), Bell::Own(Arc::default()))
+        self.presence.register(USER, TokenMark::default(), Notifier::Own(Arc::default()))
     }
 
-    fn commit(&self, mailbox: &Arc<Mailbox>, outcome: Outcome, elsewhere: bool) {
-        let entry = Entry::Order { mailbox: mailbox.clone(), action: Action::Clear { at: When::At(0) } };
-        self.fanout.committed(&[Answered { entry, outcome, news: None, elsewhere }]);
+    fn commit(&self, inbox: &Arc<Inbox>, outcome: Outcome, elsewhere: bool) {
+        let entry = Entry::Order { inbox: inbox.clone(), action: Action::Clear { at: 0 } };
+        self.fanout.committed(&[Completion { entry, outcome, news: None, elsewhere }]);
     }
 
     /// A beat of the connection moves the record on, or makes it.
     fn write(&self, connection: &Registration, before: Option<u64>, at: u64) {
         let before = before.map(record);
         let outcome = Outcome::Beat(Verdict::Written { before, after: record(at) });
-        self.commit(connection.mailbox(), outcome, true);
+        self.commit(connection.inbox(), outcome, true);
     }
 }
 
@@ -116,11 +116,11 @@ const CONTENT: Content = Content { kind: 1, oid: 100 };
 
 /// What the connection is told now.
 fn told(connection: &Registration) -> Vec<Push> {
-    connection.mailbox().take(Instant::now()).pushes
+    connection.inbox().take(Instant::now()).pushes
 }
 
 fn told_in_time(connection: &Registration) -> Vec<Push> {
-    connection.mailbox().take(Instant::now() + INTERVAL).pushes
+    connection.inbox().take(Instant::now() + INTERVAL).pushes
 }
 
 #[test]
@@ -139,8 +139,8 @@ fn push(at: u64) -> Push {
 fn a_request_is_not_told_to_the_connection_it_names_whichever_gateway_has_it() {
     let (one, two, _) = two_gateways();
     let (named, other) = (two.connect(), two.connect());
-    let request = one.presence.request(USER, Some(named.mailbox().id), Bell::Own(Arc::default()));
-    one.commit(&request, Outcome::Recording { moved: true, paused: true }, true);
+    let request = one.presence.request(USER, Some(named.inbox().id), Notifier::Own(Arc::default()));
+    one.commit(&request, Outcome::Recording { changed: true, paused: true }, true);
     assert_eq!((told(&named), told(&other)), (vec![], vec![Push::Recording { paused: true }]));
 }
 
@@ -148,7 +148,7 @@ fn a_request_is_not_told_to_the_connection_it_names_whichever_gateway_has_it() {
 fn nobody_is_told_across_who_is_not_there() {
     let (one, two, network) = two_gateways();
     let (origin, across) = (one.connect(), two.connect());
-    one.commit(origin.mailbox(), Outcome::Cleared { moved: true, at: 5 }, false);
+    one.commit(origin.inbox(), Outcome::Cleared { moved: true, at: 5 }, false);
     assert_eq!(told(&across), [], "the store saw nobody elsewhere");
     drop(two.connect());
     assert!(network.gateways.lock().unwrap()[1].followed.contains(&USER));
@@ -170,10 +170,10 @@ fn what_merely_moved_on_waits_across_as_it_does_here() {
 fn all_that_is_told_here_is_told_across() {
     let (one, two, network) = two_gateways();
     let (origin, across) = (one.connect(), two.connect());
-    let commit = |outcome| one.commit(origin.mailbox(), outcome, true);
+    let commit = |outcome| one.commit(origin.inbox(), outcome, true);
     commit(Outcome::Deleted { moved: vec![CONTENT], at: 5 });
     commit(Outcome::Cleared { moved: true, at: 6 });
-    commit(Outcome::Recording { moved: true, paused: true });
+    commit(Outcome::Recording { changed: true, paused: true });
     commit(Outcome::Erased { at: 7, resumed: true });
     let deleted = Push::Deleted { contents: vec![CONTENT], at: 5 };
     let switched = |paused| Push::Recording { paused };
@@ -183,7 +183,7 @@ fn all_that_is_told_here_is_told_across() {
     for nothing_moved in [
         Outcome::Deleted { moved: vec![], at: 8 },
         Outcome::Cleared { moved: false, at: 8 },
-        Outcome::Recording { moved: false, paused: true },
+        Outcome::Recording { changed: false, paused: true },
         Outcome::Ahead,
     ] {
         commit(nothing_moved);
@@ -194,7 +194,7 @@ fn all_that_is_told_here_is_told_across() {
 #[test]
 fn an_erasure_is_announced_though_the_user_is_nowhere() {
     let (one, _two, network) = two_gateways();
-    let office = one.presence.request(USER, None, Bell::Own(Arc::default()));
+    let office = one.presence.request(USER, None, Notifier::Own(Arc::default()));
     one.commit(&office, Outcome::Erased { at: 5, resumed: false }, false);
     assert_eq!(*network.announced.lock().unwrap(), [Announcement::Erased(USER)]);
 }
@@ -205,13 +205,13 @@ fn a_flag_reaches_the_other_gateway_with_the_record_of_its_claim() {
     let (origin, across) = (one.connect(), two.connect());
     let day = Day::of_number(20_778);
     let claim = ClaimKey { rule: "first-of-day".into(), day, user: USER, content: None };
-    let news = News { claims: vec![claim], flag: Some(day), contents: vec![] };
+    let news = RewardNotice { claims: vec![claim], flag: Some(day), contents: vec![] };
     let Record { content, pos, dur, state, session, watched, at, .. } = record(5);
     let beat = Beat { content, pos, dur, state, session, watched, rate: 1.0, at };
-    let (place, known) = (Place { seq: 1, index: 0 }, Known::default());
-    let slot = Slot::new(origin.mailbox().clone(), Arc::from("tv"), beat, place, known, Instant::now());
+    let (place, known) = (Place { seq: 1, index: 0 }, DecidedRules::default());
+    let slot = Slot::new(origin.inbox().clone(), Arc::from("tv"), beat, place, known, Instant::now());
     let outcome = Outcome::Beat(Verdict::Written { before: None, after: record(5) });
-    let answered = Answered { entry: Entry::Slot(slot), outcome, news: Some(Box::new(news)), elsewhere: true };
+    let answered = Completion { entry: Entry::Slot(slot), outcome, news: Some(Box::new(news)), elsewhere: true };
     one.fanout.committed(&[answered]);
     assert_eq!(told(&across), [Push::Flag(day), push(5)]);
     assert_eq!(told(&origin), []);
@@ -222,7 +222,7 @@ fn nothing_older_is_told_after_what_overtook_it() {
     let (_one, two, _) = two_gateways();
     let across = two.connect();
     let elsewhere = ConnectionId(1);
-    let hear = |push, steady| two.fanout.leave(USER, Told { origin: elsewhere, push, steady });
+    let hear = |push, steady| two.fanout.leave(USER, UserChange { origin: elsewhere, push, steady });
     hear(push(6), false);
     assert_eq!(told(&across), [push(6)]);
     hear(push(5), false);
@@ -242,7 +242,7 @@ fn nothing_older_is_told_after_what_overtook_it() {
 fn what_is_overtaken_and_urgent_hastens_what_waits() {
     let (_one, two, _) = two_gateways();
     let across = two.connect();
-    let hear = |push, steady| two.fanout.leave(USER, Told { origin: ConnectionId(1), push, steady });
+    let hear = |push, steady| two.fanout.leave(USER, UserChange { origin: ConnectionId(1), push, steady });
     hear(push(6), true);
     assert_eq!(told(&across), []);
     hear(push(5), false);

@@ -1,15 +1,16 @@
 //! The connections of a user, and what reaches them.
 //!
-//! [`presence`] knows who is connected here; each connection has a [`mailbox`] that anybody may leave something in and
-//! only the connection empties, and a [`bell`] that says so; [`fanout`] leaves there what the user's other devices changed.
-//! Of several gateways each knows its own connections; [`neighbours`] hears what the others say.
+//! [`presence`] knows who is connected here; each connection has an [`inbox`] that any part may leave something in and
+//! only the connection empties, and a [`ready_list`] that says so; [`fanout`] leaves there what the user's other devices changed.
+//! Of several gateways each knows its own connections; [`peer_messages`] hears what the others say.
 
-pub mod bell;
-pub mod block;
+pub mod client;
 pub mod config;
 pub mod fanout;
-pub mod mailbox;
-pub mod neighbours;
+pub mod inbox;
+pub mod kick_list;
 mod newest;
+pub mod peer_messages;
 pub mod presence;
 pub mod pushes;
+pub mod ready_list;

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::model::ids::{Content, UserId};
 
-/// Locks; one is held while what it lets pass is left in mailboxes, so that nobody overtakes it on the way.
+/// Locks. One is held while a change is put into inboxes, so that no other change of the user overtakes it.
 const STRIPES: usize = 64;
 /// Contents that one lock remembers, of 16 bytes each.
 const PLACES: usize = 256;
@@ -16,41 +16,41 @@ const PLACES: usize = 256;
 /// gateway, or behind a commit of this one. Bounded: a content shares its place with others, and the one that came last
 /// has it; what was forgotten so is told once more out of order.
 pub struct Newest {
-    stripes: Vec<Mutex<[Told; PLACES]>>,
+    stripes: Vec<Mutex<[Entry; PLACES]>>,
     hasher: RandomState,
 }
 
-/// One content of one user, or all that he cleared, by the hash of both.
+/// One content of one user, or a clear of all of them, by the hash of both.
 #[derive(Clone, Copy, Default)]
-struct Told {
+struct Entry {
     who: u64,
     version: u64,
 }
 
-/// Holds back all others who would tell of the same user.
-pub struct Turn<'a> {
-    places: MutexGuard<'a, [Told; PLACES]>,
+/// Holds back all other changes of the same user.
+pub struct NewestGuard<'a> {
+    places: MutexGuard<'a, [Entry; PLACES]>,
     hasher: &'a RandomState,
     user: UserId,
 }
 
 impl Default for Newest {
     fn default() -> Self {
-        let stripes = (0..STRIPES).map(|_| Mutex::new([Told::default(); PLACES])).collect();
+        let stripes = (0..STRIPES).map(|_| Mutex::new([Entry::default(); PLACES])).collect();
         Newest { stripes, hasher: RandomState::new() }
     }
 }
 
 impl Newest {
     /// Nothing that could panic runs under these locks, so a poisoned one is as good as any.
-    pub fn turn(&self, user: UserId) -> Turn<'_> {
+    pub fn lock_user(&self, user: UserId) -> NewestGuard<'_> {
         let stripe = self.hasher.hash_one(user) as usize % STRIPES;
         let places = self.stripes[stripe].lock().unwrap_or_else(PoisonError::into_inner);
-        Turn { places, hasher: &self.hasher, user }
+        NewestGuard { places, hasher: &self.hasher, user }
     }
 }
 
-impl Turn<'_> {
+impl NewestGuard<'_> {
     /// Whether this version is newer than what is known to have been told of the content; it is told now.
     pub fn passes(&mut self, content: Content, version: u64) -> bool {
         let newer = self.told(Some(content)).max(self.told(None)) < version;
@@ -74,7 +74,7 @@ impl Turn<'_> {
 
     fn tell(&mut self, content: Option<Content>, version: u64) {
         let who = self.who(content);
-        self.places[who as usize % PLACES] = Told { who, version };
+        self.places[who as usize % PLACES] = Entry { who, version };
     }
 
     fn who(&self, content: Option<Content>) -> u64 {
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn nothing_passes_that_is_not_newer() {
         let newest = Newest::default();
-        let passes = |user, content, version| newest.turn(UserId(user)).passes(content, version);
+        let passes = |user, content, version| newest.lock_user(UserId(user)).passes(content, version);
         assert!(passes(1, CONTENT, 5));
         assert!(!passes(1, CONTENT, 5) && !passes(1, CONTENT, 4));
         assert!(passes(1, CONTENT, 6));
@@ -102,9 +102,9 @@ mod tests {
     #[test]
     fn nothing_passes_that_was_cleared() {
         let newest = Newest::default();
-        [9, 5].into_iter().for_each(|version| newest.turn(UserId(1)).cleared(version));
-        assert!(!newest.turn(UserId(1)).passes(CONTENT, 9));
-        assert!(newest.turn(UserId(1)).passes(CONTENT, 10));
-        assert!(newest.turn(UserId(2)).passes(CONTENT, 1));
+        [9, 5].into_iter().for_each(|version| newest.lock_user(UserId(1)).cleared(version));
+        assert!(!newest.lock_user(UserId(1)).passes(CONTENT, 9));
+        assert!(newest.lock_user(UserId(1)).passes(CONTENT, 10));
+        assert!(newest.lock_user(UserId(2)).passes(CONTENT, 1));
     }
 }

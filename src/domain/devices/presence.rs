@@ -1,12 +1,13 @@
-//! Who is connected here.
+//! The connections of each user at this gateway.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::bell::Bell;
-use super::mailbox::{Farewell, Mailbox};
+use super::inbox::{CloseRequest, Inbox};
+use super::ready_list::Notifier;
+use crate::domain::devices::client::ListedConnection;
 use crate::model::ids::{ConnectionId, UserId};
 use crate::model::revocation::TokenMark;
 use crate::storage::device_channel::{Alone, DeviceChannel};
@@ -21,7 +22,7 @@ pub struct Presence {
     shards: Vec<Mutex<Shard>>,
     hasher: RandomState,
     per_user_max: usize,
-    /// Is told of whom to follow, under the lock of his shard, so that coming and going keep their order.
+    /// Called under the lock of the user's shard, so that connects and disconnects keep their order.
     channel: Arc<dyn DeviceChannel>,
 }
 
@@ -30,15 +31,15 @@ type Shard = HashMap<UserId, Devices>;
 /// The connections of one user, the oldest first.
 #[derive(Default)]
 struct Devices {
-    mailboxes: Vec<Arc<Mailbox>>,
-    /// How many they are, for whoever wants to know without a lock.
+    inboxes: Vec<Arc<Inbox>>,
+    /// How many there are, readable without a lock.
     count: Arc<AtomicUsize>,
 }
 
 /// A place in the registry, given back when dropped.
 pub struct Registration {
     presence: Arc<Presence>,
-    mailbox: Arc<Mailbox>,
+    inbox: Arc<Inbox>,
 }
 
 impl Presence {
@@ -53,92 +54,101 @@ impl Presence {
         Arc::new(Presence { shards, hasher: RandomState::new(), per_user_max, channel })
     }
 
-    /// Registers a new connection of `user`, under a random id. `bell`: how it learns of what is left for it.
-    pub fn register(self: &Arc<Self>, user: UserId, token: TokenMark, bell: Bell) -> Registration {
+    /// Registers a new connection of `user`, under a random id. `notifier`: how it learns of what is left for it.
+    pub fn register(self: &Arc<Self>, user: UserId, token: TokenMark, notifier: Notifier) -> Registration {
         let mut shard = self.shard(user);
         let devices = shard.entry(user).or_default();
-        let mailbox = Mailbox::of_connection(user, token, devices.count.clone(), bell);
-        devices.mailboxes.push(mailbox.clone());
+        let inbox = Inbox::of_connection(user, token, devices.count.clone(), notifier);
+        devices.inboxes.push(inbox.clone());
         devices.recount();
-        if devices.mailboxes.len() == 1 {
+        if devices.inboxes.len() == 1 {
             self.channel.follow(user);
         }
-        let too_many = devices.mailboxes.len().saturating_sub(self.per_user_max);
-        devices.mailboxes[..too_many].iter().for_each(|oldest| oldest.dismiss(Farewell::Replaced));
+        let too_many = devices.inboxes.len().saturating_sub(self.per_user_max);
+        devices.inboxes[..too_many].iter().for_each(|oldest| oldest.dismiss(CloseRequest::Replaced));
         drop(shard);
-        Registration { presence: self.clone(), mailbox }
+        Registration { presence: self.clone(), inbox }
     }
 
-    /// A mailbox for one request of `user`. What it changes is told to all of the user's connections but `origin`.
-    pub fn request(&self, user: UserId, origin: Option<ConnectionId>, bell: Bell) -> Arc<Mailbox> {
+    /// An inbox for one request of `user`. What it changes is told to all of the user's connections but `origin`.
+    pub fn request(&self, user: UserId, origin: Option<ConnectionId>, notifier: Notifier) -> Arc<Inbox> {
         let connections = self.shard(user).get(&user).map(|devices| devices.count.clone()).unwrap_or_default();
-        Mailbox::of_request(user, origin, connections, bell)
+        Inbox::of_request(user, origin, connections, notifier)
     }
 
     /// Calls `tell` for the user's connections but `origin`. It must not come back here.
-    pub fn others(&self, user: UserId, origin: ConnectionId, tell: impl Fn(&Mailbox)) {
-        self.each(user, |mailbox| {
-            if mailbox.id != origin {
-                tell(mailbox);
+    pub fn others(&self, user: UserId, origin: ConnectionId, tell: impl Fn(&Inbox)) {
+        self.each(user, |inbox| {
+            if inbox.id != origin {
+                tell(inbox);
             }
         });
     }
 
     /// Calls `tell` for this connection of the user, if it is here. It must not come back here.
-    pub fn one(&self, user: UserId, connection: ConnectionId, tell: impl Fn(&Mailbox)) {
-        self.each(user, |mailbox| {
-            if mailbox.id == connection {
-                tell(mailbox);
+    pub fn one(&self, user: UserId, connection: ConnectionId, tell: impl Fn(&Inbox)) {
+        self.each(user, |inbox| {
+            if inbox.id == connection {
+                tell(inbox);
             }
         });
     }
 
     /// Tells all of the user's connections to go.
-    pub fn dismiss(&self, user: UserId, farewell: Farewell) {
-        self.each(user, |mailbox| mailbox.dismiss(farewell));
+    pub fn dismiss(&self, user: UserId, close_request: CloseRequest) {
+        self.each(user, |inbox| inbox.dismiss(close_request));
     }
 
-    /// When the newest token that the user's connections go by was issued; `None` = nobody knows.
+    /// The user's welcomed connections here, the oldest first.
+    pub fn connections(&self, user: UserId) -> Vec<ListedConnection> {
+        let mut listed = Vec::new();
+        self.each(user, |inbox| {
+            listed.extend(inbox.client().map(|client| ListedConnection { id: inbox.id, client }));
+        });
+        listed
+    }
+
+    /// When the newest token that the user's connections go by was issued; `None` = unknown.
     pub fn newest_token(&self, user: UserId) -> Option<u64> {
         let mut newest = None;
-        self.each(user, |mailbox| newest = newest.max(mailbox.token(|token| token.issued_ms)));
+        self.each(user, |inbox| newest = newest.max(inbox.token(|token| token.issued_ms)));
         newest
     }
 
-    /// Tells those of the user's connections to go whose token was issued up to `at_ms`, or does not say when.
+    /// Closes the user's connections whose token was issued up to `at_ms`, or has no time of issue.
     pub fn dismiss_tokens_of(&self, user: UserId, at_ms: u64) {
-        self.each(user, |mailbox| {
-            if mailbox.token(|token| token.issued_ms.is_none_or(|issued| issued <= at_ms)) {
-                mailbox.dismiss(Farewell::Kicked);
+        self.each(user, |inbox| {
+            if inbox.token(|token| token.issued_ms.is_none_or(|issued| issued <= at_ms)) {
+                inbox.dismiss(CloseRequest::Kicked);
             }
         });
     }
 
-    /// Tells the connections to go that go by the token of this id. Nobody knows whose it is, so all are looked at, one
+    /// Closes the connections that use the token of this id. Its user is not known, so all are looked at, one
     /// shard after the other.
     pub fn dismiss_token(&self, id: &str) {
         for shard in &self.shards {
             let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-            let mailboxes = shard.values().flat_map(|devices| &devices.mailboxes);
-            let shown = |mailbox: &&Arc<Mailbox>| mailbox.token(|token| token.id.as_deref() == Some(id));
-            mailboxes.filter(shown).for_each(|mailbox| mailbox.dismiss(Farewell::Kicked));
+            let inboxes = shard.values().flat_map(|devices| &devices.inboxes);
+            let shown = |inbox: &&Arc<Inbox>| inbox.token(|token| token.id.as_deref() == Some(id));
+            inboxes.filter(shown).for_each(|inbox| inbox.dismiss(CloseRequest::Kicked));
         }
     }
 
-    /// Visits the user's connections under the lock of his shard.
-    fn each(&self, user: UserId, mut visit: impl FnMut(&Mailbox)) {
+    /// Visits the user's connections under the lock of the user's shard.
+    fn each(&self, user: UserId, mut visit: impl FnMut(&Inbox)) {
         let shard = self.shard(user);
-        shard.get(&user).into_iter().flat_map(|devices| &devices.mailboxes).for_each(|mailbox| visit(mailbox));
+        shard.get(&user).into_iter().flat_map(|devices| &devices.inboxes).for_each(|inbox| visit(inbox));
     }
 
-    fn leave(&self, mailbox: &Mailbox) {
-        let mut shard = self.shard(mailbox.user);
-        let Some(devices) = shard.get_mut(&mailbox.user) else { return };
-        devices.mailboxes.retain(|other| other.id != mailbox.id);
+    fn leave(&self, inbox: &Inbox) {
+        let mut shard = self.shard(inbox.user);
+        let Some(devices) = shard.get_mut(&inbox.user) else { return };
+        devices.inboxes.retain(|other| other.id != inbox.id);
         devices.recount();
-        if devices.mailboxes.is_empty() {
-            shard.remove(&mailbox.user);
-            self.channel.unfollow(mailbox.user);
+        if devices.inboxes.is_empty() {
+            shard.remove(&inbox.user);
+            self.channel.unfollow(inbox.user);
         }
     }
 
@@ -151,19 +161,19 @@ impl Presence {
 
 impl Devices {
     fn recount(&self) {
-        self.count.store(self.mailboxes.len(), Ordering::Relaxed);
+        self.count.store(self.inboxes.len(), Ordering::Relaxed);
     }
 }
 
 impl Registration {
-    pub fn mailbox(&self) -> &Arc<Mailbox> {
-        &self.mailbox
+    pub fn inbox(&self) -> &Arc<Inbox> {
+        &self.inbox
     }
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        self.presence.leave(&self.mailbox);
+        self.presence.leave(&self.inbox);
     }
 }
 
@@ -172,40 +182,40 @@ mod tests {
     use super::*;
     use std::time::Instant;
 
-    fn bell() -> Bell {
-        Bell::Own(Arc::default())
+    fn notifier() -> Notifier {
+        Notifier::Own(Arc::default())
     }
 
-    fn farewell(registration: &Registration) -> Option<Farewell> {
-        registration.mailbox().take(Instant::now()).farewell
+    fn close_request(registration: &Registration) -> Option<CloseRequest> {
+        registration.inbox().take(Instant::now()).close_request
     }
 
     #[test]
     fn the_oldest_connection_goes_when_one_too_many_comes() {
         let presence = Presence::new(2);
         let all: Vec<Registration> =
-            (0..3).map(|_| presence.register(UserId(1), TokenMark::default(), bell())).collect();
-        assert_eq!(all.iter().map(farewell).collect::<Vec<_>>(), [Some(Farewell::Replaced), None, None]);
+            (0..3).map(|_| presence.register(UserId(1), TokenMark::default(), notifier())).collect();
+        assert_eq!(all.iter().map(close_request).collect::<Vec<_>>(), [Some(CloseRequest::Replaced), None, None]);
     }
 
     #[test]
     fn a_connection_knows_whether_it_is_alone() {
         let presence = Presence::new(2);
-        let one = presence.register(UserId(1), TokenMark::default(), bell());
-        assert!(!one.mailbox().has_company());
-        assert!(presence.request(UserId(1), None, bell()).has_company());
-        let two = presence.register(UserId(1), TokenMark::default(), bell());
-        assert!(one.mailbox().has_company() && two.mailbox().has_company());
+        let one = presence.register(UserId(1), TokenMark::default(), notifier());
+        assert!(!one.inbox().has_company());
+        assert!(presence.request(UserId(1), None, notifier()).has_company());
+        let two = presence.register(UserId(1), TokenMark::default(), notifier());
+        assert!(one.inbox().has_company() && two.inbox().has_company());
         drop(two);
-        assert!(!one.mailbox().has_company());
+        assert!(!one.inbox().has_company());
     }
 
     #[test]
     fn nothing_is_kept_of_a_user_who_left() {
         let presence = Presence::new(2);
         let (one, two) = (
-            presence.register(UserId(1), TokenMark::default(), bell()),
-            presence.register(UserId(1), TokenMark::default(), bell()),
+            presence.register(UserId(1), TokenMark::default(), notifier()),
+            presence.register(UserId(1), TokenMark::default(), notifier()),
         );
         drop((one, two));
         assert!(presence.shard(UserId(1)).is_empty());

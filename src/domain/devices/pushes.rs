@@ -43,7 +43,7 @@ pub struct Overflow;
 
 impl Pushes {
     /// Changes that wait for one connection (about 200 bytes each): as many as the other connections of a user may
-    /// commit at once, so that only who really does not read can be too slow.
+    /// commit at once, so that only a client that really does not read can be too slow.
     pub const WAITING_MAX: usize = 16_384;
 
     /// A record of which the latest must be told by `due`; `None`: at once.

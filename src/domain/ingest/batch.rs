@@ -5,18 +5,18 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::coalesce::Entry;
-use super::lane::Lane;
-use crate::domain::rewards::judge::Asked;
+use super::submit_queue::SubmitQueue;
+use crate::domain::rewards::judge::OpenRules;
 use crate::model::change::Change;
 use crate::storage::hot_store::Group;
 
-/// A group and those who wait for it.
+/// A group, and the entries that wait for it.
 pub struct Batch {
     pub entries: Vec<Entry>,
-    /// How many of the entries are whose, in their order.
-    pub shares: Vec<(Arc<Lane>, usize)>,
+    /// How many of the entries came from which submit queue, in their order.
+    pub shares: Vec<(Arc<SubmitQueue>, usize)>,
     /// Of each entry.
-    pub asked: Vec<Asked>,
+    pub asked: Vec<OpenRules>,
     pub group: Group,
     /// The last attempt to commit it.
     pub began: Instant,
@@ -27,6 +27,6 @@ pub struct Batch {
 #[derive(Default)]
 pub struct Lists {
     pub entries: Vec<Entry>,
-    pub asked: Vec<Asked>,
+    pub asked: Vec<OpenRules>,
     pub changes: Vec<Change>,
 }

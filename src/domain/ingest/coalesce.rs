@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::domain::devices::mailbox::{Mailbox, Place};
-use crate::domain::rewards::decisions::Known;
+use crate::domain::devices::inbox::{Inbox, Place};
+use crate::domain::rewards::decisions::DecidedRules;
 use crate::model::beat::Beat;
 use crate::model::change::{Action, Change};
 use crate::model::ids::{ConnectionId, Content, SessionId};
@@ -17,7 +17,7 @@ const SLOT_SPAN_MS_MAX: u64 = 60_000;
 /// A beat that takes part in a commit, and what it speaks for.
 #[derive(Debug)]
 pub struct Slot {
-    pub mailbox: Arc<Mailbox>,
+    pub inbox: Arc<Inbox>,
     /// The name of the device that sent the beat.
     pub device: Arc<str>,
     /// The newest so far.
@@ -25,7 +25,7 @@ pub struct Slot {
     /// Where that one stood: its frame, and its place in the frame.
     pub place: Place,
     /// What is decided already.
-    pub known: Known,
+    pub known: DecidedRules,
     /// How many beats came together here.
     pub beats: u64,
     /// When the first of them was read.
@@ -38,9 +38,9 @@ pub struct Slot {
 #[derive(Debug)]
 pub enum Entry {
     Slot(Slot),
-    /// A forgetting or a switch. Whoever asks for one waits for its answer before asking for more.
+    /// A forgetting or a switch. The sender waits for its answer before it sends another.
     Order {
-        mailbox: Arc<Mailbox>,
+        inbox: Arc<Inbox>,
         action: Action,
     },
 }
@@ -60,18 +60,18 @@ struct Key(ConnectionId, Content, SessionId);
 
 impl Slot {
     pub fn new(
-        mailbox: Arc<Mailbox>,
+        inbox: Arc<Inbox>,
         device: Arc<str>,
         beat: Beat,
         place: Place,
-        known: Known,
+        known: DecidedRules,
         opened: Instant,
     ) -> Self {
-        Slot { mailbox, device, place, known, beats: 1, opened, oldest_at: beat.at, newest_at: beat.at, beat }
+        Slot { inbox, device, place, known, beats: 1, opened, oldest_at: beat.at, newest_at: beat.at, beat }
     }
 
     fn key(&self) -> Key {
-        Key(self.mailbox.id, self.beat.content, self.beat.session)
+        Key(self.inbox.id, self.beat.content, self.beat.session)
     }
 
     /// Whether a beat of the same key is near enough to join.
@@ -91,10 +91,10 @@ impl Slot {
 }
 
 impl Entry {
-    pub fn mailbox(&self) -> &Arc<Mailbox> {
+    pub fn inbox(&self) -> &Arc<Inbox> {
         match self {
-            Entry::Slot(slot) => &slot.mailbox,
-            Entry::Order { mailbox, .. } => mailbox,
+            Entry::Slot(slot) => &slot.inbox,
+            Entry::Order { inbox, .. } => inbox,
         }
     }
 
@@ -104,7 +104,7 @@ impl Entry {
             Entry::Slot(slot) => Action::Beat { beat: slot.beat, device: slot.device.clone(), asks },
             Entry::Order { action, .. } => action.clone(),
         };
-        Change { user: self.mailbox().user, action }
+        Change { user: self.inbox().user, action }
     }
 }
 
@@ -124,8 +124,8 @@ impl Slots {
         true
     }
 
-    pub fn order(&mut self, mailbox: Arc<Mailbox>, action: Action) {
-        self.entries.push_back(Entry::Order { mailbox, action });
+    pub fn order(&mut self, inbox: Arc<Inbox>, action: Action) {
+        self.entries.push_back(Entry::Order { inbox, action });
     }
 
     /// Moves the oldest entries, at most `max`, to `group`. Nothing joins them any more.
@@ -152,12 +152,12 @@ impl Slots {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::devices::mailbox::tests::mailbox;
+    use crate::domain::devices::inbox::tests::inbox;
     use crate::model::beat::State;
     use crate::model::forgetting::{ContentRow, UserRow};
     use crate::model::ids::UserId;
     use crate::model::moment::Moment;
-    use crate::model::rule::decide;
+    use crate::model::rule::judge;
     use proptest::prelude::*;
 
     fn beat(oid: u64, session: u64, at: u64) -> Beat {
@@ -166,8 +166,8 @@ mod tests {
         Beat { content, pos: at, dur: 0, state: State::Playing, session, watched: at, rate: 1.0, at }
     }
 
-    fn slot(mailbox: &Arc<Mailbox>, beat: Beat, seq: u32) -> Slot {
-        Slot::new(mailbox.clone(), Arc::from(""), beat, Place { seq, index: 0 }, Known::default(), Instant::now())
+    fn slot(inbox: &Arc<Inbox>, beat: Beat, seq: u32) -> Slot {
+        Slot::new(inbox.clone(), Arc::from(""), beat, Place { seq, index: 0 }, DecidedRules::default(), Instant::now())
     }
 
     fn beats_of(slots: &mut Slots, max: usize) -> Vec<(u64, u64, u64)> {
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn the_newest_speaks_for_its_session_and_no_other() {
-        let (one, mut slots) = (mailbox(UserId(1)), Slots::default());
+        let (one, mut slots) = (inbox(UserId(1)), Slots::default());
         for (session, at) in [(1, 10), (1, 30), (1, 20), (2, 25)] {
             slots.add(slot(&one, beat(100, session, at), 1));
         }
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_slot_spans_at_most_a_minute() {
-        let (one, mut slots) = (mailbox(UserId(1)), Slots::default());
+        let (one, mut slots) = (inbox(UserId(1)), Slots::default());
         for at in [100_000, 40_000, 160_001, 160_002] {
             slots.add(slot(&one, beat(100, 1, at), 1));
         }
@@ -201,13 +201,13 @@ mod tests {
     #[test]
     fn connections_do_not_share_slots() {
         let mut slots = Slots::default();
-        assert!(slots.add(slot(&mailbox(UserId(1)), beat(100, 1, 10), 1)));
-        assert!(slots.add(slot(&mailbox(UserId(1)), beat(100, 1, 20), 1)));
+        assert!(slots.add(slot(&inbox(UserId(1)), beat(100, 1, 10), 1)));
+        assert!(slots.add(slot(&inbox(UserId(1)), beat(100, 1, 20), 1)));
     }
 
     #[test]
     fn nothing_joins_what_a_group_has_taken() {
-        let (one, mut slots) = (mailbox(UserId(1)), Slots::default());
+        let (one, mut slots) = (inbox(UserId(1)), Slots::default());
         slots.add(slot(&one, beat(100, 1, 10), 1));
         slots.add(slot(&one, beat(200, 1, 10), 1));
         assert_eq!(beats_of(&mut slots, 1), [(1, 10, 1)]);
@@ -224,14 +224,14 @@ mod tests {
             tombstone in 0u64..200_000,
             groups in prop::collection::vec(1usize..9, 0..20),
         ) {
-            let one = mailbox(UserId(1));
+            let one = inbox(UserId(1));
             let beats: Vec<Beat> = beats.into_iter().map(|(oid, session, at)| beat(oid, session, at)).collect();
             let mut rows: HashMap<Content, ContentRow> = HashMap::new();
             for oid in 0..3 {
                 rows.entry(Content { kind: 1, oid }).or_default().delete(tombstone);
             }
             let keep = |rows: &mut HashMap<Content, ContentRow>, beat: &Beat| {
-                decide(&UserRow::default(), rows.entry(beat.content).or_default(), beat, &Arc::from(""), &Moment::default());
+                judge(&UserRow::default(), rows.entry(beat.content).or_default(), beat, &Arc::from(""), &Moment::default());
             };
             let mut expected = rows.clone();
             beats.iter().for_each(|beat| keep(&mut expected, beat));

@@ -11,10 +11,10 @@ use tokio::time::Instant;
 use super::batch::{Batch, Lists};
 use super::coalesce::Entry;
 use super::health::{StoreHealth, Watch};
-use super::lane::{Answered, Lane};
 use super::metrics::Metrics;
+use super::submit_queue::{Completion, SubmitQueue};
 use crate::domain::clock::Clock;
-use crate::domain::rewards::judge::{Asked, Judge};
+use crate::domain::rewards::judge::{Judge, OpenRules};
 use crate::model::rewards::calendar::RewardDay;
 use crate::storage::hot_store::{Committed, Group, HotStore, StoreError};
 
@@ -27,13 +27,13 @@ const PAUSE_MIN: Duration = Duration::from_millis(2);
 const RETRY_FIRST: Duration = Duration::from_millis(20);
 const RETRY_MAX: Duration = Duration::from_secs(1);
 
-/// Is told of all that was committed, in the order of the commits. Those who wait for an ack wait for it, too: must not
+/// Called after each durable commit, in the order of the commits, before the acks go out: must not
 /// block.
 pub trait CommitListener: Send + Sync {
-    fn committed(&self, answered: &[Answered]);
+    fn committed(&self, answered: &[Completion]);
 }
 
-/// Writes what the lanes have gathered.
+/// Writes what the submit queues have gathered.
 ///
 /// Idle, a group starts at once. Busy, the next one gathers while others are written, as many as the store commits side by
 /// side ([`HotStore::groups_max`]), and starts once [`GROUP_WORTH`] entries may have come, as many as came lately in such a
@@ -43,14 +43,17 @@ pub trait CommitListener: Send + Sync {
 /// An error is no answer: the same group is committed again until the store knows (finding its own beats stored is
 /// success), and nothing is acked meanwhile. Then those that were under way with it are waited for, and what of them the
 /// store does not know either is committed again, one after the other, before another begins.
+///
+/// While the clock is in doubt ([`Clock::doubt`]) no group begins: what comes waits in the submit queues, as when the
+/// store is away.
 pub struct Committer {
     pub store: Arc<dyn HotStore>,
     pub clock: Arc<Clock>,
     pub judge: Judge,
-    pub lanes: Vec<Arc<Lane>>,
+    pub submit_queues: Vec<Arc<SubmitQueue>>,
     pub listeners: Vec<Arc<dyn CommitListener>>,
-    /// Rung by the lanes.
-    pub bell: Arc<Notify>,
+    /// Rung by the submit queues.
+    pub wake: Arc<Notify>,
     pub interval: Duration,
     pub health: Arc<StoreHealth>,
     pub metrics: Metrics,
@@ -59,7 +62,9 @@ pub struct Committer {
 impl Committer {
     /// What looks after the commits, on another thread.
     pub fn watch(&self) -> Watch {
-        Watch { health: self.health.clone(), metrics: self.metrics.clone() }
+        let store = self.store.clone();
+        let store_failure = Box::new(move || store.failure());
+        Watch { store_failure, health: self.health.clone(), metrics: self.metrics.clone() }
     }
 
     /// Runs until the store fails for good, and says how.
@@ -69,11 +74,13 @@ impl Committer {
         let (mut rung, mut last, mut next) = (false, Instant::now(), Instant::now());
         // Of batches that are over, for those to come; no more than there ever were side by side.
         let mut spare = Vec::new();
+        let mut doubt = self.clock.watch_doubt();
         loop {
             let room = under_way.len() < groups_max;
+            let doubted = doubt.borrow_and_update().is_some();
             tokio::select! {
-                () = self.bell.notified(), if room && !rung => rung = true,
-                () = tokio::time::sleep_until(next), if room && rung => {
+                () = self.wake.notified(), if room && !rung => rung = true,
+                () = tokio::time::sleep_until(next), if room && rung && !doubted => {
                     rung = false;
                     match self.gather(spare.pop().unwrap_or_default()) {
                         Ok(batch) => {
@@ -82,9 +89,13 @@ impl Committer {
                             self.health.begins(batch.began);
                             under_way.push_back(commit(store.clone(), batch));
                         }
-                        Err(lists) => spare.push(lists),
+                        Err(NoBatch { lists, put_off }) => {
+                            rung = put_off;
+                            spare.push(lists);
+                        }
                     }
                 }
+                Ok(()) = doubt.changed() => {}
                 Some(first) = under_way.next() => {
                     if let Err(failure) = self.finish(first, &mut under_way, &mut spare).await {
                         return failure;
@@ -94,30 +105,33 @@ impl Committer {
         }
     }
 
-    /// What waits, in these lists; they are given back when nothing does.
-    fn gather(&mut self, mut lists: Lists) -> Result<Batch, Lists> {
-        // Another lane is the first each time, so that none waits behind full groups of the others.
-        self.lanes.rotate_left(1);
+    /// What waits, in these lists.
+    fn gather(&mut self, mut lists: Lists) -> Result<Batch, NoBatch> {
+        let now = self.clock.now();
+        if self.clock.doubt().is_some() {
+            return Err(NoBatch { lists, put_off: true });
+        }
+        // Another submit queue is the first each time, so that none waits behind full groups of the others.
+        self.submit_queues.rotate_left(1);
         let entries = &mut lists.entries;
-        let mut shares = Vec::with_capacity(self.lanes.len());
-        for lane in &self.lanes {
+        let mut shares = Vec::with_capacity(self.submit_queues.len());
+        for submit_queue in &self.submit_queues {
             let start = entries.len();
-            lane.take_into(entries, GROUP_MAX - start);
-            shares.push((lane.clone(), entries.len() - start));
+            submit_queue.take_into(entries, GROUP_MAX - start);
+            shares.push((submit_queue.clone(), entries.len() - start));
         }
         if entries.len() == GROUP_MAX {
-            // There may be more, and nobody has to ring for it.
-            self.bell.notify_one();
+            // There may be more, and no submit queue will wake the committer for it.
+            self.wake.notify_one();
         }
         if entries.is_empty() {
-            return Err(lists);
+            return Err(NoBatch { lists, put_off: false });
         }
-        let now = self.clock.now();
         let rewards = self.judge.rewarding(now);
         let Lists { entries, mut asked, mut changes } = lists;
         asked.extend(entries.iter().map(|entry| self.ask(entry, &rewards.today)));
         changes.extend(entries.iter().zip(&asked).map(|(entry, asked)| entry.change(asked.open)));
-        Ok(Batch { entries, shares, asked, group: Group { now, changes, rewards }, began: Instant::now() })
+        Ok(Batch { entries, shares, asked, group: Group::new(now, changes, rewards), began: Instant::now() })
     }
 
     /// Hands back the answer to the first of those that are under way. When it is none, all of them are brought to their
@@ -157,13 +171,13 @@ impl Committer {
             self.judge.ring();
         }
         let mut settled = self.settle(entries.drain(..), &asked, committed, &rewards.today);
-        for (lane, count) in shares.into_iter().filter(|(_, count)| *count > 0) {
-            let mut answered = lane.list();
+        for (submit_queue, count) in shares.into_iter().filter(|(_, count)| *count > 0) {
+            let mut answered = submit_queue.list();
             answered.extend(settled.by_ref().take(count));
             for listener in &self.listeners {
                 listener.committed(&answered);
             }
-            lane.answer(answered);
+            submit_queue.answer(answered);
         }
         drop(settled);
         asked.clear();
@@ -171,10 +185,10 @@ impl Committer {
         Lists { entries, asked, changes }
     }
 
-    fn ask(&self, entry: &Entry, today: &RewardDay) -> Asked {
+    fn ask(&self, entry: &Entry, today: &RewardDay) -> OpenRules {
         match entry {
-            Entry::Slot(slot) => self.judge.ask(slot.mailbox.user, &slot.beat, slot.known, today),
-            Entry::Order { .. } => Asked::default(),
+            Entry::Slot(slot) => self.judge.ask(slot.inbox.user, &slot.beat, slot.known, today),
+            Entry::Order { .. } => OpenRules::default(),
         }
     }
 
@@ -182,10 +196,10 @@ impl Committer {
     fn settle(
         &self,
         entries: impl Iterator<Item = Entry>,
-        asked: &[Asked],
+        asked: &[OpenRules],
         committed: Committed,
         today: &RewardDay,
-    ) -> impl Iterator<Item = Answered> {
+    ) -> impl Iterator<Item = Completion> {
         let Committed { outcomes, decided, elsewhere } = committed;
         let mut decided = decided.into_iter().peekable();
         let mut elsewhere = elsewhere.into_iter().peekable();
@@ -193,18 +207,18 @@ impl Committer {
         entries.zip(outcomes).enumerate().map(move |(place, (entry, outcome))| {
             of_this.clear();
             of_this.extend(std::iter::from_fn(|| decided.next_if(|decided| decided.change == place)));
-            let mailbox = entry.mailbox();
+            let inbox = entry.inbox();
             let news = match &entry {
                 Entry::Slot(slot) => {
-                    let who = (mailbox.user, slot.beat.content, slot.known);
+                    let who = (inbox.user, slot.beat.content, slot.known);
                     self.judge.settle(who, asked[place], &of_this, today).map(Box::new)
                 }
                 Entry::Order { .. } => {
-                    self.judge.follow(mailbox.user, &outcome);
+                    self.judge.follow(inbox.user, &outcome);
                     None
                 }
             };
-            Answered { entry, outcome, news, elsewhere: elsewhere.next_if_eq(&place).is_some() }
+            Completion { entry, outcome, news, elsewhere: elsewhere.next_if_eq(&place).is_some() }
         })
     }
 
@@ -232,7 +246,12 @@ impl Committer {
             return Err(error);
         }
         if !before {
-            tracing::error!(%error, slots = batch.entries.len(), "commits wait");
+            tracing::error!(
+                event = "hot_store_unavailable",
+                %error,
+                slots = batch.entries.len(),
+                "hot store unavailable; acks suspended, retrying"
+            );
         }
         Ok(())
     }
@@ -243,11 +262,18 @@ impl Committer {
         if before != away {
             self.metrics.store_ok(!away);
             if !away {
-                tracing::info!("commits go on");
+                tracing::info!(event = "hot_store_recovered", "hot store available again; acks resumed");
             }
         }
         before
     }
+}
+
+/// The lists are given back.
+struct NoBatch {
+    lists: Lists,
+    /// The clock is in doubt: entries may wait, and no submit queue will wake the committer for them again.
+    put_off: bool,
 }
 
 /// A batch and how its commit went.

@@ -7,22 +7,23 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, yield_now};
 
 use super::*;
-use crate::domain::devices::bell::Bell;
-use crate::domain::devices::mailbox::Mailbox;
-use crate::domain::ingest::lane::Returns;
+use crate::domain::devices::inbox::Inbox;
+use crate::domain::devices::ready_list::Notifier;
+use crate::domain::ingest::submit_queue::Completions;
 use crate::domain::rewards::config::RewardsConfig;
 use crate::domain::rewards::memory::Memory;
 use crate::domain::rewards::metrics::Metrics as RewardMetrics;
 use crate::domain::rewards::today::Today;
-use crate::model::change::{Action, Outcome, When};
+use crate::model::change::{Action, Outcome};
 use crate::model::ids::{Content, UserId};
 use crate::model::page::{Page, PageRequest};
 use crate::model::record::Record;
 use crate::model::rewards::claim::{Claim, ClaimKey};
 use crate::model::rewards::day::Day;
 use crate::model::rewards::rule::Rules;
+use crate::model::rows_read::RowsRead;
 use crate::model::shard::{Shard, Shards};
-use crate::storage::hot_store::{Answer, Standing};
+use crate::storage::hot_store::{Answer, UserStatus};
 use crate::storage::outbox::{Outbox, OutboxNumber};
 
 const SIDE_BY_SIDE: usize = 2;
@@ -64,7 +65,7 @@ impl HotStore for Told {
         ready(Ok(Vec::new())).boxed()
     }
 
-    fn list(&self, _: UserId, _: PageRequest, _: u64) -> Answer<Page> {
+    fn list(&self, _: UserId, _: PageRequest, _: u64, _: RowsRead) -> Answer<Page> {
         ready(Ok(Page::default())).boxed()
     }
 
@@ -72,8 +73,8 @@ impl HotStore for Told {
         ready(Ok(false)).boxed()
     }
 
-    fn standing(&self, _: UserId, _: Day) -> Answer<Standing> {
-        ready(Ok(Standing::default())).boxed()
+    fn standing(&self, _: UserId, _: Day) -> Answer<UserStatus> {
+        ready(Ok(UserStatus::default())).boxed()
     }
 
     fn claims_of(&self, _: UserId, _: Day, _: usize) -> Answer<Vec<ClaimKey>> {
@@ -90,7 +91,7 @@ impl Outbox for Told {
         ready(Ok(Vec::new())).boxed()
     }
 
-    fn remove(&self, _: OutboxNumber) -> Answer<()> {
+    fn remove(&self, _: Vec<OutboxNumber>) -> Answer<()> {
         ready(Ok(())).boxed()
     }
 
@@ -101,7 +102,7 @@ impl Outbox for Told {
 
 fn moment(action: &Action) -> u64 {
     match action {
-        Action::Clear { at: When::At(at) } => *at,
+        Action::Clear { at } => *at,
         other => panic!("not asked for: {other:?}"),
     }
 }
@@ -109,18 +110,18 @@ fn moment(action: &Action) -> u64 {
 /// A committer over such a store, and the order in which its groups were answered.
 struct Scene {
     store: Arc<Told>,
-    lane: Arc<Lane>,
+    submit_queue: Arc<SubmitQueue>,
     answered: Arc<Mutex<Vec<u64>>>,
     committer: JoinHandle<StoreError>,
-    _returns: Returns,
+    _returns: Completions,
 }
 
 /// Writes down what it is told.
 struct Scribe(Arc<Mutex<Vec<u64>>>);
 
 impl CommitListener for Scribe {
-    fn committed(&self, answered: &[Answered]) {
-        let at = |each: &Answered| match &each.outcome {
+    fn committed(&self, answered: &[Completion]) {
+        let at = |each: &Completion| match &each.outcome {
             Outcome::Cleared { at, .. } => *at,
             other => panic!("nothing else was asked for: {other:?}"),
         };
@@ -131,8 +132,8 @@ impl CommitListener for Scribe {
 impl Scene {
     fn new() -> Self {
         let (store, answered) = (Arc::new(Told::default()), Arc::default());
-        let (bell, clock) = (Arc::new(Notify::new()), Arc::new(Clock::starting_at(0)));
-        let (lane, returns) = Lane::new(bell.clone());
+        let (wake, clock) = (Arc::new(Notify::new()), Arc::new(Clock::starting_at(0, Duration::MAX)));
+        let (submit_queue, completions) = SubmitQueue::new(wake.clone());
         let (registry, rules) = (&mut Registry::default(), Arc::new(Rules::default()));
         let config =
             RewardsConfig { zone: "UTC".to_owned(), rules: vec![], recent_users: 1, remembered_claims: 1, outbox: 1 };
@@ -143,25 +144,25 @@ impl Scene {
                 memory: Arc::new(Memory::new(rules.clone(), Shards::DEFAULT, &config, registry)),
                 outbox: store.clone(),
                 outbox_max: 1,
-                bell: Arc::default(),
+                notify: Arc::default(),
                 metrics: RewardMetrics::new(&rules, registry),
                 rules,
             },
             clock,
-            lanes: vec![lane.clone()],
+            submit_queues: vec![submit_queue.clone()],
             listeners: vec![Arc::new(Scribe(Arc::clone(&answered)))],
-            bell,
+            wake,
             interval: Duration::ZERO,
             health: Arc::default(),
             metrics: Metrics::new(registry),
         };
-        Scene { store, lane, answered, committer: tokio::spawn(committer.run()), _returns: returns }
+        Scene { store, submit_queue, answered, committer: tokio::spawn(committer.run()), _returns: completions }
     }
 
     /// Asks for something by which its group is known, and lets the committer go on as far as it can.
     async fn order(&self, moment: u64) {
-        let mailbox = Mailbox::of_request(UserId(moment), None, Arc::default(), Bell::Own(Arc::default()));
-        self.lane.order(&mailbox, Action::Clear { at: When::At(moment) });
+        let inbox = Inbox::of_request(UserId(moment), None, Arc::default(), Notifier::Own(Arc::default()));
+        self.submit_queue.order(&inbox, Action::Clear { at: moment });
         self.settle().await;
     }
 

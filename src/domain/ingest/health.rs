@@ -57,22 +57,27 @@ impl StoreHealth {
     }
 }
 
-/// Looks after commits that do not come back: a store may block its thread for ever, and then nobody else would say so.
+/// Watches for commits that do not return: a store may block its thread for ever, and nothing else would report it.
 pub struct Watch {
+    /// What the store has noticed by itself: [`HotStore::failure`](crate::storage::hot_store::HotStore::failure).
+    pub(super) store_failure: Box<dyn Fn() -> Option<StoreError> + Send>,
     pub(super) health: Arc<StoreHealth>,
     pub(super) metrics: Metrics,
 }
 
 impl Watch {
-    /// Ends when a commit has not come back for a minute, with the failure that this is. Must run on another thread
-    /// than the commits. The thread that commits is lost then: whoever waited for its end would wait for ever.
+    /// Ends when the store says that it has failed, or when a commit has not come back for a minute; with that failure. Must run on another thread
+    /// than the commits. The commit thread is lost then: waiting for it would take for ever.
     pub async fn run(self) -> StoreError {
         let mut stalled = false;
         loop {
             sleep(LOOK_INTERVAL).await;
+            if let Some(failure) = (self.store_failure)() {
+                return failure;
+            }
             let under_way = self.health.under_way();
             if under_way >= LOST_AFTER {
-                return StoreError::Failed(format!("a commit has not come back for {} s", LOST_AFTER.as_secs()));
+                return StoreError::Failed(format!("a commit has not returned for {} s", LOST_AFTER.as_secs()));
             }
             if stalled == (under_way >= STALLED_AFTER) {
                 continue;
@@ -80,9 +85,13 @@ impl Watch {
             stalled = !stalled;
             self.metrics.store_ok(self.health.takes_writes());
             if stalled {
-                tracing::error!("a commit has not come back for {} s; nothing is acked", STALLED_AFTER.as_secs());
+                tracing::error!(
+                    event = "commit_stalled",
+                    seconds = STALLED_AFTER.as_secs(),
+                    "commit stalled; acks suspended"
+                );
             } else {
-                tracing::info!("commits come back again");
+                tracing::info!(event = "commit_recovered", "commits complete again");
             }
         }
     }
@@ -94,9 +103,29 @@ mod tests {
     use prometheus_client::registry::Registry;
 
     fn watch() -> (Arc<StoreHealth>, tokio::task::JoinHandle<StoreError>) {
+        watch_over(|| None)
+    }
+
+    fn watch_over(
+        failure: impl Fn() -> Option<StoreError> + Send + 'static,
+    ) -> (Arc<StoreHealth>, tokio::task::JoinHandle<StoreError>) {
         let health = Arc::new(StoreHealth::default());
-        let watch = Watch { health: health.clone(), metrics: Metrics::new(&mut Registry::default()) };
+        let metrics = Metrics::new(&mut Registry::default());
+        let watch = Watch { store_failure: Box::new(failure), health: health.clone(), metrics };
         (health, tokio::spawn(watch.run()))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_store_that_has_failed_is_noticed_within_a_second_while_a_commit_waits() {
+        let began = Instant::now();
+        let dead = move || {
+            (began.elapsed() > Duration::from_secs(5)).then(|| StoreError::Failed("a worker has died".to_owned()))
+        };
+        let (health, watch) = watch_over(dead);
+        health.begins(began);
+        let failure = watch.await.unwrap();
+        assert_eq!(began.elapsed().as_secs(), 6);
+        assert!(failure.to_string().contains("a worker has died"), "{failure}");
     }
 
     #[tokio::test(start_paused = true)]
@@ -109,7 +138,7 @@ mod tests {
         assert!(!health.takes_writes() && !watch.is_finished());
         let failure = watch.await.unwrap();
         assert_eq!(health.epoch.elapsed().as_secs(), 60);
-        assert!(failure.to_string().contains("has not come back for 60 s"), "{failure}");
+        assert!(failure.to_string().contains("has not returned for 60 s"), "{failure}");
     }
 
     #[tokio::test(start_paused = true)]

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use super::lane::Lane;
 use super::metrics::Metrics;
 use super::source::Source;
+use super::submit_queue::SubmitQueue;
 use crate::domain::clock::Clock;
-use crate::domain::devices::mailbox::{Mailbox, Place, Rejected};
+use crate::domain::devices::inbox::{Inbox, Place, Rejected};
 use crate::model::beat::Beat;
-use crate::model::change::{Action, When};
+use crate::model::change::Action;
 use crate::model::rule::{Admission, Reason};
 
-/// Judges beats alone, and hands those that pass to the thread's [`Lane`].
+/// Judges beats alone, and hands those that pass to the thread's [`SubmitQueue`].
 #[derive(Clone)]
 pub struct Intake {
-    pub lane: Arc<Lane>,
+    pub submit_queue: Arc<SubmitQueue>,
     pub admission: Admission,
     pub clock: Arc<Clock>,
     pub metrics: Metrics,
@@ -44,18 +44,13 @@ impl Intake {
                 None
             }
         });
-        taken.slots = self.lane.submit(source, admitted);
+        taken.slots = self.submit_queue.submit(source, admitted);
         taken.clock = taken.rejected.iter().any(|rejected| rejected.reason == Reason::Clock).then_some(now);
         taken
     }
 
-    /// From when on a forgetting or a switch holds that came with this `at`, or without one just now.
-    pub fn when(&self, at: Option<u64>) -> When {
-        at.map_or_else(|| When::Asked(self.clock.now()), When::At)
-    }
-
-    /// A forgetting or a switch; its outcome comes to the mailbox.
-    pub fn order(&self, mailbox: &Arc<Mailbox>, action: Action) {
-        self.lane.order(mailbox, action);
+    /// A forgetting or a switch; its outcome comes to the inbox.
+    pub fn order(&self, inbox: &Arc<Inbox>, action: Action) {
+        self.submit_queue.order(inbox, action);
     }
 }

@@ -13,7 +13,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use super::coalesce::Entry;
-use super::lane::Lane;
+use super::submit_queue::SubmitQueue;
 use crate::model::change::Outcome;
 use crate::model::rule::{Reason, Verdict};
 
@@ -60,7 +60,7 @@ impl Beats {
             not_recording: counter("not_recording"),
             superseded: counter("superseded"),
         };
-        registry.register("beats", "Beats by their answer; covered = a newer one of its slot spoke for it", family);
+        registry.register("beats", "Beats by answer; covered: merged into a newer beat of its slot", family);
         beats
     }
 
@@ -86,7 +86,7 @@ impl Metrics {
             store_ok: Gauge::default(),
         };
         metrics.store_ok.set(1);
-        registry.register("commit_group_slots", "Slots and orders in one group", metrics.group_slots.clone());
+        registry.register("commit_group_slots", "Slots and operations in one group", metrics.group_slots.clone());
         registry.register("commit_seconds", "Time to write and sync one group", metrics.commit_seconds.clone());
         registry.register("ack_seconds", "From reading a slot's first beat to its commit", metrics.ack_seconds.clone());
         registry.register("store_ok", "1 while the hot store takes writes", metrics.store_ok.clone());
@@ -121,15 +121,15 @@ impl Metrics {
     }
 }
 
-/// The slots and orders of all lanes that are not answered yet, counted when somebody looks.
+/// The slots and orders of all submit queues that are not answered yet, counted at each scrape.
 #[derive(Debug)]
-pub struct UncommittedSlots(pub Vec<Arc<Lane>>);
+pub struct UncommittedSlots(pub Vec<Arc<SubmitQueue>>);
 
 impl Collector for UncommittedSlots {
     fn encode(&self, mut encoder: DescriptorEncoder) -> std::fmt::Result {
-        let count: usize = self.0.iter().map(|lane| lane.len()).sum();
+        let count: usize = self.0.iter().map(|submit_queue| submit_queue.len()).sum();
         let gauge = ConstGauge::new(count as i64);
-        let help = "Slots and orders that wait for their commit";
+        let help = "Slots and operations that wait for their commit";
         gauge.encode(encoder.encode_descriptor("uncommitted_slots", help, None, gauge.metric_type())?)
     }
 }

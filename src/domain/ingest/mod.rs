@@ -1,14 +1,14 @@
 //! From a decoded beat to its answer.
 //!
 //! ```text
-//! connection ─ submit ─▶ lane (one per thread; coalesces into slots)
+//! connection ─ submit ─▶ submit queue (one per thread; coalesces into slots)
 //!                          │ taken by the
-//!                        committer (a group for all lanes; retries until it knows)
+//!                        committer (a group for all submit queues; retries until it knows)
 //!                          │ the answered group, shared
-//! connection ◀─ mailbox ─ lane      and then listeners (other devices, …)
+//! connection ◀─ inbox ─ submit queue      and then listeners (other devices, …)
 //! ```
 //!
-//! Nothing here knows a codec, a socket or a backend. Bounds: [`lane::Lane::SLOTS_MAX`] uncommitted slots per thread and
+//! Nothing here knows a codec, a socket or a backend. Bounds: [`submit_queue::SubmitQueue::SLOTS_MAX`] uncommitted slots per thread and
 //! a setting per connection; when either is reached the connection stops reading its socket until slots drain.
 
 pub mod ack;
@@ -17,6 +17,7 @@ pub mod coalesce;
 pub mod commit;
 pub mod health;
 pub mod intake;
-pub mod lane;
 pub mod metrics;
 pub mod source;
+pub mod submit_queue;
+pub mod unreadable;

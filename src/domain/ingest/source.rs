@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::domain::devices::mailbox::Mailbox;
+use crate::domain::devices::inbox::Inbox;
 use crate::domain::rewards::decisions::Decisions;
 use crate::model::rewards::day::Day;
 
 /// One frame, or one request.
 pub struct Source<'a> {
-    pub mailbox: &'a Arc<Mailbox>,
+    pub inbox: &'a Arc<Inbox>,
     pub device: &'a Arc<str>,
     pub seq: u32,
     /// When they were read.

@@ -1,16 +1,18 @@
 //! Whether events are being published, and whether claims can be made.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
 use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
+use tokio::time::Instant;
 
+use super::bus_watch::{BusState, BusWatch};
 use crate::storage::event_bus::EventBus;
 use crate::storage::outbox::Outbox;
 
@@ -22,50 +24,126 @@ pub struct BusHealth {
     outbox: Arc<dyn Outbox>,
     /// Entries of the outbox beyond which nothing is claimed.
     outbox_max: u64,
-    away: AtomicBool,
+    seen: Mutex<Seen>,
     published: Counter,
+    refused: Counter,
+    unknown: Counter,
 }
 
-/// What is looked at when somebody asks for metrics.
+/// What the relay saw last.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    state: BusState,
+    waiting: usize,
+    oldest: Option<Instant>,
+    /// As many events wait as may.
+    full: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Labels {
+    outcome: &'static str,
+}
+
+/// What is read at each scrape.
 struct Gauges(Arc<BusHealth>);
 
 impl BusHealth {
     pub fn new(bus: Arc<dyn EventBus>, outbox: Arc<dyn Outbox>, outbox_max: u64, registry: &mut Registry) -> Arc<Self> {
-        let health = BusHealth { bus, outbox, outbox_max, away: AtomicBool::new(false), published: Counter::default() };
-        let health = Arc::new(health);
-        registry.register("events_published", "Events that are on the event bus", health.published.clone());
+        let failures = Family::<Labels, Counter>::default();
+        let failure = |outcome| failures.get_or_create(&Labels { outcome }).clone();
+        let (refused, unknown) = (failure("refused"), failure("unknown"));
+        let (seen, published) = (Mutex::default(), Counter::default());
+        let health = Arc::new(BusHealth { bus, outbox, outbox_max, seen, published, refused, unknown });
+        registry.register("events_published", "Events published", health.published.clone());
+        registry.register("event_failures", "Events that were not published, and are sent again", failures);
         registry.register_collector(Box::new(Gauges(health.clone())));
         health
     }
 
-    /// What is not as it should be though nobody who watches notices; each in a few words.
+    /// What is wrong although no viewer notices it; each in a few words.
     pub fn degraded(&self) -> Vec<String> {
         let mut degraded = Vec::new();
-        if self.is_away() {
-            degraded.push("events wait in the outbox".to_owned());
+        let seen = self.seen();
+        match seen.state {
+            BusState::Healthy => {}
+            BusState::Blocked => {
+                degraded.push("some events wait for the event bus; others are published".to_owned());
+            }
+            BusState::Away => degraded.push("event bus unavailable: events wait in the outbox".to_owned()),
+        }
+        if seen.full && seen.state == BusState::Blocked {
+            degraded.push("too many events wait for the event bus: all others wait, too".to_owned());
         }
         if self.outbox_is_full() {
-            degraded.push("the outbox is full: nothing is claimed".to_owned());
+            degraded.push("outbox full: reward claims suspended".to_owned());
         }
         degraded.extend(self.bus.complaints());
         degraded
     }
 
-    /// So many events are on the bus.
-    pub(super) fn published(&self, events: usize) {
-        self.published.inc_by(events as u64);
+    pub(super) fn published(&self) {
+        self.published.inc();
     }
 
-    pub(super) fn has_answered(&self) {
-        if self.away.swap(false, Ordering::Relaxed) {
-            tracing::info!(entries = self.outbox.len(), "events are published again");
+    /// The bus did not take an event.
+    pub(super) fn refused(&self) {
+        self.refused.inc();
+    }
+
+    /// It is not known whether the bus has an event.
+    pub(super) fn unknown(&self) {
+        self.unknown.inc();
+    }
+
+    /// Keeps what the relay sees, and says what has changed: `waiting` events, the oldest of them since `oldest`; `full`:
+    /// nothing is read from the outbox until some of them are published.
+    pub(super) fn sees(&self, state: BusState, waiting: usize, oldest: Option<Instant>, full: bool, watch: &BusWatch) {
+        let before = std::mem::replace(&mut *self.lock(), Seen { state, waiting, oldest, full });
+        let entries = self.outbox.len();
+        if before.state != state {
+            match before.state {
+                BusState::Healthy => {}
+                BusState::Blocked => {
+                    tracing::info!(event = "events_unblocked", entries, "no event waits for a part of the event bus")
+                }
+                BusState::Away => tracing::info!(event = "events_resumed", entries, "publishing events again"),
+            }
+            let error = watch.reason();
+            match state {
+                BusState::Healthy => {}
+                BusState::Blocked => tracing::error!(
+                    event = "events_blocked",
+                    error,
+                    waiting,
+                    "some events wait for the event bus; others are published"
+                ),
+                BusState::Away => tracing::error!(
+                    event = "events_suspended",
+                    error,
+                    entries,
+                    "event bus unavailable; events wait in the outbox, retrying"
+                ),
+            }
+        }
+        match (before.full, full) {
+            (false, true) => tracing::error!(
+                event = "relay_full",
+                waiting,
+                entries,
+                "too many events wait for the event bus; all others wait in the outbox until some are published"
+            ),
+            (true, false) => tracing::info!(event = "relay_resumed", waiting, entries, "reading the outbox again"),
+            _ => {}
         }
     }
 
-    pub(super) fn is_silent(&self, error: &str) {
-        if !self.away.swap(true, Ordering::Relaxed) {
-            tracing::error!(error, entries = self.outbox.len(), "events wait in the outbox");
-        }
+    fn seen(&self) -> Seen {
+        *self.lock()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Says when the outbox is full, and when it is not any more.
@@ -76,21 +154,19 @@ impl BusHealth {
             match (was_full, full) {
                 (false, true) => {
                     tracing::error!(
+                        event = "outbox_full",
                         entries = self.outbox_max,
-                        "the outbox is full: nothing is claimed (rewards.outbox)"
+                        "outbox full; reward claims suspended (rewards.outbox)"
                     );
                 }
-                (true, false) => tracing::info!(entries = self.outbox.len(), "claims are made again"),
+                (true, false) => {
+                    tracing::info!(event = "claims_resumed", entries = self.outbox.len(), "reward claims resumed")
+                }
                 _ => {}
             }
             was_full = full;
             tokio::time::sleep(LOOK_EVERY).await;
         }
-    }
-
-    /// The bus does not take events; claims gather in the outbox.
-    fn is_away(&self) -> bool {
-        self.away.load(Ordering::Relaxed)
     }
 
     fn outbox_is_full(&self) -> bool {
@@ -112,16 +188,29 @@ impl Collector for Gauges {
         };
         let health = &self.0;
         gauge("outbox_entries", "Claims whose events are not published yet", health.outbox.len())?;
-        gauge("outbox_full", "1: the outbox has no room, and nothing is claimed", health.outbox_is_full().into())?;
-        gauge("event_bus_away", "1: the event bus takes no events, which wait in the outbox", health.is_away().into())?;
+        gauge("outbox_full", "1: the outbox is full; reward claims are suspended", health.outbox_is_full().into())?;
+        let Seen { state, waiting, oldest, full } = health.seen();
+        let (away, blocked) = (state == BusState::Away, state == BusState::Blocked);
+        gauge("event_bus_away", "1: the event bus is unavailable; events wait in the outbox", away.into())?;
+        gauge("event_bus_blocked", "1: some events wait for the event bus; others are published", blocked.into())?;
+        gauge("events_waiting", "Events read from the outbox and not published yet", waiting as u64)?;
+        gauge("events_waiting_full", "1: too many events wait; the rest stays in the outbox", full.into())?;
+        let age = oldest.map_or(0.0, |oldest| oldest.elapsed().as_secs_f64());
+        let oldest = ConstGauge::new(age);
+        let help = "Age of the oldest event that was read and is not published yet, since it was read";
+        oldest.encode(encoder.encode_descriptor("events_waiting_seconds", help, None, oldest.metric_type())?)?;
+        let mut gauge = |name, help, value: u64| {
+            let gauge = ConstGauge::new(value as i64);
+            gauge.encode(encoder.encode_descriptor(name, help, None, gauge.metric_type())?)
+        };
         let complaints = health.bus.complaints().len() as u64;
-        gauge("event_bus_complaints", "What is wrong with the event bus though it may take events", complaints)
+        gauge("event_bus_complaints", "Problems of the event bus that do not stop events", complaints)
     }
 }
 
 #[cfg(test)]
 pub mod tests {
-    use super::super::relay::tests::{MemoryBus, MemoryOutbox};
+    use super::super::relay::fixture::{MemoryBus, MemoryOutbox};
     use super::*;
 
     /// Of a bus that takes everything.
@@ -131,7 +220,7 @@ pub mod tests {
 
     #[test]
     fn what_is_degraded_is_told_and_measured() {
-        let mut registry = Registry::with_prefix("heartline");
+        let (mut registry, watch) = (Registry::with_prefix("heartline"), BusWatch::default());
         let (bus, outbox) = (MemoryBus::new(), MemoryOutbox::with(9));
         let health = BusHealth::new(bus.clone(), outbox.clone(), 10, &mut registry);
         let measured = |name: &str| {
@@ -143,14 +232,31 @@ pub mod tests {
         };
         assert_eq!((health.degraded(), measured("outbox_full")), (vec![], "0".to_owned()));
         outbox.add(1);
-        assert_eq!(health.degraded(), ["the outbox is full: nothing is claimed"]);
+        assert_eq!(health.degraded(), ["outbox full: reward claims suspended"]);
         assert_eq!((measured("outbox_full"), measured("outbox_entries")), ("1".to_owned(), "10".to_owned()));
-        health.is_silent("a test");
+        health.sees(BusState::Away, 3, Some(Instant::now()), false, &watch);
         *bus.complaints.lock().expect("no panic") = vec!["topic x: is missing".to_owned()];
-        let all = ["events wait in the outbox", "the outbox is full: nothing is claimed", "topic x: is missing"];
+        let all = [
+            "event bus unavailable: events wait in the outbox",
+            "outbox full: reward claims suspended",
+            "topic x: is missing",
+        ];
         assert_eq!(health.degraded(), all);
         assert_eq!((measured("event_bus_away"), measured("event_bus_complaints")), ("1".to_owned(), "1".to_owned()));
-        health.has_answered();
-        assert_eq!(measured("event_bus_away"), "0");
+        let long_ago = Instant::now() - Duration::from_secs(60);
+        health.sees(BusState::Blocked, 3, Some(long_ago), true, &watch);
+        assert_eq!((measured("event_bus_away"), measured("event_bus_blocked")), ("0".to_owned(), "1".to_owned()));
+        assert_eq!((measured("events_waiting"), measured("events_waiting_full")), ("3".to_owned(), "1".to_owned()));
+        assert!(measured("events_waiting_seconds").starts_with("60."));
+        let all = [
+            "some events wait for the event bus; others are published",
+            "too many events wait for the event bus: all others wait, too",
+        ];
+        assert_eq!(health.degraded()[..2], all);
+        health.sees(BusState::Healthy, 0, None, false, &watch);
+        assert_eq!(
+            (measured("event_bus_blocked"), measured("events_waiting_seconds")),
+            ("0".to_owned(), "0.0".to_owned())
+        );
     }
 }

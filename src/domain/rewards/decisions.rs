@@ -20,7 +20,7 @@ pub struct Decisions {
 
 /// On which day it was decided what a beat could be rewarded for, as far as its sender knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Known {
+pub struct DecidedRules {
     pub user: Option<Day>,
     pub content: Option<Day>,
 }
@@ -35,9 +35,9 @@ impl Decisions {
         self.user.filter(|day| *day == today)
     }
 
-    /// What is known of a beat that came with `flag`. A flag of another day says nothing: whoever decides compares.
-    pub fn of(&self, content: Content, flag: Option<Day>) -> Known {
-        Known { user: self.user.max(flag), content: self.decided(content) }
+    /// What is known of a beat that came with `flag`. A flag of another day says nothing; the decision compares the days.
+    pub fn of(&self, content: Content, flag: Option<Day>) -> DecidedRules {
+        DecidedRules { user: self.user.max(flag), content: self.decided(content) }
     }
 
     pub fn decided_user(&mut self, day: Day) {
@@ -59,10 +59,10 @@ impl Decisions {
     }
 }
 
-impl Known {
+impl DecidedRules {
     /// Of two beats that one speaks for.
-    pub fn joined(self, other: Known) -> Known {
-        Known { user: self.user.max(other.user), content: self.content.max(other.content) }
+    pub fn joined(self, other: DecidedRules) -> DecidedRules {
+        DecidedRules { user: self.user.max(other.user), content: self.content.max(other.content) }
     }
 }
 
@@ -80,9 +80,9 @@ mod tests {
         let mut decisions = Decisions::new(Some(old));
         decisions.decided_content(old, content(1));
         assert_eq!((decisions.flag(old), decisions.flag(new)), (Some(old), None));
-        assert_eq!(decisions.of(content(1), None), Known { user: Some(old), content: Some(old) });
+        assert_eq!(decisions.of(content(1), None), DecidedRules { user: Some(old), content: Some(old) });
         decisions.decided_content(new, content(2));
-        assert_eq!(decisions.of(content(1), Some(new)), Known { user: Some(new), content: None });
+        assert_eq!(decisions.of(content(1), Some(new)), DecidedRules { user: Some(new), content: None });
         decisions.decided_content(old, content(1));
         assert_eq!(decisions.of(content(1), None).content, None);
     }

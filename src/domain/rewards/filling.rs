@@ -24,11 +24,11 @@ pub async fn fill(memory: Arc<Memory>, store: Arc<dyn HotStore>, today: Arc<Toda
                     }
                 }
                 Err(error) => {
-                    tracing::warn!(%error, shard = shard.0, "the claims of a shard are not remembered");
+                    tracing::warn!(%error, shard = shard.0, "cannot load the claims of a shard; asking the store instead");
                     break;
                 }
             }
         }
     }
-    tracing::debug!(claims, "today's claims are remembered");
+    tracing::debug!(claims, "loaded the claims of today");
 }

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use super::claim_bell::ClaimBell;
-use super::decisions::Known;
+use super::decisions::DecidedRules;
 use super::memory::{Asker, Memory};
 use super::metrics::Metrics;
-use super::news::News;
+use super::relay_notify::RelayNotify;
+use super::reward_notice::RewardNotice;
 use super::today::Today;
 use crate::model::beat::Beat;
 use crate::model::change::{Decided, Outcome};
 use crate::model::ids::{Content, UserId};
 use crate::model::rewards::calendar::RewardDay;
 use crate::model::rewards::claim::ClaimKey;
+use crate::model::rewards::rewarding::Rewarding;
 use crate::model::rewards::rule::{RuleSet, Rules};
-use crate::storage::hot_store::Rewarding;
 use crate::storage::outbox::Outbox;
 
 /// Stands before and behind the commits: what is known already is not asked of the store, and what the store has decided
@@ -26,14 +26,14 @@ pub struct Judge {
     pub outbox: Arc<dyn Outbox>,
     /// Entries of the outbox beyond which nothing is claimed.
     pub outbox_max: u64,
-    /// Wakes who publishes.
-    pub bell: Arc<ClaimBell>,
+    /// Wakes the relay.
+    pub notify: Arc<RelayNotify>,
     pub metrics: Metrics,
 }
 
 /// One beat, as its rules see it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Asked {
+pub struct OpenRules {
     /// Those that are not known to be decided.
     pub open: RuleSet,
     decided: RuleSet,
@@ -48,10 +48,10 @@ impl Judge {
     }
 
     /// What a beat asks for: nothing that its session cannot have earned yet, however it began.
-    pub fn ask(&self, user: UserId, beat: &Beat, known: Known, today: &RewardDay) -> Asked {
+    pub fn ask(&self, user: UserId, beat: &Beat, known: DecidedRules, today: &RewardDay) -> OpenRules {
         let content = beat.content;
         if today.rules.is_empty() {
-            return Asked::default();
+            return OpenRules::default();
         }
         let mut decided = RuleSet::NONE;
         let of_user = today.per_user(&self.rules);
@@ -69,19 +69,19 @@ impl Judge {
             let earned_here = earned.and(of_content);
             decided = decided.or(self.memory.content_rules(earned_here, user, content, today.day));
         }
-        Asked { open: earned.without(decided), decided, of_content }
+        OpenRules { open: earned.without(decided), decided, of_content }
     }
 
     /// Remembers what the store has `decided` of this beat, and says what its sender does not know yet.
     pub fn settle(
         &self,
-        (user, content, known): (UserId, Content, Known),
-        asked: Asked,
+        (user, content, known): (UserId, Content, DecidedRules),
+        asked: OpenRules,
         decided: &[Decided],
         today: &RewardDay,
-    ) -> Option<News> {
+    ) -> Option<RewardNotice> {
         let mut all = asked.decided;
-        let mut news = News::default();
+        let mut news = RewardNotice::default();
         for each in decided {
             self.memory.mark(each.rule, user, content, today.day);
             self.metrics.decided(each);
@@ -100,15 +100,15 @@ impl Judge {
         (!news.is_empty()).then_some(news)
     }
 
-    /// Something was claimed. Whoever publishes hurries when half of the room is taken.
+    /// Something was claimed. The relay publishes sooner when half of the outbox is taken.
     pub fn ring(&self) {
-        self.bell.ring(self.outbox.len() >= self.outbox_max / 2);
+        self.notify.ring(self.outbox.len() >= self.outbox_max / 2);
     }
 
     /// Keeps what is remembered of users true after a forgetting or a switch.
     pub fn follow(&self, user: UserId, outcome: &Outcome) {
         match outcome {
-            Outcome::Recording { moved: true, paused } => self.memory.switched(user, *paused),
+            Outcome::Recording { paused, .. } => self.memory.switched(user, *paused),
             Outcome::Erased { .. } => self.memory.forget(user),
             _ => {}
         }

@@ -31,10 +31,10 @@ impl Metrics {
             };
             rules.iter().map(of).collect()
         };
-        let claims = of_each("reward_claims", "Rewards that were claimed");
-        let known = of_each("reward_claims_known", "Rewards that were asked of the store and had been claimed before");
+        let claims = of_each("reward_claims", "Rewards claimed");
+        let known = of_each("reward_claims_known", "Claims that the store already had");
         let store_reads = Counter::default();
-        registry.register("reward_store_reads", "Claims that were looked up in the store", store_reads.clone());
+        registry.register("reward_store_reads", "Claims looked up in the store", store_reads.clone());
         Metrics { claims, known, store_reads }
     }
 

@@ -6,17 +6,19 @@
 //! connection ◀─ news ─── judge ◀─ decided ─┘        outbox ─▶ relay ─▶ event bus
 //! ```
 //!
-//! What is remembered here only spares questions: whether somebody was first is decided by the store's own keys.
+//! This memory only spares lookups: whether a user was first is decided by the store's own keys.
 
-pub mod arrivals;
 pub mod bus_health;
-pub mod claim_bell;
+mod bus_watch;
 pub mod config;
+pub mod connect_lookup;
 pub mod decisions;
 pub mod filling;
 pub mod judge;
 pub mod memory;
 pub mod metrics;
-pub mod news;
 pub mod relay;
+pub mod relay_notify;
+pub mod reward_notice;
 pub mod today;
+mod waiting_events;

@@ -1,45 +1,63 @@
 //! From the outbox to the event bus.
+//!
+//! ```text
+//! outbox → read, once each → waiting events → the bus: of each user one after the other
+//!        ← removed, one by one              ← a report for each
+//! ```
+//!
+//! An event that is not reported is with the bus, which may send it at any time: it is not handed over again before its
+//! report. It holds back the later events of its user, and none of anybody else.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use super::bus_health::BusHealth;
-use super::claim_bell::ClaimBell;
-use crate::model::rewards::claim::Claim;
+use super::bus_watch::{BusState, BusWatch};
+use super::relay_notify::RelayNotify;
+use super::waiting_events::{RETRY_FIRST, RETRY_MAX, WaitingEvents};
 use crate::storage::event_bus::EventBus;
+use crate::storage::event_bus::delivery::{Delivery, Event, Receipt, Report};
 use crate::storage::outbox::{Outbox, OutboxNumber};
 
-/// Events that are published together, one batch after the other. A bus that takes 50 ms for a batch has 20,000 a second.
+/// Entries that are read together, and events that are handed over together.
 const BATCH_MAX: usize = 1024;
-/// From one batch to the next, unless it was full or the outbox fills up. Claims that come within it are published together,
+/// Events that are read and not published yet, about 400 bytes each. With so many the rest stays in the outbox, whoever's
+/// they are, until some are published.
+pub const WAITING_MAX: usize = 16_384;
+/// From one read to the next, unless it was full or the outbox fills up. Claims that come within it are published together,
 /// since a sync costs the same whatever it carries; one that comes after a while is published at once.
 const PACE: Duration = Duration::from_millis(500);
-/// How often it looks though nobody rings: entries may come from a gateway that has died.
+/// How often it looks without a notification: entries may come from a gateway that has died.
 const LOOK_EVERY: Duration = Duration::from_secs(3);
-/// A bus that has not answered for so long is away.
-const ANSWER_MAX: Duration = Duration::from_secs(5);
-const RETRY_FIRST: Duration = Duration::from_millis(100);
-/// What waits is published no later than this after the bus is back.
-const RETRY_MAX: Duration = Duration::from_secs(1);
 
-/// Publishes the events of claims, in the order in which the claims were made, at least once each: an entry leaves the
-/// outbox when the bus has its event, and not before.
+/// Publishes the events of claims, those of each user in the order in which the claims were made, at least once each: an
+/// entry leaves the outbox when the bus has its event, and not before.
 pub struct Relay {
     pub outbox: Arc<dyn Outbox>,
     pub bus: Arc<dyn EventBus>,
     /// Rung when something was claimed.
-    pub bell: Arc<ClaimBell>,
+    pub notify: Arc<RelayNotify>,
     pub health: Arc<BusHealth>,
 }
 
 /// How far it has come.
-#[derive(Default)]
-struct Place {
-    published: OutboxNumber,
-    /// Some of that is still in the outbox.
-    unremoved: bool,
+struct Progress {
+    waiting: WaitingEvents,
+    /// All entries up to this one were read.
+    read: OutboxNumber,
+    /// The last read was full.
+    more: bool,
+    /// From a read that failed to the next.
+    pause: Option<Duration>,
+    /// Published, and still in the outbox.
+    unremoved: Vec<OutboxNumber>,
+    removal_failed: bool,
+    watch: BusWatch,
+    receipts: UnboundedSender<Report>,
 }
 
 impl Relay {
@@ -49,75 +67,153 @@ impl Relay {
     }
 
     async fn relay(&self) {
-        let mut place = Place::default();
+        let (receipts, mut reports) = unbounded_channel();
+        let mut progress = Progress::new(receipts);
         loop {
             let began = Instant::now();
-            self.publish_all(&mut place).await;
-            let rung = timeout_at(began + LOOK_EVERY, self.bell.claimed()).await.is_ok();
-            let _crowded = timeout_at(began + PACE, self.bell.crowded()).await;
-            if !rung && place.unremoved {
-                self.remove(&mut place).await;
+            self.remove(&mut progress).await;
+            self.read(&mut progress).await;
+            self.hand_over(&mut progress);
+            if progress.more && progress.has_room() {
+                continue;
+            }
+            let mut next = pin!(self.next_read(began, progress.pause));
+            loop {
+                let due = progress.waiting.due();
+                tokio::select! {
+                    Some(report) = reports.recv() => self.settle(&mut progress, report, &mut reports).await,
+                    () = sleep_until(due.unwrap_or(began)), if due.is_some() => self.hand_over(&mut progress),
+                    () = &mut next => break,
+                }
+                if progress.more && progress.has_room() {
+                    break;
+                }
             }
         }
     }
 
-    /// Publishes all that is there. For what comes meanwhile somebody rings.
-    async fn publish_all(&self, place: &mut Place) {
-        let mut pause = RETRY_FIRST;
+    /// Waits until it is time to look into the outbox again.
+    async fn next_read(&self, began: Instant, failed: Option<Duration>) {
+        if let Some(pause) = failed {
+            return sleep(pause).await;
+        }
+        let _rung = timeout_at(began + LOOK_EVERY, self.notify.claimed()).await;
+        let _crowded = timeout_at(began + PACE, self.notify.crowded()).await;
+    }
+
+    /// Reads on behind what was read, whatever of that still waits.
+    async fn read(&self, progress: &mut Progress) {
+        if !progress.has_room() {
+            return;
+        }
+        match self.outbox.read(progress.read, BATCH_MAX).await {
+            Ok(entries) => {
+                (progress.more, progress.pause) = (entries.len() == BATCH_MAX, None);
+                progress.watch.read(None);
+                let now = Instant::now();
+                for (number, claim) in entries {
+                    progress.read = number;
+                    progress.waiting.add(number, claim, now);
+                }
+            }
+            Err(error) => {
+                let pause = progress.pause.map_or(RETRY_FIRST, |pause| (pause * 2).min(RETRY_MAX));
+                (progress.more, progress.pause) = (false, Some(pause));
+                progress.watch.read(Some(error.to_string()));
+            }
+        }
+    }
+
+    fn hand_over(&self, progress: &mut Progress) {
+        let now = Instant::now();
         loop {
-            match self.publish_next(place).await {
-                Ok(count) => {
-                    // With nothing to publish nothing waits.
-                    self.health.has_answered();
-                    if count < BATCH_MAX {
-                        return;
-                    }
-                    pause = RETRY_FIRST;
-                }
-                Err(error) => {
-                    self.health.is_silent(&error);
-                    sleep(pause).await;
-                    pause = (pause * 2).min(RETRY_MAX);
-                }
+            let handed = progress.waiting.hand_over(BATCH_MAX, self.bus.is_atomic(), now);
+            if handed.is_empty() {
+                break;
             }
+            let receipt = |number| Receipt::new(number, progress.receipts.clone());
+            let events = handed.into_iter().map(|(number, claim)| Event { claim, receipt: receipt(number) });
+            self.bus.publish(events.collect());
         }
+        let state = progress.watch.state(progress.waiting.oldest(), now);
+        let full = state != BusState::Healthy && !progress.has_room();
+        let (waiting, oldest) = (progress.waiting.len(), progress.waiting.oldest());
+        self.health.sees(state, waiting, oldest, full, &progress.watch);
     }
 
-    /// Publishes a batch, and says how many there were in it. One that is not full was the last.
-    async fn publish_next(&self, place: &mut Place) -> Result<usize, String> {
-        let entries = self.outbox.read(place.published, BATCH_MAX).await.map_err(|error| error.to_string())?;
-        let (numbers, claims): (Vec<OutboxNumber>, Vec<Claim>) = entries.into_iter().unzip();
-        let Some(last) = numbers.last().copied() else { return Ok(0) };
-        self.publish(&claims).await?;
-        self.health.published(claims.len());
-        place.published = last;
-        self.remove(place).await;
-        Ok(numbers.len())
-    }
-
-    /// Waits for the answer for as long as it takes, and says so when that is long.
-    async fn publish(&self, claims: &[Claim]) -> Result<(), String> {
-        let mut publishing = self.bus.publish(claims);
-        let published = match timeout(ANSWER_MAX, &mut publishing).await {
-            Ok(published) => published,
-            Err(_) => {
-                self.health.is_silent(&format!("the event bus has not answered for {ANSWER_MAX:?}"));
-                publishing.await
+    /// Takes a report and those that have come with it. What is published leaves the outbox.
+    async fn settle(&self, progress: &mut Progress, first: Report, reports: &mut UnboundedReceiver<Report>) {
+        let (now, mut next) = (Instant::now(), Some(first));
+        while let Some(Report { number, delivery }) = next {
+            match delivery {
+                Delivery::Published => {
+                    if progress.waiting.published(number, now) {
+                        progress.unremoved.push(number);
+                        self.health.published();
+                    }
+                    progress.watch.published(now);
+                }
+                Delivery::Refused(why) => {
+                    self.health.refused();
+                    progress.failed(number, why, now);
+                }
+                Delivery::Unknown(why) => {
+                    self.health.unknown();
+                    progress.failed(number, why, now);
+                }
             }
-        };
-        published.map_err(|error| error.to_string())
+            next = reports.try_recv().ok();
+        }
+        self.remove(progress).await;
+        self.hand_over(progress);
     }
 
     /// Whether it is removed or not, it is published: an entry that stays is published once more after a restart.
-    async fn remove(&self, place: &mut Place) {
-        let removed = self.outbox.remove(place.published).await;
-        if let Err(error) = &removed {
-            tracing::warn!(%error, "published events stay in the outbox");
+    async fn remove(&self, progress: &mut Progress) {
+        if progress.unremoved.is_empty() {
+            return;
         }
-        place.unremoved = removed.is_err();
+        match self.outbox.remove(progress.unremoved.clone()).await {
+            Ok(()) => {
+                progress.unremoved.clear();
+                progress.removal_failed = false;
+            }
+            Err(error) if !std::mem::replace(&mut progress.removal_failed, true) => {
+                tracing::warn!(event = "outbox_cleanup_failed", %error, "cannot remove published events from the outbox; they may be published twice");
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+impl Progress {
+    fn new(receipts: UnboundedSender<Report>) -> Self {
+        Progress {
+            waiting: WaitingEvents::default(),
+            read: 0,
+            more: false,
+            pause: None,
+            unremoved: Vec::new(),
+            removal_failed: false,
+            watch: BusWatch::default(),
+            receipts,
+        }
+    }
+
+    /// For a batch.
+    fn has_room(&self) -> bool {
+        self.waiting.len() + BATCH_MAX <= WAITING_MAX
+    }
+
+    fn failed(&mut self, number: OutboxNumber, why: String, now: Instant) {
+        self.waiting.failed(number, now);
+        self.watch.failed(why);
     }
 }
 
 #[cfg(test)]
+#[path = "relay_fixture.rs"]
+pub mod fixture;
+#[cfg(test)]
 #[path = "relay_tests.rs"]
-pub mod tests;
+mod tests;

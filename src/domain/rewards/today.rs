@@ -9,11 +9,11 @@ use crate::model::rewards::day::Day;
 use crate::model::rewards::rule::Rules;
 use crate::model::rewards::zone::{NoZone, Zone};
 
-/// The day of the rewards, which never goes back whatever the clock does and whoever asks.
+/// The day of the rewards. It never goes back, whatever the clock does.
 #[derive(Debug)]
 pub struct Today {
     /// The number of the day, and in the lower [`UNTIL_BITS`] the millisecond of the server's clock until which it holds:
-    /// one number, so that nobody ever reads a day with the end of another.
+    /// one number, so that a day is never read with the end of another.
     held: AtomicU64,
     clock: Mutex<RewardClock>,
 }
@@ -67,7 +67,7 @@ impl Today {
     pub fn forward(&self, by: Duration) {
         let mut clock = self.clock();
         clock.ahead = clock.ahead.saturating_add(u64::try_from(by.as_millis()).unwrap_or(u64::MAX));
-        // Who asks next works it out.
+        // The next caller works it out.
         let day = self.held.load(Ordering::Relaxed) >> UNTIL_BITS;
         self.held.store(day << UNTIL_BITS, Ordering::Relaxed);
     }

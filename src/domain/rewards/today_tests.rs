@@ -32,7 +32,7 @@ fn what_is_told_without_a_lock_is_what_is_told_with_one() {
     }
 }
 
-/// The lock is held all the while: who needed it would wait for ever.
+/// The lock is held all the while: a caller that needed it would wait for ever.
 #[test]
 fn within_a_day_nobody_takes_the_lock() {
     let today = today();

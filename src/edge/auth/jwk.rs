@@ -58,9 +58,9 @@ impl Jwk {
         if self.key_ops.as_ref().is_some_and(|operations| !operations.iter().any(|one| one == "verify")) {
             return Err("its key_ops do not list \"verify\"".to_owned());
         }
-        // Whoever can read this file could sign for everybody, and nobody here needs it.
+        // A reader of this file could sign tokens of any user, and the gateway does not need the private key.
         if self.d.is_some() {
-            return Err("it is a private key; leave its public part here, and nothing else".to_owned());
+            return Err("it is a private key; the file must contain public keys only".to_owned());
         }
         Ok(())
     }
@@ -110,7 +110,7 @@ impl Jwk {
     }
 }
 
-/// A key that is none would check nothing and refuse everybody; better now than at the first token.
+/// A key that cannot be used would refuse every token; better at the start than at the first token.
 fn check_point(algorithm: &'static dyn VerificationAlgorithm, point: &[u8]) -> Result<(), Reason> {
     match ParsedPublicKey::new(algorithm, point) {
         Ok(_) => Ok(()),

@@ -18,7 +18,7 @@ fn config(secret: &str) -> AuthConfig {
     }
 }
 
-fn load(config: &AuthConfig, data_dir: &Path) -> Result<SigningKey, KeyError> {
+fn load(config: &AuthConfig, data_dir: &Path) -> Result<SigningKey, KeptSecretError> {
     SigningKey::load(config, data_dir).map(|key| key.expect("a key that signs"))
 }
 
@@ -42,9 +42,9 @@ fn a_development_key_is_made_once_and_is_for_the_owner_alone() {
     let first = load(&config(""), &data_dir).expect("a new key");
     let second = load(&config(""), &data_dir).expect("the same key");
     assert_eq!(first.bytes(), second.bytes());
-    let (text, path) = first.development().expect("a development key");
-    assert_eq!(text.len(), 43);
-    assert_eq!(path, data_dir.join(DEVELOPMENT_KEY_FILE));
+    let path = first.development().expect("a development key");
+    assert_eq!(first.bytes().len(), 43);
+    assert_eq!(path, DEVELOPMENT_KEY.path(&data_dir));
     assert_eq!(fs::metadata(path).expect("the file").permissions().mode() & 0o777, 0o600);
     assert_eq!(fs::metadata(&data_dir).expect("the directory").permissions().mode() & 0o777, 0o700);
 }
@@ -63,9 +63,9 @@ fn whoever_makes_the_development_key_first_all_have_the_same() {
 #[test]
 fn a_damaged_development_key_is_refused_and_shown_nowhere() {
     let dir = tempfile::tempdir().expect("a directory");
-    fs::write(dir.path().join(DEVELOPMENT_KEY_FILE), "tooshort\n").expect("a file");
+    fs::write(DEVELOPMENT_KEY.path(dir.path()), "tooshort\n").expect("a file");
     let error = load(&config(""), dir.path()).expect_err("a short key");
-    assert!(matches!(error, KeyError::Short { .. }));
+    assert!(matches!(error, KeptSecretError::Short { .. }));
     assert!(!error.to_string().contains("tooshort"));
 }
 
@@ -80,7 +80,7 @@ fn with_a_key_set_and_no_secret_nothing_is_signed() {
     let dir = tempfile::tempdir().expect("a directory");
     let config = AuthConfig { jwks_file: "/etc/keys.json".into(), ..config("") };
     assert!(SigningKey::load(&config, dir.path()).expect("no key is no error").is_none());
-    assert!(!dir.path().join(DEVELOPMENT_KEY_FILE).exists(), "a development key would be believed by nobody");
+    assert!(!DEVELOPMENT_KEY.path(dir.path()).exists(), "a development key would be believed by nobody");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::token_error::TokenError;
 
-/// Keys that one token is checked with, at most: nobody makes the gateway work for longer with a bad token.
+/// Keys that one token is checked with, at most: a bad token costs no more work than that.
 pub const TRIED_MAX: usize = 8;
 
 const UNREADABLE: TokenError = TokenError::Bad("the token is not a signed JWT with an object of claims");

@@ -1,14 +1,16 @@
-//! Who somebody is: a token, once per connection or request, becomes an [`Identity`].
+//! Authentication: a token, once per connection or request, becomes an [`Identity`].
 //!
 //! ```text
 //! auth.hs256_secret, or a development key ([`key`]) ─┐
-//! auth.jwks_file ([`key_set`], key by key in `jwk`) ─┴▶ [`keyring`]: whose signature is it? ─▶ [`token`]: is it good?
+//! auth.jwks_file ([`key_set`], key by key in `jwk`) ─┴▶ [`keyring`]: which key signed it? ─▶ [`token`]: is it valid?
 //! ```
 //!
 //! Nothing here logs, stores or returns a token it was given.
 
-pub mod gate;
+pub mod authenticator;
+mod control_token;
 mod jwk;
+pub mod kept_secret;
 pub mod key;
 pub mod key_set;
 pub mod keyring;
@@ -26,7 +28,9 @@ use serde::Deserialize;
 
 use crate::model::secret::Secret;
 
-pub use key::{Issued, KeyError, SigningKey};
+pub use control_token::{CONTROL_TOKEN, ControlToken};
+pub use kept_secret::{KeptSecret, KeptSecretError};
+pub use key::{Issued, SigningKey};
 pub use key_set::KeySetError;
 pub use token::{Identity, Verifier};
 pub use token_error::TokenError;

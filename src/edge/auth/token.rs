@@ -1,4 +1,4 @@
-//! Is this token good, and whose is it?
+//! Verifies a token and reads the user from it.
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -50,7 +50,7 @@ struct Source {
     jwks_file: Option<PathBuf>,
 }
 
-/// The claims that matter; others are ignored. `aud` and `iss` may be anything as long as nobody asks for them.
+/// The claims that matter; others are ignored. `aud` and `iss` may be anything unless they are configured.
 #[derive(Deserialize)]
 struct Claims {
     sub: Option<Value>,
@@ -108,7 +108,7 @@ impl Verifier {
         Ok(Identity { user, expires_ms, token })
     }
 
-    /// Never held while a signature is checked: a reload waits for nobody.
+    /// Never held while a signature is checked, so a reload does not wait.
     fn keyring(&self) -> Arc<Keyring> {
         self.keyring.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -117,7 +117,7 @@ impl Verifier {
     /// was issued and none lives for longer.
     fn check_life(&self, token: &TokenMark, expires_ms: u64) -> Result<(), TokenError> {
         let Some(life_max) = self.life_max else { return Ok(()) };
-        let issued_ms = token.issued_ms.ok_or(TokenError::Bad("the token has no iat, or one that is still to come"))?;
+        let issued_ms = token.issued_ms.ok_or(TokenError::Bad("the token has no iat, or one in the future"))?;
         if expires_ms > issued_ms.saturating_add(life_max.as_millis() as u64) {
             return Err(TokenError::Bad("the token lives for longer than auth.token_life_max"));
         }
@@ -133,7 +133,7 @@ impl Verifier {
         if let Some(issuer) = &self.issuer
             && claims.iss.as_ref().and_then(Value::as_str) != Some(issuer)
         {
-            return Err(TokenError::Bad("iss is not the issuer this gateway believes"));
+            return Err(TokenError::Bad("iss is not the issuer of this gateway"));
         }
         Ok(())
     }

@@ -202,7 +202,7 @@ fn a_life_is_judged_only_when_it_is_limited() {
     assert!(judge(json!(NOW - 10), NOW + 50).is_ok());
     assert_eq!(reason(judge(json!(NOW - 10), NOW + 51)), "the token lives for longer than auth.token_life_max");
     for none in [json!(null), json!(NOW + 6)] {
-        assert_eq!(reason(judge(none, NOW + 30)), "the token has no iat, or one that is still to come");
+        assert_eq!(reason(judge(none, NOW + 30)), "the token has no iat, or one in the future");
     }
     assert_eq!(judge(json!(NOW - 70), NOW - 20), Err(TokenError::Expired));
 }
@@ -242,7 +242,7 @@ fn iss_is_checked_only_when_configured() {
     assert!(judge(&with("iss", json!("https://id.example.org"))).is_ok());
     for claims in [good(), with("iss", json!("https://id.example.com")), with("iss", json!(["https://id.example.org"]))]
     {
-        assert_eq!(reason(judge(&claims)), "iss is not the issuer this gateway believes", "{claims}");
+        assert_eq!(reason(judge(&claims)), "iss is not the issuer of this gateway", "{claims}");
     }
 }
 

@@ -1,10 +1,40 @@
 //! Every close code, in one table. The number tells the client whether to come back.
 
-use crate::domain::devices::mailbox::Farewell;
+use crate::domain::devices::inbox::CloseRequest;
 use crate::edge::protocol::frame::ServerFrame;
 
 /// Somewhere between these a client waits before it comes back after a `bye`, so that not all come at once.
 const RECONNECT_AFTER_MS: std::ops::RangeInclusive<u64> = 200..=10_000;
+
+/// Every code that a gateway sends, or a client in its right mind, with a word for logs.
+pub const CODES: [(u16, &str); 19] = [
+    (1000, "normal"),
+    (1001, "going_away"),
+    (1002, "protocol_error"),
+    (1003, "unsupported_data"),
+    (1005, "no_code"),
+    (1006, "connection_lost"),
+    (1007, "invalid_utf8"),
+    (1009, "message_too_big"),
+    (1011, "internal_error"),
+    (1012, "restart"),
+    (1013, "overloaded"),
+    (4000, "invalid_frames"),
+    (4001, "unauthorized"),
+    (4002, "token_expired"),
+    (4003, "kicked"),
+    (4004, "replaced"),
+    (4008, "too_fast"),
+    (4009, "too_slow"),
+    (4010, "idle"),
+];
+
+/// No close frame came: the connection is gone.
+pub const LOST: u16 = 1006;
+
+pub fn word(code: u16) -> &'static str {
+    CODES.iter().find(|(known, _)| *known == code).map_or("other", |(_, word)| word)
+}
 
 /// Why the server closes a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +51,8 @@ pub enum CloseReason {
     OutOfNumbers,
     /// The store did not answer in time.
     Overloaded,
+    /// The user's stored state cannot be read.
+    Unreadable,
     /// Three invalid frames in a row.
     Invalid,
     Unauthorized,
@@ -37,26 +69,27 @@ pub enum CloseReason {
 }
 
 impl CloseReason {
-    /// The code, and a text for whoever reads a log.
+    /// The code, and a text for logs.
     pub fn code_and_text(self) -> (u16, &'static str) {
         match self {
             CloseReason::Protocol => (1002, "protocol error"),
-            CloseReason::MessageType => (1003, "this socket speaks text"),
+            CloseReason::MessageType => (1003, "text messages only"),
             CloseReason::Utf8 => (1007, "not UTF-8"),
             CloseReason::TooBig => (1009, "message too big"),
-            CloseReason::Drain => (1012, "going away, come back"),
-            CloseReason::OutOfNumbers => (1012, "out of numbers, come back"),
+            CloseReason::Drain => (1012, "gateway shutting down, reconnect"),
+            CloseReason::OutOfNumbers => (1012, "seq numbers used up, reconnect"),
             CloseReason::Overloaded => (1013, "overloaded"),
+            CloseReason::Unreadable => (1013, "history cannot be read, try again later"),
             CloseReason::Invalid => (4000, "three invalid frames in a row"),
-            CloseReason::Unauthorized => (4001, "no or bad token"),
+            CloseReason::Unauthorized => (4001, "missing or invalid token"),
             CloseReason::Expired => (4002, "token expired"),
             CloseReason::Kicked => (4003, "kicked"),
             CloseReason::Replaced => (4004, "too many connections of this user"),
             CloseReason::TooFast => (4008, "too many frames"),
             CloseReason::TooMuch => (4008, "too many bytes"),
-            CloseReason::TooSlow => (4009, "too slow in reading"),
-            CloseReason::Idle => (4010, "silent for too long"),
-            CloseReason::Unfinished => (4010, "a message took too long"),
+            CloseReason::TooSlow => (4009, "reading too slowly"),
+            CloseReason::Idle => (4010, "no frame or pong for too long"),
+            CloseReason::Unfinished => (4010, "message not completed in time"),
         }
     }
 
@@ -71,12 +104,45 @@ impl CloseReason {
     }
 }
 
-impl From<Farewell> for CloseReason {
-    fn from(farewell: Farewell) -> Self {
-        match farewell {
-            Farewell::Kicked => CloseReason::Kicked,
-            Farewell::Replaced => CloseReason::Replaced,
-            Farewell::TooSlow => CloseReason::TooSlow,
+impl From<CloseRequest> for CloseReason {
+    fn from(close_request: CloseRequest) -> Self {
+        match close_request {
+            CloseRequest::Kicked => CloseReason::Kicked,
+            CloseRequest::Replaced => CloseReason::Replaced,
+            CloseRequest::TooSlow => CloseReason::TooSlow,
+            CloseRequest::Unreadable => CloseReason::Unreadable,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_of_the_server_has_a_word() {
+        for reason in [
+            CloseReason::Protocol,
+            CloseReason::MessageType,
+            CloseReason::Utf8,
+            CloseReason::TooBig,
+            CloseReason::Drain,
+            CloseReason::OutOfNumbers,
+            CloseReason::Overloaded,
+            CloseReason::Unreadable,
+            CloseReason::Invalid,
+            CloseReason::Unauthorized,
+            CloseReason::Expired,
+            CloseReason::Kicked,
+            CloseReason::Replaced,
+            CloseReason::TooFast,
+            CloseReason::TooMuch,
+            CloseReason::TooSlow,
+            CloseReason::Idle,
+            CloseReason::Unfinished,
+        ] {
+            assert_ne!(word(reason.code_and_text().0), "other", "{reason:?}");
+        }
+        assert_eq!((word(4999), word(1006)), ("other", "connection_lost"));
     }
 }

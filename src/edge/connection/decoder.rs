@@ -7,7 +7,7 @@ use tokio_tungstenite::tungstenite::protocol::{Message, Role, WebSocketConfig, W
 use tokio_tungstenite::tungstenite::{Bytes, Error, Utf8Bytes};
 
 use super::close::CloseReason;
-use super::inflow::{Allowance, Excess, Inflow, Used};
+use super::inflow::{Inflow, InflowQuota, LimitExceeded, Used};
 
 /// What came in.
 #[derive(Debug)]
@@ -16,7 +16,8 @@ pub enum Heard {
     Binary(Bytes),
     /// A ping or a pong; pings are answered already.
     Alive,
-    /// The peer closes, with this code (1005 = none); that is answered already.
+    /// The peer closes, with this code (1005 = none). What it was sent before comes first; then the close is to be
+    /// [answered](Decoder::answer_close).
     Closed(u16),
     /// The connection is lost, without a word.
     Lost,
@@ -54,7 +55,13 @@ impl Decoder {
     }
 
     /// Takes in what was read of the socket.
-    pub fn feed(&mut self, read: &[u8], used: &mut Used, allowed: &Allowance, now: Instant) -> Result<(), Excess> {
+    pub fn feed(
+        &mut self,
+        read: &[u8],
+        used: &mut Used,
+        allowed: &InflowQuota,
+        now: Instant,
+    ) -> Result<(), LimitExceeded> {
         self.inflow.count(read, used, allowed, now)?;
         self.read.drain(..self.taken);
         self.taken = 0;
@@ -77,13 +84,22 @@ impl Decoder {
             Err(Error::Protocol(_)) => Heard::Wrong(CloseReason::Protocol),
             Err(_) => Heard::Lost,
         };
-        // A pong waits for the next look, a close for a flush.
-        if matches!(heard, Heard::Alive | Heard::Closed(_)) {
-            let mut memory = Memory { read: &[], taken: &mut 0, answers };
-            // Memory takes everything; that the connection ends with a close is no failure.
-            let _ = self.context.flush(&mut memory);
+        // A pong waits for the next look.
+        if matches!(heard, Heard::Alive) {
+            self.flush(answers);
         }
         Some(heard)
+    }
+
+    /// Appends the answer to the peer's close, which waits for it.
+    pub fn answer_close(&mut self, answers: &mut Vec<u8>) {
+        self.flush(answers);
+    }
+
+    fn flush(&mut self, answers: &mut Vec<u8>) {
+        let mut memory = Memory { read: &[], taken: &mut 0, answers };
+        // Memory takes everything; that the connection ends with a close is no failure.
+        let _ = self.context.flush(&mut memory);
     }
 
     /// The server did not read for so long.

@@ -1,22 +1,24 @@
 //! From the upgrade to the welcome.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::close::CloseReason;
+use super::connection_set::SetEntry;
 use super::conversation::{Conversation, STRIKES_MAX};
 use super::decoder::Heard;
 use super::live_socket::LiveSocket;
 use super::rate::Rate;
-use super::roster::Seat;
 use super::socket::Socket;
+use crate::domain::devices::client::Client;
 use crate::edge::auth::{Identity, TokenError};
-use crate::edge::desk::Desk;
-use crate::edge::listener::room::Place;
+use crate::edge::context::ConnectionContext;
+use crate::edge::listener::limiter::ConnectionPermit;
 use crate::edge::protocol::frame::{ErrorCode, Hello, Operation, ServerFrame, Welcome};
 use crate::edge::protocol::json;
 
-/// Who a socket turned out to be, and how it said so.
+/// The user of a socket, and how the token came.
 struct Introduction {
     identity: Identity,
     hello: Hello,
@@ -32,38 +34,39 @@ enum Failed {
 }
 
 /// Authenticates and welcomes; `None` when the socket had to be closed, or closed itself. `unwelcomed` is given back as
-/// soon as it is known who is there, `place` when the socket has ended.
+/// soon as the user is known, `place` when the socket has ended.
 pub async fn greet(
     mut socket: Socket,
-    desk: Arc<Desk>,
-    seat: &Seat,
+    context: Arc<ConnectionContext>,
+    set_entry: &SetEntry,
     token: Option<Result<Identity, TokenError>>,
-    unwelcomed: Place,
-    place: Place,
+    unwelcomed: ConnectionPermit,
+    address: IpAddr,
+    place: ConnectionPermit,
 ) -> Option<LiveSocket> {
     let introduction = match token {
         Some(identity) => identity
             .map(|identity| Introduction { identity, hello: Hello::default(), seq: 0 })
             .map_err(|error| Failed::Close(reason_of(&error))),
         None => tokio::select! {
-            introduction = wait_for_hello(&mut socket, &desk) => introduction,
-            () = tokio::time::sleep(desk.socket.hello_timeout) => Err(Failed::Close(CloseReason::Unauthorized)),
-            _ = desk.stop.draining() => Err(Failed::Close(CloseReason::Drain)),
+            introduction = wait_for_hello(&mut socket, &context) => introduction,
+            () = tokio::time::sleep(context.socket.hello_timeout) => Err(Failed::Close(CloseReason::Unauthorized)),
+            _ = context.stop.draining() => Err(Failed::Close(CloseReason::Drain)),
         },
     };
     let welcomed = match introduction {
         Ok(introduction) => {
             drop(unwelcomed);
-            welcome(&mut socket, desk.clone(), seat, introduction).await
+            welcome(&mut socket, context.clone(), set_entry, introduction, address).await
         }
         Err(failed) => Err(failed),
     };
     match welcomed {
-        Ok(conversation) => return Some(LiveSocket::new(socket, conversation, desk, place)),
+        Ok(conversation) => return Some(LiveSocket::new(socket, conversation, context, address, place)),
         Err(Failed::Close(reason)) => {
             if let Some(bye) = reason.bye() {
                 // Heard or not, the close comes next.
-                let _ = say(&mut socket, &desk, &bye).await;
+                let _ = say(&mut socket, &context, &bye).await;
             }
             socket.close(reason).await;
         }
@@ -81,13 +84,13 @@ fn reason_of(error: &TokenError) -> CloseReason {
 }
 
 /// Only a hello that cannot be decoded may be mended; anything else before the welcome ends the socket.
-async fn wait_for_hello(socket: &mut Socket, desk: &Desk) -> Result<Introduction, Failed> {
+async fn wait_for_hello(socket: &mut Socket, context: &ConnectionContext) -> Result<Introduction, Failed> {
     let mut rate = Rate::new(Instant::now());
     let mut strikes = 0;
     let mut used_up = 0;
     loop {
         let heard = socket.hear().await;
-        if !rate.allow(1, &desk.pace, Instant::now()) {
+        if !rate.allow(1, &context.quota, Instant::now()) {
             return Err(Failed::Close(CloseReason::TooFast));
         }
         let text = match heard {
@@ -98,9 +101,9 @@ async fn wait_for_hello(socket: &mut Socket, desk: &Desk) -> Result<Introduction
             Heard::Lost => return Err(Failed::Lost),
             Heard::Wrong(reason) => return Err(Failed::Close(reason)),
         };
-        let malformed = match json::decode(&text, &desk.frame_limits()) {
+        let malformed = match json::decode(&text, &context.frame_limits()) {
             Ok(frame) => match (frame.operation, frame.seq) {
-                (Operation::Hello(hello), seq) if seq > used_up => return introduce(desk, hello, seq),
+                (Operation::Hello(hello), seq) if seq > used_up => return introduce(context, hello, seq),
                 (Operation::Hello(_), seq) => (Some(seq), format!("seq: must be greater than {used_up}")),
                 _ => return Err(Failed::Close(CloseReason::Unauthorized)),
             },
@@ -110,47 +113,51 @@ async fn wait_for_hello(socket: &mut Socket, desk: &Desk) -> Result<Introduction
         let (seq, message) = malformed;
         used_up = used_up.max(seq.unwrap_or(0));
         strikes += 1;
-        say(socket, desk, &ServerFrame::Error { seq, code: ErrorCode::Invalid, message }).await?;
+        say(socket, context, &ServerFrame::Error { seq, code: ErrorCode::Invalid, message }).await?;
         if strikes >= STRIKES_MAX {
             return Err(Failed::Close(CloseReason::Invalid));
         }
     }
 }
 
-fn introduce(desk: &Desk, hello: Hello, seq: u32) -> Result<Introduction, Failed> {
+fn introduce(context: &ConnectionContext, hello: Hello, seq: u32) -> Result<Introduction, Failed> {
     let token = hello.token.as_ref().ok_or(Failed::Close(CloseReason::Unauthorized))?;
-    let identity = desk.gate.identify(token.expose()).map_err(|error| Failed::Close(reason_of(&error)))?;
+    let identity = context.authenticator.identify(token.expose()).map_err(|error| Failed::Close(reason_of(&error)))?;
     Ok(Introduction { identity, hello, seq })
 }
 
 async fn welcome(
     socket: &mut Socket,
-    desk: Arc<Desk>,
-    seat: &Seat,
+    context: Arc<ConnectionContext>,
+    set_entry: &SetEntry,
     introduction: Introduction,
+    address: IpAddr,
 ) -> Result<Conversation, Failed> {
     let Introduction { identity, hello, seq } = introduction;
-    let registration = desk.gate.enter(&identity, seat.bell()).ok_or(Failed::Close(CloseReason::Kicked))?;
-    let Ok(arrival) = desk.arrivals.of(identity.user).await else {
+    let registration =
+        context.authenticator.enter(&identity, set_entry.notifier()).ok_or(Failed::Close(CloseReason::Kicked))?;
+    let Ok(arrival) = context.connect_lookup.of(identity.user).await else {
         return Err(Failed::Close(CloseReason::Overloaded));
     };
-    let now = desk.intake.clock.now();
+    let now = context.intake.clock.now();
+    let device = hello.device.as_deref().unwrap_or_default().into();
+    registration.inbox().welcomed(Client { address, device, since: now });
     let welcome = ServerFrame::Welcome(Box::new(Welcome {
         user: identity.user,
-        connection: registration.mailbox().id,
+        connection: registration.inbox().id,
         now,
         today: arrival.today,
         flag: arrival.flag,
-        interval_ms: desk.socket.heartbeat_interval.as_millis() as u64,
+        interval_ms: context.socket.heartbeat_interval.as_millis() as u64,
         paused: arrival.paused,
         expires: identity.expires_ms,
-        limits: desk.welcome_limits(),
+        limits: context.welcome_limits(),
     }));
-    say(socket, &desk, &welcome).await?;
-    Ok(Conversation::new(desk, registration, &identity, hello, seq, arrival.flag))
+    say(socket, &context, &welcome).await?;
+    Ok(Conversation::new(context, registration, &identity, hello, seq, arrival.flag))
 }
 
-async fn say(socket: &mut Socket, desk: &Desk, frame: &ServerFrame) -> Result<(), Failed> {
-    let said = socket.tell(|out| out.text(|text| json::encode_into(frame, &desk.reading, text))).await;
+async fn say(socket: &mut Socket, context: &ConnectionContext, frame: &ServerFrame) -> Result<(), Failed> {
+    let said = socket.tell(|out| out.text(|text| json::encode_into(frame, &context.reading, text))).await;
     said.map_err(|_| Failed::Lost)
 }

@@ -10,14 +10,14 @@ use tokio_tungstenite::tungstenite::protocol::frame::FrameHeader;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::OpCode;
 
 use super::limits::{LimitsConfig, SocketConfig};
-use super::rate::{Pace, Rate};
+use super::rate::{Quota, Rate};
 
 /// First two bytes, length, mask.
 const HEAD_BYTES_MAX: usize = 14;
 
 /// Why no more is read of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Excess {
+pub enum LimitExceeded {
     /// Too many bytes a second.
     Bytes,
     /// Too many fragments a second.
@@ -28,13 +28,13 @@ pub enum Excess {
 
 /// How much may come in; the same for all clients.
 #[derive(Clone, Copy, Debug)]
-pub struct Allowance {
-    bytes: Pace,
-    fragments: Pace,
+pub struct InflowQuota {
+    bytes: Quota,
+    fragments: Quota,
     message_timeout: Duration,
 }
 
-/// What one client has used of its [`Allowance`].
+/// What one client has used of its [`InflowQuota`].
 #[derive(Debug)]
 pub struct Used {
     bytes: Rate,
@@ -49,11 +49,11 @@ pub struct Inflow {
     begun: Option<Instant>,
 }
 
-impl Allowance {
+impl InflowQuota {
     pub fn new(limits: &LimitsConfig, socket: &SocketConfig) -> Self {
-        Allowance {
-            bytes: Pace::new(limits.bytes_per_second, limits.bytes_burst),
-            fragments: Pace::new(limits.frames_per_second, limits.burst),
+        InflowQuota {
+            bytes: Quota::new(limits.bytes_per_second, limits.bytes_burst),
+            fragments: Quota::new(limits.frames_per_second, limits.burst),
             message_timeout: socket.message_timeout,
         }
     }
@@ -78,7 +78,13 @@ impl Inflow {
     }
 
     /// Counts what was read.
-    pub fn count(&mut self, read: &[u8], used: &mut Used, allowed: &Allowance, now: Instant) -> Result<(), Excess> {
+    pub fn count(
+        &mut self,
+        read: &[u8],
+        used: &mut Used,
+        allowed: &InflowQuota,
+        now: Instant,
+    ) -> Result<(), LimitExceeded> {
         if read.is_empty() {
             return Ok(());
         }
@@ -89,14 +95,14 @@ impl Inflow {
         if self.walk.is_inside() {
             let begun = *self.begun.get_or_insert(now);
             if now.saturating_duration_since(begun) > allowed.message_timeout {
-                return Err(Excess::Unfinished);
+                return Err(LimitExceeded::Unfinished);
             }
         }
         if passed.fragments > 0 && !used.fragments.allow(passed.fragments, &allowed.fragments, now) {
-            return Err(Excess::Fragments);
+            return Err(LimitExceeded::Fragments);
         }
         let bytes = u32::try_from(read.len()).unwrap_or(u32::MAX);
-        if used.bytes.allow(bytes, &allowed.bytes, now) { Ok(()) } else { Err(Excess::Bytes) }
+        if used.bytes.allow(bytes, &allowed.bytes, now) { Ok(()) } else { Err(LimitExceeded::Bytes) }
     }
 
     /// The server did not read for so long; that is not the client's delay.

@@ -20,24 +20,24 @@ fn frames(parts: &[(u8, usize)]) -> Vec<u8> {
     parts.iter().flat_map(|(first, length)| frame(*first, *length)).collect()
 }
 
-/// A client with its allowance.
+/// A client with its inflow_quota.
 struct Client {
     inflow: Inflow,
     used: Used,
-    allowed: Allowance,
+    allowed: InflowQuota,
 }
 
 impl Client {
     fn new(now: Instant) -> Self {
-        let allowed = Allowance {
-            bytes: Pace::new(1_000, 10_000),
-            fragments: Pace::new(20, 100),
+        let allowed = InflowQuota {
+            bytes: Quota::new(1_000, 10_000),
+            fragments: Quota::new(20, 100),
             message_timeout: Duration::from_secs(30),
         };
         Client { inflow: Inflow::default(), used: Used::new(now), allowed }
     }
 
-    fn count(&mut self, read: &[u8], now: Instant) -> Result<(), Excess> {
+    fn count(&mut self, read: &[u8], now: Instant) -> Result<(), LimitExceeded> {
         self.inflow.count(read, &mut self.used, &self.allowed, now)
     }
 }
@@ -94,8 +94,8 @@ fn empty_fragments_are_counted() {
     let mut client = Client::new(now);
     assert_eq!(client.count(&frame(TEXT, 1), now), Ok(()));
     let fragments = (0..200).map(|_| client.count(&frame(CONTINUATION, 0), now));
-    assert_eq!(fragments.filter(Result::is_ok).count(), 99);
-    assert_eq!(client.count(&frame(CONTINUATION, 0), now), Err(Excess::Fragments));
+    assert_eq!(fragments.filter(Result::is_ok).count(), 100 + 20 - 1);
+    assert_eq!(client.count(&frame(CONTINUATION, 0), now), Err(LimitExceeded::Fragments));
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn bytes_come_at_a_rate() {
     let now = Instant::now();
     let mut client = Client::new(now);
     let message = frame(FINAL | TEXT, 992);
-    assert_eq!((0..20).filter(|_| client.count(&message, now).is_ok()).count(), 10);
+    assert_eq!((0..20).filter(|_| client.count(&message, now).is_ok()).count(), 10 + 1);
     let mut client = Client::new(now);
     assert!((0..1_000).all(|second| client.count(&message, now + Duration::from_secs(second)).is_ok()));
 }
@@ -117,7 +117,7 @@ fn a_message_has_to_end_whatever_comes_between() {
         let now = start + Duration::from_secs(second);
         assert_eq!(client.count(&frame(FINAL | PING, 0), now), Ok(()), "after {second} s");
     }
-    assert_eq!(client.count(&frame(FINAL | PING, 0), start + Duration::from_secs(31)), Err(Excess::Unfinished));
+    assert_eq!(client.count(&frame(FINAL | PING, 0), start + Duration::from_secs(31)), Err(LimitExceeded::Unfinished));
 }
 
 #[test]
@@ -141,5 +141,5 @@ fn while_the_server_does_not_read_no_clock_runs() {
     client.inflow.stood_still(Duration::from_secs(100));
     client.used.stood_still(Duration::from_secs(100), start + Duration::from_secs(100));
     assert_eq!(count(&mut client, 110), Ok(()));
-    assert_eq!(count(&mut client, 140), Err(Excess::Unfinished));
+    assert_eq!(count(&mut client, 140), Err(LimitExceeded::Unfinished));
 }

@@ -54,6 +54,10 @@ pub struct LimitsConfig {
     pub bytes_per_second: u32,
     /// Bytes at once, after a pause.
     pub bytes_burst: u32,
+    /// Rows a second that the lists of one user may look at for long.
+    pub list_rows_per_second: u32,
+    /// Rows at once, after a pause.
+    pub list_rows_burst: u32,
     /// Beats of one connection that wait for their commit.
     pub uncommitted_slots: usize,
     /// Bytes that wait for one client to read them.

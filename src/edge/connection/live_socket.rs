@@ -1,10 +1,11 @@
 //! One authenticated socket: frames in, frames out, timers, drain.
 //!
 //! Its task waits for the peer, for time and for reads. What others leave for it, above all the answers to its beats, does
-//! not wake that task: the [`Roster`](super::roster::Roster) of the thread looks after all that were [rung](LiveSocket::rung)
+//! not wake that task: the [`ConnectionSet`](super::connection_set::ConnectionSet) of the thread looks after all that were [rung](LiveSocket::rung)
 //! in one turn, and wakes only those that have more to do than to say something.
 
 use std::future::Future;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -14,72 +15,88 @@ use futures_util::future::LocalBoxFuture;
 use tokio::time::Sleep;
 
 use super::close::CloseReason;
+use super::connection_log::ConnectionLog;
 use super::conversation::Conversation;
 use super::decoder::Heard;
+use super::end::End;
+use super::idle_timer::{Due, IdleTimer};
 use super::rate::Rate;
-use super::silence::{Due, Silence};
-use super::socket::{Socket, Unheard};
-use crate::domain::ingest::lane::Turn;
-use crate::edge::desk::Desk;
-use crate::edge::listener::room::Place;
+use super::socket::Socket;
+use crate::domain::ingest::submit_queue::LargeFramePermit;
+use crate::edge::context::ConnectionContext;
+use crate::edge::listener::limiter::ConnectionPermit;
 use crate::edge::protocol::json;
 
 /// How long the timer sleeps when there is nothing to wake up for.
 const NO_DEADLINE: Duration = Duration::from_secs(3600);
+/// How long the close of a client waits for the answers to what it sent before.
+const PARTING_MAX: Duration = Duration::from_secs(1);
 /// So far apart are the goodbyes of a drain that has the time.
 const GOODBYE_EVERY: Duration = Duration::from_micros(500);
 
-/// How a socket ends.
-#[derive(Debug)]
-pub enum End {
-    Close(CloseReason),
-    Parted(u16),
-    Lost,
+/// Why a socket ends as soon as all that was read is answered.
+enum Leaving {
+    /// The server drains: the socket is closed from `at` on.
+    Drain { at: Instant },
+    /// The client has sent a close with this code. It is answered by `until`, whatever is left.
+    Closed { code: u16, until: Instant },
 }
 
-/// All that an idle connection keeps, beside its task and its mailbox.
+/// All that an idle connection keeps, beside its task and its inbox.
 pub struct LiveSocket {
     socket: Socket,
     conversation: Conversation,
-    desk: Arc<Desk>,
+    context: Arc<ConnectionContext>,
     rate: Rate,
-    silence: Silence,
+    silence: IdleTimer,
     /// When reading stopped because the conversation waits or the peer does not read; client clocks stand still meanwhile.
     deaf_since: Option<Instant>,
-    /// When to say goodbye, once the server drains.
-    leave_at: Option<Instant>,
-    /// Room in the lane, or a turn, while the conversation waits for it.
-    room: Option<LocalBoxFuture<'static, Option<Turn>>>,
-    /// Whether to look into the mailbox although nobody rang.
+    /// Boxed, since most sockets are not leaving.
+    leaving: Option<Box<Leaving>>,
+    /// Room in the submit queue, or a permit for a large frame, while the conversation waits for it.
+    room: Option<LocalBoxFuture<'static, Option<LargeFramePermit>>>,
+    /// Whether to look into the inbox without a notification.
     look: bool,
     /// Why it is to end, once that is known away from its task.
     end: Option<End>,
     /// Its task, and when that wakes by itself.
     task: Option<Waker>,
     wakes_at: Instant,
-    /// Given back at the end.
-    _place: Place,
+    at_end: Box<AtEnd>,
+}
+
+/// What is needed at the end only: behind a pointer, so that the rest stays small.
+struct AtEnd {
+    log: ConnectionLog,
+    /// Given back.
+    _place: ConnectionPermit,
 }
 
 impl LiveSocket {
-    pub fn new(socket: Socket, conversation: Conversation, desk: Arc<Desk>, place: Place) -> Self {
-        tracing::debug!(user = %desk.mid_hash.of(conversation.user()), "connected");
-        desk.metrics.connections.inc();
+    pub fn new(
+        socket: Socket,
+        conversation: Conversation,
+        context: Arc<ConnectionContext>,
+        address: IpAddr,
+        place: ConnectionPermit,
+    ) -> Self {
+        context.metrics.connections.inc();
         let now = Instant::now();
+        let log = ConnectionLog::connected(&conversation, &context, address, now);
         LiveSocket {
             socket,
             conversation,
             rate: Rate::new(now),
-            silence: Silence::new(now),
+            silence: IdleTimer::new(now),
             deaf_since: None,
-            leave_at: None,
+            leaving: None,
             room: None,
             look: true,
             end: None,
             task: None,
             wakes_at: now,
-            desk,
-            _place: place,
+            context,
+            at_end: Box::new(AtEnd { log, _place: place }),
         }
     }
 
@@ -95,7 +112,7 @@ impl LiveSocket {
         }
     }
 
-    /// Looks at what was left in the mailbox, and says what there is to say about it.
+    /// Looks at what was left in the inbox, and says what there is to say about it.
     pub fn rung(&mut self, now: Instant) {
         // What is stuck must go first; the task looks when it has gone.
         if self.socket.is_stuck() || self.end.is_some() {
@@ -111,20 +128,22 @@ impl LiveSocket {
     /// Goodbyes are spread over the first half of the drain, so that not all clients look for another place at once.
     pub fn leave_before(&mut self, until: Instant) {
         let now = Instant::now();
-        let connections = self.desk.metrics.connections.get().clamp(1, i64::from(u32::MAX)) as u32;
+        let connections = self.context.metrics.connections.get().clamp(1, i64::from(u32::MAX)) as u32;
         self.conversation.hurry();
         let spread = (until.saturating_duration_since(now) / 2).min(GOODBYE_EVERY * connections);
-        self.leave_at = Some(now + spread.mul_f64(rand::random()));
+        if !self.is_closed() {
+            self.leaving = Some(Box::new(Leaving::Drain { at: now + spread.mul_f64(rand::random()) }));
+        }
         self.look = true;
         self.wake();
     }
 
     /// Leaves everything but the socket, then that.
     pub async fn leave(self, end: End) {
-        let LiveSocket { socket, conversation, desk, .. } = self;
-        desk.metrics.connections.dec();
-        tracing::debug!(user = %desk.mid_hash.of(conversation.user()), ?end, "disconnected");
-        drop((conversation, desk));
+        let LiveSocket { socket, conversation, context, at_end, .. } = self;
+        context.metrics.connections.dec();
+        at_end.log.disconnected(&conversation, &context, &end);
+        drop((conversation, context));
         match end {
             End::Close(reason) => Box::pin(socket.close(reason)).await,
             End::Parted(code) => Box::pin(socket.part(code)).await,
@@ -147,11 +166,14 @@ impl LiveSocket {
                 {
                     continue;
                 }
-                if self.may_leave(now) {
-                    return Err(self.goodbye(cx, CloseReason::Drain));
-                }
             } else {
                 self.listens(now);
+                // What others wait for goes on: it must not depend on what this peer reads.
+                self.poll_waits(cx);
+                self.conversation.give_way();
+            }
+            if self.may_leave(now) {
+                return Err(self.left(cx));
             }
             if !self.time_is_up(cx, timer.as_mut(), now)? {
                 return Ok(());
@@ -185,13 +207,13 @@ impl LiveSocket {
 
     /// Says what the conversation has to say, as far as the peer reads it.
     fn say(&mut self, cx: &mut Context<'_>) -> Result<(), End> {
-        let LiveSocket { socket, conversation, desk, .. } = self;
+        let LiveSocket { socket, conversation, context, .. } = self;
         while conversation.has_to_say() && !socket.is_stuck() {
             socket.say(cx, |out| {
                 while out.has_room()
                     && let Some(frame) = conversation.say()
                 {
-                    out.text(|text| json::encode_into(&frame, &desk.reading, text));
+                    out.text(|text| json::encode_into(&frame, &context.reading, text));
                 }
             })?;
         }
@@ -201,7 +223,7 @@ impl LiveSocket {
     /// The last word before a close.
     fn goodbye(&mut self, cx: &mut Context<'_>, reason: CloseReason) -> End {
         let Some(bye) = reason.bye() else { return End::Close(reason) };
-        let reading = &self.desk.reading;
+        let reading = &self.context.reading;
         match self.socket.say(cx, |out| out.text(|text| json::encode_into(&bye, reading, text))) {
             Ok(()) => End::Close(reason),
             Err(unheard) => unheard.into(),
@@ -215,7 +237,7 @@ impl LiveSocket {
         }
         let Poll::Ready(heard) = self.socket.poll_hear(cx, now) else { return Ok(false) };
         self.silence.broken(now);
-        if !self.rate.allow(1, &self.desk.pace, now) {
+        if !self.rate.allow(1, &self.context.quota, now) {
             self.conversation.end_now(CloseReason::TooFast);
         }
         match heard {
@@ -226,16 +248,24 @@ impl LiveSocket {
             }
             Heard::Alive => {}
             Heard::Binary(_) => return Err(End::Close(CloseReason::MessageType)),
-            Heard::Closed(code) => return Err(End::Parted(code)),
+            Heard::Closed(code) => {
+                self.leaving = Some(Box::new(Leaving::Closed { code, until: now + PARTING_MAX }));
+                self.conversation.hurry();
+                self.look = true;
+            }
             Heard::Lost => return Err(End::Lost),
             Heard::Wrong(reason) => return Err(End::Close(reason)),
         }
         Ok(true)
     }
 
+    fn is_closed(&self) -> bool {
+        matches!(self.leaving.as_deref(), Some(Leaving::Closed { .. }))
+    }
+
     /// Whether to read on; while the server does not, the client's clocks stand still.
     fn listens(&mut self, now: Instant) -> bool {
-        let listens = self.conversation.listens() && !self.socket.is_stuck();
+        let listens = self.conversation.listens() && !self.socket.is_stuck() && !self.is_closed();
         if !listens {
             self.deaf_since.get_or_insert(now);
         } else if let Some(since) = self.deaf_since.take() {
@@ -256,20 +286,17 @@ impl LiveSocket {
 
     /// Whether something came that the conversation waits for: a read, or room for its beats.
     fn poll_waits(&mut self, cx: &mut Context<'_>) -> bool {
-        if let Some(Poll::Ready((seq, answer))) = self.conversation.reading().map(|read| read.as_mut().poll(cx)) {
-            self.conversation.answered(seq, answer);
-            self.look = true;
-        }
-        let waits_for_turn = self.conversation.waits_for_turn();
-        if waits_for_turn || self.conversation.waits_for_room() {
-            let lane = &self.desk.intake.lane;
+        self.look |= self.conversation.poll_read(cx);
+        let waits_for_permit = self.conversation.waits_for_permit();
+        if waits_for_permit || self.conversation.waits_for_room() {
+            let submit_queue = &self.context.intake.submit_queue;
             let room = self.room.get_or_insert_with(|| {
-                let lane = lane.clone();
+                let submit_queue = submit_queue.clone();
                 Box::pin(async move {
-                    if waits_for_turn {
-                        return Some(lane.turn().await);
+                    if waits_for_permit {
+                        return Some(submit_queue.large_frame_permit().await);
                     }
-                    lane.room().await;
+                    submit_queue.room().await;
                     None
                 })
             });
@@ -277,11 +304,11 @@ impl LiveSocket {
                 self.room = None;
                 self.look = true;
                 if let Some(turn) = turn {
-                    self.conversation.has_turn(turn, Instant::now());
+                    self.conversation.grant_large_frame(turn, Instant::now());
                 }
             }
         } else {
-            // Whoever waits no longer gives up the place in the queue.
+            // A frame that no longer waits gives up its place in the queue.
             self.room = None;
         }
         self.look
@@ -289,7 +316,19 @@ impl LiveSocket {
 
     /// Whether everything that was read is answered, and the time to go has come.
     fn may_leave(&self, now: Instant) -> bool {
-        self.leave_at.is_some_and(|leave_at| now >= leave_at) && self.conversation.idle()
+        let answered = self.conversation.idle() && !self.socket.is_stuck();
+        match self.leaving.as_deref() {
+            Some(Leaving::Drain { at }) => answered && now >= *at,
+            Some(Leaving::Closed { until, .. }) => answered || now >= *until,
+            None => false,
+        }
+    }
+
+    fn left(&mut self, cx: &mut Context<'_>) -> End {
+        match self.leaving.as_deref() {
+            Some(Leaving::Closed { code, .. }) => End::Parted(*code),
+            Some(Leaving::Drain { .. }) | None => self.goodbye(cx, CloseReason::Drain),
+        }
     }
 
     /// Sets the timer; whether it went off. It is left alone while it fires early enough: most deadlines only move away.
@@ -315,7 +354,7 @@ impl LiveSocket {
         if self.deaf_since.is_some() {
             return Ok(());
         }
-        match self.silence.due(&self.desk.socket, now) {
+        match self.silence.due(&self.context.socket, now) {
             Due::Nothing => Ok(()),
             Due::Close => Err(End::Close(CloseReason::Idle)),
             Due::Ping => self.socket.say(cx, |out| out.ping()).map_err(|_| End::Lost),
@@ -323,12 +362,15 @@ impl LiveSocket {
     }
 
     fn next_deadline(&self, now: Instant) -> Instant {
-        if let Some(until) = self.socket.stuck_until() {
-            return until;
-        }
-        let silence = self.deaf_since.is_none().then(|| self.silence.next(&self.desk.socket));
+        let leave = self.leaving.as_deref().map(|leaving| match leaving {
+            Leaving::Drain { at: moment } | Leaving::Closed { until: moment, .. } => *moment,
+        });
         // By the same clock as `may_leave`: a moment that passes between the two must not be forgotten.
-        let leave = self.leave_at.filter(|leave_at| *leave_at > now);
+        let leave = leave.filter(|leave| *leave > now);
+        if let Some(until) = self.socket.stuck_until() {
+            return leave.map_or(until, |leave| leave.min(until));
+        }
+        let silence = self.deaf_since.is_none().then(|| self.silence.next(&self.context.socket));
         let deadlines = [silence, leave, self.conversation.next_deadline()];
         deadlines.into_iter().flatten().min().unwrap_or(now + NO_DEADLINE)
     }
@@ -337,9 +379,9 @@ impl LiveSocket {
     fn needs_its_task(&mut self, now: Instant) -> bool {
         self.socket.is_stuck()
             || self.conversation.ended().is_some()
-            || self.conversation.reading().is_some()
+            || self.conversation.has_read()
             || self.conversation.waits_for_room()
-            || self.conversation.waits_for_turn()
+            || self.conversation.waits_for_permit()
             || self.room.is_some()
             || (self.deaf_since.is_some() && self.conversation.listens())
             || self.may_leave(now)
@@ -348,14 +390,5 @@ impl LiveSocket {
 
     fn wake(&self) {
         self.task.iter().for_each(Waker::wake_by_ref);
-    }
-}
-
-impl From<Unheard> for End {
-    fn from(unheard: Unheard) -> Self {
-        match unheard {
-            Unheard::TooSlow => End::Close(CloseReason::TooSlow),
-            Unheard::Lost => End::Lost,
-        }
     }
 }

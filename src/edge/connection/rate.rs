@@ -4,14 +4,19 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 /// So many at once, then so many a second; the same for all clients.
+///
+/// A second's worth more is let through than clients are told of. What a client sends within its limits may arrive
+/// closer together than it was sent, since networks and busy threads delay some of it; and a client counts neither the
+/// heads of its frames nor the pongs that its library sends.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub struct Quota {
     /// Nanoseconds, as all here.
     each: u64,
+    /// With what is let through beyond it.
     burst: u64,
 }
 
-/// What one client has used of its [`Pace`]: a token bucket, kept as the moment at which it would be full again.
+/// What one client has used of its [`Quota`]: a token bucket, kept as the moment at which it would be full again.
 ///
 /// Every idle connection keeps three of these, so they count nanoseconds since the first of them all.
 #[derive(Debug)]
@@ -23,10 +28,11 @@ pub struct Rate {
     gathered: u64,
 }
 
-impl Pace {
+impl Quota {
     pub fn new(per_second: u32, burst: u32) -> Self {
-        let each = 1_000_000_000 / u64::from(per_second.max(1));
-        Pace { each, burst: each * u64::from(burst) }
+        let per_second = u64::from(per_second.max(1));
+        let each = 1_000_000_000 / per_second;
+        Quota { each, burst: each * (u64::from(burst) + per_second) }
     }
 }
 
@@ -36,11 +42,11 @@ impl Rate {
     }
 
     /// Counts so many more. False: too many.
-    pub fn allow(&mut self, count: u32, pace: &Pace, now: Instant) -> bool {
+    pub fn allow(&mut self, count: u32, quota: &Quota, now: Instant) -> bool {
         let now = nanos(now);
         self.settle(now);
-        self.paid += pace.each * u64::from(count);
-        let full = now + pace.burst;
+        self.paid += quota.each * u64::from(count);
+        let full = now + quota.burst;
         // What is beyond that may have gathered.
         let covered = self.paid.saturating_sub(full).min(self.gathered);
         self.gathered -= covered;
@@ -80,48 +86,62 @@ mod tests {
 
     #[test]
     fn a_burst_then_so_many_a_second() {
-        let (start, pace) = (Instant::now(), Pace::new(20, 100));
+        let (start, quota) = (Instant::now(), Quota::new(20, 100));
         let mut rate = Rate::new(start);
-        assert_eq!((0..200).filter(|_| rate.allow(1, &pace, start)).count(), 100);
+        assert_eq!((0..200).filter(|_| rate.allow(1, &quota, start)).count(), 100 + 20);
         let mut rate = Rate::new(start);
-        let steady = (0..2_000).all(|i| rate.allow(1, &pace, start + Duration::from_millis(50) * i));
+        let steady = (0..2_000).all(|i| rate.allow(1, &quota, start + Duration::from_millis(50) * i));
         assert!(steady);
     }
 
     #[test]
+    fn what_was_delayed_by_less_than_a_second_is_within_the_limits() {
+        let (start, quota) = (Instant::now(), Quota::new(20, 100));
+        // A burst, then twenty a second; the burst arrives late, what follows it arrives at once.
+        let mut rate = Rate::new(start);
+        let late = start + Duration::from_millis(900);
+        assert!((0..100).all(|_| rate.allow(1, &quota, late)));
+        let sent = |number: u32| start + Duration::from_millis(50) * number;
+        assert!((1..1_000).all(|number| rate.allow(1, &quota, sent(number).max(late))));
+        // The same with bytes, whose frames have heads.
+        let (quota, mut rate) = (Quota::new(262_144, 4_194_304), Rate::new(start));
+        assert!((0..32).all(|_| rate.allow(131_072 + 14, &quota, start)));
+    }
+
+    #[test]
     fn what_gathered_while_nobody_read_comes_at_once() {
-        let (start, pace) = (Instant::now(), Pace::new(20, 100));
+        let (start, quota) = (Instant::now(), Quota::new(20, 100));
         let mut rate = Rate::new(start);
         let before = start + Duration::from_secs(3_600);
         let later = before + Duration::from_secs(60);
         rate.stood_still(later - before, later);
-        assert_eq!((0..2_000).filter(|_| rate.allow(1, &pace, later)).count(), 60 * 20 + 100);
+        assert_eq!((0..2_000).filter(|_| rate.allow(1, &quota, later)).count(), 60 * 20 + 100 + 20);
         // A client that was merely silent has gathered nothing.
-        assert_eq!((0..200).filter(|_| rate.allow(1, &pace, later + Duration::from_secs(60))).count(), 100);
+        assert_eq!((0..200).filter(|_| rate.allow(1, &quota, later + Duration::from_secs(60))).count(), 100 + 20);
     }
 
     #[test]
     fn what_gathered_may_come_among_the_rest() {
-        let (start, pace) = (Instant::now(), Pace::new(20, 100));
+        let (start, quota) = (Instant::now(), Quota::new(20, 100));
         let mut rate = Rate::new(start);
         let later = start + Duration::from_secs(60);
         rate.stood_still(later - start, later);
         // Twenty a second all the time; those of the pause come within four seconds of it, between the others.
         let came = |number: u32| later + Duration::from_secs(4) * number / 1_280;
-        assert!((0..1_280).all(|number| rate.allow(1, &pace, came(number))));
+        assert!((0..1_280).all(|number| rate.allow(1, &quota, came(number))));
     }
 
     #[test]
     fn what_does_not_come_soon_had_not_gathered() {
-        let (start, pace) = (Instant::now(), Pace::new(20, 100));
+        let (start, quota) = (Instant::now(), Quota::new(20, 100));
         let mut rate = Rate::new(start);
         let mut now = start;
         for _ in 0..10_000 {
             now += Duration::from_millis(10);
             rate.stood_still(Duration::from_millis(10), now);
             now += Duration::from_millis(100);
-            assert!(rate.allow(1, &pace, now));
+            assert!(rate.allow(1, &quota, now));
         }
-        assert_eq!((0..200).filter(|_| rate.allow(1, &pace, now)).count(), 100 - 1);
+        assert_eq!((0..200).filter(|_| rate.allow(1, &quota, now)).count(), 100 + 20 - 1);
     }
 }

@@ -1,6 +1,6 @@
 //! A WebSocket, with what the gateway needs of it: messages in, frames out, a close that arrives.
 //!
-//! Idle it owns no buffer. What it reads, decodes and writes with is the [`Workbench`] of its thread; only in the middle
+//! Idle it owns no buffer. What it reads, decodes and writes with is the [`ScratchBuffers`] of its thread; only in the middle
 //! of a message it has a decoder of its own, and only while its peer does not read, a copy of what is left to be sent.
 
 use std::future::poll_fn;
@@ -15,30 +15,30 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, OpCode};
 use tokio_tungstenite::tungstenite::protocol::frame::{Frame, FrameHeader};
 
-use super::close::CloseReason;
+use super::close::{self, CloseReason};
 use super::decoder::{Decoder, Heard};
-use super::inflow::{Excess, Used};
+use super::inflow::{LimitExceeded, Used};
+use super::scratch_buffers::{Buffers, ScratchBuffers};
 use super::stream::Stream;
-use super::workbench::{Buffers, Workbench};
 
 /// How long a close frame may take to be sent, and how long input is discarded after it, so that a TCP reset does not
 /// overtake it.
 const LINGER: Duration = Duration::from_secs(1);
-/// Reads before others of the thread get their turn, so that one who sends a lot does not hold up those who send little.
+/// Reads before others of the thread get their turn, so that a client that sends a lot does not hold up the others.
 const READS_MAX: u8 = 4;
 /// Frames are gathered until they are so long; the rest follows when these are sent.
 const WRITE_BYTES: usize = 16 * 1024;
 
 /// What was said could not be handed over.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Unheard {
+pub enum SendError {
     TooSlow,
     Lost,
 }
 
 pub struct Socket {
     stream: Stream,
-    bench: Rc<Workbench>,
+    scratch: Rc<ScratchBuffers>,
     /// While a message, or more than one, has been read in part.
     decoder: Option<Box<Decoder>>,
     used: Used,
@@ -57,15 +57,15 @@ struct Unsent {
 /// Frames that go out together.
 pub struct Outgoing<'a> {
     buffers: &'a mut Buffers,
-    bench: &'a Workbench,
+    scratch: &'a ScratchBuffers,
 }
 
 impl Socket {
     /// `read` is what was already read of `stream` beyond the upgrade request.
-    pub fn new(stream: Stream, read: &[u8], bench: Rc<Workbench>) -> Self {
+    pub fn new(stream: Stream, read: &[u8], scratch: Rc<ScratchBuffers>) -> Self {
         let now = Instant::now();
         let mut socket =
-            Socket { stream, bench, decoder: None, used: Used::new(now), unsent: None, reads_left: READS_MAX };
+            Socket { stream, scratch, decoder: None, used: Used::new(now), unsent: None, reads_left: READS_MAX };
         if !read.is_empty() {
             // It was bounded by the buffer it was read into.
             let _ = socket.feed(read, now);
@@ -96,18 +96,18 @@ impl Socket {
     /// What has been read already.
     fn decode(&mut self, cx: &mut Context<'_>) -> Option<Heard> {
         let decoder = self.decoder.as_mut()?;
-        let mut answers = std::mem::take(&mut self.bench.buffers.borrow_mut().out);
+        let mut answers = std::mem::take(&mut self.scratch.buffers.borrow_mut().out);
         let heard = decoder.next(&mut answers);
         if decoder.is_at_rest()
             && let Some(decoder) = self.decoder.take()
         {
-            self.bench.rest(decoder);
+            self.scratch.rest(decoder);
         }
         let sent = self.send(cx, &answers);
         answers.clear();
-        self.bench.buffers.borrow_mut().out = answers;
+        self.scratch.buffers.borrow_mut().out = answers;
         let heard = heard?;
-        self.bench.flow.heard(heard.bytes());
+        self.scratch.flow.heard(heard.bytes());
         Some(if sent.is_ok() { heard } else { Heard::Lost })
     }
 
@@ -117,8 +117,8 @@ impl Socket {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         };
-        let bench = self.bench.clone();
-        let buffers = &mut *bench.buffers.borrow_mut();
+        let scratch = self.scratch.clone();
+        let buffers = &mut *scratch.buffers.borrow_mut();
         let mut read = ReadBuf::new(&mut *buffers.read);
         let Poll::Ready(result) = Pin::new(&mut self.stream).poll_read(cx, &mut read) else {
             self.reads_left = READS_MAX;
@@ -128,7 +128,7 @@ impl Socket {
         let fed = match result {
             Ok(()) if read.filled().is_empty() => Err(Heard::Lost),
             Ok(()) => {
-                let excess = |excess: Excess| Heard::Wrong(excess.into());
+                let excess = |excess: LimitExceeded| Heard::Wrong(excess.into());
                 self.feed(read.filled(), now).map_err(excess)
             }
             Err(_) => Err(Heard::Lost),
@@ -136,9 +136,9 @@ impl Socket {
         Poll::Ready(fed)
     }
 
-    fn feed(&mut self, read: &[u8], now: Instant) -> Result<(), Excess> {
-        let decoder = self.decoder.get_or_insert_with(|| self.bench.decoder());
-        decoder.feed(read, &mut self.used, &self.bench.allowance, now)
+    fn feed(&mut self, read: &[u8], now: Instant) -> Result<(), LimitExceeded> {
+        let decoder = self.decoder.get_or_insert_with(|| self.scratch.decoder());
+        decoder.feed(read, &mut self.used, &self.scratch.inflow_quota, now)
     }
 
     /// The server did not read for so long until now: the clocks of what comes in stood still.
@@ -148,46 +148,46 @@ impl Socket {
     }
 
     /// Sends what `write` says: all at once, or later what the kernel does not take now.
-    pub fn say(&mut self, cx: &mut Context<'_>, write: impl FnOnce(&mut Outgoing<'_>)) -> Result<(), Unheard> {
-        let bench = self.bench.clone();
-        let buffers = &mut *bench.buffers.borrow_mut();
-        write(&mut Outgoing { buffers, bench: &bench });
+    pub fn say(&mut self, cx: &mut Context<'_>, write: impl FnOnce(&mut Outgoing<'_>)) -> Result<(), SendError> {
+        let scratch = self.scratch.clone();
+        let buffers = &mut *scratch.buffers.borrow_mut();
+        write(&mut Outgoing { buffers, scratch: &scratch });
         let sent = self.send(cx, &buffers.out);
         buffers.out.clear();
         sent
     }
 
     /// The same, and waits until the kernel has it.
-    pub async fn tell(&mut self, write: impl FnOnce(&mut Outgoing<'_>)) -> Result<(), Unheard> {
+    pub async fn tell(&mut self, write: impl FnOnce(&mut Outgoing<'_>)) -> Result<(), SendError> {
         let mut write = Some(write);
         poll_fn(|cx| Poll::Ready(write.take().map_or(Ok(()), |write| self.say(cx, write)))).await?;
         self.flush().await
     }
 
-    fn send(&mut self, cx: &mut Context<'_>, mut bytes: &[u8]) -> Result<(), Unheard> {
+    fn send(&mut self, cx: &mut Context<'_>, mut bytes: &[u8]) -> Result<(), SendError> {
         if bytes.is_empty() {
             return Ok(());
         }
         if let Some(unsent) = &mut self.unsent {
             unsent.bytes.extend_from_slice(bytes);
-            return self.bench.bounded(unsent);
+            return self.scratch.bounded(unsent);
         }
         let flushed = loop {
             if bytes.is_empty() {
                 break Pin::new(&mut self.stream).poll_flush(cx);
             }
             match Pin::new(&mut self.stream).poll_write(cx, bytes) {
-                Poll::Ready(Ok(0) | Err(_)) => return Err(Unheard::Lost),
+                Poll::Ready(Ok(0) | Err(_)) => return Err(SendError::Lost),
                 Poll::Ready(Ok(count)) => bytes = &bytes[count..],
                 Poll::Pending => break Poll::Pending,
             }
         };
         match flushed {
             Poll::Ready(Ok(())) => Ok(()),
-            Poll::Ready(Err(_)) => Err(Unheard::Lost),
+            Poll::Ready(Err(_)) => Err(SendError::Lost),
             Poll::Pending => {
                 let unsent = Box::new(Unsent { bytes: bytes.to_vec(), sent: 0, since: Instant::now() });
-                self.bench.bounded(self.unsent.insert(unsent))
+                self.scratch.bounded(self.unsent.insert(unsent))
             }
         }
     }
@@ -199,33 +199,36 @@ impl Socket {
 
     /// By when what waits must have been sent.
     pub fn stuck_until(&self) -> Option<Instant> {
-        self.unsent.as_ref().map(|unsent| unsent.since + self.bench.write_timeout)
+        self.unsent.as_ref().map(|unsent| unsent.since + self.scratch.write_timeout)
     }
 
     /// Sends what waits.
-    pub fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Unheard>> {
+    pub fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SendError>> {
         let Some(unsent) = &mut self.unsent else { return Poll::Ready(Ok(())) };
         while unsent.sent < unsent.bytes.len() {
             match ready!(Pin::new(&mut self.stream).poll_write(cx, &unsent.bytes[unsent.sent..])) {
-                Ok(0) | Err(_) => return Poll::Ready(Err(Unheard::Lost)),
+                Ok(0) | Err(_) => return Poll::Ready(Err(SendError::Lost)),
                 Ok(count) => unsent.sent += count,
             }
         }
         let flushed = ready!(Pin::new(&mut self.stream).poll_flush(cx));
         self.unsent = None;
-        Poll::Ready(flushed.map_err(|_| Unheard::Lost))
+        Poll::Ready(flushed.map_err(|_| SendError::Lost))
     }
 
-    async fn flush(&mut self) -> Result<(), Unheard> {
+    async fn flush(&mut self) -> Result<(), SendError> {
         let Some(until) = self.stuck_until() else { return Ok(()) };
         let flushed = tokio::time::timeout_at(until.into(), poll_fn(|cx| self.poll_flush(cx))).await;
-        flushed.unwrap_or(Err(Unheard::TooSlow))
+        flushed.unwrap_or(Err(SendError::TooSlow))
     }
 
-    /// Ends what the peer has closed; that was answered when it was heard.
+    /// Answers the close of the peer, then ends the connection.
     pub async fn part(mut self, code: u16) {
-        self.bench.metrics.closed(code);
+        self.scratch.metrics.closed(code);
+        let mut answer = Vec::new();
+        self.decoder.iter_mut().for_each(|decoder| decoder.answer_close(&mut answer));
         // Whatever goes wrong now, the connection ends.
+        let _ = poll_fn(|cx| Poll::Ready(self.send(cx, &answer))).await;
         let _ = tokio::time::timeout(LINGER, poll_fn(|cx| self.poll_flush(cx))).await;
         let _ = self.stream.shutdown().await;
     }
@@ -233,8 +236,8 @@ impl Socket {
     /// Closes with a code of ours, then discards input for a moment so that it arrives.
     pub async fn close(mut self, reason: CloseReason) {
         let (code, text) = reason.code_and_text();
-        self.bench.metrics.closed(code);
-        // Whatever goes wrong now, the connection ends. Whoever was too slow has this long to take what waits for it.
+        self.scratch.metrics.closed(code);
+        // Whatever goes wrong now, the connection ends. A client that was too slow has this long to read what waits for it.
         let said = poll_fn(|cx| Poll::Ready(self.say(cx, |out| out.close(code, text)))).await;
         if said.is_ok() {
             let _ = tokio::time::timeout(LINGER, poll_fn(|cx| self.poll_flush(cx))).await;
@@ -250,14 +253,14 @@ impl Socket {
 
     /// The connection is gone already.
     pub fn lose(self) {
-        self.bench.metrics.closed(1006);
+        self.scratch.metrics.closed(close::LOST);
     }
 }
 
-impl Workbench {
-    fn bounded(&self, unsent: &Unsent) -> Result<(), Unheard> {
+impl ScratchBuffers {
+    fn bounded(&self, unsent: &Unsent) -> Result<(), SendError> {
         let waits = unsent.bytes.len() - unsent.sent;
-        if waits > self.unsent_max { Err(Unheard::TooSlow) } else { Ok(()) }
+        if waits > self.unsent_max { Err(SendError::TooSlow) } else { Ok(()) }
     }
 }
 
@@ -278,7 +281,7 @@ impl Outgoing<'_> {
     }
 
     pub fn ping(&mut self) {
-        self.bench.flow.said(0);
+        self.scratch.flow.said(0);
         write_to_memory(Frame::ping(Vec::new()).format(&mut self.buffers.out));
     }
 
@@ -293,17 +296,17 @@ impl Outgoing<'_> {
         let header = FrameHeader { opcode: OpCode::Data(kind), ..FrameHeader::default() };
         write_to_memory(header.format(text.len() as u64, out));
         out.extend_from_slice(text);
-        self.bench.flow.said(text.len());
+        self.scratch.flow.said(text.len());
         text.clear();
     }
 }
 
-impl From<Excess> for CloseReason {
-    fn from(excess: Excess) -> Self {
+impl From<LimitExceeded> for CloseReason {
+    fn from(excess: LimitExceeded) -> Self {
         match excess {
-            Excess::Bytes => CloseReason::TooMuch,
-            Excess::Fragments => CloseReason::TooFast,
-            Excess::Unfinished => CloseReason::Unfinished,
+            LimitExceeded::Bytes => CloseReason::TooMuch,
+            LimitExceeded::Fragments => CloseReason::TooFast,
+            LimitExceeded::Unfinished => CloseReason::Unfinished,
         }
     }
 }

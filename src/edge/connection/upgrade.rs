@@ -1,11 +1,14 @@
 //! `GET /v1/connect`: whether a request becomes a socket.
 
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::Body;
 use axum::response::IntoResponse;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
@@ -13,23 +16,23 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
+use super::connection_set::{ConnectionSet, SetEntry};
 use super::greeting;
 use super::live_socket::LiveSocket;
-use super::roster::{Roster, Seat};
 use super::socket::Socket;
 use super::stream::Stream;
 use crate::edge::address::Network;
 use crate::edge::auth::{Identity, TokenError};
-use crate::edge::desk::Desk;
+use crate::edge::context::ConnectionContext;
 use crate::edge::http::bearer;
 use crate::edge::http::problem::{Problem, whole_seconds};
-use crate::edge::listener::room::{NoRoom, Place};
+use crate::edge::listener::limiter::{ConnectionPermit, ConnectionRefused, FULL_RETRY};
 use crate::edge::metrics::Refused;
 
 pub const PATH: &str = "/v1/connect";
 const NOT_TO_BE_KEPT: [(HeaderName, &str); 1] = [(header::CACHE_CONTROL, "no-store")];
-/// What a client is told when the server goes away.
-const RETRY_AFTER_SECONDS: u64 = 5;
+/// Of `Sec-WebSocket-Key`, decoded.
+const KEY_BYTES: usize = 16;
 const JSON: &str = "heartline.v1.json";
 /// A subprotocol that carries the token, since a browser can set no header. Never selected, never logged.
 const TOKEN_PREFIX: &str = "heartline.token.";
@@ -41,28 +44,33 @@ struct Accepted {
     subprotocol: Option<&'static str>,
     /// `None`: it will say hello.
     token: Option<Result<Identity, TokenError>>,
-    place: Place,
+    permit: ConnectionPermit,
 }
 
 /// A connection that is becoming a socket.
 pub struct Upgrade {
     upgraded: OnUpgrade,
     token: Option<Result<Identity, TokenError>>,
+    client: IpAddr,
     /// Held for as long as the socket lives.
-    place: Place,
+    permit: ConnectionPermit,
 }
 
 /// Answers the upgrade request.
-pub fn respond(request: Request<Incoming>, network: Network, desk: &Desk) -> (Response<Body>, Option<Upgrade>) {
+pub fn respond(
+    request: Request<Incoming>,
+    client: IpAddr,
+    context: &ConnectionContext,
+) -> (Response<Body>, Option<Upgrade>) {
     let (mut parts, _) = request.into_parts();
     let upgraded = parts.extensions.remove::<OnUpgrade>();
-    let accepted = accept(&parts, network, desk).and_then(|accepted| match upgraded {
+    let accepted = accept(&parts, Network::of(client), context).and_then(|accepted| match upgraded {
         Some(upgraded) => Ok((accepted, upgraded)),
-        None => Err(Problem::invalid("connection: HTTP/1.1 is needed")),
+        None => Err(Problem::invalid("connection: must be HTTP/1.1")),
     });
     match accepted {
         Ok((accepted, upgraded)) => {
-            (switching(&accepted), Some(Upgrade { upgraded, token: accepted.token, place: accepted.place }))
+            (switching(&accepted), Some(Upgrade { upgraded, token: accepted.token, client, permit: accepted.permit }))
         }
         Err(problem) => ((NOT_TO_BE_KEPT, problem).into_response(), None),
     }
@@ -70,17 +78,23 @@ pub fn respond(request: Request<Incoming>, network: Network, desk: &Desk) -> (Re
 
 impl Upgrade {
     /// Greets; `None` when that was the end of it. `unwelcomed` is given back at the welcome.
-    pub async fn greet(self, desk: Arc<Desk>, roster: &Rc<Roster>, unwelcomed: Place) -> Option<(Seat, LiveSocket)> {
+    pub async fn greet(
+        self,
+        context: Arc<ConnectionContext>,
+        connection_set: &Rc<ConnectionSet>,
+        unwelcomed: ConnectionPermit,
+    ) -> Option<(SetEntry, LiveSocket)> {
         let Ok(parts) = self.upgraded.await.ok()?.downcast::<TokioIo<Stream>>() else {
-            tracing::error!("an upgraded connection is not the stream that was accepted");
+            tracing::error!("upgrade returned another stream than the accepted one");
             return None;
         };
-        let seat = roster.reserve();
-        let socket = Socket::new(parts.io.into_inner(), &parts.read_buf, roster.bench.clone());
+        let set_entry = connection_set.reserve();
+        let socket = Socket::new(parts.io.into_inner(), &parts.read_buf, connection_set.scratch.clone());
         // The buffer of the HTTP connection.
         drop(parts.read_buf);
-        let live = greeting::greet(socket, desk, &seat, self.token, unwelcomed, self.place).await?;
-        Some((seat, live))
+        let live =
+            greeting::greet(socket, context, &set_entry, self.token, unwelcomed, self.client, self.permit).await?;
+        Some((set_entry, live))
     }
 }
 
@@ -99,52 +113,62 @@ fn switching(accepted: &Accepted) -> Response<Body> {
     response
 }
 
-fn accept(request: &Parts, network: Network, desk: &Desk) -> Result<Accepted, Problem> {
+fn accept(request: &Parts, network: Network, context: &ConnectionContext) -> Result<Accepted, Problem> {
     if request.method != Method::GET {
         return Err(Problem::method(&[Method::GET]));
     }
     if request.uri.query().is_some() {
-        return Err(Problem::invalid("query: none is taken here; a token in a URL ends up in logs"));
+        return Err(Problem::invalid("query: must be empty; a token in a URL ends up in logs"));
     }
-    if !desk.origins.allow(&request.headers) {
-        return Err(Problem::forbidden("origin: this page may not connect"));
+    if !context.origins.allow(&request.headers) {
+        return Err(Problem::forbidden("origin: not allowed (server.origins)"));
     }
     let accept_key = websocket_key(&request.headers)?;
     let offered = offered(&request.headers)?;
-    if desk.stop.is_draining() {
-        return Err(Problem::unavailable("the server is going away", RETRY_AFTER_SECONDS));
+    let authorization = bearer::authorization(&request.headers)?;
+    if context.stop.is_draining() {
+        return Err(Problem::going_away());
     }
-    if let Some(trouble) = desk.timekeeping.trouble() {
+    if let Some(trouble) = context.clock_status.trouble() {
         return Err(Problem::out_of_time(trouble));
     }
-    // Before the signature is checked: whoever is turned away should cost little.
-    let place = desk.room.enter(network, Instant::now()).map_err(|no_room| turned_away(no_room, desk))?;
-    let token = match request.headers.get(header::AUTHORIZATION) {
-        Some(authorization) => Some(Ok(identify(authorization, desk)?)),
-        None => offered.token.map(|token| desk.gate.identify(token)),
+    // Before the signature is checked: a refused upgrade should cost little.
+    let permit = context.limiter.enter(network, Instant::now()).map_err(|no_room| turned_away(no_room, context))?;
+    let token = match authorization {
+        Some(authorization) => Some(Ok(identify(authorization, context)?)),
+        None => offered.token.map(|token| context.authenticator.identify(token)),
     };
-    Ok(Accepted { accept_key, subprotocol: offered.subprotocol, token, place })
+    Ok(Accepted { accept_key, subprotocol: offered.subprotocol, token, permit })
 }
 
-fn turned_away(no_room: NoRoom, desk: &Desk) -> Problem {
-    let problem = match no_room {
-        NoRoom::ForThisAddress(wait) => {
-            desk.metrics.refused(Refused::AddressUpgrades);
-            Problem::too_fast("more connections of this address than the gateway takes", wait)
+fn turned_away(no_room: ConnectionRefused, context: &ConnectionContext) -> Problem {
+    let (metric, problem) = match no_room {
+        ConnectionRefused::UpgradeRate(wait) => {
+            let detail = "the gateway takes no more upgrades per second";
+            (Refused::Upgrades, Problem::unavailable(detail, whole_seconds(wait)))
         }
-        NoRoom::ForAnybody(wait) => {
-            desk.metrics.refused(Refused::Upgrades);
-            Problem::unavailable("there is no room for another connection", whole_seconds(wait))
+        ConnectionRefused::UpgradeRateOfAddress(wait) => {
+            let detail = "the gateway takes no more upgrades per second from one address";
+            (Refused::AddressUpgrades, Problem::too_fast(detail, wait))
+        }
+        ConnectionRefused::Connections => {
+            let detail = "the gateway has as many connections as it takes";
+            (Refused::Upgrades, Problem::unavailable(detail, whole_seconds(FULL_RETRY)))
+        }
+        ConnectionRefused::ConnectionsOfAddress => {
+            let detail = "this address has as many connections as the gateway takes from one";
+            (Refused::AddressUpgrades, Problem::too_fast(detail, FULL_RETRY))
         }
     };
+    context.metrics.refused(metric);
     // Otherwise the connection would wait here for a second try, and take the place of others.
     problem.with(header::CONNECTION, HeaderValue::from_static("close"))
 }
 
-/// A header can be answered with a status, which those who set one can read.
-fn identify(authorization: &HeaderValue, desk: &Desk) -> Result<Identity, Problem> {
-    let identity = bearer::identify(authorization, &desk.gate)?;
-    if desk.gate.refuses(&identity) {
+/// A client that can set a header can read a status, too.
+fn identify(authorization: &HeaderValue, context: &ConnectionContext) -> Result<Identity, Problem> {
+    let identity = bearer::identify(authorization, &context.authenticator)?;
+    if context.authenticator.refuses(&identity) {
         return Err(Problem::forbidden(bearer::SENT_AWAY));
     }
     Ok(identity)
@@ -159,10 +183,17 @@ fn websocket_key(headers: &HeaderMap) -> Result<String, Problem> {
         let problem = Problem::upgrade_required("sec-websocket-version: must be 13");
         return Err(problem.with(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13")));
     }
-    match headers.get(header::SEC_WEBSOCKET_KEY) {
-        Some(key) => Ok(derive_accept_key(key.as_bytes())),
-        None => Err(Problem::invalid("sec-websocket-key: is missing")),
+    let mut keys = headers.get_all(header::SEC_WEBSOCKET_KEY).iter();
+    match (keys.next(), keys.next()) {
+        (Some(key), None) if is_websocket_key(key) => Ok(derive_accept_key(key.as_bytes())),
+        (Some(_), None) => Err(Problem::invalid("sec-websocket-key: must be 16 bytes in base64")),
+        (Some(_), Some(_)) => Err(Problem::invalid("sec-websocket-key: is given twice")),
+        (None, _) => Err(Problem::invalid("sec-websocket-key: is missing")),
     }
+}
+
+fn is_websocket_key(key: &HeaderValue) -> bool {
+    BASE64_STANDARD.decode(key).is_ok_and(|bytes| bytes.len() == KEY_BYTES)
 }
 
 fn lists(headers: &HeaderMap, name: header::HeaderName, word: &str) -> bool {

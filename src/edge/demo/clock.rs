@@ -8,7 +8,7 @@ use axum::response::Response;
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 
-use super::Backstage;
+use super::DemoContext;
 use super::same_page::refuse_other_pages;
 use crate::domain::clock::Clock;
 use crate::domain::rewards::today::Today;
@@ -41,22 +41,26 @@ struct Wanted {
 }
 
 /// `GET /demo/clock`: `{"day":"2026-11-20","zone":"UTC","midnight":3600000}`.
-pub async fn get(State(backstage): State<Backstage>, headers: HeaderMap) -> Result<Response, Problem> {
+pub async fn get(State(backstage): State<DemoContext>, headers: HeaderMap) -> Result<Response, Problem> {
     refuse_other_pages(&headers)?;
     Ok(shown(&clock(&backstage)?))
 }
 
 /// `POST /demo/clock` `{"forward":3600000}`, in milliseconds; answered like `GET`, with the day after that.
-pub async fn post(State(backstage): State<Backstage>, request: Request) -> Result<Response, Problem> {
+pub async fn post(State(backstage): State<DemoContext>, request: Request) -> Result<Response, Problem> {
     refuse_other_pages(request.headers())?;
     let clock = clock(&backstage)?;
     let by = decode(&body::received(request, BODY_BYTES_MAX).await?)?;
     clock.today.forward(by);
-    tracing::warn!(forward_ms = by.as_millis() as u64, "the rewards' clock was put ahead");
+    tracing::warn!(
+        event = "demo_clock_moved",
+        forward_ms = by.as_millis() as u64,
+        "rewards clock moved forward by the demo"
+    );
     Ok(shown(&clock))
 }
 
-fn clock(backstage: &Backstage) -> Result<RewardsClock, Problem> {
+fn clock(backstage: &DemoContext) -> Result<RewardsClock, Problem> {
     backstage.clock.clone().ok_or_else(|| Problem::not_found("the rewards' clock cannot be moved: demo.clock is false"))
 }
 

@@ -1,15 +1,15 @@
-//! The event log, for the page's consumer to tail: no page may use the admin listener.
+//! The event log, for the page's consumer to tail: no page may use the control listener.
 
 use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, Uri};
 
-use super::Backstage;
+use super::DemoContext;
 use super::same_page::refuse_other_pages;
 use crate::edge::http::problem::Problem;
 
-/// `GET /demo/events`: what `/v1/events` answers on the admin listener.
-pub async fn get(State(backstage): State<Backstage>, headers: HeaderMap, uri: Uri) -> Result<Response, Problem> {
+/// `GET /demo/events`: what `/v1/events` answers on the control listener.
+pub async fn get(State(backstage): State<DemoContext>, headers: HeaderMap, uri: Uri) -> Result<Response, Problem> {
     refuse_other_pages(&headers)?;
     backstage.tail.page(&uri).await
 }

@@ -4,13 +4,13 @@ use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
 
-use super::Backstage;
+use super::DemoContext;
 use super::same_page::refuse_other_pages;
 use crate::edge::http::problem::Problem;
 use crate::edge::metrics;
 
-/// `GET /demo/metrics`: what `/metrics` says on the admin listener, which no page may use.
-pub async fn get(State(backstage): State<Backstage>, headers: HeaderMap) -> Result<Response, Problem> {
+/// `GET /demo/metrics`: what `/metrics` says on the probe listener.
+pub async fn get(State(backstage): State<DemoContext>, headers: HeaderMap) -> Result<Response, Problem> {
     refuse_other_pages(&headers)?;
     Ok(metrics::page(&backstage.registry))
 }

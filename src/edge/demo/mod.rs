@@ -1,10 +1,12 @@
-//! The demo: its page, the stand-in for an app's own back-end that hands out tokens, the gateway's own counters, the
-//! event log, and the rewards' clock. On a loopback address only.
+//! The demo: its page, the documentation, the stand-in for an app's own back-end that hands out tokens, the gateway's own
+//! counters, the event log, the reward clock, and which process this is. On a loopback address only.
 
 mod clock;
+mod docs;
 mod events;
 mod metrics;
 mod page;
+mod process;
 mod range;
 mod same_page;
 mod token;
@@ -15,15 +17,15 @@ mod tests;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::middleware::{from_fn, map_response};
+use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use axum::response::Response;
 use axum::routing::{get, post};
 use http::{HeaderValue, header};
 use prometheus_client::registry::Registry;
 
 pub use self::clock::RewardsClock;
-use super::admin::events::Tail;
 use super::auth::SigningKey;
+use super::control::events::Tail;
 use super::http::{problem, query};
 
 /// The page takes all it needs from here, and only pages from here may frame it.
@@ -32,7 +34,7 @@ const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none
 
 /// What the page is given beside the public protocol.
 #[derive(Clone)]
-pub struct Backstage {
+pub struct DemoContext {
     /// Signs what the gateway accepts; without one the page has no tokens.
     pub key: Option<Arc<SigningKey>>,
     /// All that is counted, complete.
@@ -40,18 +42,24 @@ pub struct Backstage {
     pub tail: Tail,
     /// None: it cannot be moved.
     pub clock: Option<RewardsClock>,
+    /// Whether requests may come through a proxy.
+    pub behind_proxies: bool,
 }
 
 /// To be merged into the router of the public listener, whose fallback answers for all other paths.
-pub fn router(backstage: Backstage) -> Router {
+pub fn router(backstage: DemoContext) -> Router {
     Router::new()
         .route("/", get(page::index))
         .route("/demo/{*path}", get(page::file))
+        .route("/demo/docs/", get(docs::index))
+        .route("/demo/docs/{name}", get(docs::text))
+        .route("/demo/process", get(process::get))
         .route("/demo/token", post(token::post))
         .route("/demo/metrics", get(metrics::get))
         .route("/demo/events", get(events::get))
         .route("/demo/clock", get(clock::get).post(clock::post))
         .method_not_allowed_fallback(problem::no_such_method)
+        .layer(from_fn_with_state(backstage.behind_proxies, same_page::refuse_proxied))
         .layer(from_fn(query::refuse_tokens))
         .layer(map_response(secure))
         .with_state(backstage)

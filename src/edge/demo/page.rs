@@ -31,7 +31,7 @@ pub async fn file(Path(path): Path<String>, method: Method, headers: HeaderMap) 
 
 fn answer(path: &str, method: &Method, asked: &HeaderMap) -> Result<Response, Problem> {
     let found = content_type(path).and_then(|kind| Files::get(path).map(|file| (kind, file)));
-    let (content_type, file) = found.ok_or_else(|| Problem::not_found("the demo has no such file"))?;
+    let (content_type, file) = found.ok_or_else(|| Problem::not_found("no such file in the demo"))?;
     let tag = tag(&file);
     let about = [
         (header::ETAG, tag.clone()),

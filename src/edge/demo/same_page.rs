@@ -2,21 +2,36 @@
 
 use std::net::IpAddr;
 
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use http::uri::Authority;
 use http::{HeaderMap, header};
 
 use crate::edge::http::problem::Problem;
 use crate::edge::origin::Origins;
 
+const ADDED_BY_PROXIES: [&str; 4] = ["x-forwarded-for", "forwarded", "via", "x-real-ip"];
+
 /// Browsers reach a loopback address on behalf of any page, and a name can be made to lead here: only the page that
 /// was served under this machine's own name is answered.
 pub fn refuse_other_pages(headers: &HeaderMap) -> Result<(), Problem> {
     let same_host = Origins::new(Vec::new()).allow(headers);
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    if same_host && host.is_none_or(names_this_machine) {
+    if same_host && host.is_some_and(names_this_machine) {
         return Ok(());
     }
-    Err(Problem::forbidden("only the demo page, served from this machine, may ask for this"))
+    Err(Problem::forbidden("only the demo page on this machine may use this path"))
+}
+
+/// A proxy on this machine has a loopback address and passes on what clients elsewhere send: a request that says that it
+/// came through one is refused, unless that is wanted.
+pub async fn refuse_proxied(State(behind_proxies): State<bool>, request: Request, next: Next) -> Response {
+    if !behind_proxies && ADDED_BY_PROXIES.iter().any(|name| request.headers().contains_key(*name)) {
+        return Problem::forbidden("the demo is for this machine only, and this request came through a proxy")
+            .into_response();
+    }
+    next.run(request).await
 }
 
 fn names_this_machine(host: &str) -> bool {

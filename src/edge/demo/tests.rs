@@ -40,18 +40,18 @@ fn key() -> Option<Arc<SigningKey>> {
     SigningKey::load(&config(), Path::new("/nowhere")).expect("a configured key").map(Arc::new)
 }
 
-fn backstage() -> Backstage {
+fn backstage() -> DemoContext {
     let mut registry = Registry::with_prefix("heartline");
     let beats: Counter = Counter::default();
     registry.register("beats", "Beats", beats.clone());
     beats.inc_by(7);
     let tail = Tail::Log { events: Events::new(MemoryLog::with(3)), stop: Shutdown::new(Duration::ZERO).stop() };
-    Backstage { key: key(), registry: Arc::new(registry), tail, clock: None }
+    DemoContext { key: key(), registry: Arc::new(registry), tail, clock: None, behind_proxies: false }
 }
 
 /// A clock of which nobody knows how late in the day it is.
 fn rewards_clock() -> RewardsClock {
-    let clock = Arc::new(Clock::starting_at(0));
+    let clock = Arc::new(Clock::starting_at(0, Duration::MAX));
     let today = Today::open("UTC", Arc::default(), None, clock.now()).expect("a zone");
     RewardsClock { today: Arc::new(today), clock }
 }
@@ -60,7 +60,7 @@ async fn ask(request: request::Builder, body: &'static str) -> (response::Parts,
     ask_of(backstage(), request, body).await
 }
 
-async fn ask_of(backstage: Backstage, request: request::Builder, body: impl Into<Body>) -> (response::Parts, Bytes) {
+async fn ask_of(backstage: DemoContext, request: request::Builder, body: impl Into<Body>) -> (response::Parts, Bytes) {
     let request = request.body(body.into()).expect("a request");
     let Ok(answer): Result<_, Infallible> = router(backstage).oneshot(request).await;
     let (head, body) = answer.into_parts();
@@ -94,6 +94,36 @@ async fn only_files_of_the_page_are_there() {
     }
     let (head, _) = ask(Request::post("/demo/demo.js"), "").await;
     assert_eq!((head.status, header(&head, "allow")), (StatusCode::METHOD_NOT_ALLOWED, "GET,HEAD"));
+}
+
+#[tokio::test]
+async fn the_documentation_is_there_as_text() {
+    let (head, list) = ask(Request::get("/demo/docs/"), "").await;
+    assert_eq!((head.status, header(&head, "content-type")), (StatusCode::OK, "text/html; charset=utf-8"));
+    let list = String::from_utf8(list.to_vec()).expect("UTF-8");
+    let links: Vec<&str> = list.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert!(links.contains(&"/demo/docs/README.md") && links.contains(&"/demo/docs/protocol.md"), "{links:?}");
+    for link in links {
+        let (head, body) = ask(Request::get(link), "").await;
+        assert_eq!((head.status, body.is_empty()), (StatusCode::OK, false), "{link}");
+    }
+    let (head, text) = ask(Request::get("/demo/docs/protocol.md"), "").await;
+    assert_eq!(header(&head, "content-type"), "text/plain; charset=utf-8");
+    assert!(text.starts_with(b"# "));
+    for path in ["/demo/docs/nothing.md", "/demo/docs/demo.png", "/demo/docs/%2e%2e%2fCargo.toml"] {
+        assert_eq!(ask(Request::get(path), "").await.0.status, StatusCode::NOT_FOUND, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_page_learns_which_process_serves_it() {
+    let (head, body) = ask(of_the_page(Request::get("/demo/process")), "").await;
+    let shown: serde_json::Value = serde_json::from_slice(&body).expect("JSON");
+    assert_eq!((head.status, header(&head, "cache-control")), (StatusCode::OK, "no-store"));
+    assert_eq!(shown["pid"], std::process::id());
+    assert_eq!(shown["instance"].as_str().map(str::len), Some(16));
+    let other_page = of_the_page(Request::get("/demo/process")).header("origin", "https://evil.example");
+    assert_eq!(ask(other_page, "").await.0.status, StatusCode::FORBIDDEN);
 }
 
 #[tokio::test]
@@ -157,14 +187,14 @@ async fn the_page_sees_what_is_counted() {
 async fn the_page_sees_the_events() {
     let (head, body) = ask(of_the_page(Request::get("/demo/events?after=1&limit=1")), "").await;
     assert_eq!((head.status, header(&head, "cache-control")), (StatusCode::OK, "no-store"));
-    assert_eq!(body, r#"{"events":[{"offset":2,"event":{"n":2}}],"next":2}"#);
+    assert_eq!(body, r#"{"events":[{"offset":2,"event":{"n":2}}],"next":2,"log":"a1","newest":3}"#);
     let (head, _) = ask(of_the_page(Request::get("/demo/events?limit=0")), "").await;
     assert_eq!(head.status, StatusCode::BAD_REQUEST);
 }
 
 #[tokio::test]
 async fn the_page_moves_the_day_to_midnight_and_nothing_but_the_day() {
-    let stage = Backstage { clock: Some(rewards_clock()), ..backstage() };
+    let stage = DemoContext { clock: Some(rewards_clock()), ..backstage() };
     let get = async || ask_of(stage.clone(), of_the_page(Request::get("/demo/clock")), "").await;
     let read = |body: &Bytes| -> (Day, u64) {
         let shown: serde_json::Value = serde_json::from_slice(body).expect("JSON");
@@ -207,7 +237,7 @@ async fn other_pages_get_neither_a_token_nor_numbers_and_move_nothing() {
     ];
     for request in routes {
         let other = request.header("host", "127.0.0.1:7700").header("origin", "https://evil.example");
-        let stage = Backstage { clock: Some(rewards_clock()), ..backstage() };
+        let stage = DemoContext { clock: Some(rewards_clock()), ..backstage() };
         assert_eq!(ask_of(stage, other, r#"{"mid":"42","forward":1}"#).await.0.status, StatusCode::FORBIDDEN);
     }
     let renamed = Request::get("/demo/metrics").header("host", "evil.example:7700");
@@ -217,4 +247,23 @@ async fn other_pages_get_neither_a_token_nor_numbers_and_move_nothing() {
 #[tokio::test]
 async fn a_token_in_a_url_is_refused() {
     assert_eq!(ask(Request::get("/?token=abc"), "").await.0.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn what_came_through_a_proxy_gets_nothing() {
+    let proxied = [
+        ("x-forwarded-for", "203.0.113.9"),
+        ("forwarded", "for=203.0.113.9"),
+        ("via", "1.1 proxy"),
+        ("x-real-ip", "203.0.113.9"),
+    ];
+    for (name, value) in proxied {
+        for request in [Request::get("/"), Request::post("/demo/token"), Request::get("/demo/events")] {
+            let request = of_the_page(request).header(name, value);
+            assert_eq!(ask(request, r#"{"mid":"42"}"#).await.0.status, StatusCode::FORBIDDEN, "{name}");
+        }
+        let stage = DemoContext { behind_proxies: true, ..backstage() };
+        let request = of_the_page(Request::post("/demo/token")).header(name, value);
+        assert_eq!(ask_of(stage, request, r#"{"mid":"42"}"#).await.0.status, StatusCode::OK, "{name}");
+    }
 }

@@ -6,7 +6,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use serde::Deserialize;
 
-use super::Backstage;
+use super::DemoContext;
 use super::same_page::refuse_other_pages;
 use crate::domain::clock;
 use crate::edge::auth::key::SIGNS_NOTHING;
@@ -25,7 +25,7 @@ struct Wanted {
 }
 
 /// `POST /demo/token` `{"mid":"42","ttl":3600}`; `ttl` in seconds.
-pub async fn post(State(backstage): State<Backstage>, request: Request) -> Result<Response, Problem> {
+pub async fn post(State(backstage): State<DemoContext>, request: Request) -> Result<Response, Problem> {
     refuse_other_pages(request.headers())?;
     let key = backstage.key.ok_or_else(|| Problem::not_found(SIGNS_NOTHING))?;
     let body = body::whole(request.into_body(), BODY_BYTES_MAX).await?;

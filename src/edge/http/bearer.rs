@@ -1,51 +1,62 @@
-//! Who asks: the token in `Authorization`, checked once per request.
+//! The user of a request: the token in `Authorization`, checked once per request.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
-use http::{HeaderValue, header};
+use http::{HeaderMap, HeaderValue, header};
 
 use super::problem::Problem;
 use crate::edge::auth::Identity;
-use crate::edge::auth::gate::Gate;
-use crate::edge::desk::Desk;
+use crate::edge::auth::authenticator::Authenticator;
+use crate::edge::context::ConnectionContext;
 use crate::model::ids::UserId;
 
-/// What is said to whoever is refused with a good token.
+/// The answer to a request that is refused although its token is valid.
 pub const SENT_AWAY: &str = "sub: this user was kicked a moment ago, or the token is revoked";
 
-/// An authenticated user, who was not kicked and does not ask too often.
+/// An authenticated user who was not kicked and is within the rate limit.
 pub struct Caller {
     pub user: UserId,
 }
 
-/// Whose token stands in `Authorization`. A bad one is a 401, which those who set a header can read.
-pub fn identify(authorization: &HeaderValue, gate: &Gate) -> Result<Identity, Problem> {
-    let token = token_of(authorization).ok_or_else(|| Problem::unauthenticated("authorization: is no bearer token"))?;
-    gate.identify(token).map_err(|error| Problem::unauthenticated(error.to_string()))
+/// The user of the token in `Authorization`. A bad one is a 401, which a client that can set a header can also read.
+pub fn identify(authorization: &HeaderValue, authenticator: &Authenticator) -> Result<Identity, Problem> {
+    let token =
+        token_of(authorization).ok_or_else(|| Problem::unauthenticated("authorization: must be a bearer token"))?;
+    authenticator.identify(token).map_err(|error| Problem::unauthenticated(error.to_string()))
 }
 
-fn token_of(authorization: &HeaderValue) -> Option<&str> {
+/// The one `Authorization` of a request, if it has any. Of two, a proxy in front may have checked the other one.
+pub fn authorization(headers: &HeaderMap) -> Result<Option<&HeaderValue>, Problem> {
+    let mut given = headers.get_all(header::AUTHORIZATION).iter();
+    match (given.next(), given.next()) {
+        (_, Some(_)) => Err(Problem::invalid("authorization: is given twice")),
+        (authorization, None) => Ok(authorization),
+    }
+}
+
+/// The token of a `Bearer` authorization.
+pub fn token_of(authorization: &HeaderValue) -> Option<&str> {
     let (scheme, token) = authorization.to_str().ok()?.split_once(' ')?;
     let token = token.trim();
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
-impl FromRequestParts<Arc<Desk>> for Caller {
+impl FromRequestParts<Arc<ConnectionContext>> for Caller {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, desk: &Arc<Desk>) -> Result<Self, Problem> {
-        let authorization = parts.headers.get(header::AUTHORIZATION);
+    async fn from_request_parts(parts: &mut Parts, context: &Arc<ConnectionContext>) -> Result<Self, Problem> {
+        let authorization = authorization(&parts.headers)?;
         let authorization = authorization.ok_or_else(|| Problem::unauthenticated("authorization: is missing"))?;
-        let identity = identify(authorization, &desk.gate)?;
-        if desk.gate.refuses(&identity) {
+        let identity = identify(authorization, &context.authenticator)?;
+        if context.authenticator.refuses(&identity) {
             return Err(Problem::forbidden(SENT_AWAY));
         }
         let user = identity.user;
-        let too_fast = |wait| Problem::too_fast("more requests of this user than the gateway takes", wait);
-        desk.requests.count(user, Instant::now()).map_err(too_fast)?;
+        let too_fast = |wait| Problem::too_fast("too many requests of this user (limits.frames_per_second)", wait);
+        context.requests.count(user, Instant::now()).map_err(too_fast)?;
         Ok(Caller { user })
     }
 }

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::Request;
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, HeaderValue, Method, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
+use super::arriving_body::CutOff;
 use super::problem::Problem;
 
 /// How long a body may take to arrive.
@@ -21,7 +23,23 @@ pub async fn received(request: Request, bytes_max: usize) -> Result<Bytes, Probl
     if !is_json(request.headers()) {
         return Err(Problem::media_type());
     }
-    whole(request.into_body(), bytes_max).await
+    let (head, body) = request.into_parts();
+    if body.size_hint().lower() > bytes_max as u64 {
+        refuse(&head.headers, body).await;
+        return Err(Problem::too_large(bytes_max));
+    }
+    whole(body, bytes_max).await
+}
+
+/// Refuses a body where none is read: what its sender meant by it would be left out without a word.
+pub async fn refuse_unread(request: Request, next: Next) -> Response {
+    let reads = matches!(*request.method(), Method::POST | Method::PUT | Method::PATCH);
+    if reads || request.body().is_end_stream() {
+        return next.run(request).await;
+    }
+    let (head, body) = request.into_parts();
+    refuse(&head.headers, body).await;
+    Problem::invalid(format!("body: a {} takes none here", head.method)).into_response()
 }
 
 /// The whole of a body, whatever it says that it is.
@@ -33,6 +51,7 @@ pub async fn whole(mut body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
             discard(body).await;
             Err(Problem::too_large(bytes_max))
         }
+        Ok(Err(error)) if CutOff::caused(&*error) => Err(Problem::going_away()),
         Ok(Err(_)) => Err(Problem::invalid("body: ended too early")),
         Err(_) => Err(Problem::invalid(format!("body: did not arrive within {} s", ARRIVAL_MAX.as_secs()))),
     }
@@ -49,9 +68,18 @@ fn is_json(headers: &HeaderMap) -> bool {
     essence.trim().eq_ignore_ascii_case("application/json")
 }
 
+/// A client that waits for a word before it sends the body is answered at once; reading would ask for it.
+async fn refuse(headers: &HeaderMap, body: Body) {
+    let waits =
+        headers.get(header::EXPECT).is_some_and(|expected| expected.as_bytes().eq_ignore_ascii_case(b"100-continue"));
+    if !waits {
+        discard(body).await;
+    }
+}
+
 async fn discard(mut body: Body) {
     let rest = async { while let Some(Ok(_)) = body.frame().await {} };
-    // Whoever is still sending then loses the answer.
+    // A client that is still sending then loses the answer.
     let _ = tokio::time::timeout(DISCARD_MAX, rest).await;
 }
 

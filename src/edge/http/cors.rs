@@ -8,17 +8,17 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, Method, StatusCode, header};
 
 use super::problem::Problem;
-use crate::edge::desk::Desk;
+use crate::edge::context::ConnectionContext;
 
 /// Seconds for which a browser need not ask again; it keeps none longer.
 const PREFLIGHT_SECONDS: &str = "7200";
 
 /// Refuses pages that are not allowed, answers preflights, and lets allowed pages read every answer, errors included.
-pub async fn apply(State(desk): State<Arc<Desk>>, request: Request, next: Next) -> Response {
-    let allowed = desk.origins.allow(request.headers());
+pub async fn apply(State(context): State<Arc<ConnectionContext>>, request: Request, next: Next) -> Response {
+    let allowed = context.origins.allow(request.headers());
     let origin = request.headers().get(header::ORIGIN).cloned().filter(|_| allowed);
     let mut response = if !allowed {
-        Problem::forbidden("pages of this origin may not use the gateway").into_response()
+        Problem::forbidden("this origin is not allowed (server.origins)").into_response()
     } else if is_preflight(&request) {
         preflight()
     } else {
@@ -26,7 +26,7 @@ pub async fn apply(State(desk): State<Arc<Desk>>, request: Request, next: Next) 
     };
     let headers = response.headers_mut();
     headers.append(header::VARY, HeaderValue::from_static("Origin"));
-    // What a user watches is nobody's to keep, nor is an error.
+    // What a user watches must not be cached, nor must an error.
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     if let Some(origin) = origin {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);

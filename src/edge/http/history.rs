@@ -1,6 +1,7 @@
 //! "Where was I?", and forgetting it.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
@@ -10,8 +11,8 @@ use http::{StatusCode, Uri};
 use super::bearer::Caller;
 use super::pending::Pending;
 use super::problem::Problem;
-use super::{body, query};
-use crate::edge::desk::Desk;
+use super::{asked_at, body, query};
+use crate::edge::context::ConnectionContext;
 use crate::edge::protocol::cursor;
 use crate::edge::protocol::frame::Cursor;
 use crate::edge::protocol::json::{decode_content, decode_get_body, encode_page, encode_record, encode_records};
@@ -22,49 +23,78 @@ use crate::model::ids::Content;
 type ContentPath = Result<Path<(String, String)>, PathRejection>;
 
 /// `GET /v1/history`: a page, newest first.
-pub async fn list(State(desk): State<Arc<Desk>>, caller: Caller, uri: Uri) -> Result<Response, Problem> {
-    let request = query::page_request(&uri, &desk.frame_limits())?;
+pub async fn list(
+    State(context): State<Arc<ConnectionContext>>,
+    caller: Caller,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let request = query::page_request(&uri, &context.frame_limits())?;
     let kinds = request.kinds.clone();
-    let page = desk.history.list(caller.user, request).await?;
+    let too_fast =
+        |wait| Problem::too_fast("too many lists of this user (one at a time, and limits.list_rows_per_second)", wait);
+    let permit = context.lists.turn_or_refusal(caller.user, Instant::now()).map_err(too_fast)?;
+    let page = context.history.list(caller.user, request, permit.rows()).await?;
     let cursor = page.next.map(|position| cursor::encode(&Cursor { position, kinds }));
-    Ok(body::answered(encode_page(&page.records, cursor.as_deref(), &desk.reading)))
+    Ok(body::answered(encode_page(&page.records, cursor.as_deref(), &context.reading)))
 }
 
 /// `POST /v1/history/get`: the records asked for, in that order, `null` where nothing is known.
-pub async fn get(State(desk): State<Arc<Desk>>, caller: Caller, request: Request) -> Result<Response, Problem> {
-    let body = body::received(request, desk.limits.body_bytes).await?;
-    let contents = decode_get_body(&body, &desk.frame_limits())?;
-    let records = desk.history.get(caller.user, contents).await?;
-    Ok(body::answered(encode_records(&records, &desk.reading)))
+pub async fn get(
+    State(context): State<Arc<ConnectionContext>>,
+    caller: Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    query::none(request.uri())?;
+    let body = body::received(request, context.limits.body_bytes).await?;
+    let contents = decode_get_body(&body, &context.frame_limits())?;
+    let records = context.history.get(caller.user, contents).await?;
+    Ok(body::answered(encode_records(&records, &context.reading)))
 }
 
 /// `GET /v1/history/{kind}/{oid}`.
-pub async fn get_one(State(desk): State<Arc<Desk>>, caller: Caller, path: ContentPath) -> Result<Response, Problem> {
+pub async fn get_one(
+    State(context): State<Arc<ConnectionContext>>,
+    caller: Caller,
+    path: ContentPath,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    query::none(&uri)?;
     let content = content(path)?;
-    let mut records = desk.history.get(caller.user, vec![content]).await?;
-    let record = records.pop().flatten().ok_or_else(|| Problem::not_found("nothing is known of this content"))?;
-    Ok(body::answered(encode_record(&record, &desk.reading)))
+    let mut records = context.history.get(caller.user, vec![content]).await?;
+    let record = records.pop().flatten().ok_or_else(|| Problem::not_found("no record of this content"))?;
+    Ok(body::answered(encode_record(&record, &context.reading)))
 }
 
 /// `DELETE /v1/history/{kind}/{oid}`. Done when nothing was known, too.
 pub async fn delete_one(
-    State(desk): State<Arc<Desk>>,
+    State(context): State<Arc<ConnectionContext>>,
     caller: Caller,
     path: ContentPath,
     uri: Uri,
 ) -> Result<StatusCode, Problem> {
-    let contents = vec![content(path)?];
+    let content = content(path)?;
     let (at, connection) = query::forgetting(&uri)?;
-    let delete = Action::Delete { contents, at: desk.intake.when(at) };
-    Pending::new(&desk, caller.user, connection)?.order(delete).await?;
+    let at = match at {
+        Some(at) => at,
+        None => asked_at::of_content(&context, caller.user, content).await?,
+    };
+    let delete = Action::Delete { contents: vec![content], at };
+    Pending::new(&context, caller.user, connection)?.order(delete).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// `DELETE /v1/history`: forgets everything.
-pub async fn clear(State(desk): State<Arc<Desk>>, caller: Caller, uri: Uri) -> Result<StatusCode, Problem> {
+pub async fn clear(
+    State(context): State<Arc<ConnectionContext>>,
+    caller: Caller,
+    uri: Uri,
+) -> Result<StatusCode, Problem> {
     let (at, connection) = query::forgetting(&uri)?;
-    let clear = Action::Clear { at: desk.intake.when(at) };
-    Pending::new(&desk, caller.user, connection)?.order(clear).await?;
+    let at = match at {
+        Some(at) => at,
+        None => asked_at::of_all(&context, caller.user).await?,
+    };
+    Pending::new(&context, caller.user, connection)?.order(Action::Clear { at }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

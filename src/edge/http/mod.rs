@@ -1,17 +1,20 @@
 //! HTTP on the public listener: the same token and the same semantics as on a socket, one request at a time.
 //!
 //! ```text
-//! cors ─▶ query::refuse_tokens ─▶ refuse_out_of_time ─▶ bearer ─▶ beats, history, recording, rewards ─▶ pending ─▶ commit
+//! metrics ─▶ cors ─▶ query::refuse_tokens ─▶ body::refuse_unread ─▶ refuse_out_of_time ─▶ bearer ─▶ beats, history, recording, rewards ─▶ pending ─▶ commit
 //! ```
 //!
 //! Whatever goes wrong is answered with a [`problem`] document. [`problem`], [`body`], [`bearer`] and [`pending`]
 //! serve the other listeners of the edge, too.
 
+pub mod arriving_body;
+mod asked_at;
 pub mod bearer;
 mod beats;
 pub mod body;
 mod cors;
 mod history;
+pub mod metrics;
 pub mod pending;
 pub mod problem;
 pub mod query;
@@ -26,11 +29,11 @@ use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 
-use super::desk::Desk;
+use super::context::ConnectionContext;
 use problem::Problem;
 
 /// All paths but the socket's. Others may be merged into it, if they bring no fallback of their own.
-pub fn router(desk: Arc<Desk>) -> Router {
+pub fn router(context: Arc<ConnectionContext>) -> Router {
     Router::new()
         .route("/v1/beats", post(beats::post))
         .route("/v1/history", get(history::list).delete(history::clear))
@@ -40,15 +43,17 @@ pub fn router(desk: Arc<Desk>) -> Router {
         .route("/v1/rewards/today", get(rewards::today))
         .fallback(problem::no_such_path)
         .method_not_allowed_fallback(problem::no_such_method)
-        .layer(from_fn_with_state(desk.clone(), refuse_out_of_time))
+        .layer(from_fn_with_state(context.clone(), refuse_out_of_time))
+        .layer(from_fn(body::refuse_unread))
         .layer(from_fn(query::refuse_tokens))
-        .layer(from_fn_with_state(desk.clone(), cors::apply))
-        .with_state(desk)
+        .layer(from_fn_with_state(context.clone(), cors::apply))
+        .layer(from_fn_with_state(context.metrics.http.clone(), metrics::measure))
+        .with_state(context)
 }
 
 /// A beat that is judged by a wrong clock may be refused for good.
-async fn refuse_out_of_time(State(desk): State<Arc<Desk>>, request: Request, next: Next) -> Response {
-    match desk.timekeeping.trouble() {
+async fn refuse_out_of_time(State(context): State<Arc<ConnectionContext>>, request: Request, next: Next) -> Response {
+    match context.clock_status.trouble() {
         Some(trouble) => Problem::out_of_time(trouble).into_response(),
         None => next.run(request).await,
     }

@@ -10,12 +10,14 @@ use http::{HeaderValue, Method, StatusCode};
 use serde::Serialize;
 
 use crate::domain::events::LogAway;
-use crate::domain::history::Unavailable;
-use crate::edge::protocol::frame::{ErrorCode, Malformed};
+use crate::domain::store_reads::Unavailable;
+use crate::edge::protocol::frame::{DecodeError, ErrorCode};
 
 const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
 /// When to ask again what the store did not answer.
 const STORE_RETRY_SECONDS: u64 = 1;
+/// When to try again while a server drains, if there is no other.
+const DRAIN_RETRY_SECONDS: u64 = 5;
 /// When to ask again a server whose clock is wrong, if there is no other.
 const CLOCK_RETRY_SECONDS: u64 = 5;
 
@@ -49,13 +51,13 @@ impl Problem {
         Self::of_code(StatusCode::BAD_REQUEST, ErrorCode::Invalid, detail)
     }
 
-    /// Whoever asks has not shown who he is.
+    /// The request is not authenticated.
     pub fn unauthenticated(detail: impl Into<String>) -> Self {
         let problem = Self::of_code(StatusCode::UNAUTHORIZED, ErrorCode::Unauthorized, detail);
         problem.with(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
     }
 
-    /// Whoever asks may not, whatever token he shows.
+    /// The request is not allowed, whatever its token.
     pub fn forbidden(detail: impl Into<String>) -> Self {
         Self::of_code(StatusCode::FORBIDDEN, ErrorCode::Unauthorized, detail)
     }
@@ -64,9 +66,14 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, "not_found", "Not found", detail)
     }
 
+    /// Not as things are now.
+    pub fn conflict(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, "conflict", "Conflict", detail)
+    }
+
     /// `allowed`: the methods there are; empty where the router adds them.
     pub fn method(allowed: &[Method]) -> Self {
-        let detail = "the Allow header says which methods there are";
+        let detail = "the Allow header lists the allowed methods";
         let problem = Self::new(StatusCode::METHOD_NOT_ALLOWED, "method", "Method not allowed", detail);
         let names: Vec<&str> = allowed.iter().map(Method::as_str).collect();
         match HeaderValue::from_str(&names.join(",")) {
@@ -96,6 +103,11 @@ impl Problem {
         problem.with(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait)))
     }
 
+    /// The server drains.
+    pub fn going_away() -> Self {
+        Self::unavailable("the gateway is shutting down", DRAIN_RETRY_SECONDS)
+    }
+
     /// Nothing is known to have been done; the same may be sent again.
     pub fn unavailable(detail: impl Into<String>, retry_after_seconds: u64) -> Self {
         let problem = Self::of_code(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::Unavailable, detail);
@@ -107,7 +119,7 @@ impl Problem {
         Self::unavailable(detail, STORE_RETRY_SECONDS)
     }
 
-    /// The clock is wrong: nobody is served, by whatever way he comes.
+    /// The clock is wrong: no request is served.
     pub fn out_of_time(detail: impl Into<String>) -> Self {
         Self::unavailable(detail, CLOCK_RETRY_SECONDS)
     }
@@ -130,8 +142,8 @@ impl Problem {
     }
 }
 
-impl From<Malformed> for Problem {
-    fn from(malformed: Malformed) -> Self {
+impl From<DecodeError> for Problem {
+    fn from(malformed: DecodeError) -> Self {
         Problem::of_code(StatusCode::BAD_REQUEST, malformed.code, malformed.message)
     }
 }
@@ -164,12 +176,12 @@ impl IntoResponse for Problem {
 
 /// What `Retry-After` says of a wait: never less, and never at once.
 pub fn whole_seconds(wait: Duration) -> u64 {
-    wait.as_millis().div_ceil(1000).max(1) as u64
+    (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)
 }
 
 /// For paths that lead nowhere.
 pub async fn no_such_path() -> Problem {
-    Problem::not_found("there is nothing at this path")
+    Problem::not_found("no such path")
 }
 
 /// For methods that a path does not have.
@@ -202,7 +214,7 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_may_try_again_is_told_when() {
-        let (head, document) = sent(Problem::too_fast("too fast", Duration::from_millis(1001))).await;
+        let (head, document) = sent(Problem::too_fast("too fast", Duration::from_micros(1_000_001))).await;
         assert_eq!((head.status.as_u16(), &head.headers[header::RETRY_AFTER]), (429, &HeaderValue::from(2)));
         assert_eq!(document["type"], "/problems/too_fast");
         let (head, _) = sent(Problem::too_fast("too fast", Duration::ZERO)).await;

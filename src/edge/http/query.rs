@@ -4,103 +4,110 @@ use axum::extract::{Query, Request};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::Uri;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
 use super::problem::Problem;
 use crate::edge::protocol::frame::FrameLimits;
 use crate::edge::protocol::json::{
-    decode_event_request, decode_export, decode_forgetting, decode_page_request, decode_revoked,
+    decode_event_request, decode_export, decode_forgetting, decode_mid, decode_page_request, decode_revoked,
 };
 use crate::model::event_page::EventRequest;
 use crate::model::ids::{ConnectionId, UserId};
 use crate::model::page::PageRequest;
 use crate::model::revocation::Revoked;
 
-/// URLs end in logs, histories and referrers: whoever puts a token there is told so at once, and learns it in testing.
+/// URLs end up in logs, histories and referrers, so a token there is refused at once: the mistake shows in testing.
 const TOKEN_NAMES: [&str; 3] = ["token", "access_token", "jwt"];
 
-#[derive(Deserialize)]
-struct PageQuery {
-    limit: Option<String>,
-    cursor: Option<String>,
-    kinds: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct ForgettingQuery {
-    at: Option<String>,
-    connection: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct ExportQuery {
-    mid: Option<String>,
-    limit: Option<String>,
-    cursor: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct EventsQuery {
-    after: Option<String>,
-    limit: Option<String>,
-    wait: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct RevokedQuery {
-    mid: Option<String>,
-    jti: Option<String>,
-}
+/// So many letters may be wrong in a name for the suggestion of another.
+const NEAR_MAX: usize = 2;
+/// A longer name is cut in the answer.
+const NAME_CHARS_MAX: usize = 40;
 
 /// Which page of a list is asked for.
 pub fn page_request(uri: &Uri, limits: &FrameLimits) -> Result<PageRequest, Problem> {
-    let PageQuery { limit, cursor, kinds } = fields(uri)?;
+    let [limit, cursor, kinds] = fields(uri, ["limit", "cursor", "kinds"])?;
     Ok(decode_page_request(limit.as_deref(), kinds.as_deref(), cursor.as_deref(), limits)?)
 }
 
 /// From when on something is to be forgotten (server-clock milliseconds), if that is said, and which connection knows it
 /// already.
 pub fn forgetting(uri: &Uri) -> Result<(Option<u64>, Option<ConnectionId>), Problem> {
-    let ForgettingQuery { at, connection } = fields(uri)?;
+    let [at, connection] = fields(uri, ["at", "connection"])?;
     Ok(decode_forgetting(at.as_deref(), connection.as_deref())?)
 }
 
-/// Whose revocation, or that of which token.
+/// The user, or the token, whose revocation is meant.
 pub fn revoked(uri: &Uri) -> Result<Revoked, Problem> {
-    let RevokedQuery { mid, jti } = fields(uri)?;
+    let [mid, jti] = fields(uri, ["mid", "jti"])?;
     Ok(decode_revoked(mid.as_deref(), jti)?)
 }
 
-/// Whose records are handed over, and which page of them.
+/// The user whose records are exported, and which page of them.
 pub fn export(uri: &Uri) -> Result<(UserId, PageRequest), Problem> {
-    let ExportQuery { mid, limit, cursor } = fields(uri)?;
+    let [mid, limit, cursor] = fields(uri, ["mid", "limit", "cursor"])?;
     Ok(decode_export(mid.as_deref(), limit.as_deref(), cursor.as_deref())?)
+}
+
+/// Which user is asked about.
+pub fn user(uri: &Uri) -> Result<UserId, Problem> {
+    let [mid] = fields(uri, ["mid"])?;
+    Ok(decode_mid(mid.as_deref())?)
 }
 
 /// Which part of the event log is asked for, and how long it may be waited for.
 pub fn events(uri: &Uri) -> Result<EventRequest, Problem> {
-    let EventsQuery { after, limit, wait } = fields(uri)?;
+    let [after, limit, wait] = fields(uri, ["after", "limit", "wait"])?;
     Ok(decode_event_request(after.as_deref(), limit.as_deref(), wait.as_deref())?)
 }
 
-/// Unknown fields are ignored, as in a frame.
-fn fields<T: DeserializeOwned>(uri: &Uri) -> Result<T, Problem> {
-    let Query(fields) = Query::try_from_uri(uri).map_err(|_| Problem::invalid("query: a field is given twice"))?;
-    Ok(fields)
+/// For a path that takes no query.
+pub fn none(uri: &Uri) -> Result<(), Problem> {
+    let [] = fields(uri, [])?;
+    Ok(())
 }
 
-/// Answers 400 to whatever carries a token in its URL.
+/// The values of these fields, in their order. A field that is not among them is a mistake: what it should have asked for
+/// would be left out without a word.
+fn fields<const COUNT: usize>(uri: &Uri, known: [&str; COUNT]) -> Result<[Option<String>; COUNT], Problem> {
+    let mut values = [const { None }; COUNT];
+    for (name, value) in pairs(uri) {
+        let Some(index) = known.iter().position(|known| *known == name) else {
+            return Err(Problem::invalid(unknown(&name, &known)));
+        };
+        if values[index].replace(value).is_some() {
+            return Err(Problem::invalid(format!("query: {name} is given twice")));
+        }
+    }
+    Ok(values)
+}
+
+fn pairs(uri: &Uri) -> Vec<(String, String)> {
+    // Any text can be read as pairs; what is not UTF-8 is replaced.
+    Query::try_from_uri(uri).map(|Query(pairs)| pairs).unwrap_or_default()
+}
+
+fn unknown(name: &str, known: &[&str]) -> String {
+    let name: String = name.chars().take(NAME_CHARS_MAX).collect();
+    let distance = |known: &&&str| strsim::damerau_levenshtein(&name, known);
+    let near = known.iter().min_by_key(distance).filter(|known| distance(known) <= NEAR_MAX.min(known.len() - 1));
+    let hint = match (near, known) {
+        (Some(near), _) => format!("did you mean {near}?"),
+        (None, []) => "this path takes none".to_owned(),
+        (None, _) => format!("known: {}", known.join(", ")),
+    };
+    format!("query: unknown field {name}; {hint}")
+}
+
+/// Answers 400 to a request with a token in its URL.
 pub async fn refuse_tokens(request: Request, next: Next) -> Response {
     if names_a_token(request.uri()) {
-        return Problem::invalid("query: a token belongs into Authorization, never into a URL").into_response();
+        return Problem::invalid("query: send the token in Authorization, never in a URL").into_response();
     }
     next.run(request).await
 }
 
 fn names_a_token(uri: &Uri) -> bool {
-    let fields = Query::<Vec<(String, String)>>::try_from_uri(uri).map(|Query(fields)| fields);
-    fields.is_ok_and(|fields| fields.iter().any(|(name, _)| TOKEN_NAMES.contains(&name.as_str())))
+    pairs(uri).iter().any(|(name, _)| TOKEN_NAMES.contains(&name.as_str()))
 }
 
 #[cfg(test)]
@@ -121,7 +128,7 @@ mod tests {
     fn a_page_is_asked_for_by_name() {
         let content = Content { kind: 1, oid: 100 };
         let cursor = cursor::encode(&Cursor { position: Position { at: 5, content }, kinds: vec![1, 3] });
-        let query = format!("kinds=1%2C3&cursor={cursor}&limit=7&other=x");
+        let query = format!("kinds=1%2C3&cursor={cursor}&limit=7");
         let page = page_request(&uri(&query), &LIMITS).expect("a page");
         assert_eq!(page, PageRequest { limit: 7, after: Some(Position { at: 5, content }), kinds: vec![1, 3] });
         let page = page_request(&"/v1/history".parse().expect("a URL"), &LIMITS).expect("a page");
@@ -136,7 +143,7 @@ mod tests {
         let named = forgetting(&uri("connection=00000000000000ff&at=5")).expect("a moment");
         assert_eq!(named, (Some(5), Some(ConnectionId(255))));
         assert_eq!(forgetting(&uri("")).expect("a moment"), (None, None));
-        for bad in ["at=-1", "at=1.5", "at=1&at=1", "connection=zz"] {
+        for bad in ["at=-1", "at=1.5", "at=1&at=1", "at=", "at", "connection=zz", "connection="] {
             assert!(forgetting(&uri(bad)).is_err(), "{bad}");
         }
     }
@@ -159,6 +166,22 @@ mod tests {
         for bad in ["", "mid=", "mid=x", "jti=", "mid=1&jti=a", "mid=1&mid=2"] {
             assert!(revoked(&uri(bad)).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn an_unknown_field_is_named_with_the_nearest_that_is_known() {
+        for (query, complaint) in [
+            ("kind=1", "unknown field kind; did you mean kinds?"),
+            ("Limit=1", "unknown field Limit; did you mean limit?"),
+            ("limit=1&offset=5", "unknown field offset; known: limit, cursor, kinds"),
+            ("&=5", "unknown field ; known: limit, cursor, kinds"),
+        ] {
+            let problem = fields(&uri(query), ["limit", "cursor", "kinds"]).expect_err(query);
+            assert!(format!("{problem:?}").contains(complaint), "{query}: {problem:?}");
+        }
+        assert!(none(&uri("")).is_ok() && none(&uri("&")).is_ok() && none(&uri("x")).is_err());
+        let long = format!("{problem:?}", problem = none(&uri(&"x".repeat(1_000))).expect_err("unknown"));
+        assert!(long.len() < 400, "{long}");
     }
 
     #[test]

@@ -4,15 +4,21 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::Response;
+use http::Uri;
 
 use super::bearer::Caller;
-use super::body;
 use super::problem::Problem;
-use crate::edge::desk::Desk;
+use super::{body, query};
+use crate::edge::context::ConnectionContext;
 use crate::edge::protocol::json::encode_rewards;
 
 /// `GET /v1/rewards/today`: also what was lost with a socket or an answer.
-pub async fn today(State(desk): State<Arc<Desk>>, caller: Caller) -> Result<Response, Problem> {
-    let (day, claims) = desk.arrivals.claims(caller.user).await?;
+pub async fn today(
+    State(context): State<Arc<ConnectionContext>>,
+    caller: Caller,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    query::none(&uri)?;
+    let (day, claims) = context.connect_lookup.claims(caller.user).await?;
     Ok(body::answered(encode_rewards(day, &claims)))
 }

@@ -9,13 +9,13 @@ use http::{HeaderMap, HeaderName, header};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// A proxy that is to say whose request it passes on did not.
+/// A proxy that should name the client of a request did not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unbelievable {
-    #[error("the proxy did not say whose request it is")]
+pub enum ForwardedHeaderError {
+    #[error("the proxy sent no client address (server.forwarded_header)")]
     Missing,
-    #[error("what the proxy said of the client's address cannot be read")]
-    Malformed,
+    #[error("the client address in the forwarded header is not readable")]
+    DecodeError,
 }
 
 /// One hop, as it was written.
@@ -24,20 +24,20 @@ pub struct Hop(String);
 
 impl Hop {
     /// With or without a port; IPv6 with a port stands in brackets, and may without one.
-    pub fn address(&self) -> Result<IpAddr, Unbelievable> {
+    pub fn address(&self) -> Result<IpAddr, ForwardedHeaderError> {
         let text = self.0.as_str();
         let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
         let address = bare.parse().or_else(|_| text.parse().map(|address: SocketAddr| address.ip()));
-        address.map(|address: IpAddr| address.to_canonical()).map_err(|_| Unbelievable::Malformed)
+        address.map(|address: IpAddr| address.to_canonical()).map_err(|_| ForwardedHeaderError::DecodeError)
     }
 }
 
-pub fn x_forwarded_for(headers: &HeaderMap) -> Result<Vec<Hop>, Unbelievable> {
+pub fn x_forwarded_for(headers: &HeaderMap) -> Result<Vec<Hop>, ForwardedHeaderError> {
     let lines = lines(headers, X_FORWARDED_FOR)?;
     Ok(lines.iter().flat_map(|line| line.split(',')).map(|hop| Hop(hop.trim().to_owned())).collect())
 }
 
-pub fn forwarded(headers: &HeaderMap) -> Result<Vec<Hop>, Unbelievable> {
+pub fn forwarded(headers: &HeaderMap) -> Result<Vec<Hop>, ForwardedHeaderError> {
     let mut hops = Vec::new();
     for line in lines(headers, header::FORWARDED)? {
         for element in split(line, ',')? {
@@ -47,17 +47,17 @@ pub fn forwarded(headers: &HeaderMap) -> Result<Vec<Hop>, Unbelievable> {
     Ok(hops)
 }
 
-fn lines(headers: &HeaderMap, name: HeaderName) -> Result<Vec<&str>, Unbelievable> {
-    headers.get_all(name).into_iter().map(|line| line.to_str().map_err(|_| Unbelievable::Malformed)).collect()
+fn lines(headers: &HeaderMap, name: HeaderName) -> Result<Vec<&str>, ForwardedHeaderError> {
+    headers.get_all(name).into_iter().map(|line| line.to_str().map_err(|_| ForwardedHeaderError::DecodeError)).collect()
 }
 
 /// The `for` of one element, which has at most one.
-fn hop(element: &str) -> Result<Hop, Unbelievable> {
+fn hop(element: &str) -> Result<Hop, ForwardedHeaderError> {
     let mut hop = None;
     for pair in split(element, ';')? {
-        let (name, value) = pair.split_once('=').ok_or(Unbelievable::Malformed)?;
+        let (name, value) = pair.split_once('=').ok_or(ForwardedHeaderError::DecodeError)?;
         if name.trim().eq_ignore_ascii_case("for") && hop.replace(Hop(unquoted(value.trim()))).is_some() {
-            return Err(Unbelievable::Malformed);
+            return Err(ForwardedHeaderError::DecodeError);
         }
     }
     // A hop that nothing is known of; it matters only if the walk comes to it.
@@ -65,7 +65,7 @@ fn hop(element: &str) -> Result<Hop, Unbelievable> {
 }
 
 /// Splits at `separator` outside of quotes.
-fn split(text: &str, separator: char) -> Result<Vec<&str>, Unbelievable> {
+fn split(text: &str, separator: char) -> Result<Vec<&str>, ForwardedHeaderError> {
     let (mut parts, mut start) = (Vec::new(), 0);
     let (mut quoted, mut escaped) = (false, false);
     for (index, letter) in text.char_indices() {
@@ -81,7 +81,7 @@ fn split(text: &str, separator: char) -> Result<Vec<&str>, Unbelievable> {
         }
     }
     if quoted {
-        return Err(Unbelievable::Malformed);
+        return Err(ForwardedHeaderError::DecodeError);
     }
     parts.push(text[start..].trim());
     Ok(parts)

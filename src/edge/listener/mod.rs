@@ -1,16 +1,17 @@
 //! The public listener: accepts on every thread, and hands each request to a socket or to HTTP.
 //!
 //! ```text
-//! accept ─▶ room ─▶ door: proxy_header ─▶ tls ─▶ HTTP ─▶ forwarded ─▶ upgrade, or the router
+//! accept ─▶ room ─▶ acceptor: proxy_header ─▶ tls ─▶ HTTP ─▶ forwarded ─▶ upgrade, or the router
 //! ```
 //!
-//! [`proxies`] says whose word counts for a client's address, [`room`] how many there may be.
+//! [`proxies`] says which peers may name a client's address, [`limiter`] how many there may be.
 
-mod door;
+mod acceptor;
 mod forwarded;
+mod http_timer;
+pub mod limiter;
 mod proxies;
 mod proxy_header;
-pub mod room;
 mod tls;
 
 use std::convert::Infallible;
@@ -25,14 +26,15 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::spawn_local;
 
+use super::connection::connection_set::{ConnectionSet, SetEntry};
 use super::connection::live_socket::LiveSocket;
-use super::connection::roster::{Roster, Seat};
-use super::connection::workbench::Workbench;
-use super::desk::Desk;
+use super::connection::scratch_buffers::ScratchBuffers;
+use super::context::ConnectionContext;
 use super::metrics::Refused;
-use door::Door;
+use acceptor::Acceptor;
 
-pub use door::Entrance;
+pub use acceptor::ListenerContext;
+pub use http_timer::HttpTimeouts;
 pub use proxies::Proxies;
 pub use tls::{Tls, TlsError};
 
@@ -46,7 +48,7 @@ const OUT_OF_TIME: Duration = Duration::from_secs(10);
 
 /// One listener per thread on one address; the kernel spreads connections over them.
 ///
-/// The first is bound alone and without sharing, so that a port that somebody else has is an error and not silently
+/// The first is bound alone and without sharing, so that a port that is taken is an error and not silently
 /// shared.
 pub fn bind(address: SocketAddr, count: usize) -> io::Result<Vec<StdListener>> {
     let exclusive = socket(address, false)?;
@@ -55,70 +57,90 @@ pub fn bind(address: SocketAddr, count: usize) -> io::Result<Vec<StdListener>> {
     (0..count).map(|_| socket(address, true).map(StdListener::from)).collect()
 }
 
+/// A listener for one thread.
+pub fn bind_one(address: SocketAddr) -> io::Result<StdListener> {
+    socket(address, false).map(StdListener::from)
+}
+
+/// Whether the address could be listened on. Nothing listens meanwhile.
+pub fn try_bind(address: SocketAddr) -> io::Result<()> {
+    bound(address, false).map(drop)
+}
+
 fn socket(address: SocketAddr, shared: bool) -> io::Result<Socket> {
+    let socket = bound(address, shared)?;
+    socket.listen(BACKLOG)?;
+    Ok(socket)
+}
+
+fn bound(address: SocketAddr, shared: bool) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
     socket.set_reuse_port(shared)?;
     socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;
-    socket.listen(BACKLOG)?;
     Ok(socket)
 }
 
 /// Accepts on this thread until the drain, then waits until all that was accepted has ended. To be called where local
 /// tasks may be spawned.
-pub async fn serve(listener: TcpListener, desk: Arc<Desk>, entrance: Entrance) {
+pub async fn serve(listener: TcpListener, context: Arc<ConnectionContext>, listener_context: ListenerContext) {
     let (alive, mut all_gone) = mpsc::channel::<Infallible>(1);
-    let entrance = Arc::new(entrance);
-    let roster = Roster::new(Workbench::new(&desk.limits, &desk.socket, desk.metrics.clone()));
-    let attendant = spawn_local(roster.clone().attend());
-    let mut draining = Box::pin(desk.stop.draining());
-    let mut timekeeping = desk.timekeeping.clone();
+    let listener_context = Arc::new(listener_context);
+    let connection_set =
+        ConnectionSet::new(ScratchBuffers::new(&context.limits, &context.socket, context.metrics.clone()));
+    let attendant = spawn_local(connection_set.clone().attend());
+    let mut draining = Box::pin(context.stop.draining());
+    let mut clock_status = context.clock_status.clone();
     let mut off = false;
     let until = loop {
         let accepted = tokio::select! {
             until = &mut draining => break until,
-            () = timekeeping.changed(off) => {
+            () = clock_status.changed(off) => {
                 off = !off;
-                // Those who come are refused at the upgrade, and may have been upgraded just before.
-                roster.leave_before(off.then(|| Instant::now() + OUT_OF_TIME));
+                // New connections are refused at the upgrade, and some may have been upgraded just before.
+                connection_set.leave_before(off.then(|| Instant::now() + OUT_OF_TIME));
                 continue;
             }
             accepted = listener.accept() => accepted,
         };
         match accepted {
             Ok((stream, peer)) => {
-                // Whoever is here already goes before whoever comes: over the bound a connection ends as it begins.
-                let Some(place) = desk.room.knock() else {
-                    desk.metrics.refused(Refused::Handshakes);
+                // Open connections go before new ones: over the limit a new connection is closed at once.
+                let Some(permit) = context.limiter.knock() else {
+                    context.metrics.refused(Refused::Handshakes);
                     continue;
                 };
-                let door = Door { desk: desk.clone(), entrance: entrance.clone(), roster: roster.clone() };
+                let acceptor = Acceptor {
+                    context: context.clone(),
+                    listener_context: listener_context.clone(),
+                    connection_set: connection_set.clone(),
+                };
                 let alive = alive.clone();
                 spawn_local(async move {
-                    let socket = Box::pin(door.open(stream, peer.ip().to_canonical(), place)).await;
-                    if let Some((seat, live)) = socket {
+                    let socket = Box::pin(acceptor.open(stream, peer.ip().to_canonical(), permit)).await;
+                    if let Some((set_entry, live)) = socket {
                         // A task of its own, so that nothing of this one is kept for as long as the socket lives.
-                        spawn_local(serve_socket(seat, live, alive));
+                        spawn_local(serve_socket(set_entry, live, alive));
                     }
                 });
             }
             Err(error) => {
-                tracing::warn!(%error, "cannot accept");
+                tracing::warn!(event = "accept_failed", %error, "cannot accept connections; retrying");
                 tokio::time::sleep(ACCEPT_REST).await;
             }
         }
     };
     drop(listener);
-    roster.leave_before(Some(until.into()));
+    connection_set.leave_before(Some(until.into()));
     drop(alive);
-    // Nobody ever sends; the channel ends with its last sender.
+    // Nothing is ever sent; the channel ends with its last sender.
     all_gone.recv().await;
     attendant.abort();
 }
 
-fn serve_socket(seat: Seat, live: LiveSocket, alive: mpsc::Sender<Infallible>) -> impl Future<Output = ()> {
-    let served = seat.serve(live);
+fn serve_socket(set_entry: SetEntry, live: LiveSocket, alive: mpsc::Sender<Infallible>) -> impl Future<Output = ()> {
+    let served = set_entry.serve(live);
     async move {
         served.await;
         drop(alive);

@@ -1,11 +1,11 @@
-//! Which proxies are believed, and how they say who stands behind them.
+//! The trusted proxies, and how they name the client behind them.
 
 use std::net::IpAddr;
 
 use http::HeaderMap;
 use ipnet::IpNet;
 
-use super::forwarded::{self, Unbelievable};
+use super::forwarded::{self, ForwardedHeaderError};
 use crate::edge::config::{ForwardedHeader, ServerConfig};
 
 /// The proxies in front of this listener. What they say of a client's address is believed, what others say is not.
@@ -19,7 +19,7 @@ pub struct Proxies {
 impl Proxies {
     pub fn new(config: &ServerConfig) -> Self {
         Proxies {
-            trusted: config.trusted_proxies.clone(),
+            trusted: config.trusted_proxies.iter().map(|network| network.0).collect(),
             speak_proxy_protocol: config.proxy_protocol,
             header: config.forwarded_header,
         }
@@ -39,11 +39,11 @@ impl Proxies {
         self.header != ForwardedHeader::Absent && self.trusts(connected)
     }
 
-    /// Whose request this is, on a connection from `connected`.
+    /// The client of this request, on a connection from `connected`.
     ///
-    /// Each proxy adds, on the right, whom it heard. So the client is the right-most who is no proxy of ours: what stands
+    /// Each proxy appends, on the right, the address it was called from. So the client is the right-most one that is no trusted proxy: what stands
     /// left of it is hearsay.
-    pub fn client(&self, connected: IpAddr, headers: &HeaderMap) -> Result<IpAddr, Unbelievable> {
+    pub fn client(&self, connected: IpAddr, headers: &HeaderMap) -> Result<IpAddr, ForwardedHeaderError> {
         if !self.forward_requests(connected) {
             return Ok(connected);
         }
@@ -59,7 +59,7 @@ impl Proxies {
                 break;
             }
         }
-        client.ok_or(Unbelievable::Missing)
+        client.ok_or(ForwardedHeaderError::Missing)
     }
 }
 
@@ -75,7 +75,7 @@ mod tests {
         header: ForwardedHeader,
         connected: &str,
         lines: &[(&'static str, &str)],
-    ) -> Result<String, Unbelievable> {
+    ) -> Result<String, ForwardedHeaderError> {
         let trusted = ["10.0.0.0/8", "2001:db8:aaaa::/48"].map(|network| network.parse().expect("a network")).to_vec();
         let proxies = Proxies { trusted, speak_proxy_protocol: false, header };
         let mut headers = HeaderMap::new();
@@ -85,12 +85,12 @@ mod tests {
         proxies.client(connected.parse().expect("an address"), &headers).map(|address| address.to_string())
     }
 
-    fn x_forwarded_for(lines: &[&str]) -> Result<String, Unbelievable> {
+    fn x_forwarded_for(lines: &[&str]) -> Result<String, ForwardedHeaderError> {
         let lines: Vec<_> = lines.iter().map(|line| ("x-forwarded-for", *line)).collect();
         client(ForwardedHeader::XForwardedFor, PROXY, &lines)
     }
 
-    fn forwarded(line: &str) -> Result<String, Unbelievable> {
+    fn forwarded(line: &str) -> Result<String, ForwardedHeaderError> {
         client(ForwardedHeader::Forwarded, PROXY, &[("forwarded", line)])
     }
 
@@ -151,7 +151,7 @@ mod tests {
             "for=unknown",
             "for=_gazonk",
             "for=192.0.2.1;for=6.6.6.6",
-            // A quote that the client opened swallows what the proxy added: nobody knows who it is.
+            // A quote that the client opened swallows what the proxy added: the address is unknown.
             "for=6.6.6.6;x=\", for=192.0.2.1",
             "for=6.6.6.6;x=\", for=\"192.0.2.1\"",
         ] {

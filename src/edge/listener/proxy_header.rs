@@ -1,4 +1,4 @@
-//! The PROXY protocol, versions 1 and 2: who is at the other end of a connection that a proxy passes on.
+//! The PROXY protocol, versions 1 and 2: the client address of a connection that a proxy passes on.
 
 use std::io;
 use std::net::IpAddr;
@@ -35,21 +35,21 @@ async fn read_to_length(stream: &mut TcpStream, header: &mut Vec<u8>) -> io::Res
     header.extend(rest);
     let length = usize::from(u16::from_be_bytes([rest[2], rest[3]]));
     if length > ADDITIONS_BYTES_MAX {
-        return Err(malformed("a header that is too long"));
+        return Err(malformed("PROXY header too long"));
     }
     header.resize(FIXED_BYTES + length, 0);
     stream.read_exact(&mut header[FIXED_BYTES..]).await?;
     Ok(())
 }
 
-/// What follows the line belongs to somebody else, so bytes are looked at before they are taken.
+/// What follows the line is not part of it, so bytes are peeked at before they are taken.
 async fn read_to_line_end(stream: &mut TcpStream, header: &mut Vec<u8>) -> io::Result<()> {
     let mut ahead = [0; LINE_BYTES_MAX];
     while header.last() != Some(&b'\n') {
         let room = LINE_BYTES_MAX.saturating_sub(header.len());
         let seen = stream.peek(&mut ahead[..room]).await?;
         if seen == 0 {
-            return Err(malformed("no header"));
+            return Err(malformed("no PROXY header"));
         }
         let end = ahead[..seen].iter().position(|byte| *byte == b'\n');
         let taken = end.map_or(seen, |end| end + 1);
@@ -72,7 +72,7 @@ fn client(header: &[u8]) -> io::Result<Option<IpAddr>> {
             (v2::Command::Proxy, v2::Addresses::IPv6(addresses)) => Some(addresses.source_address.into()),
             (v2::Command::Proxy, v2::Addresses::Unspecified | v2::Addresses::Unix(_)) => None,
         },
-        HeaderResult::V1(Err(_)) | HeaderResult::V2(Err(_)) => return Err(malformed("a header that cannot be read")),
+        HeaderResult::V1(Err(_)) | HeaderResult::V2(Err(_)) => return Err(malformed("unreadable PROXY header")),
     };
     Ok(address.map(|address: IpAddr| address.to_canonical()))
 }

@@ -24,7 +24,7 @@ const PROTOCOL: &[u8] = b"http/1.1";
 pub enum TlsError {
     #[error("{setting} = {path:?} cannot be used: {source}")]
     File { setting: &'static str, path: PathBuf, source: pem::Error },
-    #[error("server.tls_cert = {0:?} has no certificate in it")]
+    #[error("server.tls_cert = {0:?} contains no certificate")]
     Empty(PathBuf),
     #[error("server.tls_cert and server.tls_key cannot be used together: {0}")]
     Rustls(#[from] rustls::Error),
@@ -50,7 +50,7 @@ impl Tls {
             .with_no_client_auth()
             .with_cert_resolver(certificate.clone());
         config.alpn_protocols = vec![PROTOCOL.to_vec()];
-        // Kept by the clients: whoever comes back spares both sides most of the handshake, and takes no memory here.
+        // Tickets are kept by the clients: resuming spares both sides most of the handshake, and takes no memory here.
         config.ticketer = aws_lc_rs::Ticketer::new()?;
         Ok(Some(Arc::new(Tls { acceptor: TlsAcceptor::from(Arc::new(config)), certificate })))
     }

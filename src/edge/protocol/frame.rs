@@ -72,7 +72,7 @@ pub struct FrameLimits {
 
 /// A frame that cannot be taken. Nothing of it is applied.
 #[derive(Debug, PartialEq)]
-pub struct Malformed {
+pub struct DecodeError {
     /// Absent where the frame has no readable one.
     pub seq: Option<u32>,
     pub code: ErrorCode,
@@ -153,6 +153,8 @@ pub struct WelcomeLimits {
     pub connections: usize,
     pub frames_per_second: u32,
     pub burst: u32,
+    pub bytes_per_second: u32,
+    pub bytes_burst: u32,
     /// Milliseconds of silence after which the server pings.
     pub ping: u64,
     /// Milliseconds of silence after which it closes.

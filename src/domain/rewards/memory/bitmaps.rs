@@ -1,4 +1,4 @@
-//! Who has claimed the rules per user: one shard, one day.
+//! Which users have claimed the rules per user: one shard, one day.
 
 use roaring::RoaringTreemap;
 
@@ -32,7 +32,7 @@ impl Bitmaps {
         (0..self.of_rules.len()).filter(|place| self.contains(*place, user)).collect()
     }
 
-    /// Whether who is not in here has not claimed.
+    /// Whether absence means that the user has not claimed.
     pub fn whole(&self) -> bool {
         !self.full
     }

@@ -1,4 +1,4 @@
-//! Who has claimed which content: one rule, one shard, one day.
+//! Which users have claimed which contents: one rule, one shard, one day.
 
 use bloomfilter::Bloom;
 

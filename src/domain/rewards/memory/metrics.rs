@@ -33,7 +33,7 @@ impl Lookups {
         let family = Family::<AskerLabel, Counter>::default();
         let counter = |asker| family.get_or_create(&AskerLabel { asker }).clone();
         let lookups = Lookups { welcome: counter("welcome"), beat: counter("beat") };
-        let help = "Users whose rules were looked up, since neither the flag nor the recent users said what is decided";
+        let help = "Users whose reward rules were looked up in the bitmaps";
         registry.register("reward_lookups", help, family);
         lookups
     }
@@ -46,7 +46,7 @@ impl Lookups {
     }
 }
 
-/// What is kept of the newest day, counted when somebody looks.
+/// What is kept of the newest day, counted at each scrape.
 pub struct Contents(pub Arc<Kept>);
 
 #[derive(Clone, Copy, Default)]
@@ -95,6 +95,6 @@ impl Collector for Contents {
         };
         family("reward_filter_items", "Claims of today in the bitmaps and filters", &|sums| sums.items as i64)?;
         family("reward_filter_bytes", "Memory of the bloom filters", &|sums| sums.bytes as i64)?;
-        family("reward_filters_full", "Shards whose filter took all it was made for today", &|sums| sums.full as i64)
+        family("reward_filters_full", "Shards whose filter is full", &|sums| sums.full as i64)
     }
 }

@@ -1,15 +1,15 @@
 //! What is remembered of today's claims, so that the store is seldom asked.
 //!
-//! It is marked after a commit only and never decides that somebody was first: it may say that somebody was not, and the
+//! It is marked after a commit only and never decides that a user was first: it may say that a user was not, and the
 //! store's exact keys answer whatever it does not know. Of the rules per user it is exact; of the others a bloom filter
-//! denies with the configured probability at most what nobody has claimed.
+//! wrongly denies an unclaimed content with at most the configured probability.
 //!
 //! Each shard has a lock of its own, one day, and these bounds:
 //!
 //! | what | at most | memory | when full |
 //! |---|---|---|---|
-//! | recent users | `rewards.recent_users` | 100 bytes each | who was not heard of for longest goes: one look-up more |
-//! | bitmaps of rules per user | `rewards.remembered_claims` | 5 bytes each if ids are dense, 250 if they are random numbers of 64 bits | the store answers for who is not in them |
+//! | recent users | `rewards.recent_users` | 100 bytes each | the least recently used one goes: one look-up more |
+//! | bitmaps of rules per user | `rewards.remembered_claims` | 5 bytes each if ids are dense, 250 if they are random numbers of 64 bits | the store answers for users who are not in them |
 //! | filters of rules per content | `expected`, for each rule | for a million 1.7 bytes each at a probability of 0.01, 2.4 at 0.001 ([`Estimate`]) | a filter that is full is dropped, and the store answers |
 //!
 //! One of several gateways on one store does not make all claims, and not all switches of recording: of what it remembers
@@ -63,7 +63,7 @@ struct Kept {
 
 /// Which rules per user are known to be decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct UserStatus {
     pub decided: RuleSet,
     /// All others are known to be open; otherwise only the store knows.
     pub certain: bool,
@@ -71,7 +71,7 @@ pub struct Standing {
     pub paused: Option<bool>,
 }
 
-/// On whose behalf a user is looked up.
+/// What the look-up of a user is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asker {
     Welcome,
@@ -109,8 +109,8 @@ impl Memory {
         Memory { kept, lookups }
     }
 
-    /// What is known of a user today. Who is not among the recent is looked up, which is counted, and then is.
-    pub fn user_rules(&self, user: UserId, today: &RewardDay, asker: Asker) -> Standing {
+    /// What is known of a user today. A user who is not among the recent ones is looked up in the bitmaps, which is counted, and becomes recent.
+    pub fn user_rules(&self, user: UserId, today: &RewardDay, asker: Asker) -> UserStatus {
         let (standing, looked_up) = self.kept.shard_of(user).user_rules(user, today.day);
         if looked_up && self.kept.user_rules {
             self.lookups.count(asker);
@@ -169,7 +169,7 @@ impl Memory {
     }
 
     /// All that the store knows of one shard and day, the newest it has, and has said since `ticket`. Marks made meanwhile
-    /// stay. False: somebody may have been erased meanwhile, and the store is to be asked again.
+    /// stay. False: a user may have been erased meanwhile, and the store has to be asked again.
     pub fn fill(&self, shard: Shard, day: Day, keys: impl IntoIterator<Item = ClaimKey>, ticket: Ticket) -> bool {
         let mut memory = self.kept.lock(shard);
         if memory.switches() != ticket.0 {

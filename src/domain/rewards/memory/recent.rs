@@ -1,4 +1,4 @@
-//! The users of one shard who were heard of last.
+//! The recent users of one shard.
 
 use std::num::NonZeroUsize;
 
@@ -8,18 +8,18 @@ use crate::model::ids::UserId;
 use crate::model::rewards::day::Day;
 use crate::model::rewards::rule::RuleSet;
 
-/// What is known of each of them. At its bound the one goes who was not heard of for longest.
-pub struct Recent(LruCache<UserId, Known>);
+/// What is known of each of them. At the bound the least recently used one is dropped.
+pub struct Recent(LruCache<UserId, RecentUser>);
 
 /// What is known of one user.
 #[derive(Clone, Copy, Default)]
-pub struct Known {
+pub struct RecentUser {
     /// Of what day the decisions are; `None`: only `paused` is known.
     pub day: Option<Day>,
     pub decided: RuleSet,
     /// Whether all other rules are open.
     pub certain: bool,
-    /// Whether recording is paused, if somebody has said so.
+    /// Whether recording is paused, if known.
     pub paused: Option<bool>,
 }
 
@@ -29,14 +29,14 @@ impl Recent {
         Recent(LruCache::sparse(users_max))
     }
 
-    pub fn get(&mut self, user: UserId) -> Option<Known> {
+    pub fn get(&mut self, user: UserId) -> Option<RecentUser> {
         self.0.get(&user).copied()
     }
 
     /// What is known from now on; whether recording is paused stays as it was.
-    pub fn decided(&mut self, user: UserId, day: Day, decided: RuleSet, certain: bool) -> Known {
-        let known = self.0.get_or_insert_mut(user, Known::default);
-        *known = Known { day: Some(day), decided, certain, paused: known.paused };
+    pub fn decided(&mut self, user: UserId, day: Day, decided: RuleSet, certain: bool) -> RecentUser {
+        let known = self.0.get_or_insert_mut(user, RecentUser::default);
+        *known = RecentUser { day: Some(day), decided, certain, paused: known.paused };
         *known
     }
 
@@ -47,7 +47,7 @@ impl Recent {
         }
     }
 
-    /// A switch of recording, of a user who is known.
+    /// Records a switch of recording, if the user is remembered.
     pub fn switched(&mut self, user: UserId, paused: bool) {
         if let Some(known) = self.0.peek_mut(&user) {
             known.paused = Some(paused);
@@ -56,7 +56,7 @@ impl Recent {
 
     /// What was read about recording, of whatever user.
     pub fn learned(&mut self, user: UserId, paused: bool) {
-        self.0.get_or_insert_mut(user, Known::default).paused = Some(paused);
+        self.0.get_or_insert_mut(user, RecentUser::default).paused = Some(paused);
     }
 
     pub fn forget(&mut self, user: UserId) {

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use super::Standing;
+use super::UserStatus;
 use super::bitmaps::Bitmaps;
 use super::estimate::Estimate;
 use super::filter::Filter;
@@ -11,7 +11,7 @@ use crate::model::ids::{Content, UserId};
 use crate::model::rewards::day::Day;
 use crate::model::rewards::rule::RuleSet;
 
-/// One day, and the users who were heard of last. A day that is over is dropped by whoever comes first on the next.
+/// One day, and the recent users. The first look-up of a new day drops the old one.
 pub struct ShardMemory {
     /// The newest that was heard of.
     day: Option<Day>,
@@ -23,7 +23,7 @@ pub struct ShardMemory {
     recent: Recent,
     /// Switches of recording, and users erased, so far.
     switches: u64,
-    /// Nobody else changes what is remembered here.
+    /// No other gateway changes what is remembered here.
     alone: bool,
 }
 
@@ -41,20 +41,20 @@ impl ShardMemory {
     }
 
     /// What is known of the user, and whether the bitmaps had to be asked.
-    pub fn user_rules(&mut self, user: UserId, day: Day) -> (Standing, bool) {
+    pub fn user_rules(&mut self, user: UserId, day: Day) -> (UserStatus, bool) {
         let known = self.recent.get(user);
         if !self.turn(day) {
             let paused = known.and_then(|known| known.paused);
-            return (Standing { decided: RuleSet::NONE, certain: false, paused }, false);
+            return (UserStatus { decided: RuleSet::NONE, certain: false, paused }, false);
         }
         let certain = self.whole && self.bitmaps.whole();
         if let Some(known) = known.filter(|known| known.day == Some(day) && (known.certain || !certain)) {
-            return (Standing { decided: known.decided, certain: known.certain, paused: known.paused }, false);
+            return (UserStatus { decided: known.decided, certain: known.certain, paused: known.paused }, false);
         }
-        // Of a user who was decided beyond the bound of the bitmaps only the recent know it.
+        // Of a user who was decided beyond the bound of the bitmaps, only the recent users know.
         let before = known.filter(|known| known.day == Some(day)).map_or(RuleSet::NONE, |known| known.decided);
         let known = self.recent.decided(user, day, self.bitmaps.decided(user).or(before), certain);
-        (Standing { decided: known.decided, certain, paused: known.paused }, true)
+        (UserStatus { decided: known.decided, certain, paused: known.paused }, true)
     }
 
     /// Those of `rules` that a filter knows to be decided.

@@ -65,7 +65,7 @@ impl Scene {
         }
     }
 
-    fn ask(&self, user: UserId, after: u16) -> Standing {
+    fn ask(&self, user: UserId, after: u16) -> UserStatus {
         let today = RewardDay { day: day(after), rules: [0, 1, 2].into_iter().collect(), zone: "UTC".into() };
         self.memory.user_rules(user, &today, Asker::Beat)
     }
@@ -92,14 +92,14 @@ impl Scene {
     }
 }
 
-fn open() -> Standing {
-    Standing { decided: RuleSet::NONE, certain: true, paused: None }
+fn open() -> UserStatus {
+    UserStatus { decided: RuleSet::NONE, certain: true, paused: None }
 }
 
 #[test]
 fn before_the_store_has_spoken_only_the_store_knows() {
     let scene = roomy();
-    assert_eq!(scene.ask(USER, 0), Standing { certain: false, ..open() });
+    assert_eq!(scene.ask(USER, 0), UserStatus { certain: false, ..open() });
     scene.mark(FIRST_OF_DAY, USER, 0);
     assert_eq!(scene.ask(USER, 0).decided, only(FIRST_OF_DAY), "what was decided here is known all the same");
 }
@@ -108,26 +108,26 @@ fn before_the_store_has_spoken_only_the_store_knows() {
 fn what_the_store_says_joins_what_was_decided_meanwhile() {
     let scene = roomy();
     let shard = Shards::DEFAULT.of(USER);
-    let neighbours: Vec<_> = (43..).map(UserId).filter(|user| Shards::DEFAULT.of(*user) == shard).take(3).collect();
-    assert!(!scene.ask(neighbours[0], 0).certain);
+    let peer_messages: Vec<_> = (43..).map(UserId).filter(|user| Shards::DEFAULT.of(*user) == shard).take(3).collect();
+    assert!(!scene.ask(peer_messages[0], 0).certain);
     scene.mark(FIRST_OF_DAY, USER, 0);
     scene.mark(FIRST_VIEW, USER, 0);
     let key = |rule: &str, user, content, after| ClaimKey { rule: rule.into(), day: day(after), user, content };
     let keys = [
-        key("first-of-day", neighbours[0], None, 0),
-        key("first-view", neighbours[1], Some(CONTENT), 0),
-        key("first-of-day", neighbours[2], None, 9),
-        key("taken-out", neighbours[2], None, 0),
+        key("first-of-day", peer_messages[0], None, 0),
+        key("first-view", peer_messages[1], Some(CONTENT), 0),
+        key("first-of-day", peer_messages[2], None, 9),
+        key("taken-out", peer_messages[2], None, 0),
     ];
     assert!(scene.memory.fill(shard, day(0), keys, scene.memory.ticket_of(shard)));
-    for user in [USER, neighbours[0]] {
-        assert_eq!(scene.ask(user, 0), Standing { decided: only(FIRST_OF_DAY), ..open() });
+    for user in [USER, peer_messages[0]] {
+        assert_eq!(scene.ask(user, 0), UserStatus { decided: only(FIRST_OF_DAY), ..open() });
     }
-    for user in &neighbours[1..] {
+    for user in &peer_messages[1..] {
         assert_eq!(scene.ask(*user, 0), open());
     }
-    assert!(scene.knows(USER, CONTENT, 0) && scene.knows(neighbours[1], CONTENT, 0));
-    assert!(!scene.knows(neighbours[0], CONTENT, 0));
+    assert!(scene.knows(USER, CONTENT, 0) && scene.knows(peer_messages[1], CONTENT, 0));
+    assert!(!scene.knows(peer_messages[0], CONTENT, 0));
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn of_a_day_that_is_over_nothing_is_known_and_nothing_is_marked() {
     let scene = filled();
     scene.mark(FIRST_OF_DAY, USER, 1);
     scene.mark(FIRST_VIEW, USER, 1);
-    assert_eq!(scene.ask(USER, 0), Standing { certain: false, ..open() });
+    assert_eq!(scene.ask(USER, 0), UserStatus { certain: false, ..open() });
     assert!(!scene.knows(USER, CONTENT, 0));
     scene.mark(FIRST_OF_DAY, UserId(7), 0);
     assert_eq!(scene.ask(UserId(7), 1), open());
@@ -175,7 +175,7 @@ fn who_is_not_among_the_recent_users_is_known_by_the_bitmaps() {
     }
     for user in 0..users * 2 {
         let decided = if user % 2 == 0 { only(FIRST_OF_DAY) } else { RuleSet::NONE };
-        assert_eq!(scene.ask(UserId(user), 0), Standing { decided, ..open() }, "user {user}");
+        assert_eq!(scene.ask(UserId(user), 0), UserStatus { decided, ..open() }, "user {user}");
     }
     assert_eq!(scene.metric("heartline_reward_filter_items{rule=\"first-of-day\"}"), users);
 }
@@ -253,8 +253,8 @@ fn beyond_their_bound_the_bitmaps_are_not_certain_and_do_not_grow() {
         assert_eq!(scene.ask(*user, 0).decided, only(FIRST_OF_DAY), "the recent know it");
     }
     assert_eq!(scene.metric("heartline_reward_filter_items{rule=\"first-of-day\"}"), 5);
-    assert_eq!(scene.ask(users[5], 0), Standing { certain: false, ..open() }, "one recent user is kept");
-    assert_eq!(scene.ask(users[4], 0), Standing { decided: only(FIRST_OF_DAY), certain: false, paused: None });
+    assert_eq!(scene.ask(users[5], 0), UserStatus { certain: false, ..open() }, "one recent user is kept");
+    assert_eq!(scene.ask(users[4], 0), UserStatus { decided: only(FIRST_OF_DAY), certain: false, paused: None });
     let looked_up = scene.lookups();
     scene.ask(users[4], 0);
     assert_eq!(scene.lookups(), looked_up, "what is uncertain is not looked up again and again");
@@ -301,7 +301,7 @@ fn what_was_read_loses_against_a_switch_committed_meanwhile() {
     scene.memory.learned_paused(USER, false, ticket);
     assert_eq!(scene.ask(USER, 0).paused, Some(true));
 
-    // Nobody knows the user when the switch is committed: what was read before it must not be learned after it.
+    // The user is not remembered when the switch is committed: what was read before it must not be learned after it.
     let stranger = UserId(7);
     let ticket = scene.memory.ticket(stranger);
     scene.memory.switched(stranger, true);
@@ -316,7 +316,7 @@ fn an_erased_user_is_a_new_one() {
     scene.memory.learned_paused(USER, true, ticket);
     scene.mark(FIRST_OF_DAY, USER, 0);
     scene.mark(FIRST_OF_DAY, UserId(7), 0);
-    assert_eq!(scene.ask(USER, 0), Standing { decided: only(FIRST_OF_DAY), certain: true, paused: Some(true) });
+    assert_eq!(scene.ask(USER, 0), UserStatus { decided: only(FIRST_OF_DAY), certain: true, paused: Some(true) });
     scene.memory.forget(USER);
     scene.memory.learned_paused(USER, true, ticket);
     assert_eq!(scene.ask(USER, 0), open());
@@ -345,14 +345,14 @@ fn one_of_several_gateways_is_never_certain_and_forgets_no_decision() {
     let memory = Memory::shared(Arc::new(rules), Shards::DEFAULT, &config, &mut Registry::default());
     let scene = Scene { memory, registry: Registry::default() };
     scene.fill_all();
-    let unknown = Standing { decided: RuleSet::NONE, certain: false, paused: None };
+    let unknown = UserStatus { decided: RuleSet::NONE, certain: false, paused: None };
     assert_eq!(scene.ask(USER, 0), unknown, "another gateway may have claimed it");
     let ticket = scene.memory.ticket(USER);
     scene.memory.learned_paused(USER, true, ticket);
     scene.memory.switched(USER, true);
     assert_eq!(scene.ask(USER, 0), unknown, "another gateway may have resumed it");
     scene.memory.mark(0, USER, CONTENT, day(0));
-    assert_eq!(scene.ask(USER, 0), Standing { decided: only(0), ..unknown });
+    assert_eq!(scene.ask(USER, 0), UserStatus { decided: only(0), ..unknown });
     assert_eq!(scene.ask(USER, 1), unknown, "of a day that begins here nothing is certain either");
     scene.memory.forget(USER);
     assert_eq!(scene.ask(USER, 1), unknown);

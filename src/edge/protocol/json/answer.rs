@@ -1,11 +1,15 @@
 //! The bodies of HTTP answers.
 
+use std::net::IpAddr;
+
 use serde::Serialize;
 
 use super::encode::text_of;
 use super::record::{RecordView, RecordingView, RecordsView, RejectionsView, RewardView, Shown};
+use crate::domain::devices::client::ListedConnection;
 use crate::edge::protocol::frame::Rejection;
-use crate::model::ids::UserId;
+use crate::model::ids::{ConnectionId, UserId};
+use crate::model::mid_hash::HashedMid;
 use crate::model::reading::Reading;
 use crate::model::record::Record;
 use crate::model::rewards::claim::ClaimKey;
@@ -42,6 +46,28 @@ struct ExportAnswer<'a> {
     rewards: Option<Vec<RewardView<'a>>>,
     #[serde(flatten)]
     records: RecordsAnswer<'a>,
+}
+
+#[derive(Serialize)]
+struct ConnectionsAnswer<'a> {
+    mid: String,
+    gateway: &'a str,
+    hash: Shown<HashedMid>,
+    connections: Vec<ConnectionView<'a>>,
+}
+
+#[derive(Serialize)]
+struct ConnectionView<'a> {
+    connection: Shown<ConnectionId>,
+    address: IpAddr,
+    device: &'a str,
+    since: u64,
+}
+
+impl<'a> ConnectionView<'a> {
+    fn new(ListedConnection { id, client }: &'a ListedConnection) -> Self {
+        ConnectionView { connection: Shown(*id), address: client.address, device: &client.device, since: client.since }
+    }
 }
 
 /// What a request with beats is told.
@@ -101,6 +127,26 @@ pub fn encode_export(exported: &Exported, reading: &Reading) -> String {
         recording: RecordingView { paused },
         rewards: rewards.map(|claims| claims.iter().map(RewardView::new).collect()),
         records: RecordsAnswer { records: RecordsView::Listed(records, reading), cursor },
+    })
+}
+
+/// A user's connections to one gateway.
+pub struct Connected<'a> {
+    pub user: UserId,
+    pub gateway: &'a str,
+    /// Stands for the user in the log.
+    pub hash: HashedMid,
+    pub connections: &'a [ListedConnection],
+}
+
+/// To `GET /v1/connections`.
+pub fn encode_connections(connected: &Connected) -> String {
+    let Connected { user, gateway, hash, connections } = *connected;
+    text_of(&ConnectionsAnswer {
+        mid: user.0.to_string(),
+        gateway,
+        hash: Shown(hash),
+        connections: connections.iter().map(ConnectionView::new).collect(),
     })
 }
 

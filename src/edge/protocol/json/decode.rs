@@ -2,10 +2,10 @@
 
 use super::envelope::{Envelope, Outline};
 use super::fault::Fault;
-use crate::edge::protocol::frame::{ClientFrame, FrameLimits, Malformed};
+use crate::edge::protocol::frame::{ClientFrame, DecodeError, FrameLimits};
 
 /// Decodes one frame. Nothing of a malformed one is applied.
-pub fn decode(text: &str, limits: &FrameLimits) -> Result<ClientFrame, Malformed> {
+pub fn decode(text: &str, limits: &FrameLimits) -> Result<ClientFrame, DecodeError> {
     let Ok(Envelope { seq, shape }) = serde_json::from_str(text) else {
         return decode_slowly(text, limits);
     };
@@ -17,7 +17,7 @@ pub fn decode(text: &str, limits: &FrameLimits) -> Result<ClientFrame, Malformed
 }
 
 /// The same, looking at the parts one by one, so that what is wrong can be told and the `seq` is found wherever it is.
-pub(super) fn decode_slowly(text: &str, limits: &FrameLimits) -> Result<ClientFrame, Malformed> {
+pub(super) fn decode_slowly(text: &str, limits: &FrameLimits) -> Result<ClientFrame, DecodeError> {
     let outline: Outline = serde_json::from_str(text).map_err(|error| {
         let complaint = if error.is_data() { "is not a JSON object" } else { "is not JSON" };
         Fault::invalid("frame", complaint).malformed(None, false)

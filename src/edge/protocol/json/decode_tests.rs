@@ -2,7 +2,7 @@
 
 use super::decode;
 use crate::edge::protocol::cursor;
-use crate::edge::protocol::frame::{Beats, ClientFrame, Cursor, ErrorCode, FrameLimits, Hello, Malformed, Operation};
+use crate::edge::protocol::frame::{Beats, ClientFrame, Cursor, DecodeError, ErrorCode, FrameLimits, Hello, Operation};
 use crate::model::beat::{Beat, State};
 use crate::model::ids::{Content, SessionId};
 use crate::model::page::{PageRequest, Position};
@@ -12,7 +12,7 @@ pub(super) const LIMITS: FrameLimits = FrameLimits { beats: 3, items: 2, list: 2
 const VIDEO: Content = Content { kind: 1, oid: 100 };
 const POSITION: Position = Position { at: 1795150000118, content: VIDEO };
 
-fn frame(seq: u32, operation: Operation) -> Result<ClientFrame, Malformed> {
+fn frame(seq: u32, operation: Operation) -> Result<ClientFrame, DecodeError> {
     Ok(ClientFrame { seq, operation })
 }
 

@@ -1,6 +1,7 @@
 //! Server frames and HTTP answers as the protocol's page has them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::*;
 use crate::edge::protocol::frame::{Ack, Answer, ErrorCode, Rejection, ServerFrame, Welcome, WelcomeLimits};
@@ -17,7 +18,13 @@ use crate::model::rule::Reason;
 const RECORD: &str = r#"{"kind":1,"oid":"100","pos":73200,"dur":300000,"state":"playing","session":"8311207","device":"tv-3f","watched":5000,"at":1795150000118,"progress":0.244,"finished":false,"resume":73200}"#;
 
 fn reading() -> Reading {
-    Reading { resume_below: 0.05, finished_at: 0.9, kinds_without_end: vec![2, 3] }
+    Reading {
+        resume_below: 0.05,
+        resume_below_max: Duration::ZERO,
+        finished_at: 0.9,
+        finished_remaining_max: Duration::ZERO,
+        overrides: Vec::new(),
+    }
 }
 
 fn record() -> Record {
@@ -66,6 +73,8 @@ fn a_welcome() {
         connections: 32,
         frames_per_second: 20,
         burst: 100,
+        bytes_per_second: 262_144,
+        bytes_burst: 4_194_304,
         ping: 60_000,
         idle: 75_000,
     };
@@ -84,7 +93,7 @@ fn a_welcome() {
     assert!(decided.contains(r#""today":"2026-11-20","flag":"2026-11-20","interval":5000"#), "{decided}");
     assert_eq!(
         encoded(&ServerFrame::Welcome(Box::new(welcome))),
-        r#"{"welcome":{"mid":"18446744073709551615","connection":"000000000000beef","now":1795150000123,"today":"2026-11-20","interval":5000,"recording":{"paused":false},"expires":1795153600000,"limits":{"frame":131072,"beats":500,"items":500,"list":200,"ack_delay":30000,"connections":32,"frames_per_second":20,"burst":100,"ping":60000,"idle":75000}}}"#
+        r#"{"welcome":{"mid":"18446744073709551615","connection":"000000000000beef","now":1795150000123,"today":"2026-11-20","interval":5000,"recording":{"paused":false},"expires":1795153600000,"limits":{"frame":131072,"beats":500,"items":500,"list":200,"ack_delay":30000,"connections":32,"frames_per_second":20,"burst":100,"bytes_per_second":262144,"bytes_burst":4194304,"ping":60000,"idle":75000}}}"#
     );
 }
 

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use super::fault::{Fault, tracked};
 use super::number::Seq;
 use super::operation::{Shape, Verb};
+use super::shape::OrNull;
 
 /// A frame in which all is well so far. Reading one fails without saying why: that is for the [`Outline`].
 pub(super) struct Envelope {
@@ -54,7 +55,7 @@ impl Outline<'_> {
         };
         match self.another {
             Some(another) if another == verb => Err(Fault::invalid(verb.word(), "appears twice")),
-            Some(another) => Err(Fault::invalid(another.word(), "stands beside another operation")),
+            Some(another) => Err(Fault::invalid(another.word(), "must be the only operation of its frame")),
             None => tracked(verb, json.get()).map_err(|fault| fault.within(verb.word())),
         }
     }
@@ -80,8 +81,8 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
         let mut shape = None;
         while let Some(name) = map.next_key()? {
             match name {
-                Name::Seq if seq.is_none() => seq = Some(map.next_value::<Seq>()?),
-                Name::Operation(verb) if shape.is_none() => shape = Some(map.next_value_seed(verb)?),
+                Name::Seq if seq.is_none() => seq = map.next_value::<Option<Seq>>()?,
+                Name::Operation(verb) if shape.is_none() => shape = map.next_value_seed(OrNull(verb))?,
                 Name::Unknown => drop(map.next_value::<IgnoredAny>()?),
                 Name::Seq | Name::Operation(_) => return Err(A::Error::custom("twice")),
             }
@@ -112,12 +113,15 @@ impl<'de> Visitor<'de> for OutlineVisitor {
         let mut outline = Outline::default();
         while let Some(name) = map.next_key()? {
             let value: &'de RawValue = map.next_value()?;
+            let missing = value.get() == "null";
             match name {
+                Name::Seq if missing => {}
                 Name::Seq if outline.seq.is_none() => outline.seq = Some(value),
                 Name::Seq => outline.seq_again = true,
                 Name::Operation(verb) => {
                     outline.hello |= verb == Verb::Hello;
                     match outline.operation {
+                        _ if missing => {}
                         None => outline.operation = Some((verb, value)),
                         Some(_) => outline.another = outline.another.or(Some(verb)),
                     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::fault::Fault;
 use super::number::{EXACT_MAX, Integer};
 use super::query::given;
-use crate::edge::protocol::frame::Malformed;
+use crate::edge::protocol::frame::DecodeError;
 use crate::model::event_page::{EventPage, EventRequest};
 
 /// `GET /v1/events?after=&limit=&wait=`. An empty value is a missing one.
@@ -14,7 +14,7 @@ pub fn decode_event_request(
     after: Option<&str>,
     limit: Option<&str>,
     wait: Option<&str>,
-) -> Result<EventRequest, Malformed> {
+) -> Result<EventRequest, DecodeError> {
     let request = || {
         let after = whole::<0>("after", after)?.unwrap_or(0);
         let limit = whole::<1>("limit", limit)?.unwrap_or(EventRequest::LIMIT_DEFAULT as u64);
@@ -31,12 +31,14 @@ pub fn decode_event_request(
 /// To `GET /v1/events`. The events are JSON as they come from the log.
 pub fn encode_events(page: &EventPage) -> String {
     let mut text = String::from(r#"{"events":["#);
-    for (index, (offset, event)) in page.events.iter().enumerate() {
+    for (index, (offset, event)) in page.part.events.iter().enumerate() {
         let comma = if index == 0 { "" } else { "," };
         // Writing to a text does not fail.
         let _ = write!(text, r#"{comma}{{"offset":{offset},"event":{event}}}"#);
     }
-    let _ = write!(text, r#"],"next":{}}}"#, page.next);
+    // The id is hexadecimal.
+    let _ = write!(text, r#"],"next":{},"log":"{}","newest":{}"#, page.next, page.part.log, page.part.newest);
+    text.push_str(if page.beyond_end { r#","beyond_end":true}"# } else { "}" });
     text
 }
 
@@ -48,6 +50,7 @@ fn whole<const MIN: u64>(name: &str, value: Option<&str>) -> Result<Option<u64>,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::event_page::LogPart;
 
     fn asked(after: &str, limit: &str, wait: &str) -> Result<(u64, usize, u64), String> {
         let request = decode_event_request(Some(after), Some(limit), Some(wait));
@@ -81,10 +84,14 @@ mod tests {
 
     #[test]
     fn a_page_is_this_text() {
-        let page = |events: Vec<(u64, String)>, next| encode_events(&EventPage { events, next });
-        assert_eq!(page(vec![], 7), r#"{"events":[],"next":7}"#);
+        let page = |events: Vec<(u64, String)>, next| {
+            let part = LogPart { events, newest: 9, log: "a1".to_owned() };
+            encode_events(&EventPage { part, next, beyond_end: next == 0 })
+        };
+        assert_eq!(page(vec![], 7), r#"{"events":[],"next":7,"log":"a1","newest":9}"#);
         let events = vec![(8, r#"{"id":"a"}"#.to_owned()), (9, r#"{"id":"b"}"#.to_owned())];
-        let text = r#"{"events":[{"offset":8,"event":{"id":"a"}},{"offset":9,"event":{"id":"b"}}],"next":9}"#;
+        let text = r#"{"events":[{"offset":8,"event":{"id":"a"}},{"offset":9,"event":{"id":"b"}}],"next":9,"log":"a1","newest":9}"#;
         assert_eq!(page(events, 9), text);
+        assert_eq!(page(vec![], 0), r#"{"events":[],"next":0,"log":"a1","newest":9,"beyond_end":true}"#);
     }
 }

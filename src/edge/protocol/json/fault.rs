@@ -3,7 +3,7 @@
 use serde::de::DeserializeSeed;
 use serde_path_to_error::{Path, Segment, Track};
 
-use crate::edge::protocol::frame::{ErrorCode, Malformed};
+use crate::edge::protocol::frame::{DecodeError, ErrorCode};
 
 #[derive(Debug, PartialEq)]
 pub(super) struct Fault {
@@ -25,7 +25,7 @@ impl Fault {
     }
 
     pub fn unknown_operation(path: &str) -> Self {
-        let complaint = "has no operation that is known here".to_owned();
+        let complaint = "unknown operation".to_owned();
         Fault { path: path.to_owned(), code: ErrorCode::UnknownOperation, complaint }
     }
 
@@ -40,8 +40,8 @@ impl Fault {
         if self.path.is_empty() { self.within(name) } else { self }
     }
 
-    pub fn malformed(self, seq: Option<u32>, hello: bool) -> Malformed {
-        Malformed { seq, code: self.code, message: format!("{}: {}", self.path, self.complaint), hello }
+    pub fn malformed(self, seq: Option<u32>, hello: bool) -> DecodeError {
+        DecodeError { seq, code: self.code, message: format!("{}: {}", self.path, self.complaint), hello }
     }
 }
 
@@ -84,6 +84,10 @@ fn describe(path: String, error: &serde_json::Error) -> Fault {
     }
     if let Some(name) = quoted("duplicate field `") {
         return field(name, "appears twice");
+    }
+    // Of a field that may be missing no `null` gets here. What a list holds is no field.
+    if text.starts_with("invalid type: null,") && !path.is_empty() && !path.ends_with(']') {
+        return Fault::invalid(&path, "is missing");
     }
     if text.starts_with("invalid type: ") {
         // Before it stands what the client sent, whatever is in there: the last one is ours.

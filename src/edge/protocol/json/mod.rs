@@ -5,8 +5,9 @@
 //! (`decode`, `fault`): a correct client never pays for a good message. Encoding serializes borrowed views of the
 //! values (`record`, `encode`, `answer`).
 //!
-//! Serde alone would be too kind (arrays for objects, `null` for a missing field) and its messages quote what the client
-//! sent; hence the types of `number`, `text` and `shape`.
+//! Serde alone would accept too much (arrays for objects), and its messages quote what the client sent; hence the types
+//! of `number`, `text` and `shape`. `null` means missing: an optional field is an `Option`, and a required one that is
+//! `null` is reported as missing (`fault`).
 
 mod answer;
 mod body;
@@ -31,14 +32,16 @@ mod decode_tests;
 mod encode_tests;
 #[cfg(test)]
 mod malformed_tests;
+#[cfg(test)]
+mod null_tests;
 
 pub use answer::{
-    BeatsTold, Exported, encode_beats_answer, encode_export, encode_page, encode_record, encode_recording,
-    encode_records, encode_rewards,
+    BeatsTold, Connected, Exported, encode_beats_answer, encode_connections, encode_export, encode_page, encode_record,
+    encode_recording, encode_records, encode_rewards,
 };
 pub use body::{BeatsBody, RecordingBody, decode_beats_body, decode_get_body, decode_recording_body, decode_user_body};
 pub use decode::decode;
 pub use encode::{encode, encode_into};
 pub use events::{decode_event_request, encode_events};
-pub use query::{decode_content, decode_export, decode_forgetting, decode_page_request};
+pub use query::{decode_content, decode_export, decode_forgetting, decode_mid, decode_page_request};
 pub use revocation::{RevokeBody, decode_revoke_body, decode_revoked, encode_revocations};

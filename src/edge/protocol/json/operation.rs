@@ -6,7 +6,7 @@ use serde::de::{DeserializeSeed, Deserializer};
 use super::fault::Fault;
 use super::number::{EXACT_MAX, Id, Integer, Kind, Millis, Rate};
 use super::query::page_request;
-use super::shape::{List, Object, present};
+use super::shape::{List, Object};
 use super::text::{Flag, StateWord, Text};
 use crate::edge::protocol::cursor;
 use crate::edge::protocol::frame::{Beats, FrameLimits, Hello, Operation};
@@ -49,19 +49,14 @@ pub(super) type ContentList = List<ContentShape, Content>;
 
 #[derive(Deserialize)]
 pub(super) struct HelloShape {
-    #[serde(default, deserialize_with = "present")]
     token: Option<TokenText>,
-    #[serde(default, deserialize_with = "present")]
     device: Option<Name>,
-    #[serde(default, deserialize_with = "present")]
     client: Option<Name>,
-    #[serde(default, deserialize_with = "present")]
     ack_delay: Option<Millis>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct BeatsShape {
-    #[serde(default, deserialize_with = "present")]
     flag: Option<Flag>,
     items: BeatList,
 }
@@ -71,14 +66,11 @@ pub(super) struct BeatShape {
     kind: Kind,
     oid: Id,
     pos: Millis,
-    #[serde(default)]
-    dur: Millis,
+    dur: Option<Millis>,
     state: StateWord,
     session: Id,
-    #[serde(default)]
-    watched: Millis,
-    #[serde(default)]
-    rate: Rate,
+    watched: Option<Millis>,
+    rate: Option<Rate>,
     at: Millis,
 }
 
@@ -95,12 +87,9 @@ pub(super) struct GetShape {
 
 #[derive(Deserialize)]
 pub(super) struct ListShape {
-    #[serde(default, deserialize_with = "present")]
     limit: Option<Integer<1, EXACT_MAX>>,
-    #[serde(default, deserialize_with = "present")]
     cursor: Option<Text<{ cursor::TEXT_BYTES_MAX }>>,
-    #[serde(default)]
-    kinds: Vec<Kind>,
+    kinds: Option<Vec<Kind>>,
 }
 
 #[derive(Deserialize)]
@@ -202,7 +191,7 @@ pub(super) fn at_most<T>(items: Vec<T>, max: usize) -> Result<Vec<T>, Fault> {
 
 impl ListShape {
     fn page_request(self, limits: &FrameLimits) -> Result<PageRequest, Fault> {
-        let kinds: Vec<u16> = self.kinds.iter().map(|kind| kind.get()).collect();
+        let kinds: Vec<u16> = self.kinds.iter().flatten().map(|kind| kind.get()).collect();
         let cursor = self.cursor.map(|cursor| cursor.0);
         page_request(self.limit.map(|limit| limit.0), &kinds, cursor.as_deref(), limits)
     }
@@ -230,11 +219,11 @@ impl From<BeatShape> for Beat {
         Beat {
             content: Content { kind: shape.kind.get(), oid: shape.oid.0 },
             pos: shape.pos.0,
-            dur: shape.dur.0,
+            dur: shape.dur.unwrap_or_default().0,
             state: shape.state.0,
             session: SessionId(shape.session.0),
-            watched: shape.watched.0,
-            rate: shape.rate.0,
+            watched: shape.watched.unwrap_or_default().0,
+            rate: shape.rate.unwrap_or_default().0,
             at: shape.at.0,
         }
     }

@@ -4,7 +4,7 @@ use super::fault::Fault;
 use super::number::{EXACT_MAX, Id, Integer, Kind, Millis};
 use super::text::ConnectionName;
 use crate::edge::protocol::cursor::{self, set_of};
-use crate::edge::protocol::frame::{FrameLimits, Malformed};
+use crate::edge::protocol::frame::{DecodeError, FrameLimits};
 use crate::model::ids::{ConnectionId, Content, UserId};
 use crate::model::page::PageRequest;
 
@@ -18,7 +18,7 @@ pub fn decode_page_request(
     kinds: Option<&str>,
     cursor: Option<&str>,
     limits: &FrameLimits,
-) -> Result<PageRequest, Malformed> {
+) -> Result<PageRequest, DecodeError> {
     let page = || {
         let limit = given(limit).map(Integer::<1, EXACT_MAX>::from_text).transpose();
         let limit = limit.map_err(|complaint| Fault::invalid("limit", complaint))?;
@@ -28,29 +28,35 @@ pub fn decode_page_request(
     page().map_err(|fault| fault.malformed(None, false))
 }
 
+/// `mid=` of a query.
+pub fn decode_mid(mid: Option<&str>) -> Result<UserId, DecodeError> {
+    let mid = Id::from_text(mid.unwrap_or_default()).ok_or_else(|| Fault::invalid("mid", Id::complaint()));
+    Ok(UserId(mid.map_err(|fault| fault.malformed(None, false))?.0))
+}
+
 /// `GET /v1/export?mid=&limit=&cursor=`; without a limit, as many as one page may have.
 pub fn decode_export(
     mid: Option<&str>,
     limit: Option<&str>,
     cursor: Option<&str>,
-) -> Result<(UserId, PageRequest), Malformed> {
-    let mid = Id::from_text(mid.unwrap_or_default()).ok_or_else(|| Fault::invalid("mid", Id::complaint()));
-    let mid = mid.map_err(|fault| fault.malformed(None, false))?;
+) -> Result<(UserId, PageRequest), DecodeError> {
+    let user = decode_mid(mid)?;
     let limits = FrameLimits { beats: 0, items: 0, list: EXPORT_MAX };
     let most = EXPORT_MAX.to_string();
     let page = decode_page_request(given(limit).or(Some(&most)), None, cursor, &limits)?;
-    Ok((UserId(mid.0), page))
+    Ok((user, page))
 }
 
-/// `DELETE …?at=&connection=`. An empty value is a missing one.
+/// `DELETE …?at=&connection=`. An empty value is refused: without `at` everything up to now is forgotten, which is not
+/// what a client meant that failed to fill it in.
 pub fn decode_forgetting(
     at: Option<&str>,
     connection: Option<&str>,
-) -> Result<(Option<u64>, Option<ConnectionId>), Malformed> {
+) -> Result<(Option<u64>, Option<ConnectionId>), DecodeError> {
     let forgetting = || {
-        let at = given(at).map(Millis::from_text).transpose();
+        let at = at.map(Millis::from_text).transpose();
         let at = at.map_err(|complaint| Fault::invalid("at", complaint))?;
-        let connection = given(connection).map(|text| {
+        let connection = connection.map(|text| {
             let name = ConnectionName::from_text(text);
             name.ok_or_else(|| Fault::invalid("connection", ConnectionName::complaint()))
         });
@@ -60,7 +66,7 @@ pub fn decode_forgetting(
 }
 
 /// `/v1/history/{kind}/{oid}`.
-pub fn decode_content(kind: &str, oid: &str) -> Result<Content, Malformed> {
+pub fn decode_content(kind: &str, oid: &str) -> Result<Content, DecodeError> {
     let content = || {
         let kind = Kind::from_text(kind).map_err(|complaint| Fault::invalid("kind", complaint))?;
         let oid = Id::from_text(oid).ok_or_else(|| Fault::invalid("oid", Id::complaint()))?;
@@ -149,6 +155,8 @@ mod tests {
         assert_eq!(decode_forgetting(None, None), Ok((None, None)));
         assert_eq!(decode_forgetting(Some("5"), Some("0000000000000001")), Ok((Some(5), connection)));
         let message = |at, connection| decode_forgetting(Some(at), Some(connection)).unwrap_err().message;
+        assert_eq!(message("", "0000000000000001"), "at: must be an integer");
+        assert_eq!(message("5", ""), "connection: must be the 16 hex digits of a welcome");
         assert_eq!(message("-5", ""), "at: must not be negative");
         assert_eq!(message("9007199254740992", ""), "at: must be at most 9007199254740991");
         assert_eq!(message("5", "1"), "connection: must be the 16 hex digits of a welcome");

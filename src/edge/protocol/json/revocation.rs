@@ -6,9 +6,8 @@ use super::body::object;
 use super::encode::text_of;
 use super::fault::Fault;
 use super::number::{Id, Millis};
-use super::shape::present;
 use super::text::Text;
-use crate::edge::protocol::frame::Malformed;
+use crate::edge::protocol::frame::DecodeError;
 use crate::model::ids::UserId;
 use crate::model::revocation::{Revocation, Revoked, TOKEN_ID_BYTES_MAX};
 
@@ -22,11 +21,8 @@ pub struct RevokeBody {
 
 #[derive(Deserialize)]
 struct RevokeBodyShape {
-    #[serde(default, deserialize_with = "present")]
     mid: Option<Id>,
-    #[serde(default, deserialize_with = "present")]
     jti: Option<Text<TOKEN_ID_BYTES_MAX>>,
-    #[serde(default, deserialize_with = "present")]
     until: Option<Millis>,
 }
 
@@ -46,14 +42,14 @@ struct RevocationView<'a> {
     until: Option<u64>,
 }
 
-pub fn decode_revoke_body(body: &[u8]) -> Result<RevokeBody, Malformed> {
+pub fn decode_revoke_body(body: &[u8]) -> Result<RevokeBody, DecodeError> {
     let RevokeBodyShape { mid, jti, until } = object(body)?;
     let what = revoked(mid, jti.map(|jti| jti.0)).map_err(answer)?;
     Ok(RevokeBody { what, until: until.map(|until| until.0) })
 }
 
 /// `DELETE /v1/revoke?mid=` or `?jti=`.
-pub fn decode_revoked(mid: Option<&str>, jti: Option<String>) -> Result<Revoked, Malformed> {
+pub fn decode_revoked(mid: Option<&str>, jti: Option<String>) -> Result<Revoked, DecodeError> {
     let mid = mid.map(|mid| Id::from_text(mid).ok_or_else(|| answer(Fault::invalid("mid", Id::complaint()))));
     revoked(mid.transpose()?, jti).map_err(answer)
 }
@@ -78,12 +74,12 @@ fn revoked(mid: Option<Id>, jti: Option<String>) -> Result<Revoked, Fault> {
         (Some(mid), None) => Ok(Revoked::User(UserId(mid.0))),
         (None, Some(jti)) if !jti.is_empty() && jti.len() <= TOKEN_ID_BYTES_MAX => Ok(Revoked::Token(jti.into())),
         (None, Some(_)) => Err(Fault::invalid("jti", format!("must be from 1 to {TOKEN_ID_BYTES_MAX} bytes long"))),
-        (None, None) => Err(Fault::invalid("mid", "is missing, and so is jti")),
-        (Some(_), Some(_)) => Err(Fault::invalid("jti", "must not stand beside a mid")),
+        (None, None) => Err(Fault::invalid("mid", "is missing; give mid or jti")),
+        (Some(_), Some(_)) => Err(Fault::invalid("jti", "must not be given together with mid")),
     }
 }
 
-fn answer(fault: Fault) -> Malformed {
+fn answer(fault: Fault) -> DecodeError {
     fault.malformed(None, false)
 }
 
@@ -99,8 +95,8 @@ mod tests {
         let token = RevokeBody { what: Revoked::Token("a".into()), until: Some(5) };
         assert_eq!(decoded(r#"{"jti":"a","until":5,"why":"ignored"}"#), Ok(token));
         for (body, message) in [
-            ("{}", "mid: is missing, and so is jti"),
-            (r#"{"mid":"42","jti":"a"}"#, "jti: must not stand beside a mid"),
+            ("{}", "mid: is missing; give mid or jti"),
+            (r#"{"mid":"42","jti":"a"}"#, "jti: must not be given together with mid"),
             (r#"{"jti":""}"#, "jti: must be from 1 to 256 bytes long"),
             (r#"{"jti":5}"#, "jti: must be a string"),
             (r#"{"mid":"x"}"#, "mid: must be a decimal number of 64 bits"),

@@ -1,10 +1,10 @@
-//! Objects, arrays and fields that may be left out, as strict as the protocol is.
+//! Objects and arrays, as strict as the protocol is.
 
 use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 /// A JSON object. A derived struct alone would take an array of its fields as well.
 #[derive(Debug)]
@@ -17,10 +17,8 @@ pub(super) struct List<W, T> {
     wire: PhantomData<W>,
 }
 
-/// For `#[serde(default, deserialize_with)]`: a field may be missing, but is not `null`.
-pub(super) fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
-}
+/// What the seed makes of a value, and nothing of `null`.
+pub(super) struct OrNull<S>(pub S);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -64,5 +62,33 @@ impl<'de, W: Deserialize<'de> + Into<T>, T> Visitor<'de> for ListVisitor<W, T> {
             items.push(wire.into());
         }
         Ok(List { items, wire: PhantomData })
+    }
+}
+
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for OrNull<S> {
+    type Value = Option<S::Value>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_option(self)
+    }
+}
+
+impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for OrNull<S> {
+    type Value = Option<S::Value>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value or null")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_none<E: Error>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        self.0.deserialize(deserializer).map(Some)
     }
 }

@@ -1,8 +1,10 @@
 //! Strings: bounded ones, the words of a state, the name of a connection.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use serde_json::value::RawValue;
 
 use crate::edge::protocol::words::state_of_word;
 use crate::model::beat::State;
@@ -16,7 +18,7 @@ pub(super) struct Text<const MAX: usize>(pub String);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StateWord(pub State);
 
-/// A date; any other string counts as none.
+/// A date; anything else counts as none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flag(pub Option<Day>);
 
@@ -68,21 +70,9 @@ impl Visitor<'_> for StateVisitor {
 
 impl<'de> Deserialize<'de> for Flag {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(FlagVisitor)
-    }
-}
-
-struct FlagVisitor;
-
-impl Visitor<'_> for FlagVisitor {
-    type Value = Flag;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Flag, E> {
-        Ok(Flag(text.parse().ok()))
+        let json = <&RawValue>::deserialize(deserializer)?.get();
+        let text: Option<Cow<'_, str>> = serde_json::from_str(json).ok();
+        Ok(Flag(text.and_then(|text| text.parse().ok())))
     }
 }
 

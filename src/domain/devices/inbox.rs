@@ -1,0 +1,302 @@
+//! What the rest of the gateway leaves for one connection.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::pushes::{Overflow, Pushes};
+use super::ready_list::Notifier;
+use crate::domain::devices::client::Client;
+use crate::domain::rewards::reward_notice::RewardNotice;
+use crate::model::change::Outcome;
+use crate::model::ids::{ConnectionId, UserId};
+use crate::model::push::Push;
+use crate::model::record::Record;
+use crate::model::revocation::TokenMark;
+use crate::model::rule::Reason;
+
+/// Any part may leave something here; only the connection (or the HTTP request) that owns it takes it out.
+///
+/// Its answers are bounded by what it has submitted, its pushes by [`Pushes::WAITING_MAX`].
+#[derive(Debug)]
+pub struct Inbox {
+    /// Its own; beats of different inboxes never share a slot.
+    pub id: ConnectionId,
+    /// The connection that already knows what is done through this inbox, and so is not told.
+    pub origin: ConnectionId,
+    pub user: UserId,
+    company: Company,
+    notifier: Notifier,
+    content: Mutex<Waiting>,
+}
+
+/// The user's connections here, and how many of them this inbox stands for.
+#[derive(Debug)]
+struct Company {
+    connections: Arc<AtomicUsize>,
+    alone: usize,
+}
+
+/// Where a beat stood: its frame, and its place in the frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub seq: u32,
+    pub index: u32,
+}
+
+/// A beat that the commit refused.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rejected {
+    pub place: Place,
+    pub reason: Reason,
+    pub record: Option<Record>,
+}
+
+/// Why the connection must go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CloseRequest {
+    Kicked,
+    /// A newer connection of the same user took its place.
+    Replaced,
+    /// More pushes wait for it than are kept.
+    TooSlow,
+    /// The user's stored state cannot be read, so what the connection has sent cannot be committed.
+    Unreadable,
+}
+
+/// What was left since the last look.
+#[derive(Debug, Default)]
+pub struct InboxBatch {
+    /// Slots that were answered, the oldest ones.
+    pub slots: usize,
+    /// Whether one of these answers must not be told late.
+    pub urgent: bool,
+    pub rejected: Vec<Rejected>,
+    pub news: Option<Box<RewardNotice>>,
+    /// The answer to the order that was placed.
+    pub order: Option<Box<Outcome>>,
+    pub pushes: Vec<Push>,
+    /// When to look again for pushes without a notification.
+    pub next_push: Option<Instant>,
+    pub close_request: Option<CloseRequest>,
+}
+
+/// What is rare is boxed: every connection keeps one of these.
+#[derive(Debug, Default)]
+struct Waiting {
+    /// What a connection showed last; nothing in a request.
+    token: TokenMark,
+    /// From the welcome of a connection on; nothing in a request.
+    client: Option<Box<Client>>,
+    slots: usize,
+    /// No slot will be answered any more.
+    unanswerable: bool,
+    urgent: bool,
+    /// The owner is not to be woken for answers that may be told late.
+    patient: bool,
+    /// The notifier was rung since the owner last looked.
+    rung: bool,
+    rejected: Vec<Rejected>,
+    news: Option<Box<RewardNotice>>,
+    order: Option<Box<Outcome>>,
+    pushes: Option<Box<Pushes>>,
+    close_request: Option<CloseRequest>,
+}
+
+impl Inbox {
+    /// The inbox of a connection; `connections` counts those of its user, itself included.
+    pub fn of_connection(
+        user: UserId,
+        token: TokenMark,
+        connections: Arc<AtomicUsize>,
+        notifier: Notifier,
+    ) -> Arc<Self> {
+        let id = ConnectionId(rand::random());
+        let inbox = Self::new(id, id, user, Company { connections, alone: 1 }, notifier);
+        inbox.renewed(token);
+        inbox
+    }
+
+    /// The inbox of a request, made on behalf of `origin`; `connections` counts those of its user.
+    pub fn of_request(
+        user: UserId,
+        origin: Option<ConnectionId>,
+        connections: Arc<AtomicUsize>,
+        notifier: Notifier,
+    ) -> Arc<Self> {
+        let id = ConnectionId(rand::random());
+        Self::new(id, origin.unwrap_or(id), user, Company { connections, alone: 0 }, notifier)
+    }
+
+    fn new(id: ConnectionId, origin: ConnectionId, user: UserId, company: Company, notifier: Notifier) -> Arc<Self> {
+        Arc::new(Inbox { id, origin, user, company, notifier, content: Mutex::default() })
+    }
+
+    /// Whether the user has other connections here, as far as a look without a lock can tell.
+    pub fn has_company(&self) -> bool {
+        self.company.connections.load(Ordering::Relaxed) > self.company.alone
+    }
+
+    /// The connection goes by another token from now on.
+    pub fn renewed(&self, token: TokenMark) {
+        self.lock().token = token;
+    }
+
+    /// The connection is welcomed.
+    pub fn welcomed(&self, client: Client) {
+        self.lock().client = Some(Box::new(client));
+    }
+
+    /// The client has another name for its device.
+    pub fn renamed(&self, device: Arc<str>) {
+        if let Some(client) = &mut self.lock().client {
+            client.device = device;
+        }
+    }
+
+    pub fn client(&self) -> Option<Client> {
+        self.lock().client.as_deref().cloned()
+    }
+
+    /// Looks at the token the connection goes by.
+    pub fn token<T>(&self, look: impl FnOnce(&TokenMark) -> T) -> T {
+        look(&self.lock().token)
+    }
+
+    pub fn take(&self, now: Instant) -> InboxBatch {
+        let mut waiting = self.lock();
+        waiting.rung = false;
+        let (pushes, next_push) = match &mut waiting.pushes {
+            None => (Vec::new(), None),
+            Some(pushes) => (pushes.take_due(now), pushes.next_due()),
+        };
+        waiting.pushes.take_if(|pushes| pushes.is_empty());
+        InboxBatch {
+            slots: std::mem::take(&mut waiting.slots),
+            urgent: std::mem::take(&mut waiting.urgent),
+            rejected: std::mem::take(&mut waiting.rejected),
+            news: waiting.news.take(),
+            order: waiting.order.take(),
+            pushes,
+            next_push,
+            close_request: waiting.close_request,
+        }
+    }
+
+    /// Leaves the answer to the oldest slot that is not answered yet. `steady`: it may be told late.
+    pub fn answer_slot(&self, rejected: Option<Rejected>, steady: bool) {
+        let mut waiting = self.lock();
+        // Slots are answered in their order, and an ack says all that is before it.
+        if waiting.unanswerable {
+            return;
+        }
+        waiting.slots += 1;
+        waiting.urgent |= !steady;
+        waiting.rejected.extend(rejected);
+        if !steady || !waiting.patient {
+            self.ring(waiting);
+        }
+    }
+
+    /// Leaves what the owner is to know beside the next answer.
+    pub fn leave_news(&self, news: RewardNotice) {
+        self.lock().news.get_or_insert_default().add(news);
+    }
+
+    /// The same without an answer.
+    pub fn bring_news(&self, news: RewardNotice) {
+        let mut waiting = self.lock();
+        waiting.news.get_or_insert_default().add(news);
+        self.ring(waiting);
+    }
+
+    /// Whether the owner looks of its own accord in time for steady answers.
+    pub fn be_patient(&self, patient: bool) {
+        let mut waiting = self.lock();
+        waiting.patient = patient;
+        if !patient && waiting.slots > 0 {
+            self.ring(waiting);
+        }
+    }
+
+    /// Leaves the answer to the order that was placed.
+    pub fn answer_order(&self, outcome: Outcome) {
+        let mut waiting = self.lock();
+        waiting.order = Some(Box::new(outcome));
+        self.ring(waiting);
+    }
+
+    /// Leaves a record that another device wrote: at once, or the latest after at most `steady`.
+    pub fn push_record(&self, record: &Record, steady: Option<Duration>) {
+        self.leave(|pushes| {
+            // A connection with a steady record waiting looks again when that is due.
+            let looks_anyway = steady.is_some() && !pushes.is_empty();
+            let due = steady.map(|interval| Instant::now() + interval);
+            pushes.record(record.clone(), due).map(|()| !looks_anyway)
+        });
+    }
+
+    /// Leaves a record that comes too late to be told, for the sake of what waits in its place.
+    pub fn push_late_record(&self, record: &Record, steady: Option<Duration>) {
+        let mut waiting = self.lock();
+        let due = steady.map(|interval| Instant::now() + interval);
+        if waiting.pushes.as_mut().is_some_and(|pushes| pushes.late_record(record.clone(), due)) {
+            self.ring(waiting);
+        }
+    }
+
+    /// Leaves a forgetting or a switch of another device.
+    pub fn push(&self, push: Push) {
+        self.leave(|pushes| pushes.forgetting(push).map(|()| true));
+    }
+
+    /// Tells the connection to go. The first reason stands.
+    pub fn dismiss(&self, close_request: CloseRequest) {
+        let mut waiting = self.lock();
+        waiting.close_request.get_or_insert(close_request);
+        self.ring(waiting);
+    }
+
+    /// A slot cannot be answered, and so none after it: the connection must go.
+    pub fn cannot_answer(&self) {
+        self.lock().unanswerable = true;
+        self.dismiss(CloseRequest::Unreadable);
+    }
+
+    /// `push` says whether the owner has to look now.
+    fn leave(&self, push: impl FnOnce(&mut Pushes) -> Result<bool, Overflow>) {
+        let mut waiting = self.lock();
+        if waiting.close_request.is_some() {
+            return;
+        }
+        let look = push(waiting.pushes.get_or_insert_default()).unwrap_or_else(|Overflow| {
+            waiting.close_request = Some(CloseRequest::TooSlow);
+            true
+        });
+        if look {
+            self.ring(waiting);
+        }
+    }
+
+    fn ring(&self, mut waiting: MutexGuard<'_, Waiting>) {
+        let again = std::mem::replace(&mut waiting.rung, true);
+        drop(waiting);
+        if !again {
+            self.notifier.notify();
+        }
+    }
+
+    /// Nothing that could panic runs under the lock, so a poisoned one is as good as any.
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.content.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub fn inbox(user: UserId) -> Arc<Inbox> {
+        Inbox::of_request(user, None, Arc::default(), Notifier::Own(Arc::default()))
+    }
+}

@@ -1,0 +1,116 @@
+//! Users who were kicked and may not reconnect yet.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::time::sleep;
+
+use super::inbox::CloseRequest;
+use super::presence::Presence;
+use crate::model::ids::UserId;
+use crate::storage::device_channel::{Alone, Announcement, ChannelAway, DeviceChannel};
+
+/// How long a kicked user is refused.
+pub const BLOCKED_FOR: Duration = Duration::from_secs(60);
+/// How long a kick tries to reach the other gateways, and how often.
+const TOLD_WITHIN: Duration = Duration::from_secs(2);
+const TOLD_AGAIN_AFTER: Duration = Duration::from_millis(250);
+/// Users blocked at one time; beyond it the block that would end first ends early.
+const BLOCKED_MAX: usize = 65_536;
+
+/// Closes a user's connections, and refuses new ones for a while. Does not outlive the process.
+pub struct KickList {
+    presence: Arc<Presence>,
+    channel: Arc<dyn DeviceChannel>,
+    until: Mutex<HashMap<UserId, Instant>>,
+    /// Spares the lock while no user is blocked, which is nearly always.
+    any: AtomicBool,
+}
+
+impl KickList {
+    /// Of a gateway that is alone.
+    pub fn new(presence: Arc<Presence>) -> Self {
+        Self::with_channel(presence, Arc::new(Alone))
+    }
+
+    /// Of one gateway among several.
+    pub fn with_channel(presence: Arc<Presence>, channel: Arc<dyn DeviceChannel>) -> Self {
+        KickList { presence, channel, until: Mutex::default(), any: AtomicBool::new(false) }
+    }
+
+    /// Kicks here, and says so to the other gateways; while they cannot be told it tries for two seconds, as the way to
+    /// them may just be opened.
+    ///
+    /// # Errors
+    /// The user was kicked here, and perhaps nowhere else. Kicking again is right.
+    pub async fn kick_everywhere(&self, user: UserId, now: Instant) -> Result<(), ChannelAway> {
+        self.kick(user, now);
+        loop {
+            match self.channel.announce(Announcement::Kicked(user)).await {
+                Err(_) if now.elapsed() < TOLD_WITHIN => sleep(TOLD_AGAIN_AFTER).await,
+                told => return told,
+            }
+        }
+    }
+
+    /// Kicks here alone.
+    pub fn kick(&self, user: UserId, now: Instant) {
+        let mut until = self.lock();
+        if until.len() >= BLOCKED_MAX {
+            until.retain(|_, end| *end > now);
+        }
+        if until.len() >= BLOCKED_MAX {
+            let soonest = until.iter().min_by_key(|(_, end)| **end).map(|(user, _)| *user);
+            soonest.map(|user| until.remove(&user));
+        }
+        until.insert(user, now + BLOCKED_FOR);
+        self.any.store(true, Ordering::Release);
+        drop(until);
+        self.presence.dismiss(user, CloseRequest::Kicked);
+    }
+
+    /// Ask after the connection is registered, so that none slips in beside a kick.
+    pub fn refuses(&self, user: UserId, now: Instant) -> bool {
+        if !self.any.load(Ordering::Acquire) {
+            return false;
+        }
+        let mut until = self.lock();
+        let blocked = until.get(&user).is_some_and(|end| *end > now);
+        if !blocked {
+            until.remove(&user);
+            self.any.store(!until.is_empty(), Ordering::Release);
+        }
+        blocked
+    }
+
+    /// Nothing that could panic runs under the lock, so a poisoned one is as good as any.
+    fn lock(&self) -> MutexGuard<'_, HashMap<UserId, Instant>> {
+        self.until.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::devices::ready_list::Notifier;
+    use crate::model::revocation::TokenMark;
+
+    #[test]
+    fn a_kicked_user_is_refused_for_a_minute() {
+        let (kick_list, now) = (KickList::new(Presence::new(8)), Instant::now());
+        kick_list.kick(UserId(1), now);
+        assert!(kick_list.refuses(UserId(1), now + BLOCKED_FOR - Duration::from_millis(1)));
+        assert!(!kick_list.refuses(UserId(2), now));
+        assert!(!kick_list.refuses(UserId(1), now + BLOCKED_FOR));
+    }
+
+    #[test]
+    fn a_kick_closes_what_is_open() {
+        let presence = Presence::new(8);
+        let registration = presence.register(UserId(1), TokenMark::default(), Notifier::Own(Arc::default()));
+        KickList::new(presence).kick(UserId(1), Instant::now());
+        assert_eq!(registration.inbox().take(Instant::now()).close_request, Some(CloseRequest::Kicked));
+    }
+}

@@ -1,0 +1,52 @@
+//! What follows here from what other gateways say.
+//!
+//! Any gateway may get any user at any time, so what this one knows of a user may be outdated by another:
+//!
+//! - *The user's connections* here are told by the channel. A message that is lost leaves them with an older view until the next
+//!   change or question; nothing that is stored depends on it.
+//! - *What was decided* (flag, bitmaps, filters) only ever grows, so what is missing here costs one question to the
+//!   store and what is known here stays true. Only an erasure takes claims back: it is announced to all gateways, whether
+//!   they follow the user or not. If the announcement is lost, the welcome mends it, which asks the store; a request
+//!   without a connection is denied what it could earn anew until the day ends.
+//! - *What is still open* cannot be known by one gateway among several: the memory is never certain, and a
+//!   welcome asks the store.
+//! - *Whether recording is paused* is remembered only by a gateway that is alone; otherwise the store says so at the
+//!   welcome, and the channel tells connected users. Beats are judged by the store's own row in any case.
+//! - *Kicks* are announced, and hold where they are heard. *Revocations* are in a list that all gateways read: when one
+//!   says that it changed, when the channel comes back, and every few seconds.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::fanout::Fanout;
+use super::kick_list::KickList;
+use crate::domain::revocations::Revocations;
+use crate::domain::rewards::memory::Memory;
+use crate::model::ids::UserId;
+use crate::storage::device_channel::{Announcement, ChannelSubscriber, UserChange};
+
+/// Hears them. Everything it does takes a lock for as long as moving a value takes.
+pub struct PeerMessages {
+    pub fanout: Arc<Fanout>,
+    pub kick_list: Arc<KickList>,
+    pub memory: Arc<Memory>,
+    pub revocations: Arc<Revocations>,
+}
+
+impl ChannelSubscriber for PeerMessages {
+    fn told(&self, user: UserId, told: UserChange) {
+        self.fanout.leave(user, told);
+    }
+
+    fn announced(&self, announcement: Announcement) {
+        match announcement {
+            Announcement::Kicked(user) => self.kick_list.kick(user, Instant::now()),
+            Announcement::Erased(user) => self.memory.forget(user),
+            Announcement::Revocations => self.revocations.read_again(),
+        }
+    }
+
+    fn connected(&self) {
+        self.revocations.read_again();
+    }
+}

@@ -1,0 +1,104 @@
+//! What a new connection has to know of its user.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::memory::{Asker, Memory};
+use super::metrics::Metrics;
+use super::today::Today;
+use crate::domain::clock::Clock;
+use crate::domain::store_reads::StoreReads;
+use crate::domain::store_reads::Unavailable;
+use crate::model::ids::UserId;
+use crate::model::rewards::claim::ClaimKey;
+use crate::model::rewards::day::Day;
+use crate::model::rewards::rule::{RuleSet, Rules};
+use crate::storage::hot_store::{CLAIM_DAYS, HotStore};
+
+/// Claims that one answer tells of, at most.
+const CLAIMS_MAX: usize = 10_000;
+
+/// Asks the store only for what is not remembered.
+pub struct ConnectLookup {
+    pub store: Arc<dyn HotStore>,
+    pub clock: Arc<Clock>,
+    pub rules: Arc<Rules>,
+    pub today: Arc<Today>,
+    pub memory: Arc<Memory>,
+    pub metrics: Metrics,
+    pub reads: StoreReads,
+}
+
+/// As it is told in a welcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectInfo {
+    pub paused: bool,
+    pub today: Day,
+    /// Today, when all is decided for the user.
+    pub flag: Option<Day>,
+}
+
+impl ConnectLookup {
+    pub fn today(&self) -> Day {
+        self.today.day(self.clock.now())
+    }
+
+    /// The day it was at that moment. Cheap enough for every ack.
+    pub fn day_at(&self, moment: Instant) -> Day {
+        self.today.day(self.clock.at(moment))
+    }
+
+    pub async fn of(&self, user: UserId) -> Result<ConnectInfo, Unavailable> {
+        let today = self.today.reward_day(self.clock.now());
+        let remembered = self.memory.user_rules(user, &today, Asker::Welcome);
+        let (paused, decided) = match remembered.paused {
+            Some(paused) if remembered.certain || today.flag(&self.rules, remembered.decided).is_some() => {
+                (paused, remembered.decided)
+            }
+            _ => {
+                let ticket = self.memory.ticket(user);
+                let standing = self.reads.user_status.in_time(self.store.standing(user, today.day)).await?;
+                self.metrics.store_reads.inc();
+                self.memory.learned_paused(user, standing.paused, ticket);
+                let rewarded: RuleSet = standing.rewarded.iter().filter_map(|id| self.rules.place(id)).collect();
+                if !remembered.decided.without(rewarded).is_empty() {
+                    // Only an erasure takes claims back, and another gateway has made it.
+                    self.memory.forget(user);
+                }
+                let new = rewarded.and(today.per_user(&self.rules)).without(remembered.decided);
+                self.memory.learned_decided(user, new, today.day, ticket);
+                (standing.paused, rewarded)
+            }
+        };
+        Ok(ConnectInfo { paused, today: today.day, flag: today.flag(&self.rules, decided) })
+    }
+
+    /// Today, when all is decided for the user. `None`, too, when the store would have to say so and does not.
+    pub async fn flag(&self, user: UserId) -> Option<Day> {
+        let today = self.today.reward_day(self.clock.now());
+        if today.per_user(&self.rules).is_empty() {
+            return None;
+        }
+        let remembered = self.memory.user_rules(user, &today, Asker::Welcome);
+        match today.flag(&self.rules, remembered.decided) {
+            None if !remembered.certain => self.of(user).await.ok()?.flag,
+            known => known,
+        }
+    }
+
+    /// The user's claims of today.
+    pub async fn claims(&self, user: UserId) -> Result<(Day, Vec<ClaimKey>), Unavailable> {
+        let today = self.today();
+        Ok((today, self.reads.claims.in_time(self.store.claims_of(user, today, CLAIMS_MAX)).await?))
+    }
+
+    /// All that are kept, the newest day first.
+    pub async fn kept_claims(&self, user: UserId) -> Result<Vec<ClaimKey>, Unavailable> {
+        let mut claims = Vec::new();
+        for ago in 0..CLAIM_DAYS {
+            let day = Day::of_number(self.today().number().saturating_sub(ago));
+            claims.extend(self.reads.claims.in_time(self.store.claims_of(user, day, CLAIMS_MAX)).await?);
+        }
+        Ok(claims)
+    }
+}

@@ -1,0 +1,84 @@
+//! Admits a connection: the token is checked and not revoked, the user is not blocked, and there is a place for it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::registry::Registry;
+
+use super::token::{Identity, Verifier};
+use super::token_error::TokenError;
+use crate::domain::clock;
+use crate::domain::devices::inbox::Inbox;
+use crate::domain::devices::kick_list::KickList;
+use crate::domain::devices::presence::{Presence, Registration};
+use crate::domain::devices::ready_list::Notifier;
+use crate::domain::revocations::Revocations;
+use crate::model::ids::{ConnectionId, UserId};
+
+/// Shared by all threads.
+#[derive(Clone)]
+pub struct Authenticator {
+    verifier: Arc<Verifier>,
+    presence: Arc<Presence>,
+    kick_list: Arc<KickList>,
+    revocations: Arc<Revocations>,
+    accepted: Counter,
+    refused: Counter,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Labels {
+    result: &'static str,
+}
+
+impl Authenticator {
+    pub fn new(
+        verifier: Arc<Verifier>,
+        presence: Arc<Presence>,
+        kick_list: Arc<KickList>,
+        revocations: Arc<Revocations>,
+        registry: &mut Registry,
+    ) -> Self {
+        let checks = Family::<Labels, Counter>::default();
+        let counter = |result| checks.get_or_create(&Labels { result }).clone();
+        let (accepted, refused) = (counter("ok"), counter("refused"));
+        registry.register("auth_checks", "Token signatures checked", checks);
+        Authenticator { verifier, presence, kick_list, revocations, accepted, refused }
+    }
+
+    /// Checks a token; the one place where a signature is verified.
+    pub fn identify(&self, token: &str) -> Result<Identity, TokenError> {
+        let identity = self.verifier.verify(token, clock::wall());
+        let counter = if identity.is_ok() { &self.accepted } else { &self.refused };
+        counter.inc();
+        identity
+    }
+
+    /// A place for a new connection; `None` when it is [refused](Self::refuses).
+    pub fn enter(&self, identity: &Identity, notifier: Notifier) -> Option<Registration> {
+        let registration = self.presence.register(identity.user, identity.token.clone(), notifier);
+        (!self.refuses(identity)).then_some(registration)
+    }
+
+    /// Has a connection go by another token of its user. False: that one is [refused](Self::refuses), and the connection
+    /// must go.
+    pub fn renew(&self, registration: &Registration, identity: &Identity) -> bool {
+        // Before the question, so that it does not slip in beside a revocation.
+        registration.inbox().renewed(identity.token.clone());
+        !self.refuses(identity)
+    }
+
+    /// Whether the user was kicked a moment ago, or the token is revoked.
+    pub fn refuses(&self, identity: &Identity) -> bool {
+        self.kick_list.refuses(identity.user, Instant::now())
+            || self.revocations.refuses(identity.user, &identity.token, clock::wall())
+    }
+
+    /// An inbox for one request of `user`. What it changes is told to all of the user's connections but `origin`.
+    pub fn request(&self, user: UserId, origin: Option<ConnectionId>, notifier: Notifier) -> Arc<Inbox> {
+        self.presence.request(user, origin, notifier)
+    }
+}

@@ -1,0 +1,62 @@
+//! Operations that are answered one by one, as the domain knows them.
+
+use futures_util::future::BoxFuture;
+
+use crate::domain::history::History;
+use crate::domain::store_reads::Unavailable;
+use crate::edge::list_limiter::ListPermit;
+use crate::edge::protocol::cursor;
+use crate::edge::protocol::frame::{Answer, Cursor, Operation};
+use crate::model::change::Action;
+use crate::model::ids::UserId;
+use crate::model::page::PageRequest;
+
+/// What an operation asks for.
+pub enum Request {
+    /// Read, and answer.
+    Read(BoxFuture<'static, Result<Answer, Unavailable>>),
+    /// Read when it is this user's turn, and answer.
+    List(PageRequest),
+    /// Commit, and answer.
+    Order(Action),
+}
+
+impl Request {
+    /// `None` for what the connection itself answers: hello, beats, token.
+    pub fn of(operation: Operation, user: UserId, history: &History) -> Option<Request> {
+        let history = history.clone();
+        Some(match operation {
+            Operation::Get { contents } => {
+                Request::Read(Box::pin(async move { history.get(user, contents).await.map(Answer::Records) }))
+            }
+            Operation::List(page) => Request::List(page),
+            Operation::Delete { contents, at } => Request::Order(Action::Delete { contents, at }),
+            Operation::Clear { at } => Request::Order(Action::Clear { at }),
+            Operation::Recording { paused, at } => Request::Order(Action::Recording { paused, at }),
+            Operation::Hello(_) | Operation::Beats(_) | Operation::Token { .. } => return None,
+        })
+    }
+}
+
+pub async fn list(
+    history: History,
+    user: UserId,
+    request: PageRequest,
+    permit: ListPermit,
+) -> Result<Answer, Unavailable> {
+    let kinds = request.kinds.clone();
+    let page = history.list(user, request, permit.rows()).await?;
+    let cursor = page.next.map(|position| cursor::encode(&Cursor { position, kinds }));
+    Ok(Answer::Page { records: page.records, cursor })
+}
+
+/// The word of an order on the wire.
+pub fn word(action: &Action) -> &'static str {
+    match action {
+        Action::Beat { .. } => "beats",
+        Action::Delete { .. } => "delete",
+        Action::Clear { .. } => "clear",
+        Action::Recording { .. } => "recording",
+        Action::Erase => "erase",
+    }
+}

@@ -1,0 +1,44 @@
+//! What is to be said on a connection, in its order.
+
+use std::collections::VecDeque;
+
+use crate::edge::protocol::frame::{Answer, ErrorCode, ServerFrame};
+
+#[derive(Default)]
+pub struct Replies(VecDeque<ServerFrame>);
+
+impl Replies {
+    pub fn next(&mut self) -> Option<ServerFrame> {
+        let frame = self.0.pop_front();
+        if self.0.is_empty() {
+            // Mostly one ack at a time; an idle connection keeps no room for the next.
+            self.0 = VecDeque::new();
+        }
+        frame
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn add(&mut self, frames: impl IntoIterator<Item = ServerFrame>) {
+        self.0.extend(frames);
+    }
+
+    pub fn success(&mut self, seq: u32, answer: Answer) {
+        self.0.push_back(ServerFrame::Result { seq, answer });
+    }
+
+    pub fn failure(&mut self, seq: Option<u32>, code: ErrorCode, message: String) {
+        self.0.push_back(ServerFrame::Error { seq, code, message });
+    }
+
+    pub fn unavailable(&mut self, seq: u32) {
+        self.failure(Some(seq), ErrorCode::Unavailable, "store: unavailable, try again".to_owned());
+    }
+
+    pub fn unauthorized(&mut self, seq: u32, path: &str) {
+        let message = format!("{path}: must be a valid token of the same user");
+        self.failure(Some(seq), ErrorCode::Unauthorized, message);
+    }
+}

@@ -1,0 +1,85 @@
+//! Until when a socket may stay.
+
+use std::time::{Duration, Instant};
+
+use crate::domain::clock;
+use crate::edge::auth::token::Identity;
+
+/// An authenticated socket lives at least so long, however short its token.
+const LIFE_MIN: Duration = Duration::from_secs(5);
+/// How long is read on of what was there at the end.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// Ends with the token, unless that is renewed. A renewal that came in time counts, also when what was before it took long:
+/// so what is there at the end is read, for a moment.
+pub enum TokenExpiry {
+    Holds { expires: Instant, not_before: Instant },
+    Lingers { until: Instant },
+}
+
+impl TokenExpiry {
+    pub fn of(identity: &Identity, now: Instant) -> Self {
+        TokenExpiry::Holds { expires: moment_of(identity, now), not_before: now + LIFE_MIN }
+    }
+
+    pub fn renew(&mut self, identity: &Identity, now: Instant) {
+        let not_before = match *self {
+            TokenExpiry::Holds { not_before, .. } => not_before,
+            TokenExpiry::Lingers { .. } => now,
+        };
+        *self = TokenExpiry::Holds { expires: moment_of(identity, now), not_before };
+    }
+
+    /// When to ask whether it [is over](Self::is_over).
+    pub fn ends(&self) -> Instant {
+        match *self {
+            TokenExpiry::Holds { expires, not_before } => expires.max(not_before),
+            TokenExpiry::Lingers { until } => until,
+        }
+    }
+
+    /// `all_read`: nothing more is there to be read.
+    pub fn is_over(&mut self, now: Instant, all_read: bool) -> bool {
+        let ended = now >= self.ends();
+        match self {
+            TokenExpiry::Lingers { .. } => ended || all_read,
+            TokenExpiry::Holds { .. } => {
+                if ended && !all_read {
+                    *self = TokenExpiry::Lingers { until: now + LINGER };
+                }
+                ended && all_read
+            }
+        }
+    }
+}
+
+/// The token's end, on the monotonic clock.
+fn moment_of(identity: &Identity, now: Instant) -> Instant {
+    now + Duration::from_millis(identity.expires_ms.saturating_sub(clock::wall()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ids::UserId;
+    use crate::model::revocation::TokenMark;
+
+    /// Of a token that ends so many seconds from now.
+    fn identity(seconds: u64) -> Identity {
+        Identity { user: UserId(1), expires_ms: clock::wall() + seconds * 1000, token: TokenMark::default() }
+    }
+
+    #[test]
+    fn at_its_end_what_is_there_is_read_for_a_moment() {
+        let now = Instant::now();
+        let end = now + LIFE_MIN;
+        let ended = || TokenExpiry::of(&identity(0), now);
+        assert!(!ended().is_over(end - LINGER, true), "it has not ended");
+        assert!(ended().is_over(end, true), "nothing is there");
+        let mut lease = ended();
+        assert!(!lease.is_over(end, false) && !lease.is_over(end + LINGER / 2, false));
+        assert!(lease.is_over(end + LINGER / 2, true) && lease.is_over(end + LINGER, false));
+        lease.renew(&identity(60), end + LINGER / 2);
+        assert!(!lease.is_over(end + LINGER, true), "it was renewed");
+    }
+}

@@ -1,0 +1,53 @@
+//! The beats of a connection that are not answered yet, and the answers that are not said yet.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use crate::domain::devices::inbox::Rejected;
+use crate::domain::ingest::ack::Unacked;
+use crate::edge::protocol::frame::{Ack, Rejection};
+use crate::model::rewards::day::Day;
+
+/// Records that accompany the rejections of one frame.
+const RECORDS_MAX: u32 = 64;
+
+#[derive(Default)]
+pub struct UnackedFrames {
+    pub frames: Unacked,
+    /// When steady beats are to be acked at the latest; `None`: as soon as they are committed.
+    pub due: Option<Instant>,
+    /// Whether the inbox was told that steady answers may wait.
+    pub patient: bool,
+    pub rejected: Vec<Rejected>,
+    /// The server's clock, when a beat was ahead of it.
+    pub clock: Option<u64>,
+    said: u32,
+}
+
+impl UnackedFrames {
+    /// What is newly answered, to be said now; a rejection never comes after the ack that covers it.
+    /// `flag`: today, when all is decided for the user.
+    pub fn ack(&mut self, flag: impl FnOnce() -> Option<Day>) -> Option<Ack> {
+        let seq = self.frames.acked();
+        // What is not committed by now is acked with its commit.
+        self.due = None;
+        if seq == self.said && self.rejected.is_empty() {
+            return None;
+        }
+        self.said = seq;
+        let mut records: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut is_among_the_first = |seq| {
+            let count = records.entry(seq).or_default();
+            *count += 1;
+            *count <= RECORDS_MAX
+        };
+        let rejection = |rejected: Rejected| Rejection {
+            seq: Some(rejected.place.seq),
+            index: rejected.place.index,
+            reason: rejected.reason,
+            record: rejected.record.filter(|_| is_among_the_first(rejected.place.seq)),
+        };
+        let rejected = std::mem::take(&mut self.rejected).into_iter().map(rejection).collect();
+        Some(Ack { seq, flag: flag(), rejected, now: self.clock.take() })
+    }
+}

@@ -1,0 +1,70 @@
+//! What the edge of one thread works with.
+
+use std::sync::Arc;
+
+use crate::domain::clock_guard::ClockStatus;
+use crate::domain::history::History;
+use crate::domain::ingest::intake::Intake;
+use crate::domain::rewards::connect_lookup::ConnectLookup;
+use crate::edge::auth::authenticator::Authenticator;
+use crate::edge::connection::limits::{LimitsConfig, SocketConfig};
+use crate::edge::connection::rate::Quota;
+use crate::edge::list_limiter::ListLimiter;
+use crate::edge::listener::limiter::ConnectionLimiter;
+use crate::edge::metrics::Metrics;
+use crate::edge::origin::Origins;
+use crate::edge::protocol::frame::{FrameLimits, WelcomeLimits};
+use crate::edge::rates::Rates;
+use crate::model::ids::UserId;
+use crate::model::mid_hash::MidHash;
+use crate::model::reading::Reading;
+use crate::shutdown::Stop;
+
+/// One for each thread, shared by its sockets and requests, so that they have the same semantics.
+pub struct ConnectionContext {
+    pub intake: Intake,
+    pub history: History,
+    /// The same for all threads.
+    pub connect_lookup: Arc<ConnectLookup>,
+    pub authenticator: Authenticator,
+    /// Requests over HTTP; the same for all threads.
+    pub requests: Arc<Rates<UserId>>,
+    /// The same for all threads.
+    pub lists: Arc<ListLimiter>,
+    /// The same for all threads.
+    pub limiter: Arc<ConnectionLimiter>,
+    pub origins: Origins,
+    pub limits: LimitsConfig,
+    /// Of the frames of one socket.
+    pub quota: Quota,
+    pub socket: SocketConfig,
+    pub reading: Reading,
+    pub metrics: Metrics,
+    /// Names users in logs.
+    pub mid_hash: MidHash,
+    pub stop: Stop,
+    pub clock_status: ClockStatus,
+}
+
+impl ConnectionContext {
+    pub fn frame_limits(&self) -> FrameLimits {
+        FrameLimits { beats: self.limits.beats, items: self.limits.items, list: self.limits.list }
+    }
+
+    pub fn welcome_limits(&self) -> WelcomeLimits {
+        WelcomeLimits {
+            frame: self.limits.frame_bytes,
+            beats: self.limits.beats,
+            items: self.limits.items,
+            list: self.limits.list,
+            ack_delay: self.limits.ack_delay.as_millis() as u64,
+            connections: self.limits.connections_per_user,
+            frames_per_second: self.limits.frames_per_second,
+            burst: self.limits.burst,
+            bytes_per_second: self.limits.bytes_per_second,
+            bytes_burst: self.limits.bytes_burst,
+            ping: self.socket.ping.as_millis() as u64,
+            idle: self.socket.idle.as_millis() as u64,
+        }
+    }
+}

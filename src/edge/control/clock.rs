@@ -1,0 +1,37 @@
+//! `/v1/clock`: whether the wall clock is believed, and an operator's word that it is right.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use http::Uri;
+
+use super::Control;
+use crate::domain::clock_guard::{Clocks, TooFarAhead};
+use crate::edge::http::problem::Problem;
+use crate::edge::http::{body, query};
+
+/// Both clocks, and the step of the wall clock that is in doubt.
+pub async fn get(State(control): State<Arc<Control>>, uri: Uri) -> Result<Response, Problem> {
+    query::none(&uri)?;
+    Ok(shown(&control.clock_status.clocks()))
+}
+
+/// Answered like `GET`, with the clocks after it; done when no step is in doubt, too. 409 when only a restart helps.
+pub async fn accept(State(control): State<Arc<Control>>, request: Request) -> Result<Response, Problem> {
+    query::none(request.uri())?;
+    let step = control.clock_status.accept().map_err(|TooFarAhead(by)| {
+        let by = humantime::format_duration(by);
+        Problem::conflict(format!(
+            "the gateway's clock is {by} ahead of the wall clock, and does not go back while it runs; restart the gateway"
+        ))
+    })?;
+    if let Some(step_ms) = step {
+        tracing::warn!(event = "clock_accepted", step_ms, "step of the wall clock accepted by an operator");
+    }
+    Ok(shown(&control.clock_status.clocks()))
+}
+
+fn shown(Clocks { wall, server, step }: &Clocks) -> Response {
+    body::answered(serde_json::json!({"wall": wall, "server": server, "step": step}).to_string())
+}

@@ -1,0 +1,46 @@
+//! `GET /v1/events`: the event log, from any offset on, so that a reward system can be built on HTTP alone.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::get;
+use http::Uri;
+
+use crate::domain::events::Events;
+use crate::edge::http::problem::Problem;
+use crate::edge::http::{body, query};
+use crate::edge::protocol::json::encode_events;
+use crate::shutdown::Stop;
+
+/// Where events can be read.
+#[derive(Clone)]
+pub enum Tail {
+    /// Here, in a log of this process; what is held when a drain begins is answered then.
+    Log { events: Events, stop: Stop },
+    /// Elsewhere, as this says to whoever asks here.
+    Elsewhere(Arc<str>),
+}
+
+impl Tail {
+    /// What the query of this URL asks for, on whatever path it stands.
+    pub async fn page(&self, uri: &Uri) -> Result<Response, Problem> {
+        match self {
+            Tail::Log { events, stop } => {
+                let page = events.page(query::events(uri)?, stop.draining()).await?;
+                Ok(body::answered(encode_events(&page)))
+            }
+            Tail::Elsewhere(place) => Err(Problem::not_found(place.as_ref())),
+        }
+    }
+}
+
+/// To be merged into the router of the control listener, whose guard lets calls in.
+pub fn routes(tail: Tail) -> Router {
+    Router::new().route("/v1/events", get(tailed)).with_state(Arc::new(tail))
+}
+
+async fn tailed(State(tail): State<Arc<Tail>>, uri: Uri) -> Result<Response, Problem> {
+    tail.page(&uri).await
+}

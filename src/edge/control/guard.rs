@@ -1,0 +1,140 @@
+//! Who may call, and a line in the log for each call.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{ConnectInfo, Query, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::{HeaderMap, Method, StatusCode, Uri, header};
+
+use super::host;
+
+use crate::edge::auth::ControlToken;
+use crate::edge::http::problem::Problem;
+use crate::edge::http::{bearer, body};
+
+/// Bytes of any body here. It is read before the route sees it, so that the log can name the user.
+const BODY_BYTES_MAX: usize = 64 * 1024;
+/// Characters of a path or a user's id in the log: the rest is cut off.
+const LOGGED_MAX: usize = 128;
+
+pub struct Guard {
+    pub token: ControlToken,
+    /// Names of this listener besides `localhost` and addresses.
+    pub hosts: Vec<String>,
+}
+
+/// Answers what may not come in, passes on the rest, and logs both.
+pub async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+    let mut call = Call::of(&request);
+    let response = match guard.open(request).await {
+        Ok((request, body)) => {
+            call.mid = call.mid.take().or_else(|| mid_of_body(&body));
+            next.run(request).await
+        }
+        Err(problem) => problem.into_response(),
+    };
+    call.status = Some(response.status());
+    response
+}
+
+/// One call. It is logged when it is over, also when its client has gone before the answer: what it asked for may be done
+/// all the same.
+struct Call {
+    source: Option<SocketAddr>,
+    method: Method,
+    path: String,
+    /// As given.
+    mid: Option<String>,
+    /// `None`: there was no answer.
+    status: Option<StatusCode>,
+}
+
+impl Call {
+    fn of(request: &Request) -> Self {
+        Call {
+            source: request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(source)| *source),
+            method: request.method().clone(),
+            path: cut(request.uri().path()),
+            mid: mid_of_query(request.uri()),
+            status: None,
+        }
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        let Call { source, method, path, mid, status } = self;
+        let source = source.map(|source| source.to_string());
+        let (source, path, mid) = (source.as_deref(), path.as_str(), mid.as_deref());
+        match status.map(|status| status.as_u16()) {
+            Some(status) => tracing::info!(event = "control", source, %method, path, status, mid, "control call"),
+            None => {
+                tracing::warn!(event = "control", source, %method, path, mid, "control call broken off by its client");
+            }
+        }
+    }
+}
+
+impl Guard {
+    /// The request with its whole body, if it may come in.
+    async fn open(&self, request: Request) -> Result<(Request, Bytes), Problem> {
+        self.check(request.uri(), request.headers())?;
+        let (head, body) = request.into_parts();
+        let body = body::whole(body, BODY_BYTES_MAX).await?;
+        Ok((Request::from_parts(head, Body::from(body.clone())), body))
+    }
+
+    fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+        if !host::is_known(uri, headers, &self.hosts) {
+            return Err(Problem::forbidden(
+                "host: must be localhost, an IP address, or a name listed in control.hosts",
+            ));
+        }
+        // A browser reaches a loopback address on behalf of any page.
+        if headers.contains_key(header::ORIGIN) {
+            return Err(Problem::forbidden("origin: web pages may not use the control listener"));
+        }
+        let authorization = bearer::authorization(headers)?;
+        let missing = || Problem::unauthenticated("authorization: is missing; send the control token");
+        match bearer::token_of(authorization.ok_or_else(missing)?) {
+            Some(token) if self.token.is(token) => Ok(()),
+            _ => Err(Problem::unauthenticated("authorization: is not the control token")),
+        }
+    }
+}
+
+fn mid_of_query(uri: &Uri) -> Option<String> {
+    let Query(fields) = Query::<Vec<(String, String)>>::try_from_uri(uri).ok()?;
+    fields.into_iter().find(|(name, _)| name == "mid").map(|(_, mid)| cut(&mid))
+}
+
+fn mid_of_body(body: &[u8]) -> Option<String> {
+    let document: serde_json::Value = serde_json::from_slice(body).ok()?;
+    let mid = document.get("mid")?;
+    Some(cut(&mid.as_str().map_or_else(|| mid.to_string(), str::to_owned)))
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(LOGGED_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_user_is_named_as_given_wherever_that_is() {
+        let of_query = |uri: &str| mid_of_query(&uri.parse().expect("a URI"));
+        assert_eq!(of_query("/v1/export?limit=1&mid=42").as_deref(), Some("42"));
+        assert_eq!(of_query("/v1/export?mid=x%0Ay").as_deref(), Some("x\ny"));
+        assert_eq!((of_query("/v1/export"), of_query("/v1/export?mids=1")), (None, None));
+        assert_eq!(mid_of_body(br#"{"mid":"42"}"#).as_deref(), Some("42"));
+        assert_eq!(mid_of_body(br#"{"mid":[7]}"#).as_deref(), Some("[7]"));
+        assert_eq!((mid_of_body(b""), mid_of_body(b"[42]"), mid_of_body(br#"{"jti":"a"}"#)), (None, None, None));
+        assert_eq!(cut(&"9".repeat(1_000)).len(), LOGGED_MAX);
+    }
+}

@@ -1,0 +1,55 @@
+//! The control listener: kicks, revocations, one user's records, the event log, the clock. It is for operators and for back-ends.
+//!
+//! [`guard`] lets a call in, and logs it; the routes behind it need not know of either.
+
+mod clock;
+pub mod events;
+pub mod guard;
+mod host;
+mod kick;
+mod revoke;
+pub mod users;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::{get, post};
+
+use super::http::{body, problem};
+use crate::domain::clock_guard::ClockStatus;
+use crate::domain::devices::kick_list::KickList;
+use crate::domain::revocations::Revocations;
+use crate::model::mid_hash::MidHash;
+
+pub use guard::Guard;
+
+/// A kick or an erasure names one user.
+const USER_BODY_BYTES_MAX: usize = 1024;
+
+/// What it works with.
+pub struct Control {
+    pub kick_list: Arc<KickList>,
+    pub revocations: Arc<Revocations>,
+    pub clock_status: ClockStatus,
+    /// Names users in logs.
+    pub mid_hash: MidHash,
+}
+
+/// `others`: the routes of [`users`] and of [`events`].
+pub fn router(control: Control, others: Router, guard: Guard) -> Router {
+    Router::new()
+        .route("/v1/kick", post(kick::post))
+        .route("/v1/revoke", get(revoke::get).post(revoke::post).delete(revoke::delete))
+        .route("/v1/clock", get(clock::get))
+        .route("/v1/clock/accept", post(clock::accept))
+        .with_state(Arc::new(control))
+        .merge(others)
+        .fallback(problem::no_such_path)
+        .method_not_allowed_fallback(problem::no_such_method)
+        .layer(from_fn(body::refuse_unread))
+        .layer(from_fn_with_state(Arc::new(guard), guard::admit))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! `/v1/revoke`: whose tokens, or which token, is refused though it is good.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use http::{StatusCode, Uri};
+
+use super::Control;
+use crate::domain::clock;
+use crate::domain::revocations::{Revocations, Unchanged};
+use crate::edge::http::problem::Problem;
+use crate::edge::http::{body, query};
+use crate::edge::protocol::json::{RevokeBody, decode_revoke_body, encode_revocations};
+use crate::model::revocation::Revoked;
+
+/// A token's id may be written in escapes of six bytes for each of its own.
+const BODY_BYTES_MAX: usize = 4096;
+
+/// Refuses, and closes what is open with 4003.
+pub async fn post(State(control): State<Arc<Control>>, request: Request) -> Result<StatusCode, Problem> {
+    query::none(request.uri())?;
+    let body = body::whole(request.into_body(), BODY_BYTES_MAX).await?;
+    let RevokeBody { what, until } = decode_revoke_body(&body)?;
+    // What is revoked holds from now on, and what has ended by now is dropped.
+    if let Some(trouble) = control.clock_status.trouble() {
+        return Err(Problem::store_away(trouble));
+    }
+    let now = clock::wall();
+    if until.is_some_and(|until| until <= now) {
+        return Err(Problem::invalid("until: must be a moment to come, in milliseconds since 1970"));
+    }
+    let revoked = what.clone();
+    change(&control, move |revocations| revocations.revoke(what, until, now)).await?;
+    log(&control, &revoked, "revoked");
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Takes it back; done when there was nothing, too.
+pub async fn delete(State(control): State<Arc<Control>>, uri: Uri) -> Result<StatusCode, Problem> {
+    let what = query::revoked(&uri)?;
+    let taken_back = what.clone();
+    change(&control, move |revocations| revocations.take_back(&what)).await?;
+    log(&control, &taken_back, "no longer revoked");
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// All that hold, the newest first.
+pub async fn get(State(control): State<Arc<Control>>, uri: Uri) -> Result<Response, Problem> {
+    query::none(&uri)?;
+    Ok(body::answered(encode_revocations(&control.revocations.all(clock::wall()))))
+}
+
+/// A change waits for the disk: not on this thread, which serves all calls.
+async fn change(
+    control: &Control,
+    change: impl FnOnce(&Revocations) -> Result<(), Unchanged> + Send + 'static,
+) -> Result<(), Problem> {
+    let revocations = control.revocations.clone();
+    let changed = tokio::task::spawn_blocking(move || change(&revocations)).await;
+    match changed {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(unchanged)) => {
+            tracing::error!(event = "revocation_failed", %unchanged, "revocation list not changed");
+            Err(Problem::store_away(unchanged.to_string()))
+        }
+        Err(_) => Err(Problem::store_away("the outcome is unknown; repeat the request")),
+    }
+}
+
+/// A token's id may say whose it is, so it is not logged.
+fn log(control: &Control, what: &Revoked, done: &'static str) {
+    match what {
+        Revoked::User(user) => tracing::info!(user = %control.mid_hash.of(*user), "{done}"),
+        Revoked::Token(_) => tracing::info!("a token is {done}"),
+    }
+}

@@ -1,0 +1,80 @@
+//! What an operator does for one user: erase, and hand over a copy.
+//!
+//! An erasure goes the way of everything that changes records: through a submit queue (the control listener has its own) into a group
+//! that is committed, and on to the user's other connections.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use axum::routing::{get, post};
+use http::{StatusCode, Uri};
+
+use super::USER_BODY_BYTES_MAX;
+use crate::domain::devices::presence::Presence;
+use crate::domain::history::History;
+use crate::domain::ingest::intake::Intake;
+use crate::domain::rewards::connect_lookup::ConnectLookup;
+use crate::edge::http::pending::Pending;
+use crate::edge::http::problem::Problem;
+use crate::edge::http::{body, query};
+use crate::edge::protocol::cursor;
+use crate::edge::protocol::frame::Cursor;
+use crate::edge::protocol::json::{Connected, Exported, decode_user_body, encode_connections, encode_export};
+use crate::model::change::Action;
+use crate::model::mid_hash::MidHash;
+use crate::model::reading::Reading;
+use crate::model::rows_read::RowsRead;
+
+/// What it works with.
+pub struct UserOperations {
+    pub intake: Intake,
+    pub presence: Arc<Presence>,
+    pub history: History,
+    pub connect_lookup: Arc<ConnectLookup>,
+    pub reading: Reading,
+    /// Names users in logs.
+    pub mid_hash: MidHash,
+    /// Names this gateway among others: its host and the port of its public listener.
+    pub gateway: String,
+}
+
+/// To be merged into the router of the control listener, whose guard lets calls in.
+pub fn routes(users: UserOperations) -> Router {
+    Router::new()
+        .route("/v1/erase", post(erase))
+        .route("/v1/export", get(export))
+        .route("/v1/connections", get(connections))
+        .with_state(Arc::new(users))
+}
+
+/// Done when nothing was known, too; the answer comes when it is on disk.
+async fn erase(State(users): State<Arc<UserOperations>>, request: Request) -> Result<StatusCode, Problem> {
+    query::none(request.uri())?;
+    let body = body::whole(request.into_body(), USER_BODY_BYTES_MAX).await?;
+    let user = decode_user_body(&body)?;
+    Pending::of(&users.intake, |notifier| users.presence.request(user, None, notifier))?.order(Action::Erase).await?;
+    tracing::info!(user = %users.mid_hash.of(user), "erased");
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// A page of all that the user can see of himself, as he sees it; the first tells of his rewards, too.
+async fn export(State(users): State<Arc<UserOperations>>, uri: Uri) -> Result<Response, Problem> {
+    let (user, request) = query::export(&uri)?;
+    let first = request.after.is_none();
+    let paused = users.history.paused(user).await?;
+    let page = users.history.list(user, request, RowsRead::default()).await?;
+    let cursor = page.next.map(|position| cursor::encode(&Cursor { position, kinds: Vec::new() }));
+    let rewards = if first { Some(users.connect_lookup.kept_claims(user).await?) } else { None };
+    let (records, rewards, cursor) = (&page.records[..], rewards.as_deref(), cursor.as_deref());
+    Ok(body::answered(encode_export(&Exported { user, paused, rewards, records, cursor }, &users.reading)))
+}
+
+/// The user's connections to this gateway; others have to be asked themselves.
+async fn connections(State(users): State<Arc<UserOperations>>, uri: Uri) -> Result<Response, Problem> {
+    let user = query::user(&uri)?;
+    let (connections, hash) = (users.presence.connections(user), users.mid_hash.of(user));
+    let connected = Connected { user, gateway: &users.gateway, hash, connections: &connections };
+    Ok(body::answered(encode_connections(&connected)))
+}

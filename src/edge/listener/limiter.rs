@@ -1,0 +1,203 @@
+//! How many there may be, in all and of one address: connections that are not welcomed yet, and sockets.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::edge::address::Network;
+use crate::edge::connection::limits::LimitsConfig;
+use crate::edge::rates::Rates;
+
+/// When to try again while there are as many connections as there may be.
+pub const FULL_RETRY: Duration = Duration::from_secs(5);
+
+/// Shared by all threads. Locks are taken when a connection comes or goes, never per message.
+pub struct ConnectionLimiter {
+    /// From the accepted connection to the welcome, or to the first answer over HTTP.
+    knocking: Arc<Tally>,
+    /// HTTP connections that stay after their first answer.
+    kept_alive: Arc<Tally>,
+    /// From the upgrade on.
+    sockets: Arc<Tally>,
+    upgrades: Option<Rates<()>>,
+    upgrades_of_address: Option<Rates<Network>>,
+}
+
+/// The limit that another socket would pass. A rate says when it is kept again.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ConnectionRefused {
+    /// `limits.upgrades_per_second`.
+    UpgradeRate(Duration),
+    /// `limits.upgrades_per_second_per_address`.
+    UpgradeRateOfAddress(Duration),
+    /// `limits.connections`.
+    Connections,
+    /// `limits.connections_per_address`.
+    ConnectionsOfAddress,
+}
+
+impl ConnectionLimiter {
+    pub fn new(limits: &LimitsConfig) -> Arc<Self> {
+        let rate = limits.upgrades_per_second;
+        let rate_of_address = limits.upgrades_per_second_per_address;
+        let of_address = least(limits.handshakes_per_address, limits.connections_per_address);
+        Arc::new(ConnectionLimiter {
+            knocking: Tally::new(limits.handshakes, of_address),
+            kept_alive: Tally::new(limits.handshakes, of_address),
+            sockets: Tally::new(limits.connections, limits.connections_per_address),
+            upgrades: (rate > 0).then(|| Rates::new(rate, rate)),
+            upgrades_of_address: (rate_of_address > 0).then(|| Rates::new(rate_of_address, rate_of_address)),
+        })
+    }
+
+    /// A connection has been accepted. `None`: there are too many already.
+    pub fn knock(&self) -> Option<ConnectionPermit> {
+        self.knocking.enter()
+    }
+
+    /// An HTTP connection is to stay after its answer. As many may as may be in their handshakes, so that those that stay
+    /// for long take no place from those that come. `None`: there are too many already.
+    pub fn keep_alive(&self, network: Option<Network>) -> Option<ConnectionPermit> {
+        let mut permit = self.kept_alive.enter()?;
+        network.is_none_or(|network| permit.claim(network)).then_some(permit)
+    }
+
+    /// A connection wants to become a socket. What one address may not do does not use up what all may.
+    pub fn enter(&self, network: Network, now: Instant) -> Result<ConnectionPermit, ConnectionRefused> {
+        if let Some(rates) = &self.upgrades_of_address {
+            rates.count(network, now).map_err(ConnectionRefused::UpgradeRateOfAddress)?;
+        }
+        if let Some(rates) = &self.upgrades {
+            rates.count((), now).map_err(ConnectionRefused::UpgradeRate)?;
+        }
+        let mut permit = self.sockets.enter().ok_or(ConnectionRefused::Connections)?;
+        if permit.claim(network) { Ok(permit) } else { Err(ConnectionRefused::ConnectionsOfAddress) }
+    }
+}
+
+/// The lower of two bounds, of which 0 is none.
+fn least(one: usize, other: usize) -> usize {
+    if one == 0 || other == 0 { one.max(other) } else { one.min(other) }
+}
+
+/// How many there are, and how many of each address. 0 as a bound is none.
+struct Tally {
+    taken: AtomicUsize,
+    max: usize,
+    /// Bounded by `taken`: an address that gives back its last permit is forgotten. Not kept without a bound.
+    of_address: Mutex<HashMap<Network, usize>>,
+    of_address_max: usize,
+}
+
+/// One permit, given back when dropped.
+pub struct ConnectionPermit {
+    tally: Arc<Tally>,
+    network: Option<Network>,
+}
+
+impl Tally {
+    fn new(max: usize, of_address_max: usize) -> Arc<Self> {
+        let bound = |max| if max == 0 { usize::MAX } else { max };
+        Arc::new(Tally {
+            taken: AtomicUsize::new(0),
+            max: bound(max),
+            of_address: Mutex::default(),
+            of_address_max: bound(of_address_max),
+        })
+    }
+
+    fn enter(self: &Arc<Self>) -> Option<ConnectionPermit> {
+        let taken = self
+            .taken
+            .try_update(Ordering::Relaxed, Ordering::Relaxed, |taken| (taken < self.max).then_some(taken + 1));
+        taken.is_ok().then(|| ConnectionPermit { tally: self.clone(), network: None })
+    }
+}
+
+impl ConnectionPermit {
+    /// Counts the permit for an address, too. False: too many are its already.
+    pub fn claim(&mut self, network: Network) -> bool {
+        if self.tally.of_address_max == usize::MAX {
+            return true;
+        }
+        // Nothing that could panic runs under the lock, so a poisoned one is as good as any.
+        let mut of_address = self.tally.of_address.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = of_address.entry(network).or_default();
+        if *taken >= self.tally.of_address_max {
+            return false;
+        }
+        *taken += 1;
+        self.network = Some(network);
+        true
+    }
+}
+
+impl Drop for ConnectionPermit {
+    fn drop(&mut self) {
+        self.tally.taken.fetch_sub(1, Ordering::Relaxed);
+        let Some(network) = self.network else { return };
+        let mut of_address = self.tally.of_address.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(taken) = of_address.get_mut(&network) {
+            *taken -= 1;
+            if *taken == 0 {
+                of_address.remove(&network);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn network(address: &str) -> Network {
+        Network::of(address.parse().expect("an address"))
+    }
+
+    #[test]
+    fn a_place_that_is_given_back_is_free_again() {
+        let tally = Tally::new(2, 0);
+        let (one, _two) = (tally.enter(), tally.enter());
+        assert!(one.is_some() && tally.enter().is_none());
+        drop(one);
+        assert!(tally.enter().is_some());
+    }
+
+    #[test]
+    fn places_are_counted_by_address_and_those_who_left_are_forgotten() {
+        let tally = Tally::new(0, 1);
+        let (here, there) = (network("192.0.2.1"), network("192.0.2.2"));
+        let mut permits: Vec<_> = (0..3).map(|_| tally.enter().expect("room")).collect();
+        assert!(permits[0].claim(here) && !permits[1].claim(here) && permits[2].claim(there));
+        permits.truncate(1);
+        assert_eq!(tally.of_address.lock().expect("no panic").len(), 1);
+        permits.clear();
+        assert!(tally.of_address.lock().expect("no panic").is_empty());
+        assert_eq!(tally.taken.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn of_two_bounds_the_lower_holds_and_none_is_no_bound() {
+        assert_eq!([least(0, 0), least(3, 0), least(0, 3), least(2, 3), least(3, 2)], [0, 3, 3, 2, 2]);
+    }
+
+    #[test]
+    fn one_address_cannot_use_up_the_upgrades_of_all() {
+        let tally = || Tally::new(0, 0);
+        let limiter = ConnectionLimiter {
+            knocking: tally(),
+            kept_alive: tally(),
+            sockets: tally(),
+            upgrades: Some(Rates::new(3, 3)),
+            upgrades_of_address: Some(Rates::new(2, 2)),
+        };
+        let (now, here) = (Instant::now(), network("192.0.2.1"));
+        let refused = |network, now| limiter.enter(network, now).err();
+        assert_eq!((refused(here, now), refused(here, now)), (None, None));
+        assert!((0..100).all(|_| matches!(refused(here, now), Some(ConnectionRefused::UpgradeRateOfAddress(_)))));
+        assert_eq!(refused(network("192.0.2.2"), now), None);
+        assert!(matches!(refused(network("192.0.2.3"), now), Some(ConnectionRefused::UpgradeRate(_))));
+        assert_eq!(refused(network("192.0.2.3"), now + Duration::from_secs(1)), None);
+    }
+}

@@ -1,0 +1,95 @@
+//! The HTTP server behind the probe and the control listener: few connections, one request each, all of it within a time.
+//!
+//! So whatever a client does (slow headers, a slow body, an answer it does not read), it takes one place for that long; and
+//! connections without a request keep no other client out, however many they are.
+
+mod places;
+#[cfg(test)]
+mod tests;
+
+use std::convert::Infallible;
+use std::future::pending;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tower::ServiceExt;
+
+use self::places::{Place, Places};
+
+const BUFFER_BYTES: usize = 16 * 1024;
+/// After an error such as "too many open files" accepting rests for a moment.
+const ACCEPT_REST: Duration = Duration::from_millis(50);
+
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// At a time. One more takes the place of the one that has waited longest for its request, and is closed as it comes
+    /// if all have one.
+    pub connections: usize,
+    /// From the accepted connection to the end of the request's head.
+    pub head: Duration,
+    /// From the accepted connection to the end of the answer.
+    pub request: Duration,
+}
+
+/// Goes on until it is dropped.
+pub async fn serve(listener: TcpListener, router: Router, bounds: Bounds) {
+    let places = Places::new(bounds.connections);
+    loop {
+        match listener.accept().await {
+            Ok((stream, source)) => {
+                let Some((place, eviction)) = places.take().await else {
+                    tracing::debug!(%source, "connection refused: too many requests in progress");
+                    continue;
+                };
+                let router = router.clone();
+                tokio::spawn(async move {
+                    tokio::select! {
+                        () = answer(stream, source, router, bounds, place) => {}
+                        () = eviction.happens() => {
+                            tracing::debug!(%source, "closed without a request: its place was needed");
+                        }
+                    }
+                });
+            }
+            Err(error) => {
+                tracing::warn!(event = "accept_failed", %error, "cannot accept connections; retrying");
+                tokio::time::sleep(ACCEPT_REST).await;
+            }
+        }
+    }
+}
+
+async fn answer(stream: TcpStream, source: SocketAddr, router: Router, bounds: Bounds, place: Place) {
+    let service = service_fn(|mut request: Request<Incoming>| {
+        let is_kept = place.keep();
+        request.extensions_mut().insert(ConnectInfo(source));
+        let answer = router.clone().oneshot(request.map(Body::new));
+        async move {
+            match is_kept {
+                true => answer.await,
+                // Nothing of it is done.
+                false => pending::<Result<_, Infallible>>().await,
+            }
+        }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(bounds.head)
+        .keep_alive(false)
+        .max_buf_size(BUFFER_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
+    match tokio::time::timeout(bounds.request, connection).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::debug!(%source, %error, "HTTP connection failed"),
+        Err(_) => tracing::debug!(%source, "closed: the request took longer than {:?}", bounds.request),
+    }
+}

@@ -1,0 +1,90 @@
+//! The places of a listener: how many connections there may be, and which one makes room when all are taken.
+
+use std::collections::BTreeMap;
+use std::future::pending;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::task::yield_now;
+
+/// A connection whose request has not come yet gives its place away, the one that has waited longest first. One with a
+/// request keeps it until the answer has gone.
+#[derive(Clone)]
+pub struct Places {
+    free: Arc<Semaphore>,
+    waiting: Arc<Mutex<Waiting>>,
+}
+
+/// Connections whose request has not come yet.
+#[derive(Default)]
+struct Waiting {
+    /// By their numbers, so that the first has waited longest.
+    connections: BTreeMap<u64, oneshot::Sender<()>>,
+    next: u64,
+}
+
+/// One place, taken until it is dropped.
+pub struct Place {
+    number: u64,
+    places: Places,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// Resolves when the place is needed for another connection.
+pub struct Eviction(oneshot::Receiver<()>);
+
+impl Places {
+    pub fn new(count: usize) -> Self {
+        Places { free: Arc::new(Semaphore::new(count)), waiting: Arc::default() }
+    }
+
+    /// For a connection that has just come; `None` if a request is in progress at every place.
+    pub async fn take(&self) -> Option<(Place, Eviction)> {
+        let permit = match self.free.clone().try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => {
+                // Requests that have arrived by now are read first.
+                yield_now().await;
+                if self.free.available_permits() == 0 {
+                    let (_, longest) = self.waiting().connections.pop_first()?;
+                    // It may have gone by itself.
+                    let _ = longest.send(());
+                }
+                self.free.clone().acquire_owned().await.ok()?
+            }
+        };
+        let (evict, evicted) = oneshot::channel();
+        let mut waiting = self.waiting();
+        let number = waiting.next;
+        waiting.next += 1;
+        waiting.connections.insert(number, evict);
+        Some((Place { number, places: self.clone(), _permit: permit }, Eviction(evicted)))
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        // Nothing that could panic runs under the lock.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Place {
+    /// The request has come: the place is kept until the answer has gone. False if it has been given away before.
+    pub fn keep(&self) -> bool {
+        self.places.waiting().connections.remove(&self.number).is_some()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.keep();
+    }
+}
+
+impl Eviction {
+    /// Never, once the place is kept.
+    pub async fn happens(self) {
+        if self.0.await.is_err() {
+            pending().await
+        }
+    }
+}
