@@ -107,11 +107,12 @@ fn open(dir: &Path) -> EmbeddedStore {
         retention: Duration::from_secs(90 * 86_400),
         records_per_user: NonZeroU32::new(10_000).expect("not zero"),
         accept_clock_before_store: false,
+        clock_step_max: Duration::from_secs(3_600),
         user_cache: NonZeroUsize::new(100_000).expect("not zero"),
         cache_bytes: 64 << 20,
         prune_interval: Duration::from_secs(3_600),
     };
-    EmbeddedStore::open(&config, BEGIN).expect("a store")
+    EmbeddedStore::open(&config, Arc::new(|| BEGIN)).expect("a store")
 }
 
 fn commit(store: &EmbeddedStore, group: Group) {
@@ -127,7 +128,7 @@ struct Player {
     beats: u64,
 }
 
-/// Everybody who plays, and whose turn it is.
+/// All viewers, and the one whose turn it is.
 struct Players {
     all: Vec<Player>,
     next: usize,
@@ -136,7 +137,7 @@ struct Players {
 
 impl Players {
     fn new() -> Self {
-        // Neighbours in time are no neighbours in the tables.
+        // PeerMessages in time are no peer_messages in the tables.
         let mid = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16;
         let player = |number| Player { user: UserId(mid(number)), device: Arc::from("tv-3f"), oid: 0, beats: number };
         Players { all: (0..USERS).map(player).collect(), next: 0, now: BEGIN }

@@ -1,15 +1,21 @@
 //! Builds the parts of a role and wires them; the only place that names concrete backends.
 
+pub mod check;
+mod demo;
 mod descriptors;
 mod error;
 mod events;
 mod gateway;
 mod hot;
+mod log;
+mod operator;
 mod rewards;
 mod stores;
 mod threads;
+pub mod upgrade;
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,75 +25,105 @@ use crate::config::Config;
 use crate::domain::clock::Clock;
 use crate::domain::devices::presence::Presence;
 use crate::domain::revocations::Revocations;
-use crate::edge::admin::{self, Admin, users};
+use crate::edge::admin::{self, Admin};
 use crate::edge::auth::key::SIGNS_NOTHING;
 use crate::edge::auth::token::LEEWAY_MS;
-use crate::edge::auth::{SigningKey, Verifier};
-use crate::edge::demo::{self, Backstage, RewardsClock};
+use crate::edge::auth::{ControlToken, SigningKey, Verifier};
+use crate::edge::control::users::UserOperations;
+use crate::edge::control::{self, Guard};
+use crate::edge::demo::{DemoContext, RewardsClock, router as demo_router};
 use crate::edge::listener::{self, Tls};
 use crate::shutdown::Shutdown;
 use crate::storage::revocation_list::RevocationList;
 use crate::storage::revocation_list::file::FileList;
 use crate::storage::revocation_list::redis::RedisList;
+use crate::telemetry::metrics;
 
 pub use error::StartError;
-use gateway::{Door, Gateway};
+use gateway::{BoundListener, Gateway};
 use hot::{Hot, Shared};
 use rewards::Calendar;
 use stores::Stores;
-use threads::{CommitThread, EdgeThread, Office};
+use threads::{CommitThread, EdgeThread};
 
 /// Serves everything on the embedded store, until a signal or the failure of the store.
 ///
 /// Whatever can go wrong at the start goes wrong before the first connection is accepted.
 pub fn serve(config: Config) -> Result<(), StartError> {
+    log::starting(&config);
+    log::stopped(run(config))
+}
+
+fn run(config: Config) -> Result<(), StartError> {
     let tls = Tls::load(&config.server)?;
     let hot = Hot::open(&config)?;
     let key = SigningKey::load(&config.auth, &config.store.data_dir)?.map(Arc::new);
+    let control_token = ControlToken::load(&config.control, &config.store.data_dir)?;
     let verifier = Arc::new(Verifier::new(&config.auth, key.as_deref())?);
     let presence = Presence::with_channel(config.limits.connections_per_user, hot.channel.clone());
     let revocations = revocations(&config, &hot, presence.clone())?;
     let threads = edge_threads(config.server.threads);
     let public =
         StartError::binding("server.listen", config.server.listen, listener::bind(config.server.listen, threads))?;
-    let private = StartError::binding("admin.listen", config.admin.listen, listener::bind(config.admin.listen, 1))?;
+    let probes = StartError::binding("admin.listen", config.admin.listen, listener::bind_one(config.admin.listen))?;
+    let control =
+        StartError::binding("control.listen", config.control.listen, listener::bind_one(config.control.listen))?;
     let shutdown = Arc::new(Shutdown::new(config.server.drain_timeout));
     let (keys, certificate) = (verifier.clone(), tls.clone());
     shutdown.listen_to_signals(move || reload(&keys, certificate.as_deref())).map_err(StartError::Process)?;
 
-    let clock = Arc::new(Clock::starting_at(hot.clock_floor));
+    let clock = Arc::new(Clock::starting_at(hot.clock_floor, config.store.clock_step_max));
     let calendar = Calendar::open(&config, hot.calendar.clone(), &clock)?;
-    let (bus, tail) = events::open(&config, shutdown.stop())?;
+    let (bus, tail) = events::open(&config, clock.clone(), shutdown.stop())?;
     let rewards_clock = RewardsClock { today: calendar.today.clone(), clock: clock.clone() };
     let stores = Stores { hot: hot.store, outbox: hot.outbox, bus, channel: hot.channel };
-    let door = Door { verifier, presence, revocations };
-    let mut gateway = Gateway::build(&config, stores, clock, calendar, door, threads, &shutdown);
-    let neighbours = hot.redis.map(|shared| hear(shared, &mut gateway));
+    let bound_listener = BoundListener { verifier, presence, revocations };
+    let mut gateway = Gateway::build(&config, stores, clock, calendar, bound_listener, threads, &shutdown);
+    let peer_messages = hot.redis.map(|shared| hear(shared, &mut gateway));
+    let disk_usage = hot::disk_usage(&config).map_err(StartError::Process)?;
+    metrics::part(&mut gateway.registry).register_collector(Box::new(disk_usage));
     let registry = Arc::new(std::mem::take(&mut gateway.registry));
-    let addresses = (StartError::address(&public[0])?, StartError::address(&private[0])?);
+    let addresses = Addresses {
+        public: StartError::address(&public[0])?,
+        admin: StartError::address(&probes)?,
+        control: StartError::address(&control)?,
+    };
 
-    threads::keep_time(gateway.timekeeper).map_err(StartError::Process)?;
+    threads::keep_time(gateway.clock_guard).map_err(StartError::Process)?;
     let commit = CommitThread::start(gateway.committer, shutdown.stop()).map_err(StartError::Process)?;
-    let demo = config.demo.enabled.then(|| {
+    let has_demo = demo::is_served(&config);
+    let demo = has_demo.then(|| {
         let clock = config.demo.clock.then_some(rewards_clock);
-        demo::router(Backstage { key: key.clone(), registry: registry.clone(), tail: tail.clone(), clock })
+        let behind_proxies = config.demo.issue_tokens_for_any_user_with_the_real_key;
+        let (registry, tail) = (registry.clone(), tail.clone());
+        demo_router(DemoContext { key: key.clone(), registry, tail, clock, behind_proxies })
     });
-    let edges = gateway.lanes.into_iter().zip(public);
+    let edges = gateway.submit_queues.into_iter().zip(public);
     let edges: Result<Vec<_>, _> = edges
-        .map(|((desk, returns), listener)| {
-            EdgeThread::start(listener, desk, returns, demo.clone(), tls.clone(), &config.server)
+        .map(|((context, completions), listener)| {
+            EdgeThread::start(listener, context, completions, demo.clone(), tls.clone(), &config.server)
         })
         .collect();
     let edges = edges.map_err(StartError::Process)?;
-    if config.demo.enabled && key.is_none() {
-        tracing::warn!("the demo page has no tokens: {SIGNS_NOTHING}");
+    if has_demo && key.is_none() {
+        tracing::warn!("demo page cannot issue tokens: {SIGNS_NOTHING}");
     }
     descriptors::raise_limit();
-    announce(key.as_deref(), if tls.is_some() { "https" } else { "http" }, addresses);
-    let others = users::routes(gateway.users).merge(admin::events::routes(tail));
-    let router = admin::router(Admin { registry, ..gateway.admin }, others);
-    let office = Office { listeners: private, router, returns: gateway.office };
-    threads::lead(&shutdown, office, neighbours, gateway.backstage, edges, commit)
+    let said = announcement(key.as_deref(), &control_token, if tls.is_some() { "https" } else { "http" }, &addresses);
+    let router = admin::router(Admin { registry, ..gateway.admin });
+    let nothing = std::future::ready(());
+    let probes = operator::start("probes", probes, router, operator::PROBES, nothing, shutdown.stop());
+    let others = control::users::routes(UserOperations { gateway: name_of(addresses.public), ..gateway.users })
+        .merge(control::events::routes(tail));
+    let guard = Guard { token: control_token, hosts: config.control.hosts.clone() };
+    let router = control::router(gateway.control, others, guard);
+    let lane = gateway.control_lane.run();
+    let control = operator::start("control", control, router, operator::CONTROL, lane, shutdown.stop());
+    let operators = [probes.map_err(StartError::Process)?, control.map_err(StartError::Process)?];
+    log::listening(&addresses);
+    // It does not have to be read.
+    let _ = std::io::stdout().lock().write_all(said.as_bytes());
+    threads::lead(&shutdown, operators, peer_messages, gateway.backstage, edges, commit)
 }
 
 fn edge_threads(configured: usize) -> usize {
@@ -109,10 +145,11 @@ fn revocations(config: &Config, hot: &Hot, presence: Arc<Presence>) -> Result<Ar
 
 /// Hears the other gateways on the same store until the process ends.
 fn hear(Shared { redis, channel }: Shared, gateway: &mut Gateway) -> BoxFuture<'static, ()> {
-    redis.register(&mut gateway.registry);
-    channel.register(&mut gateway.registry);
-    let line = channel.run(redis, gateway.neighbours.clone());
-    let list = gateway.admin.revocations.clone().keep_up();
+    let registry = metrics::part(&mut gateway.registry);
+    redis.register(registry);
+    channel.register(registry);
+    let line = channel.run(redis, gateway.peer_messages.clone());
+    let list = gateway.control.revocations.clone().keep_up();
     Box::pin(async {
         tokio::join!(line, list);
     })
@@ -121,23 +158,49 @@ fn hear(Shared { redis, channel }: Shared, gateway: &mut Gateway) -> BoxFuture<'
 /// What SIGHUP asks for.
 fn reload(verifier: &Verifier, tls: Option<&Tls>) {
     match verifier.reload() {
-        Ok(keys) => tracing::info!(keys, "the keys were read again"),
-        Err(error) => tracing::error!(%error, "the keys stay as they were"),
+        Ok(keys) => tracing::info!(event = "keys_reloaded", keys, "keys reloaded"),
+        Err(error) => {
+            tracing::error!(event = "keys_reload_failed", %error, "cannot reload keys; keeping the current ones")
+        }
     }
     match tls.map(Tls::reload) {
-        Some(Ok(())) => tracing::info!("the certificate was read again"),
-        Some(Err(error)) => tracing::error!(%error, "the certificate stays as it was"),
+        Some(Ok(())) => tracing::info!(event = "certificate_reloaded", "certificate reloaded"),
+        Some(Err(error)) => {
+            tracing::error!(event = "certificate_reload_failed", %error, "cannot reload the certificate; keeping the current one")
+        }
         None => {}
     }
 }
 
-/// The one line by which a script knows that it may connect.
-fn announce(key: Option<&SigningKey>, scheme: &str, (public, private): (std::net::SocketAddr, std::net::SocketAddr)) {
+/// Told apart from others by the machine's name, which in a container is the container's.
+fn name_of(public: SocketAddr) -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("{}:{}", host.trim_end(), public.port())
+}
+
+/// Where the listeners are, once they are bound.
+struct Addresses {
+    public: SocketAddr,
+    admin: SocketAddr,
+    control: SocketAddr,
+}
+
+/// What is printed when everything is served, so that a script knows that it may connect. No secret is in it: standard
+/// output may be a journal.
+fn announcement(
+    key: Option<&SigningKey>,
+    token: &ControlToken,
+    scheme: &str,
+    Addresses { public, admin, control }: &Addresses,
+) -> String {
     let mut lines = String::new();
-    if let Some((key, path)) = key.and_then(SigningKey::development) {
-        lines += &format!("development key: {key} (kept at {})\n", path.display());
+    if let Some(path) = key.and_then(SigningKey::development) {
+        lines += &format!("development key: kept at {}\n", path.display());
     }
-    lines += &format!("heartline is listening on {scheme}://{public} (admin http://{private})\n");
-    // Nobody has to read it.
-    let _ = std::io::stdout().lock().write_all(lines.as_bytes());
+    lines += &format!("heartline is listening on {scheme}://{public} (admin http://{admin})\n");
+    lines += &match token.kept_at() {
+        Some(path) => format!("control listener: http://{control} (token kept at {})\n", path.display()),
+        None => format!("control listener: http://{control} (token: control.token)\n"),
+    };
+    lines
 }

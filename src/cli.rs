@@ -1,56 +1,81 @@
 //! The command line.
 
+pub mod clock;
 pub mod events;
+pub mod gateway;
+pub mod health;
+pub mod user;
 
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-/// A WebSocket gateway that keeps where everybody is in everything they watch.
+/// A WebSocket gateway that stores playback positions.
 #[derive(Debug, Parser)]
 #[command(name = "heartline", version)]
 pub struct Cli {
-    /// What to do; `serve` when nothing is said.
+    /// The command; `serve` if none is given.
     #[command(subcommand)]
     pub command: Option<Command>,
 
-    /// A TOML file of settings that differ from the defaults.
+    /// TOML file with the settings that differ from the defaults.
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Serve until SIGTERM or SIGINT. This is the default.
+    /// Run the gateway until SIGTERM or SIGINT (default).
     Serve,
-    /// Prepare the new Redis of redis.url, once: write the keys by which every gateway knows that it is this deployment's.
-    /// Goes on with what was broken off, and changes nothing that is there.
+    /// Prepare a new Redis (redis.url): write the keys that identify it as this deployment's. Run it once. Safe to re-run;
+    /// never overwrites existing keys.
     Init,
-    /// Print a token for a user, signed with the key that `serve` would use.
+    /// Bring a Redis (redis.url) that an older version has written to the format of this one. Stop all gateways first. Safe
+    /// to re-run.
+    Upgrade,
+    /// Print a token for a user, signed with the gateway's key. Never makes a key.
     Token {
-        /// The user's id.
+        /// User id.
         #[arg(long)]
         mid: u64,
-        /// How long the token is good for, such as 30s, 1h or 7d.
+        /// How long the token is valid, such as 30s, 1h or 7d.
         #[arg(long, default_value = "1h")]
         ttl: humantime::Duration,
     },
-    /// Print the events of a running gateway's log, each as one line of JSON.
+    /// Print the event log of a running gateway, one JSON line per event.
     Events {
-        /// Go on with those that come, also when the gateway is restarted, until SIGINT or SIGTERM.
+        /// Keep printing new events, also after a restart of the gateway, until SIGINT or SIGTERM.
         #[arg(long)]
         follow: bool,
-        /// Begin behind this offset; 0 is the oldest event that is kept.
+        /// Start after this offset; 0 = the oldest event in the log.
         #[arg(long, value_name = "OFFSET", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..1 << 53))]
         after: u64,
-        /// End after so many events.
+        /// Stop after this many events.
         #[arg(long, value_name = "COUNT")]
         limit: Option<NonZeroU64>,
     },
-    /// Check the settings and print them as they would hold, secrets masked.
+    /// Ask the gateway on this machine whether it is ready: exit code 0, or 1 and one line that says why not.
+    Health,
+    /// Print what the gateway on this machine knows of a user: connections, recording, claims, newest records.
+    User {
+        /// The user's id.
+        mid: u64,
+    },
+    /// Print the wall clock and the clock of the gateway on this machine, and whether a step of the wall clock is in doubt.
+    Clock {
+        /// The wall clock is right now: end the doubt, and resume commits.
+        #[arg(long)]
+        accept: bool,
+    },
+    /// Print the hash that stands for a user in the log. Needs log.mid_key.
+    Hash {
+        /// User id.
+        mid: u64,
+    },
+    /// Check the settings, files and addresses, and print the effective settings with secrets masked. Reports all problems.
     CheckConfig,
-    /// Print every setting with its default and what it means.
+    /// Print all settings with their defaults and explanations.
     DefaultConfig,
 }
 

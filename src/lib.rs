@@ -1,4 +1,4 @@
-//! Heartline keeps where everybody is in everything they watch.
+//! Heartline, a WebSocket gateway that stores playback positions.
 //!
 //! The tree is the architecture, and imports go one way only:
 //!

@@ -1,19 +1,23 @@
-//! Reads the command, does it, and says in one line what went wrong.
+//! Reads the command, runs it, and prints one line if it fails.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
 use heartline::app;
-use heartline::cli::events::{self, EventsError, Wanted};
+use heartline::cli::clock as clock_command;
+use heartline::cli::events::{self, Wanted};
+use heartline::cli::gateway::GatewayError;
+use heartline::cli::health;
+use heartline::cli::user;
 use heartline::cli::{Cli, Command};
 use heartline::config::{self, Config, ConfigError};
 use heartline::domain::clock;
 use heartline::domain::rewards::memory::estimate;
 use heartline::edge::auth::key::SIGNS_NOTHING;
-use heartline::edge::auth::{KeyError, KeySetError, SigningKey, key_set};
+use heartline::edge::auth::{KeptSecretError, SigningKey};
 use heartline::model::ids::UserId;
 use heartline::model::shard::Shards;
 use heartline::storage::hot_store::config::Backend;
@@ -41,11 +45,15 @@ fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command.unwrap_or(Command::Serve) {
         Command::Serve => serve(Config::load(file)?),
         Command::Init => init(&Config::load(file)?),
+        Command::Upgrade => upgrade(&Config::load(file)?),
         Command::Token { mid, ttl } => token(&Config::load(file)?, UserId(mid), *ttl),
         Command::Events { follow, after, limit } => {
-            let listen = Config::load(file)?.admin.listen;
-            Ok(events::print(listen, Wanted { after, limit, follow })?)
+            Ok(events::print(&Config::load(file)?, Wanted { after, limit, follow })?)
         }
+        Command::Health => health::check(&Config::load(file)?).map_err(Failure::NotReady),
+        Command::User { mid } => print(&user::report(&Config::load(file)?, UserId(mid))?),
+        Command::Clock { accept } => print(&clock_command::report(&Config::load(file)?, accept)?),
+        Command::Hash { mid } => hash(&Config::load(file)?, UserId(mid)),
         Command::CheckConfig => check_config(file),
         Command::DefaultConfig => print(config::DEFAULTS),
     }
@@ -53,6 +61,9 @@ fn run(cli: Cli) -> Result<(), Failure> {
 
 fn serve(config: Config) -> Result<(), Failure> {
     config.log.start().expect("nothing else has begun to log");
+    for line in config::lookalikes() {
+        tracing::warn!("{line}");
+    }
     Ok(app::serve(config)?)
 }
 
@@ -64,13 +75,27 @@ fn init(config: &Config) -> Result<(), Failure> {
     print(&format!("{}\n", prepare::prepare(&config.redis)?))
 }
 
-fn check_config(file: Option<&Path>) -> Result<(), Failure> {
-    let mut text = config::effective(file).map_err(Failure::Check)?;
-    let config = Config::load(file)?;
-    if let Some(keys) = config.auth.jwks_file() {
-        key_set::load(keys)?;
+fn upgrade(config: &Config) -> Result<(), Failure> {
+    if config.store.hot_store != Backend::Redis {
+        return Err(Failure::NothingToUpgrade);
     }
-    text += "\n# What the rewards will take of memory:\n";
+    config.log.start().expect("nothing else has begun to log");
+    print(&format!("{}\n", app::upgrade::upgrade(&config.redis)?))
+}
+
+fn check_config(file: Option<&Path>) -> Result<(), Failure> {
+    let checked = config::check(file);
+    let is_broken = |setting: &str| checked.is_broken(setting);
+    let found = checked.config.as_ref().map(|config| app::check::check(config, is_broken)).unwrap_or_default();
+    for line in config::lookalikes().iter().map(|line| format!("warning: {line}")).chain(found.notes) {
+        eprintln!("heartline: {line}");
+    }
+    let faults: Vec<_> = checked.problems.iter().map(ToString::to_string).chain(found.faults).collect();
+    let Some(config) = checked.config.as_ref().filter(|_| faults.is_empty()) else {
+        return Err(Failure::Check(faults));
+    };
+    let mut text = checked.text();
+    text += "\n# Memory that the rewards take:\n";
     for line in estimate::lines(&config.rewards, Shards::DEFAULT, config.store.hot_store == Backend::Embedded) {
         text += &format!("# {line}\n");
     }
@@ -78,8 +103,19 @@ fn check_config(file: Option<&Path>) -> Result<(), Failure> {
 }
 
 fn token(config: &Config, user: UserId, ttl: Duration) -> Result<(), Failure> {
-    let key = SigningKey::load(&config.auth, &config.store.data_dir)?.ok_or(Failure::SignsNothing)?;
+    let data_dir = &config.store.data_dir;
+    if !SigningKey::exists(&config.auth, data_dir) {
+        return Err(Failure::NoKey(data_dir.clone()));
+    }
+    let key = SigningKey::load(&config.auth, data_dir)?.ok_or(Failure::SignsNothing)?;
     print(&format!("{}\n", key.issue(user, ttl, clock::wall()).token))
+}
+
+fn hash(config: &Config, user: UserId) -> Result<(), Failure> {
+    if config.log.mid_key.is_empty() {
+        return Err(Failure::NoHashKey);
+    }
+    print(&format!("{}\n", config.log.mid_hash().of(user)))
 }
 
 fn print(text: &str) -> Result<(), Failure> {
@@ -92,25 +128,34 @@ fn print(text: &str) -> Result<(), Failure> {
 enum Failure {
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// Whoever asks what is wrong is told all of it, one line each.
-    #[error("{}", lines(.0))]
-    Check(ConfigError),
+    /// One line for each fault.
+    #[error("{}", .0.join("\n"))]
+    Check(Vec<String>),
     #[error(transparent)]
-    Key(#[from] KeyError),
-    #[error(transparent)]
-    KeySet(#[from] KeySetError),
+    Key(#[from] KeptSecretError),
     #[error("{SIGNS_NOTHING}")]
     SignsNothing,
+    #[error(
+        "no key to sign with: auth.hs256_secret is empty, and {} has no development key; set auth.hs256_secret to the key \
+         of your gateway, or run `heartline serve` once with these settings to make a development key", .0.display()
+    )]
+    NoKey(PathBuf),
     #[error(transparent)]
     Serve(#[from] app::StartError),
     #[error(
-        "store.hot_store is \"embedded\", which needs no preparing; set it to \"redis\" to prepare the Redis of redis.url"
+        "nothing to prepare: store.hot_store is \"embedded\"; set it to \"redis\" to prepare the Redis of redis.url"
     )]
     NothingToPrepare,
+    #[error("nothing to upgrade: store.hot_store is \"embedded\", whose files have the format of this version")]
+    NothingToUpgrade,
     #[error(transparent)]
     Redis(#[from] RedisRefused),
     #[error(transparent)]
-    Events(#[from] EventsError),
+    Gateway(#[from] GatewayError),
+    #[error("{0}")]
+    NotReady(String),
+    #[error("log.mid_key is empty, so each start makes hashes with a new key; set it to compare them")]
+    NoHashKey,
     #[error("cannot write to standard output: {0}")]
     Output(#[from] io::Error),
 }
@@ -118,17 +163,14 @@ enum Failure {
 impl Failure {
     fn exit_code(&self) -> u8 {
         match self {
-            Failure::Config(_) | Failure::Check(_) | Failure::KeySet(_) | Failure::SignsNothing => 78,
-            Failure::NothingToPrepare => 78,
+            Failure::Config(_) | Failure::Check(_) | Failure::SignsNothing | Failure::NoKey(_) => 78,
+            Failure::NothingToPrepare | Failure::NothingToUpgrade | Failure::NoHashKey => 78,
+            Failure::NotReady(_) => 1,
             Failure::Redis(refused) => refused.exit_code(),
             Failure::Key(_) => 73,
             Failure::Serve(error) => error.exit_code(),
-            Failure::Events(error) => error.exit_code(),
+            Failure::Gateway(error) => error.exit_code(),
             Failure::Output(_) => 74,
         }
     }
-}
-
-fn lines(error: &ConfigError) -> String {
-    error.problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }

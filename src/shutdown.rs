@@ -22,11 +22,11 @@ pub enum Phase {
     Draining {
         until: Instant,
     },
-    /// Nothing is served any more; whoever is left stops where it is.
+    /// Nothing is served any more; tasks that are left stop where they are.
     Stopped,
 }
 
-/// Leads the process from phase to phase. Kept by the one who waits for the end.
+/// Leads the process from phase to phase. Kept by the task that waits for the end.
 #[derive(Debug)]
 pub struct Shutdown {
     phase: watch::Sender<Phase>,
@@ -121,7 +121,7 @@ impl Stop {
     }
 }
 
-/// Without a [`Shutdown`] nobody is left to wait for: that is the end, too.
+/// Without a [`Shutdown`] there is nothing left to wait for: that is the end, too.
 async fn reached(phase: &mut watch::Receiver<Phase>, wanted: impl Fn(Phase) -> bool) -> Phase {
     phase.wait_for(|phase| wanted(*phase)).await.map_or(Phase::Stopped, |phase| *phase)
 }
@@ -143,10 +143,10 @@ impl Signals {
 
     async fn obey(mut self, shutdown: &Shutdown, on_hangup: &impl Fn()) {
         let first = self.next(on_hangup).await;
-        tracing::info!(signal = first.name, "draining");
+        tracing::info!(event = "draining", signal = first.name, "draining");
         shutdown.drain();
         let second = self.next(on_hangup).await;
-        tracing::warn!(signal = second.name, "second signal: ending at once");
+        tracing::warn!(event = "aborted", signal = second.name, "second signal; exiting without draining");
         std::process::exit(second.exit_code);
     }
 

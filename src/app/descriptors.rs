@@ -3,7 +3,7 @@
 /// Raises the soft limit as far as the hard one allows: each socket takes one, and the usual soft limit is 1,024.
 pub(super) fn raise_limit() {
     match rlimit::increase_nofile_limit(u64::MAX) {
-        Ok(limit) => tracing::info!(limit, "open files"),
-        Err(error) => tracing::warn!(%error, "the limit of open files stays as it is"),
+        Ok(limit) => tracing::info!(event = "open_files", limit, "open files limit"),
+        Err(error) => tracing::warn!(event = "open_files", %error, "cannot raise the open files limit"),
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 
-use crate::edge::auth::{KeyError, KeySetError};
+use crate::edge::auth::{KeptSecretError, KeySetError};
 use crate::edge::listener::TlsError;
 use crate::model::rewards::zone::NoZone;
 use crate::storage::event_bus::kafka::KafkaRefused;
@@ -19,10 +19,10 @@ pub enum StartError {
     Store(#[from] OpenError),
     #[error(transparent)]
     Redis(#[from] RedisRefused),
-    #[error("{0}; start again when it is back")]
+    #[error("{0}; start again when the store is available")]
     StoreAway(StoreError),
     #[error(transparent)]
-    Key(#[from] KeyError),
+    Key(#[from] KeptSecretError),
     #[error(transparent)]
     KeySet(#[from] KeySetError),
     #[error(transparent)]
@@ -33,11 +33,13 @@ pub enum StartError {
     Tls(#[from] TlsError),
     #[error(transparent)]
     Kafka(#[from] KafkaRefused),
-    #[error("{setting} = \"{address}\" cannot be used: {source}; choose another address, or end who has it")]
+    #[error(
+        "{setting} = \"{address}\" cannot be used: {source}; set another address, or stop the process that uses it"
+    )]
     Bind { setting: &'static str, address: SocketAddr, source: io::Error },
-    #[error("the process cannot be set up: {0}")]
+    #[error("cannot set up the process: {0}")]
     Process(io::Error),
-    #[error("{0}; nothing was acked that is not stored: mend the disk and start again")]
+    #[error("{0}; every acked beat is stored: repair the disk and start again")]
     StoreFailed(StoreError),
 }
 

@@ -5,30 +5,34 @@ use std::sync::Arc;
 use prometheus_client::registry::Registry;
 use tokio::sync::Notify;
 
-use super::rewards::{Backstage, Calendar, Rewards};
+use super::rewards::{Calendar, RewardTasks, Rewards};
 use super::stores::Stores;
 use crate::config::Config;
 use crate::domain::clock::Clock;
-use crate::domain::devices::block::Block;
+use crate::domain::clock_guard::ClockGuard;
 use crate::domain::devices::fanout::Fanout;
-use crate::domain::devices::neighbours::Neighbours;
+use crate::domain::devices::kick_list::KickList;
+use crate::domain::devices::peer_messages::PeerMessages;
 use crate::domain::devices::presence::Presence;
 use crate::domain::history::History;
 use crate::domain::ingest::commit::Committer;
 use crate::domain::ingest::health::StoreHealth;
 use crate::domain::ingest::intake::Intake;
-use crate::domain::ingest::lane::{Lane, Returns};
 use crate::domain::ingest::metrics::{Metrics, UncommittedSlots};
+use crate::domain::ingest::submit_queue::{Completions, SubmitQueue};
+use crate::domain::ingest::unreadable::UnreadableLog;
 use crate::domain::revocations::Revocations;
-use crate::domain::timekeeper::Timekeeper;
+use crate::domain::store_reads::StoreReads;
 use crate::edge;
 use crate::edge::admin::Admin;
-use crate::edge::admin::users::Users;
 use crate::edge::auth::Verifier;
-use crate::edge::auth::gate::Gate;
-use crate::edge::connection::rate::Pace;
-use crate::edge::desk::Desk;
-use crate::edge::listener::room::Room;
+use crate::edge::auth::authenticator::Authenticator;
+use crate::edge::connection::rate::Quota;
+use crate::edge::context::ConnectionContext;
+use crate::edge::control::Control;
+use crate::edge::control::users::UserOperations;
+use crate::edge::list_limiter::ListLimiter;
+use crate::edge::listener::limiter::ConnectionLimiter;
 use crate::edge::origin::Origins;
 use crate::edge::rates::Rates;
 use crate::model::rule::Admission;
@@ -38,20 +42,21 @@ use crate::telemetry::metrics;
 pub(super) struct Gateway {
     pub registry: Registry,
     pub committer: Committer,
-    pub timekeeper: Timekeeper,
+    pub clock_guard: ClockGuard,
     /// One for each edge thread.
-    pub lanes: Vec<(Arc<Desk>, Returns)>,
+    pub submit_queues: Vec<(Arc<ConnectionContext>, Completions)>,
     pub admin: Admin,
-    pub users: Users,
-    /// Of the admin listener's lane.
-    pub office: Returns,
-    pub backstage: Backstage,
+    pub control: Control,
+    pub users: UserOperations,
+    /// Of the control listener's submit queue.
+    pub control_lane: Completions,
+    pub backstage: RewardTasks,
     /// Hears the other gateways on the same store.
-    pub neighbours: Arc<Neighbours>,
+    pub peer_messages: Arc<PeerMessages>,
 }
 
-/// What decides who comes in, opened before anything is built on it.
-pub(super) struct Door {
+/// What admission is decided by, opened before anything is built on it.
+pub(super) struct BoundListener {
     pub verifier: Arc<Verifier>,
     pub presence: Arc<Presence>,
     pub revocations: Arc<Revocations>,
@@ -63,103 +68,109 @@ impl Gateway {
         stores: Stores,
         clock: Arc<Clock>,
         calendar: Calendar,
-        door: Door,
+        bound_listener: BoundListener,
         threads: usize,
         shutdown: &Shutdown,
     ) -> Self {
-        let mut registry = metrics::registry();
-        let ingest = Metrics::new(&mut registry);
-        let rewards = Rewards::build(config, &stores, calendar, &clock, &mut registry);
-        let Door { verifier, presence, revocations } = door;
+        let mut whole = metrics::registry();
+        let registry = metrics::part(&mut whole);
+        let ingest = Metrics::new(registry);
+        let reads = StoreReads::new(registry);
+        let rewards = Rewards::build(config, &stores, calendar, &clock, reads.clone(), registry);
+        let BoundListener { verifier, presence, revocations } = bound_listener;
         let channel = stores.channel.clone();
-        let fanout =
-            Arc::new(Fanout::new(presence.clone(), channel.clone(), config.push.steady_interval, &mut registry));
-        let block = Arc::new(Block::with_channel(presence.clone(), channel));
-        let gate = Gate::new(verifier, presence.clone(), block.clone(), revocations.clone(), &mut registry);
-        let edge = edge::metrics::Metrics::new(&mut registry);
+        let fanout = Arc::new(Fanout::new(presence.clone(), channel.clone(), config.push.steady_interval, registry));
+        let kick_list = Arc::new(KickList::with_channel(presence.clone(), channel));
+        let authenticator =
+            Authenticator::new(verifier, presence.clone(), kick_list.clone(), revocations.clone(), registry);
+        let edge = edge::metrics::Metrics::new(registry);
         let (hot, judged) = (stores.hot.clone(), clock.clone());
-        let timekeeper = Timekeeper::new(move || hot.time(), judged, &mut registry);
-        let history = History::new(stores.hot.clone(), clock.clone());
+        let clock_guard = ClockGuard::new(move || hot.time(), judged, registry);
+        let history = History::new(stores.hot.clone(), clock.clone(), reads);
         let requests = Arc::new(Rates::new(config.limits.frames_per_second, config.limits.burst));
-        let room = Room::new(&config.limits);
+        let lists = ListLimiter::new(config.limits.list_rows_per_second, config.limits.list_rows_burst, registry);
+        let limiter = ConnectionLimiter::new(&config.limits);
         let mid_hash = config.log.mid_hash();
-        let bell = Arc::new(Notify::new());
-        let (edge_lanes, returns): (Vec<_>, Vec<_>) = (0..threads).map(|_| Lane::new(bell.clone())).unzip();
-        let (office_lane, office) = Lane::new(bell.clone());
-        let lanes: Vec<_> = edge_lanes.iter().chain([&office_lane]).cloned().collect();
-        registry.register_collector(Box::new(UncommittedSlots(lanes.clone())));
+        let unreadable = Arc::new(UnreadableLog::new(mid_hash.clone(), registry));
+        let wake = Arc::new(Notify::new());
+        let (edge_queues, completions): (Vec<_>, Vec<_>) = (0..threads).map(|_| SubmitQueue::new(wake.clone())).unzip();
+        let (control_queue, control_lane) = SubmitQueue::new(wake.clone());
+        let submit_queues: Vec<_> = edge_queues.iter().chain([&control_queue]).cloned().collect();
+        registry.register_collector(Box::new(UncommittedSlots(submit_queues.clone())));
         let health = Arc::new(StoreHealth::default());
-        let intake = |lane: &Arc<Lane>| Intake {
-            lane: lane.clone(),
+        let intake = |submit_queue: &Arc<SubmitQueue>| Intake {
+            submit_queue: submit_queue.clone(),
             admission: Admission { retention_ms: config.store.retention.as_millis() as u64 },
             clock: clock.clone(),
             metrics: ingest.clone(),
         };
-        let desk = |lane: &Arc<Lane>| {
-            Arc::new(Desk {
-                intake: intake(lane),
+        let context = |submit_queue: &Arc<SubmitQueue>| {
+            Arc::new(ConnectionContext {
+                intake: intake(submit_queue),
                 history: history.clone(),
-                arrivals: rewards.arrivals.clone(),
-                gate: gate.clone(),
+                connect_lookup: rewards.connect_lookup.clone(),
+                authenticator: authenticator.clone(),
                 origins: Origins::new(config.server.origins.clone()),
                 limits: config.limits.clone(),
-                pace: Pace::new(config.limits.frames_per_second, config.limits.burst),
+                quota: Quota::new(config.limits.frames_per_second, config.limits.burst),
                 socket: config.socket.clone(),
                 reading: config.reading.clone(),
                 metrics: edge.clone(),
                 mid_hash: mid_hash.clone(),
                 requests: requests.clone(),
-                room: room.clone(),
+                lists: lists.clone(),
+                limiter: limiter.clone(),
                 stop: shutdown.stop(),
-                timekeeping: timekeeper.timekeeping(),
+                clock_status: clock_guard.clock_status(),
             })
         };
-        let desks: Vec<_> = edge_lanes.iter().map(desk).collect();
-        let users = Users {
-            intake: intake(&office_lane),
+        let desks: Vec<_> = edge_queues.iter().map(context).collect();
+        let users = UserOperations {
+            intake: intake(&control_queue),
             presence: presence.clone(),
             history: history.clone(),
-            arrivals: rewards.arrivals.clone(),
+            connect_lookup: rewards.connect_lookup.clone(),
             reading: config.reading.clone(),
             mid_hash: mid_hash.clone(),
+            gateway: String::new(),
         };
         let committer = Committer {
             store: stores.hot,
             clock,
             judge: rewards.judge,
-            lanes,
-            listeners: vec![fanout.clone()],
-            bell,
+            submit_queues,
+            listeners: vec![fanout.clone(), unreadable],
+            wake,
             interval: config.store.group_interval,
             health: health.clone(),
             metrics: ingest,
         };
-        let neighbours = Arc::new(Neighbours {
+        let peer_messages = Arc::new(PeerMessages {
             fanout,
-            block: block.clone(),
+            kick_list: kick_list.clone(),
             memory: rewards.backstage.memory(),
             revocations: revocations.clone(),
         });
         let admin = Admin {
             health,
             stop: shutdown.stop(),
-            timekeeping: timekeeper.timekeeping(),
+            clock_status: clock_guard.clock_status(),
             registry: Arc::default(),
-            block,
-            revocations,
-            mid_hash,
             bus: rewards.health,
         };
+        let clock_status = clock_guard.clock_status();
+        let control = Control { kick_list, revocations, clock_status, mid_hash };
         Gateway {
-            registry,
+            registry: whole,
             committer,
-            timekeeper,
-            lanes: desks.into_iter().zip(returns).collect(),
+            clock_guard,
+            submit_queues: desks.into_iter().zip(completions).collect(),
             admin,
+            control,
             users,
-            office,
+            control_lane,
             backstage: rewards.backstage,
-            neighbours,
+            peer_messages,
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The hot store, whichever it is, and what comes with it.
 
+use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::error::StartError;
 use crate::config::Config;
@@ -9,13 +11,18 @@ use crate::model::rewards::calendar::StoredCalendar;
 use crate::storage::device_channel::redis::RedisChannel;
 use crate::storage::device_channel::{Alone, DeviceChannel};
 use crate::storage::embedded::data_dir::DataDir;
+use crate::storage::embedded::disk_usage::DiskUsage;
 use crate::storage::event_bus;
+use crate::storage::event_bus::embedded::EmbeddedLog;
 use crate::storage::hot_store::HotStore;
 use crate::storage::hot_store::config::Backend;
 use crate::storage::hot_store::embedded::EmbeddedStore;
 use crate::storage::hot_store::redis::{RedisStore, Settings};
 use crate::storage::outbox::Outbox;
 use crate::storage::redis::Redis;
+
+/// How often the disk is measured: more often than Prometheus asks.
+const DISK_USAGE_INTERVAL: Duration = Duration::from_secs(5);
 
 pub(super) struct Hot {
     pub store: Arc<dyn HotStore>,
@@ -35,6 +42,14 @@ pub(super) struct Shared {
     pub channel: Arc<RedisChannel>,
 }
 
+/// Of the databases that this process keeps.
+pub(super) fn disk_usage(config: &Config) -> io::Result<DiskUsage> {
+    let hot = (config.store.hot_store == Backend::Embedded).then_some(("hot", EmbeddedStore::FOLDER));
+    let logs_here = config.events.event_bus == event_bus::config::Backend::Embedded;
+    let events = logs_here.then_some(("events", EmbeddedLog::FOLDER));
+    DiskUsage::start(&config.store.data_dir, hot.into_iter().chain(events), DISK_USAGE_INTERVAL)
+}
+
 impl Hot {
     pub fn open(config: &Config) -> Result<Self, StartError> {
         match config.store.hot_store {
@@ -44,7 +59,7 @@ impl Hot {
     }
 
     fn embedded(config: &Config) -> Result<Self, StartError> {
-        let store = Arc::new(EmbeddedStore::open(&config.store, clock::wall())?);
+        let store = Arc::new(EmbeddedStore::open(&config.store, Arc::new(clock::wall))?);
         Ok(Hot {
             outbox: store.clone(),
             channel: Arc::new(Alone),
@@ -63,6 +78,7 @@ impl Hot {
         let settings = Settings {
             retention_ms: config.store.retention.as_millis() as u64,
             records_per_user: config.store.records_per_user,
+            user_cache: config.store.user_cache,
             outbox_max: config.rewards.outbox,
             takeover_after: Settings::TAKEOVER_AFTER,
         };

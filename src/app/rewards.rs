@@ -8,15 +8,16 @@ use super::error::StartError;
 use super::stores::Stores;
 use crate::config::Config;
 use crate::domain::clock::Clock;
-use crate::domain::rewards::arrivals::Arrivals;
 use crate::domain::rewards::bus_health::BusHealth;
-use crate::domain::rewards::claim_bell::ClaimBell;
+use crate::domain::rewards::connect_lookup::ConnectLookup;
 use crate::domain::rewards::filling;
 use crate::domain::rewards::judge::Judge;
 use crate::domain::rewards::memory::Memory;
 use crate::domain::rewards::metrics::Metrics;
 use crate::domain::rewards::relay::Relay;
+use crate::domain::rewards::relay_notify::RelayNotify;
 use crate::domain::rewards::today::Today;
+use crate::domain::store_reads::StoreReads;
 use crate::model::rewards::calendar::StoredCalendar;
 use crate::model::rewards::rule::Rules;
 use crate::model::shard::Shards;
@@ -31,13 +32,13 @@ pub(super) struct Calendar {
 
 pub(super) struct Rewards {
     pub judge: Judge,
-    pub arrivals: Arc<Arrivals>,
+    pub connect_lookup: Arc<ConnectLookup>,
     pub health: Arc<BusHealth>,
-    pub backstage: Backstage,
+    pub backstage: RewardTasks,
 }
 
 /// What goes on behind the acks.
-pub(super) struct Backstage {
+pub(super) struct RewardTasks {
     relay: Relay,
     memory: Arc<Memory>,
     stores: Stores,
@@ -59,6 +60,7 @@ impl Rewards {
         stores: &Stores,
         calendar: Calendar,
         clock: &Arc<Clock>,
+        reads: StoreReads,
         registry: &mut Registry,
     ) -> Self {
         let Calendar { rules, today } = calendar;
@@ -67,10 +69,10 @@ impl Rewards {
             Backend::Redis => Memory::shared,
         };
         let memory = Arc::new(memory(rules.clone(), Shards::DEFAULT, &config.rewards, registry));
-        memory.estimates().into_iter().for_each(|estimate| tracing::info!("{estimate}"));
+        memory.estimates().into_iter().for_each(|estimate| tracing::info!(estimate = %estimate, "memory for rewards"));
         let metrics = Metrics::new(&rules, registry);
         let health = BusHealth::new(stores.bus.clone(), stores.outbox.clone(), config.rewards.outbox, registry);
-        let bell = Arc::new(ClaimBell::default());
+        let notify = Arc::new(RelayNotify::default());
         Rewards {
             judge: Judge {
                 rules: rules.clone(),
@@ -78,19 +80,20 @@ impl Rewards {
                 memory: memory.clone(),
                 outbox: stores.outbox.clone(),
                 outbox_max: config.rewards.outbox,
-                bell: bell.clone(),
+                notify: notify.clone(),
                 metrics: metrics.clone(),
             },
-            arrivals: Arc::new(Arrivals {
+            connect_lookup: Arc::new(ConnectLookup {
                 store: stores.hot.clone(),
                 clock: clock.clone(),
                 rules,
                 today: today.clone(),
                 memory: memory.clone(),
                 metrics,
+                reads,
             }),
-            backstage: Backstage {
-                relay: Relay { outbox: stores.outbox.clone(), bus: stores.bus.clone(), bell, health: health.clone() },
+            backstage: RewardTasks {
+                relay: Relay { outbox: stores.outbox.clone(), bus: stores.bus.clone(), notify, health: health.clone() },
                 memory,
                 stores: stores.clone(),
                 today,
@@ -101,7 +104,7 @@ impl Rewards {
     }
 }
 
-impl Backstage {
+impl RewardTasks {
     pub fn outbox(&self) -> Arc<dyn Outbox> {
         self.stores.outbox.clone()
     }
@@ -112,7 +115,7 @@ impl Backstage {
 
     /// Goes on until the process ends.
     pub async fn run(self) {
-        let Backstage { relay, memory, stores, today, clock } = self;
+        let RewardTasks { relay, memory, stores, today, clock } = self;
         tokio::join!(relay.run(), filling::fill(memory, stores.hot, today, clock));
     }
 }

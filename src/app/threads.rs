@@ -1,4 +1,4 @@
-//! Who runs where: one runtime per edge thread, one for commits, one for the admin listener and the end.
+//! Which thread runs what: one runtime per edge thread, one for commits, one for the relay of events and the end.
 
 use std::future::Future;
 use std::io;
@@ -15,15 +15,15 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::error::StartError;
-use super::rewards::Backstage;
+use super::rewards::RewardTasks;
+use crate::domain::clock_guard::ClockGuard;
 use crate::domain::ingest::commit::Committer;
 use crate::domain::ingest::health::Watch;
-use crate::domain::ingest::lane::Returns;
-use crate::domain::timekeeper::Timekeeper;
+use crate::domain::ingest::submit_queue::Completions;
 use crate::edge::config::ServerConfig;
-use crate::edge::desk::Desk;
+use crate::edge::context::ConnectionContext;
 use crate::edge::http;
-use crate::edge::listener::{self, Entrance, Proxies, Tls};
+use crate::edge::listener::{self, HttpTimeouts, ListenerContext, Proxies, Tls};
 use crate::shutdown::{Shutdown, Stop};
 use crate::storage::hot_store::StoreError;
 use crate::storage::outbox::Outbox;
@@ -41,13 +41,6 @@ pub(super) struct CommitThread {
     watch: Watch,
 }
 
-/// The admin listener, with a lane of its own.
-pub(super) struct Office {
-    pub listeners: Vec<StdListener>,
-    pub router: Router,
-    pub returns: Returns,
-}
-
 /// Serves connections.
 pub(super) struct EdgeThread {
     thread: JoinHandle<()>,
@@ -62,7 +55,7 @@ impl CommitThread {
         let run = async move {
             tokio::select! {
                 failure = committer.run() => {
-                    // Whoever leads is told, and nobody else waits for it.
+                    // The main thread is told; nothing else waits for it.
                     let _ = sender.send(failure);
                 }
                 () = stop.stopped() => {}
@@ -76,27 +69,31 @@ impl CommitThread {
 impl EdgeThread {
     pub fn start(
         listener: StdListener,
-        desk: Arc<Desk>,
-        returns: Returns,
+        context: Arc<ConnectionContext>,
+        completions: Completions,
         demo: Option<Router>,
         tls: Option<Arc<Tls>>,
         config: &ServerConfig,
     ) -> io::Result<Self> {
         let (sender, ended) = oneshot::channel();
         let proxies = Proxies::new(config);
-        let (handshake_timeout, request_timeout) = (config.handshake_timeout, config.request_timeout);
+        let timeouts = HttpTimeouts {
+            handshake: config.handshake_timeout,
+            request: config.request_timeout,
+            keep_alive: config.keep_alive,
+        };
         let serve = async move || {
             let listener = TcpListener::from_std(listener)?;
-            tokio::task::spawn_local(returns.run());
-            let router = http::router(desk.clone());
+            tokio::task::spawn_local(completions.run());
+            let router = http::router(context.clone());
             let router = match demo {
                 Some(demo) => router.merge(demo),
                 None => router,
             };
-            let entrance = Entrance { router, proxies, tls, handshake_timeout, request_timeout };
-            let stopped = desk.stop.stopped();
+            let listener_context = ListenerContext { router, proxies, tls, timeouts };
+            let stopped = context.stop.stopped();
             tokio::select! {
-                () = listener::serve(listener, desk, entrance) => {}
+                () = listener::serve(listener, context, listener_context) => {}
                 () = stopped => {}
             }
             Ok::<_, io::Error>(())
@@ -104,7 +101,7 @@ impl EdgeThread {
         let thread = spawn("edge", move || {
             let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
             if let Err(error) = runtime.and_then(|runtime| runtime.block_on(serve())) {
-                tracing::error!(%error, "an edge thread cannot serve");
+                tracing::error!(event = "edge_thread_failed", %error, "edge thread failed to start");
             }
             let _ = sender.send(());
         })?;
@@ -112,31 +109,20 @@ impl EdgeThread {
     }
 }
 
-impl Office {
-    fn open(self) -> Result<(), StartError> {
-        tokio::spawn(self.returns.run());
-        for listener in self.listeners {
-            let listener = TcpListener::from_std(listener).map_err(StartError::Process)?;
-            tokio::spawn(axum::serve(listener, self.router.clone()).into_future());
-        }
-        Ok(())
-    }
-}
-
-/// Measures the clock once, before anybody is served, and then on a thread of its own, so that no work delays it.
-pub(super) fn keep_time(timekeeper: Timekeeper) -> io::Result<()> {
+/// Measures the clock once, before the first client is served, and then on a thread of its own, so that no work delays it.
+pub(super) fn keep_time(clock_guard: ClockGuard) -> io::Result<()> {
     let runtime = runtime()?;
-    runtime.block_on(timekeeper.look());
-    spawn("time", move || runtime.block_on(timekeeper.run()))?;
+    runtime.block_on(clock_guard.look());
+    spawn("time", move || runtime.block_on(clock_guard.run()))?;
     Ok(())
 }
 
-/// Serves the admin listener until all edge threads have ended, in their own time or at the deadline.
+/// Publishes events until all edge threads have ended, in their own time or at the deadline; then ends the others.
 pub(super) fn lead(
     shutdown: &Shutdown,
-    office: Office,
-    neighbours: Option<BoxFuture<'static, ()>>,
-    backstage: Backstage,
+    operators: [JoinHandle<()>; 2],
+    peer_messages: Option<BoxFuture<'static, ()>>,
+    backstage: RewardTasks,
     edges: Vec<EdgeThread>,
     commit: CommitThread,
 ) -> Result<(), StartError> {
@@ -145,21 +131,20 @@ pub(super) fn lead(
     let failure = runtime.block_on(async {
         let outbox = backstage.outbox();
         tokio::spawn(backstage.run());
-        neighbours.map(tokio::spawn);
-        office.open()?;
+        peer_messages.map(tokio::spawn);
         let all_ended = futures_util::future::join_all(ended);
         let failure = wait(shutdown, all_ended, commit.failed, commit.watch).await;
         if failure.is_none() {
             empty(&*outbox).await;
         }
-        Ok::<_, StartError>(failure)
-    })?;
+        failure
+    });
     shutdown.finish();
-    // After a failure of the store the thread that commits may never end.
-    let committing = failure.is_none().then_some(commit.thread);
-    for thread in threads.into_iter().chain(committing) {
+    // A store that has failed may hold up its threads for ever.
+    let others = failure.is_none().then(|| operators.into_iter().chain([commit.thread]));
+    for thread in threads.into_iter().chain(others.into_iter().flatten()) {
         if thread.join().is_err() {
-            tracing::error!("a thread has panicked");
+            tracing::error!(event = "thread_panicked", "a thread panicked");
         }
     }
     match failure {
@@ -178,7 +163,7 @@ async fn wait(
     let failed = async {
         tokio::select! {
             // Nothing else ends the commit thread before the edges have ended.
-            failure = failed => failure.unwrap_or_else(|_| StoreError::Failed("the commit thread has panicked".to_owned())),
+            failure = failed => failure.unwrap_or_else(|_| StoreError::Failed("the commit thread panicked".to_owned())),
             failure = watch.run() => failure,
         }
     };
@@ -187,7 +172,7 @@ async fn wait(
     tokio::select! {
         _ = all_ended => None,
         () = past_deadline => {
-            tracing::warn!("the drain took too long; what is still open is cut off");
+            tracing::warn!(event = "drain_timeout", "server.drain_timeout passed; closing the remaining connections");
             None
         }
         failure = failed => {
@@ -206,14 +191,18 @@ async fn empty(outbox: &dyn Outbox) {
         }
     };
     if timeout(LAST_EVENTS_MAX, emptied).await.is_err() {
-        tracing::warn!(entries = outbox.own(), "events stay in the outbox for the next start, or another gateway");
+        tracing::warn!(
+            event = "outbox_not_empty",
+            entries = outbox.own(),
+            "unpublished events stay in the outbox until the next start"
+        );
     }
 }
 
-fn runtime() -> io::Result<Runtime> {
+pub(super) fn runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }
 
-fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+pub(super) fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     thread::Builder::new().name(name.to_owned()).spawn(run)
 }

@@ -16,11 +16,11 @@ const FRAME_BYTES_LIMIT: usize = 16 * 1024 * 1024;
 
 const THREADS_LIMIT: usize = 1024;
 
-/// Less than this is over before anybody looks.
+/// A shorter time is over before the next look at the clock.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 /// Ten years: no clock overflows when it is added.
-const LONGEST: Duration = Duration::from_secs(3650 * 24 * 3600);
+pub(super) const LONGEST: Duration = Duration::from_secs(3650 * 24 * 3600);
 
 const GROUP_INTERVAL_LIMIT: Duration = Duration::from_secs(1);
 
@@ -29,6 +29,7 @@ pub(super) fn problems(config: &Config, layers: &Layers) -> Vec<Problem> {
     let mut checks = Checks { layers, problems: Vec::new() };
     checks.listeners(config);
     checks.key(config);
+    checks.control_token(config);
     checks.origins(config);
     checks.proxies(config);
     checks.certificate(config);
@@ -49,21 +50,33 @@ pub(super) struct Checks<'a> {
 }
 
 impl Checks<'_> {
+    /// `setting`, perhaps with the index of an entry, is where the mistake can be mended. The message names every other
+    /// setting that it depends on: when one of them could not be taken, its default proves nothing.
     pub(super) fn require(&mut self, holds: bool, setting: &str, message: impl FnOnce() -> String) {
-        if !holds {
-            self.problems.push(Problem::new(self.layers.place(setting), message()));
+        if holds {
+            return;
+        }
+        let message = message();
+        if !self.layers.names_broken(setting) && !self.layers.names_broken(&message) {
+            self.problems.push(Problem::new(self.layers.place(setting), message));
         }
     }
 
     fn listeners(&mut self, config: &Config) {
-        let (public, admin) = (config.server.listen, config.admin.listen);
-        self.require(public.port() == 0 || public != admin, "admin.listen", || {
-            format!("{admin} is the address of server.listen; give each listener its own")
-        });
+        let (public, admin, control) = (config.server.listen, config.admin.listen, config.control.listen);
+        for (setting, address, other, taken) in [
+            ("admin.listen", admin, "server.listen", public),
+            ("control.listen", control, "server.listen", public),
+            ("control.listen", control, "admin.listen", admin),
+        ] {
+            self.require(address.port() == 0 || address != taken, setting, || {
+                format!("{address} is also the address of {other}; choose another one")
+            });
+        }
         self.require(public.ip().is_loopback() || !config.demo.enabled, "demo.enabled", || {
             format!(
-                "the demo hands a token for any user to whoever asks, and server.listen ({public}) is not a loopback \
-                 address; set demo.enabled to false, or listen on 127.0.0.1"
+                "the demo hands out a token for any user, and server.listen ({public}) is not a loopback address; set \
+                 demo.enabled = false, or listen on 127.0.0.1"
             )
         });
     }
@@ -73,22 +86,47 @@ impl Checks<'_> {
         let keys = !secret.is_empty() || config.auth.jwks_file().is_some();
         self.require(public.ip().is_loopback() || keys, "auth.hs256_secret", || {
             format!(
-                "is empty, as is auth.jwks_file, and server.listen ({public}) is not a loopback address; set a key of \
-                 at least {SECRET_BYTES_MIN} bytes or a file of keys, or listen on 127.0.0.1"
+                "a key is required, because server.listen ({public}) is not a loopback address; set auth.hs256_secret (at \
+                 least {SECRET_BYTES_MIN} bytes) or auth.jwks_file, or listen on 127.0.0.1"
             )
         });
         let bytes = secret.expose().len();
         self.require(secret.is_empty() || bytes >= SECRET_BYTES_MIN, "auth.hs256_secret", || {
-            format!("is {bytes} bytes long; an HS256 key needs at least {SECRET_BYTES_MIN}")
+            format!("is {bytes} bytes long; use at least {SECRET_BYTES_MIN}")
+        });
+    }
+
+    fn control_token(&mut self, config: &Config) {
+        let (listen, token) = (config.control.listen, &config.control.token);
+        self.require(listen.ip().is_loopback() || !token.is_empty(), "control.token", || {
+            format!(
+                "is empty, and control.listen ({listen}) is not a loopback address; set a token of at least \
+                 {SECRET_BYTES_MIN} bytes, or listen on 127.0.0.1"
+            )
+        });
+        let bytes = token.expose().len();
+        self.require(token.is_empty() || bytes >= SECRET_BYTES_MIN, "control.token", || {
+            format!("is {bytes} bytes long; needs at least {SECRET_BYTES_MIN}")
+        });
+        for (index, host) in config.control.hosts.iter().enumerate() {
+            let is_name =
+                !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
+            self.require(is_name, &format!("control.hosts[{index}]"), || {
+                format!("{host:?} is not a host name; write gateway-1, without a scheme, port or path")
+            });
+        }
+        let plain = token.expose().bytes().all(|byte| byte.is_ascii_graphic());
+        self.require(plain, "control.token", || {
+            "must be visible ASCII without spaces: it is sent in a header".to_owned()
         });
     }
 
     fn origins(&mut self, config: &Config) {
-        for origin in &config.server.origins {
-            self.require(is_origin(origin), "server.origins", || {
+        for (index, origin) in config.server.origins.iter().enumerate() {
+            self.require(is_origin(origin), &format!("server.origins[{index}]"), || {
                 format!(
-                    "{origin:?} is not an origin as browsers send it: scheme://host or scheme://host:port, in small \
-                     letters and with nothing behind, or null"
+                    "{origin:?} is not an origin; write it as browsers send it, such as \"https://example.org\": in lower \
+                     case, with a port if it is not the default one, and without a path; or \"null\""
                 )
             });
         }
@@ -98,8 +136,7 @@ impl Checks<'_> {
         let server = &config.server;
         let believes = server.proxy_protocol || server.forwarded_header != ForwardedHeader::Absent;
         self.require(!believes || !server.trusted_proxies.is_empty(), "server.trusted_proxies", || {
-            "is empty, so nobody is believed about a client's address; name the proxies, or set server.proxy_protocol to \
-             false and server.forwarded_header to \"\""
+            "is empty; list the proxies, or set server.proxy_protocol = false and server.forwarded_header = \"\""
                 .to_owned()
         });
     }
@@ -107,14 +144,18 @@ impl Checks<'_> {
     fn certificate(&mut self, config: &Config) {
         let has = |path: &Path| !path.as_os_str().is_empty();
         let (chain, key) = (has(&config.server.tls_cert), has(&config.server.tls_key));
-        self.require(chain || !key, "server.tls_cert", || "is empty, and server.tls_key is not; set both".to_owned());
-        self.require(key || !chain, "server.tls_key", || "is empty, and server.tls_cert is not; set both".to_owned());
+        self.require(chain || !key, "server.tls_cert", || {
+            "is empty, but server.tls_key is set; set both or none".to_owned()
+        });
+        self.require(key || !chain, "server.tls_key", || {
+            "is empty, but server.tls_cert is set; set both or none".to_owned()
+        });
     }
 
     fn counts(&mut self, config: &Config) {
         let limits = &config.limits;
         self.require(config.server.threads <= THREADS_LIMIT, "server.threads", || {
-            format!("{} are too many; at most {THREADS_LIMIT}", config.server.threads)
+            format!("is {}; set at most {THREADS_LIMIT}", config.server.threads)
         });
         self.at_least_one("limits.beats", limits.beats as u64);
         self.at_least_one("limits.items", limits.items as u64);
@@ -123,16 +164,18 @@ impl Checks<'_> {
         self.at_least_one("limits.frames_per_second", limits.frames_per_second.into());
         self.at_least_one("limits.burst", limits.burst.into());
         self.at_least_one("limits.bytes_per_second", limits.bytes_per_second.into());
+        self.at_least_one("limits.list_rows_per_second", limits.list_rows_per_second.into());
+        self.at_least_one("limits.list_rows_burst", limits.list_rows_burst.into());
         self.require(limits.uncommitted_slots >= limits.beats, "limits.uncommitted_slots", || {
             format!(
-                "{} is less than limits.beats ({}), which one frame may hold",
+                "is {}; set at least limits.beats ({}), because one frame may hold that many",
                 limits.uncommitted_slots, limits.beats
             )
         });
     }
 
     pub(super) fn at_least_one(&mut self, setting: &str, number: u64) {
-        self.require(number >= 1, setting, || "must be at least 1".to_owned());
+        self.require(number >= 1, setting, || "is 0; set at least 1".to_owned());
     }
 
     fn sizes(&mut self, config: &Config) {
@@ -141,19 +184,18 @@ impl Checks<'_> {
         for (setting, bytes) in [("limits.frame_bytes", limits.frame_bytes), ("limits.body_bytes", limits.body_bytes)] {
             self.require(bytes >= beats, setting, || {
                 format!(
-                    "{bytes} bytes do not hold limits.beats ({}) full-size beats of {BEAT_BYTES_MAX} bytes; needs at \
-                     least {beats}",
+                    "{bytes} bytes cannot hold limits.beats ({}) beats of {BEAT_BYTES_MAX} bytes; needs at least {beats}",
                     limits.beats
                 )
             });
             self.require(bytes <= FRAME_BYTES_LIMIT, setting, || {
-                format!("{bytes} bytes are too many; at most {FRAME_BYTES_LIMIT}")
+                format!("is {bytes} bytes; set at most {FRAME_BYTES_LIMIT}")
             });
         }
         // Of a client's frame: two bytes, eight of its length, four of its mask.
         let frame = limits.frame_bytes.saturating_add(14);
         self.require(limits.bytes_burst as usize >= frame, "limits.bytes_burst", || {
-            format!("{} bytes do not hold one frame of limits.frame_bytes; needs at least {frame}", limits.bytes_burst)
+            format!("{} bytes cannot hold one frame of limits.frame_bytes; needs at least {frame}", limits.bytes_burst)
         });
         // An ack may have a record for each beat that waited.
         let most = limits.items.max(limits.list).max(limits.uncommitted_slots);
@@ -161,8 +203,8 @@ impl Checks<'_> {
         let records = most.saturating_mul(RECORD_BYTES_MAX).saturating_add(FRAME_OVERHEAD_BYTES_MAX).saturating_mul(2);
         self.require(limits.write_buffer_bytes >= records, "limits.write_buffer_bytes", || {
             format!(
-                "{} bytes do not hold two answers of {most} records (limits.items, limits.list, \
-                 limits.uncommitted_slots) of {RECORD_BYTES_MAX} bytes; needs at least {records}",
+                "{} bytes cannot hold two answers of {most} records of {RECORD_BYTES_MAX} bytes (the largest of limits.items, \
+                 limits.list and limits.uncommitted_slots); needs at least {records}",
                 limits.write_buffer_bytes
             )
         });
@@ -174,6 +216,7 @@ impl Checks<'_> {
             ("server.drain_timeout", server.drain_timeout),
             ("server.handshake_timeout", server.handshake_timeout),
             ("server.request_timeout", server.request_timeout),
+            ("server.keep_alive", server.keep_alive),
             ("socket.heartbeat_interval", socket.heartbeat_interval),
             ("socket.ping", socket.ping),
             ("socket.idle", socket.idle),
@@ -184,6 +227,7 @@ impl Checks<'_> {
             ("push.steady_interval", config.push.steady_interval),
             ("store.retention", config.store.retention),
             ("store.prune_interval", config.store.prune_interval),
+            ("store.clock_step_max", config.store.clock_step_max),
             ("events.retention", config.events.retention),
         ];
         for (setting, duration) in durations {
@@ -191,33 +235,26 @@ impl Checks<'_> {
             self.require(duration <= LONGEST, setting, || "must be at most 3650d".to_owned());
         }
         self.require(config.auth.token_life_max <= LONGEST, "auth.token_life_max", || {
-            "must be at most 3650d; 0s is no limit".to_owned()
+            "must be at most 3650d; 0s = no limit".to_owned()
         });
         self.require(config.store.group_interval <= GROUP_INTERVAL_LIMIT, "store.group_interval", || {
-            "must be at most 1s: every acknowledgement may wait that long".to_owned()
+            "must be at most 1s: an ack may wait that long".to_owned()
         });
         self.require(socket.ping < socket.idle, "socket.idle", || {
-            format!("{:?} leaves no time to answer a ping, sent after {:?} (socket.ping)", socket.idle, socket.ping)
+            format!(
+                "{:?} must be longer than socket.ping ({:?}), so that a client can answer a ping",
+                socket.idle, socket.ping
+            )
         });
     }
 
     fn events(&mut self, config: &Config) {
         let events = &config.events;
         self.require(is_deployment(&events.deployment), "events.deployment", || {
-            format!("{:?} is not 1 to 64 lower-case letters, digits and hyphens", events.deployment)
+            format!("{:?} cannot be used; write 1 to 64 lower-case letters, digits and hyphens", events.deployment)
         });
         self.require(events.retention_bytes >= RETENTION_BYTES_MIN, "events.retention_bytes", || {
-            format!("{} bytes hold too few events; at least {RETENTION_BYTES_MIN}", events.retention_bytes)
-        });
-    }
-
-    fn reading(&mut self, config: &Config) {
-        let (resume, finished) = (config.reading.resume_below, config.reading.finished_at);
-        for (setting, share) in [("reading.resume_below", resume), ("reading.finished_at", finished)] {
-            self.require((0.0..=1.0).contains(&share), setting, || format!("{share} is not between 0 and 1"));
-        }
-        self.require(resume < finished, "reading.finished_at", || {
-            format!("{finished} is not above reading.resume_below ({resume})")
+            format!("is {} bytes; set at least {RETENTION_BYTES_MIN}", events.retention_bytes)
         });
     }
 }
@@ -225,15 +262,10 @@ impl Checks<'_> {
 /// As a browser writes it: anything else would be compared and never be equal.
 fn is_origin(text: &str) -> bool {
     let Some((scheme, host)) = text.split_once("://") else { return text == "null" };
-    let usual_port = match scheme {
-        "http" => ":80",
-        "https" => ":443",
-        _ => "no usual port",
-    };
     let plain = |part: &str, also: &str| {
         !part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || also.contains(c))
     };
-    plain(scheme, "+-.") && plain(host, "-._:[]") && !host.ends_with(usual_port)
+    plain(scheme, "+-.") && plain(host, "-._:[]")
 }
 
 #[cfg(test)]

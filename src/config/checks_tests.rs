@@ -53,18 +53,33 @@ fn a_short_key_is_refused_and_not_shown() {
 #[test]
 fn each_listener_has_its_own_address() {
     refused("[admin]\nlisten = \"127.0.0.1:7700\"", &in_file("admin.listen"), "server.listen");
-    accepted("[server]\nlisten = \"127.0.0.1:0\"\n[admin]\nlisten = \"127.0.0.1:0\"");
+    refused("[control]\nlisten = \"127.0.0.1:7700\"", &in_file("control.listen"), "server.listen");
+    refused("[control]\nlisten = \"127.0.0.1:7701\"", &in_file("control.listen"), "admin.listen");
+    let free = |section| format!("[{section}]\nlisten = \"127.0.0.1:0\"\n");
+    accepted(&["server", "admin", "control"].map(free).concat());
+}
+
+#[test]
+fn control_needs_a_token_of_its_own_off_loopback() {
+    const TOKEN: &str = "a-control-token-for-tests-0123456789";
+    let open = "[control]\nlisten = \"10.0.0.5:7702\"\n";
+    refused(open, "control.token", "10.0.0.5:7702");
+    accepted(&format!("{open}token = \"{TOKEN}\""));
+    accepted("[control]\nlisten = \"[::1]:7702\"");
+    refused("[control]\ntoken = \"hunter2\"", &in_file("control.token"), "7 bytes");
+    assert!(!problems_of("[control]\ntoken = \"hunter2\"")[0].contains("hunter2"));
+    refused(&format!("[control]\ntoken = \"{TOKEN} {TOKEN}\""), &in_file("control.token"), "visible ASCII");
 }
 
 #[test]
 fn origins_are_what_a_browser_sends() {
-    for origin in ["https://a.example", "http://localhost:8080", "http://[::1]:3000", "null", "app-x://a"] {
+    for origin in
+        ["https://a.example", "http://localhost:8080", "http://[::1]:3000", "null", "app-x://a", "https://a:443"]
+    {
         accepted(&format!("[server]\norigins = [\"{origin}\"]"));
     }
-    for origin in
-        ["*", "", "a.example", "https://a.example/", "https://A.example", "https://*.example", "https://a:443", "://a"]
-    {
-        refused(&format!("[server]\norigins = [\"{origin}\"]"), &in_file("server.origins"), "not an origin");
+    for origin in ["*", "", "a.example", "https://a.example/", "https://A.example", "https://*.example", "://a"] {
+        refused(&format!("[server]\norigins = [\"{origin}\"]"), &in_file("server.origins[0]"), "not an origin");
     }
 }
 
@@ -152,12 +167,4 @@ fn events_are_kept_for_a_while() {
     refused("[events]\nretention = \"11y\"", &in_file("events.retention"), "at most 3650d");
     refused("[events]\nretention_bytes = 1048575", &in_file("events.retention_bytes"), "at least 1048576");
     accepted("[events]\nretention = \"1h\"\nretention_bytes = 1048576");
-}
-
-#[test]
-fn thresholds_are_shares_in_their_order() {
-    refused("[reading]\nfinished_at = 90", &in_file("reading.finished_at"), "between 0 and 1");
-    refused("[reading]\nfinished_at = 0.01", &in_file("reading.finished_at"), "resume_below");
-    refused("[reading]\nresume_below = -0.1", &in_file("reading.resume_below"), "between 0 and 1");
-    accepted("[reading]\nresume_below = 0\nfinished_at = 1");
 }

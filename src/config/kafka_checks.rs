@@ -16,25 +16,32 @@ const DELIVERY_TIMEOUT: RangeInclusive<Duration> = Duration::from_secs(1)..=Dura
 impl Checks<'_> {
     pub(super) fn kafka(&mut self, config: &Config) {
         let kafka = &config.kafka;
-        for broker in &kafka.brokers {
-            self.require(is_broker(broker), "kafka.brokers", || format!("{broker:?} is not HOST:PORT"));
+        for (index, broker) in kafka.brokers.iter().enumerate() {
+            let entry = format!("kafka.brokers[{index}]");
+            self.require(is_broker(broker), &entry, || {
+                format!("expected HOST:PORT such as a.example:9092, got {broker:?}")
+            });
         }
         let nobody = config.events.event_bus == Backend::Kafka && kafka.brokers.is_empty();
         self.require(!nobody, "kafka.brokers", || {
-            "is empty, and events.event_bus is \"kafka\"; name a broker, or set that to \"embedded\"".to_owned()
+            "is empty, but events.event_bus is \"kafka\"; list a broker, or set events.event_bus = \"embedded\""
+                .to_owned()
         });
         self.require(is_topic(&kafka.topic), "kafka.topic", || {
-            format!("{:?} is not 1 to 249 letters, digits, dots, hyphens and underscores", kafka.topic)
+            format!("{:?} cannot be used; write 1 to 249 letters, digits, dots, hyphens and underscores", kafka.topic)
         });
         self.require(PARTITIONS.contains(&kafka.partitions), "kafka.partitions", || "must be 1 to 10000".to_owned());
         self.require(REPLICATION.contains(&kafka.replication), "kafka.replication", || "must be 1 to 100".to_owned());
         self.at_least_one("kafka.min_in_sync", kafka.min_in_sync.into());
         self.require(kafka.min_in_sync <= kafka.replication, "kafka.min_in_sync", || {
-            format!("{} is more than kafka.replication ({})", kafka.min_in_sync, kafka.replication)
+            format!("is {}; set at most kafka.replication ({})", kafka.min_in_sync, kafka.replication)
         });
         self.require(kafka.linger <= LINGER_MAX, "kafka.linger", || "must be at most 1s".to_owned());
         self.require(DELIVERY_TIMEOUT.contains(&kafka.delivery_timeout), "kafka.delivery_timeout", || {
             "must be 1s to 10m".to_owned()
+        });
+        self.require(kafka.linger < kafka.delivery_timeout, "kafka.linger", || {
+            "must be shorter than kafka.delivery_timeout".to_owned()
         });
         self.kafka_security(config);
     }
@@ -43,19 +50,19 @@ impl Checks<'_> {
         let kafka = &config.kafka;
         self.require(!kafka.security.is_encrypted(), "kafka.security", || {
             format!(
-                "{:?} takes OpenSSL, which is not built in; use \"plaintext\" or \"sasl_plaintext\" in a private network, or \
-                 a TLS tunnel beside the gateway",
+                "{:?} needs OpenSSL, which is not built in; use \"plaintext\" or \"sasl_plaintext\" in a private network, or \
+                 a TLS tunnel next to the gateway",
                 kafka.security.name()
             )
         });
         let (user, password) = (!kafka.sasl_user.is_empty(), !kafka.sasl_password.is_empty());
         if kafka.security.has_user() {
-            let needed = || format!("is empty, and kafka.security is {:?}", kafka.security.name());
+            let needed = || format!("is empty, but kafka.security is {:?}; set it", kafka.security.name());
             self.require(user, "kafka.sasl_user", needed);
             self.require(password, "kafka.sasl_password", needed);
         } else {
             let idle =
-                || format!("is of no use with kafka.security = {:?}; set \"sasl_plaintext\"", kafka.security.name());
+                || format!("is not used with kafka.security = {:?}; set \"sasl_plaintext\"", kafka.security.name());
             self.require(!user, "kafka.sasl_user", idle);
             self.require(!password, "kafka.sasl_password", idle);
         }

@@ -1,6 +1,6 @@
 //! What a setting may be, as its default shows.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 
 use toml::Value;
 
@@ -14,7 +14,6 @@ pub(super) enum Kind {
     Duration,
     Address,
     Text,
-    Wholes,
     Texts,
     Tables,
 }
@@ -25,7 +24,6 @@ impl Kind {
             Value::Boolean(_) => Kind::Flag,
             Value::Integer(_) => Kind::Whole,
             Value::Float(_) => Kind::Fraction,
-            Value::Array(items) if items.iter().any(Value::is_integer) => Kind::Wholes,
             Value::Array(items) if items.iter().any(Value::is_table) => Kind::Tables,
             Value::Array(_) => Kind::Texts,
             Value::String(text) if is_duration(text) => Kind::Duration,
@@ -40,9 +38,8 @@ impl Kind {
             Kind::Whole => "a whole number",
             Kind::Fraction => "a number",
             Kind::Duration => "a duration such as \"30s\"",
-            Kind::Address => "an address such as \"127.0.0.1:7700\"",
+            Kind::Address => "an address with a port, such as \"127.0.0.1:7700\" or \"localhost:7700\"",
             Kind::Text => "a text",
-            Kind::Wholes => "a list of whole numbers such as [2, 3]",
             Kind::Texts => "a list of texts such as [\"a\", \"b\"]",
             Kind::Tables => "a list of tables such as [{ id = \"a\" }]",
         }
@@ -57,8 +54,9 @@ impl Kind {
             (Kind::Whole, Value::Integer(number)) => *number >= 0,
             (Kind::Fraction, Value::Integer(number)) => return Some(Value::Float(*number as f64)),
             (Kind::Duration, Value::String(text)) => is_duration(text),
-            (Kind::Address, Value::String(text)) => is_address(text),
-            (Kind::Wholes, Value::Array(items)) => items.iter().all(|item| item.as_integer().is_some_and(|n| n >= 0)),
+            (Kind::Address, Value::String(text)) => {
+                return address(text).map(|address| Value::String(address.to_string()));
+            }
             (Kind::Texts, Value::Array(items)) => items.iter().all(Value::is_str),
             (Kind::Tables, Value::Array(items)) => items.iter().all(Value::is_table),
             _ => false,
@@ -86,4 +84,18 @@ fn is_duration(text: &str) -> bool {
 
 fn is_address(text: &str) -> bool {
     text.parse::<SocketAddr>().is_ok()
+}
+
+/// An address, or a name of loopback addresses such as localhost. Other names are not looked up for good: what they lead
+/// to may change, and with it who can reach the listener.
+fn address(text: &str) -> Option<SocketAddr> {
+    if let Ok(address) = text.parse() {
+        return Some(address);
+    }
+    let found: Vec<SocketAddr> = text.to_socket_addrs().ok()?.collect();
+    if !found.iter().all(|address| address.ip().is_loopback()) {
+        return None;
+    }
+    // That of the default, where a name has both.
+    found.iter().find(|address| address.is_ipv4()).or(found.first()).copied()
 }

@@ -1,6 +1,6 @@
 //! The defaults, and what is laid over them: where each setting comes from stays known, to name it when it is wrong.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -13,25 +13,39 @@ use crate::model::secret::MASK;
 
 const PREFIX: &str = "HEARTLINE__";
 
-/// Keys that end like this hold secrets.
-const SECRET_ENDINGS: [&str; 4] = ["_secret", "_key", "_password", "_token"];
+/// Keys that are one of these words, or end in `_` and one of them, hold secrets.
+const SECRET_WORDS: [&str; 4] = ["secret", "key", "password", "token"];
 
 /// Keys that end so and only name a file.
 const NAMES_OF_FILES: [&str; 1] = ["tls_key"];
 
 /// All settings, as a table of sections.
+#[derive(Clone)]
 pub(super) struct Layers {
     table: Table,
     /// What each setting may be, by `section.key`.
     kinds: BTreeMap<String, Kind>,
     /// Where a setting was said, when it is not the default: by `section.key`.
     places: BTreeMap<String, String>,
+    /// Settings that were given and could not be taken: their defaults are in the table, and say nothing.
+    broken: BTreeSet<String>,
+    /// Entries that were taken out of lists, by the index at which they were given.
+    dropped: BTreeMap<String, BTreeSet<usize>>,
+    /// A file could not be read, so it is not known what it sets.
+    pub unread: bool,
 }
 
 impl Layers {
     pub(super) fn defaults() -> Self {
         let table: Table = DEFAULTS.parse().expect("the defaults are TOML, as a test checks");
-        Layers { kinds: kinds(&table), table, places: BTreeMap::new() }
+        Layers {
+            kinds: kinds(&table),
+            table,
+            places: BTreeMap::new(),
+            broken: BTreeSet::new(),
+            dropped: BTreeMap::new(),
+            unread: false,
+        }
     }
 
     pub(super) fn table(&self) -> &Table {
@@ -43,14 +57,20 @@ impl Layers {
         let name = path.display().to_string();
         match std::fs::read_to_string(path) {
             Ok(text) => self.add_text(&name, &text),
-            Err(error) => vec![Problem::new(name, format!("cannot be read: {error}"))],
+            Err(error) => {
+                self.unread = true;
+                vec![Problem::new(name, format!("cannot be read: {error}"))]
+            }
         }
     }
 
     pub(super) fn add_text(&mut self, file: &str, text: &str) -> Vec<Problem> {
         let sections: Table = match text.parse() {
             Ok(sections) => sections,
-            Err(error) => return vec![Problem::new(at_line(file, text, &error), one_line(error.message()))],
+            Err(error) => {
+                self.unread = true;
+                return vec![Problem::new(at_line(file, text, &error), one_line(error.message()))];
+            }
         };
         let mut problems = Vec::new();
         for (section, value) in sections {
@@ -61,7 +81,7 @@ impl Layers {
             }
             match value {
                 Value::Table(keys) => problems.extend(self.add_section(file, &section, keys)),
-                _ => problems.push(Problem::new(format!("{file}: {section}"), "expected a section of settings")),
+                _ => problems.push(Problem::new(format!("{file}: {section}"), "expected a section, such as [limits]")),
             }
         }
         problems
@@ -73,17 +93,20 @@ impl Layers {
             let place = format!("{file}: {setting}");
             let Some(&kind) = self.kinds.get(&setting) else {
                 let hint = nearest(&setting, self.kinds.keys());
+                self.broken.extend(hint.clone());
                 return Err(Problem::new(place, unknown("setting", hint)));
             };
             let given = shown(&setting, &value);
-            let value = kind.admit(value).ok_or_else(|| mistaken(&place, kind, &given))?;
-            self.set(&setting, value, place);
+            match kind.admit(value) {
+                Some(value) => self.set(&setting, value, place),
+                None => return Err(self.mistaken(&setting, place, kind, &given)),
+            }
             Ok(())
         };
         keys.into_iter().map(set).filter_map(Result::err).collect()
     }
 
-    /// Lays the variables of this process over what is there; those of others are left alone.
+    /// Lays the variables of this process over what is there. Variables of other programs are ignored.
     pub(super) fn add_environment(
         &mut self,
         variables: impl IntoIterator<Item = (OsString, OsString)>,
@@ -96,14 +119,21 @@ impl Layers {
     fn add_variable(&mut self, name: &str, value: OsString) -> Result<(), Problem> {
         let Some((setting, &kind)) = self.kinds.iter().find(|(setting, _)| variable(setting) == name) else {
             let meant = name[PREFIX.len()..].replace("__", ".").to_lowercase();
-            let hint = nearest(&meant, self.kinds.keys()).map(|setting| variable(&setting));
+            let hint = nearest(&meant, self.kinds.keys());
+            self.broken.extend(hint.clone());
+            let hint = hint.map(|setting| variable(&setting));
             return Err(Problem::new(name, unknown("setting", hint)));
         };
         let setting = setting.clone();
-        let Ok(text) = value.into_string() else { return Err(Problem::new(name, "is not UTF-8")) };
+        let Ok(text) = value.into_string() else {
+            self.broken.insert(setting);
+            return Err(Problem::new(name, "is not UTF-8"));
+        };
         let given = shown(&setting, &Value::String(text.clone()));
-        let value = kind.read(&text).ok_or_else(|| mistaken(name, kind, &given))?;
-        self.set(&setting, value, name.to_owned());
+        match kind.read(&text) {
+            Some(value) => self.set(&setting, value, name.to_owned()),
+            None => return Err(self.mistaken(&setting, name.to_owned(), kind, &given)),
+        }
         Ok(())
     }
 
@@ -113,33 +143,70 @@ impl Layers {
         self.places.insert(setting.to_owned(), place);
     }
 
-    /// Where a setting was said: its variable, or the file and its name; its name alone when it is the default.
+    fn mistaken(&mut self, setting: &str, place: String, kind: Kind, given: &str) -> Problem {
+        self.broken.insert(setting.to_owned());
+        Problem::new(place, format!("expected {}, got {given}", kind.expected()))
+    }
+
+    /// Where a setting was said: its variable, or the file and its name; its name alone when it is the default. `setting`
+    /// may name an entry of a list, as in `server.origins[1]`.
     pub(super) fn place(&self, setting: &str) -> String {
-        self.places.get(setting).cloned().unwrap_or_else(|| setting.to_owned())
+        let (name, entry) = setting.split_at(setting.find('[').unwrap_or(setting.len()));
+        self.places.get(name).map_or_else(|| setting.to_owned(), |place| format!("{place}{entry}"))
+    }
+
+    /// Whether this text names a setting that could not be taken.
+    pub(super) fn names_broken(&self, text: &str) -> bool {
+        self.broken.iter().any(|setting| text.contains(setting))
+    }
+
+    pub(super) fn sections(&self) -> impl Iterator<Item = &str> {
+        self.table.keys().map(String::as_str)
+    }
+
+    pub(super) fn settings(&self) -> impl Iterator<Item = &String> {
+        self.kinds.keys()
     }
 
     /// A value of the right type that its part cannot take. `path`: `section.key`, perhaps with an index behind and a
-    /// field behind that.
-    pub(super) fn misfit(&self, path: &str, message: &str) -> Problem {
+    /// field behind that. The setting falls back to its default, or loses the entry, so that the rest can be checked.
+    /// `None` when the path leads nowhere.
+    pub(super) fn misfit(&mut self, path: &str, message: &str) -> Option<Problem> {
         let (setting, inner) = path.split_once('[').unwrap_or((path, ""));
         let (index, field) = inner.split_once(']').unwrap_or_default();
-        let item = self.item(setting, index).map(|item| match field.strip_prefix('.') {
-            Some(field) => format!("{item}: {field}: "),
-            None => format!("{item}: "),
-        });
-        Problem::new(self.place(setting), item.unwrap_or_default() + &one_line(message))
+        let Ok(index) = index.parse::<usize>() else {
+            self.give_up(setting)?;
+            return Some(Problem::new(self.place(setting), one_line(message)));
+        };
+        let (entry, given_index) = self.drop_entry(setting, index)?;
+        let Value::Table(entry) = entry else {
+            return Some(Problem::new(self.place(&format!("{setting}[{given_index}]")), one_line(message)));
+        };
+        let field = field.strip_prefix('.').map(|field| format!("{field}: ")).unwrap_or_default();
+        let message = format!("{}: {field}{}", name_of(setting, &entry, given_index), one_line(message));
+        Some(Problem::new(self.place(setting), message))
     }
 
-    /// What a table in a list is called: by its id, or by its place if it has none.
-    fn item(&self, setting: &str, index: &str) -> Option<String> {
+    fn give_up(&mut self, setting: &str) -> Option<()> {
         let (section, key) = setting.split_once('.')?;
-        let index: usize = index.parse().ok()?;
-        let table = self.table.get(section)?.get(key)?.get(index)?.as_table()?;
-        let singular = key.trim_end_matches('s');
-        Some(match table.get("id").and_then(Value::as_str) {
-            Some(id) => format!("{singular} {id:?}"),
-            None => format!("{singular} {}", index + 1),
-        })
+        let default = Self::defaults().table.get(section)?.get(key)?.clone();
+        self.table[section][key] = default;
+        self.broken.insert(setting.to_owned());
+        Some(())
+    }
+
+    /// The entry, and the index that it was given at.
+    fn drop_entry(&mut self, setting: &str, index: usize) -> Option<(Value, usize)> {
+        let (section, key) = setting.split_once('.')?;
+        let entries = self.table.get_mut(section)?.get_mut(key)?.as_array_mut()?;
+        let entry = (index < entries.len()).then(|| entries.remove(index))?;
+        if entries.is_empty() {
+            self.broken.insert(setting.to_owned());
+        }
+        let dropped = self.dropped.entry(setting.to_owned()).or_default();
+        let given_index = dropped.iter().fold(index, |given, dropped| given + usize::from(*dropped <= given));
+        dropped.insert(given_index);
+        Some((entry, given_index))
     }
 
     /// As TOML, with secrets masked; one that is empty is shown to be.
@@ -147,7 +214,7 @@ impl Layers {
         let mut table = self.table.clone();
         for (_, section) in table.iter_mut() {
             for (key, value) in section.as_table_mut().into_iter().flat_map(Table::iter_mut) {
-                if is_secret(key) && value.as_str() != Some("") {
+                if is_secret(key) && value.as_str().is_some_and(|text| !text.is_empty()) {
                     *value = Value::String(MASK.to_owned());
                 } else if let Some(url) = value.as_str().and_then(without_password) {
                     *value = Value::String(url);
@@ -158,10 +225,20 @@ impl Layers {
     }
 }
 
-/// Takes a key with or without its section.
+/// What a table in a list is called: by its id, or by its place if it has none.
+fn name_of(setting: &str, entry: &Table, index: usize) -> String {
+    let key = setting.split_once('.').map_or(setting, |(_, key)| key);
+    let singular = key.trim_end_matches('s');
+    match entry.get("id").and_then(Value::as_str) {
+        Some(id) => format!("{singular} {id:?}"),
+        None => format!("{singular} {}", index + 1),
+    }
+}
+
+/// Whether a text of this name is a secret. Takes a key with or without its section.
 pub(super) fn is_secret(key: &str) -> bool {
     let key = key.rsplit('.').next().unwrap_or(key);
-    SECRET_ENDINGS.iter().any(|ending| key.ends_with(ending)) && !NAMES_OF_FILES.contains(&key)
+    SECRET_WORDS.contains(&key.rsplit('_').next().unwrap_or(key)) && !NAMES_OF_FILES.contains(&key)
 }
 
 /// A URL that holds a password, without it.
@@ -177,12 +254,8 @@ fn is_ours(name: &OsStr) -> bool {
 }
 
 /// `limits.beats` is `HEARTLINE__LIMITS__BEATS`.
-fn variable(setting: &str) -> String {
+pub(super) fn variable(setting: &str) -> String {
     format!("{PREFIX}{}", setting.replace('.', "__").to_uppercase())
-}
-
-fn mistaken(place: &str, kind: Kind, given: &str) -> Problem {
-    Problem::new(place, format!("expected {}, got {given}", kind.expected()))
 }
 
 /// A value in a message: on one line, and never a secret.
@@ -209,7 +282,7 @@ fn one_line(message: &str) -> String {
 }
 
 /// What was probably meant, if anything is close enough.
-fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> Option<String> {
+pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> Option<String> {
     let (distance, close) = known.map(|known| (strsim::damerau_levenshtein(name, known), known)).min()?;
     (distance <= name.len() / 3).then(|| close.clone())
 }

@@ -1,14 +1,18 @@
 //! What the process is to do: the defaults, then a file, then the environment.
 //!
 //! `deploy/heartline.toml` is compiled in and *is* the defaults. It is the schema, too: a key that is not in it is
-//! refused, and so is a value of another type (`layers`). What is left is checked against the rest (`checks`).
+//! refused, and so is a value of another type (`layers`). Each part then reads its own settings (`given`), and they are
+//! checked against each other (`checks`). A setting that is wrong does not hide what else is wrong.
 //! Nothing else in Heartline reads the environment.
 
 mod checks;
 mod error;
+mod given;
 mod kafka_checks;
 mod kind;
 mod layers;
+mod lookalikes;
+mod reading_checks;
 mod redis_checks;
 mod rewards_checks;
 
@@ -19,7 +23,7 @@ use serde::Deserialize;
 use crate::domain::devices::config::PushConfig;
 use crate::domain::rewards::config::RewardsConfig;
 use crate::edge::auth::AuthConfig;
-use crate::edge::config::{AdminConfig, DemoConfig, ServerConfig};
+use crate::edge::config::{AdminConfig, ControlConfig, DemoConfig, ServerConfig};
 use crate::edge::connection::limits::{LimitsConfig, SocketConfig};
 use crate::model::reading::Reading;
 use crate::storage::event_bus;
@@ -29,6 +33,7 @@ use crate::storage::redis::config::RedisConfig;
 use crate::telemetry::LogConfig;
 
 pub use error::{ConfigError, Problem};
+use given::Given;
 use layers::Layers;
 
 /// The commented defaults, as printed by `heartline default-config`.
@@ -40,6 +45,7 @@ pub const DEFAULTS: &str = include_str!("../../deploy/heartline.toml");
 pub struct Config {
     pub server: ServerConfig,
     pub admin: AdminConfig,
+    pub control: ControlConfig,
     pub auth: AuthConfig,
     pub limits: LimitsConfig,
     pub socket: SocketConfig,
@@ -54,35 +60,79 @@ pub struct Config {
     pub log: LogConfig,
 }
 
+/// Settings and all that is wrong with them.
+pub struct Checked {
+    /// With the defaults of the settings that are wrong; `None` when a file cannot be read.
+    pub config: Option<Config>,
+    /// In the order of the layers, then those of the checks.
+    pub problems: Vec<Problem>,
+    layers: Layers,
+}
+
+impl Checked {
+    /// The settings as TOML, with what is secret masked.
+    pub fn text(&self) -> String {
+        self.layers.masked()
+    }
+
+    /// Whether this setting was given and is wrong, so that its value in `config` means nothing.
+    pub fn is_broken(&self, setting: &str) -> bool {
+        self.layers.names_broken(setting)
+    }
+
+    fn of(mut layers: Layers, mut problems: Vec<Problem>) -> Self {
+        let config = match layers.unread {
+            true => None,
+            false => read(&mut layers, &mut problems),
+        };
+        problems.extend(config.iter().flat_map(|config| checks::problems(config, &layers)));
+        Checked { config, problems, layers }
+    }
+
+    fn good(self) -> Result<Config, ConfigError> {
+        match self.config {
+            Some(config) if self.problems.is_empty() => Ok(config),
+            _ => Err(ConfigError { problems: self.problems }),
+        }
+    }
+}
+
 impl Config {
     /// The settings of this process: defaults, this file, the environment.
     pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
-        Self::from_layers(&layers_of_process(file)?)
+        check(file).good()
     }
 
+    #[cfg(test)]
     fn from_layers(layers: &Layers) -> Result<Self, ConfigError> {
-        let config: Config = serde_path_to_error::deserialize(layers.table().clone())
-            .map_err(|error| layers.misfit(&error.path().to_string(), error.inner().message()))?;
-        let problems = checks::problems(&config, layers);
-        if problems.is_empty() { Ok(config) } else { Err(ConfigError { problems }) }
+        Checked::of(layers.clone(), Vec::new()).good()
     }
 }
 
-/// The settings that [`Config::load`] would give, as TOML, with what is secret masked; refused if it would refuse them.
-pub fn effective(file: Option<&Path>) -> Result<String, ConfigError> {
-    let layers = layers_of_process(file)?;
-    Config::from_layers(&layers)?;
-    Ok(layers.masked())
-}
-
-fn layers_of_process(file: Option<&Path>) -> Result<Layers, ConfigError> {
+/// The settings that [`Config::load`] gives, or all for which it refuses them.
+pub fn check(file: Option<&Path>) -> Checked {
     let mut layers = Layers::defaults();
     let mut problems = match file {
         Some(path) => layers.add_file(path),
         None => Vec::new(),
     };
     problems.extend(layers.add_environment(std::env::vars_os()));
-    if problems.is_empty() { Ok(layers) } else { Err(ConfigError { problems }) }
+    Checked::of(layers, problems)
+}
+
+/// What to say of environment variables that look like settings and are ignored, one line each.
+pub fn lookalikes() -> Vec<String> {
+    lookalikes::warnings(&Layers::defaults(), std::env::vars_os())
+}
+
+/// Reads until nothing is left that a part cannot take.
+fn read(layers: &mut Layers, problems: &mut Vec<Problem>) -> Option<Config> {
+    loop {
+        match serde_path_to_error::deserialize(Given(layers.table().clone().into())) {
+            Ok(config) => return Some(config),
+            Err(error) => problems.push(layers.misfit(&error.path().to_string(), &error.inner().to_string())?),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ impl Checks<'_> {
         self.at_least_one("rewards.remembered_claims", rewards.remembered_claims as u64);
         self.at_least_one("rewards.outbox", rewards.outbox);
         let count = rewards.rules.len();
-        self.require(count <= Rules::MAX, RULES, || format!("{count} rules are too many; at most {}", Rules::MAX));
+        self.require(count <= Rules::MAX, RULES, || format!("has {count} rules; at most {}", Rules::MAX));
         for (index, rule) in rewards.rules.iter().enumerate() {
             for (field, message) in complaints(rewards, index, rule) {
                 self.require(false, RULES, || format!("rule {:?}: {field}: {message}", rule.id));
@@ -47,22 +47,26 @@ fn complaints(rewards: &RewardsConfig, index: usize, rule: &RuleConfig) -> Vec<(
             complaints.push((field, message.to_owned()));
         }
     };
-    require(RewardRule::is_id(&rule.id), "id", "is not 1 to 32 lower-case letters, digits and hyphens");
+    require(RewardRule::is_id(&rule.id), "id", "cannot be used; write 1 to 32 lower-case letters, digits and hyphens");
     let taken = rewards.rules[..index].iter().any(|other| other.id == rule.id);
-    require(!taken, "id", "is that of another rule, too");
-    require(rule.kinds.len() <= KINDS_MAX, "kinds", &format!("has too many; at most {KINDS_MAX}"));
+    require(!taken, "id", "is also the id of another rule; choose another one");
+    let same_mark = |other: &&RuleConfig| RewardRule::mark(&other.id) == RewardRule::mark(&rule.id);
+    let confused = rewards.rules[..index].iter().find(same_mark).filter(|other| other.id != rule.id);
+    let other = confused.map_or("", |other| &*other.id);
+    require(confused.is_none(), "id", &format!("is stored like {other:?}; choose another one"));
+    require(rule.kinds.len() <= KINDS_MAX, "kinds", &format!("has {} kinds; at most {KINDS_MAX}", rule.kinds.len()));
     require(rule.watched <= WATCHED_MAX, "watched", "must be at most 24h");
     match (rule.per, rule.exact) {
-        (PerConfig::User, false) => require(false, "exact", "must be true in a rule per user"),
+        (PerConfig::User, false) => require(false, "exact", "must be true in a rule with per = \"user\""),
         (_, true) => {
-            let idle = "is of no use in a rule that is exact; leave it out";
+            let idle = "is not used in an exact rule; leave it out";
             require(rule.expected.is_none(), "expected", idle);
             require(rule.probability.is_none(), "probability", idle);
         }
         (PerConfig::Content, false) => {
-            let expected = "must say how many claims a day there will be, 1 to 100000000, unless exact is true";
+            let expected = "set how many claims a day there will be, 1 to 100000000, or exact = true";
             require(rule.expected.is_some_and(|claims| EXPECTED.contains(&claims)), "expected", expected);
-            let probability = "must say which share may be denied wrongly, 0.000001 to 0.5, unless exact is true";
+            let probability = "set which share may be denied by mistake, 0.000001 to 0.5, or exact = true";
             require(rule.probability.is_some_and(|share| PROBABILITY.contains(&share)), "probability", probability);
         }
     }

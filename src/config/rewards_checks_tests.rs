@@ -55,15 +55,24 @@ fn what_is_no_list_of_rules_is_named_with_its_place() {
 #[test]
 fn a_field_that_cannot_be_taken_is_named_with_its_rule() {
     for (rule, problem) in [
-        (r#"id = "a", per = "device""#, "rule \"a\": per: unknown variant `device`, expected `user` or `content`"),
-        (r#"id = "a", per = "user", kinds = [70000]"#, "rule \"a\": kinds[0]: invalid value: integer `70000`"),
-        (r#"id = "a", per = "user", watched = 5"#, "rule \"a\": watched: invalid type: integer `5`"),
-        (r#"id = "a", per = "user", watched = "5""#, "rule \"a\": watched: invalid value: string \"5\""),
-        (r#"id = "a", per = "user""#, "rule \"a\": missing field `watched`"),
-        (r#"id = "a", pre = "user""#, "rule \"a\": pre: unknown field `pre`, expected one of `id`, `per`"),
-        (r#"per = "user", watched = "5s""#, "rule 2: missing field `id`"),
-        (r#"id = 5"#, "rule 2: id: invalid type: integer `5`, expected a string"),
-        (r#"id = "a", per = "content", watched = "5s", expected = -1"#, "rule \"a\": expected: invalid value"),
+        (r#"id = "a", per = "device""#, "rule \"a\": per: expected \"user\" or \"content\", got \"device\""),
+        (
+            r#"id = "a", per = "user", kinds = [70000]"#,
+            "rule \"a\": kinds[0]: expected a whole number from 0 to 65535, got 70000",
+        ),
+        (r#"id = "a", per = "user", watched = 5"#, "rule \"a\": watched: expected a duration such as \"30s\", got 5"),
+        (
+            r#"id = "a", per = "user", watched = "5""#,
+            "rule \"a\": watched: expected a duration such as \"30s\", got \"5\"",
+        ),
+        (r#"id = "a", per = "user""#, "rule \"a\": watched is missing"),
+        (r#"id = "a", pre = "user""#, "rule \"a\": pre: no such field; "),
+        (r#"per = "user", watched = "5s""#, "rule 2: id is missing"),
+        (r#"id = 5"#, "rule 2: id: expected a text, got 5"),
+        (
+            r#"id = "a", per = "content", watched = "5s", expected = -1"#,
+            "rule \"a\": expected: expected a whole number, got -1",
+        ),
     ] {
         let problems = problems(&[OF_CONTENT, rule]);
         assert!(problems.len() == 1 && problems[0].starts_with(problem), "{rule}: {problems:?}");
@@ -76,33 +85,43 @@ fn a_rule_that_cannot_be_decided_is_named_with_its_field() {
     for wrong in ["", "A", "a_b", "ä", "a b", &"x".repeat(33)] {
         assert_eq!(
             problems(&[&id(wrong)]),
-            [format!("rule {wrong:?}: id: is not 1 to 32 lower-case letters, digits and hyphens")]
+            [format!("rule {wrong:?}: id: cannot be used; write 1 to 32 lower-case letters, digits and hyphens")]
         );
     }
     for right in ["a", "first-of-day", "7", &"x".repeat(32)] {
         assert_eq!(problems(&[&id(right)]), [""; 0]);
     }
-    assert_eq!(problems(&[OF_USER, OF_CONTENT, OF_USER]), ["rule \"a\": id: is that of another rule, too"]);
+    assert_eq!(
+        problems(&[OF_USER, OF_CONTENT, OF_USER]),
+        ["rule \"a\": id: is also the id of another rule; choose another one"]
+    );
     let ids: Vec<_> = (0..33).map(|number| id(&number.to_string())).collect();
     let ids: Vec<_> = ids.iter().map(String::as_str).collect();
-    assert_eq!(problems(&ids), ["33 rules are too many; at most 32"]);
+    assert_eq!(problems(&ids), ["has 33 rules; at most 32"]);
     assert_eq!(problems(&ids[..32]), [""; 0]);
+}
+
+#[test]
+fn two_rules_that_would_be_stored_alike_are_refused() {
+    let rule = |id: &str| OF_CONTENT.replace("\"b\"", &format!("{id:?}"));
+    let told = problems(&[&rule("rule-42237"), &rule("rule-83746")]);
+    assert_eq!(told, ["rule \"rule-83746\": id: is stored like \"rule-42237\"; choose another one"]);
 }
 
 #[test]
 fn a_rule_is_exact_or_says_how_large_its_filter_is() {
     for (rule, field) in [
-        (r#"per = "user""#, "exact: must be true in a rule per user"),
-        (r#"per = "user", expected = 5, probability = 0.1"#, "exact: must be true in a rule per user"),
-        (r#"per = "user", exact = true, expected = 5"#, "expected: is of no use in a rule that is exact"),
-        (r#"per = "content", exact = true, probability = 0.1"#, "probability: is of no use in a rule that is exact"),
-        (r#"per = "content", expected = 5"#, "probability: must say which share"),
-        (r#"per = "content", probability = 0.1"#, "expected: must say how many claims"),
-        (r#"per = "content", expected = 0, probability = 0.1"#, "expected: must say how many claims"),
-        (r#"per = "content", expected = 100000001, probability = 0.1"#, "expected: must say how many claims"),
-        (r#"per = "content", expected = 5, probability = 0.0"#, "probability: must say which share"),
-        (r#"per = "content", expected = 5, probability = 0.6"#, "probability: must say which share"),
-        (r#"per = "content", expected = 5, probability = nan"#, "probability: must say which share"),
+        (r#"per = "user""#, "exact: must be true in a rule with per"),
+        (r#"per = "user", expected = 5, probability = 0.1"#, "exact: must be true in a rule with per"),
+        (r#"per = "user", exact = true, expected = 5"#, "expected: is not used in an exact rule"),
+        (r#"per = "content", exact = true, probability = 0.1"#, "probability: is not used in an exact rule"),
+        (r#"per = "content", expected = 5"#, "probability: set which share"),
+        (r#"per = "content", probability = 0.1"#, "expected: set how many claims"),
+        (r#"per = "content", expected = 0, probability = 0.1"#, "expected: set how many claims"),
+        (r#"per = "content", expected = 100000001, probability = 0.1"#, "expected: set how many claims"),
+        (r#"per = "content", expected = 5, probability = 0.0"#, "probability: set which share"),
+        (r#"per = "content", expected = 5, probability = 0.6"#, "probability: set which share"),
+        (r#"per = "content", expected = 5, probability = nan"#, "probability: set which share"),
         (r#"per = "content", exact = true, watched = "25h""#, "watched: must be at most 24h"),
     ] {
         let watched = if rule.contains("watched") { "" } else { r#", watched = "5s""# };
@@ -131,6 +150,6 @@ fn a_zone_is_one_of_the_database() {
 fn bounds_leave_room_for_something() {
     for key in ["recent_users", "remembered_claims", "outbox"] {
         let problems = config(&format!("[rewards]\n{key} = 0"), &[]).unwrap_err();
-        assert_eq!(problems, [format!("/etc/heartline.toml: rewards.{key}: must be at least 1")]);
+        assert_eq!(problems, [format!("/etc/heartline.toml: rewards.{key}: is 0; set at least 1")]);
     }
 }

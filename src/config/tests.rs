@@ -12,8 +12,7 @@ pub(super) fn config(file: &str, variables: &[(&str, &str)]) -> Result<Config, V
     let mut layers = Layers::defaults();
     let mut problems = layers.add_text(FILE, file);
     problems.extend(layers.add_environment(owned(variables)));
-    let config = if problems.is_empty() { Config::from_layers(&layers) } else { Err(ConfigError { problems }) };
-    config.map_err(|error| error.problems.iter().map(Problem::to_string).collect())
+    Checked::of(layers, problems).good().map_err(|error| error.problems.iter().map(Problem::to_string).collect())
 }
 
 fn owned(variables: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
@@ -41,7 +40,7 @@ fn the_defaults_are_complete_and_good() {
     let config = good("", &[]);
     assert_eq!(config.server.listen.to_string(), "127.0.0.1:7700");
     assert_eq!(config.limits.beats, 500);
-    assert_eq!(config.reading.kinds_without_end, [2, 3]);
+    assert_eq!(config.reading.overrides.len(), 2);
     assert_eq!((config.log.level, config.log.format), (Level::Info, Format::Text));
 }
 
@@ -49,7 +48,7 @@ fn the_defaults_are_complete_and_good() {
 fn every_default_is_explained() {
     let lines: Vec<_> = DEFAULTS.lines().collect();
     // The settings that share the comment of the line before them.
-    let sharing = ["burst =", "bytes_burst =", "tls_key =", "upgrades_per_second_per_address ="];
+    let sharing = ["burst =", "bytes_burst =", "list_rows_burst =", "tls_key =", "upgrades_per_second_per_address ="];
     let shares = |line: &str| sharing.iter().any(|name| line.starts_with(name));
     // A line that is indented goes on with the setting before.
     for pair in lines.windows(2).filter(|pair| pair[1].contains(" = ") && !pair[1].starts_with(['#', ' '])) {
@@ -65,11 +64,11 @@ fn the_environment_goes_over_the_file_and_the_file_over_the_defaults() {
 
 #[test]
 fn a_file_that_empties_a_setting_does_not_change_what_it_may_be() {
-    let file = "[auth]\naudience = \"10s\"\n[reading]\nkinds_without_end = []";
-    let variables = [("HEARTLINE__AUTH__AUDIENCE", "tv"), ("HEARTLINE__READING__KINDS_WITHOUT_END", "[7]")];
+    let file = "[auth]\naudience = \"10s\"\n[reading]\noverrides = []";
+    let variables = [("HEARTLINE__AUTH__AUDIENCE", "tv"), ("HEARTLINE__READING__OVERRIDES", "[{ kind = 7 }]")];
     let config = good(file, &variables);
     assert_eq!(config.auth.audience, "tv");
-    assert_eq!(config.reading.kinds_without_end, [7]);
+    assert_eq!(config.reading.overrides[0].kind, 7);
 }
 
 #[test]
@@ -118,9 +117,13 @@ fn a_value_of_another_type_is_named_with_its_place() {
         ("READING__RESUME_BELOW", "5%", r#"expected a number, got "5%""#),
         ("DEMO__ENABLED", "yes", r#"expected true or false, got "yes""#),
         ("SOCKET__PING", "60", r#"expected a duration such as "30s", got "60""#),
-        ("SERVER__LISTEN", "localhost:7700", r#"expected an address such as "127.0.0.1:7700", got "localhost:7700""#),
+        (
+            "SERVER__LISTEN",
+            "nowhere",
+            r#"expected an address with a port, such as "127.0.0.1:7700" or "localhost:7700", got "nowhere""#,
+        ),
         ("SERVER__ORIGINS", "[1]", r#"expected a list of texts such as ["a", "b"], got "[1]""#),
-        ("READING__KINDS_WITHOUT_END", "[1, -1]", "expected a list of whole numbers such as [2, 3], got \"[1, -1]\""),
+        ("READING__OVERRIDES", "[2, 3]", "expected a list of tables such as [{ id = \"a\" }], got \"[2, 3]\""),
     ] {
         let name = format!("HEARTLINE__{name}");
         assert_eq!(problem("", &[(&name, value)]), format!("{name}: {expected}"));
@@ -128,17 +131,16 @@ fn a_value_of_another_type_is_named_with_its_place() {
     assert_eq!(file_problem("[limits]\nbeats = \"x\""), r#": limits.beats: expected a whole number, got "x""#);
     assert_eq!(file_problem("[limits]\nbeats = 1.5"), ": limits.beats: expected a whole number, got 1.5");
     assert_eq!(file_problem("[limits.beats]\nx = 1"), ": limits.beats: expected a whole number, got a table");
-    assert_eq!(file_problem("limits = 5"), ": limits: expected a section of settings");
+    assert_eq!(file_problem("limits = 5"), ": limits: expected a section, such as [limits]");
 }
 
 #[test]
 fn a_value_its_part_cannot_take_is_named_with_its_place() {
     let level = problem("", &[("HEARTLINE__LOG__LEVEL", "loud")]);
-    assert!(level.starts_with("HEARTLINE__LOG__LEVEL: unknown variant `loud`, expected one of"), "{level}");
-    let kind = file_problem("[reading]\nkinds_without_end = [70000]");
-    assert!(kind.starts_with(": reading.kinds_without_end: invalid value: integer `70000`"), "{kind}");
+    let words = r#"expected "error", "warn", "info", "debug" or "trace", got "loud""#;
+    assert_eq!(level, format!("HEARTLINE__LOG__LEVEL: {words}"));
     let none = file_problem("[store]\nrecords_per_user = 0");
-    assert!(none.starts_with(": store.records_per_user: invalid value: integer `0`"), "{none}");
+    assert_eq!(none, ": store.records_per_user: expected a whole number of at least 1, got 0");
 }
 
 #[test]
@@ -174,6 +176,17 @@ fn everything_that_is_wrong_is_told_at_once() {
 }
 
 #[test]
+fn what_is_wrong_does_not_hide_what_else_is_and_accuses_no_default() {
+    let file = "[limits]\nbeats = \"x\"\nuncommitted_slots = 5\nitems = 0\n[reading]\noverrides = [{ kind = 70000 }, { kind = 1 }, { kind = 70001 }]";
+    let problems = config(file, &[("HEARTLINE__LOG__LEVEL", "loud")]).expect_err("much is wrong");
+    let named = ["limits.beats: ", "LOG__LEVEL: ", "override 1: kind: ", "override 3: kind: ", "limits.items: "];
+    assert!(named.iter().all(|name| problems.iter().any(|line| line.contains(name))), "{problems:?}");
+    assert_eq!(problems.len(), named.len(), "limits.uncommitted_slots may be enough for the beats that were meant");
+    let broken = config("[limits]\nbeats = ", &[("HEARTLINE__SERVER__LISTEN", "0.0.0.0:80")]).expect_err("no TOML");
+    assert_eq!(broken.len(), 1, "what the file would set is not known: {broken:?}");
+}
+
+#[test]
 fn a_start_that_fails_says_one_line() {
     let problem = |place: &str| Problem::new(place, "is wrong");
     let error = |problems: Vec<Problem>| ConfigError { problems }.to_string();
@@ -201,8 +214,8 @@ fn a_file_that_is_not_there_is_named() {
 fn secrets_are_masked_in_dumps_and_in_what_check_config_prints() {
     let canary = "canary-of-32-bytes-or-a-few-more!";
     assert!(canary.len() >= SECRET_BYTES_MIN);
-    let variables =
-        ["AUTH__HS256_SECRET", "LOG__MID_KEY", "KAFKA__SASL_PASSWORD"].map(|key| format!("HEARTLINE__{key}"));
+    let variables = ["AUTH__HS256_SECRET", "CONTROL__TOKEN", "LOG__MID_KEY", "KAFKA__SASL_PASSWORD"];
+    let variables = variables.map(|key| format!("HEARTLINE__{key}"));
     let mut layers = Layers::defaults();
     assert_eq!(layers.add_text(FILE, "[kafka]\nsecurity = \"sasl_plaintext\"\nsasl_user = \"u\""), []);
     let mut variables: Vec<_> = variables.iter().map(|name| (name.as_str(), canary)).collect();
@@ -212,7 +225,8 @@ fn secrets_are_masked_in_dumps_and_in_what_check_config_prints() {
     let config = Config::from_layers(&layers).expect("good settings");
     let (dump, printed) = (format!("{config:?}"), layers.masked());
     assert!(!dump.contains(canary) && !printed.contains(canary));
-    let secrets = DEFAULTS.lines().filter_map(|line| line.split_once(" = ")).filter(|(key, _)| layers::is_secret(key));
+    let texts = DEFAULTS.lines().filter_map(|line| line.split_once(" = ")).filter(|(_, value)| value.starts_with('"'));
+    let secrets = texts.filter(|(key, _)| layers::is_secret(key));
     assert_eq!(secrets.count(), variables.len() - 1, "a URL is none, but may hold one");
     assert!(printed.contains(&format!("redis-cluster://me:{MASK}@10.0.0.5:7000,10.0.0.6:7000")), "{printed}");
     assert_eq!(dump.matches(MASK).count(), variables.len());

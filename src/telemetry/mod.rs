@@ -2,7 +2,9 @@
 //!
 //! No token and no user id is ever logged: users appear as [`MidHash`] makes them, tokens not at all.
 
+pub mod build;
 pub mod metrics;
+mod process;
 
 use std::hash::Hasher;
 use std::io;
@@ -15,6 +17,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::{Registry, fmt};
 
+use crate::edge::connection::connection_log;
 use crate::model::mid_hash::MidHash;
 use crate::model::secret::Secret;
 
@@ -24,6 +27,8 @@ use crate::model::secret::Secret;
 pub struct LogConfig {
     pub level: Level,
     pub format: Format,
+    /// Whether each connection is logged, too.
+    pub connections: bool,
     /// Key of the hashes that stand for users; empty = a random one.
     pub mid_key: Secret,
 }
@@ -70,7 +75,11 @@ impl LogConfig {
     /// The level is Heartline's own. Libraries stay at warn: below it some of them log headers and frames.
     fn targets(&self) -> Targets {
         let level = LevelFilter::from(self.level);
-        Targets::new().with_default(level.min(LevelFilter::WARN)).with_target(env!("CARGO_PKG_NAME"), level)
+        let connections = if self.connections { level } else { level.min(LevelFilter::WARN) };
+        Targets::new()
+            .with_default(level.min(LevelFilter::WARN))
+            .with_target(env!("CARGO_PKG_NAME"), level)
+            .with_target(connection_log::TARGET, connections)
     }
 }
 
@@ -96,7 +105,7 @@ mod tests {
     use crate::model::ids::UserId;
 
     fn log(level: Level, mid_key: &str) -> LogConfig {
-        LogConfig { level, format: Format::Text, mid_key: Secret::new(mid_key.to_owned()) }
+        LogConfig { level, format: Format::Text, connections: true, mid_key: Secret::new(mid_key.to_owned()) }
     }
 
     #[test]
@@ -107,6 +116,15 @@ mod tests {
         assert!(!trace.would_enable("tungstenite::handshake", &tracing::Level::INFO));
         let error = log(Level::Error, "").targets();
         assert!(!error.would_enable("hyper", &tracing::Level::WARN));
+    }
+
+    #[test]
+    fn lines_of_connections_can_be_turned_off() {
+        let enabled = |connections| {
+            let log = LogConfig { connections, ..log(Level::Info, "") };
+            log.targets().would_enable(connection_log::TARGET, &tracing::Level::INFO)
+        };
+        assert!(enabled(true) && !enabled(false));
     }
 
     #[test]

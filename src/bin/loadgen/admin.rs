@@ -1,4 +1,4 @@
-//! What a gateway tells on its admin listener.
+//! What a gateway tells on its probe listener, and on its control listener.
 
 use std::time::Duration;
 
@@ -6,6 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use super::served::CONTROL_TOKEN;
 use super::target::Target;
 
 const ANSWER_MAX: Duration = Duration::from_secs(10);
@@ -25,7 +26,10 @@ pub fn metric(text: &str, name: &str) -> Option<f64> {
 
 async fn exchange(admin: &Target, path: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(admin.address).await?;
-    let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", admin.host);
+    let request = format!(
+        "GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {CONTROL_TOKEN}\r\nConnection: close\r\n\r\n",
+        admin.host
+    );
     stream.write_all(request.as_bytes()).await?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await?;

@@ -18,7 +18,7 @@ const LOWER_RATES_MAX: u32 = 3;
 /// The last run's dying sockets are not the next one's to bear.
 const REST: Duration = Duration::from_secs(1);
 
-/// Who takes part, under which name, and with which load.
+/// The servers that are compared: name and load.
 pub struct Contender {
     pub name: &'static str,
     pub sort: Sort,
@@ -107,7 +107,7 @@ impl Ring<'_> {
         let mut runs: Vec<(&'static str, Outcome)> = Vec::new();
         for round in 0..rounds {
             for turn in 0..contenders.len() {
-                // Nobody is always the first.
+                // The order rotates.
                 let contender = &contenders[(turn + round as usize) % contenders.len()];
                 let naive_fell_behind = |(name, run): &(&str, Outcome)| *name == NAIVE && !run.kept_up();
                 if contender.name == NAIVE && runs.iter().any(naive_fell_behind) {

@@ -31,7 +31,7 @@ pub fn run(task: &Task, crowd: u32, orders: mpsc::Receiver<Order>) {
     }
 }
 
-/// A line on standard output; whoever does not read it any more has no need of this process.
+/// A line on standard output; when it is no longer read, this process is not needed.
 fn tell(message: &Message) {
     let line = serde_json::to_string(message).expect("messages have string keys");
     if writeln!(io::stdout().lock(), "{line}").is_err() {

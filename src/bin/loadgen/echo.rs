@@ -1,4 +1,4 @@
-//! The simplest WebSocket server there is: what comes is sent back. Nobody is asked who they are, nothing is kept.
+//! The simplest WebSocket server: it sends back what comes. No authentication, nothing is kept.
 
 use futures_util::{SinkExt, StreamExt};
 use tokio::net::TcpStream;

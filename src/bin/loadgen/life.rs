@@ -29,7 +29,7 @@ enum Ended {
 
 /// Connects for the first time, some moment within the socket's place in the queue, and lives.
 pub async fn begin(stage: Rc<Stage>, member: Rc<Member>, every: Duration) {
-    // Who comes several times takes as many places, or the gateway would turn away what is over its pace.
+    // A user who connects several times takes as many places, or the gateway would refuse what is over its rate.
     let visits = f64::from(stage.load.churn + 1);
     sleep(every.mul_f64(visits * (member.slot as f64 + stage.share()))).await;
     match Box::pin(enter(&stage, &member)).await {
@@ -72,7 +72,7 @@ async fn enter(stage: &Stage, member: &Member) -> Result<Dialed, DialError> {
         let mut visitor = try_to_enter(stage, member).await?;
         let mut goodbye = Vec::new();
         wire::push(Opcode::Close, &1000u16.to_be_bytes(), stage.mask(), &mut goodbye);
-        // Whoever is gone before it could say so is gone all the same.
+        // A worker that ended before it could report has ended all the same.
         let _ = visitor.stream.write_all(&goodbye).await;
     }
     try_to_enter(stage, member).await

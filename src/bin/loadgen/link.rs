@@ -48,7 +48,7 @@ impl Link {
     }
 
     /// A frame always fits into the kernel's buffer, with so few in flight. If not, or if the socket is dying, nothing
-    /// more is said, and whoever listens to it will notice.
+    /// more is sent, and the reader will notice.
     fn write(&mut self, stage: &Stage, frame: &[u8]) {
         let Some(half) = &self.half else { return };
         if half.try_write(frame).ok() != Some(frame.len()) {

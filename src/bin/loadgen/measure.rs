@@ -93,7 +93,7 @@ impl Run<'_> {
         begins: Option<oneshot::Sender<Instant>>,
     ) -> Result<Loaded<'_>, String> {
         let start = Instant::now() + LEAD;
-        // Whoever asked may have given up.
+        // The caller may have given up.
         begins.map(|begins| begins.send(start));
         workers.order(Order::Load { at: wall_ms() + LEAD.as_millis() as u64 })?;
         let pids = workers.pids();

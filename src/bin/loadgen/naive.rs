@@ -1,5 +1,5 @@
 //! The WebSocket gateway one would write first: the token is checked once, then every beat is one durable write and
-//! one ack, in order, by whoever has read it.
+//! one ack, in order, by the task that has read it.
 //!
 //! It decodes with the gateway's codec and verifies with its verifier, so that neither makes the difference. It judges
 //! nothing: no rule which beat wins, no limits, no pushes, no forgetting.
@@ -29,7 +29,7 @@ struct Gateway {
     config: WebSocketConfig,
 }
 
-/// Refuses or lets in, and keeps who it is.
+/// Refuses or admits a connection, and keeps its user.
 struct Porter<'a> {
     verifier: &'a Verifier,
     identity: &'a mut Option<Identity>,

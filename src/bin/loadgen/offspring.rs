@@ -1,4 +1,4 @@
-//! A child process that does not outlive whoever started it.
+//! A child process that does not outlive its parent.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -7,7 +7,7 @@ use std::thread;
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-/// Lines that nobody has looked at yet; then the child waits.
+/// Unread lines; when full, the child waits.
 const LINES_MAX: usize = 1024;
 
 /// Killed and waited for when dropped. One that ends by itself when its standard input does is gone even if its parent
@@ -26,7 +26,7 @@ impl Offspring {
         let mut child = spawned.map_err(|error| format!("{program} cannot be started: {error}"))?;
         let (stdin, stdout) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
         let (sender, lines) = mpsc::channel(LINES_MAX);
-        // Reads on when nobody listens any more, so that the child never waits for a full pipe.
+        // Reads on when the receiver is gone, so that the child never waits for a full pipe.
         thread::spawn(move || {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
                 let _ = sender.blocking_send(line);

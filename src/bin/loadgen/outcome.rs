@@ -110,7 +110,7 @@ impl Outcome {
         }
     }
 
-    /// Acked and not to be found any more, or nobody can tell.
+    /// Acked and no longer found, or unknown.
     pub fn missing(&self) -> u64 {
         self.verified.as_ref().map_or(0, |found| found.missing + found.unread)
     }

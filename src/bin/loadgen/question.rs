@@ -20,12 +20,12 @@ impl Question {
 
     pub fn answered(&mut self, seq: Option<u32>, reading: Reading) {
         if let Some((_, asker)) = self.0.take_if(|(asked, _)| Some(*asked) == seq) {
-            // Whoever asked may have given up.
+            // The caller may have given up.
             let _ = asker.send(reading);
         }
     }
 
-    /// There will be no answer; whoever asked is told so.
+    /// There will be no answer; the caller is told.
     pub fn forget(&mut self) {
         self.0 = None;
     }

@@ -27,7 +27,7 @@ const CLAIMS: &str = "heartline_reward_claims_total";
 /// CPU for each ack, that without rules being 1.
 const WITH_FLAGS_MAX: f64 = 1.05;
 const WITHOUT_FLAGS_MAX: f64 = 1.25;
-/// Whoever plays from the start on has been rewarded by then, and has the flag: the usual rules want 5 s.
+/// A viewer who plays from the start has been rewarded by then, and has the flag: the usual rules want 5 s.
 const WARM_UP_MIN: Duration = Duration::from_secs(10);
 /// The last round's dying sockets are not the next one's to bear.
 const REST: Duration = Duration::from_secs(1);
@@ -90,7 +90,7 @@ pub async fn run(
     let mut turns = Vec::new();
     for round in 0..rounds {
         eprintln!("--- round {} of {rounds}: {} gateways side by side", round + 1, CONTENDERS.len());
-        // Nobody is always the first.
+        // The order rotates.
         let order = (0..CONTENDERS.len()).map(|turn| CONTENDERS[(turn + round as usize) % CONTENDERS.len()]);
         turns.extend(try_join_all(order.map(|contender| contender.take_turn(load, servers, credentials))).await?);
         sleep(REST).await;

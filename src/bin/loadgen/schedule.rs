@@ -37,7 +37,7 @@ impl Schedule {
         due.min(self.total)
     }
 
-    /// Whose turn a beat is, and which of its turns (from 0).
+    /// The viewer of a beat, and which of its beats it is (from 0).
     pub fn turn(&self, beat: u64) -> (usize, u64) {
         ((beat % self.sockets) as usize, beat / self.sockets)
     }

@@ -1,4 +1,4 @@
-//! A directory that goes away with whoever made it.
+//! A directory that is removed with its owner.
 
 use std::fs;
 use std::path::{Path, PathBuf};

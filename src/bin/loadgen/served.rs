@@ -56,11 +56,16 @@ pub enum Sort {
     Naive,
 }
 
+/// What the gateways that are started here ask of callers of their control listener.
+pub const CONTROL_TOKEN: &str = "the-control-token-of-the-load-generator";
+
 /// A server that runs for as long as this lives.
 pub struct Served {
     pub target: Target,
-    /// Where a gateway says how it fares.
+    /// A gateway's probe listener.
     pub admin: Option<Target>,
+    /// A gateway's control listener.
+    pub control: Option<Target>,
     /// The server first, then what it keeps things in, both under its name; and that once more under its own.
     pub watched: Vec<Watched>,
     // Each ends before what it needs does.
@@ -106,15 +111,16 @@ impl Sort {
             }
         };
         let urls = timeout(START_MAX, listening(&mut process)).await.ok().flatten();
-        let (url, admin) = urls.ok_or_else(|| format!("the {} does not start", self.name()))?;
+        let Urls { url, admin, control } = urls.ok_or_else(|| format!("the {} does not start", self.name()))?;
         let target = Target { echo: self == Sort::Echo, ..Target::parse(&url)? };
-        let admin = admin.map(|url| Target::parse(&url)).transpose()?;
+        let parsed = |url: Option<String>| url.map(|url| Target::parse(&url)).transpose();
+        let (admin, control) = (parsed(admin)?, parsed(control)?);
         let watched = |name: &str, pid| Watched { name: name.to_owned(), pid };
         let mut all = vec![watched(self.name(), process.pid())];
         if let Some(redis) = &redis {
             all.extend([self.name(), REDIS].map(|name| watched(name, redis.pid())));
         }
-        Ok(Served { target, admin, watched: all, _process: process, _redis: redis, _scratch: scratch })
+        Ok(Served { target, admin, control, watched: all, _process: process, _redis: redis, _scratch: scratch })
     }
 }
 
@@ -142,6 +148,8 @@ fn gateway(
     };
     set("server.listen", "127.0.0.1:0");
     set("admin.listen", "127.0.0.1:0");
+    set("control.listen", "127.0.0.1:0");
+    set("control.token", CONTROL_TOKEN);
     set("server.threads", &options.threads().to_string());
     set("auth.hs256_secret", &credentials.secret);
     set("auth.audience", &credentials.audience);
@@ -170,14 +178,26 @@ fn gateway(
     Offspring::start(&mut command("serve"))
 }
 
-/// The addresses it prints once it serves: the public one, and that of its admin listener, if it has one.
-async fn listening(process: &mut Offspring) -> Option<(String, Option<String>)> {
+/// The addresses that a server prints once it serves; only a gateway has more than the public one.
+struct Urls {
+    url: String,
+    admin: Option<String>,
+    control: Option<String>,
+}
+
+async fn listening(process: &mut Offspring) -> Option<Urls> {
     loop {
         let line = process.lines.recv().await?;
         if let Some((_, urls)) = line.split_once("listening on ") {
             let (url, admin) = urls.split_once(" (admin ").unwrap_or((urls, ""));
             let admin = admin.strip_suffix(')').map(str::to_owned);
-            return Some((url.to_owned(), admin));
+            let control = match admin {
+                Some(_) => {
+                    Some(process.lines.recv().await?.strip_prefix("control listener: ")?.split(' ').next()?.to_owned())
+                }
+                None => None,
+            };
+            return Some(Urls { url: url.to_owned(), admin, control });
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Who is loaded, and how one gets in.
+//! The server under load, and how to connect to it.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};

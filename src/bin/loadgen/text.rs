@@ -3,7 +3,7 @@
 use super::dice::Dice;
 use super::viewer::{Beat, Flag};
 
-/// A whole film, milliseconds. Who has watched it begins again in the same session.
+/// A whole film, milliseconds. A viewer at its end begins again in the same session.
 const LENGTH: u64 = 5_400_000;
 const KIND: u16 = 1;
 

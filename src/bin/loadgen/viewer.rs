@@ -2,7 +2,7 @@
 
 use super::dice::Dice;
 
-/// A day on which nobody was rewarded: to the server, a client that has slept.
+/// A day without rewards: to the server, a client that has slept.
 const STALE_FLAG: &[u8; 10] = b"2000-01-01";
 
 /// `YYYY-MM-DD`.

@@ -88,6 +88,6 @@ async fn forward(mut lines: mpsc::Receiver<String>, messages: mpsc::Sender<Resul
             return;
         }
     }
-    // If it is gone too early somebody waits for it; otherwise nobody does.
+    // If it is gone too early its end is waited for; otherwise it is not.
     let _ = messages.send(Err("a child process has ended".to_owned())).await;
 }

@@ -31,7 +31,7 @@ pub struct Toll {
     pub longest_ms: u64,
 }
 
-/// Attacks, tells what came of it, and stays until whoever started it is gone, so that it can be measured.
+/// Attacks, reports the result, and stays until its parent is gone, so that it can be measured.
 pub fn run() -> Result<(), String> {
     let assault: Assault = line(&mut io::stdin().lock().lines())?;
     thread::spawn(|| {

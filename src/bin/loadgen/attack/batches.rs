@@ -1,4 +1,4 @@
-//! Who was away for long, and says all of it at once.
+//! Clients that were offline for long and send everything at once.
 
 use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, sleep_until};

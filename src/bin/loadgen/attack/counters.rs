@@ -4,10 +4,10 @@ use super::super::admin;
 use super::super::tally::Kinds;
 use super::super::target::Target;
 
-/// Whom it closed, by code, and whom it turned away, by reason.
+/// Connections that it closed, by code, and refused, by reason.
 const FAMILIES: [&str; 2] = ["heartline_closes_total{code=\"", "heartline_refused_total{reason=\""];
 
-/// Counters since the start of the gateway: `close 4008`, `refused Upgrades`.
+/// Counters since the start of the gateway: `close 4008`, `refused upgrades`.
 #[derive(Debug, Default)]
 pub struct Counters(Kinds);
 
@@ -44,11 +44,11 @@ mod tests {
     #[test]
     fn counters_are_found_and_told_apart() {
         let text = "# TYPE heartline_closes counter\nheartline_closes_total{code=\"4008\"} 7\n\
-                    heartline_refused_total{reason=\"Upgrades\"} 3\nheartline_connections 12\n";
+                    heartline_refused_total{reason=\"upgrades\"} 3\nheartline_connections 12\n";
         let before = Counters::parse("heartline_closes_total{code=\"4008\"} 2\n");
         let after = Counters::parse(text);
         let since: Vec<_> = after.since(&before).into_iter().collect();
-        assert_eq!(since, [("close 4008".to_owned(), 5), ("refused Upgrades".to_owned(), 3)]);
+        assert_eq!(since, [("close 4008".to_owned(), 5), ("refused upgrades".to_owned(), 3)]);
         assert!(after.since(&after).is_empty());
     }
 }

@@ -104,7 +104,7 @@ pub async fn heard(
     }
 }
 
-/// The same for one who speaks no frames yet: whatever comes is an answer of HTTP.
+/// The same before the upgrade: whatever comes is an HTTP response.
 pub async fn answered(stream: &mut (impl AsyncRead + Unpin)) -> Ending {
     let mut read = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! Who sends more than anybody has to say.
+//! Clients that send far more than a player would.
 
 use tokio::io::AsyncWriteExt;
 

@@ -1,4 +1,4 @@
-//! Who begins and does not go on.
+//! Clients that begin a handshake and do not go on.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Honest users who connect while others are served: what an attack does to those who are not in yet.
+//! Honest users who connect while others are served: what an attack does to new connections.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use super::super::target::{Target, Tokens};
 
 /// From one to the next.
 const EVERY: Duration = Duration::from_millis(50);
-/// Who is not welcomed by then has not come in.
+/// A client that is not welcomed by then counts as refused.
 const WELCOME_MAX: Duration = Duration::from_secs(10);
 /// Their sockets are numbered from here on, and so have addresses of their own.
 const FIRST_SOCKET: u64 = 1 << 32;
@@ -61,7 +61,7 @@ impl Newcomers {
         }
     }
 
-    /// Those who came in this time.
+    /// Connections that were welcomed this time.
     pub fn between(&self, from: Instant, to: Instant) -> Arrivals {
         let mut latencies = Latencies::new();
         let (mut tried, mut welcomed, mut refused) = (0, 0, Kinds::new());

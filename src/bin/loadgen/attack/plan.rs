@@ -45,7 +45,7 @@ pub struct Plan {
     pub endings: &'static [Ending],
     /// How many may be left at the end.
     pub open_max: u64,
-    /// Closes that the gateway must count, since who does not read does not hear a code.
+    /// Closes that the gateway must count, since a client that does not read does not see a code.
     pub counted: Option<u16>,
     /// What the gateway may grow by.
     pub growth_max: u64,
@@ -58,7 +58,7 @@ impl Attack {
 
     pub fn plan(self) -> Plan {
         use Ending::{Acked, Closed, End, Reset, Status, Welcomed};
-        // More upgrades a second than the gateway takes in all, or of one address: those who are turned away may come
+        // More upgrades a second than the gateway takes in all, or of one address: refused clients may come
         // again, and the attack goes on.
         const SHED: [Ending; 2] = [Status(503), Status(429)];
         let flood = Plan {

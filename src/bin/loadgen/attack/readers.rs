@@ -1,4 +1,4 @@
-//! Who asks and does not listen.
+//! Clients that ask and do not read the answers.
 
 use std::io;
 use std::time::Duration;
@@ -16,8 +16,8 @@ use super::bytes;
 use super::ending::{Ending, heard};
 use super::scene::Scene;
 
-/// Below the 32 that one user may have.
-const READERS_PER_USER: u64 = 25;
+/// So few that the answers to all of them stay below `limits.list_rows_burst`: beyond it lists wait, and do not pile up.
+const READERS_PER_USER: u64 = 5;
 const RECORDS: u32 = 200;
 /// Some megabytes of answers. With what it has said before no more than the burst allows.
 const LISTS: u32 = 60;

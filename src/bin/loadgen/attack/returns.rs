@@ -1,4 +1,4 @@
-//! Who comes back again and again, and who comes in numbers.
+//! Clients that reconnect again and again, and crowds that connect at once.
 
 use super::ending::{Ending, heard};
 use super::scene::Scene;
@@ -11,7 +11,7 @@ pub async fn come_and_go(scene: &Scene, number: u64) -> Ending {
     }
 }
 
-/// Another one of the same user, who stays.
+/// Another connection of the same user, which stays.
 pub async fn crowd_in(scene: &Scene, number: u64) -> Ending {
     match scene.enter(number, 0).await {
         Ok(mut dialed) => heard(&mut dialed.stream, dialed.rest, |_| None).await,

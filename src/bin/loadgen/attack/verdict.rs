@@ -27,7 +27,7 @@ pub struct Seen {
     pub ended: Instant,
     pub toll: Toll,
     pub gateway: Use,
-    /// Whom the gateway closed or turned away meanwhile, as it counts them; newcomers included.
+    /// Connections that the gateway closed or refused meanwhile, by its own metrics; newcomers included.
     pub counted: Kinds,
     pub attacker_cpu_cores: Option<f64>,
 }

@@ -10,7 +10,7 @@ use super::super::admin;
 use super::super::target::Target;
 
 const PAGE: usize = 1_000;
-/// Events follow their claims; nobody waits for them longer.
+/// Events follow their claims; the longest wait for them.
 const FOLLOW_MAX: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 

@@ -71,7 +71,8 @@ pub async fn run(
         }
     }
     let gateway = served.admin.as_ref().ok_or("the gateway has no admin listener")?;
-    let log = EventLog::read(gateway, race.rewards()).await?;
+    let control = served.control.as_ref().ok_or("the gateway has no control listener")?;
+    let log = EventLog::read(control, race.rewards()).await?;
     let metrics = admin::get(gateway, "/metrics").await?;
     let claims = |rule: &str| {
         let name = format!("heartline_reward_claims_total{{rule=\"{rule}\"}}");

@@ -59,7 +59,7 @@ impl Order {
     }
 }
 
-/// Connects all, lets them go, and listens until everybody knows.
+/// Connects all, starts them together, and listens until each of them has its answer.
 pub async fn run(course: &Course, users: Range<u64>, order: Order) -> Result<Vec<UserResult>, String> {
     let count = users.end - users.start;
     let enter = |place: u64| enter(course, users.start + place / course.racers, place % course.racers);

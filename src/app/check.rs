@@ -1,0 +1,90 @@
+//! What `serve` would find wrong with files, directories and addresses. Nothing is made, changed or kept, so that it can
+//! be asked beside a running gateway. Other servers (Redis, Kafka) are not contacted.
+
+use std::io;
+use std::net::SocketAddr;
+
+use crate::config::Config;
+use crate::edge::auth::{CONTROL_TOKEN, SigningKey, key_set};
+use crate::edge::listener::{self, Tls};
+use crate::storage::embedded::data_dir::DataDir;
+use crate::storage::embedded::folder::Folder;
+use crate::storage::embedded::open_error::OpenError;
+use crate::storage::event_bus::config::Backend as Bus;
+use crate::storage::hot_store::config::Backend as HotStore;
+use crate::storage::revocation_list::RevocationList;
+use crate::storage::revocation_list::file::FileList;
+
+/// One line each.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// What would end the start.
+    pub faults: Vec<String>,
+    /// What would end it now, and not when what runs has stopped.
+    pub notes: Vec<String>,
+}
+
+/// `is_broken`: whether a setting was refused already, so that its value means nothing.
+pub fn check(config: &Config, is_broken: impl Fn(&str) -> bool) -> Findings {
+    let mut findings = Findings::default();
+    let usable = |settings: &[&str]| !settings.iter().any(|setting| is_broken(setting));
+    if usable(&["server.tls_cert", "server.tls_key"]) && config.server.has_certificate() {
+        findings.fault(Tls::load(&config.server));
+    }
+    if usable(&["auth.jwks_file"]) {
+        findings.fault(config.auth.jwks_file().map(key_set::load).transpose());
+    }
+    let store_here = config.store.hot_store == HotStore::Embedded;
+    let events_here = config.events.event_bus == Bus::Embedded;
+    let token_here = config.control.token.is_empty();
+    if usable(&["store.data_dir", "store.hot_store", "events.event_bus"]) && (store_here || events_here || token_here) {
+        findings.data_dir(config);
+    }
+    if usable(&["store.data_dir", "control.token"]) && token_here && CONTROL_TOKEN.path(&config.store.data_dir).exists()
+    {
+        findings.fault(CONTROL_TOKEN.load(&config.store.data_dir));
+    }
+    if usable(&["store.data_dir", "auth.hs256_secret", "auth.jwks_file"])
+        && SigningKey::exists(&config.auth, &config.store.data_dir)
+    {
+        findings.fault(SigningKey::load(&config.auth, &config.store.data_dir));
+    }
+    let (server, admin, control) = (config.server.listen, config.admin.listen, config.control.listen);
+    for (setting, address) in [("server.listen", server), ("admin.listen", admin), ("control.listen", control)] {
+        if usable(&[setting]) {
+            findings.address(setting, address);
+        }
+    }
+    findings
+}
+
+impl Findings {
+    fn fault<T>(&mut self, found: Result<T, impl ToString>) -> Option<T> {
+        found.map_err(|fault| self.faults.push(fault.to_string())).ok()
+    }
+
+    fn data_dir(&mut self, config: &Config) {
+        let path = &config.store.data_dir;
+        let looked = DataDir::look(path).and_then(|holder| {
+            Folder::of(path, "store").check()?;
+            Folder::of(path, "events").check()?;
+            Ok::<_, OpenError>(holder)
+        });
+        if config.store.hot_store == HotStore::Embedded && path.is_dir() {
+            self.fault(FileList::of(path).load(None));
+        }
+        if let Some(Some(holder)) = self.fault(looked) {
+            self.notes.push(format!("store.data_dir: {} is in use by {holder}", path.display()));
+        }
+    }
+
+    fn address(&mut self, setting: &str, address: SocketAddr) {
+        match listener::try_bind(address) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                self.notes.push(format!("{setting}: {address} is in use by another process"));
+            }
+            Err(error) => self.faults.push(format!("{setting}: cannot listen on {address}: {error}")),
+            Ok(()) => {}
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Whether the demo is served: it issues a token for any user to every client that reaches it.
+
+use crate::config::Config;
+
+/// False, and said in the log, where clients other than a developer at this machine may reach it or its tokens open real
+/// data.
+pub(super) fn is_served(config: &Config) -> bool {
+    let demo = &config.demo;
+    if !demo.enabled || demo.issue_tokens_for_any_user_with_the_real_key {
+        return demo.enabled;
+    }
+    let key = !config.auth.hs256_secret.is_empty() || config.auth.jwks_file().is_some();
+    let reason = match (key, config.server.trusted_proxies.is_empty()) {
+        (false, true) => return true,
+        (true, _) => "a key is configured, and the demo would issue tokens for any user with it",
+        (false, false) => "a proxy is trusted (server.trusted_proxies), so clients of other machines would get tokens",
+    };
+    tracing::info!(event = "demo_off", reason, "demo off");
+    false
+}

@@ -1,0 +1,47 @@
+//! The first and the last line of the log.
+
+use super::Addresses;
+use super::error::StartError;
+use crate::config::Config;
+use crate::storage::event_bus;
+use crate::storage::hot_store::config::Backend;
+use crate::telemetry::build;
+
+/// Before anything can go wrong. The addresses are as configured; see [`listening`].
+pub(super) fn starting(config: &Config) {
+    let hot_store = match config.store.hot_store {
+        Backend::Embedded => "embedded",
+        Backend::Redis => "redis",
+    };
+    let event_bus = match config.events.event_bus {
+        event_bus::config::Backend::Embedded => "embedded",
+        event_bus::config::Backend::Kafka => "kafka",
+    };
+    tracing::info!(
+        event = "starting",
+        version = build::VERSION,
+        commit = build::COMMIT,
+        listen = %config.server.listen,
+        admin = %config.admin.listen,
+        control = %config.control.listen,
+        hot_store,
+        event_bus,
+        data_dir = %config.store.data_dir.display(),
+        pid = std::process::id(),
+        "heartline starting"
+    );
+}
+
+/// Connections are accepted.
+pub(super) fn listening(Addresses { public, admin, control }: &Addresses) {
+    tracing::info!(event = "listening", listen = %public, %admin, %control, "listening");
+}
+
+/// All that was accepted is served; what is returned says whether that was the plan.
+pub(super) fn stopped(ended: Result<(), StartError>) -> Result<(), StartError> {
+    match &ended {
+        Ok(()) => tracing::info!(event = "stopped", "stopped"),
+        Err(error) => tracing::error!(event = "stopped", exit_code = error.exit_code(), %error, "stopped by an error"),
+    }
+    ended
+}

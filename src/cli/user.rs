@@ -1,0 +1,82 @@
+//! `heartline user`: what the gateway on this machine knows of one user.
+
+use std::fmt::Write;
+use std::time::{Duration, UNIX_EPOCH};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::gateway::{self, Gateway, GatewayError};
+use crate::config::Config;
+use crate::model::ids::UserId;
+use crate::storage::hot_store::config::Backend;
+
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+const RECORDS: usize = 20;
+
+#[derive(Deserialize)]
+struct Connected {
+    gateway: String,
+    hash: String,
+    connections: Vec<Connection>,
+}
+
+#[derive(Deserialize)]
+struct Connection {
+    connection: String,
+    address: String,
+    device: String,
+    since: u64,
+}
+
+#[derive(Deserialize)]
+struct Exported {
+    recording: Recording,
+    rewards: Vec<Value>,
+    records: Vec<Value>,
+    cursor: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Recording {
+    paused: bool,
+}
+
+/// Connections, recording, claims and newest records, as text.
+pub fn report(config: &Config, user: UserId) -> Result<String, GatewayError> {
+    let gateway = Gateway::control(config)?;
+    let mid = user.0;
+    let (connected, exported) = gateway::runtime()?.block_on(async {
+        let connected = gateway.get(&format!("/v1/connections?mid={mid}"), ANSWER_TIMEOUT).await?;
+        let exported = gateway.get(&format!("/v1/export?mid={mid}&limit={RECORDS}"), ANSWER_TIMEOUT).await?;
+        Ok::<_, GatewayError>((connected, exported))
+    })?;
+    let connected: Connected = serde_json::from_slice(&connected).map_err(|error| gateway.strange(&error))?;
+    let exported: Exported = serde_json::from_slice(&exported).map_err(|error| gateway.strange(&error))?;
+    let shared = config.store.hot_store == Backend::Redis;
+    Ok(written(user, &connected, &exported, shared))
+}
+
+fn written(user: UserId, connected: &Connected, exported: &Exported, shared: bool) -> String {
+    let mut text = format!("user {} (in the log: {})\n", user.0, connected.hash);
+    let others = if shared { "; other gateways on the same Redis are not asked" } else { "" };
+    let count = connected.connections.len();
+    let _ = writeln!(text, "connections to {}{others}: {count}", connected.gateway);
+    for Connection { connection, address, device, since } in &connected.connections {
+        let since = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(*since));
+        let device = if device.is_empty() { "-".to_owned() } else { device.escape_debug().to_string() };
+        let _ = writeln!(text, "  {connection}  {address}  {device}  since {since}");
+    }
+    let recording = if exported.recording.paused { "paused" } else { "on" };
+    let _ = writeln!(text, "recording: {recording}");
+    let _ = writeln!(text, "claims that are kept: {}", exported.rewards.len());
+    for claim in &exported.rewards {
+        let _ = writeln!(text, "  {claim}");
+    }
+    let more = if exported.cursor.is_some() { ", the newest of more" } else { "" };
+    let _ = writeln!(text, "records: {}{more}", exported.records.len());
+    for record in &exported.records {
+        let _ = writeln!(text, "  {record}");
+    }
+    text
+}
