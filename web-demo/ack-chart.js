@@ -1,6 +1,6 @@
 /**
  * Draws how long acks took: one dot each, the newest at the right edge, higher is slower (logarithmic). It is drawn anew
- * when acks have come, and at no other time; while nobody is acked it stands still.
+ * when acks have come, and at no other time; without acks it stands still.
  *
  * Bound: DOTS_MAX dots, none older than WINDOW_MS before the newest. The quantiles are those of the last LAST acks.
  */

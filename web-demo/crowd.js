@@ -15,7 +15,7 @@ export class Crowd {
   #gateway;
   #lateChanged;
 
-  /** @param {(ackDelay: number) => void} lateChanged  the switch for late acks was pressed, which holds for everybody */
+  /** @param {(ackDelay: number) => void} lateChanged  the switch for late acks was pressed, which holds for all clients */
   constructor(root, lateChanged) {
     this.#root = root;
     this.#lateChanged = lateChanged;
@@ -31,9 +31,9 @@ export class Crowd {
     return this.#role('late-acks').getAttribute('aria-pressed') === 'true' ? ACK_DELAY_MS : 0;
   }
 
-  /** Acks of the page's own devices: how long each took, in milliseconds. */
-  acked(times) {
-    this.#chart.add(performance.timeOrigin + performance.now(), times, 'own');
+  /** An ack of the page's own devices: how long it took, in milliseconds. */
+  acked(ms) {
+    this.#chart.add(performance.timeOrigin + performance.now(), [ms], 'own');
     this.#gateway.stir();
   }
 
@@ -64,12 +64,12 @@ export class Crowd {
 
   async #readBack() {
     const shown = this.#role('readback-result');
-    shown.textContent = 'Reading back …';
+    shown.textContent = 'Checking …';
     const { asked, kept, bots, silent } = await this.#swarm.readBack();
     Object.assign(shown.dataset, { asked, kept, bots, silent });
-    const unheard = silent > 0 ? ` ${silent} bots could not ask.` : '';
-    const all = asked === kept ? `All ${asked} acked positions are` : `${kept} of ${asked} acked positions are`;
-    shown.textContent = bots > 0 ? `${all} there, read back by ${bots} bots.${unheard}` : 'Nobody is connected to ask.';
+    const unheard = silent > 0 ? ` ${silent} bots had no connection.` : '';
+    const all = asked === kept ? `All ${asked} acked positions` : `${kept} of ${asked} acked positions`;
+    shown.textContent = bots > 0 ? `${all} read back by ${bots} bots.${unheard}` : 'No bot is connected.';
   }
 
   #showAcks({ p50, p99, slowest, count }) {

@@ -7,9 +7,22 @@
 // Page
 //   [data-role=user]            select, values are mids: 42, 7, 1001. A change makes new clients for both devices
 //   [data-role=announce]        aria-live region
+//   [data-role=hood]            details "Under the hood", closed at first: the tapes and the crowd
+//   [data-role=question]        dialog that asks before all is forgotten; [data-role=agree], [data-role=refuse]
+//   [data-role=source]          link to the source
+// Guide: [data-role=guide]
+//   [data-step=NAME]            play, pause, continue, cut, kill: data-done = true | false; the next one has
+//                               aria-current=step; [data-role=seen] in it is what was seen
+//   [data-role=pid]             the gateway's process
+//   [data-role=recovered]       after a restart of the gateway, until the next loss: data-checked = positions acked before,
+//                               data-read-back = of these, returned before anything was resent; data-lost, or unknown for
+//                               these three: they could not be read back; data-resent; data-dropped = unacked, by a full outbox
 // Device: [data-device=NAME]
 //   [data-role=state]           data-state = connecting | online | waiting | offline | parked | stopped,
-//                               data-code = the last close code ("" before the first)
+//                               data-code = the last close code ("" before the first), data-seconds = while waiting, the
+//                               seconds until the next attempt
+//   [data-role=cut]             button: closes the socket under the client, which reconnects by itself
+//   [data-role=more]            button on narrow screens: shows the rest below; aria-expanded
 //   [data-role=content]         select, values are oids: 100, 101, 102 (kind 1)
 //   [data-role=video]           the video element
 //   [data-role=play]            button, plays and pauses; data-playing = true | false
@@ -20,23 +33,24 @@
 //                               later, it is gone
 //   [data-role=elsewhere]       note "Continued on ...", hidden unless a beat was superseded by another session
 //   [data-role=sound]           button; aria-pressed. The videos start muted
-//   [data-role=cut]             button: closes the socket under the client, which reconnects by itself
 //   [data-role=offline]         button: stays off the network until pressed again; aria-pressed
 //   [data-role=recording]       button: pauses recording for the user; aria-pressed = paused
 //   [data-role=delete]          button: forgets the chosen content's record
-//   [data-role=clear]           button: forgets everything of the user
-//                               (cut, recording, delete and clear are aria-disabled while offline or stopped)
+//   [data-role=clear]           button: asks, then forgets everything of the user
+//                               (recording, delete and clear are aria-disabled while offline or stopped, cut unless online)
 //   [data-role=outbox]          data-count = beats not yet answered
 //   [data-role=acked]           data-count = beats frames acked since the page was loaded,
 //                               data-pos, data-oid, data-session, data-at = the newest beat the server took
 //   [data-role=latency-last]    data-ms = ack time of the last frame; [data-role=latency-median] the same, median
+//   [data-role=sheet]           the paper of the heart line
 //   [data-role=line]            svg of the heart line: [data-beat] per beat, data-answer = "" | acked | rejected
-//   [data-role=tape]            list, newest first, at most 60 rows: data-direction = out | in, data-kind = beats,
-//                               ack, welcome, ..., data-seq, data-bytes, data-ack-ms (out, once answered),
-//                               data-flag = the reward flag it came or went with, if any
 //   [data-role=history]         list, newest first: data-kind, data-oid, data-pos, data-from; each holds a button
 //                               that opens the content
 //   [data-role=fault]           what went wrong for good, hidden otherwise
+// Frames of a device: [data-tape=NAME]
+//   [data-role=tape]            list, newest first, at most 60 rows: data-direction = out | in, data-kind = beats,
+//                               ack, welcome, ..., data-seq, data-bytes, data-ack-ms (out, once answered),
+//                               data-flag = the reward flag it came or went with, if any
 // Rewards: [data-role=rewards]
 //   [data-role=today]           data-day = the gateway's day, data-zone = in this zone ("" until it is known)
 //   [data-role=to-midnight]     button: moves the rewards' clock to the next midnight; hidden where demo.clock is off
@@ -66,33 +80,48 @@
 
 import { Crowd } from './crowd.js';
 import { Device } from './device.js';
+import { Guide } from './guide.js';
+import { Question } from './question.js';
+import { Recovery } from './recovery.js';
 import { Rewards } from './rewards.js';
 
 const NAMES = { phone: 'Phone', tv: 'TV' };
 
-const user = document.querySelector('[data-role=user]');
-const announcer = document.querySelector('[data-role=announce]');
-const rewards = new Rewards(document.querySelector('[data-role=rewards]'));
+const part = role => document.querySelector(`[data-role=${role}]`);
+const user = part('user');
+const question = new Question(part('question'));
+const rewards = new Rewards(part('rewards'));
+const guide = new Guide(part('guide'));
 let devices = [];
-const crowd = new Crowd(document.querySelector('[data-role=crowd]'), ackDelay => {
+const crowd = new Crowd(part('crowd'), ackDelay => {
   for (const device of devices) device.ackDelay = ackDelay;
 });
 
 function show() {
   for (const device of devices) device.close();
-  announcer.replaceChildren();
-  devices = Object.entries(NAMES).map(([name, title]) => {
-    // A line each, or what one device says would be lost to what the other says at the same time.
-    const line = announcer.appendChild(document.createElement('p'));
-    return new Device({
-      name, title, user: user.value, ackDelay: crowd.ackDelay,
-      announce: text => { line.textContent = `${title}: ${text}`; },
-      acked: times => crowd.acked(times),
-      heard: day => rewards.heard(day),
-    });
-  });
+  part('announce').replaceChildren();
+  devices = Object.entries(NAMES).map(([name, title]) => make(name, title));
+  const recovery = new Recovery(devices);
+  recovery.addEventListener('process', ({ detail }) => showSource(detail));
+  guide.follow(devices, recovery);
   rewards.user = user.value;
-  document.querySelector('[data-role=devices]').replaceChildren(...devices.map(({ root }) => root));
+  part('devices').replaceChildren(...devices.map(({ root }) => root));
+  part('tapes').replaceChildren(...devices.map(({ tape }) => tape));
+}
+
+function make(name, title) {
+  // A line each, or what one device says would be lost to what the other says at the same time.
+  const line = part('announce').appendChild(document.createElement('p'));
+  const announce = text => { line.textContent = `${title}: ${text}`; };
+  const device = new Device({ name, title, user: user.value, ackDelay: crowd.ackDelay, announce, question });
+  device.addEventListener('acked', ({ detail: { ms } }) => crowd.acked(ms));
+  device.addEventListener('heard', ({ detail: { day } }) => rewards.heard(day));
+  return device;
+}
+
+/** Where the package says that its source is; without that, the link leads to the client's. */
+function showSource({ repository }) {
+  if (repository) part('source').href = repository;
 }
 
 // Kept for a reload, which is one of the things to try here.

@@ -1,20 +1,23 @@
 /** What is shown of one device: words and numbers, and nothing of how they come about. */
 
+import { Countdown } from './countdown.js';
 import { title } from './rewards/rules.js';
-import { latency, minutes } from './text.js';
+import { deviceName, latency, minutes } from './text.js';
 
 /** So many beats fill the outbox's meter. */
 const METER_MAX = 8;
-/** So many acks after a reward its toast goes, if nobody has taken it away before: some ten seconds of playing. */
+/** A toast stays for so many acks after its reward, some ten seconds of playback, unless it is dismissed before. */
 const TOAST_ACKS = 2;
 /** More would hide the picture: then the oldest goes. */
-const TOASTS_MAX = 3;
+const TOASTS_MAX = 2;
 
 export class DeviceView {
   #name;
-  #video;
   /** How many acks each toast still stays for. */
   #toasts = new Map();
+  /** The last state that was announced. */
+  #announced = 'offline';
+  #countdown = new Countdown(seconds => this.#showSeconds(seconds));
 
   constructor({ name, title, announce }) {
     this.#name = name;
@@ -23,8 +26,16 @@ export class DeviceView {
     this.root.dataset.device = name;
     this.root.setAttribute('aria-label', title);
     this.role('name').textContent = title;
-    this.role('tape').setAttribute('aria-label', `Frames of the ${title}`);
-    this.#video = this.role('video');
+    this.role('extras').id = `extras-${name}`;
+    this.role('more').setAttribute('aria-controls', `extras-${name}`);
+    this.role('more').addEventListener('click', ({ currentTarget }) => {
+      currentTarget.setAttribute('aria-expanded', String(currentTarget.getAttribute('aria-expanded') !== 'true'));
+    });
+  }
+
+  /** Nothing of it is shown any more. */
+  close() {
+    this.#countdown.stop();
   }
 
   role(role) {
@@ -37,7 +48,7 @@ export class DeviceView {
 
   showOffer(record) {
     const button = this.role('resume');
-    const from = record?.device && record.device !== this.#name ? ` from ${record.device}` : '';
+    const from = record?.device && record.device !== this.#name ? ` from ${deviceName(record.device)}` : '';
     const text = record ? `Continue at ${minutes(record.resume)}${from}` : '';
     if (record && button.hidden) this.announce(text);
     button.hidden = !record;
@@ -48,7 +59,7 @@ export class DeviceView {
   showElsewhere(record) {
     const note = this.role('elsewhere');
     note.hidden = !record;
-    note.textContent = record ? `Continued on ${record.device || 'another device'} at ${minutes(record.pos)}.` : '';
+    note.textContent = record ? `Continued on ${deviceName(record.device)} at ${minutes(record.pos)}` : '';
     if (record) this.announce(note.textContent);
   }
 
@@ -58,7 +69,7 @@ export class DeviceView {
     toast.className = 'toast';
     Object.assign(toast.dataset, { role: 'toast', id: reward.id, rule: reward.rule, day: reward.day });
     toast.textContent = title(reward);
-    toast.title = `${reward.id}; press to take it away`;
+    toast.title = `${reward.id}; press to dismiss`;
     toast.addEventListener('click', () => this.#takeAway(toast));
     this.role('toasts').append(toast);
     // The ack of the beat that earned it may come after it.
@@ -82,20 +93,35 @@ export class DeviceView {
     toast.remove();
   }
 
-  showState({ state, code, delay, reason }) {
+  showState({ state, code, reason }) {
     const shown = this.role('state');
     shown.dataset.state = state;
     if (code !== undefined) shown.dataset.code = code;
-    const within = delay === undefined ? '' : `, again in ${(delay / 1000).toFixed(1)} s`;
-    shown.textContent = state === 'waiting' ? `cut off (${code})${within}` : state;
-    shown.title = reason ?? '';
-    if (state === 'stopped') this.showFault(`stopped: ${reason || code}`);
+    shown.textContent = state === 'waiting' ? 'disconnected' : state;
+    shown.title = code === undefined ? '' : `closed with ${code}${reason ? `: ${reason}` : ''}`;
+    this.#countdown.stop();
+    delete shown.dataset.seconds;
+    if (state === 'stopped') this.showFault(`Stopped: ${reason || code}`);
     if (state === 'online') this.role('fault').hidden = true;
-    if (state !== 'connecting') this.announce(shown.textContent);
+    // Attempts that fail change nothing for the user.
+    if (state !== 'connecting' && state !== this.#announced) this.announce(shown.textContent);
+    if (state !== 'connecting') this.#announced = state;
     this.role('offline').setAttribute('aria-pressed', String(state === 'offline'));
     // Not `disabled`, which would take the focus away from under the hand.
     const off = state === 'offline' || state === 'stopped';
-    for (const role of ['recording', 'delete', 'clear', 'cut']) this.role(role).setAttribute('aria-disabled', String(off));
+    for (const role of ['recording', 'delete', 'clear']) this.role(role).setAttribute('aria-disabled', String(off));
+    this.role('cut').setAttribute('aria-disabled', String(state !== 'online'));
+  }
+
+  /** `due`: when the next attempt to connect starts, by `performance.now()`. */
+  showReconnecting(due) {
+    this.#countdown.start(due);
+  }
+
+  #showSeconds(seconds) {
+    const shown = this.role('state');
+    shown.dataset.seconds = seconds;
+    shown.textContent = `retry in ${seconds} s`;
   }
 
   showOutbox(size) {
@@ -119,30 +145,8 @@ export class DeviceView {
   }
 
   showRecording(paused) {
-    if (this.recordingPaused !== paused) this.announce(paused ? 'recording is paused' : 'recording goes on');
+    if (this.recordingPaused !== paused) this.announce(paused ? 'recording paused' : 'recording on');
     this.role('recording').setAttribute('aria-pressed', String(paused));
-  }
-
-  showSound() {
-    this.role('sound').setAttribute('aria-pressed', String(!this.#video.muted));
-  }
-
-  showPlaying() {
-    const playing = !this.#video.paused && !this.#video.ended;
-    const button = this.role('play');
-    button.dataset.playing = playing;
-    button.setAttribute('aria-label', playing ? 'Pause' : 'Play');
-  }
-
-  showPosition() {
-    const { currentTime, duration } = this.#video;
-    const seek = this.role('seek');
-    if (Number.isFinite(duration)) seek.max = Math.floor(duration);
-    seek.value = currentTime;
-    seek.style.setProperty('--played', currentTime / (duration || 1));
-    const shown = minutes(currentTime * 1000);
-    seek.setAttribute('aria-valuetext', `${shown} of ${minutes((duration || 0) * 1000)}`);
-    this.role('clock').textContent = shown;
   }
 
   showFault(message) {

@@ -1,21 +1,38 @@
-/** One device of the page: a video, a client of its own, and what the user can do to both. */
+/**
+ * One device of the page: a video, a client of its own, and what the user can do to both.
+ *
+ * Events, all CustomEvents:
+ *   acked      { beats, ms }          beats that one acked frame carried
+ *   offered    { record }             the device offers to continue this record of another playback
+ *   lost       { code, cut }          a connection that stood is gone; cut: the user cut it
+ *   welcomed   { unanswered }         connected, with the beats of these keys to send again
+ *   settled                           connected, and every beat is answered
+ *   dropped                           the outbox was full, and a beat is gone
+ *   forgotten  { contents }           the user deletes, or has deleted, these contents; null: all
+ *   heard      { day }                a frame came from the gateway, and maybe the reward day with it
+ */
 
 import { CONTENTS, KIND } from './contents.js';
+import { DemoClient } from './demo-client.js';
 import { DeviceView } from './device-view.js';
 import { HeartLine } from './heart-line.js';
-import { Heartline } from './heartline.js';
 import { History } from './history.js';
+import { Player } from './player.js';
 import { Tape } from './tape.js';
 
 const LATENCIES_KEPT = 100;
-const TOKEN_SECONDS = 3600;
 
-export class Device {
+export class Device extends EventTarget {
+  /** Called with a new token; the connection that it is for is made when the promise ends. */
+  beforeConnecting = async () => {};
   #name;
+  #user;
   #view;
-  #video;
+  #player;
   #client;
-  #socket = null;
+  #online = false;
+  /** The user has cut the connection, and it is not back yet. */
+  #cut = false;
   #line;
   #tape;
   #history;
@@ -23,23 +40,23 @@ export class Device {
   #oid = null;
   #offer = null;
   #latencies = [];
-  #reportAcks;
-  #reportWord;
+  #question;
 
-  /**
-   * @param {object} options  name, title, user, ackDelay, announce(text), acked(times): how long acks took, in ms,
-   *   heard(day): something came from the gateway, and maybe the rewards' day with it
-   */
-  constructor({ name, title, user, ackDelay, announce, acked, heard }) {
+  /** @param {object} options  name, title, user, ackDelay, announce(text), question: asks before all is forgotten */
+  constructor({ name, title, user, ackDelay, announce, question }) {
+    super();
     this.#name = name;
-    this.#reportAcks = acked;
-    this.#reportWord = heard;
+    this.#user = user;
+    this.#question = question;
     this.#view = new DeviceView({ name, title, announce });
-    this.#video = this.#view.role('video');
     this.#line = new HeartLine(this.#view.role('line'));
-    this.#tape = new Tape(this.#view.role('tape'));
+    this.#tape = new Tape(name, title);
     this.#history = new History(this.#view.role('history'), CONTENTS, oid => this.#open(oid));
-    this.#client = this.#makeClient(user, ackDelay);
+    this.#player = new Player(this.root, {
+      moved: second => this.#line.moved(second),
+      asked: work => this.#attempt(work),
+    });
+    this.#client = new DemoClient({ user, device: name, ackDelay, beforeConnecting: token => this.beforeConnecting(token) });
     this.#listenToClient();
     this.#listenToControls();
     this.#view.role('content').append(...CONTENTS.map(({ oid, title }) => new Option(title, oid)));
@@ -47,8 +64,27 @@ export class Device {
     this.#client.connect();
   }
 
+  get name() {
+    return this.#name;
+  }
+
   get root() {
     return this.#view.root;
+  }
+
+  /** Its frames, which are shown elsewhere. */
+  get tape() {
+    return this.#tape.root;
+  }
+
+  /** Whether it is to be connected: it is not while the user has switched it off, or the gateway has sent it away. */
+  get wanted() {
+    return !['offline', 'parked', 'stopped'].includes(this.#client.state);
+  }
+
+  /** Whether it is connected and every beat is answered. */
+  get settled() {
+    return this.#online && this.#client.unanswered === 0;
   }
 
   set ackDelay(milliseconds) {
@@ -57,57 +93,33 @@ export class Device {
 
   close() {
     this.#client.close();
-    this.#video.removeAttribute('src');
-    this.#video.load();
+    this.#view.close();
+    this.#player.close();
   }
 
   get #content() {
     return { kind: KIND, oid: this.#oid };
   }
 
-  #makeClient(user, ackDelay) {
-    const device = this;
-    return new Heartline({
-      user,
-      ackDelay,
-      device: this.#name,
-      storageName: `heartline-demo/${this.#name}`,
-      // Stands for the app's own back-end, which knows who is signed in.
-      getToken: async () => {
-        const answer = await fetch('/demo/token', {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ mid: user, ttl: TOKEN_SECONDS }),
-        });
-        if (!answer.ok) throw new Error(`HTTP ${answer.status}`);
-        return (await answer.json()).token;
-      },
-      // The page keeps the socket to cut it under the client, which knows nothing of that, as a network would.
-      WebSocket: class extends WebSocket {
-        constructor(...parameters) {
-          super(...parameters);
-          device.#socket = this;
-        }
-      },
-    });
+  #emit(type, detail) {
+    this.dispatchEvent(new CustomEvent(type, { detail }));
   }
 
   #listenToClient() {
     const on = (type, act) => this.#client.addEventListener(type, ({ detail }) => act(detail));
     on('state', detail => this.#stateChanged(detail));
+    on('reconnecting', ({ due }) => this.#view.showReconnecting(due));
     on('welcome', ({ recording }) => this.#welcomed(recording));
     on('frame', frame => this.#passed(frame));
-    on('outbox', ({ size }) => this.#view.showOutbox(size));
+    on('outbox', ({ size }) => this.#outboxChanged(size));
     on('beat', ({ beat }) => this.#line.beat(beat));
-    on('acked', ({ frames }) => {
-      frames.forEach(frame => this.#acked(frame));
-      this.#reportAcks(frames.map(({ ms }) => ms));
-    });
+    on('acked', ({ frames }) => frames.forEach(frame => this.#acked(frame)));
     on('reward', reward => this.#view.showReward(reward));
     on('rejected', ({ beat, reason }) => this.#line.rejected(beat, reason));
+    on('dropped', () => this.#emit('dropped'));
     on('elsewhere', ({ record }) => this.#continuedElsewhere(record));
     on('record', ({ record }) => this.#moved(record));
-    on('deleted', ({ deleted }) => deleted.forEach(content => this.#forgotten(content)));
+    on('deleted', ({ deleted }) => this.#forgotten(deleted));
     on('cleared', () => this.#allForgotten());
     on('recording', ({ paused }) => this.#view.showRecording(paused));
     on('fault', ({ message }) => this.#view.showFault(message));
@@ -118,29 +130,21 @@ export class Device {
     const press = (role, act) => this.#view.role(role).addEventListener('click', ({ currentTarget }) => {
       if (currentTarget.getAttribute('aria-disabled') !== 'true') this.#attempt(act());
     });
-    press('play', async () => this.#toggle());
     press('resume', async () => this.#resume(this.#offer));
-    press('sound', async () => this.#switchSound());
-    press('cut', async () => this.#socket?.close());
+    press('cut', async () => this.#cutConnection());
     press('offline', async () => this.#switchNetwork());
     press('recording', async () => {
       const { paused } = await this.#client.recording(!this.#view.recordingPaused);
       this.#view.showRecording(paused);
     });
     press('delete', async () => {
-      const content = this.#content;
-      await this.#client.delete([content]);
-      this.#forgotten(content);
+      const contents = [this.#content];
+      this.#emit('forgotten', { contents });  // its answer may be lost with the connection
+      await this.#client.delete(contents);
+      this.#forgotten(contents);
     });
-    press('clear', async () => {
-      await this.#client.clear();
-      this.#allForgotten();
-    });
+    press('clear', async () => this.#clear());
     this.#view.role('content').addEventListener('change', ({ target }) => this.#open(target.value));
-    this.#view.role('seek').addEventListener('input', ({ target }) => { this.#video.currentTime = target.valueAsNumber; });
-    this.#video.addEventListener('click', () => this.#attempt(this.#toggle()));
-    for (const type of ['play', 'pause', 'ended']) this.#video.addEventListener(type, () => this.#view.showPlaying());
-    for (const type of ['timeupdate', 'seeking', 'loadedmetadata']) this.#video.addEventListener(type, () => this.#progressed());
   }
 
   // What the user does.
@@ -149,8 +153,8 @@ export class Device {
     this.#playback?.stop();
     this.#oid = oid;
     this.#view.role('content').value = oid;
-    this.#video.src = CONTENTS.find(content => content.oid === oid).src;
-    this.#playback = this.#client.play(this.#video, this.#content);
+    this.#player.load(CONTENTS.find(content => content.oid === oid).src);
+    this.#playback = this.#client.play(this.#player.media, this.#content);
     this.#view.showElsewhere(null);
     this.#propose(null);
     if (this.#client.state === 'online') this.#attempt(this.#look());
@@ -166,18 +170,13 @@ export class Device {
 
   #resume(record) {
     this.#propose(null);
-    this.#video.currentTime = record.resume / 1000;
-    return this.#video.play();
+    return this.#player.playFrom(record.resume);
   }
 
-  async #toggle() {
-    if (this.#video.paused) await this.#video.play();
-    else this.#video.pause();
-  }
-
-  #switchSound() {
-    this.#video.muted = !this.#video.muted;
-    this.#view.showSound();
+  #cutConnection() {
+    if (!this.#online) return;
+    this.#cut = true;
+    this.#client.cut();
   }
 
   #switchNetwork() {
@@ -185,7 +184,15 @@ export class Device {
     else this.#client.disconnect();
   }
 
-  /** What fails is shown, unless it only gave way: a play() to a pause, an answer to the loss of its socket. */
+  async #clear() {
+    const agreed = await this.#question.ask(`Forget every position of user ${this.#user}? This cannot be undone.`, 'Forget all');
+    if (!agreed) return;
+    this.#emit('forgotten', { contents: null });
+    await this.#client.clear();
+    this.#allForgotten();
+  }
+
+  /** What fails is shown, unless it only gave way: a play() to a pause, an answer to the loss of its connection. */
   async #attempt(work) {
     try {
       await work;
@@ -194,25 +201,31 @@ export class Device {
     }
   }
 
-  #progressed() {
-    this.#view.showPosition();
-    this.#line.moved(this.#video.currentTime);
-  }
-
   // What the server says.
 
   #stateChanged(detail) {
+    const lost = this.#online && detail.state === 'waiting';
+    this.#online = detail.state === 'online';
     this.#view.showState(detail);
-    if (detail.state !== 'online') this.#tape.cut();
+    if (!this.#online) this.#tape.cut();
+    if (lost) this.#emit('lost', { code: detail.code, cut: this.#cut });
+    if (this.#online) this.#cut = false;
+    if (this.settled) this.#emit('settled');
+  }
+
+  #outboxChanged(size) {
+    this.#view.showOutbox(size);
+    if (this.settled) this.#emit('settled');
   }
 
   #passed(frame) {
     this.#tape.frame(frame);
-    if (frame.direction === 'in') this.#reportWord(frame.body.today ?? frame.body.flag);
+    if (frame.direction === 'in') this.#emit('heard', { day: frame.body.today ?? frame.body.flag });
   }
 
   #welcomed(recording) {
     this.#view.showRecording(recording.paused);
+    this.#emit('welcomed', { unanswered: this.#client.unansweredKeys });
     this.#attempt(this.#list());
   }
 
@@ -238,6 +251,7 @@ export class Device {
       this.#propose(null);
       this.#view.showElsewhere(null);
     }
+    this.#emit('acked', { beats, ms });
   }
 
   #moved(record) {
@@ -245,16 +259,20 @@ export class Device {
     if (record.kind === KIND && record.oid === this.#oid) this.#propose(record);
   }
 
-  #forgotten(content) {
-    this.#history.remove(content);
-    if (content.oid === this.#oid) this.#propose(null);
-    this.#view.announce('the video is forgotten');
+  #forgotten(contents) {
+    for (const content of contents) {
+      this.#history.remove(content);
+      if (content.oid === this.#oid) this.#propose(null);
+    }
+    this.#emit('forgotten', { contents });
+    this.#view.announce('position forgotten');
   }
 
   #allForgotten() {
     this.#history.fill([]);
     this.#propose(null);
-    this.#view.announce('everything is forgotten');
+    this.#emit('forgotten', { contents: null });
+    this.#view.announce('all positions forgotten');
   }
 
   #continuedElsewhere(record) {
@@ -262,9 +280,10 @@ export class Device {
     this.#view.showElsewhere(record);
   }
 
-  /** Offers to go on where another session stopped. */
+  /** Offers to continue where another session stopped. */
   #propose(record) {
     this.#offer = record?.resume > 0 && record.session !== this.#playback.session ? record : null;
     this.#view.showOffer(this.#offer);
+    if (this.#offer) this.#emit('offered', { record });
   }
 }

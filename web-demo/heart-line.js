@@ -1,6 +1,6 @@
 /**
  * Draws a device's heart line: the video's own time moves the pen, each beat is a spike, and the dot on the spike is
- * filled when the beat is acked. Spikes made while nobody listens stay hollow until an ack covers them.
+ * filled when the beat is acked. Spikes made while the gateway is away stay hollow until an ack covers them.
  *
  * Bound: what has left the drawing on the left is removed.
  */

@@ -4,7 +4,7 @@
  *   const heartline = new Heartline({ url: 'https://watch.example', user: '42', getToken, device: 'tv-3f' });
  *   heartline.addEventListener('record', ({ detail }) => offer(detail.record));
  *   heartline.connect();
- *   const [record] = await heartline.get([{ kind: 1, oid: '100' }]);
+ *   const [record] = await heartline.get([{ kind: 1, oid: '100' }], { timeout: 2_000 }).catch(() => []);
  *   video.currentTime = (record?.resume ?? 0) / 1000;
  *   heartline.play(video, { kind: 1, oid: '100' });
  *
@@ -12,6 +12,8 @@
  *
  * Events, all CustomEvents:
  *   state      { state, code, reason, delay }  offline, connecting, online, waiting, parked or stopped
+ *   reconnecting { delay, due }    when the next attempt starts: in milliseconds from now, and by `performance.now()`;
+ *                                  told again when that changes
  *   welcome    the server's welcome
  *   outbox     { size }            beats without an answer
  *   beat       { beat }            made, and in the outbox
@@ -25,6 +27,10 @@
  *   reward     { id, rule, day, kind, oid }   a beat of this client was the first; content rules name the content
  *   frame      { direction, kind, seq, bytes, body }   every frame; tokens are left out
  *   fault      { message }         something that needs a developer
+ *
+ * Requests (get, list, delete, clear, recording, rewards) always settle: while the gateway is away they wait for it, and
+ * after `timeout` (10 s unless given) they reject with a HeartlineError whose code is `timeout`. While the client is
+ * offline or stopped they reject at once, with `offline`.
  */
 
 import { ServerClock } from './heartline/clock.js';
@@ -95,6 +101,7 @@ export class Heartline extends EventTarget {
       },
       {
         state: detail => this.#stateChanged(detail),
+        reconnecting: detail => this.#emit('reconnecting', detail),
         frame: detail => this.#emit('frame', detail),
         received: (kind, body) => this.#received(kind, body),
         room: () => this.#pump(),
@@ -127,6 +134,11 @@ export class Heartline extends EventTarget {
   /** Beats without an answer. */
   get unanswered() {
     return this.#outbox.size;
+  }
+
+  /** Of each beat without an answer, what tells it from the others: its content and session. */
+  get unansweredKeys() {
+    return this.#outbox.keys();
   }
 
   /** How late acks of steady beats may come from now on, in milliseconds; the server may cap it. */
@@ -167,38 +179,39 @@ export class Heartline extends EventTarget {
   }
 
   /** Records of the given contents, in their order; null where nothing is known. */
-  async get(items) {
-    const { records } = await this.#request('get', () => ({ items: items.map(identity) }));
+  async get(items, { timeout } = {}) {
+    const { records } = await this.#request('get', () => ({ items: items.map(identity) }), timeout);
     records.forEach(record => this.#seen.saw(record));
     return records;
   }
 
   /** One page of the history, newest first: { records, cursor }, without a cursor at its end. */
-  async list({ limit, cursor, kinds } = {}) {
-    const page = await this.#request('list', () => ({ limit, cursor, kinds }));
+  async list({ limit, cursor, kinds, timeout } = {}) {
+    const page = await this.#request('list', () => ({ limit, cursor, kinds }), timeout);
     page.records.forEach(record => this.#seen.saw(record));
     return page;
   }
 
   /** Forgets contents, as far as this client has seen them. */
-  delete(items) {
-    return this.#request('delete', this.#forgetting({ items: items.map(identity) }, this.#seen.newestOf(items)));
+  delete(items, { timeout } = {}) {
+    const body = { items: items.map(identity) };
+    return this.#request('delete', this.#forgetting(body, this.#seen.newestOf(items)), timeout);
   }
 
   /** Forgets everything of the user. */
-  clear() {
-    return this.#request('clear', this.#forgetting({}, this.#seen.newestOfAll));
+  clear({ timeout } = {}) {
+    return this.#request('clear', this.#forgetting({}, this.#seen.newestOfAll), timeout);
   }
 
-  /** Pauses the recording of the user's positions, on all devices, or goes on with it. */
-  async recording(paused) {
-    const { recording } = await this.#request('recording', this.#forgetting({ paused }, 0));
+  /** Pauses the recording of the user's positions, on all devices, or resumes it. */
+  async recording(paused, { timeout } = {}) {
+    const { recording } = await this.#request('recording', this.#forgetting({ paused }, 0), timeout);
     return recording;
   }
 
   /** What the user has earned today: { day, rewards }. A reward that was lost with its socket is found here. */
-  rewards() {
-    return this.#http.get('/v1/rewards/today');
+  rewards({ timeout } = {}) {
+    return this.#http.get('/v1/rewards/today', timeout);
   }
 
   /** Sends what has no answer yet over HTTP, in a request that outlives the page. */
@@ -312,9 +325,9 @@ export class Heartline extends EventTarget {
   }
 
   /** @param {() => object} body */
-  #request(operation, body) {
+  #request(operation, body, timeout) {
     this.#userActed();
-    return this.#requests.ask(operation, body);
+    return this.#requests.ask(operation, body, timeout);
   }
 
   /** Beats first: a read then sees them. */

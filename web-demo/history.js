@@ -1,6 +1,6 @@
 /** The history of a device's user: what the server listed, kept up to date by pushes and by the device's own acks. */
 
-import { minutes } from './text.js';
+import { deviceName, minutes } from './text.js';
 
 export class History {
   #list;
@@ -51,7 +51,7 @@ export class History {
       Object.assign(row.dataset, { kind: record.kind, oid: record.oid, pos: record.pos, from: record.device });
       row.style.setProperty('--progress', record.progress ?? 0);
       row.querySelector('.title').textContent = this.#titles.get(record.oid) ?? `Video ${record.oid}`;
-      row.querySelector('.where').textContent = `${minutes(record.pos)} · ${record.device || 'unknown'}`;
+      row.querySelector('.where').textContent = `${minutes(record.pos)} on ${deviceName(record.device)}`;
     });
     for (const row of [...this.#list.children]) if (!this.#records.has(row.dataset.id)) row.remove();
   }

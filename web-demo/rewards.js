@@ -23,7 +23,7 @@ export class Rewards {
     this.#consumer.stir();
   }
 
-  /** Whose points are shown. */
+  /** The user whose points are shown. */
   set user(user) {
     this.#user = user;
     this.#role('points').querySelector('dt').textContent = `points of user ${user}`;
@@ -74,7 +74,7 @@ export class Rewards {
       this.#role('zone').textContent = clock.zone;
       this.#role('fault').hidden = true;
     } catch (error) {
-      this.#showFault(`the rewards' clock does not answer: ${error.message}`);
+      this.#showFault(`Reward day unavailable: ${error.message}`);
     }
   }
 
@@ -93,7 +93,7 @@ export class Rewards {
   }
 
   #showElsewhere(message) {
-    this.#role('events-elsewhere').textContent = `This page gives no points: ${message}.`;
+    this.#role('events-elsewhere').textContent = `No points on this page: ${message}.`;
     this.#role('events-elsewhere').hidden = false;
     this.#role('replay').hidden = true;
   }

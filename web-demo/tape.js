@@ -1,4 +1,4 @@
-/** The tape of a device: every frame that passed, newest first, with the time until its ack. */
+/** The frames of a device, sent and received, newest first, with the time until the ack. */
 
 import { latency, minutes } from './text.js';
 
@@ -10,8 +10,12 @@ export class Tape {
   #list;
   #sent = new Map();
 
-  constructor(list) {
-    this.#list = list;
+  constructor(name, title) {
+    this.root = document.querySelector('#tape').content.firstElementChild.cloneNode(true);
+    this.root.dataset.tape = name;
+    this.root.querySelector('h4').textContent = title;
+    this.#list = this.root.querySelector('[data-role=tape]');
+    this.#list.setAttribute('aria-label', `Frames of the ${title}`);
   }
 
   frame({ direction, kind, seq, bytes, body }) {
@@ -39,7 +43,7 @@ export class Tape {
     sent.row.querySelector('.ack').textContent = latency(milliseconds);
   }
 
-  /** The socket is gone: the next one counts from 1, and what had no answer gets none under that number. */
+  /** The connection is gone: the next one counts from 1, so what had no answer gets none under that number. */
   cut() {
     this.#sent.clear();
   }
@@ -55,7 +59,7 @@ function summary(kind, body) {
   if (kind === 'push') return Object.keys(body)[0];
   if (kind === 'reward') return body.rule;
   if (kind === 'error') return body.code;
-  if (kind === 'recording') return body.paused ? 'pause' : 'go on';
+  if (kind === 'recording') return body.paused ? 'pause' : 'resume';
   if (kind === 'result' && body.records) return records(body.records.filter(Boolean).length);
   if (kind === 'bye') return body.reason;
   return '';
@@ -65,7 +69,7 @@ function records(count) {
   return count === 1 ? '1 record' : `${count} records`;
 }
 
-/** The flag that went with the frame: where there is no room, the day of the month will do. */
+/** The flag of the frame; where there is no room, only its day of the month. */
 function flagCell(flag) {
   if (!flag) return cell('flag', '');
   const made = cell('flag', flag.slice(-2), `flag ${flag}`);

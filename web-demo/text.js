@@ -1,4 +1,11 @@
-/** How the page writes positions and sizes. */
+/** How the page writes positions, times and devices. */
+
+const DEVICES = new Map([['phone', 'the phone'], ['tv', 'the TV']]);
+
+/** In the middle of a sentence. */
+export function deviceName(device) {
+  return DEVICES.get(device) ?? (device || 'another device');
+}
 
 export function minutes(milliseconds) {
   const seconds = Math.floor(milliseconds / 1000);

@@ -60,7 +60,8 @@ export class Connection {
 
   /**
    * @param {object} options  url, hello, auth, getToken, clock, WebSocket
-   * @param {object} on  state(detail), frame(detail), received(name, body), room(), owed() → whether an answer is due
+   * @param {object} on  state(detail), reconnecting({ delay, due }), frame(detail), received(name, body), room(),
+   *   owed() → whether an answer is due
    */
   constructor(options, on) {
     this.#options = options;
@@ -125,7 +126,7 @@ export class Connection {
     this.#said = null;
     this.#enter('connecting');
     const attempt = {};
-    this.#socket = attempt;  // stands for the socket until there is one: whoever comes later replaces it
+    this.#socket = attempt;  // stands for the socket until there is one; a later attempt replaces it
     this.#connectTimer = setTimeout(() => this.#lost({ code: 1006, reason: 'no welcome in time' }), CONNECT_MS_MAX);
     const { getToken, auth, url, WebSocket } = this.#options;
     let socket;
@@ -216,13 +217,14 @@ export class Connection {
     if (next === 'park') return this.#enter('parked', { code, reason });
     this.#tokenRefused = next === 'new token';
     const delay = bye?.reconnect_after ?? this.#backoff();
-    this.#connectAfter(delay);
     this.#enter('waiting', { code, reason, delay });
+    if (this.state === 'waiting') this.#connectAfter(delay);  // unless a listener has opened or closed it
   }
 
   #connectAfter(delay) {
     clearTimeout(this.#connectTimer);
     this.#connectTimer = setTimeout(() => this.#connect(), delay);
+    this.#on.reconnecting({ delay, due: performance.now() + delay });
   }
 
   /** Full jitter: anywhere up to a bound that doubles. */

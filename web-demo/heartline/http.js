@@ -1,6 +1,6 @@
 /** What goes over HTTP: with the token of the newest connection, in JSON both ways. */
 
-import { HeartlineError } from './requests.js';
+import { HeartlineError, checkedTimeout, timedOut } from './requests.js';
 
 export class Http {
   #url;
@@ -24,8 +24,13 @@ export class Http {
     return this.#token() !== null;
   }
 
-  get(path) {
-    return this.#ask(path, {});
+  async get(path, timeout) {
+    const patience = checkedTimeout(timeout);
+    try {
+      return await this.#ask(path, { signal: AbortSignal.timeout(patience) });
+    } catch (error) {
+      throw error.name === 'TimeoutError' ? timedOut(`GET ${path}`, patience, 'online') : error;
+    }
   }
 
   /** Outlives the page. */
@@ -41,6 +46,7 @@ export class Http {
     try {
       answer = await this.#fetch(new URL(path, this.#url), { ...options, headers: { ...headers, authorization } });
     } catch (error) {
+      if (error.name === 'TimeoutError') throw error;
       throw new HeartlineError('offline', `not answered: ${error.message}`, true);
     }
     if (answer.ok) return answer.json();

@@ -2,12 +2,15 @@
  * Operations that are answered one by one: asked once the connection is there, and again after a reconnect, since
  * every one of them may be repeated.
  *
- * Bounds: REQUESTS_MAX at a time, more are refused at once; REQUEST_MS_MAX for an answer. What timed out may still
- * have taken effect.
+ * Bounds: REQUESTS_MAX at a time, more are refused at once; `timeout` for an answer, from the call on, whether there is
+ * a connection or not. A request that timed out may still have taken effect.
  */
 
-const REQUEST_MS_MAX = 10_000;
+/** Milliseconds, unless the caller says otherwise. */
+export const TIMEOUT_MS = 10_000;
 const REQUESTS_MAX = 100;
+/** The longest a timer can be. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export class HeartlineError extends Error {
   /**
@@ -36,19 +39,23 @@ export class Requests {
     return this.#waiting.some(({ seq }) => seq > 0);
   }
 
-  /** @param {() => object} body  called at the first sending */
-  ask(operation, body) {
+  /**
+   * @param {() => object} body  called at the first sending
+   * @param {number} [timeout]  in milliseconds: then the promise is rejected
+   */
+  async ask(operation, body, timeout) {
+    const patience = checkedTimeout(timeout);
     const { state } = this.#connection;
-    if (state === 'offline' || state === 'stopped') return Promise.reject(notConnected(state));
+    if (state === 'offline' || state === 'stopped') throw notConnected(state);
     if (this.#waiting.length >= REQUESTS_MAX) {
-      return Promise.reject(new HeartlineError('too_many', `${REQUESTS_MAX} requests are waiting`, true));
+      throw new HeartlineError('too_many', `${REQUESTS_MAX} requests are waiting`, true);
     }
     return new Promise((resolve, reject) => {
       const request = { operation, body, resolve, reject, seq: 0 };
       request.timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(request), 1);
-        reject(new HeartlineError('timeout', `${operation} was not answered in time`, true));
-      }, REQUEST_MS_MAX);
+        reject(timedOut(operation, patience, this.#connection.state));
+      }, patience);
       this.#waiting.push(request);
       this.pump();
     });
@@ -95,6 +102,18 @@ export class Requests {
     clearTimeout(request.timer);
     return request;
   }
+}
+
+/** The timeout of a request, or the default; anything that a timer would take for 0 is refused. */
+export function checkedTimeout(timeout = TIMEOUT_MS) {
+  if (!(timeout > 0 && timeout <= TIMER_MS_MAX)) throw new TypeError(`timeout must be from 1 to ${TIMER_MS_MAX} milliseconds`);
+  return timeout;
+}
+
+/** `state`: that of the connection, which says why there was no answer. */
+export function timedOut(operation, timeout, state) {
+  const why = state === 'online' ? '' : `; the connection is ${state}`;
+  return new HeartlineError('timeout', `${operation}: no answer within ${timeout} ms${why}`, true);
 }
 
 function notConnected(state) {

@@ -3,7 +3,7 @@
  * is told. It knows nothing of devices and frames; all it has is the log.
  *
  * Flow: log → a page of events → ledger (one transaction) → shown. While there are no more events, one request waits for
- * them at the gateway. A gateway that is away is asked again when somebody has heard of it, see `stir`.
+ * them at the gateway. A gateway that is away is asked again after `stir`.
  *
  * Events, all CustomEvents:
  *   page      { rows: [{ offset, event, points, fresh }], next }   read, and credited where `fresh`
@@ -35,7 +35,7 @@ export class Consumer extends EventTarget {
     try {
       await this.#follow();
     } catch (error) {
-      this.#emit('fault', { message: `the points cannot be kept: ${error.message}` });
+      this.#emit('fault', { message: `Points cannot be stored: ${error.message}` });
     } finally {
       this.#running = false;
     }

@@ -72,9 +72,9 @@ export class Ledger {
     const transaction = database.transaction(STORES, mode);
     const done = new Promise((resolve, reject) => {
       transaction.oncomplete = () => resolve();
-      transaction.onabort = () => reject(transaction.error ?? new Error('the browser has broken it off'));
+      transaction.onabort = () => reject(transaction.error ?? new Error('aborted by the browser'));
     });
-    done.catch(() => {});  // what fails before somebody awaits this is told by itself
+    done.catch(() => {});  // a request that fails reports it; this would only repeat it, unhandled
     return { ...Object.fromEntries(STORES.map(name => [name, transaction.objectStore(name)])), done };
   }
 }

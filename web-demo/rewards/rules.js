@@ -1,4 +1,4 @@
-/** What the rewards are called, and what they are worth here: both is for whoever consumes the events to say. */
+/** The titles of the rewards and their points. Both are the consumer's choice; events carry neither. */
 
 import { titleOf } from '../contents.js';
 

@@ -3,9 +3,9 @@
  * its beats as any player does, and believes nothing to be kept but what was acked.
  */
 
+import { keeps } from '../acked-positions.js';
 import { Heartline } from '../heartline.js';
 import { Film } from './film.js';
-import { keeps } from './ledger.js';
 import { LATE_MS } from './tally.js';
 
 const KIND = 1;
@@ -16,7 +16,7 @@ const FILM_SECONDS = [40, 160];
 /** How long a bot watches before it pauses, and how long it then does. */
 const WATCHING_MS = [20_000, 90_000];
 const PAUSED_MS = [1_000, 5_000];
-/** Somebody drags along the bar: so many seeks at once. */
+/** A viewer drags the seek bar: so many seeks at once. */
 const SCRUBS = 10;
 /** How long one that leaves waits for the ack of its last beat. */
 const FAREWELL_MS_MAX = 5_000;
@@ -25,7 +25,7 @@ export class Bot {
   #client;
   #film;
   #playback;
-  #ledger;
+  #positions;
   #changed;
   #acked;
   #timer;
@@ -37,11 +37,11 @@ export class Bot {
   #delay = 0;
 
   /**
-   * @param {object} who  user, getToken, ackDelay, ledger
+   * @param {object} who  user, getToken, ackDelay, positions
    * @param {object} on  acked(times in ms), changed()
    */
-  constructor({ user, getToken, ackDelay, ledger }, { acked, changed }) {
-    this.#ledger = ledger;
+  constructor({ user, getToken, ackDelay, positions }, { acked, changed }) {
+    this.#positions = positions;
     this.#acked = acked;
     this.#changed = changed;
     this.#client = new Heartline({ user, getToken, ackDelay, device: 'bot', storage: null });
@@ -90,7 +90,7 @@ export class Bot {
 
   /** Reads back what was acked; null: it could not be asked. */
   async readBack() {
-    const beats = this.#ledger.beats;
+    const beats = this.#positions.beats;
     if (this.#client.state !== 'online') return null;
     try {
       const records = beats.length > 0 ? await this.#client.get(beats) : [];
@@ -166,7 +166,7 @@ export class Bot {
       this.#unacked.delete(seq);
       this.#counts.acked += beats.length;
       if (ms > LATE_MS) this.#counts.late += beats.length;
-      for (const beat of beats) this.#ledger.acked(beat);
+      for (const beat of beats) this.#positions.acked(beat);
     }
     this.#acked(frames.map(({ ms }) => ms));
   }

@@ -2,7 +2,7 @@
  * One worker of the swarm: keeps the bots it is told to, and says what they saw.
  *
  * In:  { bots: [{ index, user }], ackDelay }   who shall be there, all of them
- *      { scrub: true }                         everybody drags along the bar
+ *      { scrub: true }                         every bot seeks ten times
  *      { readBack: number }                    asks for what was acked, to be answered under this number
  * Out: { tally, acks: { at, times } }          `at` in milliseconds of the epoch, `times` those of the acks since
  *      { readBack, asked, kept, bots, silent } positions, and bots that answered or could not
@@ -10,19 +10,19 @@
  * Bounds: one bot starts at a time, START_MS_APART after the last. Nothing is said more often than SAY_MS_APART.
  */
 
+import { AckedPositions } from '../acked-positions.js';
+import { demoToken } from '../demo-token.js';
 import { Bot } from './bot.js';
-import { Ledger } from './ledger.js';
 import { add, tally } from './tally.js';
 
 const START_MS_APART = 40;
 const SAY_MS_APART = 50;
-const TOKEN_SECONDS = 3_600;
 
 /** By index. */
 const bots = new Map();
 const leaving = new Set();
 /** By index; what was acked to a user holds also for the next bot that is this user. */
-const ledgers = new Map();
+const positions = new Map();
 /** What those who left have counted. */
 const past = tally();
 
@@ -56,9 +56,9 @@ function startNext() {
 }
 
 function start(index, user) {
-  const ledger = ledgers.get(index) ?? new Ledger();
-  ledgers.set(index, ledger);
-  const bot = new Bot({ user, getToken: () => token(user), ackDelay, ledger }, { acked, changed });
+  const acknowledged = positions.get(index) ?? new AckedPositions();
+  positions.set(index, acknowledged);
+  const bot = new Bot({ user, getToken: () => demoToken(user), ackDelay, positions: acknowledged }, { acked, changed });
   bots.set(index, bot);
   bot.enter();
 }
@@ -70,16 +70,6 @@ async function leave(index, bot) {
   leaving.delete(bot);
   add(past, { ...bot.tally, bots: 0, online: 0, waiting: 0, inFlight: 0, unanswered: 0, delay: 0 });
   changed();
-}
-
-async function token(mid) {
-  const answer = await fetch('/demo/token', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ mid, ttl: TOKEN_SECONDS }),
-  });
-  if (!answer.ok) throw new Error(`HTTP ${answer.status}`);
-  return (await answer.json()).token;
 }
 
 async function readBack(number) {

@@ -1,0 +1,15 @@
+/**
+ * The gateway's process, from the demo's own route: { pid, instance, repository }. `instance` differs after every start.
+ * Null while the gateway does not answer.
+ */
+
+const TIMEOUT_MS = 5_000;
+
+export async function readProcess() {
+  try {
+    const answer = await fetch('/demo/process', { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    return answer.ok ? await answer.json() : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,79 @@
+/** The video of a device, with its own controls: play and pause, the seek bar, and the sound. */
+
+import { minutes } from './text.js';
+
+export class Player {
+  #root;
+  #video;
+
+  /**
+   * @param {Element} root  of the device
+   * @param {object} on  moved(second); asked(work): a promise of what the user asked for
+   */
+  constructor(root, { moved, asked }) {
+    this.#root = root;
+    this.#video = this.#role('video');
+    this.#role('play').addEventListener('click', () => asked(this.#toggle()));
+    this.#role('sound').addEventListener('click', () => this.#switchSound());
+    this.#role('seek').addEventListener('input', ({ target }) => { this.#video.currentTime = target.valueAsNumber; });
+    this.#video.addEventListener('click', () => asked(this.#toggle()));
+    for (const type of ['play', 'pause', 'ended']) this.#video.addEventListener(type, () => this.#showPlaying());
+    for (const type of ['timeupdate', 'seeking', 'loadedmetadata']) {
+      this.#video.addEventListener(type, () => {
+        this.#showPosition();
+        moved(this.#video.currentTime);
+      });
+    }
+  }
+
+  get media() {
+    return this.#video;
+  }
+
+  load(src) {
+    this.#video.src = src;
+  }
+
+  /** Plays from there, in milliseconds. */
+  playFrom(position) {
+    this.#video.currentTime = position / 1000;
+    return this.#video.play();
+  }
+
+  close() {
+    this.#video.removeAttribute('src');
+    this.#video.load();
+  }
+
+  #role(role) {
+    return this.#root.querySelector(`[data-role=${role}]`);
+  }
+
+  async #toggle() {
+    if (this.#video.paused) await this.#video.play();
+    else this.#video.pause();
+  }
+
+  #switchSound() {
+    this.#video.muted = !this.#video.muted;
+    this.#role('sound').setAttribute('aria-pressed', String(!this.#video.muted));
+  }
+
+  #showPlaying() {
+    const playing = !this.#video.paused && !this.#video.ended;
+    const button = this.#role('play');
+    button.dataset.playing = playing;
+    button.setAttribute('aria-label', playing ? 'Pause' : 'Play');
+  }
+
+  #showPosition() {
+    const { currentTime, duration } = this.#video;
+    const seek = this.#role('seek');
+    if (Number.isFinite(duration)) seek.max = Math.floor(duration);
+    seek.value = currentTime;
+    seek.style.setProperty('--played', currentTime / (duration || 1));
+    const shown = minutes(currentTime * 1000);
+    seek.setAttribute('aria-valuetext', `${shown} of ${minutes((duration || 0) * 1000)}`);
+    this.#role('clock').textContent = shown;
+  }
+}
