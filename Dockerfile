@@ -1,18 +1,24 @@
 # The gateway and the libraries it needs, and nothing else: no shell, no packages.
 #
 #   docker build -t heartline .
-#   docker run --rm -p 127.0.0.1:7700:7700 -e HEARTLINE__AUTH__HS256_SECRET=... heartline
+#   docker run --detach --name heartline --stop-timeout 20 --publish 127.0.0.1:7700:7700 \
+#     --volume heartline-data:/var/lib/heartline --env HEARTLINE__AUTH__HS256_SECRET=... heartline
 #
-# Settings come by the environment (docs/operations.md). Without a Redis it keeps everything in its volume.
+# Settings come by the environment (docs/operations.md). Without a Redis all positions are in the volume: give it a name, or
+# they go with the container.
 
 FROM rust:1.95-bookworm AS build
 WORKDIR /build
 COPY Cargo.toml Cargo.lock ./
 COPY deploy/heartline.toml deploy/heartline.toml
 COPY web-demo web-demo
+COPY README.md ./
+COPY docs docs
 COPY src src
 # Cargo looks whether the benchmark is there that it is told of.
 COPY benches benches
+# What the metric heartline_build_info and the first line of the log say: --build-arg HEARTLINE_BUILD_COMMIT=$(git rev-parse HEAD)
+ARG HEARTLINE_BUILD_COMMIT=unknown
 # What was built stays in the cache, so the program is taken out of it in the same step. Without the names of its
 # functions a panic would tell nobody where; the lines, three quarters of the file, stay behind.
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
@@ -35,5 +41,7 @@ ENV HEARTLINE__STORE__DATA_DIR=/var/lib/heartline \
     HEARTLINE__SERVER__LISTEN=0.0.0.0:7700 \
     HEARTLINE__DEMO__ENABLED=false
 EXPOSE 7700
+# There is no shell to run anything else.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 CMD ["/heartline", "health"]
 ENTRYPOINT ["/heartline"]
 CMD ["serve"]

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Credits points for rewards: an example of a consumer of Heartline's event log.
 
-    consumer.py                        follow http://127.0.0.1:7701/v1/events, keep the points in points.db
+    consumer.py                        follow http://127.0.0.1:7702/v1/events, keep the points in points.db
     consumer.py --once                 take what is there, and end
     consumer.py --replay               read the log from its start again; the points stay right
+    consumer.py --token-file FILE      the control token, where it is not heartline-data/control-token
 
 It needs Python 3.8 and nothing else. What makes it right is one transaction for each page of events:
 
@@ -11,11 +12,14 @@ It needs Python 3.8 and nothing else. What makes it right is one transaction for
   twice or replayed, it is credited once.
 - The offset to go on from is written in the same transaction. Killed at any moment, the consumer has both or neither,
   and goes on where it was. Losing the offset alone would cost time, not points.
+- The id of the log is kept beside the offset. When the log is another one (its folder was removed, or restored from a
+  backup), its offsets mean other events: the consumer starts over.
 """
 
 import argparse
 import http.client
 import json
+import os
 import sqlite3
 import sys
 import time
@@ -23,7 +27,7 @@ import urllib.error
 import urllib.request
 
 # What a claim is worth, by its rule. Claims of other rules are kept, and worth nothing.
-POINTS = {"first-of-day": 10, "first-view": 1}
+POINTS = {"first-of-day": 10, "first-view": 2}
 
 REWARD = "dev.heartline.reward.v1"
 PAGE = 1000
@@ -39,9 +43,10 @@ CREATE TABLE IF NOT EXISTS credit (
 CREATE INDEX IF NOT EXISTS credit_of_user ON credit (mid, points);
 CREATE TABLE IF NOT EXISTS place (
     only  INTEGER PRIMARY KEY CHECK (only = 1),
-    after INTEGER NOT NULL    -- everything up to this offset is credited
+    after INTEGER NOT NULL,   -- everything up to this offset is credited
+    log   TEXT                -- the id of the log that the offset is of; NULL = not known yet
 );
-INSERT OR IGNORE INTO place VALUES (1, 0);
+INSERT OR IGNORE INTO place (only, after) VALUES (1, 0);
 """
 
 
@@ -52,15 +57,18 @@ class Ledger:
         # Transactions begin where it is said, not where the module would begin them.
         self.database = sqlite3.connect(path, isolation_level=None, timeout=30)
         self.database.executescript(SCHEMA)
+        if "log" not in [column[1] for column in self.database.execute("PRAGMA table_info(place)")]:
+            self.database.execute("ALTER TABLE place ADD COLUMN log TEXT")
 
-    def after(self):
-        return self.database.execute("SELECT after FROM place").fetchone()[0]
+    def place(self):
+        """The offset to go on from, and the id of the log that it is of."""
+        return self.database.execute("SELECT after, log FROM place").fetchone()
 
-    def forget_place(self):
-        self.database.execute("UPDATE place SET after = 0")
+    def forget_place(self, log=None):
+        self.database.execute("UPDATE place SET after = 0, log = ?", (log,))
 
-    def take(self, events, after):
-        """Credits what is new of them, in one transaction with the offset. Returns (mid, points, id) of what was new."""
+    def take(self, events, after, log):
+        """Credits what is new of them, in one transaction with the place. Returns (mid, points, id) of what was new."""
         new = []
         self.database.execute("BEGIN IMMEDIATE")
         try:
@@ -71,7 +79,7 @@ class Ledger:
                 credit = (event["id"], data["mid"], POINTS.get(data["rule"], 0))
                 if self.database.execute("INSERT OR IGNORE INTO credit VALUES (?, ?, ?)", credit).rowcount:
                     new.append((credit[1], credit[2], credit[0]))
-            self.database.execute("UPDATE place SET after = ?", (after,))
+            self.database.execute("UPDATE place SET after = ?, log = ?", (after, log))
             self.database.execute("COMMIT")
         except BaseException:
             self.database.execute("ROLLBACK")
@@ -88,26 +96,36 @@ class Ledger:
 class Log:
     """The event log, page by page."""
 
-    def __init__(self, url):
+    def __init__(self, url, token_file):
         self.url = url.rstrip("/")
+        self.token_file = token_file
+
+    def request(self, path):
+        """With the control token, read anew each time: a gateway makes its token when it first starts."""
+        headers = {}
+        if os.path.exists(self.token_file):
+            with open(self.token_file, encoding="ascii") as file:
+                headers["Authorization"] = f"Bearer {file.read().strip()}"
+        return urllib.request.Request(self.url + path, headers=headers)
 
     def page(self, after, wait_ms):
-        """What comes behind `after`: [(offset, event)], and the offset to go on from."""
-        url = f"{self.url}/v1/events?after={after}&limit={PAGE}&wait={wait_ms}"
-        # An environment may name a proxy; a gateway's admin listener is not behind it.
+        """What comes behind `after`, as the gateway says it."""
+        request = self.request(f"/v1/events?after={after}&limit={PAGE}&wait={wait_ms}")
+        # An environment may name a proxy; a gateway's control listener is not behind it.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(url, timeout=wait_ms / 1000 + 10) as answer:
-            page = json.load(answer)
-        return [(entry["offset"], entry["event"]) for entry in page["events"]], page["next"]
+        with opener.open(request, timeout=wait_ms / 1000 + 10) as answer:
+            return json.load(answer)
 
 
 def follow(log, ledger, once):
     failures = 0
     while True:
-        after = ledger.after()
+        after, known = ledger.place()
         try:
-            entries, following = log.page(after, 0 if once else WAIT_MS)
+            page = log.page(after, 0 if once else WAIT_MS)
         except urllib.error.HTTPError as error:
+            if error.code == 401:
+                sys.exit(f"consumer: the gateway refuses the control token of {log.token_file} (--token-file)")
             if error.code != 503:
                 raise
             failures = pause(failures, once, error)
@@ -117,7 +135,16 @@ def follow(log, ledger, once):
             failures = pause(failures, once, error)
             continue
         failures = 0
+        # Earlier gateways do not name their log.
+        named = page.get("log")
+        if page.get("beyond_end") or (named and known and named != known):
+            print(f"the log is another one ({named}): starting over", file=sys.stderr)
+            ledger.forget_place(named)
+            continue
+        entries = [(entry["offset"], entry["event"]) for entry in page["events"]]
         if not entries:
+            if named and not known:
+                ledger.take([], after, named)
             if once:
                 return
             # A gateway that drains does not wait.
@@ -125,7 +152,7 @@ def follow(log, ledger, once):
             continue
         if after and entries[0][0] > after + 1:
             print(f"offsets {after + 1} to {entries[0][0] - 1} are gone: away for longer than the retention", file=sys.stderr)
-        for mid, points, event in ledger.take([event for _, event in entries], following):
+        for mid, points, event in ledger.take([event for _, event in entries], page["next"], named or known):
             print(f"{event}: {points:+d} for user {mid}, who has {ledger.points(mid):.0f}", flush=True)
 
 
@@ -140,7 +167,8 @@ def pause(failures, once, error):
 
 def main():
     parser = argparse.ArgumentParser(description="Credits points for the rewards in Heartline's event log.")
-    parser.add_argument("--url", default="http://127.0.0.1:7701", help="the gateway's admin listener")
+    parser.add_argument("--url", default="http://127.0.0.1:7702", help="the gateway's control listener")
+    parser.add_argument("--token-file", default="heartline-data/control-token", help="where the control token is")
     parser.add_argument("--database", default="points.db", help="where the points are kept")
     parser.add_argument("--once", action="store_true", help="end when everything there is has been read")
     parser.add_argument("--replay", action="store_true", help="begin with the oldest event that is kept")
@@ -149,7 +177,7 @@ def main():
     if arguments.replay:
         ledger.forget_place()
     try:
-        follow(Log(arguments.url), ledger, arguments.once)
+        follow(Log(arguments.url, arguments.token_file), ledger, arguments.once)
     except KeyboardInterrupt:
         pass
     print("points:")
