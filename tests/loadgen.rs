@@ -122,7 +122,7 @@ fn missed(verdict: &Value) -> Vec<&str> {
     verdict["missed"].as_array().expect("a list").iter().filter_map(Value::as_str).collect()
 }
 
-/// The verdict on an attack that hurts nobody.
+/// The verdict on an attack that hurts no client.
 fn repelled(attack: &str) -> Value {
     let scratch = scratch();
     let mut line = vec!["--attack", attack, "--attack-share", "0.05", "--verify"];

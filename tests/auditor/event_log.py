@@ -4,7 +4,7 @@ import http.client
 import threading
 import time
 
-from wire.http import call
+from wire.http import control
 
 PAGE = 1_000
 LOOK_SECONDS = 0.02
@@ -41,7 +41,7 @@ class EventLog:
             self._fault(f"a replay has {len(again)} events, {len(self.entries)} were read, {gone} of them are gone")
 
     def _page(self, gateway, after):
-        response = call(gateway.admin, "GET", f"/v1/events?after={after}&limit={PAGE}")
+        response = control(gateway, "GET", f"/v1/events?after={after}&limit={PAGE}")
         if response.status != 200:
             raise ConnectionError(f"no events: {response.status} {response.text}")
         answer = response.json()

@@ -11,9 +11,9 @@ use std::time::Duration;
 use heartline::config::DEFAULTS;
 use heartline::edge::connection::decoder::Heard;
 use heartline::edge::connection::limits::{LimitsConfig, SocketConfig};
+use heartline::edge::connection::scratch_buffers::ScratchBuffers;
 use heartline::edge::connection::socket::Socket;
 use heartline::edge::connection::stream::Stream;
-use heartline::edge::connection::workbench::Workbench;
 use heartline::edge::metrics::Metrics;
 use prometheus_client::registry::Registry;
 use serde::Deserialize;
@@ -44,7 +44,7 @@ async fn main() {
     println!("{}", listener.local_addr().expect("an address"));
     std::io::stdout().flush().expect("somebody reads");
     let metrics = Metrics::new(&mut Registry::default());
-    let bench = Workbench::new(&settings.limits, &settings.socket, metrics);
+    let bench = ScratchBuffers::new(&settings.limits, &settings.socket, metrics);
     let connections = LocalSet::new();
     let accepting = async {
         loop {
@@ -55,7 +55,7 @@ async fn main() {
     connections.run_until(accepting).await;
 }
 
-async fn echo(mut stream: TcpStream, bench: Rc<Workbench>) {
+async fn echo(mut stream: TcpStream, bench: Rc<ScratchBuffers>) {
     stream.set_nodelay(true).expect("a socket of TCP");
     // Autobahn waits for the answer to its handshake, so there is nothing left over.
     if let Err(error) = tokio_tungstenite::accept_async(&mut stream).await {

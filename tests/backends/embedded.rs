@@ -1,5 +1,6 @@
 //! The embedded store as a backend, and what it alone promises.
 
+use std::collections::HashSet;
 use std::fs;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
@@ -7,7 +8,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use heartline::model::change::When;
+use heartline::model::ids::Content;
+use heartline::model::page::PageRequest;
+use heartline::model::rows_read::RowsRead;
 use heartline::storage::hot_store::HotStore;
 use heartline::storage::hot_store::config::{Backend as StoreKind, Config};
 use heartline::storage::hot_store::embedded::{EmbeddedStore, OpenError};
@@ -29,11 +32,16 @@ fn config(dir: &Path, limits: Limits) -> Config {
         retention: Duration::from_millis(limits.retention_ms),
         records_per_user: NonZeroU32::new(limits.records_per_user).unwrap(),
         accept_clock_before_store: false,
+        clock_step_max: Duration::from_secs(3_600),
         // So few that users are forgotten and looked up again all the time.
         user_cache: NonZeroUsize::new(2).unwrap(),
         cache_bytes: 1 << 20,
         prune_interval: Duration::from_secs(3_600),
     }
+}
+
+fn wall_clock(now: u64) -> Arc<dyn Fn() -> u64 + Send + Sync> {
+    Arc::new(move || now)
 }
 
 /// A process that another test starts has the lock, too, until it has become its own program.
@@ -42,7 +50,7 @@ const LET_GO: Duration = Duration::from_secs(5);
 fn open(dir: &Path, limits: Limits) -> Arc<EmbeddedStore> {
     let began = Instant::now();
     loop {
-        match EmbeddedStore::open(&config(dir, limits), NOW) {
+        match EmbeddedStore::open(&config(dir, limits), wall_clock(NOW)) {
             Err(OpenError::InUse { .. }) if began.elapsed() < LET_GO => thread::sleep(Duration::from_millis(1)),
             opened => return Arc::new(opened.unwrap()),
         }
@@ -90,7 +98,7 @@ fn copy(from: &Path, to: &Path) {
 fn a_second_opener_is_told_the_pid_of_the_first() {
     let dir = tempfile::tempdir().unwrap();
     let _first = open(dir.path(), ROOMY);
-    let error = EmbeddedStore::open(&config(dir.path(), ROOMY), NOW).err().unwrap();
+    let error = EmbeddedStore::open(&config(dir.path(), ROOMY), wall_clock(NOW)).err().unwrap();
     assert!(error.to_string().contains(&format!("process {}", std::process::id())), "{error}");
 }
 
@@ -107,12 +115,12 @@ fn it_knows_its_newest_commit_and_refuses_a_clock_long_before_it() {
 
     let day = 86_400_000;
     let mut config = config(dir.path(), ROOMY);
-    EmbeddedStore::open(&config, NOW + 7 - day).unwrap();
-    let error = EmbeddedStore::open(&config, NOW + 7 - day - 1_000).err().unwrap();
+    EmbeddedStore::open(&config, wall_clock(NOW + 7 - day)).unwrap();
+    let error = EmbeddedStore::open(&config, wall_clock(NOW + 7 - day - 1_000)).err().unwrap();
     assert!(matches!(error, OpenError::Clock { .. }), "{error}");
     assert!(error.to_string().contains("1day 1s") && !error.to_string().contains('\n'), "{error}");
     config.accept_clock_before_store = true;
-    assert_eq!(EmbeddedStore::open(&config, 0).unwrap().clock_floor(), 0, "that clock is not believed");
+    assert_eq!(EmbeddedStore::open(&config, wall_clock(0)).unwrap().clock_floor(), 0, "that clock is not believed");
 }
 
 #[test]
@@ -124,7 +132,7 @@ fn pruning_does_not_go_by_a_clock_that_is_not_believed() {
     drop(store);
     let mut config = config(dir.path(), ROOMY);
     (config.accept_clock_before_store, config.prune_interval) = (true, Duration::from_millis(1));
-    let store: Arc<dyn HotStore> = Arc::new(EmbeddedStore::open(&config, NOW).unwrap());
+    let store: Arc<dyn HotStore> = Arc::new(EmbeddedStore::open(&config, wall_clock(NOW)).unwrap());
     for round in 0..20 {
         commit_at(&store, NOW + round, vec![beat_of(USER, content(2), NOW + round)]);
         std::thread::sleep(Duration::from_millis(5));
@@ -137,7 +145,7 @@ fn a_directory_of_an_unknown_format_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     drop(open(dir.path(), ROOMY));
     fs::write(dir.path().join("store/format"), "77\n").unwrap();
-    let error = EmbeddedStore::open(&config(dir.path(), ROOMY), NOW).err().unwrap();
+    let error = EmbeddedStore::open(&config(dir.path(), ROOMY), wall_clock(NOW)).err().unwrap();
     assert!(matches!(error, OpenError::Format { ref found, .. } if found == "77"), "{error}");
 }
 
@@ -150,7 +158,7 @@ fn a_journal_torn_anywhere_ends_with_a_whole_group() {
     for group in 1..=20u64 {
         // Three rows and a clear of another user, so that half a group would show.
         let mut changes: Vec<_> = (0..3).map(|oid| beat_of(USER, content(oid), group * 1_000)).collect();
-        changes.push(clear(When::At(group)));
+        changes.push(clear(group));
         commit(&store, changes);
         let written = fs::read(journal(dir.path())).unwrap();
         ends.push(written.iter().rposition(|byte| *byte != 0).unwrap() as u64 + 1);
@@ -174,4 +182,42 @@ fn a_journal_torn_anywhere_ends_with_a_whole_group() {
         let reopened: Arc<dyn HotStore> = open(torn.path(), ROOMY);
         assert_eq!(ats(&reopened, &[0, 1]), [Some(90_000), Some(groups * 1_000)], "written after cut at {cut}");
     }
+}
+
+#[test]
+fn a_list_looks_at_the_kinds_asked_for_only() {
+    let backend = Embedded::fresh(ROOMY);
+    let store = backend.store();
+    let of_kind = |kind, count| (0..count).map(move |oid| beat_of(USER, Content { kind, oid }, 1_000 + oid));
+    commit(&store, of_kind(1, 400).chain(of_kind(2, 30)).collect());
+    let rows = RowsRead::default();
+    let request = PageRequest { limit: 10, after: None, kinds: vec![2, 9] };
+    assert_eq!(wait(store.list(USER, request, NOW, rows.clone())).unwrap().records.len(), 10);
+    assert_eq!(rows.get(), 30 + 1);
+}
+
+#[test]
+fn a_list_is_of_one_moment_while_beats_arrive() {
+    let backend = Embedded::fresh(ROOMY);
+    let store = backend.store();
+    // Several slices lie between the first row and the last.
+    let last = 1_000;
+    commit(&store, (0..=last).map(|oid| beat_of(USER, content(oid), 1_000)).collect());
+    let writer = store.clone();
+    let writer = thread::spawn(move || {
+        for at in 2_000..2_300 {
+            // Both in one step.
+            commit(&writer, vec![beat_of(USER, content(0), at), beat_of(USER, content(last), at)]);
+        }
+    });
+    let mut moments = HashSet::new();
+    while !writer.is_finished() {
+        let page = list(&store, USER, everything());
+        assert_eq!(page.records.len() as u64, last + 1);
+        let at = |oid| page.records.iter().find(|record| record.content.oid == oid).map(|record| record.at);
+        assert_eq!(at(0), at(last));
+        moments.insert(at(0));
+    }
+    writer.join().unwrap();
+    assert!(moments.len() > 3, "listed {moments:?}");
 }

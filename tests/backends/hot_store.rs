@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use heartline::model::change::{Change, Outcome, When};
+use heartline::model::change::{Change, Outcome};
 use heartline::model::ids::{Content, UserId};
 use heartline::model::page::{PageRequest, Position};
+use heartline::model::rows_read::RowsRead;
 use heartline::model::rule::{Reason, Verdict};
 use heartline::storage::hot_store::HotStore;
 
@@ -26,7 +27,7 @@ pub fn a_group_is_answered_in_its_order<B: Backend>() {
     let backend = B::fresh(ROOMY);
     let store = backend.store();
     let mut changes = beats(&[(1, 1_000), (1, 3_000), (1, 2_000), (1, 3_000)]);
-    changes.push(delete(&[1], When::At(3_500)));
+    changes.push(delete(&[1], 3_500));
     changes.extend(beats(&[(1, 3_400), (1, 4_000)]));
     let outcomes = commit(&store, changes);
     let Outcome::Beat(Verdict::Written { before: Some(before), after }) = &outcomes[1] else {
@@ -53,7 +54,7 @@ pub fn a_group_may_be_committed_again<B: Backend>() {
     let store = backend.store();
     let group = || {
         let mut changes = beats(&[(1, 1_000), (2, 2_000), (3, 3_000)]);
-        changes.extend([delete(&[1, 3], When::At(2_500)), recording(true, When::At(2_900))]);
+        changes.extend([delete(&[1, 3], 2_500), recording(true, 2_900)]);
         changes
     };
     commit(&store, group());
@@ -62,17 +63,17 @@ pub fn a_group_may_be_committed_again<B: Backend>() {
     assert_eq!((list(&store, USER, everything()), wait(store.paused(USER)).unwrap()), state);
     assert_eq!(again[1], Outcome::Beat(Verdict::Same));
     assert_eq!(again[3], Outcome::Deleted { moved: vec![], at: 2_500 });
-    assert_eq!(again[4], Outcome::Recording { moved: false, paused: true });
+    assert_eq!(again[4], Outcome::Recording { changed: false, paused: true });
 }
 
 pub fn a_forgetting_that_comes_late_covers_nothing_newer<B: Backend>() {
     let backend = B::fresh(ROOMY);
     let store = backend.store();
-    let asked = || vec![delete(&[1], When::Asked(NOW)), clear(When::Asked(NOW)), recording(false, When::Asked(NOW))];
+    let asked = || vec![delete(&[1], NOW), clear(NOW), recording(false, NOW)];
     commit(&store, asked());
     let later = NOW + 60_000;
     commit_at(&store, later, beats(&[(1, later - 2), (2, later - 1)]));
-    commit_at(&store, later, vec![recording(true, When::Asked(later))]);
+    commit_at(&store, later, vec![recording(true, later)]);
     let again = commit_at(&store, later, asked());
     assert!(matches!(&again[2], Outcome::Recording { paused: true, .. }), "{again:?}");
     assert_eq!(ats(&store, &[1, 2]), [Some(later - 2), Some(later - 1)]);
@@ -81,7 +82,7 @@ pub fn a_forgetting_that_comes_late_covers_nothing_newer<B: Backend>() {
 pub fn a_reopened_store_knows_everything<B: Backend>() {
     let mut backend = B::fresh(ROOMY);
     let mut changes = beats(&[(1, 1_000), (2, 2_000), (3, 3_000), (4, 4_000)]);
-    changes.extend([delete(&[2], When::At(2_500)), clear(When::At(1_500)), recording(true, When::At(5_000))]);
+    changes.extend([delete(&[2], 2_500), clear(1_500), recording(true, 5_000)]);
     commit(&backend.store(), changes);
     let before = list(&backend.store(), USER, everything());
     backend.reopen(ROOMY);
@@ -122,10 +123,10 @@ pub fn list_is_newest_first_and_filters_kinds<B: Backend>() {
 pub fn users_do_not_see_each_other<B: Backend>() {
     let backend = B::fresh(ROOMY);
     let store = backend.store();
-    // Neighbours in every order of keys that one may think of.
+    // PeerMessages in every order of keys that one may think of.
     let users = [41, 42, 43, 42 << 8, (42 << 8) + 1, u64::MAX].map(UserId);
     commit(&store, users.iter().map(|user| beat_of(*user, content(user.0), 1_000)).collect());
-    commit(&store, vec![clear(When::At(2_000)), delete(&[41], When::At(2_000)), recording(true, When::At(2_000))]);
+    commit(&store, vec![clear(2_000), delete(&[41], 2_000), recording(true, 2_000)]);
     for user in users {
         let expected = if user == USER { vec![] } else { vec![user.0] };
         assert_eq!(oids(&list(&store, user, everything())), expected);
@@ -135,7 +136,7 @@ pub fn users_do_not_see_each_other<B: Backend>() {
 
 pub fn a_late_beat_does_not_undo_a_delete<B: Backend>() {
     let mut backend = B::fresh(ROOMY);
-    let outcomes = commit(&backend.store(), vec![delete(&[1], When::At(5_000)), delete(&[1], When::At(4_000))]);
+    let outcomes = commit(&backend.store(), vec![delete(&[1], 5_000), delete(&[1], 4_000)]);
     assert_eq!(outcomes[1], Outcome::Deleted { moved: vec![], at: 4_000 });
     for _ in 0..2 {
         assert!(rejected(&commit(&backend.store(), beats(&[(1, 5_000)]))[0], Reason::Superseded));
@@ -151,7 +152,7 @@ pub fn a_late_beat_does_not_undo_a_clear<B: Backend>() {
     let backend = B::fresh(ROOMY);
     let store = backend.store();
     commit(&store, beats(&[(1, 1_000), (2, 6_000)]));
-    let outcomes = commit(&store, vec![clear(When::At(5_000)), clear(When::At(4_000))]);
+    let outcomes = commit(&store, vec![clear(5_000), clear(4_000)]);
     let expected = [Outcome::Cleared { moved: true, at: 5_000 }, Outcome::Cleared { moved: false, at: 4_000 }];
     assert_eq!(outcomes, expected);
     assert_eq!(ats(&store, &[1, 2]), [None, Some(6_000)]);
@@ -161,25 +162,10 @@ pub fn a_late_beat_does_not_undo_a_clear<B: Backend>() {
     assert_eq!(oids(&list(&store, USER, everything())), [2, 1]);
 }
 
-pub fn a_forgetting_without_a_moment_covers_what_is_there<B: Backend>() {
-    let backend = B::fresh(ROOMY);
-    let store = backend.store();
-    let ahead = NOW + 3_000;
-    commit(&store, beats(&[(1, NOW - 10), (2, ahead), (3, ahead + 1)]));
-    let outcomes = commit(
-        &store,
-        vec![delete(&[1], When::Asked(NOW)), delete(&[2, 7], When::Asked(NOW)), clear(When::Asked(NOW))],
-    );
-    assert_eq!(outcomes[0], Outcome::Deleted { moved: vec![content(1)], at: NOW });
-    assert_eq!(outcomes[1], Outcome::Deleted { moved: vec![content(2), content(7)], at: ahead });
-    assert_eq!(outcomes[2], Outcome::Cleared { moved: true, at: ahead + 1 });
-    assert!(list(&store, USER, everything()).records.is_empty());
-}
-
 pub fn a_delete_of_nothing_is_done<B: Backend>() {
     let backend = B::fresh(ROOMY);
     // Of many shards, and together no row.
-    let deletes = (0..100).map(|user| Change { user: UserId(user), ..delete(&[], When::At(1_000)) }).collect();
+    let deletes = (0..100).map(|user| Change { user: UserId(user), ..delete(&[], 1_000) }).collect();
     let done = Outcome::Deleted { moved: vec![], at: 1_000 };
     assert_eq!(commit(&backend.store(), deletes), vec![done; 100]);
 }
@@ -188,12 +174,12 @@ pub fn a_forgetting_ahead_of_the_clock_is_refused<B: Backend>() {
     let backend = B::fresh(ROOMY);
     let store = backend.store();
     commit_at(&store, NOW + 60_000, beats(&[(1, NOW + 60_000)]));
-    let ahead = When::At(NOW + 5_001);
+    let ahead = NOW + 5_001;
     let outcomes = commit(&store, vec![delete(&[2], ahead), delete(&[1, 2], ahead), clear(ahead)]);
     assert_eq!(outcomes[0], Outcome::Ahead);
     assert_eq!(outcomes[1], Outcome::Deleted { moved: vec![content(1), content(2)], at: NOW + 5_001 });
     assert_eq!(outcomes[2], Outcome::Cleared { moved: true, at: NOW + 5_001 });
-    assert_eq!(commit(&store, vec![recording(true, When::At(NOW + 70_000))]), [Outcome::Ahead]);
+    assert_eq!(commit(&store, vec![recording(true, NOW + 70_000)]), [Outcome::Ahead]);
     assert_eq!(ats(&store, &[1]), [Some(NOW + 60_000)]);
 }
 
@@ -201,9 +187,15 @@ pub fn a_pause_refuses_what_was_played_in_it<B: Backend>() {
     let backend = B::fresh(ROOMY);
     let store = backend.store();
     commit(&store, beats(&[(1, 2_500)]));
-    let switches = vec![recording(false, When::At(3_000)), recording(true, When::At(2_000))];
+    let switches = vec![recording(false, 3_000), recording(true, 2_000)];
     let outcomes = commit(&store, switches);
-    assert_eq!(outcomes[1], Outcome::Recording { moved: true, paused: false });
+    let unchanged = Outcome::Recording { changed: false, paused: false };
+    assert_eq!(outcomes, [unchanged.clone(), unchanged], "what is newest says so");
+    let outcomes = commit(&store, vec![recording(true, 4_000), recording(true, 4_001)]);
+    assert_eq!(outcomes[0], Outcome::Recording { changed: true, paused: true });
+    assert_eq!(outcomes[1], Outcome::Recording { changed: false, paused: true });
+    let outcomes = commit(&store, vec![recording(false, 4_002)]);
+    assert_eq!(outcomes[0], Outcome::Recording { changed: true, paused: false });
     let outcomes = commit(&store, beats(&[(2, 2_000), (2, 3_000), (2, 1_999), (2, 3_001)]));
     assert!(rejected(&outcomes[0], Reason::NotRecording) && rejected(&outcomes[1], Reason::NotRecording));
     assert!(written(&outcomes[2]) && written(&outcomes[3]));
@@ -217,7 +209,7 @@ pub fn what_outlives_the_retention_is_in_no_read<B: Backend>() {
     commit_at(&store, 5_000, beats(&[(1, 1_000), (2, 5_000)]));
     let read = |now| {
         let got = wait(store.get(USER, vec![content(1), content(2)], now)).unwrap();
-        let listed = wait(store.list(USER, everything(), now)).unwrap();
+        let listed = wait(store.list(USER, everything(), now, RowsRead::default())).unwrap();
         (got.iter().flatten().count(), oids(&listed))
     };
     assert_eq!(read(11_000), (2, vec![2, 1]));

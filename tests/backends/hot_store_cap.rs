@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use proptest::prelude::*;
 
-use heartline::model::change::{Outcome, When};
+use heartline::model::change::Outcome;
 use heartline::model::rule::{Reason, Verdict};
 
 use crate::requests::*;
@@ -48,20 +48,69 @@ pub fn a_new_content_takes_the_place_of_the_oldest<B: Backend>() {
 
 pub fn deleted_contents_count<B: Backend>() {
     let mut backend = B::fresh(capped(3));
-    commit(&backend.store(), vec![delete(&[1, 2, 3], When::At(5_000))]);
-    assert!(!written(&backend, 4, 4_000));
+    commit(&backend.store(), vec![delete(&[1, 2, 3], 5_000)]);
     assert!(written(&backend, 4, 6_000));
     assert!(written(&backend, 5, 6_000));
     for oid in 1..=3 {
         assert!(!written(&backend, oid, 5_000), "a tombstone that had to go still holds");
     }
-    let outcomes = commit(&backend.store(), vec![delete(&[8], When::At(4_999))]);
+    let outcomes = commit(&backend.store(), vec![delete(&[8], 4_999)]);
     assert_eq!(outcomes, [Outcome::Deleted { moved: vec![content(8)], at: 4_999 }]);
     assert_eq!(kept(&backend), [4, 5]);
     backend.reopen(capped(10));
     for oid in [1, 2, 3, 8] {
         assert!(!written(&backend, oid, 4_999), "{oid} is back");
     }
+}
+
+pub fn deleted_contents_give_way_before_live_ones<B: Backend>() {
+    let mut backend = B::fresh(capped(4));
+    for (oid, at) in [(1, 1_000), (2, 2_000), (3, 3_000), (4, 4_000)] {
+        assert!(written(&backend, oid, at));
+    }
+    // The newest two go; then one comes back.
+    commit(&backend.store(), vec![delete(&[3, 4], 9_000)]);
+    assert!(written(&backend, 3, 9_500));
+    commit(&backend.store(), vec![delete(&[3], 9_600)]);
+    assert!(written(&backend, 5, 10_000));
+    assert_eq!(kept(&backend), [1, 2, 5], "4 gave way, which was deleted before 3");
+    backend.reopen(capped(4));
+    assert!(!written(&backend, 4, 9_000), "it does not come back as it was");
+    assert!(written(&backend, 6, 11_000));
+    assert_eq!(kept(&backend), [1, 2, 5, 6], "3 gave way");
+    // Only now the oldest live one.
+    assert!(written(&backend, 7, 12_000));
+    assert_eq!(kept(&backend), [2, 5, 6, 7]);
+    // A deletion of what was never there takes no live one's place either, and holds all the same.
+    commit(&backend.store(), vec![delete(&[8], 13_000)]);
+    assert_eq!(kept(&backend), [2, 5, 6, 7]);
+    assert!(!written(&backend, 8, 13_000));
+}
+
+pub fn a_late_content_takes_the_place_of_a_newer_deleted_one<B: Backend>() {
+    let backend = B::fresh(capped(2));
+    assert!(written(&backend, 1, 1_000));
+    commit(&backend.store(), vec![delete(&[2], 5_000)]);
+    assert!(written(&backend, 3, 4_000), "a device that was offline brings it");
+    assert_eq!(kept(&backend), [1, 3]);
+    assert!(!written(&backend, 2, 5_000), "deleted is deleted");
+}
+
+pub fn many_deleted_contents_give_way_in_their_order<B: Backend>() {
+    let backend = B::fresh(capped(600));
+    let store = backend.store();
+    commit(&store, (0..600).map(|oid| beat_of(USER, content(oid), 10_000 + oid)).collect());
+    // A new one, so that a store that remembers the oldest does so before others are deleted.
+    commit(&store, vec![beat_of(USER, content(600), 20_000)]);
+    let deleted: Vec<u64> = (100..600).step_by(2).collect();
+    for oids in deleted.chunks(50) {
+        commit(&store, vec![delete(oids, 30_000 + oids[0])]);
+    }
+    commit(&store, (1_000..1_240).map(|oid| beat_of(USER, content(oid), 50_000 + oid)).collect());
+    let live = (1..600).filter(|oid| !deleted.contains(oid)).chain([600]).chain(1_000..1_240);
+    assert_eq!(kept(&backend), live.collect::<Vec<_>>(), "none but deleted ones had to go");
+    commit(&store, (2_000..2_011).map(|oid| beat_of(USER, content(oid), 60_000 + oid)).collect());
+    assert_eq!(kept(&backend)[0], 2, "ten deleted ones were left");
 }
 
 pub fn a_lowered_cap_is_reached_by_and_by<B: Backend>() {
@@ -107,7 +156,7 @@ pub fn what_was_evicted_never_comes_back_older<B: Backend>() {
                 backend.reopen(capped(6));
             }
             if deletes && pause < 4 {
-                commit(&backend.store(), vec![delete(&[oid], When::At(at))]);
+                commit(&backend.store(), vec![delete(&[oid], at)]);
             } else {
                 commit(&backend.store(), vec![beat_of(USER, content(oid), at)]);
             }

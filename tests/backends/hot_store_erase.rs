@@ -1,6 +1,6 @@
 //! What a hot store promises of an erasure.
 
-use heartline::model::change::{Outcome, When};
+use heartline::model::change::Outcome;
 use heartline::model::ids::UserId;
 use heartline::model::rule::{Reason, Verdict};
 
@@ -12,10 +12,10 @@ fn superseded(outcome: &Outcome) -> bool {
 
 pub fn an_erased_user_has_nothing_left<B: Backend>() {
     let mut backend = B::fresh(ROOMY);
-    let neighbours = [41, 43, 42 << 8].map(UserId);
+    let peer_messages = [41, 43, 42 << 8].map(UserId);
     let mut changes: Vec<_> = (0..300).map(|oid| beat_of(USER, content(oid), 1_000 + oid)).collect();
-    changes.extend([delete(&[1, 700], When::At(2_000)), recording(true, When::At(3_000))]);
-    changes.extend(neighbours.map(|user| beat_of(user, content(1), 1_000)));
+    changes.extend([delete(&[1, 700], 2_000), recording(true, 3_000)]);
+    changes.extend(peer_messages.map(|user| beat_of(user, content(1), 1_000)));
     commit(&backend.store(), changes);
     assert_eq!(commit(&backend.store(), vec![erase()]), [Outcome::Erased { at: NOW, resumed: true }]);
     for _ in 0..2 {
@@ -23,7 +23,7 @@ pub fn an_erased_user_has_nothing_left<B: Backend>() {
         assert!(list(&store, USER, everything()).records.is_empty());
         assert_eq!(ats(&store, &[0, 1, 299]), [None, None, None]);
         assert!(!wait(store.paused(USER)).expect("an answer"));
-        for user in neighbours {
+        for user in peer_messages {
             assert_eq!(oids(&list(&store, user, everything())), [1]);
         }
         drop(store);
@@ -34,7 +34,7 @@ pub fn an_erased_user_has_nothing_left<B: Backend>() {
 pub fn what_is_not_newer_than_an_erasure_never_comes_back<B: Backend>() {
     let mut backend = B::fresh(ROOMY);
     let ahead = NOW + 3_000;
-    commit(&backend.store(), vec![beat_of(USER, content(1), 1_000), delete(&[2], When::At(ahead))]);
+    commit(&backend.store(), vec![beat_of(USER, content(1), 1_000), delete(&[2], ahead)]);
     assert_eq!(commit(&backend.store(), vec![erase()]), [Outcome::Erased { at: ahead, resumed: false }]);
     for _ in 0..2 {
         let late = [1_000, NOW, ahead].map(|at| beat_of(USER, content(1), at));

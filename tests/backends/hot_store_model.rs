@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use heartline::model::beat::Beat;
-use heartline::model::change::{Action, Change, When};
+use heartline::model::change::{Action, Change};
 use heartline::model::ids::{Content, UserId};
 use heartline::model::page::PageRequest;
 use heartline::model::rewards::claim::{Claim, ClaimKey};
@@ -42,10 +42,6 @@ fn seconds() -> impl Strategy<Value = u64> {
     (1u64..40).prop_map(|second| second * 1_000)
 }
 
-fn when() -> impl Strategy<Value = When> {
-    prop_oneof![3 => seconds().prop_map(When::At), 1 => seconds().prop_map(When::Asked)]
-}
-
 fn any_content() -> impl Strategy<Value = Content> {
     (1u16..3, 0..OIDS.len()).prop_map(|(kind, oid)| Content { kind, oid: OIDS[oid] })
 }
@@ -73,11 +69,11 @@ fn action(clears: u32) -> impl Strategy<Value = Action> {
             let beat = Beat { watched: watched(at, session), dur: session, ..beat(content, at, session) };
             Action::Beat { beat, device: Arc::from(device), asks }
         }),
-        3 => (prop::collection::vec(any_content(), 0..4), when())
+        3 => (prop::collection::vec(any_content(), 0..4), seconds())
             .prop_map(|(contents, at)| Action::Delete { contents, at }),
-        clears => when().prop_map(|at| Action::Clear { at }),
+        clears => seconds().prop_map(|at| Action::Clear { at }),
         1 => Just(Action::Erase),
-        1 => (any::<bool>(), when()).prop_map(|(paused, at)| Action::Recording { paused, at }),
+        1 => (any::<bool>(), seconds()).prop_map(|(paused, at)| Action::Recording { paused, at }),
     ]
 }
 
@@ -165,7 +161,7 @@ pub fn it_answers_like_the_plain_model_at_its_cap<B: Backend>() {
 
 /// More switches than are kept, so that some have to go.
 pub fn it_answers_like_the_plain_model_when_switches_are_many<B: Backend>() {
-    let switch = (1u64..2_000, any::<bool>()).prop_map(|(at, paused)| Action::Recording { paused, at: When::At(at) });
+    let switch = (1u64..2_000, any::<bool>()).prop_map(|(at, paused)| Action::Recording { paused, at });
     let played = (1u64..2_010, 0..SESSIONS.len()).prop_map(|(at, session)| {
         let beat = Beat { watched: at, ..beat(Content { kind: 1, oid: 0 }, at, SESSIONS[session]) };
         Action::Beat { beat, device: Arc::from(""), asks: RuleSet::NONE }

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use heartline::model::beat::Beat;
-use heartline::model::change::{Action, Change, Decided, When};
+use heartline::model::change::{Action, Change, Decided};
 use heartline::model::ids::{SessionId, UserId};
 use heartline::model::rewards::calendar::RewardDay;
 use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::model::rewards::day::Day;
+use heartline::model::rewards::rewarding::Rewarding;
 use heartline::model::rewards::rule::{Per, RewardRule, RuleMemory, RuleSet, Rules};
-use heartline::storage::hot_store::{HotStore, Rewarding};
+use heartline::storage::hot_store::HotStore;
 
 use crate::requests::*;
 
@@ -162,10 +163,10 @@ pub fn forgetting_does_not_bring_a_claim_back<B: Backend>() {
     let store = backend.store();
     let ask = |now| vec![played(USER, 1, now, 0, &[AT_ONCE])];
     assert_eq!(told(&commit(&store, NOW, ask(NOW))), [(0, AT_ONCE, true)]);
-    let forgettings: [fn(When) -> Change; 2] = [|at| delete(&[1], at), clear];
+    let forgettings: [fn(u64) -> Change; 2] = [|at| delete(&[1], at), clear];
     for (step, forgetting) in forgettings.into_iter().enumerate() {
         let now = NOW + 1_000 * (step as u64 + 1);
-        commit(&store, now, vec![forgetting(When::Asked(now))]);
+        commit(&store, now, vec![forgetting(now)]);
         assert_eq!(told(&commit(&store, now + 1, ask(now + 1))), [(0, AT_ONCE, false)]);
     }
 }
@@ -199,21 +200,27 @@ pub fn claims_are_kept_for_three_days<B: Backend>() {
     }
 }
 
-pub fn what_is_removed_from_the_outbox_is_gone<B: Backend>() {
+pub fn what_is_removed_from_the_outbox_is_gone_and_nothing_else<B: Backend>() {
     let mut backend = B::fresh(ROOMY);
-    let users: Vec<Change> = (1..=5).map(|mid| played(UserId(mid), 1, NOW, 0, &[AT_ONCE])).collect();
-    commit(&backend.store(), NOW, users);
+    let users = |entries: Vec<Claim>| entries.iter().map(|claim| claim.key.user.0).collect::<Vec<_>>();
+    let changes = (1..=6).map(|mid| played(UserId(mid), 1, NOW, 0, &[AT_ONCE])).collect();
+    commit(&backend.store(), NOW, changes);
     let outbox = backend.outbox();
-    let entries = wait(outbox.read(0, 2)).unwrap();
-    assert_eq!(entries.iter().map(|(_, claim)| claim.key.user.0).collect::<Vec<_>>(), [1, 2]);
-    wait(outbox.remove(entries[1].0)).unwrap();
-    assert_eq!(wait(outbox.read(entries[1].0, 100)).unwrap().len(), 3);
-    assert_eq!((published(&backend).len(), outbox.len()), (3, 3));
+    let numbers: Vec<_> = wait(outbox.read(0, 100)).unwrap().into_iter().map(|(number, _)| number).collect();
+    // From the middle and from the end; twice, and together with others.
+    for removed in [vec![numbers[3], numbers[1]], vec![numbers[1], numbers[5], numbers[1]], vec![], vec![numbers[5]]] {
+        wait(outbox.remove(removed)).unwrap();
+    }
+    assert_eq!((users(published(&backend)), outbox.len()), (vec![1, 3, 5], 3));
+    assert_eq!(wait(outbox.read(numbers[2], 100)).unwrap().len(), 1, "a number stays that of its entry");
+    wait(outbox.remove(vec![numbers[5] + 100])).unwrap();
     drop(outbox);
     backend.reopen(ROOMY);
-    assert_eq!((published(&backend).len(), backend.outbox().len()), (3, 3));
-    wait(backend.outbox().remove(u64::MAX - 1)).unwrap();
-    commit(&backend.store(), NOW + 1, vec![played(UserId(6), 1, NOW + 1, 0, &[AT_ONCE])]);
-    assert_eq!(published(&backend).iter().map(|claim| claim.key.user.0).collect::<Vec<_>>(), [6]);
-    assert_eq!(backend.outbox().len(), 1);
+    let mut left = users(published(&backend));
+    left.sort_unstable();
+    assert_eq!((left, backend.outbox().len()), (vec![1, 3, 5], 3));
+    let all = wait(backend.outbox().read(0, 100)).unwrap().into_iter().map(|(number, _)| number).collect();
+    wait(backend.outbox().remove(all)).unwrap();
+    commit(&backend.store(), NOW + 1, vec![played(UserId(7), 1, NOW + 10, 0, &[AT_ONCE])]);
+    assert_eq!((users(published(&backend)), backend.outbox().len()), (vec![7], 1));
 }

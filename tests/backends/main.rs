@@ -2,19 +2,24 @@
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
+#[path = "../support/bus.rs"]
+mod bus;
 mod embedded;
 mod event_log;
 mod hot_store;
 mod hot_store_cap;
 mod hot_store_erase;
+mod hot_store_list;
 mod hot_store_model;
 mod hot_store_rewards;
+#[allow(dead_code, reason = "the state search uses the rest")]
 mod plain_store;
 mod redis;
 #[path = "../support/redis_server.rs"]
 #[allow(dead_code, reason = "others use the rest")]
 mod redis_server;
 mod redis_store;
+mod redis_upgrade;
 mod requests;
 mod revocation_file;
 mod revocation_list;
@@ -34,7 +39,6 @@ macro_rules! hot_store_suite {
             users_do_not_see_each_other,
             a_late_beat_does_not_undo_a_delete,
             a_late_beat_does_not_undo_a_clear,
-            a_forgetting_without_a_moment_covers_what_is_there,
             a_delete_of_nothing_is_done,
             a_forgetting_ahead_of_the_clock_is_refused,
             a_pause_refuses_what_was_played_in_it,
@@ -45,6 +49,9 @@ macro_rules! hot_store_suite {
         hot_store_cap {
             a_new_content_takes_the_place_of_the_oldest,
             deleted_contents_count,
+            deleted_contents_give_way_before_live_ones,
+            a_late_content_takes_the_place_of_a_newer_deleted_one,
+            many_deleted_contents_give_way_in_their_order,
             a_lowered_cap_is_reached_by_and_by,
             more_contents_than_are_remembered_as_the_oldest,
             what_was_evicted_never_comes_back_older,
@@ -56,6 +63,11 @@ macro_rules! hot_store_suite {
             an_erasure_may_be_committed_again,
             an_erasure_makes_room,
         }
+        hot_store_list {
+            a_long_history_is_listed_whole_and_in_order,
+            any_number_of_contents_of_one_moment_is_listed,
+            a_list_counts_every_row_that_it_looks_at,
+        }
         hot_store_rewards {
             the_first_who_has_watched_enough_makes_the_claim,
             a_claim_and_its_outbox_entry_survive_together,
@@ -66,7 +78,7 @@ macro_rules! hot_store_suite {
             forgetting_does_not_bring_a_claim_back,
             an_erasure_takes_the_claims_along,
             claims_are_kept_for_three_days,
-            what_is_removed_from_the_outbox_is_gone,
+            what_is_removed_from_the_outbox_is_gone_and_nothing_else,
         }
         hot_store_model {
             it_answers_like_the_plain_model,

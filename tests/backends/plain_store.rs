@@ -1,23 +1,21 @@
-//! The hot store as plain maps: no files, no caches, nothing clever. Backends are held to it.
+//! The hot store as plain maps: no files, no caches. It decides as every store does; backends are held to what it keeps.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::convert::Infallible;
 
-use heartline::model::beat::Beat;
-use heartline::model::change::{Action, Change, Decided, Outcome};
-use heartline::model::forgetting::{ContentRow, UserRow};
+use heartline::model::change::{Change, Decided, Outcome};
+use heartline::model::decide::{Decider, KeptContent, UserState};
+use heartline::model::forgetting::{ContentRow, Eviction, UserRow};
 use heartline::model::ids::{Content, UserId};
-use heartline::model::moment::Moment;
 use heartline::model::page::{Page, PageRequest};
 use heartline::model::record::Record;
-use heartline::model::recording::Switch;
 use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::model::rewards::day::Day;
-use heartline::model::rewards::rule::Per;
-use heartline::model::rule::{Reason, Verdict, decide};
-use heartline::storage::hot_store::Rewarding;
+use heartline::model::rewards::rewarding::Rewarding;
 
 use crate::requests::Limits;
 
+#[derive(Clone)]
 pub struct PlainStore {
     limits: Limits,
     users: HashMap<UserId, PlainUser>,
@@ -25,10 +23,12 @@ pub struct PlainStore {
     pub outbox: Vec<Claim>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct PlainUser {
     row: UserRow,
     contents: BTreeMap<Content, ContentRow>,
+    /// Of no interest: everything is kept where it is changed.
+    changed: bool,
 }
 
 impl PlainStore {
@@ -42,123 +42,42 @@ impl PlainStore {
 
     /// A group; claims are made as far as `rewards` has room.
     pub fn commit(&mut self, now: u64, rewards: &Rewarding, changes: &[Change]) -> (Vec<Outcome>, Vec<Decided>) {
-        let (mut outcomes, mut decided) = (Vec::new(), Vec::new());
-        let room = self.outbox.len() + rewards.claims_max as usize;
-        for (place, change) in changes.iter().enumerate() {
-            let outcome = self.apply(now, rewards.today.day, change);
-            if let (Outcome::Beat(Verdict::Written { after, .. }), Action::Beat { beat, asks, .. }) =
-                (&outcome, &change.action)
-            {
-                for rule in asks.and(rewards.today.rules).iter() {
-                    let first = self.claim(now, rewards, rule, change.user, beat, after, room);
-                    decided.extend(first.map(|first| Decided { change: place, rule, first }));
-                }
-            }
-            if matches!(change.action, Action::Erase) {
-                self.claims.retain(|claim| claim.user != change.user);
-            }
-            outcomes.push(outcome);
-        }
-        (outcomes, decided)
+        let horizon = now.saturating_sub(self.limits.retention_ms);
+        let mut decider = Decider::new(now, horizon, self.limits.records_per_user, rewards);
+        let outcomes = changes.iter().enumerate().map(|(place, change)| {
+            let kept = self.users.entry(change.user).or_default();
+            let (claims, outbox) = (&mut self.claims, &mut self.outbox);
+            let mut state = PlainState { user: change.user, kept, claims, outbox };
+            let Ok(outcome) = decider.decide(&mut state, place, change.user, &change.action);
+            // What gave way is gone.
+            state.kept.contents.retain(|_, row| !row.is_empty());
+            outcome
+        });
+        let outcomes = outcomes.collect();
+        (outcomes, decider.into_decided())
     }
 
-    #[expect(clippy::too_many_arguments, reason = "it is the rule, spelled out")]
-    fn claim(
-        &mut self,
-        now: u64,
-        rewards: &Rewarding,
-        rule: usize,
-        user: UserId,
-        beat: &Beat,
-        after: &Record,
-        room: usize,
-    ) -> Option<bool> {
-        let rule = rewards.rules.get(rule);
-        let played = beat.watched.saturating_sub(after.credit.base).min(now.saturating_sub(after.credit.since));
-        let fresh = now.saturating_sub(beat.at) <= 60_000;
-        let of_kind = rule.kinds.is_empty() || rule.kinds.contains(&beat.content.kind);
-        if !fresh || !of_kind || u128::from(played) < rule.watched.as_millis() {
-            return None;
+    /// What the user has asked to forget, and the rows of the contents, none of them empty.
+    pub fn kept(&self, user: UserId) -> Option<(&UserRow, &BTreeMap<Content, ContentRow>)> {
+        self.users.get(&user).map(|user| (&user.row, &user.contents))
+    }
+
+    /// Removes what clears and the retention have left of one content.
+    pub fn prune(&mut self, user: UserId, content: Content, horizon: u64) {
+        let Some(PlainUser { row, contents, .. }) = self.users.get_mut(&user) else { return };
+        let pruned = contents.get_mut(&content).is_some_and(|kept| kept.prune(row, horizon) && kept.is_empty());
+        if pruned {
+            contents.remove(&content);
         }
-        let content = (rule.per == Per::Content).then_some(beat.content);
-        let key = ClaimKey { rule: rule.id.clone(), day: rewards.today.day, user, content };
-        if self.claims.contains(&key) {
-            return Some(false);
-        }
-        if self.outbox.len() >= room {
-            return None;
-        }
-        let claim = Claim {
-            key: key.clone(),
-            content: beat.content,
-            session: beat.session,
-            device: after.device.clone(),
-            watched: beat.watched,
-            claimed_at: now,
-            zone: rewards.today.zone.clone(),
-        };
-        self.claims.insert(key);
-        self.outbox.push(claim);
-        Some(true)
+    }
+
+    pub fn claims(&self) -> &HashSet<ClaimKey> {
+        &self.claims
     }
 
     /// In no particular order.
     pub fn claims_of(&self, user: UserId, day: Day) -> Vec<ClaimKey> {
         self.claims.iter().filter(|claim| claim.user == user && claim.day == day).cloned().collect()
-    }
-
-    pub fn apply(&mut self, now: u64, day: Day, change: &Change) -> Outcome {
-        let horizon = now.saturating_sub(self.limits.retention_ms);
-        let moment = Moment { now, horizon, day };
-        let cap = self.limits.records_per_user as usize;
-        let user = self.users.entry(change.user).or_default();
-        match &change.action {
-            Action::Beat { beat, device, .. } => {
-                let mut row = user.contents.get(&beat.content).cloned().unwrap_or_default();
-                let verdict = decide(&user.row, &mut row, beat, device, &moment);
-                if matches!(verdict, Verdict::Written { .. }) && !user.put(beat.content, row, cap) {
-                    return Outcome::Beat(Verdict::Rejected { reason: Reason::Superseded, record: None });
-                }
-                Outcome::Beat(verdict)
-            }
-            Action::Delete { contents, at } => {
-                let concerned = |content: &Content| contents.contains(content);
-                let Some(at) = at.resolve::<()>(now, || Ok(user.newest(concerned, horizon))).unwrap() else {
-                    return Outcome::Ahead;
-                };
-                let mut moved = Vec::new();
-                for content in contents {
-                    let mut row = user.contents.get(content).cloned().unwrap_or_default();
-                    if row.delete(at) {
-                        moved.push(*content);
-                        if !user.put(*content, row, cap) {
-                            user.row.floor = user.row.floor.max(at);
-                        }
-                    }
-                }
-                Outcome::Deleted { moved, at }
-            }
-            Action::Clear { at } => match at.resolve::<()>(now, || Ok(user.newest(|_| true, horizon))).unwrap() {
-                Some(at) => Outcome::Cleared { moved: user.row.clear(at), at },
-                None => Outcome::Ahead,
-            },
-            Action::Erase => {
-                let resumed = user.row.recording.paused();
-                let newest = user.contents.values().map(ContentRow::newest).max().unwrap_or(0);
-                user.contents.clear();
-                user.row.erase(now.max(newest));
-                Outcome::Erased { at: user.row.watermark, resumed }
-            }
-            Action::Recording { paused, at } => {
-                match at.resolve::<()>(now, || Ok(user.newest(|_| true, horizon))).unwrap() {
-                    Some(at) => {
-                        let moved = user.row.recording.switch(Switch { at, paused: *paused }, horizon);
-                        Outcome::Recording { moved, paused: user.row.recording.paused() }
-                    }
-                    None => Outcome::Ahead,
-                }
-            }
-        }
     }
 
     pub fn get(&self, user: UserId, content: Content, now: u64) -> Option<Record> {
@@ -180,31 +99,78 @@ impl PlainStore {
     }
 }
 
-impl PlainUser {
-    /// False: at the cap, and not newer than anything that is kept.
-    fn put(&mut self, content: Content, row: ContentRow, cap: usize) -> bool {
-        let new = !self.contents.contains_key(&content);
-        // Two at a time while there are too many because the cap was lowered.
-        for evicted in 0..2 {
-            if !new || self.contents.len() < cap {
-                break;
-            }
-            let (oldest, victim) = self.contents.iter().map(|(content, row)| (row.newest(), *content)).min().unwrap();
-            if row.newest() <= oldest {
-                if evicted == 0 {
-                    return false;
-                }
-                break;
-            }
-            self.contents.remove(&victim);
-            self.row.floor = self.row.floor.max(oldest);
-        }
-        self.contents.insert(content, row);
-        true
+/// One user, as the decider sees it.
+struct PlainState<'s> {
+    user: UserId,
+    kept: &'s mut PlainUser,
+    claims: &'s mut HashSet<ClaimKey>,
+    outbox: &'s mut Vec<Claim>,
+}
+
+impl PlainState<'_> {
+    fn rows(&self) -> impl Iterator<Item = (&Content, &ContentRow)> {
+        self.kept.contents.iter().filter(|(_, row)| !row.is_empty())
+    }
+}
+
+impl UserState for PlainState<'_> {
+    type Error = Infallible;
+
+    fn forgetting(&mut self) -> Result<&UserRow, Infallible> {
+        Ok(&self.kept.row)
     }
 
-    fn newest(&self, concerned: impl Fn(&Content) -> bool, horizon: u64) -> u64 {
-        let rows = self.contents.iter().filter(|(content, _)| concerned(content));
-        rows.filter_map(|(_, row)| row.live(&self.row, horizon)).map(|record| record.at).max().unwrap_or(0)
+    fn put_forgetting(&mut self, row: UserRow) -> Result<(), Infallible> {
+        self.kept.row = row;
+        Ok(())
+    }
+
+    fn content(&mut self, content: Content) -> Result<KeptContent<'_>, Infallible> {
+        let row = self.kept.contents.entry(content).or_default();
+        Ok(KeptContent { forgetting: &self.kept.row, row, changed: &mut self.kept.changed })
+    }
+
+    fn newest_record(&mut self, horizon: u64) -> Result<u64, Infallible> {
+        let live = self.rows().filter_map(|(_, row)| row.live(&self.kept.row, horizon));
+        Ok(live.map(|record| record.at).max().unwrap_or(0))
+    }
+
+    /// The row of the new content is there already, when this is asked.
+    fn contents(&mut self) -> Result<u32, Infallible> {
+        Ok(self.rows().count() as u32 - 1)
+    }
+
+    fn put_contents(&mut self, contents: u32) -> Result<(), Infallible> {
+        assert_eq!(self.rows().count() as u32, contents, "the decider counts what there is");
+        Ok(())
+    }
+
+    fn first_to_go(&mut self, except: Content) -> Result<Option<(Eviction, Content)>, Infallible> {
+        let others = self.rows().filter(|(content, _)| **content != except);
+        Ok(others.map(|(content, row)| (row.eviction(), *content)).min())
+    }
+
+    fn goes_sooner(&mut self, _: Content) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn erase_contents(&mut self) -> Result<u64, Infallible> {
+        let newest = self.rows().map(|(_, row)| row.newest()).max().unwrap_or(0);
+        self.kept.contents.clear();
+        Ok(newest)
+    }
+
+    fn is_claimed(&mut self, key: &ClaimKey) -> Result<bool, Infallible> {
+        Ok(self.claims.contains(key))
+    }
+
+    fn claim(&mut self, claim: Claim) {
+        self.claims.insert(claim.key.clone());
+        self.outbox.push(claim);
+    }
+
+    fn erase_claims(&mut self) -> Result<(), Infallible> {
+        self.claims.retain(|claim| claim.user != self.user);
+        Ok(())
     }
 }

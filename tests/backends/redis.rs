@@ -1,7 +1,7 @@
 //! The store on Redis as a backend: on one server, and on a Cluster of three.
 
 use std::cell::RefCell;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
@@ -124,6 +124,9 @@ impl<S: Servers> OnRedis<S> {
     }
 }
 
+/// Small, so that users have to be read again and again.
+const USER_CACHE: usize = 3;
+
 /// As it is opened on these servers. What was left in the outbox is found at once.
 pub fn open(url: &str, limits: Limits) -> RedisStore {
     open_with(url, limits, Duration::ZERO, |_| false)
@@ -136,9 +139,21 @@ pub fn open_with(
     takeover_after: Duration,
     follows: impl Fn(UserId) -> bool + Send + Sync + 'static,
 ) -> RedisStore {
+    open_remembering(USER_CACHE, url, limits, takeover_after, follows)
+}
+
+/// `users`: so many users' heads are remembered.
+pub fn open_remembering(
+    users: usize,
+    url: &str,
+    limits: Limits,
+    takeover_after: Duration,
+    follows: impl Fn(UserId) -> bool + Send + Sync + 'static,
+) -> RedisStore {
     let settings = Settings {
         retention_ms: limits.retention_ms,
         records_per_user: NonZeroU32::new(limits.records_per_user).unwrap(),
+        user_cache: NonZeroUsize::new(users).unwrap(),
         outbox_max: 1_000_000,
         takeover_after,
     };
@@ -147,7 +162,7 @@ pub fn open_with(
 }
 
 impl<S: Servers> Backend for OnRedis<S> {
-    /// Each shard has one of its own, and whoever takes them over goes by the moments of the claims.
+    /// Each shard has one of its own, and a takeover goes by the moments of the claims.
     const OUTBOX_KEEPS_ORDER: bool = false;
 
     fn fresh(limits: Limits) -> Self {

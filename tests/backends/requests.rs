@@ -4,12 +4,14 @@ use std::future::Future;
 use std::sync::Arc;
 
 use heartline::model::beat::{Beat, State};
-use heartline::model::change::{Action, Change, Outcome, When};
+use heartline::model::change::{Action, Change, Outcome};
 use heartline::model::ids::{Content, SessionId, UserId};
 use heartline::model::page::{Page, PageRequest};
 use heartline::model::record::Record;
+use heartline::model::rewards::rewarding::Rewarding;
 use heartline::model::rewards::rule::RuleSet;
-use heartline::storage::hot_store::{Committed, Group, HotStore, Rewarding};
+use heartline::model::rows_read::RowsRead;
+use heartline::storage::hot_store::{Committed, Group, HotStore};
 use heartline::storage::outbox::Outbox;
 
 pub const USER: UserId = UserId(42);
@@ -28,7 +30,7 @@ pub trait Backend: Sized {
     fn reopen(&mut self, limits: Limits);
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub retention_ms: u64,
     pub records_per_user: u32,
@@ -67,15 +69,15 @@ pub fn beat_of(user: UserId, content: Content, at: u64) -> Change {
     change(user, Action::Beat { beat: beat(content, at, 1), device: Arc::from("tv"), asks: RuleSet::NONE })
 }
 
-pub fn delete(oids: &[u64], at: When) -> Change {
+pub fn delete(oids: &[u64], at: u64) -> Change {
     change(USER, Action::Delete { contents: oids.iter().map(|oid| content(*oid)).collect(), at })
 }
 
-pub fn clear(at: When) -> Change {
+pub fn clear(at: u64) -> Change {
     change(USER, Action::Clear { at })
 }
 
-pub fn recording(paused: bool, at: When) -> Change {
+pub fn recording(paused: bool, at: u64) -> Change {
     change(USER, Action::Recording { paused, at })
 }
 
@@ -89,7 +91,7 @@ pub fn commit_at(store: &Arc<dyn HotStore>, now: u64, changes: Vec<Change>) -> V
 
 /// What of the group is rewarded, and what became of it.
 pub fn commit_rewarded(store: &Arc<dyn HotStore>, now: u64, rewards: Rewarding, changes: Vec<Change>) -> Committed {
-    wait(store.commit(&Group { now, changes, rewards })).expect("a commit")
+    wait(store.commit(&Group::new(now, changes, rewards))).expect("a commit")
 }
 
 pub fn commit(store: &Arc<dyn HotStore>, changes: Vec<Change>) -> Vec<Outcome> {
@@ -111,7 +113,7 @@ pub fn everything() -> PageRequest {
 }
 
 pub fn list(store: &Arc<dyn HotStore>, user: UserId, request: PageRequest) -> Page {
-    wait(store.list(user, request, NOW)).expect("an answer")
+    wait(store.list(user, request, NOW, RowsRead::default())).expect("an answer")
 }
 
 pub fn oids(page: &Page) -> Vec<u64> {

@@ -23,6 +23,8 @@ class Pair:
     def __init__(self, binary, configuration=CONFIGURATION, begin=None, demo=False, **settings):
         self._binary, self._configuration, self._begin = binary, configuration, begin
         self._demo, self._settings = demo, settings
+        if demo:
+            self._settings["DEMO__ISSUE_TOKENS_FOR_ANY_USER_WITH_THE_REAL_KEY"] = "true"
         self.gateways = {}
 
     def __enter__(self):

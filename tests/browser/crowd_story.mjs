@@ -57,6 +57,7 @@ export const steps = [
   [
     'a crowd comes in, and the gateway counts as many',
     async ({ demo, gateway, memory, shot }) => {
+      await demo.openHood();
       for (const device of demo.devices()) await device.online();
       memory.before = await untilConnections(gateway, DEVICES);
       await demo.crowd.resize(CROWD);

@@ -6,12 +6,19 @@ export class DemoPage {
     this.page = page;
     this.phone = new Device(this, 'phone');
     this.tv = new Device(this, 'tv');
+    this.guide = new Guide(this);
     this.rewards = new Rewards(this);
     this.crowd = new Crowd(this);
   }
 
   devices() {
     return [this.phone, this.tv];
+  }
+
+  // Frames and the crowd are behind it.
+  async openHood() {
+    const hood = this.page.locator('[data-role=hood]');
+    if ((await hood.getAttribute('open')) === null) await hood.locator('summary').click();
   }
 
   // Waits until `condition(argument)`, run in the page, holds.
@@ -108,13 +115,18 @@ export class Device extends Part {
     );
   }
 
+  // Its frames, below "Under the hood".
+  get tape() {
+    return this.demo.page.locator(`[data-tape=${this.name}] [data-role=tape]`);
+  }
+
   tapeRows(kind) {
-    return this.part('tape').locator(`[data-kind=${kind}]`);
+    return this.tape.locator(`[data-kind=${kind}]`);
   }
 
   // Frames of that kind with that reward flag.
   flagged(kind, day) {
-    return this.part('tape').locator(`[data-kind=${kind}][data-flag="${day}"]`);
+    return this.tape.locator(`[data-kind=${kind}][data-flag="${day}"]`);
   }
 
   toasts(rule) {
@@ -147,6 +159,38 @@ export class Device extends Part {
 
   async outboxEmpty() {
     await this.untilIs('outbox', 'data-count', 0);
+  }
+}
+
+export class Guide extends Part {
+  constructor(demo) {
+    super(demo, 'the guide', '[data-role=guide]');
+  }
+
+  step(name) {
+    return this.root.locator(`[data-step=${name}]`);
+  }
+
+  // The steps that are ticked off, in the order of the guide.
+  done() {
+    return this.root.locator('[data-step][data-done=true]').evaluateAll((steps) => steps.map((step) => step.dataset.step));
+  }
+
+  async untilDone(name, timeout) {
+    const selector = `[data-role=guide] [data-step=${name}][data-done=true]`;
+    await this.demo.until(`${name} ticked off`, (wanted) => document.querySelector(wanted) !== null, selector, timeout);
+  }
+
+  seen(name) {
+    return this.step(name).locator('[data-role=seen]').textContent();
+  }
+
+  // What was found after a restart, when it is there.
+  async recovery(timeout) {
+    await this.part('recovered').waitFor({ timeout });
+    const found = await this.part('recovered').evaluate((shown) => ({ ...shown.dataset }));
+    const numbers = ['checked', 'readBack', 'lost', 'resent'].map((name) => [name, Number(found[name])]);
+    return { ...Object.fromEntries(numbers), text: await this.part('recovered-lost').textContent() };
   }
 }
 

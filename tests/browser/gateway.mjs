@@ -1,9 +1,11 @@
 // The real binary as a child process, killed and started again on the same directory and port.
 import { spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-const READY = /^heartline is listening on (http:\/\/\S+) \(admin (http:\/\/\S+)\)$/m;
+const READY =
+  /^heartline is listening on (http:\/\/\S+) \(admin (http:\/\/\S+)\)\ncontrol listener: (http:\/\/\S+) .*$/m;
+const CONTROL_TOKEN = 'a-control-token-of-the-browser-tests-0123456789';
 const START_MS_MAX = 30_000;
 
 export class Gateway {
@@ -11,9 +13,11 @@ export class Gateway {
   constructor(binary, scratch, settings = {}) {
     this.binary = binary;
     this.scratch = scratch;
+    this.dataDir = join(scratch, 'data');
     this.settings = settings;
     this.listen = '127.0.0.1:0';
     this.adminListen = '127.0.0.1:0';
+    this.controlListen = '127.0.0.1:0';
   }
 
   // Resolves when it serves; from then on `url` is its address, also after a restart, and `admin` that of the metrics.
@@ -25,15 +29,18 @@ export class Gateway {
         ...process.env,
         HEARTLINE__SERVER__LISTEN: this.listen,
         HEARTLINE__ADMIN__LISTEN: this.adminListen,
-        HEARTLINE__STORE__DATA_DIR: join(this.scratch, 'data'),
+        HEARTLINE__CONTROL__LISTEN: this.controlListen,
+        HEARTLINE__CONTROL__TOKEN: CONTROL_TOKEN,
+        HEARTLINE__STORE__DATA_DIR: this.dataDir,
         ...this.settings,
       },
     });
     closeSync(log);
     this.ended = new Promise((resolve) => this.child.once('exit', (code) => resolve(code)));
-    [this.url, this.admin] = await Promise.race([this.ready(), this.failed()]);
+    [this.url, this.admin, this.control] = await Promise.race([this.ready(), this.failed()]);
     this.listen = new URL(this.url).host;
     this.adminListen = new URL(this.admin).host;
+    this.controlListen = new URL(this.control).host;
   }
 
   ready() {
@@ -66,7 +73,9 @@ export class Gateway {
   async events() {
     const all = [];
     for (;;) {
-      const answer = await fetch(`${this.admin}/v1/events?after=${all.at(-1)?.offset ?? 0}`);
+      const answer = await fetch(`${this.control}/v1/events?after=${all.at(-1)?.offset ?? 0}`, {
+        headers: { Authorization: `Bearer ${CONTROL_TOKEN}` },
+      });
       if (!answer.ok) throw new Error(`/v1/events: ${answer.status} ${await answer.text()}`);
       const { events } = await answer.json();
       if (events.length === 0) return all;
@@ -83,5 +92,10 @@ export class Gateway {
   async kill() {
     this.child?.kill('SIGKILL');
     await this.ended;
+  }
+
+  // Everything it has stored, its keys too. Only while it does not run.
+  deleteData() {
+    rmSync(this.dataDir, { recursive: true });
   }
 }

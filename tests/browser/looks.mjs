@@ -1,29 +1,107 @@
-// Pictures for a person: the page on a narrow screen, in the dark, and by keyboard alone.
+// How the page looks: what is in sight at once, on both sizes of screen and in both schemes; and by keyboard alone.
 import assert from 'node:assert/strict';
+import { assertAccessible, assertTouchTargets } from './accessibility.mjs';
 import { DemoPage } from './demo_page.mjs';
 
 const CROWD = 20;
+const WIDE = { width: 1280, height: 800 };
+const NARROW = { width: 390, height: 844 };
 const VIEWS = {
-  narrow: { viewport: { width: 390, height: 844 } },
-  dark: { viewport: { width: 1360, height: 900 }, colorScheme: 'dark' },
+  wide: { viewport: WIDE },
+  'wide-dark': { viewport: WIDE, colorScheme: 'dark' },
+  narrow: { viewport: NARROW },
+  'narrow-dark': { viewport: NARROW, colorScheme: 'dark' },
   still: { viewport: { width: 1360, height: 900 }, reducedMotion: 'reduce' },
 };
+// Of each device: what must be in sight without scrolling.
+const IN_SIGHT = ['name', 'state', 'cut', 'video', 'play', 'seek', 'clock', 'sound', 'sheet'];
 
 export async function looks(browser, url, shots) {
   for (const [name, options] of Object.entries(VIEWS)) {
     const page = await browser.newPage(options);
     await page.goto(url);
-    const { phone, crowd } = new DemoPage(page);
-    await phone.online();
-    await crowd.resize(CROWD);
-    await playByKeyboard(page, phone);
-    await crowd.untilAtLeast('ack-chart', 'data-points', 2 * CROWD);
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-    assert.ok(wide <= 0, `${name}: the page is ${wide} px wider than the screen`);
+    const demo = new DemoPage(page);
+    for (const device of demo.devices()) await device.online();
+    await assertInSight(demo, options.viewport, name);
+    await playByKeyboard(page, demo.phone);
+    await page.screenshot({ path: `${shots}/${name}-first.png` });
+    await assertAccessible(page, name);
+    await assertTouchTargets(page, name);
+    await showAll(demo, options.viewport);
+    assert.deepEqual(await page.evaluate(tooWide), [], `${name}: wider than the screen`);
+    await assertAccessible(page, `${name}, all of it`);
+    assert.ok((await assertTouchTargets(page, `${name}, all of it`)) > 20);
     await page.screenshot({ path: `${shots}/${name}.png`, fullPage: true });
+    await assertAsks(demo, name, `${shots}/${name}-question.png`);
     await page.close();
     console.log(`ok  looks: ${name}`);
   }
+}
+
+// Both players with their controls and heart lines, the sentence, the links and the next step.
+async function assertInSight(demo, { width, height }, name) {
+  assert.equal(await demo.page.evaluate(() => window.scrollY), 0);
+  const parts = [
+    ['the sentence', demo.page.locator('.pitch')],
+    ['the links', demo.page.locator('nav')],
+    ['the next step', demo.guide.root.locator('[aria-current=step] .hint')],
+    ...demo.devices().flatMap((device) => IN_SIGHT.map((role) => [`${role} of ${device.name}`, device.part(role)])),
+  ];
+  for (const [what, part] of parts) {
+    const box = await part.boundingBox();
+    assert.ok(box && box.width > 0 && box.height > 0, `${name}: ${what} is not shown`);
+    const inside = box.x >= 0 && box.y >= 0 && box.x + box.width <= width && box.y + box.height <= height;
+    assert.ok(inside, `${name}: ${what} is out of sight: ${JSON.stringify(box)}`);
+  }
+  for (const link of await demo.page.locator('nav a').all()) {
+    const answer = await demo.page.request.get(new URL(await link.getAttribute('href'), demo.page.url()).href);
+    assert.equal(answer.status(), 200, await link.textContent());
+  }
+}
+
+// Opens all that is closed, and brings a few bots.
+async function showAll(demo, { width }) {
+  for (const device of demo.devices()) {
+    const narrow = width < 700;
+    assert.equal(await device.part('more').isVisible(), narrow);
+    assert.equal(await device.part('clear').isVisible(), !narrow);
+    if (narrow) await device.click('more');
+    assert.equal(await device.part('clear').isVisible(), true);
+  }
+  await demo.openHood();
+  await demo.crowd.resize(CROWD);
+  await demo.crowd.untilAtLeast('ack-chart', 'data-points', 2 * CROWD);
+}
+
+// "Forget all" asks: no means no, and yes means yes.
+async function assertAsks({ page, phone, tv }, name, shot) {
+  const dialog = page.locator('[data-role=question]');
+  await phone.part('history').locator('[data-oid]').first().waitFor();
+  await phone.click('clear');
+  await dialog.waitFor();
+  await assertAccessible(page, `${name}, asking`);
+  await assertTouchTargets(page, `${name}, asking`, '[data-role=question]');
+  await page.screenshot({ path: shot });
+  for (const refuse of [() => dialog.locator('[data-role=refuse]').click(), () => page.keyboard.press('Escape')]) {
+    await phone.part('clear').evaluate((button) => document.querySelector('[data-role=question]').open || button.click());
+    await refuse();
+    await dialog.waitFor({ state: 'hidden' });
+    assert.ok((await phone.part('history').locator('[data-oid]').count()) > 0, `${name}: forgotten without consent`);
+  }
+  if ((await phone.value('play', 'data-playing')) === 'true') await phone.pause();
+  await phone.outboxEmpty();
+  await phone.click('clear');
+  await dialog.locator('[data-role=agree]').click();
+  for (const device of [phone, tv]) await device.untilForgotten();
+}
+
+// Runs in the page: what makes it scroll sideways.
+function tooWide() {
+  const page = document.documentElement;
+  if (page.scrollWidth <= window.innerWidth) return [];
+  const right = (element) => Math.round(element.getBoundingClientRect().right);
+  const wide = [...document.querySelectorAll('body :not(svg *)')].filter((element) => right(element) > window.innerWidth);
+  return [`${page.scrollWidth} px`, ...wide.map((element) => `${element.outerHTML.slice(0, 80)} to ${right(element)}`)];
 }
 
 // Tab reaches the play button, and Enter presses it.
@@ -33,7 +111,7 @@ async function playByKeyboard(page, phone) {
     await page.keyboard.press('Tab');
     if (await phone.part('play').evaluate((button) => button === document.activeElement)) {
       await page.keyboard.press('Enter');
-      await phone.untilPlayed(500);
+      await phone.untilPlayed(2_500);
       return;
     }
   }

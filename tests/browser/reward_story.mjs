@@ -18,7 +18,9 @@ function ids(rows) {
 export const steps = [
   [
     'a user who has earned nothing today has no flag',
-    async ({ demo: { page, phone, tv, rewards }, memory }) => {
+    async ({ demo, memory }) => {
+      const { page, phone, tv, rewards } = demo;
+      await demo.openHood();
       await page.locator('[data-role=user]').selectOption(USER);
       for (const device of [phone, tv]) {
         await device.online();
@@ -97,9 +99,11 @@ export const steps = [
   ],
   [
     'a reload keeps the points',
-    async ({ demo: { page, phone, rewards }, gateway }) => {
+    async ({ demo, gateway }) => {
+      const { page, phone, rewards } = demo;
       await page.reload();
       await phone.online();
+      await demo.openHood();
       await untilPointsAreWorth(rewards, gateway, 14);
       assert.equal(await rewards.number('events-counted', 'data-count'), 0);
     },
@@ -116,7 +120,7 @@ export const steps = [
       assert.equal(await phone.toasts('first-of-day').getAttribute('data-day'), next);
       await phone.flagged('ack', next).first().waitFor();
       // Until then it said yesterday's flag, and was told none.
-      const unflagged = phone.part('tape').locator('[data-kind=ack]:not([data-flag])');
+      const unflagged = phone.tape.locator('[data-kind=ack]:not([data-flag])');
       assert.ok((await unflagged.count()) >= 1);
       await untilPointsAreWorth(rewards, gateway, 26);
       await shot('midnight');

@@ -14,6 +14,7 @@ export const steps = [
     async ({ demo, shot }) => {
       for (const device of demo.devices()) await device.online();
       await shot('online');
+      await demo.openHood();
     },
   ],
   [

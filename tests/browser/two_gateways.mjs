@@ -29,6 +29,7 @@ async function begin() {
   await redis.start();
   const settings = {
     HEARTLINE__AUTH__HS256_SECRET: KEY,
+    HEARTLINE__DEMO__ISSUE_TOKENS_FOR_ANY_USER_WITH_THE_REAL_KEY: 'true',
     HEARTLINE__STORE__HOT_STORE: 'redis',
     HEARTLINE__REDIS__URL: redis.url,
     HEARTLINE__SERVER__PROXY_PROTOCOL: 'true',
@@ -54,6 +55,7 @@ async function openBrowser() {
   await page.goto(balancer.url);
   const demo = new DemoPage(page);
   for (const device of demo.devices()) await device.online();
+  await demo.openHood();
   return demo;
 }
 

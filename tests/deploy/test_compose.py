@@ -10,6 +10,8 @@ import unittest
 from deploy.files import BINARY, ROOT, compose, directives, presets, properties
 from wire.tokens import KEY
 
+REDIS_PASSWORD = "a-password-of-the-tests"
+RISK = "HEARTLINE__DEMO__ISSUE_TOKENS_FOR_ANY_USER_WITH_THE_REAL_KEY"
 GATEWAYS = ["gateway-1", "gateway-2"]
 MOUNTED = {
     "balancer": "deploy/haproxy/haproxy.cfg",
@@ -28,7 +30,7 @@ class Compose(unittest.TestCase):
     def settings(self, service):
         """Its environment, with what the reader is to give filled in."""
         given = self.services[service]["environment"]
-        return {name: re.sub(r"\$\{HEARTLINE_KEY\b[^}]*\}", KEY, value) for name, value in given.items()}
+        return {name: filled_in(value) for name, value in given.items()}
 
     def published(self, service):
         """What is published, as (address of the machine, its port, port of the container)."""
@@ -75,7 +77,7 @@ class Compose(unittest.TestCase):
         for service in [*GATEWAYS, "demo", "init"]:
             settings = self.settings(service)
             self.assertEqual(settings["HEARTLINE__STORE__HOT_STORE"], "redis")
-            self.assertEqual(settings["HEARTLINE__REDIS__URL"], f"redis://redis:{redis['port']}")
+            self.assertEqual(settings["HEARTLINE__REDIS__URL"], f"redis://default:{REDIS_PASSWORD}@redis:{redis['port']}")
             self.assertEqual(settings["HEARTLINE__EVENTS__EVENT_BUS"], "kafka")
             [broker] = json.loads(settings["HEARTLINE__KAFKA__BROKERS"])
             self.assertEqual(kafka["advertised.listeners"], f"PLAINTEXT://{broker}")
@@ -86,6 +88,8 @@ class Compose(unittest.TestCase):
         # Another address than loopback, given after the file.
         command = self.services["redis"]["command"]
         self.assertEqual(command[:4], ["redis-server", "/etc/redis/redis.conf", "--bind", "*"])
+        self.assertEqual([filled_in(word) for word in command[4:]], ["--requirepass", REDIS_PASSWORD])
+        self.assertEqual(self.settings("redis")["REDISCLI_AUTH"], REDIS_PASSWORD)
         self.assertIn("/etc/redis/redis.conf", self.services["redis"]["volumes"][0])
 
     def test_the_balancer_finds_the_gateways(self):
@@ -98,14 +102,17 @@ class Compose(unittest.TestCase):
             self.assertEqual(settings["HEARTLINE__SERVER__LISTEN"], f"0.0.0.0:{port}")
             admin = assumed[f"GATEWAY_{number}_ADMIN_PORT"]
             self.assertEqual(settings["HEARTLINE__ADMIN__LISTEN"], f"0.0.0.0:{admin}")
+            self.assertNotIn("HEARTLINE__CONTROL__LISTEN", settings, "control stays on loopback")
         port = assumed["LB_LISTEN"].removeprefix(":")
         self.assertEqual(self.published("balancer"), [("127.0.0.1", port, port)])
         self.assertEqual(assumed["LB_DEMO"], "off")
 
     def test_the_gateways_believe_the_balancer_only(self):
-        address = self.services["balancer"]["networks"]["tiers"]["ipv4_address"]
-        [subnet] = self.file["networks"]["tiers"]["ipam"]["config"]
+        address = self.services["balancer"]["networks"]["front"]["ipv4_address"]
+        [subnet] = self.file["networks"]["front"]["ipam"]["config"]
         self.assertIn(ipaddress.ip_address(address), ipaddress.ip_network(subnet["subnet"]))
+        # The gateways start first, and would be given it.
+        self.assertNotIn(ipaddress.ip_address(address), ipaddress.ip_network(subnet["ip_range"]))
         for service in GATEWAYS:
             settings = self.settings(service)
             self.assertEqual(json.loads(settings["HEARTLINE__SERVER__TRUSTED_PROXIES"]), [f"{address}/32"])
@@ -129,6 +136,8 @@ class Compose(unittest.TestCase):
         for service in GATEWAYS:
             given = {**image_settings(), **self.settings(service)}
             self.assertEqual(given["HEARTLINE__DEMO__ENABLED"], "false")
+            self.assertNotIn(RISK, given)
+        self.assertEqual(settings[RISK], "true", "the demo would be off beside the key")
 
     def test_a_stop_leaves_time_for_the_drain(self):
         """Of the default, since nothing here says otherwise."""
@@ -137,10 +146,68 @@ class Compose(unittest.TestCase):
             grace = self.services[service]["stop_grace_period"]
             self.assertGreater(int(grace.removesuffix("s")), int(drain[1]), service)
 
+    def test_a_tier_reaches_the_next_one_only(self):
+        reached = {name: set(service.get("networks", [])) for name, service in self.services.items()}
+        self.assertEqual(reached["balancer"], {"front"})
+        for service in GATEWAYS:
+            self.assertEqual(reached[service], {"front", "store", "events"})
+        self.assertEqual((reached["redis"], reached["kafka"], reached["init"]), ({"store"}, {"events"}, {"store"}))
+        self.assertFalse(reached["demo"] & reached["balancer"])
+        for network in ("store", "events"):
+            self.assertIs(self.file["networks"][network]["internal"], True, network)
+        self.assertFalse({"front", "demo"} & {n for n, said in self.file["networks"].items() if said.get("internal")})
+
+    def test_memory_has_a_limit(self):
+        for name, service in self.services.items():
+            limit = service["mem_limit"]
+            self.assertRegex(limit, r"^[1-9]\d*[mg]$", name)
+            self.assertGreaterEqual(bytes_of(limit), 128 << 20, name)
+
+    def test_as_many_connections_are_allowed_as_memory_and_descriptors_are_there_for(self):
+        balancer = (ROOT / "deploy/haproxy/haproxy.cfg").read_text()
+        [connections] = map(int, re.findall(r"^    maxconn (\d+)$", balancer, re.M))
+        [descriptors] = map(int, re.findall(r"^    fd-hard-limit (\d+)$", balancer, re.M))
+        self.assertGreater(descriptors, 2 * connections)
+        self.assertEqual(self.services["balancer"]["ulimits"]["nofile"], descriptors)
+        self.assertLess(connections * 12_000, 0.75 * bytes_of(self.services["balancer"]["mem_limit"]))
+        first, last = self.services["balancer"]["sysctls"]["net.ipv4.ip_local_port_range"].split()
+        self.assertGreater(int(last) - int(first), connections)
+        for service in GATEWAYS:
+            # One of them gets all while the other is away.
+            self.assertEqual(int(self.settings(service)["HEARTLINE__LIMITS__CONNECTIONS"]), connections)
+            self.assertGreater(self.services[service]["ulimits"]["nofile"], connections)
+            taken = connections * 10_000 + (250 << 20)
+            self.assertLess(taken, 0.75 * bytes_of(self.services[service]["mem_limit"]))
+
+    def test_health_is_asked_without_a_shell(self):
+        for name, service in self.services.items():
+            check = service["healthcheck"]
+            if name == "init":
+                self.assertEqual(check, {"disable": True})
+                continue
+            self.assertEqual(check["test"][0], "CMD", name)
+            self.assertTrue(all(isinstance(word, str) for word in check["test"]), name)
+        for service in [*GATEWAYS, "demo"]:
+            self.assertEqual(self.services[service]["healthcheck"]["test"][1:], image_health())
+        self.assertEqual(self.services["demo-door"]["healthcheck"]["test"][-1], self.published("demo")[0][2])
+        self.assertEqual(self.services["balancer"]["healthcheck"]["test"][-1], self.published("balancer")[0][2])
+
+    def test_the_health_check_is_a_command_of_the_gateway(self):
+        """Nothing listens, so it says no, in one line; a command that is unknown ends with 2."""
+        [program, *arguments] = image_health()
+        self.assertEqual(program, "/heartline")
+        settings = {"HEARTLINE__ADMIN__LISTEN": "127.0.0.1:1"}
+        asked = subprocess.run([BINARY, *arguments], env=settings, capture_output=True, text=True, timeout=30)
+        self.assertEqual((asked.returncode, asked.stderr.count("\n")), (1, 1), asked.stderr)
+
     def test_versions_are_named(self):
         for name, service in self.services.items():
             image = service["image"]
             self.assertTrue(image == "heartline" or re.search(r":\d", image), f"{name}: {image}")
+
+
+def bytes_of(limit):
+    return int(limit[:-1]) * {"m": 1 << 20, "g": 1 << 30}[limit[-1]]
 
 
 def image_settings():
@@ -148,6 +215,19 @@ def image_settings():
     text = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
     [line] = re.findall(r"^ENV (.*)$", text, re.M)
     return dict(pair.split("=", 1) for pair in line.split())
+
+
+def image_health():
+    """What the image is asked by."""
+    text = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
+    [check] = re.findall(r"^HEALTHCHECK .*?CMD (\[.*\])$", text, re.M)
+    return json.loads(check)
+
+
+def filled_in(text):
+    """With what the reader is to give."""
+    given = {"HEARTLINE_KEY": KEY, "HEARTLINE_REDIS_PASSWORD": REDIS_PASSWORD}
+    return re.sub(r"\$\{(\w+):\?[^}]*\}", lambda found: given[found[1]], text)
 
 
 def check_config(settings):

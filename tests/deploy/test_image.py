@@ -37,6 +37,11 @@ class Image(unittest.TestCase):
             self.assertTrue((ROOT / source).exists(), source)
             self.assertTrue(any(fnmatch(source, kept) for kept in kept_paths()), f"{source} is ignored")
 
+    def test_the_example_keeps_the_data_in_a_named_volume(self):
+        [place] = self.instructions("VOLUME")
+        head = (ROOT / "Dockerfile").read_text().split("FROM")[0]
+        self.assertRegex(head, rf"docker run [^#]*\\\n#[^#]*--volume [a-z-]+:{place} ")
+
     def test_nothing_is_sent_that_is_not_copied(self):
         self.assertEqual(sorted(kept_paths()), sorted(self.copied()))
 
@@ -93,6 +98,7 @@ class Image(unittest.TestCase):
                 "HEARTLINE__STORE__DATA_DIR": "/var/lib/heartline",
                 "HEARTLINE__SERVER__LISTEN": "127.0.0.1:0",
                 "HEARTLINE__ADMIN__LISTEN": "127.0.0.1:0",
+                "HEARTLINE__CONTROL__LISTEN": "127.0.0.1:0",
                 "HEARTLINE__AUTH__HS256_SECRET": KEY,
             }
             command = [shutil.which("chroot"), "--userspec=65532:65532", root, "/heartline", "serve"]

@@ -23,8 +23,12 @@ DOCUMENTS = sorted((ROOT / "docs").glob("*.md"))
 OF_PROMETHEUS = {"up"}
 LABELS_OF_PROMETHEUS = {"instance", "job", "le"}
 NAME = re.compile(r"heartline_[a-z0-9_]+")
-SAMPLE = re.compile(r"^(heartline_[a-z0-9_]+)(?:\{(.*)\})? ", re.M)
+SAMPLE = re.compile(r"^((?:heartline|process)_[a-z0-9_]+)(?:\{(.*)\})? ", re.M)
 LABEL = re.compile(r'(\w+)="([^"]*)"')
+SNAKE_CASE = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
+SUFFIXES = {"counter": {"_total"}, "histogram": {"_bucket", "_sum", "_count"}, "info": {"_info"}, "gauge": {""}}
+# Units that are not the base unit.
+SCALED = re.compile(r"_(milli|micro|nano|kilo|mega)?(milliseconds|microseconds|ms|us|minutes|hours|kb|mb|kilobytes|megabytes|percent)(_|$)")
 # What Grafana fills in.
 VARIABLES = {"$__rate_interval": "5m", "$instance": ".*"}
 
@@ -111,9 +115,60 @@ class Metrics(unittest.IsolatedAsyncioTestCase):
             self.assertTrue(name in board, f"no panel shows {name}")
 
 
+class Page(unittest.IsolatedAsyncioTestCase):
+    """`/metrics` of a gateway on the embedded store, read as `promtool check metrics` would."""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        folder = Path(scratch.name)
+        self.gateway = Gateway(BINARY, folder / "data", folder / "log")
+        self.addCleanup(self.gateway.kill)
+        self.gateway.start()
+
+    def page(self):
+        return call(self.gateway.admin, "GET", "/metrics").text
+
+    def test_it_is_what_prometheus_wants(self):
+        problems = lint(self.page())
+        self.assertEqual(problems, [])
+
+    def test_a_wrong_page_is_found_out(self):
+        """The lint itself: each of these lines is wrong in its own way."""
+        good = "# HELP a_seconds Time.\n# TYPE a_seconds gauge\na_seconds 1\n"
+        self.assertEqual(lint(f"{good}# EOF\n"), [])
+        for wrong in (
+            good,
+            f"{good}a_seconds 2\n# EOF\n",
+            f"{good}{good}# EOF\n",
+            "# HELP a Things.\n# TYPE a counter\na 1\n# EOF\n",
+            "# HELP a .\n# TYPE a gauge\na 1\n# EOF\n",
+            "# TYPE a gauge\na 1\n# EOF\n",
+            "# HELP a_milliseconds Time.\n# TYPE a_milliseconds gauge\na_milliseconds 1\n# EOF\n",
+            '# HELP a Things.\n# TYPE a gauge\na{aLabel="x"} 1\n# EOF\n',
+            '# HELP a Things.\n# TYPE a gauge\na{reason="TooFast"} 1\n# EOF\n',
+            '# HELP a_s Time.\n# TYPE a_s histogram\na_s_bucket{le="1"} 2\na_s_bucket{le="+Inf"} 1\n# EOF\n',
+            "b 1\n# EOF\n",
+        ):
+            self.assertNotEqual(lint(wrong), [], wrong)
+
+    async def test_counters_are_there_before_what_they_count(self):
+        at_start = counted(self.page())
+        async with await Client.open(self.gateway, 42) as client:
+            await client.beats(beat(7, client.now()))
+        for method, path in (("GET", "/v1/history"), ("PATCH", "/v1/history"), ("GET", "/made-up")):
+            call(self.gateway.http, method, path)
+        with self.assertRaises(Exception):
+            await connect(f"{self.gateway.ws}/v1/connect?token=x", proxy=None)
+        async with connect(f"{self.gateway.ws}/v1/connect", proxy=None) as socket:
+            await socket.close(code=4321)
+        self.assertEqual(counted(self.page()) - at_start, set())
+        self.assertGreater(len(at_start), 100)
+
+
 class Alerts(unittest.TestCase):
     def test_each_says_what_it_means_and_is_explained(self):
-        document = (ROOT / "docs/tiers.md").read_text()
+        document = "".join(document.read_text() for document in DOCUMENTS)
         rules = [rule for group in yaml.safe_load(ALERTS.read_text())["groups"] for rule in group["rules"]]
         names = [rule["alert"] for rule in rules]
         self.assertEqual(len(names), len(set(names)))
@@ -129,6 +184,71 @@ class Alerts(unittest.TestCase):
         self.assertEqual(len(ids), len(set(ids)))
         for panel in board["panels"]:
             self.assertTrue(panel["type"] == "row" or panel["targets"], panel["title"])
+
+
+def counted(page):
+    """All series of counters and histograms."""
+    types = dict(re.findall(r"^# TYPE (\S+) (\S+)$", page, re.M))
+    series = set(re.findall(r"^(\S+) \S+$", page, re.M))
+    return {one for one in series if types.get(family_of(one.split("{")[0], types)) in ("counter", "histogram")}
+
+
+def family_of(name, types):
+    """The family that a sample belongs to; None if it belongs to none."""
+    families = (name.removesuffix(suffix) for suffixes in SUFFIXES.values() for suffix in suffixes)
+    fitting = (one for one in families if one in types and name.removeprefix(one) in SUFFIXES.get(types[one], ()))
+    return next(fitting, None)
+
+
+def lint(page):
+    """What Prometheus, or its users, would stumble over."""
+    problems, types, helps, seen, buckets = [], {}, set(), set(), {}
+    if not page.endswith("# EOF\n"):
+        problems.append("the page does not end with # EOF")
+    for line in page.splitlines()[:-1]:
+        if line.startswith("# "):
+            kind, name, *rest = line[2:].split(" ", 2)
+            text = rest[0] if rest else ""
+            if kind == "HELP":
+                if name in helps:
+                    problems.append(f"{name} has two help texts")
+                helps.add(name)
+                if not text.strip(". "):
+                    problems.append(f"{name} has an empty help text")
+            elif kind == "TYPE":
+                if name in types:
+                    problems.append(f"{name} is there twice")
+                types[name] = text
+                if SCALED.search(name):
+                    problems.append(f"{name} is not in a base unit")
+            continue
+        series, _, value = line.rpartition(" ")
+        if series in seen:
+            problems.append(f"{series} is there twice")
+        seen.add(series)
+        name, _, labels = series.partition("{")
+        family = family_of(name, types)
+        if family is None:
+            problems.append(f"{name} has no type, or not the suffix of its type")
+            continue
+        if family not in helps:
+            problems.append(f"{name} has no help text")
+        if not SNAKE_CASE.fullmatch(name):
+            problems.append(f"{name} is not snake_case")
+        pairs = LABEL.findall(labels)
+        for label, content in pairs:
+            if not SNAKE_CASE.fullmatch(label):
+                problems.append(f"{name}: the label {label} is not snake_case")
+            # Methods and versions are what they are; everything that the gateway names itself is snake_case.
+            if label in ("reason", "outcome", "kind", "why", "result", "read", "store", "direction"):
+                if not SNAKE_CASE.fullmatch(content):
+                    problems.append(f"{name}: {label}={content} is not snake_case")
+        if name.endswith("_bucket"):
+            key = (name, tuple(pair for pair in pairs if pair[0] != "le"))
+            if float(value) < buckets.get(key, 0):
+                problems.append(f"{series} is less than the bucket before it")
+            buckets[key] = float(value)
+    return problems
 
 
 def selectors(expression):

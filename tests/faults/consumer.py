@@ -14,9 +14,10 @@ from pathlib import Path
 from auditor.rules import CONTENT_RULE, SETTINGS, USER_RULE
 from faults.scene import Scene, arguments
 from wire.ports import quiet_port
+from wire.tokens import CONTROL_TOKEN
 
 CONSUMER = Path(__file__).parents[2] / "docs" / "consumer.py"
-POINTS = {USER_RULE: 10, CONTENT_RULE: 1}  # as the consumer has them
+POINTS = {USER_RULE: 10, CONTENT_RULE: 2}  # as the consumer has them
 KILL_AFTER_SECONDS = (0.3, 1.5)
 CATCH_UP_SECONDS = 30
 
@@ -29,10 +30,10 @@ def main():
 
 
 def kill_both(scene):
-    admin = f"127.0.0.1:{quiet_port(scene.dice)}"
-    gateway = scene.gateway(ADMIN__LISTEN=admin, **SETTINGS).start()
+    control = f"127.0.0.1:{quiet_port(scene.dice)}"
+    gateway = scene.gateway(CONTROL__LISTEN=control, **SETTINGS).start()
     witnesses = scene.witnesses(scene.args.users, newcomers=scene.args.users)
-    consumer = Consumer(scene, f"http://{admin}")
+    consumer = Consumer(scene, f"http://{control}")
     scene.at_end(consumer.kill)
     for number in range(1, scene.args.rounds + 1):
         witnesses.play(gateway)
@@ -74,9 +75,11 @@ class Consumer:
     """One process at a time on one database of its own."""
 
     def __init__(self, scene, url):
+        token_file = scene.scratch / "control-token"
+        token_file.write_text(f"{CONTROL_TOKEN}\n")
         self._database = scene.scratch / "points.db"
         self._log = scene.scratch / "consumer.log"
-        self._command = [sys.executable, CONSUMER, "--url", url, "--database", self._database]
+        self._command = [sys.executable, CONSUMER, "--url", url, "--token-file", token_file, "--database", self._database]
         self._process = None
 
     def start(self):

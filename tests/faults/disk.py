@@ -14,7 +14,7 @@ from faults.scene import END_SECONDS_MAX, TABLES_UNWRITTEN, Scene, arguments
 from faults.tmpfs import PAGE, Tmpfs
 from wire.client import Client, beat
 from wire.gateway import StartFailed
-from wire.http import call
+from wire.http import control
 
 CANNOT_CREATE = 73
 NO_SPACE = "No space left on device"
@@ -101,9 +101,9 @@ async def _play_until_it_ends(scene, gateway, disk):
     disk.fill()
     scene.expect(len(await client.list()) == len(acked), "a full disk keeps from reading")
     # Who cannot be kept out for good is told so, and not let believe it.
-    answer = call(gateway.admin, "POST", "/v1/revoke", body={"mid": "7"})
+    answer = control(gateway, "POST", "/v1/revoke", body={"mid": "7"})
     scene.expect(answer.status == 503, f"a revocation that cannot be kept was answered {answer.status}")
-    revoked = call(gateway.admin, "GET", "/v1/revoke").json()
+    revoked = control(gateway, "GET", "/v1/revoke").json()
     scene.expect(revoked == {"revocations": []}, f"refused, and yet there: {revoked}")
     give_up = time.monotonic() + END_SECONDS_MAX
     try:

@@ -13,7 +13,7 @@ from auditor.rules import SETTINGS, USER_RULE
 from faults.failing_disk import EVENTS, FailingDisk
 from faults.scene import Scene, arguments
 from wire.client import Client, beat
-from wire.http import call
+from wire.http import call, control
 
 OUTBOX = 50
 USERS = 200
@@ -53,7 +53,7 @@ def full_outbox(scene, disk):
     scene.expect(all(late), f"{late.count(False)} users are not rewarded when there is room again")
     _until_published(scene, gateway, USERS)
     killed_with_full_outbox(scene, disk, gateway)
-    events = call(gateway.admin, "GET", "/v1/events?limit=1000").json()["events"]
+    events = control(gateway, "GET", "/v1/events?limit=1000").json()["events"]
     ids = {entry["event"]["id"] for entry in events}
     scene.expect(len(ids) == USERS + OUTBOX, f"{len(ids)} claims of {USERS} users and {OUTBOX} more")
     scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")

@@ -5,8 +5,11 @@
  *   keep   what was written stays in the page cache, and may be there after a restart
  *   lose   some of the pages written since the last good sync are gone, as after a write-back that failed
  *   once   as keep, and the next sync is good again, as the kernel has it: it reports a lost page only once
+ *   clean  as keep; the pages written since the last good sync are gone after a power cut, unless they are written and
+ *          synced anew (lost_pages.c)
  */
-#define _GNU_SOURCE
+#include "lost_pages.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -47,10 +50,8 @@ static int path_of(int fd, char *link, char *path) {
 }
 
 /* Zeros half of the pages from the last good sync to where the file is written next; what was synced stays. */
-static void lose(int fd, const char *link, const struct stat *file) {
+static void lose(const char *link, off_t from, off_t to) {
     static const char zeros[PAGE];
-    off_t from = synced[fd].end, to = lseek(fd, 0, SEEK_CUR);
-    if (synced[fd].inode != file->st_ino || to <= from) return;
     /* Another descriptor: this one may append whatever it is told. */
     int again = open(link, O_WRONLY | O_CLOEXEC);
     if (again < 0) return;
@@ -75,7 +76,10 @@ static int sync_or_fail(int fd, const char *name) {
     pthread_mutex_lock(&one);
     int fails = read_order(place, mode) && path_of(fd, link, path) && fnmatch(place, path, 0) == 0;
     if (fails) {
-        if (!strcmp(mode, "lose")) lose(fd, link, &file);
+        off_t from = synced[fd].end, to = lseek(fd, 0, SEEK_CUR);
+        int unsynced = synced[fd].inode == file.st_ino && from < to;
+        if (unsynced && !strcmp(mode, "lose")) lose(link, from, to);
+        if (unsynced && !strcmp(mode, "clean")) lose_pages(file.st_ino, path, from, to);
         if (!strcmp(mode, "once")) unlink(getenv("FAILING_SYNC"));
     }
     pthread_mutex_unlock(&one);
@@ -86,6 +90,7 @@ static int sync_or_fail(int fd, const char *name) {
     off_t end = lseek(fd, 0, SEEK_CUR);
     int done = real(fd);
     if (done == 0) {
+        pages_synced(file.st_ino);
         pthread_mutex_lock(&one);
         synced[fd].inode = file.st_ino;
         synced[fd].end = end;

@@ -68,7 +68,7 @@ async def _change_keys(scene, gateway, keys, changes):
         scene.expect(await _is_taken(gateway, new), "the new key is refused once it is alone")
         keys.path.write_text('{"keys": [')
         gateway.process.send_signal(signal.SIGHUP)
-        await _logged(scene, gateway, "the keys stay as they were", number)
+        await _logged(scene, gateway, "cannot reload keys", number)
         scene.expect(await _is_taken(gateway, new), "a file that cannot be used has changed something")
     # Whoever came with a key that is long gone stays until its token ends.
     await early.beats(beat(1, early.now()))
@@ -178,7 +178,7 @@ async def _change_certificates(scene, gateway, files, now):
         visitors.known = {new}
         files.spoil()
         gateway.process.send_signal(signal.SIGHUP)
-        await _logged(scene, gateway, "the certificate stays as it was", number)
+        await _logged(scene, gateway, "cannot reload the certificate", number)
         scene.expect(await visitors.visit() == new, "a certificate that cannot be used has changed something")
     if coming.done():
         # A connection did not come about.

@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from faults.scene import Scene, arguments
 from wire.client import Client, beat
 from wire.dial import dial
-from wire.http import call
+from wire.http import call, control
 from wire.tokens import token
 
 OUT_SECONDS_MAX = 5
@@ -81,7 +81,7 @@ async def _live(client):
 
 
 def _revoke(scene, gateway, mid):
-    answer = call(gateway.admin, "POST", "/v1/revoke", body={"mid": str(mid)})
+    answer = control(gateway, "POST", "/v1/revoke", body={"mid": str(mid)})
     scene.expect(answer.status == 204, f"a revocation was answered {answer.status}: {answer.text}")
 
 

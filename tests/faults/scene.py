@@ -55,18 +55,27 @@ class Scene:
         self.scratch = Path(tempfile.mkdtemp(prefix="heartline-faults-"))
         self.faults = []
         self._ends = []  # of what was begun here, the last first
+        self._gateways = []
 
     def __enter__(self):
         print(f"seed {self.args.seed}", flush=True)
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, *_):
+        if kind not in (None, SystemExit):
+            self._explain()
         for end in reversed(self._ends):
             end()
         if self.args.keep:
             print(f"kept {self.scratch}")
         else:
             shutil.rmtree(self.scratch)
+
+    def _explain(self):
+        """What an unexpected end may come from; the logs are about to go."""
+        for gateway in self._gateways:
+            code = gateway.process and gateway.process.poll()
+            self.say(f"gateway {gateway.http}: exit code {code}; the end of its log:\n{gateway.stderr()[-2000:]}")
 
     def at_end(self, end):
         self._ends.append(end)
@@ -96,6 +105,7 @@ class Scene:
         gateway = Gateway(self.args.binary, data_dir, log, before, SERVER__LISTEN=listen, **settings)
         gateway.http = f"http://{listen}"
         self.at_end(gateway.kill)
+        self._gateways.append(gateway)
         return gateway
 
     def crowd(self, gateway, *options):
@@ -124,11 +134,13 @@ class Scene:
             self.expect(code == STORE_FAILED, f"exit code {code} after the store has failed")
         except subprocess.TimeoutExpired:
             self.fault(f"it does not end within {seconds} s")
-        self.told_once(gateway.stderr(), "the store has failed", causes)
+        self.told_once(gateway.stderr(), "hot store failed", causes)
 
     def told_once(self, stderr, what, causes):
         """One line for whoever has to mend it: what is the matter, and one of these causes."""
-        said = [line for line in stderr.splitlines() if line.startswith(LAST_LINE) or what in line]
+        # The last line of the log says it, too.
+        lines = [line for line in stderr.splitlines() if 'event="stopped"' not in line and 'event="starting"' not in line]
+        said = [line for line in lines if line.startswith(LAST_LINE) or what in line]
         says_all = len(said) == 1 and what in said[0] and any(cause in said[0] for cause in causes)
         self.expect(says_all, f"not one line that says {what}, and one of {causes}: {stderr}")
         self.expect("panicked" not in stderr, f"a panic: {stderr}")

@@ -1,14 +1,17 @@
 """`python -m faults.sync BINARY`: a disk that answers fsync with EIO, at the start and under load.
 
 The gateway says so in one line and ends with its code, and never acks what a failed sync may have lost, not even when
-the next sync succeeds; started again on a disk that works, everything that was acked is there.
+the next sync succeeds; started again on a disk that works, everything that was acked is there. So it is when the power
+fails after that: what the restarted gateway found in the page cache only, it has written anew.
 """
 
+import asyncio
 import sys
 import time
 
 from faults.failing_disk import IO_ERROR, JOURNAL, FailingDisk
 from faults.scene import Scene, arguments
+from wire.client import Client, beat
 from wire.gateway import StartFailed
 
 CANNOT_CREATE = 73
@@ -16,6 +19,9 @@ USERS = 40
 HEALTHY_SECONDS = (0.3, 3.0)
 # What is left of the load when the disk is mended for the last time.
 MENDED_SECONDS = 12
+# Beats of one frame, and so of one batch: several pages of the journal.
+BATCH = 400
+SECONDS_AFTER_RESTART = (0.5, 2.0)
 
 
 def main():
@@ -23,6 +29,7 @@ def main():
     with Scene(args) as scene:
         disk = FailingDisk(scene)
         failed_at_the_first_start(scene, disk)
+        power_fails_after_the_restart(scene, disk)
         failed_under_load(scene, disk)
         sys.exit(scene.verdict())
 
@@ -45,6 +52,48 @@ def failed_at_the_first_start(scene, disk):
     scene.say("failed at the first start: refused; served when the disk was mended")
 
 
+def power_fails_after_the_restart(scene, disk):
+    """A batch whose sync failed is found by its resend, and more is acked behind it."""
+    gateway = scene.gateway(scene.scratch / "power", disk.before).start()
+    acked = asyncio.run(_play_around_a_failure(scene, gateway, disk))
+    gateway.kill()
+    disk.cut_power()
+    try:
+        gateway.start()
+    except StartFailed as failed:
+        scene.fault(f"after a power cut it does not start any more: {failed}")
+        return
+    asyncio.run(_all_there(scene, gateway, acked))
+    scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
+
+
+async def _play_around_a_failure(scene, gateway, disk):
+    """The contents whose beats were acked, by their `at`."""
+    client = await Client.open(gateway, 42)
+    at = client.now()
+    early, failed, late = ([beat(oid, at) for oid in range(n, n + BATCH)] for n in range(0, 3 * BATCH, BATCH))
+    await client.beats(*early)
+    disk.fail(JOURNAL, "clean")
+    await client.send(beats={"items": failed})
+    scene.ended_by_itself(gateway, IO_ERROR)
+    lost = disk.lost_bytes()
+    scene.expect(lost > 0, "the failed sync has left no page behind")
+    disk.mend()
+    gateway.start()
+    async with await Client.open(gateway, 42) as client:
+        rejected = await client.beats(*failed) | await client.beats(*late)
+        scene.expect(not rejected, f"rejected after the restart: {rejected}")
+    scene.say(f"failed sync of {lost} bytes, restart, {2 * BATCH} acked: {disk.lost_bytes()} bytes in memory only; power cut")
+    return {item["oid"]: at for item in early + failed + late}
+
+
+async def _all_there(scene, gateway, acked):
+    async with await Client.open(gateway, 42) as client:
+        there = {record["oid"]: record["at"] for record in await client.list()}
+    lost = [oid for oid, at in acked.items() if there.get(oid) != at]
+    scene.expect(not lost, f"{len(lost)} of {len(acked)} that were acked are not there after the power cut")
+
+
 def failed_under_load(scene, disk):
     """A crowd that goes on, on a disk that fails now and then, in one way or another."""
     gateway = scene.gateway(before=disk.before).start()
@@ -56,7 +105,7 @@ def failed_under_load(scene, disk):
     modes = []
     while time.monotonic() - began < seconds - MENDED_SECONDS:
         time.sleep(scene.dice.uniform(*HEALTHY_SECONDS))  # not a wait for anything: a random moment
-        mode = ("lose", "once", "keep")[len(modes) % 3]
+        mode = ("lose", "clean", "once", "keep")[len(modes) % 4]
         disk.fail(JOURNAL, mode)
         scene.ended_by_itself(gateway, IO_ERROR)
         witnesses.park()
@@ -64,6 +113,8 @@ def failed_under_load(scene, disk):
         gateway.start()
         figures = witnesses.testify(gateway)
         witnesses.play(gateway)
+        if mode == "clean":
+            cut_power_under_load(scene, disk, gateway, witnesses)
         modes.append(mode)
         scene.say(f"failure {len(modes)}, {mode}: {figures}, {len(scene.faults)} faults")
     scene.judge_crowd(crowd)
@@ -77,6 +128,17 @@ def failed_under_load(scene, disk):
     enough = len(modes) >= scene.args.failures
     scene.expect(enough, f"the disk failed only {len(modes)} times in {seconds} s")
     scene.expect(witnesses.in_flight > 0, "nobody waited for an ack when the disk failed")
+
+
+def cut_power_under_load(scene, disk, gateway, witnesses):
+    """A while after the restart, when resends were acked and others behind them."""
+    time.sleep(scene.dice.uniform(*SECONDS_AFTER_RESTART))  # not a wait for anything: a random moment
+    gateway.kill()
+    witnesses.park()
+    disk.cut_power()
+    gateway.start()
+    witnesses.testify(gateway)
+    witnesses.play(gateway)
 
 
 if __name__ == "__main__":

@@ -95,7 +95,18 @@ async fn a_flag_that_means_nothing_counts_as_none() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let at = client.now();
-    for (step, flag) in (0..).zip(["", "yesterday", "2026-13-45", "9999-01-01", "0000-00-00"]) {
+    for (step, flag) in (0..).zip([
+        json!(""),
+        json!("yesterday"),
+        json!("2026-13-45"),
+        json!("9999-01-01"),
+        json!("0000-00-00"),
+        json!(20_261_120),
+        json!(true),
+        json!(null),
+        json!(["2026-11-20"]),
+        json!({"day": "2026-11-20"}),
+    ]) {
         let mut frame = beats([beat(100, at + step)]);
         frame["beats"]["flag"] = json!(flag);
         let seq = client.send(frame).await;

@@ -1,4 +1,4 @@
-//! Whose connection it is: directly, behind a proxy that says so, and in spite of those who only claim it.
+//! The client's address: directly, behind a trusted proxy, and in spite of forged headers.
 
 use std::time::Duration;
 
@@ -92,7 +92,7 @@ async fn a_connection_of_a_proxy_without_its_header_is_closed() {
     }
     let mut silent = RawSocket::connect(gateway.address()).await;
     assert_eq!(silent.rest().await, "");
-    gateway.wait_for_metric(r#"heartline_refused_total{reason="ProxyHeader"}"#, |refused| refused == 5.0).await;
+    gateway.wait_for_metric(r#"heartline_refused_total{reason="proxy_header"}"#, |refused| refused == 5.0).await;
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use crate::support::{TestGateway, beat, per_user, post_beats, rules, run};
 
-/// Nobody listens there.
+/// Nothing listens there.
 const NOBODY: &str = "127.0.0.1:9";
 const OUTBOX: u64 = 20;
 const USERS: u64 = 50;
@@ -48,11 +48,11 @@ async fn beats_are_acked_and_claims_are_made_until_the_outbox_is_full() {
     assert_eq!(gateway.metric("heartline_outbox_full").await, 1.0);
     assert_eq!(gateway.metric("heartline_events_published_total").await, 0.0);
     let told = degraded(&gateway).await;
-    for word in ["events wait in the outbox", "nothing is claimed", "Kafka does not answer"] {
+    for word in ["events wait in the outbox", "reward claims suspended", "Kafka does not answer"] {
         assert!(told.iter().any(|what| what.contains(word)), "{word} in {told:?}");
     }
     let log = gateway.log();
-    for line in ["events wait in the outbox", "the outbox is full", "Kafka does not answer"] {
+    for line in ["events_suspended", "outbox_full", "kafka_degraded", "Kafka does not answer"] {
         assert_eq!(log.matches(line).count(), 1, "{line}, once, in {log}");
     }
     // What waits is not lost with the process.
@@ -64,13 +64,13 @@ async fn beats_are_acked_and_claims_are_made_until_the_outbox_is_full() {
 #[tokio::test]
 async fn whoever_asks_for_events_is_told_where_they_are() {
     let gateway = gateway();
-    for answer in [gateway.admin().get("/v1/events").await, gateway.anonymous_http().get("/demo/events").await] {
+    for answer in [gateway.control().get("/v1/events").await, gateway.anonymous_http().get("/demo/events").await] {
         let problem = answer.problem(404, "not_found");
         assert!(problem["detail"].as_str().expect("a detail").contains("topic rewards-of-a-test"), "{problem}");
     }
-    let admin = gateway.admin_address().to_string();
+    let control = gateway.control_address().to_string();
     for arguments in [&["events"][..], &["events", "--follow"]] {
-        let output = run(arguments, &[("admin.listen", &admin)]);
+        let output = run(arguments, &[("control.listen", &control)]);
         let said = String::from_utf8(output.stderr).expect("UTF-8");
         assert_eq!((output.status.code(), said.lines().count()), (Some(78), 1), "{said}");
         assert!(said.contains("topic rewards-of-a-test"), "{said}");

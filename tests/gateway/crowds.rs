@@ -36,7 +36,7 @@ async fn who_has_not_said_hello_counts_too() {
 async fn the_limit_holds_when_all_come_at_once() {
     let gateway = TestGateway::with(&[("limits.connections", "5")]);
     let attempts = (0..40).map(async |mid| gateway.upgrade().bearer(&Token::of(mid).sign()).attempt().await);
-    // Nobody leaves before all have been answered.
+    // No connection closes before all have been answered.
     let upgrades = join_all(attempts).await;
     assert_eq!(upgrades.iter().filter(|upgrade| upgrade.is_ok()).count(), 5);
 }

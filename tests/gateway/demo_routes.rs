@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{MID, TestGateway};
+use crate::support::{DEMO_OVERRIDE, MID, TestGateway};
 
 #[tokio::test]
 async fn the_page_and_its_modules_are_served() {
@@ -54,7 +54,8 @@ async fn the_demo_moves_the_day_of_all_that_come_after() {
     assert!(moved["day"].as_str() > clock["day"].as_str(), "{moved} after {clock}");
     let client = gateway.connect(MID).await;
     assert_eq!(client.welcome()["today"], moved["day"]);
-    assert_eq!(http.get("/demo/events").await.json(), json!({"events": [], "next": 0}));
+    let page = http.get("/demo/events").await.json();
+    assert_eq!((&page["events"], &page["next"]), (&json!([]), &json!(0)), "{page}");
 }
 
 #[tokio::test]
@@ -74,4 +75,41 @@ async fn without_the_demo_there_is_nothing_of_it() {
     assert_eq!(http.post("/demo/token", &asked).await.status, 404);
     assert_eq!(http.post("/demo/clock", &json!({"forward": 1})).await.status, 404);
     gateway.connect(MID).await.still_serves().await;
+}
+
+const ATTACK: [(&str, &str); 2] = [("x-forwarded-for", "203.0.113.9"), ("content-type", "application/json")];
+
+/// What a stranger sends through a reverse proxy on the gateway's machine: the proxy's own address is a loopback one.
+async fn stranger(gateway: &TestGateway) -> u16 {
+    let http = ATTACK.iter().fold(gateway.anonymous_http(), |http, (name, value)| http.header(name, value));
+    let http = http.host("localhost");
+    let thirty_days = json!({"mid": "42", "ttl": 2_592_000});
+    for path in ["/demo/metrics", "/demo/events", "/demo/clock", "/"] {
+        assert!(http.get(path).await.status >= 400, "{path}");
+    }
+    http.post("/demo/token", &thirty_days).await.status
+}
+
+#[tokio::test]
+async fn beside_a_real_key_or_a_trusted_proxy_there_is_no_demo() {
+    let trusting = [("server.trusted_proxies", "127.0.0.1/32"), ("server.forwarded_header", "x-forwarded-for")];
+    let real_key = [(DEMO_OVERRIDE, "false")];
+    let both = [&trusting[..], &real_key].concat();
+    let proxy_only = [&both[..], &[("auth.hs256_secret", "")]].concat();
+    for settings in [&real_key[..], &both, &proxy_only] {
+        let gateway = TestGateway::with(settings);
+        assert_eq!(stranger(&gateway).await, 404, "{settings:?}");
+        let plain = gateway.anonymous_http().header("x-forwarded-for", "127.0.0.1");
+        assert_eq!(plain.post("/demo/token", &json!({"mid": "42"})).await.status, 404, "{settings:?}");
+        assert!(gateway.log().contains("demo off"), "{}", gateway.log());
+    }
+}
+
+/// With a proxy that the gateway was not told of.
+#[tokio::test]
+async fn a_stranger_behind_a_proxy_gets_no_token_of_the_development_key() {
+    let gateway = TestGateway::with(&[(DEMO_OVERRIDE, "false"), ("auth.hs256_secret", "")]);
+    assert_eq!(stranger(&gateway).await, 403);
+    let answer = gateway.anonymous_http().post("/demo/token", &json!({"mid": "42"})).await;
+    assert_eq!(answer.status, 200, "a developer at this machine does");
 }

@@ -1,6 +1,6 @@
 //! SIGTERM: everything received is committed and acked, then bye, then 1012.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -187,4 +187,66 @@ async fn an_idle_http_connection_does_not_hold_the_drain() {
     gateway.terminate();
     assert!(gateway.ended().await.success());
     assert!(started.elapsed().as_secs() < 3, "{:?}", started.elapsed());
+}
+
+/// A connection that never says the rest of what it began to say.
+async fn holds_no_drain(mut gateway: TestGateway, begun: &str) -> RawSocket {
+    let mut socket = RawSocket::connect(gateway.address()).await;
+    socket.write(begun.as_bytes()).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let started = Instant::now();
+    gateway.terminate();
+    assert!(gateway.ended().await.success());
+    assert!(started.elapsed() < Duration::from_secs(3), "{begun:?} held the drain for {:?}", started.elapsed());
+    socket
+}
+
+#[tokio::test]
+async fn a_half_sent_body_does_not_hold_the_drain() {
+    for path in ["POST /v1/beats", "POST /v1/history/get", "PUT /v1/recording"] {
+        let token = Token::of(MID).sign();
+        let begun = format!(
+            "{path} HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{{\"items\":["
+        );
+        let mut socket = holds_no_drain(TestGateway::start(), &begun).await;
+        let answer = socket.rest().await;
+        assert!(answer.starts_with("HTTP/1.1 503 ") && answer.contains("/problems/unavailable"), "{path}: {answer}");
+        assert!(answer.to_lowercase().contains("retry-after: "), "{path}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_arrives_during_the_drain_is_committed_and_answered() {
+    let mut gateway = TestGateway::start();
+    let (token, at) = (Token::of(MID).sign(), gateway.connect(MID).await.now());
+    let body = json!({"items": [beat(100, at).json()]}).to_string();
+    let (first, rest) = body.split_at(20);
+    let mut socket = RawSocket::connect(gateway.address()).await;
+    let head = format!(
+        "POST /v1/beats HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer {token}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{first}",
+        body.len()
+    );
+    socket.write(head.as_bytes()).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    gateway.terminate();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    socket.write(rest.as_bytes()).await;
+    assert!(socket.head_of_answer().await.starts_with("HTTP/1.1 200 "));
+    gateway.ended().await;
+    gateway.restart();
+    assert_eq!(gateway.connect(MID).await.position(100).await, Some(10_000));
+}
+
+#[tokio::test]
+async fn a_half_sent_head_does_not_hold_the_drain() {
+    holds_no_drain(TestGateway::start(), "POST /v1/beats HTTP/1.1\r\nHost: he").await;
+    holds_no_drain(TestGateway::start(), "").await;
+}
+
+#[tokio::test]
+async fn a_half_sent_proxy_header_does_not_hold_the_drain() {
+    let behind_a_proxy = [("server.trusted_proxies", r#"["127.0.0.0/8"]"#), ("server.proxy_protocol", "true")];
+    holds_no_drain(TestGateway::with(&behind_a_proxy), "PROXY TCP4 192.0").await;
 }

@@ -1,11 +1,11 @@
-//! `/v1/erase` and `/v1/export` on the admin listener: all of a user, gone or handed over.
+//! `/v1/erase` and `/v1/export` on the control listener: all of a user, gone or handed over.
 
 use serde_json::{Value, json};
 
 use crate::support::{MID, TestGateway, beat, reasons};
 
 async fn erase(gateway: &TestGateway) {
-    let answer = gateway.admin().post("/v1/erase", &json!({"mid": "42"})).await;
+    let answer = gateway.control().post("/v1/erase", &json!({"mid": "42"})).await;
     assert_eq!(answer.status, 204, "{}", answer.text());
 }
 
@@ -13,7 +13,7 @@ async fn erase(gateway: &TestGateway) {
 async fn export(gateway: &TestGateway, query: &str) -> (Vec<Value>, usize) {
     let (mut records, mut cursor, mut pages) = (Vec::new(), String::new(), 0);
     loop {
-        let page = gateway.admin().get(&format!("/v1/export?mid=42&cursor={cursor}{query}")).await.json();
+        let page = gateway.control().get(&format!("/v1/export?mid=42&cursor={cursor}{query}")).await.json();
         assert_eq!(page["mid"], "42", "{page}");
         records.extend(page["records"].as_array().expect("records").clone());
         pages += 1;
@@ -85,7 +85,7 @@ async fn an_erasure_may_be_asked_for_again_and_of_nobody() {
     erase(&gateway).await;
     erase(&gateway).await;
     for body in [json!({}), json!({"mid": "all"}), json!({"mid": -1})] {
-        assert_eq!(gateway.admin().post("/v1/erase", &body).await.status, 400, "{body}");
+        assert_eq!(gateway.control().post("/v1/erase", &body).await.status, 400, "{body}");
     }
     assert_eq!(gateway.http(MID).post("/v1/erase", &json!({"mid": "42"})).await.status, 404, "the public listener");
 }
@@ -101,9 +101,9 @@ async fn an_export_has_every_record_once_newest_first() {
     assert_eq!((whole.len(), pages, &whole[0]), (50, 1, &shown));
     let (paged, pages) = export(&gateway, "&limit=20").await;
     assert_eq!((paged, pages), (whole, 3));
-    assert_eq!(gateway.admin().get("/v1/export?mid=7").await.json()["records"], json!([]));
+    assert_eq!(gateway.control().get("/v1/export?mid=7").await.json()["records"], json!([]));
     for bad in ["", "?mid=x", "?mid=42&cursor=x", "?mid=42&limit=0"] {
-        assert_eq!(gateway.admin().get(&format!("/v1/export{bad}")).await.status, 400, "{bad}");
+        assert_eq!(gateway.control().get(&format!("/v1/export{bad}")).await.status, 400, "{bad}");
     }
     assert_eq!(gateway.http(MID).get("/v1/export?mid=42").await.status, 404, "the public listener");
 }
@@ -115,7 +115,7 @@ async fn rewards_are_handed_over_and_erased_too() {
     let mut client = gateway.connect(MID).await;
     let at = client.now();
     client.watch([beat(100, at)]).await;
-    let first_page = async || gateway.admin().get("/v1/export?mid=42").await.json();
+    let first_page = async || gateway.control().get("/v1/export?mid=42").await.json();
     assert_eq!(first_page().await["rewards"][0]["rule"], "at-once");
     erase(&gateway).await;
     assert_eq!(first_page().await["rewards"], json!([]));

@@ -53,7 +53,7 @@ impl Log {
         self.state.events.fetch_add(events, Ordering::Relaxed);
     }
 
-    /// Nobody listens for a while.
+    /// Nothing listens for a while.
     fn restart(mut self) -> Self {
         self.end();
         thread::sleep(Duration::from_millis(300));
@@ -94,7 +94,10 @@ fn answer(stream: TcpStream, state: &State) -> std::io::Result<()> {
     let (after, limit, wait) = (number("after="), number("limit="), number("wait="));
     while reader.read_line(&mut String::new())? > 2 {}
     let until = Instant::now() + Duration::from_millis(wait);
-    while state.events.load(Ordering::Relaxed) <= after
+    let newest = state.events.load(Ordering::Relaxed);
+    let beyond_end = after > newest;
+    while !beyond_end
+        && state.events.load(Ordering::Relaxed) <= after
         && Instant::now() < until
         && !state.ended.load(Ordering::Relaxed)
     {
@@ -103,7 +106,10 @@ fn answer(stream: TcpStream, state: &State) -> std::io::Result<()> {
     let last = state.events.load(Ordering::Relaxed).min(after + limit);
     let events: Vec<Value> =
         (after + 1..=last).map(|offset| json!({"offset": offset, "event": {"id": format!("e{offset}")}})).collect();
-    let body = json!({"events": events, "next": last.max(after)}).to_string();
+    let body =
+        json!({"events": events, "next": if beyond_end { 0 } else { last.max(after) }, "log": "a1", "newest": newest,
+        "beyond_end": beyond_end})
+        .to_string();
     let head = format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n", body.len());
     let given = if state.cut.swap(false, Ordering::Relaxed) { body.len() / 2 } else { body.len() };
     (&stream).write_all(&[head.as_bytes(), &body.as_bytes()[..given]].concat())
@@ -119,7 +125,7 @@ impl Follower {
     fn of(log: &Log, arguments: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_heartline"));
         command.args(["events", "--follow"]).args(arguments).env_clear();
-        command.env("HEARTLINE__ADMIN__LISTEN", log.setting());
+        command.env("HEARTLINE__CONTROL__LISTEN", log.setting());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the binary runs");
         let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
         let (sender, lines) = mpsc::sync_channel(10_000);
@@ -152,14 +158,14 @@ fn offsets(output: &[u8]) -> Vec<u64> {
 fn it_prints_what_is_there_and_ends() {
     let log = Log::with(2_500);
     let printed = |arguments: &[&str]| {
-        let output = run(&[&["events"], arguments].concat(), &[("admin.listen", &log.setting())]);
+        let output = run(&[&["events"], arguments].concat(), &[("control.listen", &log.setting())]);
         assert!(output.status.success(), "{output:?}");
         offsets(&output.stdout)
     };
     assert_eq!(printed(&[]), (1..=2_500).collect::<Vec<_>>());
     assert_eq!(printed(&["--after", "2498"]), [2_499, 2_500]);
     assert_eq!(printed(&["--after", "7", "--limit", "1200"]), (8..=1_207).collect::<Vec<_>>());
-    assert!(printed(&["--after", "9000"]).is_empty());
+    assert!(printed(&["--after", "2500"]).is_empty());
 }
 
 #[test]
@@ -192,10 +198,22 @@ fn it_ends_at_a_limit_and_at_sigterm() {
 }
 
 #[test]
+fn an_offset_beyond_the_end_is_an_error_and_a_follower_starts_over() {
+    let log = Log::with(2);
+    let output = run(&["events", "--after", "9"], &[("control.listen", &log.setting())]);
+    let said = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(65), "{said}");
+    assert!(said.contains("--after 9 is beyond the end") && said.contains("newest offset is 2"), "{said}");
+    let follower = Follower::of(&log, &["--after", "9"]);
+    follower.prints(1..=2);
+    follower.ends("-TERM");
+}
+
+#[test]
 fn a_reader_that_goes_away_is_a_good_end() {
     let log = Log::with(1_000);
     let mut command = Command::new(env!("CARGO_BIN_EXE_heartline"));
-    command.args(["events", "--follow"]).env_clear().env("HEARTLINE__ADMIN__LISTEN", log.setting());
+    command.args(["events", "--follow"]).env_clear().env("HEARTLINE__CONTROL__LISTEN", log.setting());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
     let mut line = String::new();
     BufReader::with_capacity(64, child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
@@ -210,10 +228,10 @@ fn a_reader_that_goes_away_is_a_good_end() {
 fn where_nobody_listens_it_says_so_in_one_line() {
     let free = TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("an address");
     for (address, code, word) in [(free.to_string(), 69, "refused"), ("127.0.0.1:0".to_owned(), 78, "port")] {
-        let output = run(&["events"], &[("admin.listen", &address)]);
+        let output = run(&["events"], &[("control.listen", &address)]);
         let said = String::from_utf8(output.stderr).expect("UTF-8");
         assert_eq!(output.status.code(), Some(code), "{said}");
-        assert!(said.lines().count() == 1 && said.contains(word) && said.contains("admin.listen"), "{said}");
+        assert!(said.lines().count() == 1 && said.contains(word) && said.contains("control.listen"), "{said}");
     }
     assert_eq!(run(&["events", "--after", "x"], &[]).status.code(), Some(2));
 }
@@ -227,7 +245,7 @@ fn what_is_no_gateway_is_named() {
         let _ = stream.read(&mut [0; 1024]);
         stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi").expect("an answer");
     });
-    let output = run(&["events"], &[("admin.listen", &address)]);
+    let output = run(&["events"], &[("control.listen", &address)]);
     stranger.join().expect("no panic");
     assert_eq!(output.status.code(), Some(76), "{output:?}");
 }

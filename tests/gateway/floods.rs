@@ -1,4 +1,4 @@
-//! Those who come in crowds, or send more than anybody has to say.
+//! Clients that connect in crowds, or send far more than a player would.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ async fn connections_that_say_nothing_use_up_their_own_places_only() {
     tokio::time::sleep(Duration::from_millis(100)).await;
     let mut one_more = RawSocket::connect(gateway.address()).await;
     assert_eq!(one_more.ask_for_upgrade(None).await, "");
-    refused(&gateway, "Handshakes", 1.0).await;
+    refused(&gateway, "handshakes", 1.0).await;
     welcomed.still_serves().await;
     drop(waits_for_hello);
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -40,7 +40,7 @@ async fn one_address_has_only_so_many_connections_that_are_no_sockets() {
         tokio::time::sleep(Duration::from_millis(100)).await;
         let mut one_more = RawSocket::connect(gateway.address()).await;
         assert_eq!(one_more.ask_for_upgrade(None).await, "", "{settings:?}");
-        refused(&gateway, "AddressHandshakes", 1.0).await;
+        refused(&gateway, "address_handshakes", 1.0).await;
     }
 }
 
@@ -55,6 +55,10 @@ async fn upgrades_come_at_a_rate_whether_they_succeed_or_not() {
         for _ in 0..10 {
             let mut socket = RawSocket::connect(gateway.address()).await;
             let answer = socket.ask_for_upgrade(Some("no-token")).await;
+            if status(&answer) == expected {
+                let problem = socket.rest().await;
+                assert!(problem.contains("upgrades per second"), "{setting}: {problem}");
+            }
             answers.push(status(&answer).to_owned());
             assert_eq!(status(&answer) == expected, answer.to_lowercase().contains("retry-after: 1"), "{answer}");
         }
@@ -86,7 +90,7 @@ async fn a_request_that_never_ends_is_cut_off() {
     };
     tokio::select! {
         () = trickle => unreachable!("it never ends"),
-        () = refused(&gateway, "SlowRequest", 1.0) => {}
+        () = refused(&gateway, "slow_request", 1.0) => {}
     }
     assert_eq!(socket.rest().await, "");
 }
@@ -99,7 +103,7 @@ async fn an_answer_that_is_not_read_is_not_kept_for_ever() {
     // More than the kernel takes in for a reader that does not read.
     let request = "GET /demo/dawn.webm HTTP/1.1\r\nHost: here\r\n\r\n".repeat(20);
     socket.try_write(request.as_bytes()).await;
-    refused(&gateway, "SlowRequest", 1.0).await;
+    refused(&gateway, "slow_request", 1.0).await;
 }
 
 #[tokio::test]

@@ -23,20 +23,12 @@ async fn the_welcome_says_all_a_client_needs() {
     assert_eq!(welcome["interval"], 5_000);
     assert_eq!(welcome["recording"], json!({"paused": false}));
     assert_eq!(welcome["expires"], token.expires_at() * 1000);
-    for (name, value) in [
-        ("frame", 131_072),
-        ("beats", 500),
-        ("items", 500),
-        ("list", 200),
-        ("connections", 32),
-        ("frames_per_second", 20),
-        ("burst", 100),
-        ("ping", 60_000),
-        ("idle", 75_000),
-    ] {
-        assert_eq!(welcome["limits"][name], value, "{name}");
-    }
-    assert!(welcome["limits"]["ack_delay"].is_u64(), "{welcome}");
+    let limits = json!({
+        "frame": 131_072, "beats": 500, "items": 500, "list": 200, "ack_delay": 30_000, "connections": 32,
+        "frames_per_second": 20, "burst": 100, "bytes_per_second": 262_144, "bytes_burst": 4_194_304,
+        "ping": 60_000, "idle": 75_000,
+    });
+    assert_eq!(welcome["limits"], limits);
 }
 
 #[tokio::test]
@@ -44,6 +36,8 @@ async fn the_welcome_tells_the_settings() {
     let gateway = TestGateway::with(&[
         ("limits.connections_per_user", "7"),
         ("limits.beats", "400"),
+        ("limits.bytes_per_second", "100000"),
+        ("limits.bytes_burst", "200000"),
         ("socket.heartbeat_interval", "2s"),
         ("socket.ping", "20s"),
         ("socket.idle", "30s"),
@@ -53,6 +47,8 @@ async fn the_welcome_tells_the_settings() {
     assert_eq!(welcome["interval"], 2_000);
     assert_eq!(welcome["limits"]["connections"], 7);
     assert_eq!(welcome["limits"]["beats"], 400);
+    assert_eq!(welcome["limits"]["bytes_per_second"], 100_000);
+    assert_eq!(welcome["limits"]["bytes_burst"], 200_000);
     assert_eq!(welcome["limits"]["ping"], 20_000);
     assert_eq!(welcome["limits"]["idle"], 30_000);
 }

@@ -1,6 +1,10 @@
 //! Reading and forgetting over HTTP, with the semantics of the socket.
 
+use std::time::Duration;
+
+use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
 use crate::support::{Http, MID, TestClient, TestGateway, beat, reasons};
 
@@ -104,6 +108,29 @@ async fn without_an_at_a_delete_takes_even_what_is_ahead() {
     assert_eq!(reasons(&rejected), [(0, "superseded")]);
     assert_eq!(http.delete("/v1/history").await.status, 204);
     assert_eq!(client.listed(json!({})).await, [0; 0]);
+}
+
+/// Its commit may come later than that of a beat that came after it: another thread took that in.
+#[tokio::test]
+async fn without_an_at_a_delete_takes_nothing_that_was_played_after_it() {
+    let gateway = TestGateway::with(&[("server.threads", "2"), ("store.group_interval", "500ms")]);
+    let mut clients = join_all((0..8).map(|_| gateway.connect(MID))).await;
+    // What comes now waits for the next group.
+    let at = clients[0].now();
+    clients[0].watch([beat(100, at)]).await;
+    let http = gateway.http(MID);
+    let paths: Vec<_> = (0..8).map(|oid| format!("/v1/history/1/{oid}")).collect();
+    let deletes = join_all(paths.iter().map(|path| http.delete(path)));
+    let beats = async {
+        sleep(Duration::from_millis(100)).await;
+        let at = clients[0].now();
+        join_all((0..).zip(&mut clients).map(async |(oid, client)| client.watch([beat(oid, at)]).await)).await
+    };
+    let (deletes, _) = join(deletes, beats).await;
+    assert!(deletes.iter().all(|answer| answer.status == 204));
+    let mut left = clients[0].listed(json!({})).await;
+    left.sort_unstable();
+    assert_eq!(left, [0, 1, 2, 3, 4, 5, 6, 7, 100]);
 }
 
 #[tokio::test]

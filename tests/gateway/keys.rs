@@ -62,8 +62,8 @@ async fn reload(gateway: &TestGateway, said: &str) {
     in_time(said, logged).await;
 }
 
-const READ_AGAIN: &str = "the keys were read again";
-const KEPT: &str = "the keys stay as they were";
+const READ_AGAIN: &str = "keys reloaded";
+const KEPT: &str = "cannot reload keys";
 
 #[tokio::test]
 async fn every_sort_of_key_lets_its_tokens_in() {

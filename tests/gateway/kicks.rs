@@ -1,4 +1,4 @@
-//! `POST /v1/kick` on the admin listener.
+//! `POST /v1/kick` on the control listener.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ async fn a_kick_closes_every_connection_of_the_user_with_4003() {
     let gateway = TestGateway::start();
     let mut kicked = [gateway.connect(MID).await, gateway.connect(MID).await];
     let mut other = gateway.connect(43).await;
-    let answer = gateway.admin().post("/v1/kick", &json!({"mid": "42"})).await;
+    let answer = gateway.control().post("/v1/kick", &json!({"mid": "42"})).await;
     assert_eq!(answer.status, 204, "{}", answer.text());
     for client in &mut kicked {
         assert_eq!(client.closed().await, 4003);
@@ -20,7 +20,7 @@ async fn a_kick_closes_every_connection_of_the_user_with_4003() {
 #[tokio::test]
 async fn a_kicked_user_is_refused_for_a_while_wherever_the_token_comes_from() {
     let gateway = TestGateway::start();
-    gateway.admin().post("/v1/kick", &json!({"mid": "42"})).await;
+    gateway.control().post("/v1/kick", &json!({"mid": "42"})).await;
     let token = Token::of(MID).sign();
     assert_eq!(gateway.upgrade().bearer(&token).refused().await.status, 403);
     let mut client = gateway.upgrade().token_as_protocol(&token).open().await;
@@ -39,16 +39,16 @@ async fn a_kicked_user_is_refused_for_a_while_wherever_the_token_comes_from() {
 #[tokio::test]
 async fn who_is_not_there_may_be_kicked() {
     let gateway = TestGateway::start();
-    assert_eq!(gateway.admin().post("/v1/kick", &json!({"mid": "42"})).await.status, 204);
+    assert_eq!(gateway.control().post("/v1/kick", &json!({"mid": "42"})).await.status, 204);
 }
 
 #[tokio::test]
 async fn a_kick_of_nobody_is_refused() {
     let gateway = TestGateway::start();
     for body in [json!({}), json!({"mid": ""}), json!({"mid": "everybody"}), json!({"mid": -1}), json!([])] {
-        assert_eq!(gateway.admin().post("/v1/kick", &body).await.status, 400, "{body}");
+        assert_eq!(gateway.control().post("/v1/kick", &body).await.status, 400, "{body}");
     }
-    assert_eq!(gateway.admin().get("/v1/kick").await.status, 405);
+    assert_eq!(gateway.control().get("/v1/kick").await.status, 405);
 }
 
 #[tokio::test]

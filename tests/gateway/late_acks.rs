@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{MID, TestClient, TestGateway, Token, beat, beats};
+use crate::support::{MID, Opcode, RawSocket, TestClient, TestGateway, Token, beat, beats};
 
 const DELAY: Duration = Duration::from_millis(1_500);
 /// Long before [`DELAY`], and long after an ack that does not wait.
@@ -141,4 +141,42 @@ async fn who_asks_for_acks_at_once_gets_them_for_what_was_to_be_acked_late_too()
     client.call(json!({"hello": {"ack_delay": 0}})).await;
     let took = ack_of(&mut client, beats([beat(100, at + 2)])).await;
     assert!(took < AT_ONCE, "after {took:?}");
+}
+
+#[tokio::test]
+async fn a_close_of_the_client_does_not_wait_for_a_late_ack_and_gets_it_first() {
+    let gateway = TestGateway::start();
+    let (mut client, at) = playing(&gateway).await;
+    let mut last = 0;
+    for step in 1..=3 {
+        last = client.send(beats([beat(100, at + step)])).await;
+    }
+    // Committed, and held for later.
+    let mut other = gateway.connect(MID).await;
+    while other.record(100).await["at"] != at + 3 {}
+    let started = Instant::now();
+    assert_eq!(client.close(1000).await, 1000);
+    assert!(started.elapsed() < AT_ONCE, "closed after {:?}", started.elapsed());
+    assert_eq!(client.frames_kept().last(), Some(&json!({"ack": {"seq": last}})));
+}
+
+#[tokio::test]
+async fn what_came_just_before_a_close_of_the_client_is_answered_before_it() {
+    let gateway = TestGateway::start();
+    let at = gateway.connect(MID).await.now() - 1_000;
+    let close = RawSocket::frame(0x80, Opcode::Close, &1001_u16.to_be_bytes());
+    for ack_delay in [0, 20_000] {
+        let mut socket = gateway.raw(MID).await;
+        let frames = [
+            json!({"seq": 1, "hello": {"ack_delay": ack_delay}}),
+            json!({"seq": 2, "beats": beats([beat(100, at + ack_delay)])["beats"]}),
+            json!({"seq": 3, "beats": beats([beat(100, at + ack_delay + 1)])["beats"]}),
+        ];
+        let frames = frames.iter().flat_map(|frame| RawSocket::frame(0x80, Opcode::Text, frame.to_string().as_bytes()));
+        socket.write(&frames.chain(close.clone()).collect::<Vec<u8>>()).await;
+        assert_eq!(socket.json().await["result"]["seq"], 1);
+        while socket.json().await["ack"]["seq"] != 3 {}
+        assert_eq!(socket.close_code().await, Some(1001));
+        socket.ends().await;
+    }
 }

@@ -1,4 +1,4 @@
-//! Fields that cannot be decoded: each is answered with its own path, and everybody lives on.
+//! Fields that cannot be decoded: each is answered with its own path, and the connections stay open.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The admin listener: health, readiness, figures.
+//! The probe listener: health, readiness, figures.
 
 use serde_json::json;
 
@@ -29,9 +29,9 @@ async fn a_draining_gateway_is_healthy_and_not_ready() {
 }
 
 #[tokio::test]
-async fn the_public_listener_shows_nothing_of_the_admin_one() {
+async fn the_public_listener_shows_nothing_of_the_others() {
     let gateway = TestGateway::start();
-    for path in ["/metrics", "/healthz", "/readyz"] {
+    for path in ["/metrics", "/healthz", "/readyz", "/v1/events", "/v1/export?mid=42"] {
         assert_eq!(gateway.http(MID).get(path).await.status, 404, "{path}");
     }
 }

@@ -44,3 +44,27 @@ async fn an_app_without_an_origin_is_allowed() {
     let gateway = TestGateway::with(&[("server.origins", r#"["https://app.example"]"#)]);
     gateway.connect(MID).await;
 }
+
+#[tokio::test]
+async fn an_origin_is_the_same_with_and_without_its_default_port() {
+    let listed = r#"["https://app.example:443","http://plain.example"]"#;
+    let gateway = TestGateway::with(&[("server.origins", listed)]);
+    for origin in ["https://app.example", "https://app.example:443", "http://plain.example:80"] {
+        from(&gateway, origin).welcomed().await;
+    }
+    for origin in ["https://app.example:80", "http://app.example:443", "http://plain.example:443"] {
+        assert_eq!(from(&gateway, origin).refused().await.status, 403, "{origin}");
+    }
+    let gateway = TestGateway::start();
+    for (host, origin) in [
+        ("tv.example", "https://tv.example:443"),
+        ("tv.example:443", "https://tv.example"),
+        ("tv.example:80", "http://tv.example"),
+        ("[::1]", "http://[::1]:80"),
+    ] {
+        from(&gateway, origin).header("host", host).welcomed().await;
+    }
+    for (host, origin) in [("tv.example:80", "https://tv.example"), ("tv.example", "https://tv.example:80")] {
+        assert_eq!(from(&gateway, origin).header("host", host).refused().await.status, 403, "{origin} at {host}");
+    }
+}

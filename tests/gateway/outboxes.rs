@@ -1,4 +1,4 @@
-//! Who comes back with a full outbox: one long frame after the other, and nobody is forgotten.
+//! Clients that reconnect with full outboxes: one long frame after the other, and all are answered.
 
 use futures_util::future::join_all;
 use serde_json::json;

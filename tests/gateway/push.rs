@@ -233,3 +233,23 @@ async fn what_was_deleted_by_another_device_is_not_pushed_afterwards() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_switch_that_does_not_change_the_state_is_not_pushed() {
+    let gateway = only_at_once();
+    let mut origin = gateway.connect(MID).await;
+    let mut other = gateway.connect(MID).await;
+    let http = gateway.http(MID);
+    let at = origin.now() - 60_000;
+    origin.pause_recording(false, at).await;
+    pushed_nothing(&mut other).await;
+    origin.pause_recording(true, at + 10).await;
+    assert_eq!(other.push().await, json!({"recording": {"paused": true}}));
+    origin.pause_recording(true, at + 20).await;
+    origin.pause_recording(false, at + 5).await;
+    assert_eq!(http.put("/v1/recording", &json!({"paused": true})).await.json()["paused"], true);
+    pushed_nothing(&mut other).await;
+    pushed_nothing(&mut origin).await;
+    assert_eq!(http.put("/v1/recording", &json!({"paused": false})).await.json()["paused"], false);
+    assert_eq!(other.push().await, json!({"recording": {"paused": false}}));
+}

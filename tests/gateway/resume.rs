@@ -84,14 +84,66 @@ async fn what_ended_is_finished_wherever_it_was() {
 }
 
 #[tokio::test]
-async fn live_and_articles_have_no_thresholds() {
+async fn live_and_articles_have_no_thresholds_and_are_finished_when_they_ended() {
     let gateway = TestGateway::start();
     for kind in [2, 3] {
         for (oid, pos) in [(1, 1_000), (2, 95_000)] {
             let record = read(&gateway, of(oid, pos, 100_000).kind(kind)).await;
             let got = (&record["resume"], &record["finished"]);
             assert_eq!(got, (&json!(pos), &json!(false)), "kind {kind}, pos {pos}");
+            let record = read(&gateway, of(oid, pos, 100_000).kind(kind).state("ended")).await;
+            let got = (&record["resume"], &record["finished"]);
+            assert_eq!(got, (&json!(0), &json!(true)), "kind {kind}, ended at {pos}");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_long_film_is_resumed_after_three_minutes() {
+    let gateway = TestGateway::start();
+    let (hour, minute) = (3_600_000, 60_000);
+    for (oid, pos, dur, resume) in [
+        (1, 3 * minute - 1, hour, 0),
+        (2, 3 * minute, hour, 3 * minute),
+        (3, 3 * minute - 1, 2 * hour, 0),
+        (4, 3 * minute, 2 * hour, 3 * minute),
+        (5, 6 * minute - 1, 2 * hour, 6 * minute - 1),
+    ] {
+        let record = read(&gateway, of(oid, pos, dur)).await;
+        assert_eq!((&record["resume"], &record["finished"]), (&json!(resume), &json!(false)), "{pos} of {dur}");
+    }
+}
+
+#[tokio::test]
+async fn thresholds_are_set_for_each_kind_in_shares_and_seconds() {
+    let overrides = r#"[
+        { kind = 4, resume_below = 0.5, resume_below_max = "10s" },
+        { kind = 5, finished_at = 0.5, finished_remaining_max = "20s" },
+        { kind = 6, thresholds = false },
+    ]"#;
+    let gateway = TestGateway::with(&[
+        ("reading.finished_at", "0.8"),
+        ("reading.resume_below_max", "0s"),
+        ("reading.overrides", overrides),
+    ]);
+    for (oid, kind, pos, resume, finished) in [
+        (1, 1, 799_999, 799_999, false),
+        (2, 1, 800_000, 0, true),
+        (3, 1, 49_999, 0, false),
+        (4, 4, 9_999, 0, false),
+        (5, 4, 10_000, 10_000, false),
+        (6, 4, 800_000, 0, true),
+        (7, 5, 979_999, 979_999, false),
+        (8, 5, 980_000, 0, true),
+        (9, 5, 49_999, 0, false),
+        (10, 6, 1, 1, false),
+        (11, 6, 999_999, 999_999, false),
+        // No longer listed, so like any other kind.
+        (12, 2, 800_000, 0, true),
+    ] {
+        let record = read(&gateway, of(oid, pos, 1_000_000).kind(kind)).await;
+        let got = (&record["resume"], &record["finished"]);
+        assert_eq!(got, (&json!(resume), &json!(finished)), "kind {kind}, pos {pos}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! `/v1/revoke` on the admin listener: a good token that is good no longer.
+//! `/v1/revoke` on the control listener: a good token that is good no longer.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ async fn connect(gateway: &TestGateway, token: &Token) -> TestClient {
 }
 
 async fn revoke(gateway: &TestGateway, body: Value) {
-    let answer = gateway.admin().post("/v1/revoke", &body).await;
+    let answer = gateway.control().post("/v1/revoke", &body).await;
     assert_eq!(answer.status, 204, "{}", answer.text());
 }
 
@@ -85,10 +85,10 @@ async fn it_holds_over_a_restart_until_it_is_taken_back() {
     gateway.restart();
     refused(&gateway, &old).await;
     refused(&gateway, &lost).await;
-    let shown = gateway.admin().get("/v1/revoke").await.json();
+    let shown = gateway.control().get("/v1/revoke").await.json();
     assert_eq!(shown["revocations"].as_array().map(Vec::len), Some(2), "{shown}");
     for query in ["mid=42", "jti=lost"] {
-        assert_eq!(gateway.admin().delete(&format!("/v1/revoke?{query}")).await.status, 204);
+        assert_eq!(gateway.control().delete(&format!("/v1/revoke?{query}")).await.status, 204);
     }
     gateway.restart();
     connect(&gateway, &old).await;
@@ -115,7 +115,7 @@ async fn with_a_longest_life_a_revocation_ends_by_itself_and_longer_tokens_are_r
         assert_eq!(gateway.upgrade().bearer(&long.sign()).refused().await.status, 401);
     }
     revoke(&gateway, json!({"mid": "42"})).await;
-    let shown = gateway.admin().get("/v1/revoke").await.json();
+    let shown = gateway.control().get("/v1/revoke").await.json();
     let shown = &shown["revocations"][0];
     let life = shown["until"].as_i64().expect("an end") - shown["at"].as_i64().expect("a beginning");
     assert_eq!((&shown["mid"], life), (&json!("42"), 3_605_000), "{shown}");
@@ -125,11 +125,11 @@ async fn with_a_longest_life_a_revocation_ends_by_itself_and_longer_tokens_are_r
 async fn what_names_nobody_is_refused() {
     let gateway = TestGateway::start();
     for body in [json!({}), json!({"mid": "all"}), json!({"jti": ""}), json!({"mid": "1", "jti": "a"}), json!([])] {
-        assert_eq!(gateway.admin().post("/v1/revoke", &body).await.status, 400, "{body}");
+        assert_eq!(gateway.control().post("/v1/revoke", &body).await.status, 400, "{body}");
     }
-    assert_eq!(gateway.admin().delete("/v1/revoke").await.status, 400);
+    assert_eq!(gateway.control().delete("/v1/revoke").await.status, 400);
     assert_eq!(gateway.http(MID).post("/v1/revoke", &json!({"mid": "42"})).await.status, 404, "the public listener");
-    assert_eq!(gateway.admin().get("/v1/revoke").await.json(), json!({"revocations": []}));
+    assert_eq!(gateway.control().get("/v1/revoke").await.json(), json!({"revocations": []}));
 }
 
 #[tokio::test]
@@ -149,8 +149,8 @@ async fn a_list_that_cannot_be_kept_is_said_so_and_holds_for_nobody() {
     let mut client = gateway.connect(MID).await;
     // A directory stands where the draft is written.
     fs::create_dir(gateway.data_dir().join("revocations.json.new")).expect("a directory");
-    let answer = gateway.admin().post("/v1/revoke", &json!({"mid": "42"})).await;
+    let answer = gateway.control().post("/v1/revoke", &json!({"mid": "42"})).await;
     answer.problem(503, "unavailable");
     client.still_serves().await;
-    assert_eq!(gateway.admin().get("/v1/revoke").await.json(), json!({"revocations": []}));
+    assert_eq!(gateway.control().get("/v1/revoke").await.json(), json!({"revocations": []}));
 }

@@ -1,4 +1,4 @@
-//! The flag: who is told, and when, that the day's decisions about a user are made.
+//! The flag: which connections learn, and when, that the day's decisions about a user are made.
 
 use std::time::{Duration, Instant};
 

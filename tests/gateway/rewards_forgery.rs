@@ -1,4 +1,4 @@
-//! A flag that no honest client sends gets nobody anything.
+//! A forged flag earns nothing.
 
 use serde_json::json;
 

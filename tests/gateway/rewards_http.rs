@@ -1,4 +1,4 @@
-//! Rewards over HTTP: what an answer to beats tells, and what is kept for whoever missed it.
+//! Rewards over HTTP: what an answer to beats tells, and what is kept for a client that missed it.
 
 use serde_json::json;
 
@@ -86,5 +86,5 @@ async fn it_is_for_the_user_of_the_token_only() {
     let path = "/v1/rewards/today";
     gateway.anonymous_http().get(path).await.problem(401, "unauthorized");
     gateway.http(MID).post(path, &json!({})).await.problem(405, "method");
-    assert_eq!(gateway.admin().get(path).await.status, 404);
+    assert_eq!(gateway.control().get(path).await.status, 404);
 }

@@ -65,7 +65,7 @@ async fn with_flags_ten_thousand_beats_ask_nothing() {
     assert_eq!(asked(&gateway).await, before);
 }
 
-/// Of a user of whom the gateway knows nothing else: it takes the word of the frame.
+/// Of a user that the gateway does not remember: it believes the flag of the frame.
 #[tokio::test]
 async fn the_flag_of_the_frame_is_enough() {
     let gateway = gateway([per_user("first-of-day", "0s")], &[]).await;
@@ -127,7 +127,7 @@ async fn a_reconnect_of_a_recent_user_costs_nothing() {
 #[tokio::test]
 async fn one_of_a_user_who_is_no_longer_recent_costs_one() {
     let gateway = gateway([per_user("first-of-day", "0s")], &[("rewards.recent_users", "1")]).await;
-    let (one, other) = neighbours();
+    let (one, other) = peer_messages();
     for mid in [one, other] {
         let mut client = gateway.connect(mid).await;
         client.play(None, [beat(1, client.now())]).await;
@@ -144,7 +144,7 @@ async fn one_of_a_user_who_is_no_longer_recent_costs_one() {
 #[tokio::test]
 async fn nor_is_the_store_asked_for_who_was_rewarded_and_is_no_longer_recent() {
     let gateway = gateway([per_user("first-of-day", "0s")], &[("rewards.recent_users", "1")]).await;
-    let (one, other) = neighbours();
+    let (one, other) = peer_messages();
     let (_, now) = gateway.today_and_now().await;
     for mid in [one, other] {
         post_beats(&gateway.http(mid), None, [beat(1, now)]).await;
@@ -159,7 +159,7 @@ async fn nor_is_the_store_asked_for_who_was_rewarded_and_is_no_longer_recent() {
 }
 
 /// Two users of one shard, of which a shard with room for one recent user knows the last.
-fn neighbours() -> (u64, u64) {
+fn peer_messages() -> (u64, u64) {
     let shard = |mid: u64| SipHasher24::new().hash(&mid.to_le_bytes()) % 1_000;
     let other = (1..).find(|other| shard(*other) == shard(MID) && *other != MID);
     (MID, other.expect("one in a thousand"))

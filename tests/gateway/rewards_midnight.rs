@@ -1,4 +1,4 @@
-//! A day ends, and another begins: once for everybody, and never the other way.
+//! A day ends and another begins: once for all users, and never backwards.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ async fn the_flag_of_yesterday_counts_as_none() {
     assert_eq!(days, [json!(today), json!(tomorrow)]);
 }
 
-/// Nobody says on the frame what the connection was told: it is of the day before.
+/// The frame carries the flag of the day before, not the one that the connection was told.
 #[tokio::test]
 async fn what_a_connection_knows_ends_with_the_day() {
     let gateway = TestGateway::rewarding(&[per_user("first-of-day", "0s"), per_content("first-view", "0s")]);

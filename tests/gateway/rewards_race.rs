@@ -17,7 +17,7 @@ async fn connect_all(gateway: &TestGateway) -> Vec<TestClient> {
     racers
 }
 
-/// All send before anybody waits. The rewards that came, and how many were told of the flag in whatever way.
+/// All send before any of them waits. The rewards that came, and how many got the flag, by ack or by push.
 async fn race(racers: &mut [TestClient], frame: impl Fn(usize) -> Value) -> (Vec<Value>, usize) {
     let mut sent = Vec::new();
     for (number, racer) in racers.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! Who does not take in what is said to it, and who does.
+//! Clients that do not read what is sent to them, and others that do.
 
 use futures_util::future::join_all;
 use serde_json::json;

@@ -46,7 +46,7 @@ async fn a_data_directory_that_cannot_be_is_refused() {
     let place = tempfile::tempdir().expect("a directory");
     let file = place.path().join("file");
     fs::write(&file, "no directory").expect("a file");
-    // Below a file nobody can write, not even root.
+    // A path below a file cannot be written, not even by root.
     for path in [file.clone(), file.join("data")] {
         let path = path.to_str().expect("ASCII");
         let failed = TestGateway::fails_with(&[("store.data_dir", path)]);
@@ -86,7 +86,7 @@ fn a_directory_of_something_else_is_left_alone() {
 fn a_taken_port_is_refused() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("its address").to_string();
-    for setting in ["server.listen", "admin.listen"] {
+    for setting in ["server.listen", "admin.listen", "control.listen"] {
         let failed = TestGateway::fails_with(&[(setting, &address)]);
         let line = told(&failed, ADDRESS_UNUSABLE);
         assert!(line.contains(&address), "{line}");
@@ -97,9 +97,14 @@ fn a_taken_port_is_refused() {
 #[test]
 fn the_port_of_another_gateway_is_refused() {
     let gateway = TestGateway::start();
-    let address = gateway.address().to_string();
-    let failed = TestGateway::fails_with(&[("server.listen", &address)]);
-    told(&failed, ADDRESS_UNUSABLE);
+    let addresses = [
+        ("server.listen", gateway.address()),
+        ("admin.listen", gateway.admin_address()),
+        ("control.listen", gateway.control_address()),
+    ];
+    for (setting, address) in addresses {
+        told(&TestGateway::fails_with(&[(setting, &address.to_string())]), ADDRESS_UNUSABLE);
+    }
 }
 
 #[test]

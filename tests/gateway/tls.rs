@@ -140,7 +140,7 @@ async fn a_bad_certificate_changes_nothing_and_is_said_in_one_line() {
     // The key of another certificate.
     fs::write(files.path("key.pem"), &key).expect("a file");
     gateway.hang_up();
-    let stays = |gateway: &TestGateway| gateway.log().matches("the certificate stays as it was").count();
+    let stays = |gateway: &TestGateway| gateway.log().matches("cannot reload the certificate").count();
     let deadline = Instant::now() + PATIENCE;
     while stays(&gateway) == 0 {
         assert!(Instant::now() < deadline, "{}", gateway.log());
@@ -188,4 +188,17 @@ fn a_certificate_that_cannot_be_used_is_refused_at_the_start() {
         let said = failed.stderr.lines().filter(|line| line.starts_with("heartline: ")).collect::<Vec<_>>();
         assert!(said.len() == 1 && said[0].contains(named), "{}", failed.stderr);
     }
+}
+
+#[tokio::test]
+async fn a_half_done_handshake_does_not_hold_the_drain() {
+    let (files, _) = files();
+    let mut gateway = files.gateway(&[]);
+    let mut socket = RawSocket::connect(gateway.address()).await;
+    socket.write(&[22, 3, 1, 2, 0, 1]).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let started = Instant::now();
+    gateway.terminate();
+    assert!(gateway.ended().await.success());
+    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
 }

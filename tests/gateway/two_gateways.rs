@@ -1,4 +1,4 @@
-//! Two gateways on one Redis: a user who is on both sees what he would see on one.
+//! Two gateways on one Redis: a user who is on both sees what one gateway would show.
 
 use std::collections::BTreeSet;
 

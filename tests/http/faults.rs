@@ -1,4 +1,4 @@
-//! Sockets under load over a store that fails: nobody is acked what is not stored.
+//! Sockets under load over a store that fails: nothing is acked that is not stored.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -83,7 +83,7 @@ async fn assert_stored(fixture: &Fixture, oids: &[u64]) {
     assert!(lost.is_empty(), "acked, and not there: {lost:?}");
 }
 
-/// Under load, then with this fault and everybody waiting.
+/// Under load, then with this fault while all clients wait.
 async fn break_under_load(fault: Fault) -> (Rc<Fixture>, Rc<Told>, Vec<JoinHandle<()>>) {
     let (fixture, told) = (Rc::new(Fixture::new()), Rc::new(Told::default()));
     let lives = load(&fixture, fixture.listen().await, &told);

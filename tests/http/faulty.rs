@@ -9,15 +9,16 @@ use heartline::model::page::{Page, PageRequest};
 use heartline::model::record::Record;
 use heartline::model::rewards::claim::ClaimKey;
 use heartline::model::rewards::day::Day;
+use heartline::model::rows_read::RowsRead;
 use heartline::model::shard::Shard;
-use heartline::storage::hot_store::{Answer, Committed, Group, HotStore, Standing, StoreError};
+use heartline::storage::hot_store::{Answer, Committed, Group, HotStore, StoreError, UserStatus};
 
 /// What becomes of commits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fault {
     #[default]
     None,
-    /// Not done, and nobody is told more than that it is away.
+    /// Not done; the error says only that the store is away.
     Away,
     /// Done, and yet it is said to be away: the outcome is unknown.
     Unsure,
@@ -75,15 +76,15 @@ impl<S: HotStore> HotStore for Faulty<S> {
         self.store.get(user, contents, now)
     }
 
-    fn list(&self, user: UserId, request: PageRequest, now: u64) -> Answer<Page> {
-        self.store.list(user, request, now)
+    fn list(&self, user: UserId, request: PageRequest, now: u64, rows: RowsRead) -> Answer<Page> {
+        self.store.list(user, request, now, rows)
     }
 
     fn paused(&self, user: UserId) -> Answer<bool> {
         self.store.paused(user)
     }
 
-    fn standing(&self, user: UserId, day: Day) -> Answer<Standing> {
+    fn standing(&self, user: UserId, day: Day) -> Answer<UserStatus> {
         self.store.standing(user, day)
     }
 

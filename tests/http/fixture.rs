@@ -24,25 +24,27 @@ use crate::memory::{Memory, NoOutbox};
 
 use heartline::config::Config;
 use heartline::domain::clock::{self, Clock};
-use heartline::domain::devices::block::Block;
+use heartline::domain::clock_guard::ClockGuard;
+use heartline::domain::devices::kick_list::KickList;
 use heartline::domain::devices::presence::Presence;
 use heartline::domain::history::History;
 use heartline::domain::ingest::commit::Committer;
 use heartline::domain::ingest::intake::Intake;
-use heartline::domain::ingest::lane::Lane;
 use heartline::domain::ingest::metrics::Metrics;
+use heartline::domain::ingest::submit_queue::SubmitQueue;
 use heartline::domain::revocations::Revocations;
 use heartline::domain::rewards;
-use heartline::domain::rewards::arrivals::Arrivals;
+use heartline::domain::rewards::connect_lookup::ConnectLookup;
 use heartline::domain::rewards::judge::Judge;
 use heartline::domain::rewards::today::Today;
-use heartline::domain::timekeeper::Timekeeper;
-use heartline::edge::auth::gate::Gate;
+use heartline::domain::store_reads::StoreReads;
+use heartline::edge::auth::authenticator::Authenticator;
 use heartline::edge::auth::{AuthConfig, SigningKey, Verifier};
-use heartline::edge::connection::rate::Pace;
-use heartline::edge::desk::Desk;
+use heartline::edge::connection::rate::Quota;
+use heartline::edge::context::ConnectionContext;
 use heartline::edge::http::router;
-use heartline::edge::listener::{self, Entrance, Proxies};
+use heartline::edge::list_limiter::ListLimiter;
+use heartline::edge::listener::{self, HttpTimeouts, ListenerContext, Proxies};
 use heartline::edge::origin::Origins;
 use heartline::edge::rates::Rates;
 use heartline::model::ids::{Content, UserId};
@@ -60,7 +62,7 @@ const USER: UserId = UserId(42);
 
 pub struct Fixture {
     router: Router,
-    desk: Arc<Desk>,
+    context: Arc<ConnectionContext>,
     pub store: Arc<Faulty<Memory>>,
     /// What `/readyz` asks.
     pub takes_writes: Box<dyn Fn() -> bool>,
@@ -70,9 +72,9 @@ pub struct Fixture {
     _shutdown: Shutdown,
     pub token: String,
     key: SigningKey,
-    block: Arc<Block>,
+    kick_list: Arc<KickList>,
     clock: Arc<Clock>,
-    timekeeper: Timekeeper,
+    clock_guard: ClockGuard,
     store_ahead: Arc<AtomicI64>,
 }
 
@@ -87,6 +89,7 @@ impl Fixture {
     pub const BURST: u32 = 100;
     pub const BODY_BYTES: usize = 8_000;
     pub const ITEMS: usize = 10;
+    pub const LIST_ROWS: u32 = 20;
 
     pub fn new() -> Self {
         Self::over(Memory::default())
@@ -102,11 +105,11 @@ impl Fixture {
         (limits.burst, limits.body_bytes, limits.items) = (Self::BURST, Self::BODY_BYTES, Self::ITEMS);
         let mut registry = Registry::default();
         let memory = Arc::new(Faulty::over(store));
-        let (store, clock): (Arc<dyn HotStore>, _) = (memory.clone(), Arc::new(Clock::starting_at(0)));
+        let (store, clock): (Arc<dyn HotStore>, _) = (memory.clone(), Arc::new(Clock::starting_at(0, Duration::MAX)));
         let shutdown = Shutdown::new(Duration::from_secs(1));
-        let (bell, metrics) = (Arc::new(Notify::new()), Metrics::new(&mut registry));
-        let (lane, returns) = Lane::new(bell.clone());
-        // Nobody is rewarded here: the store in memory decides nothing.
+        let (wake, metrics) = (Arc::new(Notify::new()), Metrics::new(&mut registry));
+        let (submit_queue, completions) = SubmitQueue::new(wake.clone());
+        // No rewards here: the store in memory decides none.
         let rules: Arc<Rules> = Arc::default();
         let today = Arc::new(Today::open("UTC", rules.clone(), None, clock.now()).expect("a zone"));
         let config = &defaults.rewards;
@@ -121,12 +124,12 @@ impl Fixture {
                 memory: remembered.clone(),
                 outbox: Arc::new(NoOutbox),
                 outbox_max: 0,
-                bell: Arc::default(),
+                notify: Arc::default(),
                 metrics: counted.clone(),
             },
-            lanes: vec![lane.clone()],
+            submit_queues: vec![submit_queue.clone()],
             listeners: Vec::new(),
-            bell,
+            wake,
             interval: Duration::ZERO,
             health: Arc::default(),
             metrics: metrics.clone(),
@@ -134,14 +137,14 @@ impl Fixture {
         let health = committer.health.clone();
         let takes_writes = Box::new(move || health.takes_writes());
         let ended = Cell::new(Some(tokio::spawn(committer.run())));
-        tokio::spawn(returns.run());
+        tokio::spawn(completions.run());
 
         let secret = Secret::new("a-key-for-tests-only-0123456789abcdef".to_owned());
         let config = AuthConfig { hs256_secret: secret, ..defaults.auth };
         let key = SigningKey::load(&config, Path::new("/nowhere")).ok().flatten().expect("a configured key");
         let token = key.issue(USER, Duration::from_secs(3_600), clock::wall()).token;
         let presence = Presence::new(8);
-        let block = Arc::new(Block::new(presence.clone()));
+        let kick_list = Arc::new(KickList::new(presence.clone()));
         let no_list = Box::new(FileList::of(Path::new("/nowhere")));
         let revocations =
             Arc::new(Revocations::open(presence.clone(), no_list, Arc::new(Alone), None).expect("an empty list"));
@@ -152,49 +155,52 @@ impl Fixture {
             let ahead = ahead.load(Ordering::Relaxed);
             Box::pin(async move { Ok(Some(clock::wall().saturating_add_signed(ahead))) })
         };
-        let timekeeper = Timekeeper::new(tell, clock.clone(), &mut registry);
-        let desk = Arc::new(Desk {
+        let clock_guard = ClockGuard::new(tell, clock.clone(), &mut registry);
+        let reads = StoreReads::new(&mut registry);
+        let context = Arc::new(ConnectionContext {
             intake: Intake {
-                lane,
+                submit_queue,
                 admission: Admission { retention_ms: 24 * 3_600 * 1_000 },
                 clock: clock.clone(),
                 metrics,
             },
-            history: History::new(store.clone(), clock.clone()),
-            arrivals: Arc::new(Arrivals {
+            history: History::new(store.clone(), clock.clone(), reads.clone()),
+            connect_lookup: Arc::new(ConnectLookup {
                 store,
                 clock: clock.clone(),
                 rules,
                 today,
                 memory: remembered,
                 metrics: counted,
+                reads,
             }),
-            gate: Gate::new(verifier, presence, block.clone(), revocations, &mut registry),
+            authenticator: Authenticator::new(verifier, presence, kick_list.clone(), revocations, &mut registry),
             mid_hash: heartline::model::mid_hash::MidHash::with_key(&[0; 16]),
-            room: heartline::edge::listener::room::Room::new(&limits),
+            limiter: heartline::edge::listener::limiter::ConnectionLimiter::new(&limits),
             requests: Arc::new(Rates::new(limits.frames_per_second, limits.burst)),
+            lists: ListLimiter::new(Self::LIST_ROWS, Self::LIST_ROWS, &mut registry),
             origins: Origins::new(vec![Self::ORIGIN.to_owned()]),
-            pace: Pace::new(limits.frames_per_second, limits.burst),
+            quota: Quota::new(limits.frames_per_second, limits.burst),
             limits,
             socket: defaults.socket,
             reading: defaults.reading,
             metrics: heartline::edge::metrics::Metrics::new(&mut registry),
-            timekeeping: timekeeper.timekeeping(),
+            clock_status: clock_guard.clock_status(),
             stop: shutdown.stop(),
         });
-        let router = router(desk.clone());
+        let router = router(context.clone());
         Fixture {
             router,
-            desk,
+            context,
             store: memory,
             takes_writes,
             ended,
             _shutdown: shutdown,
             token,
             key,
-            block,
+            kick_list,
             clock,
-            timekeeper,
+            clock_guard,
             store_ahead,
         }
     }
@@ -204,14 +210,13 @@ impl Fixture {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let timeout = Duration::from_secs(5);
-        let entrance = Entrance {
+        let listener_context = ListenerContext {
             router: self.router.clone(),
             proxies: Proxies::new(&Config::load(None).expect("the defaults").server),
             tls: None,
-            handshake_timeout: timeout,
-            request_timeout: timeout,
+            timeouts: HttpTimeouts { handshake: timeout, request: timeout, keep_alive: timeout },
         };
-        tokio::task::spawn_local(listener::serve(listener, self.desk.clone(), entrance));
+        tokio::task::spawn_local(listener::serve(listener, self.context.clone(), listener_context));
         address
     }
 
@@ -228,7 +233,7 @@ impl Fixture {
     /// Puts the store's clock so far ahead, and has it looked at.
     pub async fn put_store_ahead(&self, ms: i64) {
         self.store_ahead.store(ms, Ordering::Relaxed);
-        self.timekeeper.look().await;
+        self.clock_guard.look().await;
     }
 
     /// What is stored, asked for without a request.
@@ -241,7 +246,7 @@ impl Fixture {
     }
 
     pub fn kick(&self) {
-        self.block.kick(USER, Instant::now());
+        self.kick_list.kick(USER, Instant::now());
     }
 
     pub fn authorized(&self, request: request::Builder) -> request::Builder {

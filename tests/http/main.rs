@@ -1,11 +1,11 @@
 //! The public listener over a store in memory that answers at once or never.
 
+mod clock_guard;
 mod faults;
 mod faulty;
 mod fixture;
 mod memory;
 mod sockets;
-mod timekeeping;
 
 use std::time::Duration;
 
@@ -179,6 +179,35 @@ async fn a_user_who_asks_too_often_is_slowed_down() {
     assert_eq!(slowed.header("retry-after"), Some("1"));
     tokio::time::sleep(Duration::from_millis(60)).await;
     assert_eq!(fixture.get("/v1/recording").await.status, 200);
+}
+
+#[tokio::test]
+async fn lists_that_look_at_many_rows_are_slowed_down() {
+    let fixture = Fixture::new();
+    let items: Vec<_> = (0..Fixture::LIST_ROWS).map(|oid| beat(&fixture, oid.into(), 1, "playing")).collect();
+    fixture.post("/v1/beats", &json!({"items": items})).await.json();
+    assert_eq!(fixture.get("/v1/history?limit=1").await.status, 200);
+    assert_eq!(fixture.get("/v1/history?limit=1").await.status, 200);
+    let slowed = fixture.get("/v1/history?limit=1").await;
+    slowed.problem(429, "too_fast");
+    assert_eq!(slowed.header("retry-after"), Some("1"));
+    assert_eq!(fixture.get("/v1/history/1/1").await.status, 200);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(fixture.get("/v1/history?limit=1").await.status, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_user_has_one_list_at_a_time() {
+    let fixture = Fixture::with_dead_store();
+    let first = fixture.get("/v1/history");
+    let second = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        fixture.get("/v1/history").await
+    };
+    let (first, second) = futures_util::future::join(first, second).await;
+    first.problem(503, "unavailable");
+    second.problem(429, "too_fast");
+    assert_eq!(second.header("retry-after"), Some("1"));
 }
 
 #[tokio::test]

@@ -6,18 +6,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use futures_util::future::{BoxFuture, FutureExt, pending, ready};
-use heartline::model::change::{Action, Outcome, When};
-use heartline::model::forgetting::{ContentRow, UserRow};
+use heartline::model::decide::{Decider, KeptContent, UserState};
+use heartline::model::forgetting::{ContentRow, Eviction, UserRow};
 use heartline::model::ids::{Content, UserId};
-use heartline::model::moment::Moment;
 use heartline::model::page::{Page, PageRequest};
 use heartline::model::record::Record;
-use heartline::model::recording::Switch;
 use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::model::rewards::day::Day;
-use heartline::model::rule::decide;
+use heartline::model::rows_read::RowsRead;
 use heartline::model::shard::Shard;
-use heartline::storage::hot_store::{Answer, Committed, Group, HotStore, Standing, StoreError};
+use heartline::storage::hot_store::{Answer, Committed, Group, HotStore, StoreError, UserStatus};
 use heartline::storage::outbox::{Outbox, OutboxNumber};
 
 #[derive(Default)]
@@ -31,6 +29,8 @@ pub struct Memory {
 struct Rows {
     user: UserRow,
     contents: HashMap<Content, ContentRow>,
+    /// Of no interest: everything is kept where it is changed.
+    changed: bool,
 }
 
 impl Memory {
@@ -61,43 +61,61 @@ impl Rows {
     fn live(&self) -> impl Iterator<Item = &Record> {
         self.contents.values().filter_map(|row| row.live(&self.user, 0))
     }
+}
 
-    fn newest(&self, contents: Option<&[Content]>) -> u64 {
-        let concerned = |record: &&Record| contents.is_none_or(|contents| contents.contains(&record.content));
-        self.live().filter(concerned).map(|record| record.at).max().unwrap_or(0)
+impl UserState for Rows {
+    type Error = Infallible;
+
+    fn forgetting(&mut self) -> Result<&UserRow, Infallible> {
+        Ok(&self.user)
     }
 
-    fn moment(&self, at: When, now: u64, contents: Option<&[Content]>) -> Option<u64> {
-        let Ok(at) = at.resolve(now, || Ok::<_, Infallible>(self.newest(contents)));
-        at
+    fn put_forgetting(&mut self, row: UserRow) -> Result<(), Infallible> {
+        self.user = row;
+        Ok(())
     }
 
-    fn apply(&mut self, action: &Action, now: u64) -> Outcome {
-        let outcome = match action {
-            Action::Beat { beat, device, .. } => {
-                let row = self.contents.entry(beat.content).or_default();
-                Some(Outcome::Beat(decide(&self.user, row, beat, device, &Moment { now, ..Moment::default() })))
-            }
-            Action::Delete { contents, at } => self.moment(*at, now, Some(contents)).map(|at| {
-                let mut moves = |content: &Content| self.contents.entry(*content).or_default().delete(at);
-                Outcome::Deleted { moved: contents.iter().copied().filter(|content| moves(content)).collect(), at }
-            }),
-            Action::Clear { at } => {
-                self.moment(*at, now, None).map(|at| Outcome::Cleared { moved: self.user.clear(at), at })
-            }
-            Action::Recording { paused, at } => self.moment(*at, now, None).map(|at| {
-                let moved = self.user.recording.switch(Switch { at, paused: *paused }, 0);
-                Outcome::Recording { moved, paused: self.user.recording.paused() }
-            }),
-            Action::Erase => {
-                let resumed = self.user.recording.paused();
-                let newest = self.contents.values().map(ContentRow::newest).max().unwrap_or(0);
-                self.contents.clear();
-                self.user.erase(now.max(newest));
-                Some(Outcome::Erased { at: self.user.watermark, resumed })
-            }
-        };
-        outcome.unwrap_or(Outcome::Ahead)
+    fn content(&mut self, content: Content) -> Result<KeptContent<'_>, Infallible> {
+        let row = self.contents.entry(content).or_default();
+        Ok(KeptContent { forgetting: &self.user, row, changed: &mut self.changed })
+    }
+
+    fn newest_record(&mut self, _: u64) -> Result<u64, Infallible> {
+        Ok(self.live().map(|record| record.at).max().unwrap_or(0))
+    }
+
+    /// There is no cap.
+    fn contents(&mut self) -> Result<u32, Infallible> {
+        Ok(0)
+    }
+
+    fn put_contents(&mut self, _: u32) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn first_to_go(&mut self, _: Content) -> Result<Option<(Eviction, Content)>, Infallible> {
+        Ok(None)
+    }
+
+    fn goes_sooner(&mut self, _: Content) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn erase_contents(&mut self) -> Result<u64, Infallible> {
+        let newest = self.contents.values().map(ContentRow::newest).max().unwrap_or(0);
+        self.contents.clear();
+        Ok(newest)
+    }
+
+    /// There are no rules.
+    fn is_claimed(&mut self, _: &ClaimKey) -> Result<bool, Infallible> {
+        Ok(true)
+    }
+
+    fn claim(&mut self, _: Claim) {}
+
+    fn erase_claims(&mut self) -> Result<(), Infallible> {
+        Ok(())
     }
 }
 
@@ -107,7 +125,12 @@ impl HotStore for Memory {
             return pending().boxed();
         }
         let mut rows = self.rows();
-        let outcomes = group.changes.iter().map(|change| rows.apply(&change.action, group.now)).collect();
+        let mut decider = Decider::new(group.now, 0, u32::MAX, &group.rewards);
+        let outcomes = group.changes.iter().enumerate().map(|(place, change)| {
+            let Ok(outcome) = decider.decide(&mut *rows, place, change.user, &change.action);
+            outcome
+        });
+        let outcomes = outcomes.collect();
         ready(Ok(Committed { outcomes, ..Committed::default() })).boxed()
     }
 
@@ -118,16 +141,19 @@ impl HotStore for Memory {
         })
     }
 
-    fn list(&self, _: UserId, request: PageRequest, _: u64) -> Answer<Page> {
-        self.answer(|rows| request.cut(rows.live().filter(|record| request.wants(record)).cloned().collect()))
+    fn list(&self, _: UserId, request: PageRequest, _: u64, read: RowsRead) -> Answer<Page> {
+        self.answer(|rows| {
+            read.add(rows.contents.len() as u64);
+            request.cut(rows.live().filter(|record| request.wants(record)).cloned().collect())
+        })
     }
 
     fn paused(&self, _: UserId) -> Answer<bool> {
         self.answer(|rows| rows.user.recording.paused())
     }
 
-    fn standing(&self, _: UserId, _: Day) -> Answer<Standing> {
-        self.answer(|rows| Standing { paused: rows.user.recording.paused(), rewarded: Vec::new() })
+    fn standing(&self, _: UserId, _: Day) -> Answer<UserStatus> {
+        self.answer(|rows| UserStatus { paused: rows.user.recording.paused(), rewarded: Vec::new() })
     }
 
     fn claims_of(&self, _: UserId, _: Day, _: usize) -> Answer<Vec<ClaimKey>> {
@@ -147,7 +173,7 @@ impl Outbox for NoOutbox {
         ready(Ok(Vec::new())).boxed()
     }
 
-    fn remove(&self, _: OutboxNumber) -> Answer<()> {
+    fn remove(&self, _: Vec<OutboxNumber>) -> Answer<()> {
         ready(Ok(())).boxed()
     }
 

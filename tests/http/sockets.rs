@@ -1,4 +1,4 @@
-//! Sockets over a store that does not answer: nobody is acked, and nobody waits for ever.
+//! Sockets over a store that does not answer: nothing is acked, and no client waits for ever.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

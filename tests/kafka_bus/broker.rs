@@ -1,8 +1,9 @@
-//! Brokers: the one that is there for all tests, and one of a test's own that may be killed.
+//! Brokers: the one that is there for all tests, and those of a test's own that may be killed.
 
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,37 +18,65 @@ pub fn shared() -> String {
 }
 
 pub struct Broker {
-    home: TempDir,
+    home: Arc<TempDir>,
+    /// Of how many it is which, from 1 on.
+    place: (u16, u16),
     process: Option<Child>,
 }
 
 impl Broker {
     pub fn start() -> Self {
-        let mut broker = Broker { home: tempfile::tempdir().unwrap(), process: None };
-        broker.start_again();
-        broker
+        Self::cluster::<1>().into_iter().next().unwrap()
+    }
+
+    /// So many that belong together.
+    pub fn cluster<const COUNT: u16>() -> Vec<Self> {
+        let home = Arc::new(tempfile::tempdir().unwrap());
+        let broker = |node| Broker { home: home.clone(), place: (node, COUNT), process: None };
+        let mut brokers: Vec<Broker> = (1..=COUNT).map(broker).collect();
+        // None has started before most of the others are there.
+        brokers.iter_mut().for_each(Broker::launch);
+        brokers.iter_mut().for_each(Broker::started);
+        brokers
     }
 
     /// On the same port, with the same data.
     pub fn start_again(&mut self) {
+        self.launch();
+        self.started();
+    }
+
+    fn launch(&mut self) {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/services/kafka.sh");
-        let log = self.home.path().join("log");
-        let file = std::fs::File::create(&log).unwrap();
+        let file = std::fs::File::create(self.log()).unwrap();
         let mut command = Command::new(script);
-        command.arg(self.home.path()).stdin(Stdio::null()).stdout(file.try_clone().unwrap()).stderr(file);
-        let mut process = command.spawn().unwrap();
+        command.arg(self.home.path());
+        if let (node, count @ 2..) = self.place {
+            command.args([node.to_string(), "of".to_owned(), count.to_string()]);
+        }
+        command.stdin(Stdio::null()).stdout(file.try_clone().unwrap()).stderr(file);
+        self.process = Some(command.spawn().unwrap());
+    }
+
+    fn started(&mut self) {
         let deadline = Instant::now() + START;
-        while !std::fs::read_to_string(&log).unwrap().contains("Kafka Server started") {
+        let (path, process) = (self.log(), self.process.as_mut().unwrap());
+        let log = || std::fs::read_to_string(&path).unwrap();
+        while !log().contains("Kafka Server started") {
             let ended = process.try_wait().unwrap();
-            assert!(ended.is_none() && Instant::now() < deadline, "{}", std::fs::read_to_string(&log).unwrap());
+            assert!(ended.is_none() && Instant::now() < deadline, "{}", log());
             thread::sleep(Duration::from_millis(50));
         }
-        self.process = Some(process);
         TcpStream::connect(self.address()).unwrap();
     }
 
+    fn log(&self) -> PathBuf {
+        self.home.path().join(format!("log-{}", self.place.0))
+    }
+
     pub fn address(&self) -> String {
-        format!("127.0.0.1:{}", std::fs::read_to_string(self.home.path().join("port")).unwrap().trim())
+        let first: u16 = std::fs::read_to_string(self.home.path().join("port")).unwrap().trim().parse().unwrap();
+        format!("127.0.0.1:{}", first + self.place.0 - 1)
     }
 
     /// SIGKILL.

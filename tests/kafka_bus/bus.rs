@@ -1,16 +1,17 @@
 //! What is published, and in which order.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-use heartline::model::rewards::claim::Claim;
-use heartline::storage::event_bus::EventBus;
 use serde_json::json;
 
 use crate::broker::shared;
+use crate::publishing::publish;
 use crate::reader::{Read, read};
+use crate::relayed::Relayed;
 use crate::{claim, open, settings};
 
-const USERS: u64 = 100;
+pub const USERS: u64 = 100;
 
 #[tokio::test]
 #[ignore = "needs Kafka: tests/run kafka"]
@@ -18,7 +19,7 @@ async fn an_event_is_a_cloud_event_in_binary_mode_under_its_user() {
     let kafka = settings(&shared());
     let mut of_user = claim(u64::MAX, 100);
     (of_user.key.content, of_user.device) = (None, "\"ü\"".into());
-    open(&kafka).publish(&[claim(42, 7), of_user]).await.unwrap();
+    publish(&open(&kafka), [claim(42, 7), of_user]).await.unwrap();
     let mut all = read(&kafka.brokers[0], &kafka.topic);
     all.sort_by_key(|read| read.key.len());
     let expected = |id: &str, mid: &str| -> BTreeMap<String, String> {
@@ -49,12 +50,10 @@ async fn an_event_is_a_cloud_event_in_binary_mode_under_its_user() {
 #[ignore = "needs Kafka: tests/run kafka"]
 async fn each_user_has_a_partition_and_his_order() {
     let kafka = settings(&shared());
-    let bus = open(&kafka);
-    for first in (0..10_000).step_by(1_000) {
-        let claims: Vec<Claim> = (first..first + 1_000).map(|number| claim(number % USERS, number)).collect();
-        bus.publish(&claims).await.unwrap();
-    }
-    bus.publish(&[]).await.unwrap();
+    let relayed = Relayed::start(&kafka);
+    relayed.claim((0..10_000).map(|number| claim(number % USERS, number)));
+    relayed.drained(Duration::from_secs(60)).await;
+    publish(&open(&kafka), []).await.unwrap();
     let all = read(&kafka.brokers[0], &kafka.topic);
     assert_eq!(all.len(), 10_000, "no event comes twice while nothing fails");
     has_all_in_order(&all, 10_000);

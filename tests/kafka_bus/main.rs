@@ -4,6 +4,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
+#[path = "../support/bus.rs"]
+mod publishing;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -11,8 +13,10 @@ mod broker;
 mod bus;
 mod gateway;
 mod kills;
+mod leaders;
 mod reader;
 mod refusals;
+mod relayed;
 mod topics;
 
 use std::time::Duration;

@@ -1,40 +1,46 @@
 //! Refusals that a real broker gives rarely: by a mock of the client library, which needs no Kafka.
 
-use std::time::Duration;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
-use heartline::model::rewards::claim::Claim;
-use heartline::storage::event_bus::EventBus;
+use heartline::storage::event_bus::kafka::config::KafkaConfig;
 use rdkafka::mocking::MockCluster;
 use rdkafka::producer::DefaultProducerContext;
 use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 
 use crate::bus::has_all_in_order;
 use crate::reader::read;
-use crate::{claim, open, settings};
+use crate::relayed::Relayed;
+use crate::{claim, settings};
 
 const EVENTS: u64 = 2_000;
+const PATIENCE: Duration = Duration::from_secs(30);
+const PARTITIONS: i32 = 6;
 
-/// Publishes all, some of which are refused with these errors; returns how many publications failed.
-async fn publish(refusals: &[RDKafkaRespErr]) -> usize {
-    let cluster = MockCluster::<DefaultProducerContext>::new(3).unwrap();
+type Cluster = MockCluster<'static, DefaultProducerContext>;
+
+/// Three brokers, and a topic.
+fn cluster() -> (Cluster, KafkaConfig) {
+    let cluster = Cluster::new(3).unwrap();
     let mut kafka = settings(&cluster.bootstrap_servers());
     // Several requests for each partition.
     kafka.linger = Duration::ZERO;
-    cluster.create_topic(&kafka.topic, 6, 3).unwrap();
-    let bus = open(&kafka);
-    let claims: Vec<Claim> = (0..EVENTS).map(|number| claim(number % 100, number)).collect();
-    let mut failed = 0;
-    for batch in claims.chunks(500) {
+    cluster.create_topic(&kafka.topic, PARTITIONS, 3).unwrap();
+    (cluster, kafka)
+}
+
+/// Publishes all, some of which are refused with these errors; returns how many were sent again.
+async fn publish(refusals: &[RDKafkaRespErr]) -> u64 {
+    let (cluster, kafka) = cluster();
+    let relayed = Relayed::start(&kafka);
+    for first in (0..EVENTS).step_by(500) {
         cluster.request_errors(RDKafkaApiKey::Produce, refusals);
-        while let Err(error) = bus.publish(batch).await {
-            println!("{error}");
-            failed += 1;
-            assert!(failed < 20, "{error}");
-        }
+        relayed.claim((first..first + 500).map(|number| claim(number % 100, number)));
+        relayed.drained(PATIENCE).await;
     }
     let all = read(&kafka.brokers[0], &kafka.topic);
     has_all_in_order(&all, EVENTS);
-    failed
+    relayed.failures()
 }
 
 #[tokio::test]
@@ -50,10 +56,38 @@ async fn what_is_tried_again_by_the_library_is_no_failure() {
 }
 
 #[tokio::test]
-async fn what_is_refused_for_good_fails_and_the_order_holds_when_it_is_published_again() {
+async fn what_is_refused_for_good_is_sent_again_and_the_order_holds() {
     use RDKafkaRespErr::*;
-    for refusal in [RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER] {
-        let failed = publish(&[refusal]).await;
-        assert!(failed > 0, "{refusal:?} is no failure");
+    assert!(publish(&[RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED]).await > 0);
+    publish(&[RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER]).await;
+}
+
+/// Those of other partitions go on, and are not sent again. The first of each user that waits is, when it is given up.
+#[tokio::test]
+async fn events_of_a_partition_without_a_leader_wait_for_it_alone() {
+    let (cluster, mut kafka) = cluster();
+    let leaderless = 2;
+    // Before anything is sent there: the mock falls over a request for such a partition.
+    cluster.partition_leader(&kafka.topic, leaderless, None).unwrap();
+    kafka.delivery_timeout = Duration::from_secs(1);
+    let relayed = Relayed::start(&kafka);
+    let began = Instant::now();
+    for round in 0..10 {
+        relayed.claim((0..100).map(|user| claim(user, round * 100 + user)));
+        tokio::time::sleep(Duration::from_millis(300)).await;
     }
+    relayed.until(PATIENCE, |relayed| relayed.metric("event_bus_blocked") == 1.0).await;
+    let waiting = relayed.waiting();
+    let users: BTreeSet<u64> = waiting.iter().map(|claim| claim.key.user.0).collect();
+    assert!((5..50).contains(&users.len()) && waiting.len() == 10 * users.len(), "{waiting:?}");
+    let (again, rounds) = (relayed.failures(), began.elapsed().as_secs() + 1);
+    assert!(again > 0 && again <= users.len() as u64 * rounds, "{again} sent again in {rounds} s");
+
+    cluster.partition_leader(&kafka.topic, leaderless, Some(1)).unwrap();
+    relayed.drained(PATIENCE).await;
+    let all = read(&kafka.brokers[0], &kafka.topic);
+    assert_eq!(all.len(), 1_000, "nothing comes twice");
+    has_all_in_order(&all, 1_000);
+    let there = all.iter().filter(|event| event.partition == leaderless);
+    assert_eq!(there.map(|event| event.number() % 100).collect::<BTreeSet<_>>(), users);
 }

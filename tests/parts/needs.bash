@@ -1,14 +1,23 @@
-# Sourced by the parts: each says what it needs; what is missing is installed, or the part fails with the line that
-# would install it. Nothing passes because something was not there.
+# Sourced by the parts. Each part names what it needs; what is missing is installed, or the part fails with the line that
+# would install it. No part passes because something was missing.
 set -euo pipefail
+
+# Parts run side by side, and two of them may miss the same thing: they install one after the other.
+one_at_a_time() { # COMMAND ARGUMENT...
+  local lock
+  exec {lock}>"$TOOLS/install.lock"
+  flock "$lock"
+  "$@"
+  exec {lock}>&-
+}
 
 die() {
   printf '%s\n' "$*" >&2
   exit 1
 }
 
-# A large installation may fail half way and go through the second time.
-twice() { "$@" || { echo "once more: $*" >&2; "$@"; }; }
+# A large installation may fail half way and succeed the second time.
+twice() { "$@" || { echo "trying again: $*" >&2; "$@"; }; }
 
 apt_install() {
   local line="apt-get install -y --no-install-recommends $*"
@@ -22,8 +31,15 @@ apt_install() {
 need_command() { # COMMAND PACKAGE...
   local command=$1
   shift
-  command -v "$command" >/dev/null || apt_install "$@"
+  command -v "$command" >/dev/null || one_at_a_time apt_install "$@"
   command -v "$command" >/dev/null || die "$command is still missing; run: apt-get install -y $*"
+}
+
+need_library() { # FILE PACKAGE...: one that is put before others, wherever it is installed
+  local file=$1
+  shift
+  [[ $(find /usr/lib -name "$file" -print -quit) ]] || apt_install "$@"
+  [[ $(find /usr/lib -name "$file" -print -quit) ]] || die "$file is still missing; run: apt-get install -y $*"
 }
 
 need_cargo() {
@@ -43,6 +59,10 @@ need_binary() {
 need_python() {
   need_command python3 python3 python3-venv
   PYTHON=$TOOLS/venv/bin/python
+  one_at_a_time install_python
+}
+
+install_python() {
   if ! "$PYTHON" -c 'import websockets, jwt, kafka' 2>/dev/null; then
     local packages=(websockets pyjwt kafka-python)
     python3 -c 'import ensurepip' 2>/dev/null || apt_install python3-venv
@@ -51,7 +71,7 @@ need_python() {
   fi
 }
 
-# The servers of tests/services/redis.sh. A package may start one of its own on the usual port; nobody minds it.
+# The servers of tests/services/redis.sh. The package may start one on the usual port, which does no harm.
 need_redis() {
   need_command redis-server redis-server
   need_command redis-cli redis-tools
@@ -61,6 +81,10 @@ need_redis() {
 need_kafka() {
   need_command java openjdk-17-jre-headless
   need_command mvn maven
+  one_at_a_time fetch_kafka
+}
+
+fetch_kafka() {
   twice tests/services/kafka.sh fetch || die "cannot download Kafka; run: tests/services/kafka.sh fetch"
 }
 
@@ -68,16 +92,20 @@ need_haproxy() {
   need_command haproxy haproxy
 }
 
-# Sets CHROMIUM; playwright-core drives it, and brings no browser of its own.
+# Sets CHROMIUM; playwright-core drives it, and downloads no browser. axe-core checks the accessibility of the page.
 need_browser() {
   need_command node nodejs
   need_command npm npm
   need_command chromium chromium ffmpeg fonts-dejavu-core
   CHROMIUM=$(command -v chromium)
   export CHROMIUM NODE_TOOLS=$TOOLS/node
-  if [[ ! -d $NODE_TOOLS/node_modules/playwright-core ]]; then
-    local install=(npm install --loglevel=error --no-audit --no-fund --prefix "$NODE_TOOLS" playwright-core)
-    # Node brings its own list of authorities; the system's may know more.
+  one_at_a_time install_browser_packages
+}
+
+install_browser_packages() {
+  if [[ ! -d $NODE_TOOLS/node_modules/playwright-core || ! -d $NODE_TOOLS/node_modules/axe-core ]]; then
+    local install=(npm install --loglevel=error --no-audit --no-fund --prefix "$NODE_TOOLS" playwright-core axe-core)
+    # Node brings its own certificate authorities; the system may trust more.
     local authorities=/etc/ssl/certs/ca-certificates.crt
     [[ ! -f $authorities ]] || export NODE_EXTRA_CA_CERTS=${NODE_EXTRA_CA_CERTS:-$authorities}
     mkdir -p "$NODE_TOOLS"
@@ -89,7 +117,7 @@ need_browser() {
 need_python27() {
   local account found
   account=$(getent passwd "$(id -u)" | cut -d: -f6)
-  # A pyenv may answer to a name without having it; and an extension will be compiled, which takes the headers.
+  # pyenv may answer to a name that it does not have, and compiling an extension needs the headers.
   local check='import os, sys, sysconfig; os.stat(sysconfig.get_config_h_filename()); print(sys.executable)'
   for found in python2.7 "${PYENV_ROOT:-$account/.pyenv}"/versions/2.7*/bin/python2.7; do
     PYTHON27=$("$found" -c "$check" 2>/dev/null) && return
@@ -97,15 +125,19 @@ need_python27() {
   die "Python 2.7 with its headers is missing; run: pyenv install 2.7.18"
 }
 
-# Sets WSTEST, the command of the Autobahn suite, which is of the days of Python 2.
+# Sets WSTEST, the command of the Autobahn suite, which needs Python 2.
 need_wstest() {
-  local pins=tests/autobahn/requirements.txt environment=$TOOLS/wstest
   need_python
-  WSTEST=$environment/bin/wstest
+  WSTEST=$TOOLS/wstest/bin/wstest
+  one_at_a_time install_wstest
+}
+
+install_wstest() {
+  local pins=tests/autobahn/requirements.txt environment=$TOOLS/wstest
   # The pins that are installed are kept beside them.
   if ! cmp -s "$pins" "$environment/installed.txt"; then
     need_python27
-    # The last that makes environments for Python 2.7.
+    # The last version that supports Python 2.7.
     local maker=virtualenv==20.15.1
     twice "$PYTHON" -m pip install -q "$maker" || die "cannot install; run: $PYTHON -m pip install $maker"
     VIRTUALENV_OVERRIDE_APP_DATA=$TOOLS/cache/virtualenv \

@@ -1,23 +1,29 @@
 # Planted bugs: each patch of tests/planted is applied to a copy of the tree, and must make the test it names fail.
 #
 # A patch begins with what is wrong, and names the test in a line of its own:
-#   Caught-by: cargo TARGET NAME      an integration test, exactly this one
+#   Caught-by: cargo TARGET NAME      an integration test of the binary, exactly this one
 #   Caught-by: unit NAME              a unit test, exactly this one
+#   Caught-by: library TARGET NAME    an integration test of the library, exactly this one
 #   Caught-by: redis TARGET NAME      an integration test of the library that needs Redis, exactly this one
 #   Caught-by: auditor MODULE [ARG]   `python -m MODULE BINARY [ARG...]`
+# A patch with the line "Only with --long" is left out of the short run: a similar one stands for it.
 # Without a patch the same tests must pass: a test that always fails catches nothing.
 . tests/parts/needs.bash
 need_cargo
 need_command cc build-essential
 need_command git git
 need_command strace strace
+need_library libfaketimeMT.so.1 faketime
 need_python
 need_redis
 need_kafka
 
 # What the tree is built with is built already, for the other tests.
 export HEARTLINE_BIN=$CARGO_TARGET_DIR/debug/heartline
-patches=$PWD/tests/planted
+patches=()
+for patch in "$PWD"/tests/planted/*.patch; do
+  [[ -z $LONG ]] && grep -qx 'Only with --long' "$patch" || patches+=("$patch")
+done
 tree=$TOOLS/planted
 
 copy_tree() { # without old times: what is built from it must be seen as changed
@@ -33,7 +39,7 @@ copy_tree() { # without old times: what is built from it must be seen as changed
 build() { # KIND TARGET: what the bug is in; tests of the binary are built only once
   case $1 in
     unit) cargo test --locked --quiet --no-run --lib ;;
-    redis) cargo test --locked --quiet --no-run --test "$2" ;;
+    library | redis) cargo test --locked --quiet --no-run --test "$2" ;;
     *) cargo build --locked --quiet --bin heartline ;;
   esac
 }
@@ -41,7 +47,7 @@ build() { # KIND TARGET: what the bug is in; tests of the binary are built only 
 built() { # KIND TARGET: the file
   case $1 in
     unit) sed -n 's|^ *Executable unittests src/lib.rs (\(.*\))$|\1|p' "$TMPDIR/executables" ;;
-    cargo | redis) sed -n "s|^ *Executable tests/$2[./].* (\(.*\))$|\1|p" "$TMPDIR/executables" ;;
+    cargo | library | redis) sed -n "s|^ *Executable tests/$2[./].* (\(.*\))$|\1|p" "$TMPDIR/executables" ;;
     auditor) echo "$HEARTLINE_BIN" ;;
     *) die "no kind of test is called $1" ;;
   esac
@@ -51,7 +57,7 @@ run_test() { # FILE KIND NAME...: its status; what it said is in $output
   local file=$1 kind=$2
   shift 2
   case $kind in
-    cargo) "$file" --exact "$2" ;;
+    cargo | library) "$file" --exact "$2" ;;
     unit) "$file" --exact "$1" ;;
     redis) "$file" --ignored --exact "$2" ;;
     auditor) PYTHONPATH=$tree/tests "$PYTHON" -m "$1" "$file" "${@:2}" ;;
@@ -64,7 +70,7 @@ named_by() { # PATCH: its test, as words
 
 copy_tree
 cd "$tree"
-mapfile -t targets < <(sed -n 's/^Caught-by: \(cargo\|redis\) \([a-z_]*\) .*/--test=\2/p' "$patches"/*.patch | sort -u)
+mapfile -t targets < <(sed -n 's/^Caught-by: \(cargo\|library\|redis\) \([a-z_]*\) .*/--test=\2/p' "${patches[@]}" | sort -u)
 { cargo test --locked --no-run --lib "${targets[@]}" && cargo build --locked --bins; } 2>"$TMPDIR/executables" ||
   die "the tree does not build: $(tail -n 30 "$TMPDIR/executables")"
 
@@ -118,13 +124,17 @@ judge() { # passes|catches BUG KIND NAME...: at once, or on standard output for 
 
 build_all() { # prints what is to be run, once all that it needs is built
   local patch bug named output=$TMPDIR/output-of-build
-  for patch in "$patches"/*.patch; do
+  local -A held=()
+  for patch in "${patches[@]}"; do
     bug=$(basename "$patch" .patch)
     read -ra named < <(named_by "$patch")
     [[ ${#named[@]} -gt 1 ]] || { complain "$bug: names no test"; continue; }
+    # Once for all patches that name it.
+    [[ -z ${held[${named[*]}]:-} ]] || continue
+    held[${named[*]}]=1
     judge passes "$bug" "${named[@]}"
   done
-  for patch in "$patches"/*.patch; do
+  for patch in "${patches[@]}"; do
     bug=$(basename "$patch" .patch)
     read -ra named < <(named_by "$patch")
     rm -f "$output"

@@ -1,8 +1,9 @@
-# The store on Redis, held to the promises of every hot store, and its connections: on real servers that are killed, stalled,
-# misconfigured, wiped and failed over.
+# The store on Redis, held to the promises of every hot store and searched for broken ones, and its connections: on real
+# servers that are killed, stalled, misconfigured, wiped and failed over.
 . tests/parts/needs.bash
 need_cargo
 need_command cc build-essential
 need_redis
 cargo test --locked --no-fail-fast --test backends redis -- --ignored
 cargo test --locked --no-fail-fast --test redis -- --ignored
+cargo test --locked --no-fail-fast --test state_search -- --ignored

@@ -1,8 +1,10 @@
-# Redis stopped, its connections cut between request and answer, Kafka away; and the master under Sentinel killed.
+# Redis stopped, its connections cut between request and answer, Kafka away; and the master under Sentinel killed. And one
+# user who lists as fast as he may.
 . tests/parts/needs.bash
 need_python
 need_redis
 need_kafka
 need_binary
+"$PYTHON" -m faults.lists "$HEARTLINE_BIN"
 "$PYTHON" -m faults.stalls "$HEARTLINE_BIN" $([[ $LONG ]] && echo --redis-seconds 60 --kafka-seconds 180 --cut-seconds 60)
 "$PYTHON" -m faults.failover "$HEARTLINE_BIN" --rounds "$([[ $LONG ]] && echo 5 || echo 1)"

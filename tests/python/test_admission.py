@@ -9,7 +9,7 @@ from websockets.exceptions import InvalidStatus
 from python.served import Served
 from wire.client import Client
 from wire.dial import OPTIONS, PLACES, SUBPROTOCOL
-from wire.http import call
+from wire.http import call, control
 from wire.tokens import token
 
 OTHER_KEY = "another-key-that-the-gateway-was-never-told-of"
@@ -100,7 +100,7 @@ class Admission(Served):
 
     async def test_a_kick_closes_and_refuses_for_a_while(self):
         client = await Client.open(self.served, self.mid)
-        answer = call(self.served.admin, "POST", "/v1/kick", body={"mid": str(self.mid)})
+        answer = control(self.served, "POST", "/v1/kick", body={"mid": str(self.mid)})
         self.assertEqual(answer.status, 204)
         self.assertEqual(await client.closed(), 4003)
         self.assertEqual(await self.status_of(Authorization=f"Bearer {token(self.mid)}"), 403)

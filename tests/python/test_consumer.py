@@ -22,12 +22,14 @@ class FakeLog:
     """Answers /v1/events as the protocol says."""
 
     def __init__(self):
+        self.id = "a" * 32  # None: a gateway that says none
         self.events = []
         self.first = 1  # older ones are gone
         self.page_max = 1000
         self.delay = 0
         self.cuts = 0  # so many answers end in their middle
         self.unavailable = 0  # so many are 503
+        self.token = None  # what callers must show
         self.asked = []
         self.more = threading.Condition()
         log = self
@@ -48,24 +50,36 @@ class FakeLog:
         self.server.shutdown()
         self.server.server_close()
 
+    def wipe(self):
+        self.id, self.events, self.first = "b" * 32, [], 1
+
     def add(self, *events):
         with self.more:
             self.events += events
             self.more.notify_all()
 
     def answer(self, handler):
+        if self.token and handler.headers["Authorization"] != f"Bearer {self.token}":
+            handler.send_error(401)
+            return
         url = urllib.parse.urlsplit(handler.path)
         asked = {name: int(value) for name, value in urllib.parse.parse_qsl(url.query)}
         with self.more:
             self.asked.append(asked["after"])
-            self.more.wait_for(lambda: len(self.events) > asked["after"], asked["wait"] / 1000)
+            beyond_end = asked["after"] > len(self.events)
+            self.more.wait_for(lambda: beyond_end or len(self.events) > asked["after"], asked["wait"] / 1000)
             begin = max(asked["after"] + 1, self.first)
             end = min(begin + min(asked["limit"], self.page_max), len(self.events) + 1)
             entries = [{"offset": offset, "event": self.events[offset - 1]} for offset in range(begin, end)]
             cut, self.cuts = self.cuts > 0, max(self.cuts - 1, 0)
             unavailable, self.unavailable = self.unavailable > 0, max(self.unavailable - 1, 0)
         time.sleep(self.delay)
-        body = json.dumps({"events": entries, "next": entries[-1]["offset"] if entries else asked["after"]}).encode()
+        following = 0 if beyond_end else entries[-1]["offset"] if entries else asked["after"]
+        page = {"events": entries, "next": following}
+        if self.id:
+            page.update({"log": self.id, "newest": len(self.events)})
+            page.update({"beyond_end": True} if beyond_end else {})
+        body = json.dumps(page).encode()
         try:
             handler.send_response(503 if unavailable else 200 if url.path == "/v1/events" else 404)
             handler.send_header("Content-Length", str(len(body)))
@@ -123,12 +137,27 @@ class Consumer(unittest.TestCase):
             time.sleep(0.02)
         self.assertEqual(self.points(), points)
 
+    def test_it_shows_the_control_token_that_is_kept(self):
+        self.log.token = "a-control-token-of-the-tests-0123456789"
+        self.log.add(event(42))
+        file = self.database.with_name("control-token")
+        for wrong in (None, "another-token"):
+            if wrong:
+                file.write_text(wrong)
+            command = self.command("--once", "--token-file", file)
+            refused = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+            self.assertEqual((refused.returncode, refused.stderr.count("\n")), (1, 1), refused.stderr)
+            self.assertIn(str(file), refused.stderr)
+        file.write_text(f"{self.log.token}\n")
+        self.run_once("--token-file", file)
+        self.assertEqual(self.points(), {"42": 10})
+
     def test_a_claim_is_credited_and_told(self):
         self.log.add(event(42), event(42, oid=100), event(2**64 - 1))
         told = self.run_once()
-        self.assertEqual(self.points(), {"42": 11, str(2**64 - 1): 10})
-        self.assertIn("first-of-day:2026-11-20:42: +10 for user 42, who has 11\n", told)
-        self.assertIn("user 42: 11\n", told)
+        self.assertEqual(self.points(), {"42": 12, str(2**64 - 1): 10})
+        self.assertIn("first-of-day:2026-11-20:42: +10 for user 42, who has 12\n", told)
+        self.assertIn("user 42: 12\n", told)
 
     def test_what_comes_twice_is_credited_once(self):
         self.log.add(event(42), event(42), event(43))
@@ -164,7 +193,7 @@ class Consumer(unittest.TestCase):
             mid = number % 100
             # Every third comes twice.
             self.log.add(*[event(mid, oid=number + 1)] * (2 if number % 3 == 0 else 1))
-            expected[str(mid)] = expected.get(str(mid), 0) + 1
+            expected[str(mid)] = expected.get(str(mid), 0) + 2
         dice, kills = random.Random(5), 0
         while kills < 25:
             child = self.start(*(["--replay"] if kills == 6 else []))
@@ -202,6 +231,50 @@ class Consumer(unittest.TestCase):
         done = subprocess.run(self.command("--once"), capture_output=True, text=True, timeout=PATIENCE)
         self.assertIn("offsets 10 to 12 are gone", done.stderr)
         self.assertEqual(set(self.points()), {str(mid) for mid in [*range(9), 12, 13, 14]})
+
+    def test_it_starts_over_when_the_log_is_another_one(self):
+        self.log.add(event(1), event(2), event(3))
+        self.run_once()
+        self.log.wipe()
+        # As many as before and one more: by its offset alone the consumer would take the last one only.
+        self.log.add(event(3), *(event(mid) for mid in range(4, 7)))
+        done = subprocess.run(self.command("--once"), capture_output=True, text=True, timeout=PATIENCE)
+        self.assertIn("the log is another one", done.stderr)
+        self.assertEqual(self.points(), {str(mid): 10 for mid in range(1, 7)})
+        self.log.asked.clear()
+        self.run_once()
+        self.assertEqual(self.log.asked, [4], "once")
+
+    def test_it_starts_over_when_its_offset_is_beyond_the_end(self):
+        self.log.add(event(1), event(2), event(3))
+        self.run_once()
+        child = self.start()
+        self.wait_for({str(mid): 10 for mid in (1, 2, 3)})
+        self.log.wipe()
+        self.log.add(event(4))
+        self.wait_for({str(mid): 10 for mid in (1, 2, 3, 4)})
+        self.assertIsNone(child.poll())
+
+    def test_a_database_of_an_earlier_version_is_taken_over(self):
+        with sqlite3.connect(self.database) as database:
+            database.execute("CREATE TABLE place (only INTEGER PRIMARY KEY CHECK (only = 1), after INTEGER NOT NULL)")
+            database.execute("INSERT INTO place VALUES (1, 2)")
+        self.log.add(event(1), event(2), event(3))
+        self.run_once()
+        self.assertEqual(self.log.asked[0], 2)
+        self.assertEqual(self.points(), {"3": 10})
+        self.log.wipe()
+        self.log.add(event(4), event(5), event(6), event(7))
+        self.run_once()
+        self.assertEqual(self.points(), {str(mid): 10 for mid in (3, 4, 5, 6, 7)})
+
+    def test_a_gateway_that_does_not_name_its_log_is_followed(self):
+        self.log.id = None
+        self.log.add(event(1))
+        self.run_once()
+        self.log.add(event(2))
+        self.run_once()
+        self.assertEqual(self.points(), {"1": 10, "2": 10})
 
     def test_without_a_log_it_ends_with_one_line(self):
         self.log.close()

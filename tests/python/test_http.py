@@ -88,7 +88,7 @@ class Http(Served):
         foreign = call(self.served.http, "OPTIONS", "/v1/beats", headers={"Origin": "https://x.example", **asked})
         self.assertIsNone(foreign.headers["Access-Control-Allow-Origin"])
 
-    async def test_the_admin_listener_tells_how_it_is(self):
+    async def test_the_probe_listener_tells_how_it_is(self):
         admin = self.served.admin
         self.assertEqual(call(admin, "GET", "/healthz").status, 200)
         self.assertEqual(call(admin, "GET", "/readyz").status, 200)

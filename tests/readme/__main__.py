@@ -34,7 +34,7 @@ def main():
         print(f"not ok  the README's {language} {complaint}" if complaint else f"ok  the README's {language}")
     unknown = {language for language, _ in blocks} - RUNS.keys()
     if unknown:
-        print(f"not ok  nobody runs the README's {unknown}")
+        print(f"not ok  not run: the README's {unknown}")
     sys.exit(1 if unknown or any(ran.values()) else 0)
 
 
@@ -43,14 +43,13 @@ def _of(blocks, language):
 
 
 class Reader:
-    """Somebody in the repository, with a gateway running beside."""
+    """The shell of a reader: in the repository, with a gateway running."""
 
     def __init__(self, directory, address):
         self.directory, self.address = directory, address
-        # The command line of the Python package is where the package is.
-        self._path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
     def write(self, name, text):
+        """The text as a file, with the port of the gateway that runs for this test."""
         path = self.directory / name
         path.write_text(text.replace(PORT, self.address))
         return path
@@ -59,7 +58,7 @@ class Reader:
         done = subprocess.run(
             command,
             cwd=self.directory,
-            env={**os.environ, "PATH": self._path, **environment},
+            env={**os.environ, **environment},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -78,10 +77,24 @@ class Reader:
         return f"(exit code {code}, missing {missing}):\n{output}" if code or missing else ""
 
 
+def _bash(reader, blocks):
+    """What is installed first. The packages of the system are looked up only: they need root, and tests have them."""
+    for block in blocks:
+        system, *others = block.splitlines()
+        install = "sudo apt-get install -y "
+        if not system.startswith(install):
+            return f"does not begin with {install}:\n{block}"
+        if complaint := reader.says([], "apt-get", "install", "--simulate", *system.removeprefix(install).split()):
+            return complaint
+        if complaint := reader.says([], "bash", "-ec", "\n".join(others)):
+            return complaint
+    return ""
+
+
 def _sh(reader, blocks):
-    two_commands, *steps = blocks
-    if [line.split("#")[0].strip() for line in two_commands.splitlines()] != ["cargo run --release", "tests/run"]:
-        return f"no longer begins with the two commands:\n{two_commands}"
+    start, *steps = blocks
+    if start.strip() != "cargo run --release":
+        return f"does not begin with the start of the gateway:\n{start}"
     script = reader.write("steps.sh", "set -e\n" + "\n".join(steps))
     return reader.says(['"rejected":[]', '"pos":73200', '{"welcome":', '{"result":{"seq":2'], "bash", str(script))
 
@@ -90,9 +103,10 @@ def _js(reader, blocks):
     for number, block in enumerate(blocks):
         script = reader.write(f"console-{number}.js", block)
         console = Path(__file__).with_name("console.mjs")
-        url = f"http://{reader.address}"
-        if complaint := reader.says(["on disk up to frame"], "node", str(console), url, str(script), reader.token()):
-            return complaint
+        command = ("node", str(console), f"http://{reader.address}", str(script), reader.token())
+        for gateway, wanted in [("served", []), ("refused", ["plays"]), ("silent", ["plays"])]:
+            if complaint := reader.says([*wanted, "on disk up to frame"], *command, gateway):
+                return f"with a gateway that is {gateway} {complaint}"
     return ""
 
 
@@ -100,7 +114,7 @@ def _python(reader, blocks):
     for block in blocks:
         script = reader.write("client.py", block)
         wanted = ["playing 5000 on disk", "paused 10000 on disk", "'pos': 10000"]
-        if complaint := reader.says(wanted, sys.executable, str(script), TOKEN=reader.token()):
+        if complaint := reader.says(wanted, "venv/bin/python", str(script), TOKEN=reader.token()):
             return complaint
     return ""
 
@@ -109,27 +123,28 @@ def _toml(reader, blocks):
     for block in blocks:
         config = reader.write("heartline.toml", block)
         command = ("target/release/heartline", "check-config", "--config", str(config))
-        # The text above the block says where the key comes from.
+        # The text below the block says where the key comes from.
         if complaint := reader.says(["[server]"], *command, HEARTLINE__AUTH__HS256_SECRET="k" * 32):
             return complaint
     return ""
 
 
 def _shell(reader, blocks):
-    """What needs Docker, without it: the key is made, the service is there, and its command does what it is to do."""
-    services = re.findall(r"^  ([\w-]+):$", (ROOT / "docker-compose.yml").read_text(), re.M)
-    for block in blocks:
-        export, up, execute = [line.split("#")[0].strip() for line in block.splitlines()]
-        service, program, *command = execute.removeprefix("docker compose exec ").split()
-        if not up.startswith("docker compose up ") or service not in services or program != "/heartline":
-            return f"does not start docker-compose.yml, or asks for {program} in {service}:\n{block}"
-        line = f"{export}; HEARTLINE__AUTH__HS256_SECRET=$HEARTLINE_KEY target/release/heartline {' '.join(command)}"
-        if complaint := reader.says(["eyJ"], "bash", "-c", line):
+    """What needs an engine for containers, with a program in its place that checks the files (docker.py)."""
+    places = reader.directory / "bin"
+    places.mkdir()
+    docker = places / "docker"
+    docker.write_text(f'#!/bin/sh\nexec {sys.executable} {Path(__file__).with_name("docker.py")} "$@"\n')
+    docker.chmod(0o755)
+    for number, block in enumerate(blocks):
+        script = reader.write(f"docker-{number}.sh", f"set -e\nPATH={places}:$PATH\n{block}")
+        if complaint := reader.says(["eyJ"], "bash", str(script), README_ROOT=str(ROOT)):
             return complaint
     return ""
 
 
-RUNS = {"sh": _sh, "shell": _shell, "js": _js, "python": _python, "toml": _toml}
+# In this order: what is installed first is used after.
+RUNS = {"bash": _bash, "sh": _sh, "shell": _shell, "js": _js, "python": _python, "toml": _toml}
 
 if __name__ == "__main__":
     main()

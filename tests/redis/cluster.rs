@@ -78,7 +78,7 @@ async fn all_shards_are_found_by_one_node_and_asked_where_they_are() {
     }
     let alone = Server::prepared();
     let url = format!("redis-cluster://127.0.0.1:{}", alone.port);
-    assert!(refusal(&RedisConfig::strict(&url)).contains("no node of a Cluster"));
+    assert!(refusal(&RedisConfig::strict(&url)).contains("is not a cluster node"));
 }
 
 #[tokio::test]
@@ -92,7 +92,7 @@ async fn the_users_of_a_node_that_is_down_wait_and_the_others_do_not() {
     count(&redis, &[1, other]).await;
     cluster.nodes[down].kill();
     away_within(&redis, Duration::ZERO).await;
-    // The Cluster takes its time to notice, and then has a moment in which nobody knows.
+    // The Cluster takes its time to notice, and then has a moment without an owner.
     back_within(&redis, other, Duration::from_secs(5)).await;
     assert!(try_count(&redis, &[other, 1]).await.is_err(), "a group that needs both");
     cluster.nodes[down].start_again();

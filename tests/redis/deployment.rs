@@ -62,11 +62,11 @@ async fn one_that_lost_a_part_is_neither_served_nor_prepared() {
         assert!(told.contains("backup") && told.contains('1'), "{told}");
     }
     let server = Server::start(&[]);
-    server.tell::<()>(&["SET", "{h12}:u:42", "x"]);
+    server.tell::<()>(&["SET", "{h12}:h:42", "x"]);
     let told = prepare(&server.config()).unwrap_err().to_string();
-    assert!(told.contains("{h12}:u:42") && told.contains("backup"), "{told}");
+    assert!(told.contains("{h12}:h:42") && told.contains("backup"), "{told}");
     assert_eq!(server.tell::<u64>(&["DBSIZE"]), 1, "nothing was written");
-    server.tell::<()>(&["RENAME", "{h12}:u:42", "{hello}:u:42"]);
+    server.tell::<()>(&["RENAME", "{h12}:h:42", "{hello}:h:42"]);
     prepare(&server.config()).unwrap();
 }
 
@@ -78,7 +78,7 @@ async fn one_of_another_format_or_of_two_deployments_is_refused() {
     for told in [server.refusal(), prepare(&server.config()).unwrap_err().to_string()] {
         assert!(told.contains("shards=500"), "{told}");
     }
-    server.tell::<()>(&["SET", "{h5}:deployment", "abc format=1 shards=1000 hash=siphash-2-4"]);
+    server.tell::<()>(&["SET", "{h5}:deployment", "abc format=2 shards=1000 hash=siphash-2-4"]);
     assert!(server.refusal().contains("abc"), "{}", server.refusal());
 }
 
@@ -92,9 +92,9 @@ async fn one_that_is_wiped_while_it_runs_takes_nothing_more_and_neither_does_ano
     away_within(&redis, Duration::ZERO).await;
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     let reason = away_within(&redis, Duration::ZERO).await;
-    assert!(reason.contains("it was wiped"), "{reason}");
+    assert!(reason.contains("data was wiped"), "{reason}");
     assert_eq!(server.tell::<u64>(&["DBSIZE"]), 0, "nothing was written");
-    // Whoever takes it for a new one now has another deployment, which this process was not started on.
+    // A gateway that takes it for a new one has another deployment, which this process was not started on.
     prepare(&server.config()).unwrap();
     tokio::time::sleep(Duration::from_secs(2)).await;
     let error = try_count(&redis, &[1]).await.unwrap_err().to_string();

@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
+mod append_only_file;
 mod channel;
 mod cluster;
 mod deployment;
@@ -21,7 +22,7 @@ use heartline::storage::hot_store::StoreError;
 use heartline::storage::redis::{Call, Redis, tag};
 use redis::{Pipeline, Script, Value, from_redis_value};
 
-/// Says who it was called for, and counts how often, if its shard is of the deployment.
+/// Returns the users it was called for, and counts the calls, if its shard is of the deployment.
 fn count_up() -> Script {
     Script::new(
         "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return redis.error_reply('WIPED') end

@@ -79,7 +79,7 @@ fn a_list_that_is_gone_is_no_empty_one() {
     let (edition, _) = list.load(Some(0)).unwrap().expect("it was empty");
     server.tell::<()>(&["DEL", "{h0}:revocations"]);
     let gone = list.load(Some(edition)).unwrap_err().to_string();
-    assert!(gone.contains("the revocation list in Redis is gone"), "{gone}");
+    assert!(gone.contains("the revocation list in Redis is missing"), "{gone}");
     server.tell::<()>(&["FLUSHALL"]);
     assert!(matches!(list.add(&revocation, 0), Err(ListError::Broken { .. })), "nothing goes into a wiped one");
     server.kill();

@@ -29,9 +29,11 @@ async fn the_new_master_is_found_after_a_failover_and_is_checked() {
     prepare(&config).unwrap();
     let redis = Redis::open(&config).unwrap();
     count(&redis, &[1, 2]).await;
+    let written = offset(&master);
     while !sentinels[0].tell::<String>(&["SENTINEL", "CKQUORUM", "mymaster"]).starts_with("OK 3")
         || sentinels[0].tell::<Vec<Vec<String>>>(&["SENTINEL", "REPLICAS", "mymaster"]).is_empty()
-        || master.tell::<u64>(&["WAIT", "1", "1000"]) == 0
+        || offset(&replica) < written
+        || replica.tell::<u64>(&["DBSIZE"]) < master.tell::<u64>(&["DBSIZE"])
     {
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -40,7 +42,7 @@ async fn the_new_master_is_found_after_a_failover_and_is_checked() {
     let began = Instant::now();
     master.kill();
     away_within(&redis, Duration::from_secs(1)).await;
-    // Who becomes the master ends its connections.
+    // A replica that becomes the master closes its connections.
     while !replica.try_to_tell::<String>(&["INFO", "replication"]).is_ok_and(|told| told.contains("role:master")) {
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -52,4 +54,11 @@ async fn the_new_master_is_found_after_a_failover_and_is_checked() {
     let took = back_within(&redis, 1, Duration::from_secs(3)).await;
     println!("it is used {took:?} after it was mended");
     assert_eq!(count(&redis, &[1]).await, [3], "what was counted is there");
+}
+
+/// How far a server is in what is replicated.
+fn offset(server: &Server) -> u64 {
+    let told: String = server.tell(&["INFO", "replication"]);
+    let offset = told.lines().find_map(|line| line.strip_prefix("master_repl_offset:"));
+    offset.expect("an offset").trim().parse().expect("a number")
 }

@@ -1,7 +1,6 @@
 //! Processes of Redis.
 
 use std::fs::{self, File};
-use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -9,6 +8,11 @@ use heartline::storage::redis::config::RedisConfig;
 use heartline::storage::redis::{Redis, RedisRefused, prepare};
 use redis::{FromRedisValue, RedisResult, cmd};
 use tempfile::TempDir;
+
+#[path = "../support/free_port.rs"]
+mod free_port;
+
+pub use free_port::free_port;
 
 /// One process on loopback; ended when it is dropped.
 pub struct Server {
@@ -95,6 +99,12 @@ impl Server {
         self.wait();
     }
 
+    /// With these arguments over those of before.
+    pub fn start_again_with(&mut self, more: &[&str]) {
+        self.arguments.extend(more.iter().map(|word| (*word).to_owned()));
+        self.start_again();
+    }
+
     pub fn signal(&self, name: &str) {
         let pid = self.process.id().to_string();
         assert!(Command::new("kill").args([&format!("-{name}"), &pid]).status().unwrap().success());
@@ -146,8 +156,4 @@ fn spawn(arguments: &[String], directory: &TempDir) -> Child {
     let mut redis = Command::new("redis-server");
     redis.args(arguments).current_dir(directory.path()).stdin(Stdio::null()).stdout(out);
     redis.spawn().expect("redis-server: apt-get install redis-server")
-}
-
-pub fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # A real Kafka broker on loopback, with deploy/kafka/server.properties; broker and controller in one process.
 #
-#   kafka.sh DIR [PORT]   one broker, in the place of this shell: its pid is the script's
-#   kafka.sh fetch        downloads its jars, and no more
+#   kafka.sh DIR [PORT]      one broker, in the place of this shell: its pid is the script's
+#   kafka.sh DIR N of COUNT  the Nth broker of a cluster of so many, likewise; they may start together
+#   kafka.sh fetch           downloads its jars, and no more
 #
 # It listens when it logs "Kafka Server started". DIR keeps data and ports, so that after a stop or kill -9 the same call
-# starts it again. PORT is a free one unless it is named, and the controller has the next; DIR/port keeps it.
+# starts it again. PORT is a free one unless it is named, and the controller has the next; DIR/port keeps it. The brokers of
+# a cluster have neighbouring ports, from that one on, and behind them their controllers.
 set -euo pipefail
-[[ $# -ge 1 ]] || { sed -n '4,5s/^# \?//p' "$0" >&2; exit 2; }
+[[ $# -ge 1 ]] || { sed -n '4,6s/^# \?//p' "$0" >&2; exit 2; }
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 root=$(realpath "$here/../..")
 tools=${TOOLS:-$root/target/tests}
@@ -25,20 +27,38 @@ fi
 mkdir -p "$1"
 dir=$(realpath "$1")
 . "$here/ports.bash"
-port=$(keep_port "$dir/port" 2 "${2:-}")
-addresses=PLAINTEXT://127.0.0.1:$port,CONTROLLER://127.0.0.1:$((port + 1))
-# Of two lines the later holds.
-cat "$root/deploy/kafka/server.properties" - >"$dir/server.properties" <<END
-
-listeners=$addresses
-advertised.listeners=$addresses
-controller.quorum.bootstrap.servers=127.0.0.1:$((port + 1))
-log.dirs=$dir/data
-END
+node=1 count=1
+[[ ${3:-} != of ]] || node=$2 count=$4
 java=(java -Xms256m -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.awt.headless=true
   "-Dlog4j2.configurationFile=$here/kafka/log4j2.properties" -cp "$jars/lib/*")
-if [[ ! -f $dir/data/meta.properties ]]; then
-  id=$("${java[@]}" kafka.tools.StorageTool random-uuid)
-  "${java[@]}" kafka.tools.StorageTool format --standalone -t "$id" -c "$dir/server.properties" >&2
+# The first of a cluster chooses for all.
+exec {lock}>"$dir/lock"
+flock "$lock"
+port=$(keep_port "$dir/port" "$((2 * count))" "$([[ $count != 1 ]] || echo "${2:-}")")
+[[ -f $dir/id ]] || "${java[@]}" kafka.tools.StorageTool random-uuid >"$dir/id"
+exec {lock}>&-
+
+home=$dir
+[[ $count == 1 ]] || home=$dir/$node
+mkdir -p "$home"
+broker=$((port + node - 1))
+controller=$((broker + count))
+addresses=PLAINTEXT://127.0.0.1:$broker,CONTROLLER://127.0.0.1:$controller
+if [[ $count == 1 ]]; then
+  quorum=bootstrap.servers=127.0.0.1:$controller format=(--standalone)
+else
+  quorum=voters= format=()
+  for ((n = 1; n <= count; n++)); do quorum+=$n@127.0.0.1:$((port + count + n - 1)),; done
 fi
-exec "${java[@]}" kafka.Kafka "$dir/server.properties"
+# Of two lines the later holds.
+cat "$root/deploy/kafka/server.properties" - >"$home/server.properties" <<END
+
+node.id=$node
+listeners=$addresses
+advertised.listeners=$addresses
+controller.quorum.${quorum%,}
+log.dirs=$home/data
+END
+[[ -f $home/data/meta.properties ]] ||
+  "${java[@]}" kafka.tools.StorageTool format "${format[@]}" -t "$(<"$dir/id")" -c "$home/server.properties" >&2
+exec "${java[@]}" kafka.Kafka "$home/server.properties"

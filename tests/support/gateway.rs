@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::{Http, JSON_PROTOCOL, PATIENCE, RawSocket, RedisServer, SECRET, TestClient, Token, Upgrade};
+use super::{CONTROL_TOKEN, Http, JSON_PROTOCOL, PATIENCE, RawSocket, RedisServer, SECRET, TestClient, Token, Upgrade};
 
 type Settings = Vec<(String, String)>;
 
@@ -27,6 +27,7 @@ pub struct TestGateway {
     child: Child,
     address: SocketAddr,
     admin: SocketAddr,
+    control: SocketAddr,
     /// What it printed before the listening line.
     printed: Vec<String>,
     settings: Settings,
@@ -39,6 +40,9 @@ struct Home {
     redis: Option<Arc<RedisServer>>,
     directory: TempDir,
 }
+
+/// Without it there is no demo beside a configured key.
+pub const DEMO_OVERRIDE: &str = "demo.issue_tokens_for_any_user_with_the_real_key";
 
 /// A start that was refused.
 #[derive(Debug)]
@@ -103,6 +107,11 @@ impl TestGateway {
         }
     }
 
+    /// Of the Redis that a gateway `on_redis` has.
+    pub fn redis_url(&self) -> String {
+        self.home.redis.as_ref().expect("a gateway on Redis").url()
+    }
+
     pub fn is_on_redis(&self) -> bool {
         self.home.redis.is_some()
     }
@@ -113,6 +122,10 @@ impl TestGateway {
 
     pub fn admin_address(&self) -> SocketAddr {
         self.admin
+    }
+
+    pub fn control_address(&self) -> SocketAddr {
+        self.control
     }
 
     pub fn pid(&self) -> u32 {
@@ -158,8 +171,14 @@ impl TestGateway {
         Http::to(self.address)
     }
 
+    /// The probe listener.
     pub fn admin(&self) -> Http {
         Http::to(self.admin)
+    }
+
+    /// The control listener, with its token.
+    pub fn control(&self) -> Http {
+        Http::to(self.control).bearer(CONTROL_TOKEN)
     }
 
     /// The value of one metric, labels included in the name; absent is 0.
@@ -268,7 +287,11 @@ impl Home {
         let mut merged = vec![
             ("server.listen", "127.0.0.1:0"),
             ("admin.listen", "127.0.0.1:0"),
+            ("control.listen", "127.0.0.1:0"),
+            ("control.token", CONTROL_TOKEN),
             ("auth.hs256_secret", SECRET),
+            // Beside that key there is no demo otherwise; there are no real users here.
+            (DEMO_OVERRIDE, "true"),
             ("store.data_dir", data.to_str().expect("an ASCII path")),
         ];
         if let Some(url) = &url {
@@ -305,14 +328,16 @@ fn launch(home: Arc<Home>, settings: Settings) -> Result<TestGateway, FailedStar
         }
     });
 
-    let mut printed = Vec::new();
+    let (mut printed, mut listens) = (Vec::new(), None);
     loop {
         match printed_lines.recv_timeout(START) {
-            Ok(line) => match listening(&line) {
-                Some((address, admin)) => {
-                    return Ok(TestGateway { child, address, admin, printed, settings, home });
+            Ok(line) => match (listening(&line), listens) {
+                (Some(addresses), _) => listens = Some(addresses),
+                (None, Some((address, admin))) => {
+                    let control = control_of(&line).expect("the line of the control listener");
+                    return Ok(TestGateway { child, address, admin, control, printed, settings, home });
                 }
-                None => printed.push(line),
+                (None, None) => printed.push(line),
             },
             Err(mpsc::RecvTimeoutError::Timeout) => {
                 let _ = child.kill();
@@ -332,4 +357,8 @@ fn listening(line: &str) -> Option<(SocketAddr, SocketAddr)> {
     let rest = rest.trim_start_matches('s').strip_prefix("://")?;
     let (address, admin) = rest.strip_suffix(')')?.split_once(" (admin http://")?;
     Some((address.parse().ok()?, admin.parse().ok()?))
+}
+
+fn control_of(line: &str) -> Option<SocketAddr> {
+    line.strip_prefix("control listener: http://")?.split_once(' ')?.0.parse().ok()
 }

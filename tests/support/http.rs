@@ -15,6 +15,8 @@ use super::in_time;
 #[derive(Clone)]
 pub struct Http {
     address: SocketAddr,
+    /// Another host than the address.
+    host: Option<String>,
     headers: Vec<(String, String)>,
 }
 
@@ -26,7 +28,7 @@ pub struct Answer {
 
 impl Http {
     pub fn to(address: SocketAddr) -> Self {
-        Self { address, headers: Vec::new() }
+        Self { address, host: None, headers: Vec::new() }
     }
 
     pub fn bearer(self, token: &str) -> Self {
@@ -35,6 +37,11 @@ impl Http {
 
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub fn host(mut self, host: &str) -> Self {
+        self.host = Some(host.to_owned());
         self
     }
 
@@ -61,8 +68,8 @@ impl Http {
 
     async fn exchange(&self, method: &str, path: &str, body: Option<(&str, String)>) -> Answer {
         let method = Method::from_bytes(method.as_bytes()).expect("a method");
-        let mut request = Request::builder().method(method).uri(path);
-        request = request.header("host", self.address.to_string());
+        let host = self.host.clone().unwrap_or_else(|| self.address.to_string());
+        let mut request = Request::builder().method(method).uri(path).header("host", host);
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }

@@ -18,12 +18,12 @@ mod upgrade;
 
 pub use beat::{Beat, beat, beats, items};
 pub use client::{Acked, TestClient, in_time, reasons};
-pub use gateway::{FailedStart, TestGateway, run};
+pub use gateway::{DEMO_OVERRIDE, FailedStart, TestGateway, run};
 pub use http::{Answer, Http};
 pub use raw_socket::{Opcode, RawSocket};
 pub use redis_server::RedisServer;
 pub use rewards::{per_content, per_user, post_beats, rules};
-pub use token::{SECRET, Token, unix_seconds};
+pub use token::{CONTROL_TOKEN, SECRET, Token, unix_seconds};
 pub use upgrade::{JSON_PROTOCOL, Refusal, Upgrade};
 
 use std::time::Duration;

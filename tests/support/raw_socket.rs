@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 
 use serde_json::Value;
+use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpSocket, TcpStream};
 
@@ -44,10 +45,12 @@ impl RawSocket {
         Self { stream: BufReader::with_capacity(65_536, stream), host }
     }
 
-    /// Takes in little unless it reads: the kernel's receive buffer is small.
+    /// Takes in little unless it reads: the kernel's receive buffer is small, and so are the segments, as on an Ethernet.
+    /// With the loopback's the kernel takes in megabytes.
     pub async fn connect_narrow(address: SocketAddr) -> Self {
         let socket = TcpSocket::new_v4().expect("a socket");
         socket.set_recv_buffer_size(16_384).expect("a small buffer");
+        SockRef::from(&socket).set_tcp_mss(1460).expect("small segments");
         Self::over(socket.connect(address).await.expect("a listener"), address)
     }
 
@@ -66,7 +69,7 @@ impl RawSocket {
         self
     }
 
-    /// Sends an upgrade request and returns the head of its answer; what came of it before the end, if it ends.
+    /// Sends an upgrade request and returns the head of the answer, or what came of it before the connection ended.
     pub async fn ask_for_upgrade(&mut self, token: Option<&str>) -> String {
         let authorization = token.map(|token| format!("Authorization: Bearer {token}\r\n"));
         let request = format!(
@@ -79,7 +82,7 @@ impl RawSocket {
         self.head_of_answer().await
     }
 
-    /// The head of an answer to an HTTP request; what came of it before the end, if it ends.
+    /// The head of an answer to an HTTP request, or what came of it before the connection ended.
     pub async fn head_of_answer(&mut self) -> String {
         let mut answer = Vec::new();
         while !answer.ends_with(b"\r\n\r\n") {
@@ -89,6 +92,13 @@ impl RawSocket {
             }
         }
         String::from_utf8(answer).expect("an ASCII head")
+    }
+
+    /// So many bytes.
+    pub async fn read(&mut self, count: usize) -> Vec<u8> {
+        let mut bytes = vec![0; count];
+        in_time("bytes", self.stream.read_exact(&mut bytes)).await.expect("as many bytes");
+        bytes
     }
 
     pub async fn write(&mut self, bytes: &[u8]) {

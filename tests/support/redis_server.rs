@@ -3,15 +3,20 @@
 //! Not one server for all: a message that is published is heard in all of its databases.
 
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+#[path = "free_port.rs"]
+mod free_port;
+
+pub use free_port::free_port;
+
 const START: Duration = Duration::from_secs(30);
-/// Somebody else may take the port between the look and the start.
+/// Another process may take the port between the look and the start, another test's Redis for one.
 const ATTEMPTS: usize = 5;
 
 pub struct RedisServer {
@@ -67,11 +72,6 @@ impl Drop for RedisServer {
     }
 }
 
-pub fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-    listener.local_addr().expect("its address").port()
-}
-
 /// None if it ends instead of answering.
 fn launch(directory: &Path, port: u16, arguments: &[String]) -> Option<Child> {
     let log = File::options().create(true).append(true).open(directory.join("log")).expect("a log file");
@@ -88,7 +88,7 @@ fn launch(directory: &Path, port: u16, arguments: &[String]) -> Option<Child> {
             _ => panic!("redis-server does not run: {error}"),
         });
     let deadline = Instant::now() + START;
-    while !answers(port) {
+    while answering(port) != Some(child.id()) {
         if child.try_wait().expect("a child").is_some() {
             return None;
         }
@@ -98,9 +98,11 @@ fn launch(directory: &Path, port: u16, arguments: &[String]) -> Option<Child> {
     Some(child)
 }
 
-/// Whether it has read its data and takes commands.
-fn answers(port: u16) -> bool {
-    let Ok(mut stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else { return false };
-    let mut answer = [0; 5];
-    stream.write_all(b"PING\r\n").is_ok() && stream.read_exact(&mut answer).is_ok() && answer == *b"+PONG"
+/// The process that has read its data and takes commands there.
+fn answering(port: u16) -> Option<u32> {
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
+    stream.write_all(b"INFO server\r\nPING\r\nQUIT\r\n").ok()?;
+    let answers: Vec<String> = BufReader::new(stream).lines().map_while(Result::ok).collect();
+    let process = answers.iter().find_map(|line| line.strip_prefix("process_id:")?.parse().ok());
+    process.filter(|_| answers.iter().any(|line| line == "+PONG"))
 }

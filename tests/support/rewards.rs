@@ -20,7 +20,7 @@ pub fn per_user(id: &str, watched: &str) -> String {
     format!(r#"{{ id = "{id}", per = "user", kinds = [], watched = "{watched}", exact = true }}"#)
 }
 
-/// One a day for each content of a user; nobody is denied it.
+/// One a day for each content of a user; never denied wrongly.
 pub fn per_content(id: &str, watched: &str) -> String {
     format!(r#"{{ id = "{id}", per = "content", kinds = [], watched = "{watched}", exact = true }}"#)
 }
@@ -53,7 +53,7 @@ impl TestGateway {
         let mut all: Vec<Value> = Vec::new();
         let mut path = format!("/v1/events?limit={PAGE}");
         loop {
-            let mut page = self.admin().get(&path).await.json();
+            let mut page = self.control().get(&path).await.json();
             let Value::Array(some) = page["events"].take() else { panic!("no events in {page}") };
             let whole = some.len() == PAGE;
             all.extend(some);
@@ -113,7 +113,7 @@ impl TestGateway {
     /// Waits until what was claimed today is remembered, which is known of a gateway that logs at debug.
     pub async fn remembers(&self) {
         let deadline = Instant::now() + PATIENCE;
-        while !self.log().contains("today's claims are remembered") {
+        while !self.log().contains("loaded the claims of today") {
             assert!(Instant::now() < deadline, "it does not say so: {}", self.log());
             tokio::time::sleep(LOOK_EVERY).await;
         }

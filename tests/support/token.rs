@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 /// The key every test gateway is configured with.
 pub const SECRET: &str = "a-key-for-tests-only-0123456789abcdef";
 
+/// What every test gateway asks of callers of its control listener.
+pub const CONTROL_TOKEN: &str = "a-control-token-for-tests-0123456789";
+
 pub fn unix_seconds() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.expect("a clock after 1970").as_secs() as i64

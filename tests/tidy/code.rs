@@ -95,7 +95,7 @@ pub fn paths(tokens: &[Token]) -> Vec<Used> {
     used
 }
 
-/// Follows one path or group, after the segments `before`; the place behind it.
+/// IsSubscribed one path or group, after the segments `before`; the place behind it.
 fn follow(tokens: &[Token], mut at: usize, before: &[String], used: &mut Vec<Used>) -> usize {
     let line = tokens[at].line;
     let mut segments = before.to_vec();

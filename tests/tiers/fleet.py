@@ -65,6 +65,10 @@ class Fleet:
     def admin(self):
         return random.choice(self.gateways).admin
 
+    @property
+    def control(self):
+        return random.choice(self.gateways).control
+
     def wait_until_ready(self):
         """Until Redis is whole and all gateways are ready again by themselves; how long it took."""
         began = time.monotonic()

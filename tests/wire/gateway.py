@@ -7,9 +7,11 @@ import signal
 import subprocess
 import time
 
-from wire.tokens import KEY
+from wire.tokens import CONTROL_TOKEN, KEY
 
-READY = re.compile(rb"^heartline is listening on (https?://\S+) \(admin (http://\S+)\)\n", re.M)
+READY = re.compile(
+    rb"^heartline is listening on (https?://\S+) \(admin (http://\S+)\)\ncontrol listener: (http://\S+) .*\n", re.M
+)
 START_SECONDS_MAX = 30
 
 
@@ -30,12 +32,14 @@ class Gateway:
         self.settings = {
             "SERVER__LISTEN": "127.0.0.1:0",
             "ADMIN__LISTEN": "127.0.0.1:0",
+            "CONTROL__LISTEN": "127.0.0.1:0",
+            "CONTROL__TOKEN": CONTROL_TOKEN,
             "AUTH__HS256_SECRET": KEY,
             "STORE__DATA_DIR": self.data_dir,
             **settings,
         }
         self.process = None
-        self.http = self.admin = None
+        self.http = self.admin = self.control = None
 
     @property
     def ws(self):
@@ -85,7 +89,7 @@ class Gateway:
                 self.kill()
                 raise StartFailed(self.process.returncode, self.stderr())
             text += chunk
-        self.http, self.admin = (address.decode() for address in ready.groups())
+        self.http, self.admin, self.control = (address.decode() for address in ready.groups())
         return self
 
     def stderr(self):

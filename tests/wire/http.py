@@ -5,7 +5,7 @@ import urllib.error
 import urllib.request
 from dataclasses import dataclass
 
-from wire.tokens import token
+from wire.tokens import CONTROL_TOKEN, token
 
 
 @dataclass
@@ -35,3 +35,8 @@ def call(base, method, path, mid=None, body=None, headers=()):
         answer = error
     with answer:
         return Answer(answer.status, answer.headers, answer.read().decode())
+
+
+def control(gateway, method, path, body=None):
+    """A call of its control listener, with the token."""
+    return call(gateway.control, method, path, body=body, headers={"Authorization": f"Bearer {CONTROL_TOKEN}"})

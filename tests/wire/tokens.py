@@ -4,6 +4,7 @@ import time
 
 import jwt
 
+CONTROL_TOKEN = "a-control-token-of-the-tests-0123456789"
 KEY = "a-key-of-the-tests-that-is-long-enough-for-hs256"
 
 

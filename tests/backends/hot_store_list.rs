@@ -1,0 +1,91 @@
+//! Lists of long histories: whole, in order, and counted.
+
+use heartline::model::ids::{Content, UserId};
+use heartline::model::page::PageRequest;
+use heartline::model::rows_read::RowsRead;
+
+use crate::requests::*;
+
+/// More than one slice, or one call, of each kind.
+const OF_EACH_KIND: u64 = 300;
+const KINDS: u16 = 3;
+
+/// Contents of all kinds, the newest first; of the same time, as the list has them.
+fn newest_first() -> Vec<(Content, u64)> {
+    let contents = (0..OF_EACH_KIND).flat_map(|oid| (1..=KINDS).map(move |kind| Content { kind, oid }));
+    let mut contents: Vec<_> = contents.map(|content| (content, 1_000 + content.oid * 7 % 100)).collect();
+    contents.sort_unstable_by_key(|(content, at)| std::cmp::Reverse((*at, *content)));
+    contents
+}
+
+fn filled<B: Backend>() -> B {
+    let backend = B::fresh(ROOMY);
+    let beats: Vec<_> = newest_first().into_iter().map(|(content, at)| beat_of(USER, content, at)).collect();
+    for group in beats.chunks(500) {
+        commit(&backend.store(), group.to_vec());
+    }
+    backend
+}
+
+pub fn a_long_history_is_listed_whole_and_in_order<B: Backend>() {
+    let backend = filled::<B>();
+    let store = backend.store();
+    for (kinds, limit) in [(vec![], usize::MAX), (vec![], 200), (vec![3, 1, 3], 200), (vec![2], 7), (vec![9], 10)] {
+        let wanted = |kind| kinds.is_empty() || kinds.contains(&kind);
+        let mut request = PageRequest { limit, after: None, kinds: kinds.clone() };
+        let mut listed = Vec::new();
+        loop {
+            let page = list(&store, USER, request.clone());
+            assert!(page.records.len() <= limit);
+            listed.extend(page.records.iter().map(|record| (record.content, record.at)));
+            match page.next {
+                None => break,
+                next => request.after = next,
+            }
+        }
+        let expected: Vec<_> = newest_first().into_iter().filter(|(content, _)| wanted(content.kind)).collect();
+        assert!(listed == expected, "{kinds:?} in pages of {limit}");
+    }
+}
+
+/// As one frame may leave them.
+pub fn any_number_of_contents_of_one_moment_is_listed<B: Backend>() {
+    let backend = B::fresh(ROOMY);
+    let store = backend.store();
+    let contents: Vec<Content> = (0..700).map(|oid| Content { kind: 1 + (oid % 3) as u16, oid }).collect();
+    commit(&store, contents.iter().map(|content| beat_of(USER, *content, 1_000)).collect());
+    for kinds in [vec![], vec![2], vec![1, 3]] {
+        let mut request = PageRequest { limit: 200, after: None, kinds: kinds.clone() };
+        let mut listed = Vec::new();
+        loop {
+            let page = list(&store, USER, request.clone());
+            listed.extend(page.records.iter().map(|record| record.content));
+            match page.next {
+                None => break,
+                next => request.after = next,
+            }
+        }
+        let mut expected = contents.clone();
+        expected.retain(|content| kinds.is_empty() || kinds.contains(&content.kind));
+        expected.sort_unstable_by_key(|content| std::cmp::Reverse(*content));
+        assert!(listed == expected, "{kinds:?}");
+    }
+}
+
+pub fn a_list_counts_every_row_that_it_looks_at<B: Backend>() {
+    let backend = filled::<B>();
+    let store = backend.store();
+    let counted = |user, request| {
+        let rows = RowsRead::default();
+        let page = wait(store.list(user, request, NOW, rows.clone())).unwrap();
+        (page.records.len() as u64, rows.get())
+    };
+    let all = OF_EACH_KIND * u64::from(KINDS);
+    let (records, rows) = counted(USER, everything());
+    assert_eq!(records, all);
+    // Those of one time may be looked at again where a call has ended among them.
+    assert!((all..=all + all / 10).contains(&rows), "{rows} rows");
+    let (records, rows) = counted(USER, PageRequest { limit: 10, ..everything() });
+    assert!(records == 10 && rows > 10, "{rows} rows");
+    assert_eq!(counted(UserId(7), everything()), (0, 1), "an empty history costs next to nothing");
+}

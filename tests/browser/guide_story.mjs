@@ -1,0 +1,190 @@
+// The guide: a step is ticked off when its effect was seen, and not before. Each step takes what the one before it left.
+import assert from 'node:assert/strict';
+import { lossSteps } from './loss_story.mjs';
+
+const USER = '1001';
+// The longest pause before another attempt is 30 s, and the read-back follows it.
+const RECOVERY_MS_MAX = 60_000;
+// Long enough to be offered on the other device.
+const WATCHED_MS = 3_000;
+
+export const steps = [
+  [
+    'nothing is ticked off at first, and the hood is closed',
+    async ({ demo: { page, guide, phone, tv } }) => {
+      await page.locator('[data-role=user]').selectOption(USER);
+      for (const device of [phone, tv]) await device.online();
+      assert.deepEqual(await guide.done(), []);
+      assert.equal(await page.locator('[data-role=hood]').getAttribute('open'), null);
+      assert.equal(await phone.tape.isVisible(), false);
+      assert.equal(await page.locator('[data-role=crowd]').isVisible(), false);
+    },
+  ],
+  [
+    'cutting a connection before anything was saved proves nothing',
+    async ({ demo: { guide, tv } }) => {
+      await tv.click('cut');
+      await guide.step('cut').locator('[data-role=seen]').waitFor();
+      assert.match(await guide.seen('cut'), /no position was saved/);
+      assert.deepEqual(await guide.done(), []);
+    },
+  ],
+  [
+    'play is ticked off by the first ack, and names the process to kill',
+    async ({ demo: { guide, phone }, gateway }) => {
+      await phone.click('play');
+      await guide.untilDone('play');
+      assert.ok((await phone.number('acked', 'data-count')) >= 1);
+      assert.deepEqual(await guide.done(), ['play']);
+      assert.equal(await guide.part('pid').textContent(), String(gateway.child.pid));
+    },
+  ],
+  [
+    'pause is ticked off when the TV offers that position',
+    async ({ demo: { guide, phone, tv } }) => {
+      await phone.untilPlayed(WATCHED_MS);
+      assert.deepEqual(await guide.done(), ['play']);
+      await phone.pause();
+      await guide.untilDone('pause');
+      await tv.untilShown('resume');
+      assert.equal(await tv.value('resume', 'data-from'), 'phone');
+      assert.deepEqual(await guide.done(), ['play', 'pause']);
+    },
+  ],
+  [
+    'another video on the TV continues nothing; the offered one does',
+    async ({ demo: { guide, tv } }) => {
+      await tv.part('content').selectOption('101');
+      await tv.click('play');
+      await tv.untilAtLeast('acked', 'data-oid', 101);
+      await tv.untilPlayed(WATCHED_MS);
+      await tv.pause();
+      await tv.outboxEmpty();
+      assert.deepEqual(await guide.done(), ['play', 'pause']);
+      await tv.part('content').selectOption('100');
+      await tv.untilShown('resume');
+      await tv.click('resume');
+      await guide.untilDone('continue');
+      assert.equal(await tv.value('acked', 'data-oid'), '100');
+      assert.deepEqual(await guide.done(), ['play', 'pause', 'continue']);
+    },
+  ],
+  [
+    'cut is ticked off when the TV is back and its positions were read',
+    async ({ demo: { guide, tv } }) => {
+      await tv.click('cut');
+      await guide.untilDone('cut', RECOVERY_MS_MAX);
+      assert.equal(await tv.value('state', 'data-state'), 'online');
+      assert.match(await guide.seen('cut'), /, 0 lost\./);
+      assert.deepEqual(await guide.done(), ['play', 'pause', 'continue', 'cut']);
+      assert.equal(await guide.part('recovered').isVisible(), false);
+    },
+  ],
+  [
+    'a clean stop is a recovery, but no kill',
+    async ({ demo: { guide }, gateway }) => {
+      assert.equal(await gateway.stop(), 0);
+      await gateway.start();
+      const found = await guide.recovery(RECOVERY_MS_MAX);
+      assert.equal(found.lost, 0);
+      assert.equal(await guide.part('pid').textContent(), String(gateway.child.pid));
+      assert.match(await guide.seen('kill'), /clean stop/);
+      assert.deepEqual(await guide.done(), ['play', 'pause', 'continue', 'cut']);
+    },
+  ],
+  [
+    'killed: both devices count the seconds to their next attempt down, as the client makes it',
+    async ({ demo: { page, guide, phone, tv }, gateway, shot }) => {
+      await page.evaluate(recordStates);
+      await gateway.kill();
+      for (const device of [phone, tv]) await device.untilAtLeast('state', 'data-seconds', 3, RECOVERY_MS_MAX);
+      assert.match(await tv.part('state').textContent(), /retry in \d+ s|connecting/);
+      assert.equal(await guide.part('recovered').isVisible(), false);
+      await shot('counting');
+      await page.waitForFunction(() => window.waits.some(({ shown, ended }) => ended && shown[0].seconds >= 3), null, { timeout: RECOVERY_MS_MAX });
+      const waits = (await page.evaluate(() => window.waits)).filter(({ ended }) => ended);
+      for (const { shown, ended } of waits) {
+        const first = shown[0].seconds;
+        const seconds = shown.map((each) => each.seconds);
+        assert.deepEqual(seconds, Array.from(seconds, (_, index) => first - index), 'one by one');
+        // A busy machine is late, never early.
+        for (const { at, seconds } of shown) {
+          const left = (ended - at) / 1000;
+          assert.ok(left > seconds - 1.1 && left < seconds + 1.5, `${seconds} s shown ${left} s before the attempt`);
+        }
+      }
+      assert.deepEqual(await guide.done(), ['play', 'pause', 'continue', 'cut']);
+    },
+  ],
+  [
+    'while the gateway is away, every request settles within its timeout',
+    async ({ demo: { page } }) => {
+      const { code, message, took, quickly, refused } = await page.evaluate(askWithoutGateway);
+      assert.equal(code, 'timeout');
+      assert.match(message, /^get: no answer within 700 ms; the connection is (waiting|connecting)$/);
+      assert.ok(took >= 690 && took < 5_000, `${took} ms`);
+      assert.ok(quickly >= 290 && quickly < 5_000, `list: ${quickly} ms`);
+      assert.deepEqual(refused, ['TypeError', 'TypeError', 'TypeError']);
+    },
+  ],
+  [
+    'started again: kill is ticked off, and nothing was lost',
+    async ({ demo: { guide, phone, tv }, gateway, shot }) => {
+      await gateway.start();
+      await guide.untilDone('kill', RECOVERY_MS_MAX);
+      const { text, ...found } = await guide.recovery();
+      // What the phone and the TV have watched: two videos.
+      assert.deepEqual({ ...found, resent: found.resent > 0 }, { checked: 2, readBack: 2, lost: 0, resent: true });
+      assert.equal(text, 'Recovered: 0 lost');
+      for (const device of [phone, tv]) assert.equal(await device.value('state', 'data-state'), 'online');
+      assert.deepEqual(await guide.done(), ['play', 'pause', 'continue', 'cut', 'kill']);
+      await shot('recovered');
+    },
+  ],
+  [
+    'a reload keeps the ticks, but claims no recovery',
+    async ({ demo: { page, guide } }) => {
+      await page.reload();
+      assert.equal((await guide.done()).length, 5);
+      assert.equal(await guide.part('recovered').isVisible(), false);
+    },
+  ],
+  ...lossSteps,
+];
+
+// Runs in the page: from now on all waits of all devices: what was shown when, and when the attempt came.
+function recordStates() {
+  window.waits = [];
+  for (const shown of document.querySelectorAll('.device [data-role=state]')) {
+    let wait = null;
+    new MutationObserver(() => {
+      const { state, seconds } = shown.dataset;
+      const at = performance.now();
+      if (state !== 'waiting') {
+        if (wait) wait.ended = at;
+        wait = null;
+      } else if (seconds !== undefined && Number(seconds) !== wait?.shown.at(-1).seconds) {
+        if (!wait) window.waits.push((wait = { shown: [] }));
+        wait.shown.push({ seconds: Number(seconds), at });
+      }
+    }).observe(shown, { attributes: true });
+  }
+}
+
+// Runs in the page, while there is no gateway.
+async function askWithoutGateway() {
+  const { Heartline } = await import('/demo/heartline.js');
+  const client = new Heartline({ user: '78', getToken: async () => 'token', storage: null });
+  client.connect();
+  const failed = async (ask) => {
+    const began = performance.now();
+    const error = await ask().then(() => ({}), (error) => error);
+    return { error, took: performance.now() - began };
+  };
+  const got = await failed(() => client.get([{ kind: 1, oid: '1' }], { timeout: 700 }));
+  const listed = await failed(() => client.list({ timeout: 300 }));
+  const refused = [];
+  for (const timeout of [0, NaN, 2 ** 31]) refused.push((await failed(() => client.get([], { timeout }))).error.name);
+  client.close();
+  return { code: got.error.code, message: got.error.message, took: got.took, quickly: listed.took, refused };
+}

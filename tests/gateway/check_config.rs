@@ -1,0 +1,181 @@
+//! `check-config` finds what would stop `serve`, all at once, and changes nothing.
+
+use std::fs;
+use std::net::TcpListener;
+use std::process::{Command, Output, Stdio};
+
+use crate::support::{TestGateway, run};
+
+const BAD_CONFIGURATION: i32 = 78;
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("UTF-8")
+}
+
+/// The lines for a person, without the name of the program.
+fn told(output: &Output) -> Vec<&str> {
+    text(&output.stderr).lines().filter_map(|line| line.strip_prefix("heartline: ")).collect()
+}
+
+fn complaints(settings: &[(&str, &str)]) -> Vec<String> {
+    let output = run(&["check-config"], settings);
+    assert_eq!(output.status.code(), Some(BAD_CONFIGURATION), "{}", text(&output.stderr));
+    told(&output).into_iter().map(str::to_owned).collect()
+}
+
+/// The binary in a directory of its own, with these variables and no others.
+fn bare(arguments: &[&str], variables: &[(&str, &str)], home: &std::path::Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_heartline"));
+    command.args(arguments).current_dir(home).env_clear().stdin(Stdio::null());
+    command.envs(variables.iter().copied()).output().expect("the binary runs")
+}
+
+#[test]
+fn wrong_types_values_and_contradictions_are_told_together() {
+    let complaints = complaints(&[
+        ("limits.beats", "many"),
+        ("log.level", "loud"),
+        ("server.trusted_proxies", "10.0.0.1,10.0.0.0/8,2001:db8::1,proxy"),
+        ("server.origins", "https://a.example,https://b.example/"),
+        ("socket.ping", "90s"),
+        ("reading.finished_at", "1.5"),
+        ("store.records_per_user", "0"),
+    ]);
+    let variable = |name: &str| format!("HEARTLINE__{name}: ");
+    for (place, says) in [
+        ("LIMITS__BEATS", "expected a whole number, got \"many\""),
+        ("LOG__LEVEL", "expected \"error\", \"warn\", \"info\", \"debug\" or \"trace\", got \"loud\""),
+        ("SERVER__TRUSTED_PROXIES[0]", "write 10.0.0.1/32"),
+        ("SERVER__TRUSTED_PROXIES[2]", "write 2001:db8::1/128"),
+        ("SERVER__TRUSTED_PROXIES[3]", "expected a network such as 10.0.0.0/8, got \"proxy\""),
+        ("SERVER__ORIGINS[1]", "https://b.example/"),
+        ("READING__FINISHED_AT", "1.5"),
+        ("STORE__RECORDS_PER_USER", "expected a whole number of at least 1, got 0"),
+    ] {
+        let found = complaints.iter().any(|line| line.starts_with(&variable(place)) && line.contains(says));
+        assert!(found, "{place}: {says}: {complaints:#?}");
+    }
+    assert!(complaints.iter().any(|line| line.starts_with("socket.idle: ")), "{complaints:#?}");
+    assert_eq!(complaints.len(), 9, "and nothing about the defaults of settings that are wrong: {complaints:#?}");
+    for word in ["u16", "usize", "variant", "nonzero", "syntax", "invalid"] {
+        assert!(complaints.iter().all(|line| !line.contains(word)), "{word}: {complaints:#?}");
+    }
+}
+
+#[test]
+fn files_that_serve_could_not_use_are_told_together() {
+    let place = tempfile::tempdir().expect("a directory");
+    let file = place.path().join("file");
+    fs::write(&file, "no directory, no certificate").expect("a file");
+    let file = file.to_str().expect("ASCII");
+    let complaints = complaints(&[
+        ("server.tls_cert", file),
+        ("server.tls_key", "/nonexistent/key.pem"),
+        ("auth.jwks_file", "/nonexistent/keys.json"),
+        ("store.data_dir", file),
+        ("admin.listen", "192.0.2.77:7701"),
+        ("limits.items", "x"),
+    ]);
+    for says in ["server.tls_cert", "auth.jwks_file", "data directory", "admin.listen", "LIMITS__ITEMS"] {
+        assert!(complaints.iter().any(|line| line.contains(says)), "{says}: {complaints:#?}");
+    }
+    assert_eq!(complaints.len(), 5, "{complaints:#?}");
+}
+
+#[test]
+fn a_data_directory_is_looked_at_and_left_as_it_is() {
+    let place = tempfile::tempdir().expect("a directory");
+    let foreign = place.path().join("thesis");
+    fs::create_dir(&foreign).expect("a directory");
+    fs::write(foreign.join("thesis.tex"), "years of work").expect("a file");
+    let refused = complaints(&[("store.data_dir", foreign.to_str().expect("ASCII"))]);
+    assert!(refused.len() == 1 && refused[0].contains("thesis.tex"), "{refused:?}");
+
+    let missing = place.path().join("new/data");
+    let output =
+        run(&["check-config"], &[("store.data_dir", missing.to_str().expect("ASCII")), ("auth.hs256_secret", "")]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(!place.path().join("new").exists(), "nothing is made");
+
+    let mut gateway = TestGateway::embedded(&[]);
+    gateway.kill();
+    let data = gateway.data_dir();
+    fs::write(data.join("store/format"), "65535\n").expect("another format");
+    let before = fs::read_dir(&data).expect("the directory").count();
+    let refused = complaints(&[("store.data_dir", data.to_str().expect("ASCII"))]);
+    assert!(refused.len() == 1 && refused[0].contains("65535"), "{refused:?}");
+    assert_eq!(fs::read_dir(&data).expect("the directory").count(), before);
+}
+
+#[test]
+fn beside_a_running_gateway_what_it_holds_is_noted_and_no_fault() {
+    let gateway = TestGateway::embedded(&[]);
+    let (data, address) = (gateway.data_dir(), gateway.address().to_string());
+    let data = data.to_str().expect("ASCII");
+    let output = run(&["check-config"], &[("store.data_dir", data), ("server.listen", &address)]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let notes = told(&output);
+    assert!(notes.iter().any(|line| line.contains(&format!("process {}", gateway.pid()))), "{notes:?}");
+    assert!(notes.iter().any(|line| line.contains("server.listen") && line.contains(&address)), "{notes:?}");
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    assert!(run(&["check-config"], &[("admin.listen", &address)]).status.success());
+}
+
+#[test]
+fn variables_that_only_look_like_settings_are_named() {
+    let home = tempfile::tempdir().expect("a directory");
+    let variables = [
+        ("HEARTLINE_SERVER_LISTEN", "127.0.0.1:80"),
+        ("HEARTLINE_LIMITS_BEAT", "5"),
+        ("HEARTLINE_STORE__DATA_DIR", "x"),
+        ("HEARTLINE__SERVER__LISTEN", "127.0.0.1:0"),
+        ("HEARTLINE__ADMIN__LISTEN", "127.0.0.1:0"),
+        ("HEARTLINE__CONTROL__LISTEN", "127.0.0.1:0"),
+        ("HEARTLINE_BIN", "x"),
+        ("HEARTLINE_KEY", "x"),
+        ("HEARTLINE_TEST_STORE", "x"),
+        ("HEARTLINE_REDIS_SERVICE_HOST", "10.0.0.7"),
+        ("HEARTLINE_REDIS_PORT", "tcp://10.0.0.7:6379"),
+        ("HEARTLINE_REDIS_PORT_6379_TCP_ADDR", "10.0.0.7"),
+    ];
+    let output = bare(&["check-config"], &variables, home.path());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(
+        told(&output),
+        [
+            "warning: HEARTLINE_LIMITS_BEAT is not a setting and is ignored; did you mean HEARTLINE__LIMITS__BEATS?",
+            "warning: HEARTLINE_SERVER_LISTEN is not a setting and is ignored; did you mean HEARTLINE__SERVER__LISTEN?",
+            "warning: HEARTLINE_STORE__DATA_DIR is not a setting and is ignored; did you mean HEARTLINE__STORE__DATA_DIR?",
+        ]
+    );
+}
+
+#[test]
+fn a_listener_may_be_named_localhost() {
+    let output = run(&["check-config"], &[("server.listen", "localhost:0"), ("admin.listen", "localhost:0")]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let gateway = TestGateway::with(&[("server.listen", "localhost:0")]);
+    assert!(gateway.address().ip().is_loopback());
+    for other in ["localhost", "nowhere.invalid:7700", "localhost:70000"] {
+        let refused = complaints(&[("server.listen", other)]);
+        assert!(refused.len() == 1 && refused[0].starts_with("HEARTLINE__SERVER__LISTEN: "), "{refused:?}");
+        assert!(refused[0].contains("localhost:7700"), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_token_is_only_signed_with_a_key_that_a_gateway_has() {
+    let home = tempfile::tempdir().expect("a directory");
+    let output = bare(&["token", "--mid", "42"], &[], home.path());
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(BAD_CONFIGURATION), ""));
+    let told = told(&output);
+    assert!(told.len() == 1 && told[0].contains("auth.hs256_secret") && told[0].contains("serve"), "{told:?}");
+    assert_eq!(fs::read_dir(home.path()).expect("the directory").count(), 0, "nothing is made");
+
+    let gateway = TestGateway::with(&[("auth.hs256_secret", "")]);
+    let data = gateway.data_dir();
+    let settings = [("auth.hs256_secret", ""), ("store.data_dir", data.to_str().expect("ASCII"))];
+    let output = run(&["token", "--mid", "42"], &settings);
+    assert!(output.status.success() && text(&output.stdout).starts_with("eyJ"), "{}", text(&output.stderr));
+}

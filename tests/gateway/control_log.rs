@@ -1,0 +1,82 @@
+//! Every call of the control listener leaves a line in the log.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+
+use crate::support::{CONTROL_TOKEN, Http, PATIENCE, TestGateway};
+
+fn calls(gateway: &TestGateway) -> Vec<Value> {
+    let lines = gateway.log().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect::<Vec<Value>>();
+    lines.into_iter().filter(|line| line["event"] == "control").collect()
+}
+
+#[tokio::test]
+async fn a_call_is_logged_with_its_source_and_the_user_as_given() {
+    let gateway = TestGateway::with(&[("log.format", "json")]);
+    let control = gateway.control();
+    control.post("/v1/kick", &json!({"mid": "42"})).await;
+    control.post("/v1/erase", &json!({"mid": 43})).await;
+    control.post("/v1/kick", &json!({"mid": "x\ny"})).await;
+    control.get("/v1/export?mid=44&limit=1").await;
+    control.delete("/v1/revoke?mid=45").await;
+    control.get("/v1/events").await;
+    Http::to(gateway.control_address()).get("/v1/export?mid=46").await;
+    control.clone().host("evil.example").get("/v1/export?mid=47").await;
+    let expected = [
+        ("POST", "/v1/kick", 204, Some("42")),
+        ("POST", "/v1/erase", 204, Some("43")),
+        ("POST", "/v1/kick", 400, Some("x\ny")),
+        ("GET", "/v1/export", 200, Some("44")),
+        ("DELETE", "/v1/revoke", 204, Some("45")),
+        ("GET", "/v1/events", 200, None),
+        ("GET", "/v1/export", 401, Some("46")),
+        ("GET", "/v1/export", 403, Some("47")),
+    ];
+    let logged = calls(&gateway);
+    assert_eq!(logged.len(), expected.len(), "{logged:?}");
+    for (line, (method, path, status, mid)) in logged.iter().zip(expected) {
+        let found = (&line["method"], &line["path"], &line["status"]);
+        assert_eq!(found, (&json!(method), &json!(path), &json!(status)), "{line}");
+        assert_eq!(line.get("mid"), mid.map(Value::from).as_ref(), "{line}");
+        assert!(line["source"].as_str().is_some_and(|source| source.starts_with("127.0.0.1:")), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_caller_sends_makes_no_line_of_its_own() {
+    let gateway = TestGateway::start();
+    let lines = gateway.log().lines().count();
+    gateway.control().get("/v1/export?mid=42%0Aforged%20line").await;
+    let log = gateway.log();
+    assert_eq!(log.lines().count(), lines + 1, "{log}");
+    assert!(log.contains(r#"mid="42\nforged line""#), "{log}");
+}
+
+/// Asks for events, of which none comes, and goes away after a while.
+async fn ask_and_go(gateway: &TestGateway, after: Duration) {
+    let mut stream = TcpStream::connect(gateway.control_address()).await.expect("a connection");
+    let head = format!(
+        "GET /v1/events?wait=20000 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {CONTROL_TOKEN}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.expect("it is read");
+    tokio::time::sleep(after).await;
+}
+
+/// What it asked for may be done all the same. A client that has gone before its request was read asked for nothing, so
+/// each one stays longer than the one before.
+#[tokio::test]
+async fn a_call_whose_client_has_gone_is_logged() {
+    let gateway = TestGateway::with(&[("log.format", "json")]);
+    let (began, mut stay) = (Instant::now(), Duration::from_millis(5));
+    while calls(&gateway).is_empty() {
+        assert!(began.elapsed() < PATIENCE, "no line");
+        ask_and_go(&gateway, stay).await;
+        stay *= 2;
+    }
+    let line = &calls(&gateway)[0];
+    assert_eq!((&line["path"], &line["level"]), (&json!("/v1/events"), &json!("WARN")));
+}

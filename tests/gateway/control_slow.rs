@@ -1,0 +1,93 @@
+//! A client that is slow, or many of them, hold up neither the probes nor the users nor the control listener.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::support::{CONTROL_TOKEN, MID, TestGateway};
+
+/// Of the head, of a body, and a while for a busy machine.
+const HEAD_MAX: Duration = Duration::from_secs(8);
+const BODY_MAX: Duration = Duration::from_secs(14);
+
+/// More than the listeners take at a time.
+const CONTROL_CROWD: usize = 100;
+const PROBE_CROWD: usize = 1_100;
+
+async fn sent(address: SocketAddr, text: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).await.expect("a listener");
+    stream.write_all(text.as_bytes()).await.expect("room");
+    stream
+}
+
+/// What is answered until the gateway closes the connection, and when that was.
+async fn until_closed(mut stream: TcpStream, within: Duration) -> String {
+    let mut answer = Vec::new();
+    // A reset is an end like any other.
+    let ended = tokio::time::timeout(within, stream.read_to_end(&mut answer)).await;
+    assert!(ended.is_ok(), "still open after {within:?}");
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[tokio::test]
+async fn slow_heads_and_bodies_are_cut_off() {
+    let gateway = TestGateway::start();
+    let (admin, control) = (gateway.admin_address(), gateway.control_address());
+    let head = format!("POST /v1/kick HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {CONTROL_TOKEN}\r\n");
+    let body = format!("{head}content-length: 12\r\n\r\n{{\"mid\"");
+    let nothing = [sent(admin, "").await, sent(control, "").await];
+    let heads = [sent(admin, "GET /healthz HTTP/1.1\r\n").await, sent(control, &head).await];
+    let body = sent(control, &body).await;
+    for slow in nothing.into_iter().chain(heads) {
+        let answer = until_closed(slow, HEAD_MAX).await;
+        assert!(!answer.contains(" 200 ") && !answer.contains(" 204 "), "{answer}");
+    }
+    let answer = until_closed(body, BODY_MAX).await;
+    assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+}
+
+/// More than the listener has places, so that some are closed before they have sent anything.
+async fn crowd(address: SocketAddr, count: usize, text: &str) -> Vec<TcpStream> {
+    let mut crowd = Vec::new();
+    for _ in 0..count {
+        let mut stream = TcpStream::connect(address).await.expect("a listener");
+        let _ = stream.write_all(text.as_bytes()).await;
+        crowd.push(stream);
+    }
+    crowd
+}
+
+#[tokio::test]
+async fn crowds_without_requests_lock_no_operator_out_and_slow_no_user() {
+    rlimit::increase_nofile_limit(1 << 14).expect("enough files");
+    let gateway = TestGateway::start();
+    let mut client = gateway.connect(MID).await;
+    let half_a_head = "GET /v1/events HTTP/1.1\r\nhost: localhost\r\n";
+    let (control, admin) = (gateway.control_address(), gateway.admin_address());
+    let mut crowds = crowd(control, CONTROL_CROWD, half_a_head).await;
+    crowds.extend(crowd(control, CONTROL_CROWD, "").await);
+    crowds.extend(crowd(admin, PROBE_CROWD, "").await);
+    let began = Instant::now();
+    for path in ["/healthz", "/readyz", "/metrics"] {
+        assert_eq!(gateway.admin().get(path).await.status, 200, "{path}");
+    }
+    assert_eq!(gateway.control().get("/v1/events").await.status, 200);
+    client.still_serves().await;
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    for slow in crowds {
+        until_closed(slow, HEAD_MAX).await;
+    }
+}
+
+#[tokio::test]
+async fn what_was_not_read_of_a_long_request_is_refused() {
+    let gateway = TestGateway::start();
+    let header = format!("x: {}\r\n", "x".repeat(60_000));
+    for address in [gateway.admin_address(), gateway.control_address()] {
+        let long = sent(address, &format!("GET /healthz HTTP/1.1\r\nhost: localhost\r\n{header}\r\n")).await;
+        let answer = until_closed(long, HEAD_MAX).await;
+        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431 "), "{answer}");
+    }
+}

@@ -1,0 +1,51 @@
+//! `heartline health` and `heartline hash`.
+
+use serde_json::json;
+
+use crate::support::{MID, TestGateway, run};
+
+fn health(address: &str) -> (Option<i32>, String) {
+    let output = run(&["health"], &[("admin.listen", address)]);
+    (output.status.code(), String::from_utf8(output.stderr).expect("UTF-8"))
+}
+
+#[tokio::test]
+async fn a_gateway_is_healthy_until_it_drains_or_is_gone() {
+    let mut gateway = TestGateway::with(&[("server.drain_timeout", "8s")]);
+    let address = gateway.admin_address().to_string();
+    assert_eq!(health(&address), (Some(0), String::new()));
+    let everywhere = format!("0.0.0.0:{}", gateway.admin_address().port());
+    assert_eq!(health(&everywhere).0, Some(0));
+    // Never closes of itself, so the drain lasts to its deadline.
+    let _holder = gateway.raw(MID).await;
+    gateway.terminate();
+    let draining = loop {
+        match health(&address) {
+            (Some(0), _) => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
+            not => break not,
+        }
+    };
+    assert_eq!(draining, (Some(1), "heartline: not ready: draining\n".to_owned()));
+    gateway.ended().await;
+    let (code, said) = health(&address);
+    assert_eq!((code, said.lines().count()), (Some(1), 1), "{said}");
+    assert!(said.contains(&address) && said.contains("admin.listen"), "{said}");
+}
+
+#[tokio::test]
+async fn the_hash_of_a_user_is_that_of_the_log() {
+    let settings = [("log.mid_key", "a key"), ("log.format", "json")];
+    let gateway = TestGateway::with(&settings);
+    gateway.control().post("/v1/kick", &json!({"mid": "42"})).await;
+    let output = run(&["hash", "42"], &settings);
+    let hash = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(output.status.success() && hash.trim().len() == 16, "{hash}");
+    let log = gateway.log();
+    let kicked = log.lines().find(|line| line.contains("kicked")).expect("a line");
+    assert!(kicked.contains(hash.trim()), "{hash} in {kicked}");
+
+    let output = run(&["hash", "42"], &[]);
+    let said = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!((output.status.code(), said.lines().count()), (Some(78), 1), "{said}");
+    assert!(said.contains("log.mid_key"), "{said}");
+}

@@ -1,0 +1,21 @@
+//! A store that does at once what it is told, as the search drives it.
+
+use heartline::model::ids::UserId;
+use heartline::model::rewards::claim::Claim;
+use heartline::model::rewards::rewarding::Rewarding;
+use heartline::storage::hot_store::optimistic::UserStore;
+
+/// What the search wants of a store beside what gateways want of it.
+pub trait Backing: UserStore {
+    /// A group of this day is about to be committed.
+    async fn begin(&self, rewards: &Rewarding);
+
+    /// How many rows there are outside the head.
+    async fn rows(&self, user: UserId) -> usize;
+
+    /// What is left in the outbox of the user, in no particular order.
+    async fn outbox(&self, user: UserId) -> Vec<Claim>;
+
+    /// The claim's event was published.
+    async fn published(&self, claim: &Claim);
+}

@@ -1,0 +1,45 @@
+//! Several gateways on one store, in all kinds of disorder: calls that are lost, done without an answer, done late or
+//! twice, loads between which others write, gateways that end. Each run follows from a seed. Whatever is applied is decided
+//! once more on plain maps, in its order, and what is stored and answered is held to that.
+
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+mod backing;
+mod gateway;
+mod memory;
+mod network;
+mod oracle;
+#[path = "../backends/plain_store.rs"]
+#[allow(dead_code, reason = "others use the rest")]
+mod plain_store;
+mod redis;
+#[path = "../support/redis_server.rs"]
+#[allow(dead_code, reason = "others use the rest")]
+mod redis_server;
+#[path = "../backends/requests.rs"]
+#[allow(dead_code, reason = "others use the rest")]
+mod requests;
+mod scenario;
+mod search;
+mod stored;
+mod world;
+
+use memory::Memory;
+use redis::OneRedis;
+use scenario::Scenario;
+use search::{Drive, search};
+use tokio::runtime::Builder;
+
+#[test]
+fn gateways_that_share_a_store_keep_every_promise() {
+    let runtime = Builder::new_current_thread().build().unwrap();
+    search(0..10_000, 10, &Drive { runtime, fresh: |scenario: &Scenario| Memory::new(scenario.outbox_max) });
+}
+
+#[test]
+#[ignore = "needs Redis: tests/run redis"]
+fn gateways_that_share_a_redis_keep_every_promise() {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let redis = OneRedis::start(&runtime);
+    search(0..500, 8, &Drive { runtime, fresh: |scenario: &Scenario| redis.fresh(scenario.outbox_max) });
+}

@@ -1,0 +1,179 @@
+//! A store in memory.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard};
+
+use heartline::model::forgetting::Eviction;
+use heartline::model::ids::{Content, UserId};
+use heartline::model::rewards::claim::{Claim, ClaimKey};
+use heartline::model::rewards::rewarding::Rewarding;
+use heartline::storage::hot_store::StoreError;
+use heartline::storage::hot_store::optimistic::{
+    Applied, Apply, Claimable, Head, Load, Loaded, Need, StoredRow, UserStore, Write,
+};
+
+use crate::backing::Backing;
+
+pub struct Memory {
+    users: Mutex<HashMap<UserId, User>>,
+    /// Entries of one user: each has an outbox of their own.
+    outbox_max: usize,
+}
+
+#[derive(Default)]
+struct User {
+    head: Option<Box<Head>>,
+    rows: BTreeMap<Content, StoredRow>,
+    timeline: BTreeMap<Content, Eviction>,
+    claims: HashSet<ClaimKey>,
+    outbox: Vec<Claim>,
+}
+
+impl Memory {
+    pub fn new(outbox_max: usize) -> Self {
+        Memory { users: Mutex::default(), outbox_max }
+    }
+
+    fn users(&self) -> MutexGuard<'_, HashMap<UserId, User>> {
+        self.users.lock().unwrap()
+    }
+}
+
+impl UserStore for Memory {
+    async fn load(&self, loads: &[Load]) -> Result<Vec<Loaded>, StoreError> {
+        let mut users = self.users();
+        let loads = loads.iter().map(|load| users.entry(load.user).or_default().load(&load.needs));
+        Ok(loads.collect())
+    }
+
+    async fn apply(&self, applies: &[&Apply]) -> Result<Vec<Applied>, StoreError> {
+        let mut users = self.users();
+        let applies = applies.iter().map(|apply| users.entry(apply.user).or_default().apply(apply, self.outbox_max));
+        Ok(applies.collect())
+    }
+}
+
+impl Backing for Memory {
+    async fn begin(&self, _: &Rewarding) {}
+
+    async fn rows(&self, user: UserId) -> usize {
+        self.users().get(&user).map_or(0, |user| user.rows.len())
+    }
+
+    async fn outbox(&self, user: UserId) -> Vec<Claim> {
+        self.users().get(&user).map_or_else(Vec::new, |user| user.outbox.clone())
+    }
+
+    async fn published(&self, claim: &Claim) {
+        self.users().entry(claim.key.user).or_default().outbox.retain(|entry| entry != claim);
+    }
+}
+
+impl User {
+    fn load(&self, needs: &[Need]) -> Loaded {
+        let mut loaded = Loaded::default();
+        for need in needs {
+            match need {
+                Need::Head => loaded.head = Some(self.head.clone()),
+                Need::Row(content) => loaded.rows.push((*content, self.rows.get(content).cloned())),
+                Need::Contents => loaded.contents = Some(self.timeline.len() as u32),
+                Need::First(count) | Need::Oldest(count) => {
+                    let mut oldest = self.by_age(|_| true);
+                    oldest.truncate(*count);
+                    if matches!(need, Need::Oldest(_)) {
+                        self.name(&mut loaded, oldest.iter().map(|(_, content)| *content));
+                    }
+                    loaded.oldest = Some((oldest, self.timeline.len() < *count));
+                    let records = self.by_age(|eviction| eviction.has_record);
+                    loaded.oldest_record = records.first().map(|(eviction, _)| eviction.newest);
+                }
+                Need::Newest(count) => {
+                    let newest = self.by_age(|eviction| eviction.has_record).into_iter().rev();
+                    let newest: Vec<_> = newest.map(|(eviction, content)| (eviction.newest, content)).collect();
+                    let all = newest.len() < *count;
+                    loaded.newest = Some((newest.into_iter().take(*count).collect(), all));
+                }
+                Need::NewestOfAll => {
+                    loaded.newest_of_all = Some(self.timeline.values().map(|known| known.newest).max().unwrap_or(0));
+                }
+                Need::Claim(key) => {
+                    let claimed = self.claims.contains(key);
+                    loaded.claims.push(Claimable { key: key.clone(), claimed, exact: true, filter_room: 0 });
+                }
+                Need::ClaimRules => {
+                    let mut rules: Vec<_> = self.claims.iter().map(|key| (key.day, key.rule.clone())).collect();
+                    rules.sort_unstable();
+                    rules.dedup();
+                    loaded.claim_rules = Some(rules);
+                }
+                Need::Dead(records, tombstones) => {
+                    let is_dead = |known: &Eviction| match known.has_record {
+                        true => known.newest <= *records,
+                        false => known.newest < *tombstones,
+                    };
+                    self.name(&mut loaded, self.by_age(is_dead).into_iter().map(|(_, content)| content));
+                }
+            }
+        }
+        loaded
+    }
+
+    fn by_age(&self, wanted: impl Fn(&Eviction) -> bool) -> Vec<(Eviction, Content)> {
+        let places = self.timeline.iter().filter(|(_, known)| wanted(known));
+        let mut places: Vec<_> = places.map(|(content, known)| (*known, *content)).collect();
+        places.sort_unstable();
+        places
+    }
+
+    fn name(&self, loaded: &mut Loaded, contents: impl Iterator<Item = Content>) {
+        loaded.rows.extend(contents.map(|content| (content, self.rows.get(&content).cloned())));
+    }
+
+    fn apply(&mut self, apply: &Apply, outbox_max: usize) -> Applied {
+        if self.head.as_ref().map(|head| head.token) != apply.expected {
+            return Applied::Refused(self.head.clone());
+        }
+        let claims = apply.writes.iter().filter(|write| matches!(write, Write::Claim { .. })).count();
+        if claims > 0 && self.outbox.len() + claims > outbox_max {
+            return Applied::NoRoom;
+        }
+        apply.writes.iter().for_each(|write| self.write(write));
+        if apply.head.is_some() {
+            self.head = apply.head.clone();
+        }
+        Applied::Done { elsewhere: false }
+    }
+
+    fn write(&mut self, write: &Write) {
+        match write {
+            Write::Put { content, row } => {
+                self.timeline.insert(*content, row.row.eviction());
+                self.rows.insert(*content, row.clone());
+            }
+            Write::Enter { content, at, stored } => {
+                self.timeline.insert(*content, Eviction { has_record: true, newest: *at });
+                if *stored {
+                    self.rows.remove(content);
+                }
+            }
+            Write::Remove { content } => {
+                self.timeline.remove(content);
+                self.rows.remove(content);
+            }
+            Write::RemoveAll => {
+                self.timeline.clear();
+                self.rows.clear();
+            }
+            Write::Claim { claim, kept, .. } => {
+                if *kept {
+                    self.claims.insert(claim.key.clone());
+                }
+                self.outbox.push(claim.clone());
+            }
+            Write::RemoveClaims { rules } => {
+                self.claims.retain(|key| !rules.contains(&(key.day, key.rule.clone())));
+            }
+            Write::Keep => {}
+        }
+    }
+}

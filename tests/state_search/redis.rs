@@ -1,0 +1,129 @@
+//! A real Redis.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use heartline::model::ids::UserId;
+use heartline::model::rewards::claim::Claim;
+use heartline::model::rewards::rewarding::Rewarding;
+use heartline::model::shard::Shards;
+use heartline::storage::hot_store::StoreError;
+use heartline::storage::hot_store::optimistic::{Applied, Apply, Load, Loaded, UserStore};
+use heartline::storage::hot_store::redis::{RedisUsers, Settings};
+use heartline::storage::outbox::codec;
+use heartline::storage::redis::config::RedisConfig;
+use heartline::storage::redis::prepare::prepare;
+use heartline::storage::redis::{Redis, tag};
+use redis::{Client, Connection, cmd};
+use tempfile::TempDir;
+use tokio::runtime::{Handle, Runtime};
+
+use crate::backing::Backing;
+use crate::redis_server::RedisServer;
+use crate::scenario::{DAY_MS, USERS};
+
+/// The least that an outbox holds.
+const OUTBOX_MAX: usize = 1_024;
+
+/// Removes all but the deployment, and fills outboxes as far as they are to be full.
+const FRESH: &str = "
+for _, key in ipairs(redis.call('KEYS', '*')) do
+  if not key:find(':deployment$') then redis.call('DEL', key) end
+end
+for _, outbox in ipairs(KEYS) do
+  for entry = 1, tonumber(ARGV[1]) do redis.call('ZADD', outbox, 0, 'filler ' .. entry) end
+end";
+
+pub struct OneRedis {
+    redis: Redis,
+    runtime: Handle,
+    connection: Arc<Mutex<Connection>>,
+    _server: RedisServer,
+    _directory: TempDir,
+}
+
+/// The same server in each run.
+pub struct OnRedis {
+    users: Arc<RedisUsers>,
+    connection: Arc<Mutex<Connection>>,
+}
+
+impl OneRedis {
+    pub fn start(runtime: &Runtime) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let server = RedisServer::start(directory.path());
+        let config = RedisConfig::strict(&server.url());
+        prepare(&config).unwrap();
+        let redis = Redis::open(&config).unwrap();
+        let connection = Client::open(server.url()).unwrap().get_connection().unwrap();
+        OneRedis {
+            redis,
+            runtime: runtime.handle().clone(),
+            connection: Arc::new(Mutex::new(connection)),
+            _server: server,
+            _directory: directory,
+        }
+    }
+
+    /// `outbox_max`: so many entries have room in each outbox.
+    pub fn fresh(&self, outbox_max: usize) -> OnRedis {
+        let mut eval = cmd("EVAL");
+        eval.arg(FRESH).arg(USERS.len()).arg(&USERS.map(outbox)).arg(OUTBOX_MAX - outbox_max);
+        eval.exec(&mut *self.connection.lock().unwrap()).unwrap();
+        let settings = Settings {
+            retention_ms: 2 * DAY_MS,
+            records_per_user: NonZeroU32::MAX,
+            user_cache: NonZeroUsize::MIN,
+            outbox_max: OUTBOX_MAX as u64,
+            takeover_after: Duration::ZERO,
+        };
+        let users = RedisUsers::open(self.redis.clone(), settings, Arc::new(|_| false));
+        let (users, _) = self.runtime.block_on(users).unwrap();
+        OnRedis { users: Arc::new(users), connection: self.connection.clone() }
+    }
+}
+
+impl OnRedis {
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap()
+    }
+}
+
+fn outbox(user: UserId) -> String {
+    format!("{}:o", tag(Shards::DEFAULT.of(user)))
+}
+
+impl UserStore for OnRedis {
+    async fn load(&self, loads: &[Load]) -> Result<Vec<Loaded>, StoreError> {
+        self.users.load(loads).await
+    }
+
+    async fn apply(&self, applies: &[&Apply]) -> Result<Vec<Applied>, StoreError> {
+        self.users.apply(applies).await
+    }
+}
+
+impl Backing for OnRedis {
+    async fn begin(&self, rewards: &Rewarding) {
+        self.users.begin(rewards).await.unwrap();
+    }
+
+    async fn rows(&self, user: UserId) -> usize {
+        let key = format!("{}:r:{}", tag(Shards::DEFAULT.of(user)), user.0);
+        cmd("HLEN").arg(key).query(&mut *self.connection()).unwrap()
+    }
+
+    async fn outbox(&self, user: UserId) -> Vec<Claim> {
+        let entries: Vec<Vec<u8>> =
+            cmd("ZRANGE").arg(outbox(user)).arg(0).arg(-1).query(&mut *self.connection()).unwrap();
+        let claims = entries.iter().filter_map(|entry| codec::decode(entry).ok());
+        claims.filter(|claim| claim.key.user == user).collect()
+    }
+
+    async fn published(&self, claim: &Claim) {
+        let mut remove = cmd("ZREM");
+        remove.arg(outbox(claim.key.user)).arg(codec::encode(claim));
+        remove.exec(&mut *self.connection()).unwrap();
+    }
+}
