@@ -18,6 +18,7 @@ mod redis;
 #[path = "../support/redis_server.rs"]
 #[allow(dead_code, reason = "others use the rest")]
 mod redis_server;
+mod redis_slots;
 mod redis_store;
 mod redis_upgrade;
 mod requests;

@@ -17,9 +17,11 @@ use crate::model::change::{Change, Decided, Outcome};
 use crate::model::ids::{Content, UserId};
 use crate::model::page::{Page, PageRequest};
 use crate::model::record::Record;
+use crate::model::rewards::calendar::RewardDay;
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
 use crate::model::rewards::rewarding::Rewarding;
+use crate::model::rewards::rule::RuleSet;
 use crate::model::rows_read::RowsRead;
 use crate::model::shard::Shard;
 
@@ -78,7 +80,19 @@ pub trait HotStore: Send + Sync + 'static {
     /// unknown.
     fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Committed, StoreError>>;
 
-    /// How many groups may be committed side by side. They take effect in the order in which they were begun, unless one of
+    /// How many parts of the store may be away while the others serve: changes of users in different lanes are committed in
+    /// groups of their own. Stays the same while the store is open.
+    fn lanes(&self) -> usize {
+        1
+    }
+
+    /// The lane of the shard's users now, less than [`lanes`](Self::lanes). It may change when the store moves shards. Right
+    /// or wrong, a group of any users may be committed in any lane: a wrong one only waits for more than it has to.
+    fn lane(&self, _shard: Shard) -> usize {
+        0
+    }
+
+    /// How many groups of a lane may be committed side by side. They take effect in the order in which they were begun, unless one of
     /// them fails.
     fn groups_max(&self) -> usize {
         1
@@ -121,6 +135,13 @@ impl Group {
         Group { number: LAST.fetch_add(1, Ordering::Relaxed) + 1, now, changes, rewards }
     }
 
+    /// The same group, in which nothing is rewarded.
+    pub fn without_rewards(&self) -> Self {
+        let today = RewardDay { rules: RuleSet::NONE, ..self.rewards.today.clone() };
+        let rewards = Rewarding { rules: self.rewards.rules.clone(), today, claims_max: 0 };
+        Group { number: self.number, now: self.now, changes: self.changes.clone(), rewards }
+    }
+
     /// A group without rewards.
     pub fn unrewarded(now: u64, changes: Vec<Change>) -> Self {
         Group::new(now, changes, Rewarding::none())
@@ -130,7 +151,7 @@ impl Group {
 pub type Answer<T> = BoxFuture<'static, Result<T, StoreError>>;
 
 /// What a failed call means to its caller.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     /// Nothing is known to have been done; asking again may help.
     #[error("hot store unavailable: {0}")]

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use ::redis::aio::{AsyncPushSender, MultiplexedConnection};
 use ::redis::{
-    AsyncConnectionConfig, Client, ErrorKind, Pipeline, ProtocolVersion, RedisError, ServerErrorKind, Value, cmd,
-    from_redis_value,
+    AsyncConnectionConfig, Client, ErrorKind, Pipeline, ProtocolVersion, RedisError, ServerError, ServerErrorKind,
+    Value, cmd, from_redis_value,
 };
 
 use super::check::{self, Server};
@@ -115,7 +115,8 @@ pub(super) async fn look(connection: &mut MultiplexedConnection, address: &Addre
     Ok(Server { info: Server::info(&info), config })
 }
 
-/// What the keys of these shards hold.
+/// What the keys of these shards hold. Those that are on another node by now, or on their way there, are left out: what is
+/// sent about them is refused here.
 pub(super) async fn marks(
     connection: &mut MultiplexedConnection,
     address: &Address,
@@ -126,14 +127,22 @@ pub(super) async fn marks(
         commands.cmd("GET").arg(deployment::key(*shard));
     }
     let values = send(connection, &commands, shards.len()).await.map_err(|error| trouble(address, &error))?;
-    let read = |(shard, value): (&Shard, Value)| {
+    let mut marks = Vec::with_capacity(shards.len());
+    for (shard, value) in shards.iter().zip(values) {
         let value: Option<Vec<u8>> = match value {
+            Value::ServerError(error) if is_elsewhere(&error) => continue,
             Value::ServerError(error) => return Err(trouble(address, &error.into())),
             value => from_redis_value(value).map_err(|error| trouble(address, &error.into()))?,
         };
-        Ok((*shard, Mark::read(value.as_deref())))
-    };
-    shards.iter().zip(values).map(read).collect()
+        marks.push((*shard, Mark::read(value.as_deref())));
+    }
+    Ok(marks)
+}
+
+/// Whether another node has the key that was asked for, or will have it in a moment. Nothing was done.
+pub(super) fn is_elsewhere(error: &ServerError) -> bool {
+    use ServerErrorKind::{Ask, Moved, TryAgain};
+    matches!(error.kind(), Some(Moved | Ask | TryAgain))
 }
 
 /// Loads a script, if it is not there.

@@ -32,7 +32,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ::redis::aio::{AsyncPushSender, MultiplexedConnection};
 use ::redis::{Pipeline, Script, ServerErrorKind, Value};
-use futures_util::future::{join_all, try_join_all};
+use futures_util::future::join_all;
 use prometheus_client::registry::Registry;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
@@ -52,13 +52,15 @@ use terms::Terms;
 #[derive(Debug)]
 pub struct Call {
     pub shards: Vec<Shard>,
+    /// Keys of a shard of a Cluster that the script touches. While one of them moves to another node the call is not begun.
+    pub keys: Vec<Vec<u8>>,
     pub args: Vec<Vec<u8>>,
 }
 
 impl Call {
     /// About keys of one shard.
     pub fn of(shard: Shard, args: Vec<Vec<u8>>) -> Self {
-        Call { shards: vec![shard], args }
+        Call { shards: vec![shard], keys: Vec::new(), args }
     }
 
     /// The node that has the first has all.
@@ -88,6 +90,7 @@ pub struct Redis {
 struct Shared {
     fleet: Arc<Fleet>,
     deployment: Arc<str>,
+    lanes: usize,
     /// Of the thread that drives the connections.
     runtime: Handle,
     /// Dropped with the last handle: the thread ends.
@@ -131,7 +134,8 @@ impl Redis {
         opened.recv().expect("the thread says how it went")?;
         let deployment = fleet.terms.deployment.get().expect("all shards were looked at").clone();
         tracing::info!(event = "redis_opened", deployment = deployment::id(&deployment), "redis opened");
-        Ok(Redis { shared: Arc::new(Shared { fleet, deployment, runtime: handle, _stop: stop }) })
+        let lanes = fleet.map().nodes.len().max(1);
+        Ok(Redis { shared: Arc::new(Shared { fleet, deployment, lanes, runtime: handle, _stop: stop }) })
     }
 
     /// What the key `{h<shard>}:deployment` of every shard holds, to the byte: scripts write nowhere else.
@@ -155,34 +159,46 @@ impl Redis {
     /// # Errors
     /// Away: all, any part or nothing of it was done. Repeat the whole.
     pub async fn run(&self, script: &Script, calls: Vec<Call>) -> Result<Vec<Value>, StoreError> {
+        self.run_each(script, calls).await.into_iter().collect()
+    }
+
+    /// Like [`run`](Self::run), but each call has its own answer: a node that is away fails only the calls about its shards.
+    pub async fn run_each(&self, script: &Script, calls: Vec<Call>) -> Vec<Result<Value, StoreError>> {
         debug_assert!(
             self.joins_shards() || calls.iter().all(|call| call.shards.len() == 1),
             "a Cluster would refuse it"
         );
         let fleet = &self.shared.fleet;
-        let mut answers: Vec<Option<Value>> = vec![None; calls.len()];
+        let mut answers: Vec<Option<Result<Value, StoreError>>> = calls.iter().map(|_| None).collect();
         for _ in 0..TRIES {
             let map = fleet.map();
             let mut parts = vec![Vec::new(); map.nodes.len()];
-            for (place, call) in calls.iter().enumerate().filter(|(place, _)| answers[*place].is_none()) {
-                parts[map.place(call.home())?].push(place);
+            for (place, answer) in answers.iter_mut().enumerate().filter(|(_, answer)| answer.is_none()) {
+                match map.place(calls[place].home()) {
+                    Ok(node) => parts[node].push(place),
+                    Err(error) => *answer = Some(Err(error)),
+                }
             }
             let parts = map.nodes.iter().zip(parts).filter(|(_, part)| !part.is_empty());
             let sent =
                 join_all(parts.map(async |(node, part)| (self.evaluate(node, script, &calls, &part).await, part)));
             for (values, part) in sent.await {
-                for (place, value) in part.into_iter().zip(values?) {
-                    answers[place] = value;
+                match values {
+                    Ok(values) => {
+                        part.into_iter().zip(values).for_each(|(place, value)| answers[place] = value.map(Ok))
+                    }
+                    Err(error) => part.into_iter().for_each(|place| answers[place] = Some(Err(error.clone()))),
                 }
             }
             if answers.iter().all(Option::is_some) {
-                return Ok(answers.into_iter().flatten().collect());
+                break;
             }
             fleet.terms.metrics.failed(Failed::Moved);
             fleet.terms.look.notify_one();
             sleep(MOVED_PAUSE).await;
         }
-        Err(StoreError::Away("shards keep moving between nodes".to_owned()))
+        let moving = || Err(StoreError::Away("shards keep moving between nodes".to_owned()));
+        answers.into_iter().map(|answer| answer.unwrap_or_else(moving)).collect()
     }
 
     /// `None` for what was not done, since the shard is elsewhere.
@@ -213,11 +229,11 @@ impl Redis {
             let mut pipeline = Pipeline::with_capacity(open.len());
             for place in &open {
                 let call = &calls[part[*place]];
-                let evalsha = pipeline.cmd("EVALSHA").arg(script.get_hash()).arg(call.shards.len());
+                let evalsha = pipeline.cmd("EVALSHA").arg(script.get_hash()).arg(call.shards.len() + call.keys.len());
                 for shard in &call.shards {
                     evalsha.arg(deployment::key(*shard));
                 }
-                evalsha.arg(&call.args);
+                evalsha.arg(&call.keys).arg(&call.args);
             }
             let values = dial::send(&mut connection, &pipeline, open.len()).await.map_err(lost)?;
             let mut unknown = Vec::new();
@@ -244,7 +260,7 @@ impl Redis {
         let Value::ServerError(error) = value else { return Ok(Meaning::Answer) };
         match error.kind() {
             Some(ServerErrorKind::NoScript) => Ok(Meaning::NoScript),
-            Some(ServerErrorKind::Moved) => Ok(Meaning::Elsewhere),
+            _ if dial::is_elsewhere(error) => Ok(Meaning::Elsewhere),
             _ => {
                 self.shared.fleet.terms.metrics.failed(Failed::Refused);
                 Err(link.refused(&node.address, error))
@@ -265,10 +281,10 @@ impl Redis {
             let mut moved = false;
             for value in &values {
                 let Value::ServerError(error) = value else { continue };
-                match error.kind() {
-                    Some(ServerErrorKind::Moved) => moved = true,
-                    // A key of another type. The value is unreadable, but the node is fine.
-                    None if error.code() == "WRONGTYPE" => {}
+                // A value of another type is unreadable, but the node is fine.
+                match error.code() {
+                    _ if dial::is_elsewhere(error) => moved = true,
+                    "WRONGTYPE" => {}
                     _ => return Err(link.refused(&node.address, error)),
                 }
             }
@@ -282,13 +298,32 @@ impl Redis {
     }
 
     /// The clock of Redis, milliseconds since 1970, at the middle of the round trip; of several masters the one that is
-    /// furthest from this machine's.
+    /// furthest from this machine's. Masters that are away have no say.
     pub async fn time(&self) -> Result<u64, StoreError> {
         let map = self.shared.fleet.map();
-        let told = try_join_all(map.nodes.iter().map(|node| told_by(node))).await?;
         let here = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-        let furthest = told.into_iter().max_by_key(|time| time.abs_diff(here));
-        furthest.ok_or_else(|| StoreError::Away("no redis node is known".to_owned()))
+        let (mut furthest, mut away) = (None, StoreError::Away("no redis node is known".to_owned()));
+        for told in join_all(map.nodes.iter().map(|node| told_by(node))).await {
+            match told {
+                Ok(time) => furthest = furthest.into_iter().chain([time]).max_by_key(|time| time.abs_diff(here)),
+                Err(error) => away = error,
+            }
+        }
+        furthest.ok_or(away)
+    }
+
+    /// Masters when it was opened: so many lanes there are, however many masters come later.
+    pub fn lanes(&self) -> usize {
+        self.shared.lanes
+    }
+
+    /// The lane of the master that has the shard now. Masters are numbered by their first shards, so that a replica that
+    /// takes over has the lane of its master.
+    pub fn lane(&self, shard: Shard) -> usize {
+        match self.shared.lanes {
+            1 => 0,
+            lanes => self.shared.fleet.map().place(shard).unwrap_or(usize::from(shard.0)) % lanes,
+        }
     }
 
     /// The name of the node that has the shard now.
@@ -318,7 +353,7 @@ enum Meaning {
     Answer,
     /// Not done: the script has to be loaded.
     NoScript,
-    /// Not done: another node has the shard.
+    /// Not done: another node has the shard, or a key of it.
     Elsewhere,
 }
 

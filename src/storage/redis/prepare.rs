@@ -97,7 +97,11 @@ pub(super) async fn sites(terms: &Terms) -> Result<(Vec<Site>, Vec<(Shard, Mark)
     }
     let mut marks = Vec::new();
     for Site { master, connection } in &mut sites {
-        marks.extend(dial::marks(connection, &master.address, &master.shards).await?);
+        let found = dial::marks(connection, &master.address, &master.shards).await?;
+        if found.len() < master.shards.len() {
+            return Err(RefusalCause::Away(format!("{}: slots are being moved to another node", master.address)));
+        }
+        marks.extend(found);
     }
     Ok((sites, marks))
 }
@@ -189,12 +193,10 @@ async fn first(sites: &mut [Site], id: &str) -> Result<String, RefusalCause> {
     set.arg(deployment::key(first)).arg(deployment::preparing(id)).arg("NX");
     let _: Option<String> = set.query_async(connection).await.map_err(away)?;
     let marks = dial::marks(connection, &master.address, &[first]).await?;
-    match &marks[0].1 {
-        Mark::Preparing(id) => Ok(id.clone()),
-        Mark::Ready(text) => Ok(deployment::id(text).to_owned()),
-        Mark::Absent | Mark::Older(_) | Mark::Upgrading(_) | Mark::Foreign(_) => {
-            Err(RefusalCause::Away(format!("{} is being written to by another process", master.address)))
-        }
+    match marks.first() {
+        Some((_, Mark::Preparing(id))) => Ok(id.clone()),
+        Some((_, Mark::Ready(text))) => Ok(deployment::id(text).to_owned()),
+        _ => Err(RefusalCause::Away(format!("{} is being written to by another process", master.address))),
     }
 }
 

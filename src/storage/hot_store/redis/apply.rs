@@ -1,6 +1,6 @@
 //! Writes what was decided: the arguments of `lua/commit.lua`, and its answer.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Instant;
 
 use ::redis::Value;
@@ -28,6 +28,8 @@ struct Arguments {
     removals: Words,
     /// Claims of each shard so far.
     claims: HashMap<Shard, u64>,
+    /// All keys that are touched.
+    keys: BTreeSet<Vec<u8>>,
 }
 
 impl RedisUsers {
@@ -67,7 +69,7 @@ impl RedisUsers {
             self.put(&mut arguments, number + 1, applies[*place]);
         }
         let own = part.iter().map(|place| self.follows_itself(applies[*place])).collect();
-        let Arguments { users, guards, writes, removals, .. } = arguments;
+        let Arguments { users, guards, writes, removals, keys, .. } = arguments;
         let mut args = vec![self.redis.deployment().as_bytes().to_vec(), own];
         args.extend(users);
         args.push(decimal(guards.len() as u64 / 3));
@@ -75,7 +77,10 @@ impl RedisUsers {
         args.push(decimal(writes.len() as u64));
         args.extend(writes);
         args.extend(removals);
-        Call { shards, args }
+        // In a Cluster the script must not begin while its keys are on their way to another node. Elsewhere it would only
+        // cost.
+        let keys = if self.redis.joins_shards() { Vec::new() } else { keys.into_iter().collect() };
+        Call { shards, keys, args }
     }
 
     /// How many of those who follow the user are this gateway.
@@ -91,6 +96,7 @@ impl RedisUsers {
         let mut token = Vec::new();
         expected.iter().for_each(|expected| head::token(&mut token, *expected));
         let channel = if *news { names.channel(*user).into_bytes() } else { Vec::new() };
+        arguments.keys.insert(names.head(*user).into_bytes());
         arguments.users.push(names.head(*user).into_bytes());
         arguments.users.push(token);
         arguments.users.push(head.as_deref().map(head::encode).unwrap_or_default());
@@ -103,11 +109,14 @@ impl RedisUsers {
             // Entries there may be before these, so that all have room.
             let room = self.settings.outbox_per_shard().checked_sub(*before);
             let most = room.map_or_else(|| b"-1".to_vec(), decimal);
+            arguments.keys.insert(names.outbox().into_bytes());
             arguments.guards.extend([decimal(number as u64), names.outbox().into_bytes(), most]);
         }
         for write in writes {
-            put_commands(&mut arguments.writes, number, self.commands(&names, *user, write));
-            put_commands(&mut arguments.removals, number, removals(&names, *user, write));
+            let (commands, removals) = (self.commands(&names, *user, write), removals(&names, *user, write));
+            arguments.keys.extend(commands.iter().chain(&removals).flat_map(keys_of).cloned());
+            put_commands(&mut arguments.writes, number, commands);
+            put_commands(&mut arguments.removals, number, removals);
         }
     }
 
@@ -199,6 +208,14 @@ fn removals(names: &Keys, user: UserId, write: &Write) -> Vec<Words> {
             vec![words(&[b"HDEL", rows.as_bytes(), &content]), words(&[b"ZREM", timeline.as_bytes(), &content])]
         }
         _ => Vec::new(),
+    }
+}
+
+/// The keys that a command names: one, but for `UNLINK`.
+fn keys_of(command: &Words) -> &[Vec<u8>] {
+    match &command[0][..] {
+        b"UNLINK" => &command[1..],
+        _ => &command[1..2],
     }
 }
 

@@ -79,7 +79,7 @@ use crate::model::rows_read::RowsRead;
 use crate::model::shard::{Shard, Shards};
 use crate::storage::redis::Redis;
 
-/// Groups that are under way at one time: while Redis syncs one the next is there to be read.
+/// Groups of a lane that are under way at one time: while Redis syncs one the next is there to be read.
 const GROUPS_MAX: usize = 4;
 
 /// Whether this gateway itself follows a user's changes, that is, has subscribed to them for a connection of that user.
@@ -146,6 +146,14 @@ impl RedisStore {
 impl HotStore for RedisStore {
     fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Committed, StoreError>> {
         Box::pin(self.shared.commit(group))
+    }
+
+    fn lanes(&self) -> usize {
+        self.shared.redis.lanes()
+    }
+
+    fn lane(&self, shard: Shard) -> usize {
+        self.shared.redis.lane(shard)
     }
 
     fn groups_max(&self) -> usize {

@@ -142,8 +142,11 @@ impl Shared {
                 .map(<[u8]>::to_vec);
             let before = found.len();
             let calls = joined::split(&self.redis, shards, |shard| *shard, |_| 1).into_iter();
-            let calls = calls.map(|shards| Call { shards: shards.to_vec(), args: args.to_vec() }).collect();
-            for answer in self.redis.run(&scripts::LOOK, calls).await? {
+            let calls =
+                calls.map(|shards| Call { shards: shards.to_vec(), keys: Vec::new(), args: args.to_vec() }).collect();
+            for answer in self.redis.run_each(&scripts::LOOK, calls).await {
+                // What is at a node that is away waits for it.
+                let Ok(answer) = answer else { continue };
                 let mut answer = value::array(answer)?.into_iter();
                 all += answer.next().map_or(Ok(0), value::number)?;
                 found.extend(answer.map(value::bytes).collect::<Result<Vec<_>, _>>()?);
@@ -205,27 +208,38 @@ impl Shared {
         now.saturating_sub(after).as_millis().to_string()
     }
 
+    /// Those of nodes that are away stay, and the others go.
     async fn remove_from_outbox(&self, numbers: Vec<OutboxNumber>) -> Result<(), StoreError> {
-        let mut members: Vec<(Shard, Arc<[u8]>)> = Vec::new();
+        let mut members: Vec<(Shard, OutboxNumber, Arc<[u8]>)> = Vec::new();
         {
             let queue = self.outbox.queue();
-            let entries = numbers.iter().filter_map(|number| queue.entries.get(number));
-            members.extend(entries.map(|entry| (keys::shard_of(entry.claim.key.user), entry.member.clone())));
+            let entries = numbers.into_iter().filter_map(|number| Some((number, queue.entries.get(&number)?)));
+            let member = |(number, entry): (OutboxNumber, &Entry)| {
+                (keys::shard_of(entry.claim.key.user), number, entry.member.clone())
+            };
+            members.extend(entries.map(member));
         }
         if members.is_empty() {
             return Ok(());
         }
-        members.sort_by_key(|(shard, _)| *shard);
-        let calls = joined::split(&self.redis, &mut members, |(shard, _)| *shard, |_| 1).into_iter().map(|part| {
-            let (shards, counts) = joined::shards(part, |(shard, _)| *shard);
+        members.sort_by_key(|(shard, ..)| *shard);
+        let (mut calls, mut removed) = (Vec::new(), Vec::new());
+        for part in joined::split(&self.redis, &mut members, |(shard, ..)| *shard, |_| 1) {
+            let (shards, counts) = joined::shards(part, |(shard, ..)| *shard);
             let mut args = vec![self.redis.deployment().as_bytes().to_vec(), counts];
-            args.extend(part.iter().map(|(_, member)| member.to_vec()));
-            Call { shards, args }
-        });
-        self.redis.run(&scripts::REMOVE, calls.collect()).await?;
-        // Only now: what could not be removed is tried again.
-        self.outbox.queue().drop_all(&numbers);
-        Ok(())
+            args.extend(part.iter().map(|(_, _, member)| member.to_vec()));
+            calls.push(Call { shards, keys: Vec::new(), args });
+            removed.push(part.iter().map(|(_, number, _)| *number).collect::<Vec<_>>());
+        }
+        let mut outcome = Ok(());
+        for (answer, numbers) in self.redis.run_each(&scripts::REMOVE, calls).await.into_iter().zip(removed) {
+            match answer {
+                // Only now: what could not be removed is tried again.
+                Ok(_) => self.outbox.queue().drop_all(&numbers),
+                Err(error) => outcome = Err(error),
+            }
+        }
+        outcome
     }
 }
 

@@ -1,8 +1,12 @@
 -- The beginning of every script: nothing is read from, and nothing written into, a Redis that is not the one that was
--- prepared. KEYS are {h<shard>}:deployment, ARGV[1] what they must hold. `tags`: the beginnings of all keys of the shards.
+-- prepared. KEYS begin with {h<shard>}:deployment, ARGV[1] is what they must hold. `tags`: the beginnings of all keys of the
+-- shards. Further KEYS are named for the Cluster alone, which does not begin a call while one of them is elsewhere.
 
 local tags = {}
 for place, key in ipairs(KEYS) do
+  if string.sub(key, -11) ~= ':deployment' then
+    break
+  end
   if redis.call('GET', key) ~= ARGV[1] then
     return redis.error_reply('WIPED ' .. key .. ' is missing, or of another deployment')
   end

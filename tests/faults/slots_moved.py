@@ -1,0 +1,125 @@
+"""`python -m faults.slots_moved BINARY`: slots of a Redis Cluster move to another node, key by key, while their users play.
+
+What was acked is there afterwards, what was deleted stays away, and no script was broken off: a call waits until all keys
+of its shard are on one node.
+"""
+
+import asyncio
+import itertools
+import re
+import sys
+
+from faults.scene import Scene, arguments
+from tiers.redis_server import CLUSTER, Redis
+from wire.client import Client, beat, item
+from wire.http import call
+
+USERS = range(1, 401)
+APART_SECONDS = 0.3
+# From one key of a slot to the next: so long its keys are on two nodes.
+KEY_SECONDS = 0.4
+SETTLE_SECONDS = 2
+BROKEN_OFF = "non local key"
+RETRIED = re.compile(r'^heartline_redis_commit_failures_total\{kind="moved"\} (\d+)$', re.M)
+
+
+def main():
+    args = arguments(__doc__, slots=8)
+    with Scene(args) as scene:
+        redis = Redis(CLUSTER, scene.scratch / "redis")
+        scene.at_end(redis.stop)
+        gateway = scene.gateway(STORE__HOT_STORE="redis", REDIS__URL=redis.start().url)
+        gateway.run("init")
+        gateway.start()
+        asyncio.run(SlotsMoved(scene, redis, gateway).run())
+        scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
+        sys.exit(scene.verdict())
+
+
+class SlotsMoved:
+    def __init__(self, scene, redis, gateway):
+        self._scene, self._redis, self._gateway = scene, redis, gateway
+
+    async def run(self):
+        players = [Player(await Client.open(self._gateway, mid), mid) for mid in USERS]
+        await asyncio.gather(*(player.step(0) for player in players))
+        stop = asyncio.Event()
+        playing = [asyncio.create_task(player.play(stop)) for player in players]
+        moved = await self.move_slots()
+        await asyncio.sleep(SETTLE_SECONDS)
+        stop.set()
+        await asyncio.gather(*playing)
+        for player in players:
+            await self.read_back(player)
+        log = self._gateway.stderr()
+        self._scene.expect(BROKEN_OFF not in log, f"a script was broken off: {log[-2000:]}")
+        retried = int(RETRIED.search(call(self._gateway.admin, "GET", "/metrics").text)[1])
+        self._scene.expect(retried > 0, "no call came while its keys moved")
+        steps = sum(player.steps for player in players)
+        self._scene.say(f"{steps} changes of {len(players)} users; {moved} keys moved, {retried} calls waited for them")
+
+    async def move_slots(self):
+        """Slots that have users, each to the next node. Returns the number of keys."""
+        nodes, moved = self._redis.nodes, 0
+        ids = [node.cli("CLUSTER", "MYID")[0] for node in nodes]
+        for number in range(self._scene.args.slots):
+            place = number % len(nodes)
+            there = (place + 1) % len(nodes)
+            head = next(itertools.islice(heads(nodes[place]), number, None))
+            slot = nodes[place].cli("CLUSTER", "KEYSLOT", head)[0]
+            nodes[there].cli("CLUSTER", "SETSLOT", slot, "IMPORTING", ids[place])
+            nodes[place].cli("CLUSTER", "SETSLOT", slot, "MIGRATING", ids[there])
+            # Keys may be made meanwhile.
+            while keys := [key for key in nodes[place].cli("CLUSTER", "GETKEYSINSLOT", slot, "1000") if key]:
+                key = min(keys, key=rank)
+                said = nodes[place].cli("MIGRATE", "127.0.0.1", str(nodes[there].port), key, "0", "5000")
+                self._scene.expect(said in (["OK"], ["NOKEY"]), f"MIGRATE {key} says {said}")
+                moved += 1
+                await asyncio.sleep(KEY_SECONDS)
+            # The new owner first, or the slot would have none for a moment.
+            for node in (nodes[there], nodes[place], *nodes):
+                node.cli("CLUSTER", "SETSLOT", slot, "NODE", ids[there])
+        return moved
+
+    async def read_back(self, player):
+        stored = {int(record["oid"]): (record["at"], record["pos"]) for record in await player.client.list()}
+        self._scene.expect(stored == player.acked, f"user {player.mid}: acked {player.acked}, stored {stored}")
+        await player.client.socket.close()
+
+
+class Player:
+    """A user who goes from one new content to the next, and deletes one now and then."""
+
+    def __init__(self, client, mid):
+        self.client, self.mid = client, mid
+        self.acked, self.steps = {}, 0
+
+    async def play(self, stop):
+        while not stop.is_set():
+            await self.step(self.steps // 3)
+            await asyncio.sleep(APART_SECONDS)
+
+    async def step(self, oid):
+        self.steps += 1
+        if self.steps % 10 == 0 and oid in self.acked:
+            await self.client.ask(delete={"items": [item(oid)], "at": self.client.now()})
+            del self.acked[oid]
+            return
+        at = self.client.now()
+        rejected = await self.client.beats(beat(oid, at, pos=self.steps, session=str(oid + 1)))
+        if rejected:
+            raise AssertionError(f"user {self.mid}: rejected {rejected}")
+        self.acked[oid] = (at, self.steps)
+
+
+def rank(key):
+    """What a head belongs to goes before it: a script that has begun by it would find the rest gone."""
+    return (":deployment" in key, ":h:" in key)
+
+
+def heads(node):
+    return sorted(node.cli("--scan", "--pattern", "{h*}:h:*"))
+
+
+if __name__ == "__main__":
+    main()
