@@ -7,6 +7,7 @@ mod error;
 mod events;
 mod gateway;
 mod hot;
+mod lanes;
 mod log;
 mod operator;
 mod rewards;
@@ -19,11 +20,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, join_all};
 
 use crate::config::Config;
 use crate::domain::clock::Clock;
 use crate::domain::devices::presence::Presence;
+use crate::domain::ingest::submit_queue::Completions;
 use crate::domain::revocations::Revocations;
 use crate::edge::admin::{self, Admin};
 use crate::edge::auth::key::SIGNS_NOTHING;
@@ -90,7 +93,8 @@ fn run(config: Config) -> Result<(), StartError> {
     };
 
     threads::keep_time(gateway.clock_guard).map_err(StartError::Process)?;
-    let commit = CommitThread::start(gateway.committer, shutdown.stop()).map_err(StartError::Process)?;
+    let commit =
+        CommitThread::start(gateway.committers, gateway.watch, shutdown.stop()).map_err(StartError::Process)?;
     let has_demo = demo::is_served(&config);
     let demo = has_demo.then(|| {
         let clock = config.demo.clock.then_some(rewards_clock);
@@ -98,7 +102,7 @@ fn run(config: Config) -> Result<(), StartError> {
         let (registry, tail) = (registry.clone(), tail.clone());
         demo_router(DemoContext { key: key.clone(), registry, tail, clock, behind_proxies })
     });
-    let edges = gateway.submit_queues.into_iter().zip(public);
+    let edges = gateway.edges.into_iter().zip(public);
     let edges: Result<Vec<_>, _> = edges
         .map(|((context, completions), listener)| {
             EdgeThread::start(listener, context, completions, demo.clone(), tls.clone(), &config.server)
@@ -117,8 +121,8 @@ fn run(config: Config) -> Result<(), StartError> {
         .merge(control::events::routes(tail));
     let guard = Guard { token: control_token, hosts: config.control.hosts.clone() };
     let router = control::router(gateway.control, others, guard);
-    let lane = gateway.control_lane.run();
-    let control = operator::start("control", control, router, operator::CONTROL, lane, shutdown.stop());
+    let answers = join_all(gateway.control_completions.into_iter().map(Completions::run));
+    let control = operator::start("control", control, router, operator::CONTROL, answers.map(drop), shutdown.stop());
     let operators = [probes.map_err(StartError::Process)?, control.map_err(StartError::Process)?];
     log::listening(&addresses);
     // It does not have to be read.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use prometheus_client::registry::Registry;
-use tokio::sync::Notify;
 
+use super::lanes::{Shared, StoreLanes};
 use super::rewards::{Calendar, RewardTasks, Rewards};
 use super::stores::Stores;
 use crate::config::Config;
@@ -15,12 +15,11 @@ use crate::domain::devices::kick_list::KickList;
 use crate::domain::devices::peer_messages::PeerMessages;
 use crate::domain::devices::presence::Presence;
 use crate::domain::history::History;
-use crate::domain::ingest::commit::Committer;
-use crate::domain::ingest::health::StoreHealth;
-use crate::domain::ingest::intake::Intake;
-use crate::domain::ingest::metrics::{Metrics, UncommittedSlots};
-use crate::domain::ingest::submit_queue::{Completions, SubmitQueue};
+use crate::domain::ingest::commit::{CommitListener, Committer};
+use crate::domain::ingest::lanes::Lanes;
+use crate::domain::ingest::submit_queue::Completions;
 use crate::domain::ingest::unreadable::UnreadableLog;
+use crate::domain::ingest::watch::Watch;
 use crate::domain::revocations::Revocations;
 use crate::domain::store_reads::StoreReads;
 use crate::edge;
@@ -35,21 +34,21 @@ use crate::edge::list_limiter::ListLimiter;
 use crate::edge::listener::limiter::ConnectionLimiter;
 use crate::edge::origin::Origins;
 use crate::edge::rates::Rates;
-use crate::model::rule::Admission;
 use crate::shutdown::Shutdown;
 use crate::telemetry::metrics;
 
 pub(super) struct Gateway {
     pub registry: Registry,
-    pub committer: Committer,
+    pub committers: Vec<Committer>,
+    pub watch: Watch,
     pub clock_guard: ClockGuard,
     /// One for each edge thread.
-    pub submit_queues: Vec<(Arc<ConnectionContext>, Completions)>,
+    pub edges: Vec<(Arc<ConnectionContext>, Vec<Completions>)>,
     pub admin: Admin,
     pub control: Control,
     pub users: UserOperations,
-    /// Of the control listener's submit queue.
-    pub control_lane: Completions,
+    /// Of the changes that come by the control listener.
+    pub control_completions: Vec<Completions>,
     pub backstage: RewardTasks,
     /// Hears the other gateways on the same store.
     pub peer_messages: Arc<PeerMessages>,
@@ -74,7 +73,6 @@ impl Gateway {
     ) -> Self {
         let mut whole = metrics::registry();
         let registry = metrics::part(&mut whole);
-        let ingest = Metrics::new(registry);
         let reads = StoreReads::new(registry);
         let rewards = Rewards::build(config, &stores, calendar, &clock, reads.clone(), registry);
         let BoundListener { verifier, presence, revocations } = bound_listener;
@@ -92,21 +90,20 @@ impl Gateway {
         let limiter = ConnectionLimiter::new(&config.limits);
         let mid_hash = config.log.mid_hash();
         let unreadable = Arc::new(UnreadableLog::new(mid_hash.clone(), registry));
-        let wake = Arc::new(Notify::new());
-        let (edge_queues, completions): (Vec<_>, Vec<_>) = (0..threads).map(|_| SubmitQueue::new(wake.clone())).unzip();
-        let (control_queue, control_lane) = SubmitQueue::new(wake.clone());
-        let submit_queues: Vec<_> = edge_queues.iter().chain([&control_queue]).cloned().collect();
-        registry.register_collector(Box::new(UncommittedSlots(submit_queues.clone())));
-        let health = Arc::new(StoreHealth::default());
-        let intake = |submit_queue: &Arc<SubmitQueue>| Intake {
-            submit_queue: submit_queue.clone(),
-            admission: Admission { retention_ms: config.store.retention.as_millis() as u64 },
+        let shared = Shared {
+            config,
+            store: stores.hot,
             clock: clock.clone(),
-            metrics: ingest.clone(),
+            judge: Arc::new(rewards.judge),
+            listeners: vec![fanout.clone(), unreadable as Arc<dyn CommitListener>],
         };
-        let context = |submit_queue: &Arc<SubmitQueue>| {
+        let StoreLanes { committers, watch, health, threads: mut of_threads } =
+            StoreLanes::build(&shared, threads + 1, registry);
+        let (control_lanes, control_completions) = of_threads.pop().expect("one more than edge threads");
+        let context = |lanes: Lanes| {
             Arc::new(ConnectionContext {
-                intake: intake(submit_queue),
+                lanes,
+                clock: clock.clone(),
                 history: history.clone(),
                 connect_lookup: rewards.connect_lookup.clone(),
                 authenticator: authenticator.clone(),
@@ -124,26 +121,15 @@ impl Gateway {
                 clock_status: clock_guard.clock_status(),
             })
         };
-        let desks: Vec<_> = edge_queues.iter().map(context).collect();
+        let edges = of_threads.into_iter().map(|(lanes, completions)| (context(lanes), completions)).collect();
         let users = UserOperations {
-            intake: intake(&control_queue),
+            lanes: control_lanes,
             presence: presence.clone(),
             history: history.clone(),
             connect_lookup: rewards.connect_lookup.clone(),
             reading: config.reading.clone(),
             mid_hash: mid_hash.clone(),
             gateway: String::new(),
-        };
-        let committer = Committer {
-            store: stores.hot,
-            clock,
-            judge: rewards.judge,
-            submit_queues,
-            listeners: vec![fanout.clone(), unreadable],
-            wake,
-            interval: config.store.group_interval,
-            health: health.clone(),
-            metrics: ingest,
         };
         let peer_messages = Arc::new(PeerMessages {
             fanout,
@@ -153,6 +139,7 @@ impl Gateway {
         });
         let admin = Admin {
             health,
+            ready_share: config.store.ready_share,
             stop: shutdown.stop(),
             clock_status: clock_guard.clock_status(),
             registry: Arc::default(),
@@ -162,13 +149,14 @@ impl Gateway {
         let control = Control { kick_list, revocations, clock_status, mid_hash };
         Gateway {
             registry: whole,
-            committer,
+            committers,
+            watch,
             clock_guard,
-            submit_queues: desks.into_iter().zip(completions).collect(),
+            edges,
             admin,
             control,
             users,
-            control_lane,
+            control_completions,
             backstage: rewards.backstage,
             peer_messages,
         }

@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use axum::Router;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, select_all};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, LocalOptions, Runtime};
 use tokio::sync::oneshot;
@@ -18,8 +18,8 @@ use super::error::StartError;
 use super::rewards::RewardTasks;
 use crate::domain::clock_guard::ClockGuard;
 use crate::domain::ingest::commit::Committer;
-use crate::domain::ingest::health::Watch;
 use crate::domain::ingest::submit_queue::Completions;
+use crate::domain::ingest::watch::Watch;
 use crate::edge::config::ServerConfig;
 use crate::edge::context::ConnectionContext;
 use crate::edge::http;
@@ -34,7 +34,7 @@ const GOODBYE_AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// How long the end waits for the events of the last claims. What is not published by then is at the next start.
 const LAST_EVENTS_MAX: Duration = Duration::from_secs(2);
 
-/// Commits, on a thread of its own: a store may block it.
+/// Commits of all lanes, on a thread of its own: a store may block it.
 pub(super) struct CommitThread {
     thread: JoinHandle<()>,
     failed: oneshot::Receiver<StoreError>,
@@ -48,13 +48,12 @@ pub(super) struct EdgeThread {
 }
 
 impl CommitThread {
-    pub fn start(committer: Committer, stop: Stop) -> io::Result<Self> {
+    pub fn start(committers: Vec<Committer>, watch: Watch, stop: Stop) -> io::Result<Self> {
         let runtime = runtime()?;
-        let watch = committer.watch();
         let (sender, failed) = oneshot::channel();
         let run = async move {
             tokio::select! {
-                failure = committer.run() => {
+                (failure, ..) = select_all(committers.into_iter().map(|committer| Box::pin(committer.run()))) => {
                     // The main thread is told; nothing else waits for it.
                     let _ = sender.send(failure);
                 }
@@ -70,7 +69,7 @@ impl EdgeThread {
     pub fn start(
         listener: StdListener,
         context: Arc<ConnectionContext>,
-        completions: Completions,
+        completions: Vec<Completions>,
         demo: Option<Router>,
         tls: Option<Arc<Tls>>,
         config: &ServerConfig,
@@ -84,7 +83,7 @@ impl EdgeThread {
         };
         let serve = async move || {
             let listener = TcpListener::from_std(listener)?;
-            tokio::task::spawn_local(completions.run());
+            completions.into_iter().map(Completions::run).for_each(|run| drop(tokio::task::spawn_local(run)));
             let router = http::router(context.clone());
             let router = match demo {
                 Some(demo) => router.merge(demo),

@@ -240,6 +240,8 @@ impl Checks<'_> {
         self.require(config.store.group_interval <= GROUP_INTERVAL_LIMIT, "store.group_interval", || {
             "must be at most 1s: an ack may wait that long".to_owned()
         });
+        let share = config.store.ready_share;
+        self.require(share > 0.0 && share <= 1.0, "store.ready_share", || "must be above 0 and at most 1".to_owned());
         self.require(socket.ping < socket.idle, "socket.idle", || {
             format!(
                 "{:?} must be longer than socket.ping ({:?}), so that a client can answer a ping",

@@ -148,6 +148,10 @@ fn durations_are_neither_nothing_nor_forever() {
     accepted("[store]\ngroup_interval = \"0s\"");
     accepted("[auth]\ntoken_life_max = \"0s\"");
     refused("[auth]\ntoken_life_max = \"11y\"", &in_file("auth.token_life_max"), "at most 3650d");
+    accepted("[store]\nready_share = 1.0");
+    for outside in ["0.0", "-0.5", "1.1", "nan"] {
+        refused(&format!("[store]\nready_share = {outside}"), &in_file("store.ready_share"), "above 0");
+    }
     refused("[store]\ngroup_interval = \"2s\"", &in_file("store.group_interval"), "at most 1s");
 }
 

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::domain::clock::Clock;
 use crate::domain::clock_guard::ClockStatus;
 use crate::domain::history::History;
-use crate::domain::ingest::intake::Intake;
+use crate::domain::ingest::lanes::Lanes;
 use crate::domain::rewards::connect_lookup::ConnectLookup;
 use crate::edge::auth::authenticator::Authenticator;
 use crate::edge::connection::limits::{LimitsConfig, SocketConfig};
@@ -22,7 +23,8 @@ use crate::shutdown::Stop;
 
 /// One for each thread, shared by its sockets and requests, so that they have the same semantics.
 pub struct ConnectionContext {
-    pub intake: Intake,
+    pub lanes: Lanes,
+    pub clock: Arc<Clock>,
     pub history: History,
     /// The same for all threads.
     pub connect_lookup: Arc<ConnectLookup>,

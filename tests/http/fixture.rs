@@ -30,6 +30,7 @@ use heartline::domain::devices::presence::Presence;
 use heartline::domain::history::History;
 use heartline::domain::ingest::commit::Committer;
 use heartline::domain::ingest::intake::Intake;
+use heartline::domain::ingest::lanes::Lanes;
 use heartline::domain::ingest::metrics::Metrics;
 use heartline::domain::ingest::submit_queue::SubmitQueue;
 use heartline::domain::revocations::Revocations;
@@ -118,7 +119,7 @@ impl Fixture {
         let committer = Committer {
             store: store.clone(),
             clock: clock.clone(),
-            judge: Judge {
+            judge: Arc::new(Judge {
                 rules: rules.clone(),
                 today: today.clone(),
                 memory: remembered.clone(),
@@ -126,7 +127,7 @@ impl Fixture {
                 outbox_max: 0,
                 notify: Arc::default(),
                 metrics: counted.clone(),
-            },
+            }),
             submit_queues: vec![submit_queue.clone()],
             listeners: Vec::new(),
             wake,
@@ -157,13 +158,11 @@ impl Fixture {
         };
         let clock_guard = ClockGuard::new(tell, clock.clone(), &mut registry);
         let reads = StoreReads::new(&mut registry);
+        let admission = Admission { retention_ms: 24 * 3_600 * 1_000 };
+        let intake = Intake { submit_queue, admission, clock: clock.clone(), metrics };
         let context = Arc::new(ConnectionContext {
-            intake: Intake {
-                submit_queue,
-                admission: Admission { retention_ms: 24 * 3_600 * 1_000 },
-                clock: clock.clone(),
-                metrics,
-            },
+            lanes: Lanes::new(vec![intake], Box::new(|_| 0)),
+            clock: clock.clone(),
             history: History::new(store.clone(), clock.clone(), reads.clone()),
             connect_lookup: Arc::new(ConnectLookup {
                 store,

@@ -1,5 +1,5 @@
-# Redis stopped, its connections cut between request and answer, Kafka away; and the master under Sentinel killed. And one
-# user who lists as fast as he may.
+# Redis stopped, its connections cut between request and answer, Kafka away; the master under Sentinel and a node of a
+# Cluster killed; one user who lists as fast as he may.
 . tests/parts/needs.bash
 need_python
 need_redis
@@ -7,4 +7,5 @@ need_kafka
 need_binary
 "$PYTHON" -m faults.lists "$HEARTLINE_BIN"
 "$PYTHON" -m faults.stalls "$HEARTLINE_BIN" $([[ $LONG ]] && echo --redis-seconds 60 --kafka-seconds 180 --cut-seconds 60)
+"$PYTHON" -m faults.node_away "$HEARTLINE_BIN"
 "$PYTHON" -m faults.failover "$HEARTLINE_BIN" --rounds "$([[ $LONG ]] && echo 5 || echo 1)"

@@ -42,6 +42,8 @@ class Fleet:
                 "ADMIN__LISTEN": f"127.0.0.1:{quiet_port()}",
                 "STORE__HOT_STORE": "redis",
                 "REDIS__URL": redis_url,
+                # Ready is when all users are served.
+                "STORE__READY_SHARE": 1.0,
                 "EVENTS__EVENT_BUS": "kafka",
                 "KAFKA__BROKERS": f'["{self.kafka.address}"]',
                 # There is one broker.

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::batch::{Batch, Lists};
 use super::coalesce::Entry;
-use super::health::{StoreHealth, Watch};
+use super::health::LaneHealth;
 use super::metrics::Metrics;
 use super::submit_queue::{Completion, SubmitQueue};
 use crate::domain::clock::Clock;
@@ -33,7 +33,7 @@ pub trait CommitListener: Send + Sync {
     fn committed(&self, answered: &[Completion]);
 }
 
-/// Writes what the submit queues have gathered.
+/// Writes what the submit queues of one lane of the store have gathered; each lane has a committer.
 ///
 /// Idle, a group starts at once. Busy, the next one gathers while others are written, as many as the store commits side by
 /// side ([`HotStore::groups_max`]), and starts once [`GROUP_WORTH`] entries may have come, as many as came lately in such a
@@ -49,24 +49,18 @@ pub trait CommitListener: Send + Sync {
 pub struct Committer {
     pub store: Arc<dyn HotStore>,
     pub clock: Arc<Clock>,
-    pub judge: Judge,
+    pub judge: Arc<Judge>,
+    /// One for each thread.
     pub submit_queues: Vec<Arc<SubmitQueue>>,
     pub listeners: Vec<Arc<dyn CommitListener>>,
     /// Rung by the submit queues.
     pub wake: Arc<Notify>,
     pub interval: Duration,
-    pub health: Arc<StoreHealth>,
+    pub health: Arc<LaneHealth>,
     pub metrics: Metrics,
 }
 
 impl Committer {
-    /// What looks after the commits, on another thread.
-    pub fn watch(&self) -> Watch {
-        let store = self.store.clone();
-        let store_failure = Box::new(move || store.failure());
-        Watch { store_failure, health: self.health.clone(), metrics: self.metrics.clone() }
-    }
-
     /// Runs until the store fails for good, and says how.
     pub async fn run(mut self) -> StoreError {
         let (store, groups_max) = (self.store.clone(), self.store.groups_max());
@@ -259,11 +253,8 @@ impl Committer {
     /// Returns whether it was away before.
     fn set_away(&self, away: bool) -> bool {
         let before = self.health.set_away(away);
-        if before != away {
-            self.metrics.store_ok(!away);
-            if !away {
-                tracing::info!(event = "hot_store_recovered", "hot store available again; acks resumed");
-            }
+        if before && !away {
+            tracing::info!(event = "hot_store_recovered", "hot store available again; acks resumed");
         }
         before
     }

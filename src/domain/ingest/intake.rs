@@ -11,7 +11,7 @@ use crate::model::beat::Beat;
 use crate::model::change::Action;
 use crate::model::rule::{Admission, Reason};
 
-/// Judges beats alone, and hands those that pass to the thread's [`SubmitQueue`].
+/// Judges beats alone, and hands those that pass to the [`SubmitQueue`] of the thread and lane.
 #[derive(Clone)]
 pub struct Intake {
     pub submit_queue: Arc<SubmitQueue>,

@@ -1,14 +1,13 @@
 //! What is counted on the way of a beat.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
 use std::time::{Duration, Instant};
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
+use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
@@ -42,7 +41,6 @@ pub struct Metrics {
     group_slots: Histogram,
     commit_seconds: Histogram,
     ack_seconds: Histogram,
-    store_ok: Gauge<i64, AtomicI64>,
 }
 
 impl Beats {
@@ -83,13 +81,10 @@ impl Metrics {
             group_slots: Histogram::new([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 4096.0]),
             commit_seconds: Histogram::new(seconds()),
             ack_seconds: Histogram::new(seconds()),
-            store_ok: Gauge::default(),
         };
-        metrics.store_ok.set(1);
         registry.register("commit_group_slots", "Slots and operations in one group", metrics.group_slots.clone());
         registry.register("commit_seconds", "Time to write and sync one group", metrics.commit_seconds.clone());
         registry.register("ack_seconds", "From reading a slot's first beat to its commit", metrics.ack_seconds.clone());
-        registry.register("store_ok", "1 while the hot store takes writes", metrics.store_ok.clone());
         metrics
     }
 
@@ -114,10 +109,6 @@ impl Metrics {
 
     pub(super) fn committed(&self, took: Duration) {
         self.commit_seconds.observe(took.as_secs_f64());
-    }
-
-    pub(super) fn store_ok(&self, ok: bool) {
-        self.store_ok.set(i64::from(ok));
     }
 }
 

@@ -20,6 +20,8 @@ use crate::shutdown::Stop;
 /// What it works with.
 pub struct Admin {
     pub health: Arc<StoreHealth>,
+    /// Not ready while less than this share of the users is served.
+    pub ready_share: f64,
     pub bus: Arc<BusHealth>,
     pub stop: Stop,
     pub clock_status: ClockStatus,
@@ -49,12 +51,16 @@ async fn readyz(State(admin): State<Arc<Admin>>) -> Response {
         reasons.push("draining".to_owned());
     }
     reasons.extend(admin.clock_status.trouble());
-    if !admin.health.takes_writes() || admin.clock_status.is_store_silent() {
-        reasons.push("the store takes no writes".to_owned());
+    let served = if admin.clock_status.is_store_silent() { 0.0 } else { admin.health.served() };
+    if served < admin.ready_share {
+        reasons.push(waiting(served));
     }
     if reasons.is_empty() {
         // Taking a gateway out would not bring the bus back.
-        let degraded = admin.bus.degraded();
+        let mut degraded = admin.bus.degraded();
+        if served < 1.0 {
+            degraded.push(waiting(served));
+        }
         return body::answered(match degraded.is_empty() {
             true => r#"{"ready":true}"#.to_owned(),
             false => format!(r#"{{"ready":true,"degraded":{}}}"#, serde_json::json!(degraded)),
@@ -62,6 +68,14 @@ async fn readyz(State(admin): State<Arc<Admin>>) -> Response {
     }
     let document = serde_json::json!({"ready": false, "reasons": reasons});
     (StatusCode::SERVICE_UNAVAILABLE, body::answered(document.to_string())).into_response()
+}
+
+/// `served`: the share of users, less than 1.
+fn waiting(served: f64) -> String {
+    match served > 0.0 {
+        true => format!("the store takes no writes of {:.1} % of the users", 100.0 * (1.0 - served)),
+        false => "the store takes no writes".to_owned(),
+    }
 }
 
 async fn all_metrics(State(admin): State<Arc<Admin>>) -> Response {

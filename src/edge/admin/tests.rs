@@ -11,12 +11,14 @@ use tower::ServiceExt;
 use super::*;
 use crate::domain::clock_guard::ClockStatus;
 use crate::domain::clock_guard::tests::measured;
+use crate::domain::ingest::health::LaneHealth;
 use crate::domain::rewards::bus_health::tests::healthy;
 use crate::shutdown::Shutdown;
 
 struct Fixture {
     router: Router,
     shutdown: Shutdown,
+    lanes: Vec<Arc<LaneHealth>>,
 }
 
 impl Fixture {
@@ -31,8 +33,10 @@ impl Fixture {
         registry.register("beats", "Beats", counter);
         let shutdown = Shutdown::new(Duration::from_secs(1));
         let (stop, registry) = (shutdown.stop(), Arc::new(registry));
-        let router = router(Admin { bus: healthy(), health: Arc::default(), stop, clock_status, registry });
-        Fixture { router, shutdown }
+        let lanes: Vec<Arc<LaneHealth>> = (0..4).map(|_| Arc::default()).collect();
+        let health = Arc::new(StoreHealth::new(lanes.clone(), Box::new(|shard| usize::from(shard.0 / 250))));
+        let router = router(Admin { bus: healthy(), health, ready_share: 0.5, stop, clock_status, registry });
+        Fixture { router, shutdown, lanes }
     }
 
     async fn get(&self, path: &str) -> (u16, String) {
@@ -52,6 +56,27 @@ async fn it_is_ready_until_it_drains_and_alive_all_the_while() {
     let unready = r#"{"ready":false,"reasons":["draining"]}"#;
     assert_eq!(fixture.get("/readyz").await, (503, unready.to_owned()));
     assert_eq!(fixture.get("/healthz").await.0, 200);
+}
+
+#[tokio::test]
+async fn it_is_ready_while_enough_users_are_served() {
+    let fixture = Fixture::new();
+    let away = |lanes: usize| {
+        for (place, lane) in fixture.lanes.iter().enumerate() {
+            lane.set_away(place < lanes);
+        }
+    };
+    away(2);
+    let half = r#"{"ready":true,"degraded":["the store takes no writes of 50.0 % of the users"]}"#;
+    assert_eq!(fixture.get("/readyz").await, (200, half.to_owned()));
+    away(3);
+    let quarter = r#"{"ready":false,"reasons":["the store takes no writes of 75.0 % of the users"]}"#;
+    assert_eq!(fixture.get("/readyz").await, (503, quarter.to_owned()));
+    away(4);
+    let none = r#"{"ready":false,"reasons":["the store takes no writes"]}"#;
+    assert_eq!(fixture.get("/readyz").await, (503, none.to_owned()));
+    away(0);
+    assert_eq!(fixture.get("/readyz").await, (200, r#"{"ready":true}"#.to_owned()));
 }
 
 #[tokio::test]

@@ -139,7 +139,7 @@ async fn welcome(
     let Ok(arrival) = context.connect_lookup.of(identity.user).await else {
         return Err(Failed::Close(CloseReason::Overloaded));
     };
-    let now = context.intake.clock.now();
+    let now = context.clock.now();
     let device = hello.device.as_deref().unwrap_or_default().into();
     registration.inbox().welcomed(Client { address, device, since: now });
     let welcome = ServerFrame::Welcome(Box::new(Welcome {

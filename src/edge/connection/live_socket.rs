@@ -289,7 +289,7 @@ impl LiveSocket {
         self.look |= self.conversation.poll_read(cx);
         let waits_for_permit = self.conversation.waits_for_permit();
         if waits_for_permit || self.conversation.waits_for_room() {
-            let submit_queue = &self.context.intake.submit_queue;
+            let submit_queue = &self.conversation.intake().submit_queue;
             let room = self.room.get_or_insert_with(|| {
                 let submit_queue = submit_queue.clone();
                 Box::pin(async move {

@@ -14,7 +14,7 @@ use http::{StatusCode, Uri};
 use super::USER_BODY_BYTES_MAX;
 use crate::domain::devices::presence::Presence;
 use crate::domain::history::History;
-use crate::domain::ingest::intake::Intake;
+use crate::domain::ingest::lanes::Lanes;
 use crate::domain::rewards::connect_lookup::ConnectLookup;
 use crate::edge::http::pending::Pending;
 use crate::edge::http::problem::Problem;
@@ -29,7 +29,7 @@ use crate::model::rows_read::RowsRead;
 
 /// What it works with.
 pub struct UserOperations {
-    pub intake: Intake,
+    pub lanes: Lanes,
     pub presence: Arc<Presence>,
     pub history: History,
     pub connect_lookup: Arc<ConnectLookup>,
@@ -54,7 +54,8 @@ async fn erase(State(users): State<Arc<UserOperations>>, request: Request) -> Re
     query::none(request.uri())?;
     let body = body::whole(request.into_body(), USER_BODY_BYTES_MAX).await?;
     let user = decode_user_body(&body)?;
-    Pending::of(&users.intake, |notifier| users.presence.request(user, None, notifier))?.order(Action::Erase).await?;
+    let intake = users.lanes.intake(users.lanes.of(user));
+    Pending::of(intake, |notifier| users.presence.request(user, None, notifier))?.order(Action::Erase).await?;
     tracing::info!(user = %users.mid_hash.of(user), "erased");
     Ok(StatusCode::NO_CONTENT)
 }

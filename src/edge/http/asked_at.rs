@@ -19,14 +19,14 @@ const TURN_MAX: Duration = Duration::from_secs(1);
 
 /// Server-clock milliseconds.
 pub async fn of_content(context: &ConnectionContext, user: UserId, content: Content) -> Result<u64, Problem> {
-    let now = context.intake.clock.now();
+    let now = context.clock.now();
     let found = context.history.get(user, vec![content]).await?;
     Ok(not_before(found.iter().flatten(), now))
 }
 
 /// The same for all contents. It looks at what a list looks at, and has its turn among the user's lists.
 pub async fn of_all(context: &ConnectionContext, user: UserId) -> Result<u64, Problem> {
-    let now = context.intake.clock.now();
+    let now = context.clock.now();
     let too_fast = |_| Problem::too_fast("the user's lists take too long (limits.list_rows_per_second)", TURN_MAX);
     let permit = timeout(TURN_MAX, context.lists.clone().turn(user)).await.map_err(too_fast)??;
     let newest = PageRequest { limit: 1, after: None, kinds: Vec::new() };

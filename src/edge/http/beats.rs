@@ -12,6 +12,7 @@ use super::pending::Pending;
 use super::problem::Problem;
 use super::{body, query};
 use crate::domain::devices::inbox::Rejected;
+use crate::domain::ingest::intake::Intake;
 use crate::domain::ingest::submit_queue::{LargeFramePermit, SubmitQueue};
 use crate::edge::context::ConnectionContext;
 use crate::edge::protocol::frame::Rejection;
@@ -28,7 +29,8 @@ pub async fn post(
 ) -> Result<Response, Problem> {
     query::none(request.uri())?;
     let body = body::received(request, context.limits.body_bytes).await?;
-    let _permit = large_frame_permit(&context, body.len()).await?;
+    let intake = context.lanes.intake(context.lanes.of(caller.user));
+    let _permit = large_frame_permit(intake, body.len()).await?;
     let body = decode_beats_body(&body, &context.frame_limits())?;
     let device = Arc::from(body.device.unwrap_or_default());
     let pending = Pending::new(&context, caller.user, body.connection)?;
@@ -39,18 +41,18 @@ pub async fn post(
         None => context.connect_lookup.flag(caller.user).await,
         told => told,
     };
-    let (now, today) = (context.intake.clock.now(), context.connect_lookup.today());
+    let (now, today) = (context.clock.now(), context.connect_lookup.today());
     let flag = flag.filter(|day| *day == today);
     let told = BeatsTold { now, today, flag, rejected: &rejected, rewards: &news.claims };
     Ok(body::answered(encode_beats_answer(&told, &context.reading)))
 }
 
 /// A long request waits for its turn, as a long frame does, and has it until it is answered.
-async fn large_frame_permit(context: &ConnectionContext, bytes: usize) -> Result<Option<LargeFramePermit>, Problem> {
+async fn large_frame_permit(intake: &Intake, bytes: usize) -> Result<Option<LargeFramePermit>, Problem> {
     if bytes < SubmitQueue::LONG_FRAME_BYTES {
         return Ok(None);
     }
-    let permit = timeout(TURN_MAX, context.intake.submit_queue.large_frame_permit()).await;
+    let permit = timeout(TURN_MAX, intake.submit_queue.large_frame_permit()).await;
     permit.map(Some).map_err(|_| Problem::store_away("too many requests wait for the store"))
 }
 

@@ -33,7 +33,8 @@ pub struct Pending<'a> {
 impl<'a> Pending<'a> {
     /// `origin` is the user's connection that need not be told of what changes.
     pub fn new(context: &'a ConnectionContext, user: UserId, origin: Option<ConnectionId>) -> Result<Self, Problem> {
-        Self::of(&context.intake, |notifier| context.authenticator.request(user, origin, notifier))
+        let intake = context.lanes.intake(context.lanes.of(user));
+        Self::of(intake, |notifier| context.authenticator.request(user, origin, notifier))
     }
 
     /// What is submitted through the inbox that `inbox` makes for it.

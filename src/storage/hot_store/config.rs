@@ -27,6 +27,8 @@ pub struct Config {
     /// make the groups, not by the store.
     #[serde(with = "humantime_serde")]
     pub group_interval: Duration,
+    /// While less than this share of the users can be committed, the gateway is not ready. Above 0, at most 1.
+    pub ready_share: f64,
     /// How long records, tombstones, clears and pauses are kept after their `at`.
     #[serde(with = "humantime_serde")]
     pub retention: Duration,

@@ -13,7 +13,7 @@ impl Conversation {
         self.strikes = 0;
         let (inbox, flag) = (self.registration.inbox(), beats.flag);
         let source = Source { inbox, device: &self.device, seq, read: now, flag, decisions: &self.decisions };
-        let taken = self.context.intake.beats(&source, &beats.items);
+        let taken = self.intake().beats(&source, &beats.items);
         self.beats.frames.submitted(seq, taken.slots);
         self.beats.rejected.extend(taken.rejected);
         self.beats.clock = self.beats.clock.max(taken.clock);

@@ -32,6 +32,8 @@ use unacked_frames::UnackedFrames;
 use super::close::CloseReason;
 use crate::domain::devices::inbox::Inbox;
 use crate::domain::devices::presence::Registration;
+use crate::domain::ingest::intake::Intake;
+use crate::domain::ingest::lanes::Lane;
 use crate::domain::ingest::submit_queue::{LargeFramePermit, SubmitQueue};
 use crate::domain::rewards::decisions::Decisions;
 use crate::edge::auth::token::Identity;
@@ -50,6 +52,7 @@ const OPERATION_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct Conversation {
     context: Arc<ConnectionContext>,
     registration: Registration,
+    lane: Lane,
     device: Arc<str>,
     /// How late steady beats may be acked.
     ack_delay: Duration,
@@ -90,6 +93,7 @@ impl Conversation {
         let now = Instant::now();
         let ack_delay = capped(hello.ack_delay.unwrap_or(0), &context);
         Conversation {
+            lane: context.lanes.of(registration.inbox().user),
             context,
             registration,
             device: hello.device.unwrap_or_default().into(),
@@ -123,6 +127,10 @@ impl Conversation {
         &self.device
     }
 
+    pub fn intake(&self) -> &Intake {
+        self.context.lanes.intake(self.lane)
+    }
+
     fn inbox(&self) -> &Arc<Inbox> {
         self.registration.inbox()
     }
@@ -132,7 +140,7 @@ impl Conversation {
         if text.len() < SubmitQueue::LONG_FRAME_BYTES {
             return self.take_in(text, now + OPERATION_TIMEOUT, now);
         }
-        match self.context.intake.submit_queue.try_large_frame_permit() {
+        match self.intake().submit_queue.try_large_frame_permit() {
             Some(permit) => self.take_in_long(text, permit, now),
             None => self.long.wait(text.to_owned(), Some(now + OPERATION_TIMEOUT)),
         }
@@ -327,7 +335,7 @@ impl Conversation {
             Operation::Beats(beats) => {
                 let slots = self.beats.frames.slots();
                 let fits = slots + beats.items.len() <= self.context.limits.uncommitted_slots;
-                (fits || slots == 0) && self.context.intake.submit_queue.has_room()
+                (fits || slots == 0) && self.intake().submit_queue.has_room()
             }
             Operation::Hello(_) | Operation::Token { .. } => true,
             _ => self.beats.frames.slots() == 0 && self.read.is_none(),

@@ -23,7 +23,7 @@ impl Conversation {
             Some(Request::Order(_)) if self.order.is_some() => self.replies.unavailable(seq),
             Some(Request::Order(action)) => {
                 self.order = Some(Box::new(Order::new(seq, &action, now + OPERATION_TIMEOUT)));
-                self.context.intake.order(self.inbox(), action);
+                self.intake().order(self.inbox(), action);
             }
         }
     }

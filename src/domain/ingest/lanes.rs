@@ -1,0 +1,39 @@
+//! The lanes of one thread: a part of the store that is away holds up its own users only.
+
+use super::intake::Intake;
+use crate::model::ids::UserId;
+use crate::model::shard::{Shard, Shards};
+
+/// Which lane of the store a connection's changes go by. It stays while the connection lasts, so that its answers come in
+/// order, also when the store moves the user's shard to another node: until the user reconnects they then wait for both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lane(u16);
+
+/// An intake for each lane of the store.
+pub struct Lanes {
+    intakes: Vec<Intake>,
+    lane_of: LaneOf,
+}
+
+/// [`HotStore::lane`](crate::storage::hot_store::HotStore::lane) of the store.
+pub type LaneOf = Box<dyn Fn(Shard) -> usize + Send + Sync>;
+
+impl Lanes {
+    /// `intakes`: one for each lane, in their order.
+    pub fn new(intakes: Vec<Intake>, lane_of: LaneOf) -> Self {
+        assert!(!intakes.is_empty(), "a store has at least one lane");
+        Lanes { intakes, lane_of }
+    }
+
+    /// The user's lane now.
+    pub fn of(&self, user: UserId) -> Lane {
+        match self.intakes.len() {
+            1 => Lane::default(),
+            lanes => Lane(((self.lane_of)(Shards::DEFAULT.of(user)) % lanes) as u16),
+        }
+    }
+
+    pub fn intake(&self, lane: Lane) -> &Intake {
+        &self.intakes[usize::from(lane.0)]
+    }
+}
