@@ -7,7 +7,8 @@ use tokio::sync::Notify;
 
 use crate::config::Config;
 use crate::domain::clock::Clock;
-use crate::domain::ingest::commit::{CommitListener, Committer};
+use crate::domain::ingest::commit::Committer;
+use crate::domain::ingest::commit_listener::CommitListener;
 use crate::domain::ingest::health::{LaneHealth, StoreHealth, StoreStatus};
 use crate::domain::ingest::intake::Intake;
 use crate::domain::ingest::lanes::{LaneOf, Lanes};
@@ -43,11 +44,13 @@ impl StoreLanes {
         let admission = Admission { retention_ms: config.store.retention.as_millis() as u64 };
         let mut committers = Vec::new();
         let mut of_threads: Vec<_> = (0..threads).map(|_| (Vec::new(), Vec::new())).collect();
+        // All lanes of a thread together have as much room as one.
+        let slots_max = SubmitQueue::SLOTS_MAX / store.lanes();
         for _ in 0..store.lanes() {
             let wake = Arc::new(Notify::new());
             let mut submit_queues = Vec::new();
             for (intakes, completions) in &mut of_threads {
-                let (submit_queue, of_queue) = SubmitQueue::new(wake.clone());
+                let (submit_queue, of_queue) = SubmitQueue::new(wake.clone(), slots_max);
                 submit_queues.push(submit_queue.clone());
                 intakes.push(Intake { submit_queue, admission, clock: clock.clone(), metrics: metrics.clone() });
                 completions.push(of_queue);

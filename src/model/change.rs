@@ -61,6 +61,20 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// Whether something was done that others have to hear of.
+    pub fn is_news(&self) -> bool {
+        match self {
+            Outcome::Beat(verdict) => matches!(verdict, Verdict::Written { .. }),
+            Outcome::Deleted { moved, .. } => !moved.is_empty(),
+            Outcome::Cleared { moved, .. } => *moved,
+            Outcome::Recording { changed, .. } => *changed,
+            Outcome::Erased { .. } => true,
+            Outcome::Ahead | Outcome::Unreadable { .. } => false,
+        }
+    }
+}
+
 /// What the store knows of a rule that was asked for, and whose minimum has been watched.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decided {

@@ -2,6 +2,7 @@
 
 use super::record::Record;
 use super::recording::Recording;
+use super::transition::Cause;
 
 /// A deleted content: beats that are not newer than `at` stay away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,29 +73,31 @@ impl ContentRow {
         self.record.is_none() && self.tombstone.is_none()
     }
 
-    /// Raises the tombstone to `at` and drops a record that is not newer. False: it was there already.
-    pub fn delete(&mut self, at: u64) -> bool {
+    /// Raises the tombstone to `at` and drops a record that is not newer. Returns the record that went, if one did; but
+    /// `None` if the tombstone was there already.
+    pub fn delete(&mut self, at: u64) -> Option<Option<Record>> {
         if self.tombstone.is_some_and(|tombstone| tombstone.at >= at) {
-            return false;
+            return None;
         }
         let version = (at * 1000 + 999).max(self.last_version() + 1);
         self.tombstone = Some(Tombstone { at, version });
-        self.record.take_if(|record| record.at <= at);
-        true
+        Some(self.record.take_if(|record| record.at <= at))
+    }
+
+    /// Drops a record that no read can return any more, and says why it is dead.
+    pub fn take_dead(&mut self, user: &UserRow, horizon: u64) -> Option<(Record, Cause)> {
+        self.live(user, horizon).is_none().then_some(())?;
+        let record = self.record.take()?;
+        let cause = if record.at <= user.watermark { Cause::Clear } else { Cause::Expiry };
+        Some((record, cause))
     }
 
     /// Drops what no read can return and no beat can meet any more: a cleared or expired record, an expired tombstone.
     /// True: something went.
     pub fn prune(&mut self, user: &UserRow, horizon: u64) -> bool {
-        let dead_record = self.record.is_some() && self.live(user, horizon).is_none();
-        let dead_tombstone = self.tombstone.is_some_and(|tombstone| tombstone.at < horizon);
-        if dead_record {
-            self.record = None;
-        }
-        if dead_tombstone {
-            self.tombstone = None;
-        }
-        dead_record || dead_tombstone
+        let dead_record = self.take_dead(user, horizon);
+        let dead_tombstone = self.tombstone.take_if(|tombstone| tombstone.at < horizon);
+        dead_record.is_some() || dead_tombstone.is_some()
     }
 }
 

@@ -23,6 +23,7 @@ pub mod rows_read;
 pub mod rule;
 pub mod secret;
 pub mod shard;
+pub mod transition;
 
 #[cfg(test)]
 mod rule_properties;

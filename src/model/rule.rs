@@ -71,8 +71,8 @@ impl Admission {
 /// The answer to an admitted beat.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// It is the record now; `before` is the one it replaced.
-    Written { before: Option<Record>, after: Record },
+    /// It is the record now. `steady`: so was one of the same session and state, and reads returned it.
+    Written { steady: bool },
     /// It is the record already.
     Same,
     /// `record` comes along when a stored one was the cause or stands beside it.
@@ -86,38 +86,53 @@ impl Verdict {
         let playing = beat.state == State::Playing;
         match self {
             Verdict::Same => playing,
-            Verdict::Written { before: Some(before), .. } => {
-                playing && before.state == State::Playing && before.session == beat.session
-            }
-            Verdict::Written { before: None, .. } | Verdict::Rejected { .. } => false,
+            Verdict::Written { steady } => playing && *steady,
+            Verdict::Rejected { .. } => false,
         }
     }
 }
 
-/// Judges `beat` by what is kept of the user and the content, and applies it to `row` when it wins.
-pub fn judge(user: &UserRow, row: &mut ContentRow, beat: &Beat, device: &Arc<str>, moment: &Moment) -> Verdict {
+/// The records of a beat that was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Written {
+    /// As it was stored, whether reads returned it or not.
+    pub before: Option<Record>,
+    pub after: Record,
+}
+
+/// Judges `beat` by what is kept of the user and the content, and applies it to `row` when it wins: only then there are
+/// records, too.
+pub fn judge(
+    user: &UserRow,
+    row: &mut ContentRow,
+    beat: &Beat,
+    device: &Arc<str>,
+    moment: &Moment,
+) -> (Verdict, Option<Written>) {
+    let rejected = |reason, record: Option<&Record>| (Verdict::Rejected { reason, record: record.cloned() }, None);
     if user.recording.covers(beat.at) {
-        return Verdict::Rejected { reason: Reason::NotRecording, record: None };
+        return rejected(Reason::NotRecording, None);
     }
-    let before = row.live(user, moment.horizon).cloned();
+    let live = row.live(user, moment.horizon);
     let tombstone = row.tombstone.map_or(0, |tombstone| tombstone.at);
     let floor = if row.record.is_none() { user.floor } else { 0 };
     if beat.at <= user.watermark.max(tombstone).max(floor) {
-        return Verdict::Rejected { reason: Reason::Superseded, record: before };
+        return rejected(Reason::Superseded, live);
     }
-    match before.as_ref().map(|record| beat.stamp().cmp(&record.stamp())) {
-        Some(std::cmp::Ordering::Equal) => Verdict::Same,
-        Some(std::cmp::Ordering::Less) => Verdict::Rejected { reason: Reason::Superseded, record: before },
+    match live.map(|record| beat.stamp().cmp(&record.stamp())) {
+        Some(std::cmp::Ordering::Equal) => (Verdict::Same, None),
+        Some(std::cmp::Ordering::Less) => rejected(Reason::Superseded, live),
         Some(std::cmp::Ordering::Greater) | None => {
             let goes_on = |record: &&Record| {
                 // What was played while recording was paused earns nothing: after a pause the counting begins anew.
                 record.session == beat.session && !user.recording.paused_between(record.at, beat.at)
             };
-            let going_on = before.as_ref().filter(goes_on);
+            let going_on = live.filter(goes_on);
             let credit = Credit::of(beat, going_on.map(|record| record.credit), moment);
+            let steady = live.is_some_and(|record| (record.session, record.state) == (beat.session, beat.state));
             let after = Record::of(beat, device.clone(), row.last_version(), credit);
-            row.record = Some(after.clone());
-            Verdict::Written { before, after }
+            let before = row.record.replace(after.clone());
+            (Verdict::Written { steady }, Some(Written { before, after }))
         }
     }
 }

@@ -10,7 +10,7 @@ use super::forgetting::{ContentRow, UserRow};
 use super::ids::{Content, SessionId};
 use super::moment::Moment;
 use super::recording::Switch;
-use super::rule::{Verdict, judge};
+use super::rule::{Verdict, Written, judge};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -38,19 +38,20 @@ impl User {
         user
     }
 
-    fn apply(&mut self, step: &Step) -> Option<Verdict> {
+    /// What a beat has come to.
+    fn apply(&mut self, step: &Step) -> Option<(Verdict, Option<Written>)> {
         match step {
             Step::Beat(beat) => {
                 let row = self.contents.entry(beat.content).or_default();
                 let last = row.last_version();
-                let verdict = judge(&self.row, row, beat, &Arc::from(""), &Moment::default());
+                let judged = judge(&self.row, row, beat, &Arc::from(""), &Moment::default());
                 assert!(row.last_version() >= last, "a version went back");
-                return Some(verdict);
+                return Some(judged);
             }
             Step::Delete { oid, at } => {
                 let row = self.contents.entry(content(*oid)).or_default();
                 let last = row.last_version();
-                assert_eq!(row.delete(*at), row.last_version() > last);
+                assert_eq!(row.delete(*at).is_some(), row.last_version() > last);
             }
             Step::Clear { at } => {
                 self.row.clear(*at);
@@ -147,7 +148,7 @@ proptest! {
         let mut user = User::with_pauses(&switches).run(&steps);
         for (content, at, session, _) in user.visible() {
             let again = user.apply(&Step::Beat(beat(content.oid, at, session.0)));
-            prop_assert_eq!(again, Some(Verdict::Same));
+            prop_assert_eq!(again, Some((Verdict::Same, None)));
         }
     }
 
@@ -156,7 +157,7 @@ proptest! {
         let mut user = User::default();
         let mut newest: HashMap<Content, u64> = HashMap::new();
         for step in &steps {
-            let Some(Verdict::Written { after, .. }) = user.apply(step) else { continue };
+            let Some((_, Some(Written { after, .. }))) = user.apply(step) else { continue };
             let last = newest.insert(after.content, after.version);
             prop_assert!(last.is_none_or(|last| after.version > last));
             prop_assert!(after.version >= after.at * 1000);

@@ -7,7 +7,8 @@ use heartline::model::ids::{Content, UserId};
 use heartline::model::page::{PageRequest, Position};
 use heartline::model::rows_read::RowsRead;
 use heartline::model::rule::{Reason, Verdict};
-use heartline::storage::hot_store::HotStore;
+use heartline::model::transition::Cause;
+use heartline::storage::hot_store::{Committed, HotStore};
 
 use crate::requests::*;
 
@@ -29,15 +30,18 @@ pub fn a_group_is_answered_in_its_order<B: Backend>() {
     let mut changes = beats(&[(1, 1_000), (1, 3_000), (1, 2_000), (1, 3_000)]);
     changes.push(delete(&[1], 3_500));
     changes.extend(beats(&[(1, 3_400), (1, 4_000)]));
-    let outcomes = commit(&store, changes);
-    let Outcome::Beat(Verdict::Written { before: Some(before), after }) = &outcomes[1] else {
-        panic!("{:?}", outcomes[1]);
-    };
-    assert_eq!((before.at, after.at), (1_000, 3_000));
+    let Committed { outcomes, transitions, .. } = commit_group(&store, NOW, changes);
     assert!(written(&outcomes[0]) && written(&outcomes[6]));
     assert!(rejected(&outcomes[2], Reason::Superseded) && rejected(&outcomes[5], Reason::Superseded));
     assert_eq!(outcomes[3], Outcome::Beat(Verdict::Same));
     assert_eq!(outcomes[4], Outcome::Deleted { moved: vec![content(1)], at: 3_500 });
+    let moved = [
+        (0, None, Some(1_000), Cause::Beat),
+        (1, Some(1_000), Some(3_000), Cause::Beat),
+        (4, Some(3_000), None, Cause::Delete),
+        (6, None, Some(4_000), Cause::Beat),
+    ];
+    assert_eq!(moves(&transitions), moved);
     assert_eq!(ats(&store, &[1]), [Some(4_000)]);
 }
 
@@ -143,8 +147,9 @@ pub fn a_late_beat_does_not_undo_a_delete<B: Backend>() {
         assert_eq!(ats(&backend.store(), &[1]), [None]);
         backend.reopen(ROOMY);
     }
-    let outcomes = commit(&backend.store(), beats(&[(1, 5_001)]));
-    let Outcome::Beat(Verdict::Written { before: None, after }) = &outcomes[0] else { panic!("{outcomes:?}") };
+    let transitions = commit_group(&backend.store(), NOW, beats(&[(1, 5_001)])).transitions;
+    assert_eq!(moves(&transitions), [(0, None, Some(5_001), Cause::Beat)]);
+    let after = transitions[0].1.after.as_ref().unwrap();
     assert!(after.version > 5_000_999, "newer than the tombstone");
 }
 
@@ -158,7 +163,7 @@ pub fn a_late_beat_does_not_undo_a_clear<B: Backend>() {
     assert_eq!(ats(&store, &[1, 2]), [None, Some(6_000)]);
     let late = commit(&store, beats(&[(1, 4_999), (3, 5_000), (1, 5_001)]));
     assert!(rejected(&late[0], Reason::Superseded) && rejected(&late[1], Reason::Superseded));
-    assert!(matches!(&late[2], Outcome::Beat(Verdict::Written { before: None, .. })));
+    assert_eq!(late[2], Outcome::Beat(Verdict::Written { steady: false }), "what was cleared is not played on");
     assert_eq!(oids(&list(&store, USER, everything())), [2, 1]);
 }
 
@@ -216,7 +221,7 @@ pub fn what_outlives_the_retention_is_in_no_read<B: Backend>() {
     assert_eq!(read(11_001), (1, vec![2]));
     assert_eq!(read(15_001), (0, vec![]));
     let outcomes = commit_at(&store, 12_000, beats(&[(1, 6_000)]));
-    assert!(matches!(&outcomes[0], Outcome::Beat(Verdict::Written { before: None, .. })));
+    assert_eq!(outcomes, [Outcome::Beat(Verdict::Written { steady: false })], "what has expired is not played on");
 }
 
 pub fn a_cursor_is_stable_while_beats_arrive<B: Backend>() {

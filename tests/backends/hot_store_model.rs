@@ -7,14 +7,18 @@ use proptest::prelude::*;
 
 use heartline::model::beat::Beat;
 use heartline::model::change::{Action, Change};
+use heartline::model::decide::Transitions;
 use heartline::model::ids::{Content, UserId};
 use heartline::model::page::PageRequest;
+use heartline::model::record::Record;
 use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::model::rewards::day::Day;
 use heartline::model::rewards::rule::RuleSet;
+use heartline::model::transition::Cause;
 
 use crate::hot_store_rewards::rewarding;
-use crate::plain_store::PlainStore;
+use crate::ledger::Ledger;
+use crate::plain_store::{PlainCommit, PlainStore};
 use crate::requests::*;
 
 /// Numbers of 64 bits are told apart to the last of them, as no double could.
@@ -95,16 +99,33 @@ fn all_contents() -> Vec<Content> {
     (1..3).flat_map(|kind| OIDS.map(move |oid| Content { kind, oid })).collect()
 }
 
+/// What was written by which change. What it was written over may have been removed earlier or later.
+fn written(transitions: &Transitions) -> Vec<(usize, &Record)> {
+    let written = transitions.iter().filter(|(_, transition)| transition.cause == Cause::Beat);
+    written.map(|(change, transition)| (*change, transition.after.as_ref().expect("a record"))).collect()
+}
+
+/// What is not newer no read returns.
+fn forgotten(model: &PlainStore, limits: Limits, user: UserId) -> u64 {
+    let expired = NOW.saturating_sub(limits.retention_ms + 1);
+    model.kept(user).map_or(expired, |(row, _)| row.watermark.max(expired))
+}
+
 fn hold_to_the_model<B: Backend>(limits: Limits, steps: Vec<Step>) -> Result<(), TestCaseError> {
     let mut backend = B::fresh(limits);
     let mut model = PlainStore::new(limits);
+    let mut ledger = Ledger::default();
     for step in steps {
         match step {
             Step::Commit { now, day, room, changes } => {
                 let rewards = rewarding(Day::of_number(day), room);
-                let expected = model.commit(now, &rewards, &changes);
+                let PlainCommit { outcomes, decided, transitions } = model.commit(now, &rewards, &changes);
                 let committed = commit_rewarded(&backend.store(), now, rewards, changes);
-                prop_assert_eq!((committed.outcomes, committed.decided), expected);
+                prop_assert_eq!((&committed.outcomes, &committed.decided), (&outcomes, &decided));
+                prop_assert_eq!(written(&committed.transitions), written(&transitions));
+                ledger
+                    .hear(&committed.transitions, |user| forgotten(&model, limits, user))
+                    .map_err(TestCaseError::fail)?;
             }
             Step::Read { user, mut request } => loop {
                 let page = list(&backend.store(), user, request.clone());
@@ -124,7 +145,9 @@ fn hold_to_the_model<B: Backend>(limits: Limits, steps: Vec<Step>) -> Result<(),
     backend.reopen(limits);
     for user in USERS {
         let expected: Vec<_> = all_contents().into_iter().map(|content| model.get(user, content, NOW)).collect();
-        prop_assert_eq!(get(&backend.store(), user, all_contents()), expected);
+        prop_assert_eq!(&get(&backend.store(), user, all_contents()), &expected);
+        let told = |content| ledger.get(user, content, forgotten(&model, limits, user));
+        prop_assert_eq!(all_contents().into_iter().map(told).collect::<Vec<_>>(), expected);
         prop_assert_eq!(wait(backend.store().paused(user)).unwrap(), model.paused(user));
         for day in (20_000..20_002).map(Day::of_number) {
             let claims: HashSet<ClaimKey> =

@@ -12,6 +12,7 @@ mod hot_store_erase;
 mod hot_store_list;
 mod hot_store_model;
 mod hot_store_rewards;
+mod ledger;
 #[allow(dead_code, reason = "the state search uses the rest")]
 mod plain_store;
 mod redis;
@@ -24,6 +25,7 @@ mod redis_upgrade;
 mod requests;
 mod revocation_file;
 mod revocation_list;
+mod transitions;
 
 /// Hands the cases of the hot store's suite to a macro, with what it wants to be handed along.
 macro_rules! hot_store_suite {

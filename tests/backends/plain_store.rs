@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::convert::Infallible;
 
 use heartline::model::change::{Change, Decided, Outcome};
-use heartline::model::decide::{Decider, KeptContent, UserState};
+use heartline::model::decide::{Decider, KeptContent, Transitions, UserState};
 use heartline::model::forgetting::{ContentRow, Eviction, UserRow};
 use heartline::model::ids::{Content, UserId};
 use heartline::model::page::{Page, PageRequest};
@@ -12,6 +12,7 @@ use heartline::model::record::Record;
 use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::model::rewards::day::Day;
 use heartline::model::rewards::rewarding::Rewarding;
+use heartline::model::transition::Transition;
 
 use crate::requests::Limits;
 
@@ -21,6 +22,13 @@ pub struct PlainStore {
     users: HashMap<UserId, PlainUser>,
     claims: HashSet<ClaimKey>,
     pub outbox: Vec<Claim>,
+}
+
+/// What became of a group.
+pub struct PlainCommit {
+    pub outcomes: Vec<Outcome>,
+    pub decided: Vec<Decided>,
+    pub transitions: Transitions,
 }
 
 #[derive(Clone, Default)]
@@ -41,7 +49,7 @@ impl PlainStore {
     }
 
     /// A group; claims are made as far as `rewards` has room.
-    pub fn commit(&mut self, now: u64, rewards: &Rewarding, changes: &[Change]) -> (Vec<Outcome>, Vec<Decided>) {
+    pub fn commit(&mut self, now: u64, rewards: &Rewarding, changes: &[Change]) -> PlainCommit {
         let horizon = now.saturating_sub(self.limits.retention_ms);
         let mut decider = Decider::new(now, horizon, self.limits.records_per_user, rewards);
         let outcomes = changes.iter().enumerate().map(|(place, change)| {
@@ -54,7 +62,8 @@ impl PlainStore {
             outcome
         });
         let outcomes = outcomes.collect();
-        (outcomes, decider.into_decided())
+        let (decided, transitions) = decider.finish();
+        PlainCommit { outcomes, decided, transitions }
     }
 
     /// What the user has asked to forget, and the rows of the contents, none of them empty.
@@ -62,13 +71,16 @@ impl PlainStore {
         self.users.get(&user).map(|user| (&user.row, &user.contents))
     }
 
-    /// Removes what clears and the retention have left of one content.
-    pub fn prune(&mut self, user: UserId, content: Content, horizon: u64) {
-        let Some(PlainUser { row, contents, .. }) = self.users.get_mut(&user) else { return };
-        let pruned = contents.get_mut(&content).is_some_and(|kept| kept.prune(row, horizon) && kept.is_empty());
-        if pruned {
+    /// Removes what clears and the retention have left of one content. Returns what becomes of its record.
+    pub fn prune(&mut self, user: UserId, content: Content, horizon: u64) -> Option<Transition> {
+        let PlainUser { row, contents, .. } = self.users.get_mut(&user)?;
+        let kept = contents.get_mut(&content)?;
+        let dead = kept.take_dead(row, horizon);
+        kept.prune(row, horizon);
+        if kept.is_empty() {
             contents.remove(&content);
         }
+        dead.map(|(record, cause)| Transition::gone(user, record, cause))
     }
 
     pub fn claims(&self) -> &HashSet<ClaimKey> {
@@ -154,9 +166,9 @@ impl UserState for PlainState<'_> {
         Ok(())
     }
 
-    fn erase_contents(&mut self) -> Result<u64, Infallible> {
+    fn erase_contents(&mut self, erased: impl FnMut(Record)) -> Result<u64, Infallible> {
         let newest = self.rows().map(|(_, row)| row.newest()).max().unwrap_or(0);
-        self.kept.contents.clear();
+        std::mem::take(&mut self.kept.contents).into_values().filter_map(|row| row.record).for_each(erased);
         Ok(newest)
     }
 

@@ -132,7 +132,7 @@ fn all_that_it_kept_is_there_and_decided_on() {
     assert_eq!(committed.outcomes[0], refused(Reason::Superseded));
     assert_eq!(committed.outcomes[1], refused(Reason::Superseded));
     assert_eq!(committed.outcomes[3], refused(Reason::NotRecording));
-    assert!(matches!(committed.outcomes[2], Outcome::Beat(Verdict::Written { before: None, .. })));
+    assert_eq!(committed.outcomes[2], Outcome::Beat(Verdict::Written { steady: false }));
     assert!(committed.decided.iter().all(|decided| decided.change == 2 && !decided.first));
     assert_eq!(committed.decided.len(), 3);
 }

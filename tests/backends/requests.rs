@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use heartline::model::beat::{Beat, State};
 use heartline::model::change::{Action, Change, Outcome};
+use heartline::model::decide::Transitions;
 use heartline::model::ids::{Content, SessionId, UserId};
 use heartline::model::page::{Page, PageRequest};
 use heartline::model::record::Record;
 use heartline::model::rewards::rewarding::Rewarding;
 use heartline::model::rewards::rule::RuleSet;
 use heartline::model::rows_read::RowsRead;
+use heartline::model::transition::Cause;
 use heartline::storage::hot_store::{Committed, Group, HotStore};
 use heartline::storage::outbox::Outbox;
 
@@ -86,7 +88,19 @@ pub fn erase() -> Change {
 }
 
 pub fn commit_at(store: &Arc<dyn HotStore>, now: u64, changes: Vec<Change>) -> Vec<Outcome> {
-    wait(store.commit(&Group::unrewarded(now, changes))).expect("a commit").outcomes
+    commit_group(store, now, changes).outcomes
+}
+
+/// With its transitions.
+pub fn commit_group(store: &Arc<dyn HotStore>, now: u64, changes: Vec<Change>) -> Committed {
+    wait(store.commit(&Group::unrewarded(now, changes))).expect("a commit")
+}
+
+/// Of each transition the change, the `at` before and after, and the cause.
+pub fn moves(transitions: &Transitions) -> Vec<(usize, Option<u64>, Option<u64>, Cause)> {
+    let at = |record: &Option<Record>| record.as_ref().map(|record| record.at);
+    let moves = transitions.iter().map(|(change, moved)| (*change, at(&moved.before), at(&moved.after), moved.cause));
+    moves.collect()
 }
 
 /// What of the group is rewarded, and what became of it.

@@ -109,7 +109,7 @@ impl Fixture {
         let (store, clock): (Arc<dyn HotStore>, _) = (memory.clone(), Arc::new(Clock::starting_at(0, Duration::MAX)));
         let shutdown = Shutdown::new(Duration::from_secs(1));
         let (wake, metrics) = (Arc::new(Notify::new()), Metrics::new(&mut registry));
-        let (submit_queue, completions) = SubmitQueue::new(wake.clone());
+        let (submit_queue, completions) = SubmitQueue::new(wake.clone(), SubmitQueue::SLOTS_MAX);
         // No rewards here: the store in memory decides none.
         let rules: Arc<Rules> = Arc::default();
         let today = Arc::new(Today::open("UTC", rules.clone(), None, clock.now()).expect("a zone"));

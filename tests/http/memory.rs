@@ -101,9 +101,9 @@ impl UserState for Rows {
         Ok(())
     }
 
-    fn erase_contents(&mut self) -> Result<u64, Infallible> {
+    fn erase_contents(&mut self, erased: impl FnMut(Record)) -> Result<u64, Infallible> {
         let newest = self.contents.values().map(ContentRow::newest).max().unwrap_or(0);
-        self.contents.clear();
+        std::mem::take(&mut self.contents).into_values().filter_map(|row| row.record).for_each(erased);
         Ok(newest)
     }
 
@@ -131,7 +131,8 @@ impl HotStore for Memory {
             outcome
         });
         let outcomes = outcomes.collect();
-        ready(Ok(Committed { outcomes, ..Committed::default() })).boxed()
+        let (_, transitions) = decider.finish();
+        ready(Ok(Committed { outcomes, transitions, ..Committed::default() })).boxed()
     }
 
     fn get(&self, _: UserId, contents: Vec<Content>, _: u64) -> Answer<Vec<Option<Record>>> {

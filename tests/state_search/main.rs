@@ -16,6 +16,7 @@ mod redis;
 #[path = "../support/redis_server.rs"]
 #[allow(dead_code, reason = "others use the rest")]
 mod redis_server;
+mod replay;
 #[path = "../backends/requests.rs"]
 #[allow(dead_code, reason = "others use the rest")]
 mod requests;

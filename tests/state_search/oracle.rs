@@ -3,15 +3,18 @@
 use std::collections::HashMap;
 
 use heartline::model::change::{Action, Change, Decided, Outcome};
+use heartline::model::decide::Transitions;
 use heartline::model::forgetting::{ContentRow, Eviction, UserRow};
 use heartline::model::ids::{Content, UserId};
 use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::model::rewards::rewarding::Rewarding;
 use heartline::model::rule::Verdict;
+use heartline::model::transition::{Cause, Transition};
 use heartline::storage::hot_store::optimistic::Write;
 
 use crate::network::{Sender, Sent};
-use crate::plain_store::PlainStore;
+use crate::plain_store::{PlainCommit, PlainStore};
+use crate::replay;
 use crate::requests::Limits;
 
 /// What of a group concerns one user, and the moments at which it may have been decided.
@@ -30,14 +33,33 @@ pub struct Part {
 pub struct Answer {
     pub outcomes: Vec<Outcome>,
     pub decided: Vec<Decided>,
+    pub transitions: Transitions,
+}
+
+/// What is to be answered to a part that was applied.
+struct Expected {
+    /// More than one where the moment of the decision is not known.
+    answers: Vec<Answer>,
+    /// Which state of the user it has led to.
+    state: usize,
+}
+
+impl Answer {
+    /// What an erasure has removed need not all be told.
+    fn is_same(&self, other: &Answer) -> bool {
+        let is_told = |moved: &&(usize, Transition)| moved.1.cause != Cause::Erase;
+        let transitions = |answer: &Answer| answer.transitions.iter().filter(is_told).cloned().collect::<Vec<_>>();
+        let same = (&self.outcomes, &self.decided) == (&other.outcomes, &other.decided);
+        same && transitions(self) == transitions(other)
+    }
 }
 
 pub struct Oracle {
     limits: Limits,
     /// The states that each user has had.
     states: HashMap<UserId, Vec<State>>,
-    /// What is to be answered to what was applied; more than one answer where the moment of the decision is not known.
-    answers: HashMap<(usize, UserId), Vec<Answer>>,
+    /// By the op and the user.
+    expected: HashMap<(usize, UserId), Expected>,
     /// Entries of outboxes that are not published.
     pub outbox: Vec<Claim>,
 }
@@ -79,16 +101,18 @@ impl State {
         let mut next = self.clone();
         let rewards = Rewarding { claims_max, ..rewards.clone() };
         let (places, changes): (Vec<_>, Vec<_>) = changes.iter().cloned().unzip();
-        let (outcomes, mut decided) = next.kept.commit(now, &rewards, &changes);
+        let PlainCommit { outcomes, mut decided, mut transitions } = next.kept.commit(now, &rewards, &changes);
         decided.iter_mut().for_each(|decided| decided.change = places[decided.change]);
-        next.play(*user, &changes, &outcomes, now.saturating_sub(limits.retention_ms));
+        transitions.iter_mut().for_each(|(change, _)| *change = places[*change]);
+        let left = next.play(*user, &changes, &outcomes, now.saturating_sub(limits.retention_ms));
+        transitions.extend(left.map(|transition| (*places.last().unwrap(), transition)));
         let claims = std::mem::take(&mut next.kept.outbox);
-        (next, Answer { outcomes, decided }, claims)
+        (next, Answer { outcomes, decided, transitions }, claims)
     }
 
     /// The content of the last written beat goes into the head; what was there comes out, and is pruned. While recording is
-    /// paused the head has none.
-    fn play(&mut self, user: UserId, changes: &[Change], outcomes: &[Outcome], horizon: u64) {
+    /// paused the head has none. Returns what becomes of the record that comes out.
+    fn play(&mut self, user: UserId, changes: &[Change], outcomes: &[Outcome], horizon: u64) -> Option<Transition> {
         let (mut playing, mut erased) = (None, false);
         for (change, outcome) in changes.iter().zip(outcomes) {
             match (&change.action, outcome) {
@@ -100,9 +124,8 @@ impl State {
         let of = |content: &Content| self.row(user, *content).is_some_and(|row| row.record.is_some());
         let before = self.current;
         self.current = playing.filter(of).or(before.filter(of)).filter(|_| !self.kept.paused(user));
-        if let Some(before) = before.filter(|before| !erased && self.current != Some(*before)) {
-            self.kept.prune(user, before, horizon);
-        }
+        let left = before.filter(|before| !erased && self.current != Some(*before))?;
+        self.kept.prune(user, left, horizon)
     }
 
     /// The state after a sweep.
@@ -123,7 +146,7 @@ impl State {
 
 impl Oracle {
     pub fn new(limits: Limits) -> Self {
-        Oracle { limits, states: HashMap::new(), answers: HashMap::new(), outbox: Vec::new() }
+        Oracle { limits, states: HashMap::new(), expected: HashMap::new(), outbox: Vec::new() }
     }
 
     /// The states that the user has had, the last one last.
@@ -170,7 +193,8 @@ impl Oracle {
             }
         }
         let Some((next, answers)) = found else { return Err(format!("decided wrongly: {differs}")) };
-        if self.answers.insert((op, user), answers).is_some() {
+        let expected = Expected { answers, state: self.states(user).len() };
+        if self.expected.insert((op, user), expected).is_some() {
             return Err("applied twice".to_owned());
         }
         self.outbox.extend(made().cloned());
@@ -180,8 +204,12 @@ impl Oracle {
 
     /// A part was answered. `ages`: of the user, when it was asked and when it was answered.
     pub fn answered(&mut self, op: usize, part: &Part, answer: &Answer, ages: (usize, usize)) -> Result<(), String> {
-        if let Some(answers) = self.answers.get(&(op, part.user)) {
-            return match answers.contains(answer) {
+        if let Some(Expected { answers, state }) = self.expected.get(&(op, part.user)) {
+            let states = &self.states[&part.user];
+            let erased = part.changes.iter().any(|(_, change)| matches!(change.action, Action::Erase));
+            let told = answer.transitions.iter().map(|(_, transition)| transition);
+            replay::leads(part.user, &states[state - 1], told, &states[*state], erased)?;
+            return match answers.iter().any(|expected| expected.is_same(answer)) {
                 true => Ok(()),
                 false => Err(format!("answered {answer:?}, not {answers:?}")),
             };

@@ -357,9 +357,13 @@ impl<'b, B: Backing> World<'b, B> {
     }
 
     fn answered(&mut self, op: usize, group: &Group, committed: &Committed) -> Result<(), String> {
-        self.tell(|| format!("{op} is answered: {:?}, {:?}", committed.outcomes, committed.decided));
+        let Committed { outcomes, decided, transitions, .. } = committed;
+        self.tell(|| format!("{op} is answered: {outcomes:?}, {decided:?}, {transitions:?}"));
         if committed.outcomes.len() != group.changes.len() {
             return Err(format!("{op}: {} outcomes for {} changes", committed.outcomes.len(), group.changes.len()));
+        }
+        if !committed.transitions.is_sorted_by_key(|(change, _)| *change) {
+            return Err(format!("{op}: transitions are not in the order of the changes"));
         }
         let firsts = committed.decided.iter().filter(|decided| decided.first).count() as u64;
         if firsts > self.ops[op].claims_max {
@@ -370,7 +374,8 @@ impl<'b, B: Backing> World<'b, B> {
             let outcomes = part.changes.iter().map(|(place, _)| committed.outcomes[*place].clone()).collect();
             let of_user = |change: usize| group.changes[change].user == user;
             let decided = committed.decided.iter().filter(|decided| of_user(decided.change)).cloned().collect();
-            let answer = Answer { outcomes, decided };
+            let transitions = committed.transitions.iter().filter(|(change, _)| of_user(*change)).cloned().collect();
+            let answer = Answer { outcomes, decided, transitions };
             let checked = self.oracle.answered(op, &part, &answer, ages);
             let checked = checked.and_then(|()| self.oracle.remembers(&part, &answer, self.now));
             checked.map_err(|why| format!("{op} of user {}: {why}", user.0))?;

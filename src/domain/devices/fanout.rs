@@ -14,14 +14,13 @@ use prometheus_client::registry::Registry;
 
 use super::newest::{Newest, NewestGuard};
 use super::presence::Presence;
-use crate::domain::ingest::commit::CommitListener;
-use crate::domain::ingest::submit_queue::Completion;
+use crate::domain::ingest::commit_listener::{CommitListener, CommittedChange, CommittedGroup};
 use crate::domain::rewards::reward_notice::RewardNotice;
 use crate::model::change::Outcome;
 use crate::model::ids::UserId;
 use crate::model::push::Push;
-use crate::model::record::Record;
 use crate::model::rule::Verdict;
+use crate::model::transition::Cause;
 use crate::storage::device_channel::{Announcement, DeviceChannel, UserChange};
 
 /// A record is told at once when it is new or its state or session changed, otherwise the latest after at most
@@ -47,13 +46,11 @@ impl Fanout {
         Fanout { presence, channel, newest: Newest::default(), steady_interval, pushes }
     }
 
-    fn tell(&self, answered: &Completion) {
-        let inbox = answered.entry.inbox();
-        let (user, origin) = (inbox.user, inbox.origin);
-        let here = inbox.has_company();
-        each_push(answered, |push, steady| {
+    fn tell(&self, group: &CommittedGroup, change: &CommittedChange) {
+        let CommittedChange { user, origin, here, elsewhere, .. } = *change;
+        each_push(group, change, |push, steady| {
             let told = UserChange { origin, push, steady };
-            if answered.elsewhere {
+            if elsewhere {
                 self.channel.tell(user, told.clone());
             }
             if here {
@@ -89,15 +86,15 @@ impl Fanout {
 }
 
 /// What is to be told of a change, and whether it may wait.
-fn each_push(answered: &Completion, mut tell: impl FnMut(Push, bool)) {
-    if let Some(news) = &answered.news
-        && let Some(day) = news.flag.filter(|_| !news.claims.is_empty())
-    {
+fn each_push(group: &CommittedGroup, change: &CommittedChange, mut tell: impl FnMut(Push, bool)) {
+    if let Some(day) = change.flag {
         tell(Push::Flag(day), false);
     }
-    match &answered.outcome {
-        Outcome::Beat(Verdict::Written { before, after }) => {
-            tell(Push::Record(after.clone()), is_steady(before.as_ref(), after));
+    match &change.outcome {
+        Outcome::Beat(Verdict::Written { steady }) => {
+            let written = group.transitions_of(change).filter(|transition| transition.cause == Cause::Beat);
+            let records = written.filter_map(|transition| transition.after.clone());
+            records.for_each(|record| tell(Push::Record(record), *steady));
         }
         Outcome::Deleted { moved, at } if !moved.is_empty() => {
             tell(Push::Deleted { contents: moved.clone(), at: *at }, false);
@@ -112,10 +109,6 @@ fn each_push(answered: &Completion, mut tell: impl FnMut(Push, bool)) {
         Outcome::Recording { changed: true, paused } => tell(Push::Recording { paused: *paused }, false),
         _ => {}
     }
-}
-
-fn is_steady(before: Option<&Record>, after: &Record) -> bool {
-    before.is_some_and(|before| before.state == after.state && before.session == after.session)
 }
 
 /// Takes out what is older than what was told of the same contents before; false if nothing is left.
@@ -138,14 +131,18 @@ fn keep_newer(lock_user: &mut NewestGuard<'_>, push: &mut Push) -> bool {
 }
 
 impl CommitListener for Fanout {
-    fn committed(&self, answered: &[Completion]) {
-        for each in answered {
-            if matches!(each.outcome, Outcome::Erased { .. }) {
+    fn name(&self) -> &'static str {
+        "fanout"
+    }
+
+    fn committed(&self, group: &CommittedGroup) {
+        for change in &group.changes {
+            if matches!(change.outcome, Outcome::Erased { .. }) {
                 // Other gateways remember users who are not connected to them. Not awaited: see `peer_messages`.
-                drop(self.channel.announce(Announcement::Erased(each.entry.inbox().user)));
+                drop(self.channel.announce(Announcement::Erased(change.user)));
             }
-            if each.elsewhere || each.entry.inbox().has_company() {
-                self.tell(each);
+            if change.elsewhere || change.here {
+                self.tell(group, change);
             }
         }
     }

@@ -8,19 +8,16 @@ use std::time::Instant;
 use futures_util::future::BoxFuture;
 
 use super::*;
-use crate::domain::devices::inbox::{Inbox, Place};
+use crate::domain::devices::inbox::Inbox;
 use crate::domain::devices::presence::Registration;
 use crate::domain::devices::ready_list::Notifier;
-use crate::domain::ingest::coalesce::{Entry, Slot};
-use crate::domain::rewards::decisions::DecidedRules;
-use crate::domain::rewards::reward_notice::RewardNotice;
 use crate::model::beat::{Beat, State};
-use crate::model::change::Action;
 use crate::model::ids::{ConnectionId, Content, SessionId};
+use crate::model::record::Record;
 use crate::model::revocation::TokenMark;
-use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::credit::Credit;
 use crate::model::rewards::day::Day;
+use crate::model::transition::Transition;
 use crate::storage::device_channel::ChannelAway;
 
 const USER: UserId = UserId(42);
@@ -81,16 +78,31 @@ impl Side {
     }
 
     fn commit(&self, inbox: &Arc<Inbox>, outcome: Outcome, elsewhere: bool) {
-        let entry = Entry::Order { inbox: inbox.clone(), action: Action::Clear { at: 0 } };
-        self.fanout.committed(&[Completion { entry, outcome, news: None, elsewhere }]);
+        self.hear(CommittedChange { elsewhere, ..committed(inbox, outcome) }, None);
     }
 
-    /// A beat of the connection moves the record on, or makes it.
-    fn write(&self, connection: &Registration, before: Option<u64>, at: u64) {
-        let before = before.map(record);
-        let outcome = Outcome::Beat(Verdict::Written { before, after: record(at) });
-        self.commit(connection.inbox(), outcome, true);
+    fn hear(&self, change: CommittedChange, after: Option<Record>) {
+        let (user, cause) = (USER, Cause::Beat);
+        let transitions = after.map(|after| {
+            let transition = Transition { user, content: CONTENT, before: None, after: Some(after), cause };
+            (0, transition)
+        });
+        let transitions: Vec<_> = transitions.into_iter().collect();
+        let change = CommittedChange { transitions: 0..transitions.len(), ..change };
+        self.fanout.committed(&CommittedGroup { changes: vec![change], transitions });
     }
+
+    /// A beat of the connection moves the record on, or (not `steady`) makes it.
+    fn write(&self, connection: &Registration, steady: bool, at: u64) {
+        let outcome = Outcome::Beat(Verdict::Written { steady });
+        self.hear(committed(connection.inbox(), outcome), Some(record(at)));
+    }
+}
+
+/// Other gateways follow its user.
+fn committed(inbox: &Inbox, outcome: Outcome) -> CommittedChange {
+    let (user, origin, here) = (inbox.user, inbox.origin, inbox.has_company());
+    CommittedChange { user, origin, outcome, flag: None, here, elsewhere: true, transitions: 0..0 }
 }
 
 fn two_gateways() -> (Side, Side, Arc<Network>) {
@@ -127,7 +139,7 @@ fn told_in_time(connection: &Registration) -> Vec<Push> {
 fn a_change_reaches_the_connections_of_both_gateways_but_its_origin() {
     let (one, two, _) = two_gateways();
     let (origin, beside, across) = (one.connect(), one.connect(), two.connect());
-    one.write(&origin, None, 5);
+    one.write(&origin, false, 5);
     assert_eq!((told(&origin), told(&beside), told(&across)), (vec![], vec![push(5)], vec![push(5)]));
 }
 
@@ -160,8 +172,8 @@ fn nobody_is_told_across_who_is_not_there() {
 fn what_merely_moved_on_waits_across_as_it_does_here() {
     let (one, two, _) = two_gateways();
     let (origin, across) = (one.connect(), two.connect());
-    one.write(&origin, Some(4), 5);
-    one.write(&origin, Some(5), 6);
+    one.write(&origin, true, 5);
+    one.write(&origin, true, 6);
     assert_eq!(told(&across), []);
     assert_eq!(told_in_time(&across), [push(6)], "the latest");
 }
@@ -204,15 +216,8 @@ fn a_flag_reaches_the_other_gateway_with_the_record_of_its_claim() {
     let (one, two, _) = two_gateways();
     let (origin, across) = (one.connect(), two.connect());
     let day = Day::of_number(20_778);
-    let claim = ClaimKey { rule: "first-of-day".into(), day, user: USER, content: None };
-    let news = RewardNotice { claims: vec![claim], flag: Some(day), contents: vec![] };
-    let Record { content, pos, dur, state, session, watched, at, .. } = record(5);
-    let beat = Beat { content, pos, dur, state, session, watched, rate: 1.0, at };
-    let (place, known) = (Place { seq: 1, index: 0 }, DecidedRules::default());
-    let slot = Slot::new(origin.inbox().clone(), Arc::from("tv"), beat, place, known, Instant::now());
-    let outcome = Outcome::Beat(Verdict::Written { before: None, after: record(5) });
-    let answered = Completion { entry: Entry::Slot(slot), outcome, news: Some(Box::new(news)), elsewhere: true };
-    one.fanout.committed(&[answered]);
+    let outcome = Outcome::Beat(Verdict::Written { steady: false });
+    one.hear(CommittedChange { flag: Some(day), ..committed(origin.inbox(), outcome) }, Some(record(5)));
     assert_eq!(told(&across), [Push::Flag(day), push(5)]);
     assert_eq!(told(&origin), []);
 }

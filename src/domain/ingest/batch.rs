@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::coalesce::Entry;
+use super::commit_listener::CommittedChange;
 use super::submit_queue::SubmitQueue;
 use crate::domain::rewards::judge::OpenRules;
 use crate::model::change::Change;
@@ -17,6 +18,8 @@ pub struct Batch {
     pub shares: Vec<(Arc<SubmitQueue>, usize)>,
     /// Of each entry.
     pub asked: Vec<OpenRules>,
+    /// For those of its changes that listeners will hear of; empty until then.
+    pub heard: Vec<CommittedChange>,
     pub group: Group,
     /// The last attempt to commit it.
     pub began: Instant,
@@ -29,4 +32,5 @@ pub struct Lists {
     pub entries: Vec<Entry>,
     pub asked: Vec<OpenRules>,
     pub changes: Vec<Change>,
+    pub heard: Vec<CommittedChange>,
 }

@@ -10,11 +10,13 @@ use tokio::time::Instant;
 
 use super::batch::{Batch, Lists};
 use super::coalesce::Entry;
+use super::commit_listener::{CommitListener, CommittedGroup};
 use super::health::LaneHealth;
 use super::metrics::Metrics;
 use super::submit_queue::{Completion, SubmitQueue};
 use crate::domain::clock::Clock;
 use crate::domain::rewards::judge::{Judge, OpenRules};
+use crate::model::change::{Decided, Outcome};
 use crate::model::rewards::calendar::RewardDay;
 use crate::storage::hot_store::{Committed, Group, HotStore, StoreError};
 
@@ -26,12 +28,6 @@ const GROUP_WORTH: usize = 64;
 const PAUSE_MIN: Duration = Duration::from_millis(2);
 const RETRY_FIRST: Duration = Duration::from_millis(20);
 const RETRY_MAX: Duration = Duration::from_secs(1);
-
-/// Called after each durable commit, in the order of the commits, before the acks go out: must not
-/// block.
-pub trait CommitListener: Send + Sync {
-    fn committed(&self, answered: &[Completion]);
-}
 
 /// Writes what the submit queues of one lane of the store have gathered; each lane has a committer.
 ///
@@ -46,6 +42,8 @@ pub trait CommitListener: Send + Sync {
 ///
 /// While the clock is in doubt ([`Clock::doubt`]) no group begins: what comes waits in the submit queues, as when the
 /// store is away.
+///
+/// Listeners hear of a group when all of its answers are handed back, and cannot end the committer by a panic.
 pub struct Committer {
     pub store: Arc<dyn HotStore>,
     pub clock: Arc<Clock>,
@@ -122,10 +120,11 @@ impl Committer {
             return Err(NoBatch { lists, put_off: false });
         }
         let rewards = self.judge.rewarding(now);
-        let Lists { entries, mut asked, mut changes } = lists;
+        let Lists { entries, mut asked, mut changes, heard } = lists;
         asked.extend(entries.iter().map(|entry| self.ask(entry, &rewards.today)));
         changes.extend(entries.iter().zip(&asked).map(|(entry, asked)| entry.change(asked.open)));
-        Ok(Batch { entries, shares, asked, group: Group::new(now, changes, rewards), began: Instant::now() })
+        let group = Group::new(now, changes, rewards);
+        Ok(Batch { entries, shares, asked, heard, group, began: Instant::now() })
     }
 
     /// Hands back the answer to the first of those that are under way. When it is none, all of them are brought to their
@@ -159,24 +158,31 @@ impl Committer {
 
     /// Returns the lists of the batch, empty.
     fn answer(&self, batch: Batch, committed: Committed) -> Lists {
-        let Batch { mut entries, shares, mut asked, group: Group { mut changes, rewards, .. }, .. } = batch;
+        let Batch { mut entries, shares, mut asked, heard, group: Group { mut changes, rewards, .. }, .. } = batch;
         self.metrics.observe(&entries, &committed.outcomes);
         if committed.decided.iter().any(|decided| decided.first) {
             self.judge.ring();
         }
-        let mut settled = self.settle(entries.drain(..), &asked, committed, &rewards.today);
+        let Committed { outcomes, decided, elsewhere, transitions } = committed;
+        let mut heard = CommittedGroup { changes: heard, transitions };
+        let mut elsewhere = elsewhere.into_iter().peekable();
+        let settled = self.settle(entries.drain(..).zip(outcomes), &asked, decided, &rewards.today);
+        let mut settled = settled.enumerate().map(|(place, completion)| {
+            heard.add(place, &completion, elsewhere.next_if_eq(&place).is_some());
+            completion
+        });
         for (submit_queue, count) in shares.into_iter().filter(|(_, count)| *count > 0) {
             let mut answered = submit_queue.list();
             answered.extend(settled.by_ref().take(count));
-            for listener in &self.listeners {
-                listener.committed(&answered);
-            }
             submit_queue.answer(answered);
         }
         drop(settled);
+        heard.tell(&self.listeners, &self.metrics.listener_panics);
+        let mut heard = heard.changes;
+        heard.clear();
         asked.clear();
         changes.clear();
-        Lists { entries, asked, changes }
+        Lists { entries, asked, changes, heard }
     }
 
     fn ask(&self, entry: &Entry, today: &RewardDay) -> OpenRules {
@@ -189,16 +195,14 @@ impl Committer {
     /// Remembers what was decided, and puts it together with those it concerns.
     fn settle(
         &self,
-        entries: impl Iterator<Item = Entry>,
+        entries: impl Iterator<Item = (Entry, Outcome)>,
         asked: &[OpenRules],
-        committed: Committed,
+        decided: Vec<Decided>,
         today: &RewardDay,
     ) -> impl Iterator<Item = Completion> {
-        let Committed { outcomes, decided, elsewhere } = committed;
         let mut decided = decided.into_iter().peekable();
-        let mut elsewhere = elsewhere.into_iter().peekable();
         let mut of_this = Vec::new();
-        entries.zip(outcomes).enumerate().map(move |(place, (entry, outcome))| {
+        entries.enumerate().map(move |(place, (entry, outcome))| {
             of_this.clear();
             of_this.extend(std::iter::from_fn(|| decided.next_if(|decided| decided.change == place)));
             let inbox = entry.inbox();
@@ -212,7 +216,7 @@ impl Committer {
                     None
                 }
             };
-            Completion { entry, outcome, news, elsewhere: elsewhere.next_if_eq(&place).is_some() }
+            Completion { entry, outcome, news }
         })
     }
 

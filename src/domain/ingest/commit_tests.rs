@@ -9,6 +9,7 @@ use tokio::task::{JoinHandle, yield_now};
 use super::*;
 use crate::domain::devices::inbox::Inbox;
 use crate::domain::devices::ready_list::Notifier;
+use crate::domain::ingest::commit_listener::CommittedChange;
 use crate::domain::ingest::submit_queue::Completions;
 use crate::domain::rewards::config::RewardsConfig;
 use crate::domain::rewards::memory::Memory;
@@ -23,6 +24,7 @@ use crate::model::rewards::day::Day;
 use crate::model::rewards::rule::Rules;
 use crate::model::rows_read::RowsRead;
 use crate::model::shard::{Shard, Shards};
+use crate::model::transition::{Cause, Transition};
 use crate::storage::hot_store::{Answer, UserStatus};
 use crate::storage::outbox::{Outbox, OutboxNumber};
 
@@ -51,8 +53,9 @@ impl HotStore for Told {
         self.begun.lock().unwrap().push_back((moments[0], end));
         async move {
             ended.await.expect("the test ends each")?;
+            let transitions = moments.iter().map(|at| transition(*at)).enumerate().collect();
             let outcomes = moments.into_iter().map(|at| Outcome::Cleared { moved: true, at }).collect();
-            Ok(Committed { outcomes, ..Committed::default() })
+            Ok(Committed { outcomes, transitions, ..Committed::default() })
         }
         .boxed()
     }
@@ -107,34 +110,75 @@ fn moment(action: &Action) -> u64 {
     }
 }
 
-/// A committer over such a store, and the order in which its groups were answered.
+/// What the store says that it has done to records, for the order of that moment.
+fn transition(at: u64) -> Transition {
+    let (content, cause) = (Content { kind: 1, oid: at }, Cause::Clear);
+    Transition { user: UserId(at), content, before: None, after: None, cause }
+}
+
+/// A committer over such a store, and the order in which its groups were heard of.
 struct Scene {
     store: Arc<Told>,
     submit_queue: Arc<SubmitQueue>,
-    answered: Arc<Mutex<Vec<u64>>>,
+    scribe: Arc<Scribe>,
     committer: JoinHandle<StoreError>,
-    _returns: Completions,
+    registry: Registry,
 }
 
-/// Writes down what it is told.
-struct Scribe(Arc<Mutex<Vec<u64>>>);
+/// Writes down what it hears.
+struct Scribe {
+    heard: Mutex<Vec<u64>>,
+    /// How many lists of answers were handed back, each time that it was told of a group.
+    answered: Mutex<Vec<usize>>,
+    completions: Mutex<Completions>,
+}
 
 impl CommitListener for Scribe {
-    fn committed(&self, answered: &[Completion]) {
-        let at = |each: &Completion| match &each.outcome {
-            Outcome::Cleared { at, .. } => *at,
-            other => panic!("nothing else was asked for: {other:?}"),
-        };
-        self.0.lock().unwrap().extend(answered.iter().map(at));
+    fn name(&self) -> &'static str {
+        "scribe"
+    }
+
+    fn committed(&self, group: &CommittedGroup) {
+        self.answered.lock().unwrap().push(self.completions.lock().unwrap().waiting());
+        for change in &group.changes {
+            let CommittedChange { user, outcome: Outcome::Cleared { at, .. }, .. } = change else {
+                panic!("nothing else was asked for: {change:?}")
+            };
+            assert_eq!(*user, UserId(*at));
+            assert_eq!(group.transitions_of(change).collect::<Vec<_>>(), [&transition(*at)]);
+            self.heard.lock().unwrap().push(*at);
+        }
+    }
+}
+
+/// Panics at whatever it hears.
+struct Nervous;
+
+impl CommitListener for Nervous {
+    fn name(&self) -> &'static str {
+        "nervous"
+    }
+
+    fn committed(&self, group: &CommittedGroup) {
+        panic!("the test wants it: {}", group.changes.len());
     }
 }
 
 impl Scene {
     fn new() -> Self {
-        let (store, answered) = (Arc::new(Told::default()), Arc::default());
+        Scene::beside(Vec::new())
+    }
+
+    /// These listeners are told first.
+    fn beside(mut listeners: Vec<Arc<dyn CommitListener>>) -> Self {
+        let store = Arc::new(Told::default());
         let (wake, clock) = (Arc::new(Notify::new()), Arc::new(Clock::starting_at(0, Duration::MAX)));
-        let (submit_queue, completions) = SubmitQueue::new(wake.clone());
-        let (registry, rules) = (&mut Registry::default(), Arc::new(Rules::default()));
+        let (submit_queue, completions) = SubmitQueue::new(wake.clone(), SubmitQueue::SLOTS_MAX);
+        let scribe = Scribe { heard: Mutex::default(), answered: Mutex::default(), completions: completions.into() };
+        let scribe = Arc::new(scribe);
+        listeners.push(scribe.clone());
+        let (mut all_metrics, rules) = (Registry::default(), Arc::new(Rules::default()));
+        let registry = &mut all_metrics;
         let config =
             RewardsConfig { zone: "UTC".to_owned(), rules: vec![], recent_users: 1, remembered_claims: 1, outbox: 1 };
         let committer = Committer {
@@ -150,13 +194,13 @@ impl Scene {
             }),
             clock,
             submit_queues: vec![submit_queue.clone()],
-            listeners: vec![Arc::new(Scribe(Arc::clone(&answered)))],
+            listeners,
             wake,
             interval: Duration::ZERO,
             health: Arc::default(),
             metrics: Metrics::new(registry),
         };
-        Scene { store, submit_queue, answered, committer: tokio::spawn(committer.run()), _returns: completions }
+        Scene { store, submit_queue, scribe, committer: tokio::spawn(committer.run()), registry: all_metrics }
     }
 
     /// Asks for something by which its group is known, and lets the committer go on as far as it can.
@@ -179,8 +223,14 @@ impl Scene {
         self.settle().await;
     }
 
-    fn answered(&self) -> Vec<u64> {
-        self.answered.lock().unwrap().clone()
+    fn heard(&self) -> Vec<u64> {
+        self.scribe.heard.lock().unwrap().clone()
+    }
+
+    fn metrics(&self) -> String {
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &self.registry).unwrap();
+        text
     }
 
     /// Those that began since the last look, of which there must be these.
@@ -203,12 +253,12 @@ async fn groups_go_side_by_side_and_are_answered_in_their_order() {
     }
     let [first, second] = scene.begun([1, 2]);
     scene.end(second, Ok(())).await;
-    assert!(scene.answered().is_empty());
+    assert!(scene.heard().is_empty());
     scene.end(first, Ok(())).await;
-    assert_eq!(scene.answered(), [1, 2]);
+    assert_eq!(scene.heard(), [1, 2]);
     let [third] = scene.begun([3]);
     scene.end(third, Ok(())).await;
-    assert_eq!(scene.answered(), [1, 2, 3]);
+    assert_eq!(scene.heard(), [1, 2, 3]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -225,12 +275,12 @@ async fn what_is_not_known_is_committed_again_before_another_group_begins() {
     scene.end(first, away()).await;
     let [first] = scene.begun([1]);
     scene.end(first, Ok(())).await;
-    assert_eq!(scene.answered(), [1]);
+    assert_eq!(scene.heard(), [1]);
     let [second] = scene.begun([2]);
     scene.end(second, Ok(())).await;
     let [third] = scene.begun([3]);
     scene.end(third, Ok(())).await;
-    assert_eq!(scene.answered(), [1, 2, 3]);
+    assert_eq!(scene.heard(), [1, 2, 3]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -241,11 +291,42 @@ async fn what_is_known_is_not_committed_again_for_another_that_is_not() {
     let [first, second] = scene.begun([1, 2]);
     scene.end(first, away()).await;
     scene.end(second, Ok(())).await;
-    assert!(scene.answered().is_empty());
+    assert!(scene.heard().is_empty());
     let [first] = scene.begun([1]);
     scene.end(first, Ok(())).await;
-    assert_eq!(scene.answered(), [1, 2]);
+    assert_eq!(scene.heard(), [1, 2]);
     let [] = scene.begun([]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn listeners_hear_of_each_change_of_a_group_when_it_is_answered() {
+    let scene = Scene::new();
+    for moment in [1, 2, 3, 4] {
+        scene.order(moment).await;
+    }
+    let [first, second] = scene.begun([1, 2]);
+    scene.end(first, Ok(())).await;
+    // The other two go in one group.
+    let [third] = scene.begun([3]);
+    scene.end(second, Ok(())).await;
+    scene.end(third, Ok(())).await;
+    assert_eq!(scene.heard(), [1, 2, 3, 4]);
+    // Nobody takes the answers in this test.
+    assert_eq!(*scene.scribe.answered.lock().unwrap(), [1, 2, 3]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_listener_that_panics_stops_neither_the_committer_nor_the_others() {
+    let scene = Scene::beside(vec![Arc::new(Nervous)]);
+    for moment in [1, 2] {
+        scene.order(moment).await;
+        let [begun] = scene.begun([moment]);
+        scene.end(begun, Ok(())).await;
+    }
+    assert_eq!(scene.heard(), [1, 2]);
+    assert!(!scene.committer.is_finished());
+    let metrics = scene.metrics();
+    assert!(metrics.contains("commit_listener_panics_total 2"), "{metrics}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -254,7 +335,7 @@ async fn a_failure_ends_it() {
     scene.order(1).await;
     let [first] = scene.begun([1]);
     scene.end(first, Err(StoreError::Failed("as the test wants it".to_owned()))).await;
-    assert!(scene.committer.is_finished() && scene.answered().is_empty());
+    assert!(scene.committer.is_finished() && scene.heard().is_empty());
 }
 
 #[test]

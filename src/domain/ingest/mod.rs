@@ -15,6 +15,7 @@ pub mod ack;
 pub mod batch;
 pub mod coalesce;
 pub mod commit;
+pub mod commit_listener;
 pub mod health;
 pub mod intake;
 pub mod lanes;

@@ -20,13 +20,11 @@ pub struct Completion {
     pub outcome: Outcome,
     /// What else its sender is to know.
     pub news: Option<Box<RewardNotice>>,
-    /// The user may be connected to other gateways, too.
-    pub elsewhere: bool,
 }
 
 impl Completion {
     fn deliver(self) {
-        let Completion { entry, outcome, news, .. } = self;
+        let Completion { entry, outcome, news } = self;
         let rewarded = news.as_ref().is_some_and(|news| !news.claims.is_empty());
         if let Some(news) = news {
             entry.inbox().leave_news(*news);
@@ -45,13 +43,14 @@ impl Completion {
     }
 }
 
-/// Where the connections of one thread leave their beats.
+/// Where the connections of one thread and lane leave their beats.
 ///
 /// Its lock is shared with the committer alone, which takes it once a group for as long as moving a list takes; answers
 /// come back once per group.
 #[derive(Debug)]
 pub struct SubmitQueue {
     slots: Mutex<Slots>,
+    slots_max: usize,
     /// Taken and not yet answered; the waiting ones are in `slots`.
     in_flight: AtomicUsize,
     answers: mpsc::UnboundedSender<Vec<Completion>>,
@@ -75,7 +74,8 @@ pub struct Completions {
 }
 
 impl SubmitQueue {
-    /// Uncommitted entries of one thread (about 200 bytes each). Beyond it, connections hold their frames back.
+    /// Uncommitted entries of one thread (about 200 bytes each), shared by its lanes. Beyond its share of it, the connections
+    /// of a lane hold their frames back.
     /// It bounds the list of answers, too: an entry counts until it is answered.
     pub const SLOTS_MAX: usize = 262_144;
 
@@ -87,11 +87,12 @@ impl SubmitQueue {
     /// Lists of answers that are kept. One is filled while the one before is emptied.
     const SPARE_MAX: usize = 2;
 
-    /// `wake` wakes the committer.
-    pub fn new(wake: Arc<Notify>) -> (Arc<SubmitQueue>, Completions) {
+    /// `wake` wakes the committer. `slots_max`: so many entries there may be before connections hold their frames back.
+    pub fn new(wake: Arc<Notify>, slots_max: usize) -> (Arc<SubmitQueue>, Completions) {
         let (sender, answers) = mpsc::unbounded_channel();
         let submit_queue = Arc::new(SubmitQueue {
             slots: Mutex::default(),
+            slots_max,
             in_flight: AtomicUsize::new(0),
             answers: sender,
             spare: Mutex::default(),
@@ -130,7 +131,7 @@ impl SubmitQueue {
 
     /// Whether another frame may be submitted.
     pub fn has_room(&self) -> bool {
-        self.len() < Self::SLOTS_MAX
+        self.len() < self.slots_max
     }
 
     /// Waits for a commit, after which there may be room.
@@ -188,6 +189,11 @@ impl SubmitQueue {
 }
 
 impl Completions {
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> usize {
+        self.answers.len()
+    }
+
     /// Runs on the submit queue's thread for as long as it serves.
     pub async fn run(mut self) {
         while let Some(mut answered) = self.answers.recv().await {

@@ -3,8 +3,7 @@
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 
-use super::commit::CommitListener;
-use super::submit_queue::Completion;
+use super::commit_listener::{CommitListener, CommittedChange, CommittedGroup};
 use crate::model::change::Outcome;
 use crate::model::mid_hash::MidHash;
 
@@ -25,16 +24,19 @@ impl UnreadableLog {
 }
 
 impl CommitListener for UnreadableLog {
-    fn committed(&self, answered: &[Completion]) {
+    fn name(&self) -> &'static str {
+        "unreadable_log"
+    }
+
+    fn committed(&self, group: &CommittedGroup) {
         let mut logged = None;
-        for Completion { entry, outcome, .. } in answered {
+        for CommittedChange { user, outcome, .. } in &group.changes {
             let Outcome::Unreadable { why } = outcome else { continue };
             self.changes.inc();
-            let user = entry.inbox().user;
             if logged.replace(user) != Some(user) {
                 tracing::error!(
                     event = "stored_state_unreadable",
-                    user = %self.mid_hash.of(user),
+                    user = %self.mid_hash.of(*user),
                     why = &**why,
                     "stored state of a user cannot be read; their beats and operations are refused"
                 );

@@ -6,8 +6,8 @@
 //! whose content would raises the floor.
 
 use super::{Decider, UserState};
-use crate::model::forgetting::ContentRow;
 use crate::model::ids::Content;
+use crate::model::transition::Cause;
 
 /// After the cap was lowered, each new content makes at most so many give way, so that no commit has to remove all that
 /// is too much.
@@ -16,7 +16,7 @@ const EVICTIONS_MAX: u32 = 2;
 impl Decider<'_> {
     /// Makes room for a content that was not there before and whose row is put already. False: it would have to go first
     /// itself.
-    pub(super) fn make_room<S: UserState>(&self, state: &mut S, new: Content) -> Result<bool, S::Error> {
+    pub(super) fn make_room<S: UserState>(&mut self, state: &mut S, new: Content) -> Result<bool, S::Error> {
         let eviction = state.content(new)?.row.eviction();
         let contents = state.contents()?;
         let mut evicted = 0;
@@ -26,8 +26,9 @@ impl Decider<'_> {
                 break;
             }
             let kept = state.content(content)?;
-            *kept.row = ContentRow::default();
+            let row = std::mem::take(kept.row);
             *kept.changed = true;
+            self.tell_gone(row.record, Cause::Cap);
             raise_floor(state, first.newest)?;
             evicted += 1;
         }

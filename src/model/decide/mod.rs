@@ -1,7 +1,7 @@
 //! What becomes of a change.
 //!
 //! ```text
-//! change, moment, what is kept of its user ─▶ Decider ─▶ outcome; rows, forgetting and claims put back
+//! change, moment, what is kept of its user ─▶ Decider ─▶ outcome, transitions; rows, forgetting and claims put back
 //! ```
 //!
 //! This is the only place in which beats, forgetting, switches and erasures are decided. It does no I/O and reads no clock:
@@ -20,9 +20,12 @@ use super::change::{Action, Decided, Outcome};
 use super::forgetting::ContentRow;
 use super::ids::{Content, UserId};
 use super::moment::Moment;
+use super::record::Record;
 use super::recording::Switch;
 use super::rewards::rewarding::Rewarding;
-use super::rule::{AHEAD_MS_MAX, Reason, Verdict, judge};
+use super::rewards::rule::RuleSet;
+use super::rule::{AHEAD_MS_MAX, Reason, Verdict, Written, judge};
+use super::transition::{Cause, Transition};
 
 /// Decides the changes of one group, one after the other.
 pub struct Decider<'g> {
@@ -32,15 +35,36 @@ pub struct Decider<'g> {
     rewards: &'g Rewarding,
     claims_max: u64,
     claims: u64,
+    /// The change that is being decided: its place in the group, and its user.
+    place: usize,
+    user: UserId,
     decided: Vec<Decided>,
+    transitions: Transitions,
 }
+
+/// Each with the place of the change that it belongs to, in the order of the changes.
+pub type Transitions = Vec<(usize, Transition)>;
 
 impl<'g> Decider<'g> {
     /// `horizon`: what is older has expired, milliseconds.
     pub fn new(now: u64, horizon: u64, contents_max: u32, rewards: &'g Rewarding) -> Self {
-        let moment = Moment { now, horizon, day: rewards.today.day };
-        let claims_max = rewards.claims_max;
-        Decider { moment, contents_max, rewards, claims_max, claims: 0, decided: Vec::new() }
+        Decider {
+            moment: Moment { now, horizon, day: rewards.today.day },
+            contents_max,
+            rewards,
+            claims_max: rewards.claims_max,
+            claims: 0,
+            place: 0,
+            user: UserId(0),
+            decided: Vec::new(),
+            transitions: Vec::new(),
+        }
+    }
+
+    /// So many changes will come: their transitions are not moved to a longer list again and again.
+    pub fn for_changes(mut self, changes: usize) -> Self {
+        self.transitions.reserve_exact(changes);
+        self
     }
 
     /// Makes no more claims than this.
@@ -48,9 +72,9 @@ impl<'g> Decider<'g> {
         Decider { claims_max, ..self }
     }
 
-    /// What was decided of rules, in the order of the changes.
-    pub fn into_decided(self) -> Vec<Decided> {
-        self.decided
+    /// What was decided of rules, in the order of the changes; and what becomes of records once all of it is stored.
+    pub fn finish(self) -> (Vec<Decided>, Transitions) {
+        (self.decided, self.transitions)
     }
 
     /// Decides one change of `user`, whose state this is. `place`: which change of the group it is.
@@ -61,14 +85,9 @@ impl<'g> Decider<'g> {
         user: UserId,
         action: &Action,
     ) -> Result<Outcome, S::Error> {
+        (self.place, self.user) = (place, user);
         match action {
-            Action::Beat { beat, device, asks } => {
-                let verdict = self.beat(state, beat, device)?;
-                if let Verdict::Written { after, .. } = &verdict {
-                    self.reward(state, place, user, beat, after, *asks)?;
-                }
-                Ok(Outcome::Beat(verdict))
-            }
+            Action::Beat { beat, device, asks } => self.beat(state, beat, device, *asks).map(Outcome::Beat),
             Action::Delete { contents, at } => self.delete(state, contents, *at),
             Action::Clear { at } => self.clear(state, *at),
             Action::Recording { paused, at } => self.recording(state, *paused, *at),
@@ -76,22 +95,30 @@ impl<'g> Decider<'g> {
         }
     }
 
-    fn beat<S: UserState>(&self, state: &mut S, beat: &Beat, device: &Arc<str>) -> Result<Verdict, S::Error> {
+    fn beat<S: UserState>(
+        &mut self,
+        state: &mut S,
+        beat: &Beat,
+        device: &Arc<str>,
+        asks: RuleSet,
+    ) -> Result<Verdict, S::Error> {
         let KeptContent { forgetting, row, changed } = state.content(beat.content)?;
         let new = row.is_empty();
-        let verdict = judge(forgetting, row, beat, device, &self.moment);
-        if !matches!(verdict, Verdict::Written { .. }) {
-            return Ok(verdict);
-        }
+        let (verdict, written) = judge(forgetting, row, beat, device, &self.moment);
+        let Some(Written { before, after }) = written else { return Ok(verdict) };
         *changed = true;
         if new && !self.make_room(state, beat.content)? {
             *state.content(beat.content)?.row = ContentRow::default();
             return Ok(Verdict::Rejected { reason: Reason::Superseded, record: None });
         }
+        self.reward(state, beat, &after, asks)?;
+        let (user, content) = (self.user, beat.content);
+        let transition = Transition { user, content, before, after: Some(after), cause: Cause::Beat };
+        self.transitions.push((self.place, transition));
         Ok(verdict)
     }
 
-    fn delete<S: UserState>(&self, state: &mut S, contents: &[Content], at: u64) -> Result<Outcome, S::Error> {
+    fn delete<S: UserState>(&mut self, state: &mut S, contents: &[Content], at: u64) -> Result<Outcome, S::Error> {
         let horizon = self.moment.horizon;
         let newest = || {
             contents.iter().try_fold(0, |newest: u64, content| {
@@ -106,10 +133,9 @@ impl<'g> Decider<'g> {
         for content in contents {
             let KeptContent { row, changed, .. } = state.content(*content)?;
             let new = row.is_empty();
-            if !row.delete(at) {
-                continue;
-            }
+            let Some(gone) = row.delete(at) else { continue };
             *changed = true;
+            self.tell_gone(gone, Cause::Delete);
             moved.push(*content);
             if !new {
                 state.goes_sooner(*content)?;
@@ -147,8 +173,8 @@ impl<'g> Decider<'g> {
         Ok(Outcome::Recording { changed: paused != before, paused })
     }
 
-    fn erase<S: UserState>(&self, state: &mut S) -> Result<Outcome, S::Error> {
-        let newest = state.erase_contents()?;
+    fn erase<S: UserState>(&mut self, state: &mut S) -> Result<Outcome, S::Error> {
+        let newest = state.erase_contents(|record| self.tell_gone(Some(record), Cause::Erase))?;
         state.erase_claims()?;
         let mut row = state.forgetting()?.clone();
         let resumed = row.recording.paused();
@@ -156,6 +182,11 @@ impl<'g> Decider<'g> {
         let at = row.watermark;
         state.put_forgetting(row)?;
         Ok(Outcome::Erased { at, resumed })
+    }
+
+    fn tell_gone(&mut self, gone: Option<Record>, cause: Cause) {
+        let transition = gone.map(|record| Transition::gone(self.user, record, cause));
+        self.transitions.extend(transition.map(|transition| (self.place, transition)));
     }
 
     /// Whether a forgetting may hold from this moment on: it is not ahead of the clock, or not newer than the newest record

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::{Decider, UserState};
 use crate::model::beat::Beat;
 use crate::model::change::Decided;
-use crate::model::ids::UserId;
 use crate::model::record::Record;
 use crate::model::rewards::claim::{Claim, ClaimKey};
 use crate::model::rewards::rule::RuleSet;
@@ -15,8 +14,6 @@ impl Decider<'_> {
     pub(super) fn reward<S: UserState>(
         &mut self,
         state: &mut S,
-        change: usize,
-        user: UserId,
         beat: &Beat,
         after: &Record,
         asks: RuleSet,
@@ -30,7 +27,7 @@ impl Decider<'_> {
             if earned < rule.watched_ms() || !rule.is_for(beat.content) {
                 continue;
             }
-            let key = ClaimKey::of(rule, self.rewards.today.day, user, after.content);
+            let key = ClaimKey::of(rule, self.rewards.today.day, self.user, after.content);
             let first = !state.is_claimed(&key)?;
             if first && self.claims >= self.claims_max {
                 // Nothing is decided: a later beat asks again when there is room.
@@ -40,7 +37,7 @@ impl Decider<'_> {
                 state.claim(self.claim(key, after));
                 self.claims += 1;
             }
-            self.decided.push(Decided { change, rule: place, first });
+            self.decided.push(Decided { change: self.place, rule: place, first });
         }
         Ok(())
     }

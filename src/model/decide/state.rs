@@ -2,6 +2,7 @@
 
 use crate::model::forgetting::{ContentRow, Eviction, UserRow};
 use crate::model::ids::Content;
+use crate::model::record::Record;
 use crate::model::rewards::claim::{Claim, ClaimKey};
 
 /// One user's state: what is stored, with the changes of the group that were decided so far.
@@ -34,8 +35,9 @@ pub trait UserState {
     /// The row of this content is new, or has lost its record: its turn to give way may come sooner than was known.
     fn goes_sooner(&mut self, content: Content) -> Result<(), Self::Error>;
 
-    /// Empties the rows of all contents. Returns the newest moment that any of them was known by.
-    fn erase_contents(&mut self) -> Result<u64, Self::Error>;
+    /// Empties the rows of all contents. Returns the newest moment that any of them was known by. `erased` is given the
+    /// records that went, as far as they were read.
+    fn erase_contents(&mut self, erased: impl FnMut(Record)) -> Result<u64, Self::Error>;
 
     fn is_claimed(&mut self, key: &ClaimKey) -> Result<bool, Self::Error>;
 

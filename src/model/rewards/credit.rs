@@ -43,7 +43,7 @@ mod tests {
     use crate::model::forgetting::{ContentRow, UserRow};
     use crate::model::ids::{Content, SessionId};
     use crate::model::recording::Switch;
-    use crate::model::rule::{Verdict, judge};
+    use crate::model::rule::judge;
 
     /// What the beats of one session have earned, each made at `at`, with so much `watched`, and written at once.
     fn earned(user: &UserRow, beats: &[(u64, u64)]) -> Vec<Option<u64>> {
@@ -61,10 +61,8 @@ mod tests {
         };
         let mut earn = |beat: Beat| {
             let moment = Moment { now: beat.at, ..Moment::default() };
-            match judge(user, &mut row, &beat, &Arc::from(""), &moment) {
-                Verdict::Written { after, .. } => after.credit.earned(&beat, beat.at),
-                _ => None,
-            }
+            let (_, written) = judge(user, &mut row, &beat, &Arc::from(""), &moment);
+            written?.after.credit.earned(&beat, beat.at)
         };
         beats.iter().map(|(at, watched)| earn(beat(*at, *watched))).collect()
     }

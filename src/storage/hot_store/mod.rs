@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use futures_util::future::BoxFuture;
 
 use crate::model::change::{Change, Decided, Outcome};
+use crate::model::decide::Transitions;
 use crate::model::ids::{Content, UserId};
 use crate::model::page::{Page, PageRequest};
 use crate::model::record::Record;
@@ -43,6 +44,9 @@ pub struct Committed {
     pub outcomes: Vec<Outcome>,
     /// In the order of the changes.
     pub decided: Vec<Decided>,
+    /// What was done to records, each with the change that it belongs to, in the order of the changes. A change is told of
+    /// once, by whichever attempt has its outcome.
+    pub transitions: Transitions,
     /// The changes, in their order, whose users may be connected to other gateways, too.
     pub elsewhere: Vec<usize>,
 }

@@ -59,7 +59,8 @@ impl Committer {
         let calendar = self.calendar_of(&group.rewards);
         let mut draft = Draft::new(&self.tables, &mut self.known, group.changes.len());
         let horizon = self.admission.horizon(group.now);
-        let mut decider = Decider::new(group.now, horizon, self.contents_max, &group.rewards);
+        let decider = Decider::new(group.now, horizon, self.contents_max, &group.rewards);
+        let mut decider = decider.for_changes(group.changes.len());
         let mut outcomes = Vec::with_capacity(group.changes.len());
         for (place, change) in group.changes.iter().enumerate() {
             let mut state = DraftedUser { draft: &mut draft, user: change.user };
@@ -72,7 +73,7 @@ impl Committer {
                 }
             }
         }
-        let decided = decider.into_decided();
+        let (decided, transitions) = decider.finish();
         match draft.batch(&self.tables, &mut self.writer, group.now, &self.outbox) {
             Ok(None) => {}
             Ok(Some(mut batch)) => {
@@ -87,7 +88,7 @@ impl Committer {
             Err(error) => return Err(self.fail(describe(&error))),
         }
         draft.remember();
-        Ok(Committed { outcomes, decided, ..Committed::default() })
+        Ok(Committed { outcomes, decided, transitions, ..Committed::default() })
     }
 
     /// The group's day, unless it is the one that is stored.

@@ -14,6 +14,7 @@ use super::outbox::Extent;
 use super::tables::{ReadError, Tables, View};
 use crate::model::forgetting::{ContentRow, UserRow};
 use crate::model::ids::{Content, UserId};
+use crate::model::record::Record;
 
 const FIRST: Content = Content { kind: 0, oid: 0 };
 const LAST: Content = Content { kind: u16::MAX, oid: u64::MAX };
@@ -113,9 +114,9 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Empties all rows of a user; returns the newest moment any of them was known by. At most as many rows as are kept
+    /// Empties all rows of a user, and gives their records to `taken`. Returns the newest moment any of them was known by. At most as many rows as are kept
     /// of one user, all in this group: whoever waits for its commit waits for that.
-    pub fn take_contents(&mut self, user: UserId) -> Result<u64, ReadError> {
+    pub fn take_contents(&mut self, user: UserId, mut taken: impl FnMut(Record)) -> Result<u64, ReadError> {
         for stored in self.view.contents_of(user) {
             let (content, row) = stored?;
             self.places.entry((user, content)).or_insert_with(|| {
@@ -129,8 +130,10 @@ impl<'a> Draft<'a> {
         for (_, place) in self.places.range((user, FIRST)..=(user, LAST)) {
             let draft = &mut self.rows[*place];
             newest = newest.max(draft.row.newest());
-            draft.row = ContentRow::default();
             draft.changed = true;
+            if let Some(record) = std::mem::take(&mut draft.row).record {
+                taken(record);
+            }
         }
         self.known.full.pop(&user);
         self.user_mut(user)?.contents = Some(0);

@@ -12,6 +12,7 @@ use super::tables::ReadError;
 use crate::model::decide::{KeptContent, UserState};
 use crate::model::forgetting::{Eviction, UserRow};
 use crate::model::ids::{Content, UserId};
+use crate::model::record::Record;
 use crate::model::rewards::claim::{Claim, ClaimKey};
 
 pub struct DraftedUser<'d, 't> {
@@ -96,8 +97,8 @@ impl UserState for DraftedUser<'_, '_> {
         Ok(())
     }
 
-    fn erase_contents(&mut self) -> Result<u64, ReadError> {
-        self.draft.take_contents(self.user)
+    fn erase_contents(&mut self, erased: impl FnMut(Record)) -> Result<u64, ReadError> {
+        self.draft.take_contents(self.user, erased)
     }
 
     fn is_claimed(&mut self, key: &ClaimKey) -> Result<bool, ReadError> {

@@ -8,9 +8,11 @@ use super::{Head, StoredRow, Write};
 use crate::model::decide::{KeptContent, UserState};
 use crate::model::forgetting::{ContentRow, Eviction, UserRow};
 use crate::model::ids::Content;
+use crate::model::record::Record;
 use crate::model::rewards::claim::{Claim, ClaimKey};
 use crate::model::rewards::day::Day;
 use crate::model::rewards::rule::RewardRule;
+use crate::model::transition::Cause;
 
 /// What is asked for first of what stands in an order; then twice as many each time.
 pub const FEW: usize = 8;
@@ -34,6 +36,16 @@ pub struct Draft<'k> {
     /// Those of them that no erasure has taken away.
     claimed: HashSet<ClaimKey>,
     claims_erased: bool,
+    dead: Vec<(Record, Cause)>,
+}
+
+/// A draft that is to be stored.
+pub struct Finished {
+    /// Without its new token.
+    pub head: Box<Head>,
+    pub writes: Vec<Write>,
+    /// Records that clears or the retention had left, and that go now.
+    pub dead: Vec<(Record, Cause)>,
 }
 
 struct DraftRow {
@@ -89,6 +101,7 @@ impl<'k> Draft<'k> {
             claims: Vec::new(),
             claimed: HashSet::new(),
             claims_erased: false,
+            dead: Vec::new(),
         })
     }
 
@@ -103,9 +116,11 @@ impl<'k> Draft<'k> {
         for content in contents {
             self.place(content)?;
         }
-        let Draft { rows, forgetting, .. } = self;
-        for row in rows.iter_mut() {
-            row.changed = row.row.prune(forgetting, horizon);
+        let Draft { rows, forgetting, dead, .. } = self;
+        for DraftRow { row, changed, .. } in rows.iter_mut() {
+            let dead_record = row.take_dead(forgetting, horizon);
+            *changed = dead_record.is_some() | row.prune(forgetting, horizon);
+            dead.extend(dead_record);
         }
         Ok(rows.iter().any(|row| row.changed))
     }
@@ -115,8 +130,8 @@ impl<'k> Draft<'k> {
         self.contents
     }
 
-    /// What is to be written, the head without its new token; `None`: nothing has changed.
-    pub fn finish(mut self, now: u64, horizon: u64) -> Option<(Box<Head>, Vec<Write>)> {
+    /// What is to be stored; `None`: nothing has changed.
+    pub fn finish(mut self, now: u64, horizon: u64) -> Option<Finished> {
         if !self.forgetting_changed && !self.erased && self.rows.iter().all(|row| !row.changed) {
             return None;
         }
@@ -148,6 +163,7 @@ impl<'k> Draft<'k> {
             }
             let leaves = draft.kept == Place::InHead;
             if leaves {
+                self.dead.extend(draft.row.take_dead(&self.forgetting, horizon));
                 draft.row.prune(&self.forgetting, horizon);
             }
             match (leaves || draft.changed, draft.row.is_empty()) {
@@ -166,7 +182,8 @@ impl<'k> Draft<'k> {
         let claims = self.claims.drain(..);
         writes.extend(claims.map(|DraftClaim { claim, exact, kept }| Write::Claim { claim, exact, kept }));
         let head = self.head.cloned().unwrap_or_default();
-        Some((Box::new(Head { forgetting: self.forgetting, current: new, ..head }), writes))
+        let head = Box::new(Head { forgetting: self.forgetting, current: new, ..head });
+        Some(Finished { head, writes, dead: self.dead })
     }
 
     fn find(&self, content: Content) -> Option<usize> {
@@ -264,13 +281,15 @@ impl UserState for Draft<'_> {
         Ok(())
     }
 
-    fn erase_contents(&mut self) -> Result<u64, Need> {
+    fn erase_contents(&mut self, mut erased: impl FnMut(Record)) -> Result<u64, Need> {
         let drafted = self.rows.iter().map(|draft| draft.row.newest()).max().unwrap_or(0);
-        let stored = match self.erased {
-            true => 0,
-            false => self.known.newest_of_all.ok_or(Need::NewestOfAll)?,
-        };
-        self.rows.clear();
+        let mut stored = 0;
+        if !self.erased {
+            stored = self.known.newest_of_all.ok_or(Need::NewestOfAll)?;
+            let undrafted = self.known.rows().filter(|(content, _)| self.find(*content).is_none());
+            undrafted.filter_map(|(_, stored)| stored.row.record.clone()).for_each(&mut erased);
+        }
+        self.rows.drain(..).filter_map(|draft| draft.row.record).for_each(erased);
         self.places.clear();
         (self.erased, self.playing, self.contents) = (true, None, Some(0));
         Ok(drafted.max(stored))

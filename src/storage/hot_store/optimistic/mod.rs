@@ -10,7 +10,8 @@
 //! This is optimistic concurrency control (Kung and Robinson, "On optimistic methods for concurrency control", 1981) with
 //! one version for all that is kept of a user: the [`Token`] in the user's [`Head`]. Every write renews it, and no token is
 //! ever given out twice, so a late duplicate of an old call matches nothing. A head also names those who wrote last:
-//! whoever does not know whether a call was done sends it once more, and finds itself there if it was.
+//! whoever does not know whether a call was done sends it once more, and finds itself there if it was. The
+//! transitions of what was decided are kept with it and told once, when the outcome is known.
 
 mod busy;
 mod commit;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::busy::{Before, Turn};
 use super::commit::Limits;
 use super::contents::Contents;
-use super::draft::Draft;
+use super::draft::{Draft, Finished};
 use super::head::day_of;
 use super::heads::Remembered;
 use super::known::{Known, Need};
@@ -14,10 +14,11 @@ use super::needs::Needs;
 use super::token::TokenSource;
 use super::{Applied, Apply, Head, Load, Loaded, Write};
 use crate::model::change::{Action, Change, Decided, Outcome};
-use crate::model::decide::Decider;
+use crate::model::decide::{Decider, Transitions};
 use crate::model::ids::UserId;
 use crate::model::rewards::claim::Claim;
 use crate::model::rule::Verdict;
+use crate::model::transition::Transition;
 use crate::storage::hot_store::{Committed, Group};
 
 pub struct Round {
@@ -44,6 +45,7 @@ pub struct Plan {
     pub apply: Apply,
     outcomes: Vec<Outcome>,
     decided: Vec<Decided>,
+    transitions: Transitions,
     /// There is something to sweep.
     pub sweep: bool,
     pub elsewhere: bool,
@@ -138,16 +140,19 @@ impl Round {
     /// The answers in the order of the group, and the claims that were made.
     pub fn committed(self, group: &Group) -> (Committed, Vec<Claim>) {
         let mut outcomes: Vec<Option<Outcome>> = group.changes.iter().map(|_| None).collect();
-        let (mut committed, mut claims) = (Committed::default(), Vec::new());
+        let transitions = self.users.iter().flat_map(|user| &user.plan).map(|plan| plan.transitions.len()).sum();
+        let transitions = Vec::with_capacity(transitions);
+        let (mut committed, mut claims) = (Committed { transitions, ..Committed::default() }, Vec::new());
         for user in self.users {
             let Some(plan) = user.plan else { continue };
             for (place, outcome) in user.places.iter().zip(plan.outcomes) {
-                if plan.elsewhere && is_news(&outcome) {
+                if plan.elsewhere && outcome.is_news() {
                     committed.elsewhere.push(*place);
                 }
                 outcomes[*place] = Some(outcome);
             }
             committed.decided.extend(plan.decided);
+            committed.transitions.extend(plan.transitions);
             claims.extend(plan.apply.writes.into_iter().filter_map(|write| match write {
                 Write::Claim { claim, .. } => Some(claim),
                 _ => None,
@@ -156,6 +161,10 @@ impl Round {
         committed.elsewhere.sort_unstable();
         // Those of one change stay in their order.
         committed.decided.sort_by_key(|decided| decided.change);
+        // Mostly they are in order: then there is no need of the memory that sorting takes.
+        if !committed.transitions.is_sorted_by_key(|(change, _)| *change) {
+            committed.transitions.sort_by_key(|(change, _)| *change);
+        }
         committed.outcomes = outcomes.into_iter().flatten().collect();
         debug_assert_eq!(committed.outcomes.len(), group.changes.len(), "each change is of a user of the round");
         (committed, claims)
@@ -190,8 +199,8 @@ impl UserRound {
         let outcomes = self.places.iter().map(|_| Outcome::Unreadable { why: Arc::clone(&why) }).collect();
         let apply = Apply { user, expected: None, head: None, writes: Vec::new(), news: false };
         self.known = Known::default();
-        let (decided, contents) = (Vec::new(), Contents::Unknown);
-        self.plan = Some(Plan { apply, outcomes, decided, sweep: false, elsewhere: false, contents });
+        let (decided, transitions, contents) = (Vec::new(), Vec::new(), Contents::Unknown);
+        self.plan = Some(Plan { apply, outcomes, decided, transitions, sweep: false, elsewhere: false, contents });
         self.done = true;
     }
 
@@ -215,9 +224,9 @@ impl UserRound {
 
     fn decide(&mut self, group: &Group, limits: &Limits, tokens: &TokenSource) -> Result<(), Need> {
         let horizon = limits.horizon(group.now);
-        let decider = Decider::new(group.now, horizon, limits.contents_max, &group.rewards);
-        let mut decider = decider.with_claims_max(self.claims_max);
         let mut draft = Draft::new(&self.known)?;
+        let decider = Decider::new(group.now, horizon, limits.contents_max, &group.rewards);
+        let mut decider = decider.with_claims_max(self.claims_max).for_changes(self.places.len());
         let mut outcomes = Vec::with_capacity(self.places.len());
         let mut sweep = false;
         for place in &self.places {
@@ -232,19 +241,23 @@ impl UserRound {
         }
         let watermark = self.known.head.iter().flatten().map(|head| head.forgetting.watermark).max();
         sweep |= self.known.has_dead(horizon, watermark.unwrap_or(0));
-        let decided = decider.into_decided();
+        let (decided, mut transitions) = decider.finish();
         let expected = self.known.head.as_ref().and_then(Option::as_ref).map(|head| head.token);
         let counted = draft.counted();
-        let (head, writes) = draft.finish(group.now, horizon).unzip();
-        let writes = writes.unwrap_or_default();
+        let (mut head, mut writes) = (None, Vec::new());
+        if let Some(finished) = draft.finish(group.now, horizon) {
+            let Finished { head: mut new, writes: all, dead } = finished;
+            new.renew(tokens.next(expected, group.now));
+            (head, writes) = (Some(new), all);
+            // Because of what was decided last: another row came into the head.
+            let last = *self.places.last().expect("each user of a group has changes");
+            let gone = |(record, cause)| (last, Transition::gone(self.user, record, cause));
+            transitions.extend(dead.into_iter().map(gone));
+        }
         let contents = self.known.contents.after(&writes, counted);
-        let head = head.map(|mut head: Box<Head>| {
-            head.renew(tokens.next(expected, group.now));
-            head
-        });
-        let news = outcomes.iter().any(is_news);
+        let news = outcomes.iter().any(Outcome::is_news);
         let apply = Apply { user: self.user, expected, head, writes, news };
-        self.plan = Some(Plan { apply, outcomes, decided, sweep, elsewhere: false, contents });
+        self.plan = Some(Plan { apply, outcomes, decided, transitions, sweep, elsewhere: false, contents });
         Ok(())
     }
 
@@ -253,18 +266,6 @@ impl UserRound {
         let mut needs = Needs::new(&self.known, group);
         self.places.iter().for_each(|place| needs.add(&group.changes[*place]));
         needs.into_vec()
-    }
-}
-
-/// Whether others have to hear of it.
-fn is_news(outcome: &Outcome) -> bool {
-    match outcome {
-        Outcome::Beat(verdict) => matches!(verdict, Verdict::Written { .. }),
-        Outcome::Deleted { moved, .. } => !moved.is_empty(),
-        Outcome::Cleared { moved, .. } => *moved,
-        Outcome::Recording { changed, .. } => *changed,
-        Outcome::Erased { .. } => true,
-        Outcome::Ahead | Outcome::Unreadable { .. } => false,
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 use super::commit::Optimistic;
-use super::draft::Draft;
+use super::draft::{Draft, Finished};
 use super::known::{Known, Need};
 use super::{Applied, Apply, Load, UserStore};
 use crate::model::ids::UserId;
@@ -63,7 +63,8 @@ async fn step<S: UserStore>(store: &Optimistic<S>, user: UserId, now: u64) -> Re
     }
     let Ok(mut draft) = Draft::new(&known) else { return Ok(false) };
     let found = draft.sweep(horizon).unwrap_or(false);
-    let Some((mut head, writes)) = draft.finish(now, horizon).filter(|_| found) else {
+    // What went is told to nobody yet: see `Cause`.
+    let Some(Finished { mut head, writes, .. }) = draft.finish(now, horizon).filter(|_| found) else {
         known.head.flatten().into_iter().for_each(|head| alone.remember(head));
         return Ok(false);
     };
