@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::domain::clock::Clock;
 use crate::domain::ingest::commit::Committer;
 use crate::domain::ingest::commit_listener::CommitListener;
-use crate::domain::ingest::health::{LaneHealth, StoreHealth, StoreStatus};
+use crate::domain::ingest::health::{IsConnected, LaneHealth, StoreHealth, StoreStatus};
 use crate::domain::ingest::intake::Intake;
 use crate::domain::ingest::lanes::{LaneOf, Lanes};
 use crate::domain::ingest::metrics::{Metrics, UncommittedSlots};
@@ -70,13 +70,18 @@ impl StoreLanes {
         let submit_queues = committers.iter().flat_map(|committer| committer.submit_queues.iter().cloned());
         registry.register_collector(Box::new(UncommittedSlots(submit_queues.collect())));
         let lanes = committers.iter().map(|committer| committer.health.clone()).collect();
-        let health = Arc::new(StoreHealth::new(lanes, lane_of(store)));
+        let health = Arc::new(StoreHealth::new(lanes, lane_of(store), is_connected(store)));
         registry.register_collector(Box::new(StoreStatus(health.clone())));
         let watched = store.clone();
         let watch = Watch { store_failure: Box::new(move || watched.failure()), health: health.clone() };
         let lanes = |(intakes, completions)| (Lanes::new(intakes, lane_of(store)), completions);
         StoreLanes { committers, watch, health, threads: of_threads.into_iter().map(lanes).collect() }
     }
+}
+
+fn is_connected(store: &Arc<dyn HotStore>) -> IsConnected {
+    let store = store.clone();
+    Box::new(move |shard| store.is_connected(shard))
 }
 
 fn lane_of(store: &Arc<dyn HotStore>) -> LaneOf {

@@ -26,6 +26,7 @@ pub trait Servers: Sized {
     /// `redis.url`.
     fn url(&self) -> String;
     fn all(&self) -> &[RedisServer];
+    fn all_mut(&mut self) -> &mut [RedisServer];
     /// Those of this thread, which end with it: a test has a thread of its own.
     fn with_those_of_this_thread<T>(act: impl FnOnce(&mut Option<Self>) -> T) -> T;
 }
@@ -63,6 +64,10 @@ impl Servers for Single {
         &self.servers
     }
 
+    fn all_mut(&mut self) -> &mut [RedisServer] {
+        &mut self.servers
+    }
+
     fn with_those_of_this_thread<T>(act: impl FnOnce(&mut Option<Self>) -> T) -> T {
         SINGLE.with_borrow_mut(act)
     }
@@ -98,6 +103,10 @@ impl Servers for Several {
         &self.servers
     }
 
+    fn all_mut(&mut self) -> &mut [RedisServer] {
+        &mut self.servers
+    }
+
     fn with_those_of_this_thread<T>(act: impl FnOnce(&mut Option<Self>) -> T) -> T {
         SEVERAL.with_borrow_mut(act)
     }
@@ -116,6 +125,10 @@ pub struct OnRedis<S: Servers> {
 impl<S: Servers> OnRedis<S> {
     pub fn servers(&self) -> &S {
         self.servers.as_ref().unwrap()
+    }
+
+    pub fn servers_mut(&mut self) -> &mut S {
+        self.servers.as_mut().unwrap()
     }
 
     /// To the one server, or to the first of several.

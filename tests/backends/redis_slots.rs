@@ -1,14 +1,21 @@
-//! Slots of a Cluster that move to another node.
+//! Slots of a Cluster that move to another node, and a node that is away.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use heartline::model::beat::Beat;
+use heartline::model::change::{Action, Change};
 use heartline::model::ids::UserId;
+use heartline::model::rewards::calendar::RewardDay;
+use heartline::model::rewards::day::Day;
+use heartline::model::rewards::rewarding::Rewarding;
+use heartline::model::rewards::rule::{Per, RewardRule, RuleMemory, Rules};
 use heartline::model::shard::Shards;
-use heartline::storage::hot_store::{Group, HotStore, StoreError};
+use heartline::storage::hot_store::{Committed, Group, HotStore, StoreError};
 use redis::{Connection, FromRedisValue, cmd};
 
 use crate::redis::{OnRedis, Servers, Several, connection, open_remembering};
+use crate::redis_server::RedisServer;
 use crate::requests::*;
 
 fn tell<T: FromRedisValue>(connection: &mut Connection, words: &[&str]) -> T {
@@ -17,6 +24,11 @@ fn tell<T: FromRedisValue>(connection: &mut Connection, words: &[&str]) -> T {
 
 fn key(user: UserId, letter: &str) -> String {
     format!("{{h{}}}:{letter}:{}", Shards::DEFAULT.of(user).0, user.0)
+}
+
+fn other_of_shard(user: UserId) -> UserId {
+    let shard = Shards::DEFAULT.of(user);
+    (0..).map(UserId).find(|other| *other != user && Shards::DEFAULT.of(*other) == shard).unwrap()
 }
 
 /// A slot on its way from one node to another.
@@ -64,8 +76,7 @@ fn nothing_is_written_while_some_of_what_a_call_touches_is_on_another_node() {
     let backend = OnRedis::<Several>::fresh(ROOMY);
     let store = open_remembering(1_000, &backend.servers().url(), ROOMY, Duration::ZERO, |_| false);
     let store: Arc<dyn HotStore> = Arc::new(store);
-    let shard = Shards::DEFAULT.of(USER);
-    let other = (0..).map(UserId).find(|user| *user != USER && Shards::DEFAULT.of(*user) == shard).unwrap();
+    let other = other_of_shard(USER);
     // Nothing has to be read for a third content of theirs.
     for (oid, at) in [(1, NOW - 2), (2, NOW - 1)] {
         commit(&store, vec![beat_of(USER, content(oid), at), beat_of(other, content(oid), at)]);
@@ -90,4 +101,77 @@ fn nothing_is_written_while_some_of_what_a_call_touches_is_on_another_node() {
         let ats: Vec<_> = stored.into_iter().map(|record| record.map(|record| record.at)).collect();
         assert_eq!(ats, [Some(NOW - 2), Some(NOW - 1), Some(NOW)]);
     }
+}
+
+/// A beat that earns what one rule per user gives for the first beat of the day.
+fn rewarded(user: UserId, at: u64, day: u16, rule: &str) -> Group {
+    let rule = RewardRule {
+        id: Arc::from(rule),
+        per: Per::User,
+        kinds: Vec::new(),
+        watched: Duration::ZERO,
+        memory: RuleMemory::Exact,
+    };
+    let rules = Rules::new(vec![rule]);
+    let (asks, today) =
+        (rules.all(), RewardDay { day: Day::of_number(day), rules: rules.all(), zone: Arc::from("UTC") });
+    let beat = Beat { watched: 0, ..beat(content(1), at, at) };
+    let change = Change { user, action: Action::Beat { beat, device: Arc::from("tv"), asks } };
+    Group::new(at, vec![change], Rewarding { rules: Arc::new(rules), today, claims_max: 100 })
+}
+
+/// Repeats it until its outcome is known.
+fn known(store: &Arc<dyn HotStore>, group: &Group) -> Committed {
+    let began = Instant::now();
+    loop {
+        match wait(store.commit(group)) {
+            Ok(committed) => return committed,
+            Err(error) => assert!(began.elapsed() < Duration::from_secs(15), "{error}"),
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs Redis: tests/run redis"]
+fn a_rule_may_have_the_name_of_a_key() {
+    let backend = OnRedis::<Several>::fresh(ROOMY);
+    let store: Arc<dyn HotStore> = backend.store();
+    // The second finds the rule listed: no other key of claims stands before that of the rule.
+    for user in [USER, other_of_shard(USER)] {
+        let committed = wait(store.commit(&rewarded(user, NOW, 20_777, "deployment"))).unwrap();
+        assert!(committed.decided[0].first, "{committed:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs Redis: tests/run redis"]
+fn at_the_start_of_a_day_beats_go_on_without_the_node_that_keeps_the_calendar_and_earn_later() {
+    let mut backend = OnRedis::<Several>::fresh(ROOMY);
+    let url = backend.servers().url();
+    let store: Arc<dyn HotStore> = Arc::new(open_remembering(1_000, &url, ROOMY, Duration::ZERO, |_| false));
+    let has = |server: &RedisServer, key: &str| {
+        cmd("EXISTS").arg(key).query::<bool>(&mut connection(server)).unwrap_or_default()
+    };
+    let home = backend.servers().all().iter().position(|server| has(server, "{h0}:deployment")).unwrap();
+    let elsewhere = |user: &UserId| !has(&backend.servers().all()[home], &key(*user, "h"));
+    for user in (1..50).map(UserId) {
+        known(&store, &rewarded(user, NOW, 20_777, "first"));
+    }
+    let user = (1..50).map(UserId).find(elsewhere).unwrap();
+
+    backend.servers_mut().all_mut()[home].kill();
+    let without = known(&store, &rewarded(user, NOW + 1, 20_778, "first"));
+    assert!(without.decided.is_empty(), "{without:?}");
+    assert_eq!(get(&store, user, vec![content(1)])[0].as_ref().map(|record| record.at), Some(NOW + 1));
+
+    backend.servers_mut().all_mut()[home].come_back();
+    let began = Instant::now();
+    let mut firsts = Vec::new();
+    while firsts.is_empty() {
+        assert!(began.elapsed() < Duration::from_secs(15), "the calendar does not come back");
+        let at = NOW + 2 + began.elapsed().as_millis() as u64;
+        firsts = known(&store, &rewarded(user, at, 20_778, "first")).decided;
+    }
+    assert!(firsts[0].first, "{firsts:?}");
+    assert!(!known(&store, &rewarded(user, NOW + 60_000, 20_778, "first")).decided[0].first);
 }

@@ -19,7 +19,7 @@ from wire.http import call
 SERVED = re.compile(r"^heartline_store_served_ratio (\S+)$", re.M)
 USERS = range(1, 301)
 # And the node that it comes to first: the last one has shard 0, and with it what all users share.
-FAULTS = {"SIGKILL": 2, "SIGSTOP": 0}
+FAULTS = {"SIGKILL": 0, "SIGSTOP": 2}
 APART_SECONDS = 0.4
 QUIET_SECONDS = 3
 # Longer than a gateway waits for the answer of a server that hangs.
@@ -87,7 +87,9 @@ class NodeAway:
         await asyncio.wait_for(asyncio.gather(*waiting), BACK_SECONDS_MAX)
         back = time.monotonic() - began
         while self.readyz() != (200, {"ready": True}):
-            self._scene.expect(time.monotonic() - began < BACK_SECONDS_MAX, f"{fault}: {self.readyz()}")
+            if time.monotonic() - began > BACK_SECONDS_MAX:
+                self._scene.fault(f"{fault}: /readyz says {self.readyz()}")
+                break
             await asyncio.sleep(0.05)
         ratio = away / max(quiet, FLOOR_MS)
         self._scene.say(

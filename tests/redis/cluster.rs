@@ -101,6 +101,27 @@ async fn the_users_of_a_node_that_is_down_wait_and_the_others_do_not() {
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
+async fn it_is_opened_while_a_node_is_away_that_has_nothing_that_all_share() {
+    let mut cluster = Cluster::prepared();
+    let redis = Redis::open(&cluster.config(0)).unwrap();
+    let common = cluster.of(&redis, 0);
+    let (down, up) = ((common + 1) % 3, (common + 2) % 3);
+    let (lost, there) = (cluster.shard_on(&redis, down), cluster.shard_on(&redis, up));
+    drop(redis);
+    cluster.nodes[down].kill();
+    let redis = Redis::open(&cluster.config(up)).unwrap();
+    back_within(&redis, there, Duration::from_secs(5)).await;
+    assert!(try_count(&redis, &[lost]).await.is_err());
+    assert!(redis.is_connected(Shard(0)) && !redis.is_connected(Shard(lost)));
+    cluster.nodes[down].start_again();
+    back_within(&redis, lost, Duration::from_secs(10)).await;
+    drop(redis);
+    cluster.nodes[common].kill();
+    assert!(Redis::open(&cluster.config(up)).is_err(), "nothing says of which deployment it is");
+}
+
+#[tokio::test]
+#[ignore = "needs Redis: tests/run redis"]
 async fn one_node_that_is_set_otherwise_is_noticed() {
     let cluster = Cluster::start();
     prepare(&cluster.config(0)).unwrap();

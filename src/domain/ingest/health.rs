@@ -10,7 +10,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use tokio::time::Instant;
 
 use super::lanes::LaneOf;
-use crate::model::shard::Shards;
+use crate::model::shard::{Shard, Shards};
 
 /// A commit that takes longer is said to be stalled, and `/readyz` to be false. A disk that is only slow is faster.
 pub(super) const STALLED_AFTER: Duration = Duration::from_secs(10);
@@ -28,7 +28,12 @@ pub struct LaneHealth {
 pub struct StoreHealth {
     lanes: Vec<Arc<LaneHealth>>,
     lane_of: LaneOf,
+    is_connected: IsConnected,
 }
+
+/// [`HotStore::is_connected`](crate::storage::hot_store::HotStore::is_connected) of the store: a lane without changes
+/// notices nothing.
+pub type IsConnected = Box<dyn Fn(Shard) -> bool + Send + Sync>;
 
 impl Default for LaneHealth {
     fn default() -> Self {
@@ -65,17 +70,15 @@ impl LaneHealth {
 
 impl StoreHealth {
     /// `lanes`: those of the store, in their order.
-    pub fn new(lanes: Vec<Arc<LaneHealth>>, lane_of: LaneOf) -> Self {
-        StoreHealth { lanes, lane_of }
+    pub fn new(lanes: Vec<Arc<LaneHealth>>, lane_of: LaneOf, is_connected: IsConnected) -> Self {
+        StoreHealth { lanes, lane_of, is_connected }
     }
 
     /// The share of shards whose changes are committed, 0 to 1.
     pub fn served(&self) -> f64 {
         let serves: Vec<bool> = self.lanes.iter().map(|lane| lane.takes_writes()).collect();
-        if serves.iter().all(|serves| *serves) {
-            return 1.0;
-        }
-        let served = Shards::DEFAULT.all().filter(|shard| serves[(self.lane_of)(*shard) % serves.len()]).count();
+        let is_served = |shard: &Shard| serves[(self.lane_of)(*shard)] && (self.is_connected)(*shard);
+        let served = Shards::DEFAULT.all().filter(is_served).count();
         served as f64 / f64::from(Shards::DEFAULT.count())
     }
 
@@ -112,9 +115,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn shards_that_are_not_connected_are_missing_though_their_lane_has_nothing_to_commit() {
+        let health = StoreHealth::new(vec![Arc::default()], Box::new(|_| 0), Box::new(|shard| shard.0 < 250));
+        assert_eq!(health.served(), 0.25);
+    }
+
+    #[test]
     fn a_lane_that_is_away_is_missing_from_the_share() {
         let lanes: Vec<Arc<LaneHealth>> = (0..2).map(|_| Arc::default()).collect();
-        let health = StoreHealth::new(lanes.clone(), Box::new(|shard| usize::from(shard.0 >= 750)));
+        let health = StoreHealth::new(lanes.clone(), Box::new(|shard| usize::from(shard.0 >= 750)), Box::new(|_| true));
         assert_eq!(health.served(), 1.0);
         lanes[1].set_away(true);
         assert_eq!(health.served(), 0.75);

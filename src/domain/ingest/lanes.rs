@@ -4,8 +4,8 @@ use super::intake::Intake;
 use crate::model::ids::UserId;
 use crate::model::shard::{Shard, Shards};
 
-/// Which lane of the store a connection's changes go by. It stays while the connection lasts, so that its answers come in
-/// order, also when the store moves the user's shard to another node: until the user reconnects they then wait for both.
+/// Which lane of the store a user's changes go by. It is always the same, so that answers come in order, and listeners hear
+/// of the user's changes in theirs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lane(u16);
 
@@ -25,11 +25,10 @@ impl Lanes {
         Lanes { intakes, lane_of }
     }
 
-    /// The user's lane now.
     pub fn of(&self, user: UserId) -> Lane {
         match self.intakes.len() {
             1 => Lane::default(),
-            lanes => Lane(((self.lane_of)(Shards::DEFAULT.of(user)) % lanes) as u16),
+            _ => Lane((self.lane_of)(Shards::DEFAULT.of(user)) as u16),
         }
     }
 

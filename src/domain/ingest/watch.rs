@@ -65,7 +65,7 @@ mod tests {
         failure: impl Fn() -> Option<StoreError> + Send + 'static,
     ) -> (Arc<LaneHealth>, tokio::task::JoinHandle<StoreError>) {
         let lane: Arc<LaneHealth> = Arc::default();
-        let health = Arc::new(StoreHealth::new(vec![lane.clone()], Box::new(|_| 0)));
+        let health = Arc::new(StoreHealth::new(vec![lane.clone()], Box::new(|_| 0), Box::new(|_| true)));
         let watch = Watch { store_failure: Box::new(failure), health };
         (lane, tokio::spawn(watch.run()))
     }

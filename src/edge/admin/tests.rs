@@ -13,6 +13,7 @@ use crate::domain::clock_guard::ClockStatus;
 use crate::domain::clock_guard::tests::measured;
 use crate::domain::ingest::health::LaneHealth;
 use crate::domain::rewards::bus_health::tests::healthy;
+use crate::model::shard::Shard;
 use crate::shutdown::Shutdown;
 
 struct Fixture {
@@ -34,7 +35,8 @@ impl Fixture {
         let shutdown = Shutdown::new(Duration::from_secs(1));
         let (stop, registry) = (shutdown.stop(), Arc::new(registry));
         let lanes: Vec<Arc<LaneHealth>> = (0..4).map(|_| Arc::default()).collect();
-        let health = Arc::new(StoreHealth::new(lanes.clone(), Box::new(|shard| usize::from(shard.0 / 250))));
+        let lane_of = Box::new(|shard: Shard| usize::from(shard.0 / 250));
+        let health = Arc::new(StoreHealth::new(lanes.clone(), lane_of, Box::new(|_| true)));
         let router = router(Admin { bus: healthy(), health, ready_share: 0.5, stop, clock_status, registry });
         Fixture { router, shutdown, lanes }
     }

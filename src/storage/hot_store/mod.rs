@@ -90,14 +90,19 @@ pub trait HotStore: Send + Sync + 'static {
         1
     }
 
-    /// The lane of the shard's users now, less than [`lanes`](Self::lanes). It may change when the store moves shards. Right
-    /// or wrong, a group of any users may be committed in any lane: a wrong one only waits for more than it has to.
+    /// The lane of the shard's users, less than [`lanes`](Self::lanes); always the same. A group of any users may be committed
+    /// in any lane: it only waits for more than it has to.
     fn lane(&self, _shard: Shard) -> usize {
         0
     }
 
-    /// How many groups of a lane may be committed side by side. They take effect in the order in which they were begun, unless one of
-    /// them fails.
+    /// Whether the part of the store that has the shard is there, as far as is known without asking. Must not block.
+    fn is_connected(&self, _shard: Shard) -> bool {
+        true
+    }
+
+    /// How many groups of a lane may be committed side by side. They take effect in the order in which they were begun,
+    /// unless one of them fails.
     fn groups_max(&self) -> usize {
         1
     }

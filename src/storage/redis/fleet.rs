@@ -24,6 +24,9 @@ const START_WAIT: Duration = Duration::from_secs(5);
 const REWRITE_WAIT: Duration = Duration::from_secs(15 * 60);
 const START_PAUSE: Duration = Duration::from_millis(200);
 
+/// Where calendar, revocations and the like are.
+const COMMON: Shard = Shard(0);
+
 /// Replicas are told of a commit after it was acked.
 const FAILOVER: &str = "redis.url uses Sentinel: a failover loses acked beats that had not reached the replica";
 
@@ -67,7 +70,8 @@ impl Fleet {
         self.map.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Finds all masters and connects to them; each is checked. Waits for those that are only away.
+    /// Finds all masters and connects to them; each is checked. Waits for the one that has what all users share; others that
+    /// are away are connected to when they are back.
     pub async fn open(self: &Arc<Self>) -> Result<Keepers, RefusalCause> {
         patiently(|| self.clone().try_open()).await
     }
@@ -78,8 +82,19 @@ impl Fleet {
         let mut opened = Vec::new();
         for master in &masters {
             let node = Node::new(master.address.clone());
-            let link = node.open(&self.terms, &master.shards).await?;
-            opened.push((node, link));
+            match node.open(&self.terms, &master.shards).await {
+                Ok(link) => opened.push((node, link)),
+                // Its keeper says when it is back.
+                Err(RefusalCause::Away(reason)) if !master.shards.contains(&COMMON) => {
+                    tracing::error!(
+                        event = "redis_unavailable",
+                        node = %master.address,
+                        reason,
+                        "redis unavailable; retrying"
+                    );
+                }
+                Err(trouble) => return Err(trouble),
+            }
         }
         if matches!(self.terms.target.kind, Kind::Sentinel { .. }) {
             self.terms.advise(vec![FAILOVER.to_owned()]);

@@ -36,11 +36,12 @@ use futures_util::future::join_all;
 use prometheus_client::registry::Registry;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::hot_store::StoreError;
 use crate::model::shard::Shard;
 use config::RedisConfig;
+use deployment::shards;
 use fleet::Fleet;
 use metrics::Failed;
 use node::{Link, Node};
@@ -91,6 +92,8 @@ struct Shared {
     fleet: Arc<Fleet>,
     deployment: Arc<str>,
     lanes: usize,
+    /// Of each shard.
+    lane_of_shard: Vec<u16>,
     /// Of the thread that drives the connections.
     runtime: Handle,
     /// Dropped with the last handle: the thread ends.
@@ -132,10 +135,13 @@ impl Redis {
         let thread = thread::Builder::new().name("redis".to_owned());
         thread.spawn(move || runtime.block_on(run)).map_err(RedisRefused::Process)?;
         opened.recv().expect("the thread says how it went")?;
-        let deployment = fleet.terms.deployment.get().expect("all shards were looked at").clone();
+        let deployment = fleet.terms.deployment.get().expect("a node was looked at").clone();
         tracing::info!(event = "redis_opened", deployment = deployment::id(&deployment), "redis opened");
-        let lanes = fleet.map().nodes.len().max(1);
-        Ok(Redis { shared: Arc::new(Shared { fleet, deployment, lanes, runtime: handle, _stop: stop }) })
+        let map = fleet.map();
+        let lane_of_shard = shards().map(|shard| map.place(shard).map_or(0, |place| place as u16)).collect();
+        let lanes = map.nodes.len().max(1);
+        let shared = Shared { fleet, deployment, lanes, lane_of_shard, runtime: handle, _stop: stop };
+        Ok(Redis { shared: Arc::new(shared) })
     }
 
     /// What the key `{h<shard>}:deployment` of every shard holds, to the byte: scripts write nowhere else.
@@ -312,18 +318,20 @@ impl Redis {
         furthest.ok_or(away)
     }
 
-    /// Masters when it was opened: so many lanes there are, however many masters come later.
+    /// Masters when it was opened.
     pub fn lanes(&self) -> usize {
         self.shared.lanes
     }
 
-    /// The lane of the master that has the shard now. Masters are numbered by their first shards, so that a replica that
-    /// takes over has the lane of its master.
+    /// Which of them had the shard when it was opened: a user has one lane, wherever the shard goes later.
     pub fn lane(&self, shard: Shard) -> usize {
-        match self.shared.lanes {
-            1 => 0,
-            lanes => self.shared.fleet.map().place(shard).unwrap_or(usize::from(shard.0)) % lanes,
-        }
+        self.shared.lane_of_shard.get(usize::from(shard.0)).copied().map_or(0, usize::from)
+    }
+
+    /// Whether the node that has the shard is connected and was found fit.
+    pub fn is_connected(&self, shard: Shard) -> bool {
+        let map = self.shared.fleet.map();
+        map.place(shard).is_ok_and(|place| map.nodes[place].link().is_ok())
     }
 
     /// The name of the node that has the shard now.
@@ -359,11 +367,9 @@ enum Meaning {
 
 async fn told_by(node: &Node) -> Result<u64, StoreError> {
     let link = node.link()?;
-    let asked = Instant::now();
-    let time = dial::time(&mut link.reads.clone()).await.map_err(|error| link.failed(&node.address, &error))?;
-    let trip = asked.elapsed();
-    if trip > TIME_TRIP_MAX {
-        return Err(StoreError::Away(format!("{} took {trip:?} to answer TIME", node.address)));
-    }
-    Ok(time + trip.as_millis() as u64 / 2)
+    let (asked, mut connection) = (Instant::now(), link.reads.clone());
+    let late = |_| StoreError::Away(format!("{} does not answer TIME in {TIME_TRIP_MAX:?}", node.address));
+    let told = timeout(TIME_TRIP_MAX, dial::time(&mut connection)).await.map_err(late)?;
+    let time = told.map_err(|error| link.failed(&node.address, &error))?;
+    Ok(time + asked.elapsed().as_millis() as u64 / 2)
 }

@@ -21,6 +21,8 @@ use crate::model::shard::Shard;
 use crate::storage::hot_store::StoreError;
 
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// So many are looked at: some may be on their way to another node.
+const LOOK_SHARDS: usize = 8;
 const RETRY_FIRST: Duration = Duration::from_millis(50);
 const RETRY_MAX: Duration = Duration::from_secs(1);
 
@@ -134,6 +136,9 @@ impl Node {
     ) -> Result<(), RefusalCause> {
         terms.fit(&self.address, connection).await?;
         let marks = dial::marks(connection, &self.address, shards).await?;
+        if marks.is_empty() && !shards.is_empty() {
+            return Err(RefusalCause::Away(format!("{} has none of its shards any more", self.address)));
+        }
         let agreed = deployment::agreed(&marks, terms.deployment.get());
         let agreed = agreed.map_err(|wrong| RefusalCause::unfit(format!("{} {wrong}", self.address)))?;
         match agreed {
@@ -229,7 +234,8 @@ impl Node {
             let mut shards = terms.shards_of(&self.address);
             if !rung {
                 // Enough to see that all is gone; scripts look at the key of their own shard.
-                shards.truncate(1);
+                let apart = shards.len().div_ceil(LOOK_SHARDS).max(1);
+                shards = shards.into_iter().step_by(apart).collect();
             }
             for connection in [&mut link.commits.clone(), &mut link.reads.clone()] {
                 if let Err(trouble) = self.check(terms, connection, &shards).await {

@@ -59,6 +59,7 @@ mod value;
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -112,6 +113,8 @@ struct Shared {
     calendar: Arc<StoreCalendar>,
     outbox: OutboxQueue,
     users: Optimistic<RedisUsers>,
+    /// The last group was committed without rewards.
+    without_calendar: AtomicBool,
 }
 
 impl Settings {
@@ -133,7 +136,8 @@ impl RedisStore {
         let limits = Limits { retention_ms: settings.retention_ms, contents_max: settings.records_per_user.get() };
         let (tokens, user_cache) = (TokenSource::new(rand::random()), settings.user_cache);
         let users = Optimistic::new(users, limits, tokens, user_cache);
-        let shared = Shared { redis, settings, calendar, outbox: OutboxQueue::new(), users };
+        let (outbox, without_calendar) = (OutboxQueue::new(), AtomicBool::new(false));
+        let shared = Shared { redis, settings, calendar, outbox, users, without_calendar };
         Ok(RedisStore { shared: Arc::new(shared), stored })
     }
 
@@ -154,6 +158,10 @@ impl HotStore for RedisStore {
 
     fn lane(&self, shard: Shard) -> usize {
         self.shared.redis.lane(shard)
+    }
+
+    fn is_connected(&self, shard: Shard) -> bool {
+        self.shared.redis.is_connected(shard)
     }
 
     fn groups_max(&self) -> usize {

@@ -135,18 +135,23 @@ impl Shared {
         // What waits here may be among the oldest, and must not hide what others have left.
         let mut room = if free > 0 { free + known.min(TAKEN_MAX) } else { 0 };
         let newest = self.newest_score();
-        let (mut all, mut found) = (0, Vec::new());
+        let (mut all, mut found, mut away) = (0, Vec::new(), Ok(()));
         let mut shards: Vec<Shard> = Shards::DEFAULT.all().collect();
         for shards in shards.chunks_mut(STEP_SHARDS) {
             let args = [self.redis.deployment().as_bytes(), newest.as_bytes(), room.to_string().as_bytes()]
                 .map(<[u8]>::to_vec);
             let before = found.len();
             let calls = joined::split(&self.redis, shards, |shard| *shard, |_| 1).into_iter();
-            let calls =
-                calls.map(|shards| Call { shards: shards.to_vec(), keys: Vec::new(), args: args.to_vec() }).collect();
+            let calls = calls.map(|shards| self.call(shards.to_vec(), args.to_vec())).collect();
             for answer in self.redis.run_each(&scripts::LOOK, calls).await {
                 // What is at a node that is away waits for it.
-                let Ok(answer) = answer else { continue };
+                let answer = match answer {
+                    Ok(answer) => answer,
+                    Err(error) => {
+                        away = Err(error);
+                        continue;
+                    }
+                };
                 let mut answer = value::array(answer)?.into_iter();
                 all += answer.next().map_or(Ok(0), value::number)?;
                 found.extend(answer.map(value::bytes).collect::<Result<Vec<_>, _>>()?);
@@ -157,8 +162,10 @@ impl Shared {
         }
         self.take_over(found, free);
         let own = self.outbox.queue().entries.len() as u64;
-        self.outbox.others.store(all.saturating_sub(own), Ordering::Relaxed);
-        Ok(())
+        if away.is_ok() {
+            self.outbox.others.store(all.saturating_sub(own), Ordering::Relaxed);
+        }
+        away
     }
 
     /// Those of `found` that are not here yet, at most `free`.
@@ -208,6 +215,13 @@ impl Shared {
         now.saturating_sub(after).as_millis().to_string()
     }
 
+    /// About the outboxes of these shards.
+    fn call(&self, shards: Vec<Shard>, args: Vec<Vec<u8>>) -> Call {
+        let outbox = |shard: &Shard| keys::Keys::of(*shard).outbox().into_bytes();
+        let keys = if self.redis.joins_shards() { Vec::new() } else { shards.iter().map(outbox).collect() };
+        Call { shards, keys, args }
+    }
+
     /// Those of nodes that are away stay, and the others go.
     async fn remove_from_outbox(&self, numbers: Vec<OutboxNumber>) -> Result<(), StoreError> {
         let mut members: Vec<(Shard, OutboxNumber, Arc<[u8]>)> = Vec::new();
@@ -228,7 +242,7 @@ impl Shared {
             let (shards, counts) = joined::shards(part, |(shard, ..)| *shard);
             let mut args = vec![self.redis.deployment().as_bytes().to_vec(), counts];
             args.extend(part.iter().map(|(_, _, member)| member.to_vec()));
-            calls.push(Call { shards, keys: Vec::new(), args });
+            calls.push(self.call(shards, args));
             removed.push(part.iter().map(|(_, number, _)| *number).collect::<Vec<_>>());
         }
         let mut outcome = Ok(());

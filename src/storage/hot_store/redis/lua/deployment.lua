@@ -4,7 +4,7 @@
 
 local tags = {}
 for place, key in ipairs(KEYS) do
-  if string.sub(key, -11) ~= ':deployment' then
+  if not string.find(key, '^{h%d+}:deployment$') then
     break
   end
   if redis.call('GET', key) ~= ARGV[1] then
