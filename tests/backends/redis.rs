@@ -77,7 +77,10 @@ impl Servers for Several {
     fn start() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let node = |number: usize| {
-            let arguments = ["--cluster-enabled", "yes", "--cluster-port", &free_port().to_string()].map(str::to_owned);
+            let port = free_port().to_string();
+            let mut arguments = vec!["--cluster-enabled", "yes", "--cluster-port", &port];
+            arguments.extend(["--cluster-require-full-coverage", "no", "--cluster-node-timeout", "5000"]);
+            let arguments: Vec<String> = arguments.into_iter().map(str::to_owned).collect();
             RedisServer::start_with(&directory.path().join(number.to_string()), &arguments)
         };
         let nodes: Vec<RedisServer> = (0..3).map(node).collect();

@@ -146,6 +146,19 @@ fn a_rule_may_have_the_name_of_a_key() {
 #[test]
 #[ignore = "needs Redis: tests/run redis"]
 fn at_the_start_of_a_day_beats_go_on_without_the_node_that_keeps_the_calendar_and_earn_later() {
+    beats_go_on_and_earn_later(RedisServer::kill, RedisServer::come_back);
+}
+
+#[test]
+#[ignore = "needs Redis: tests/run redis"]
+fn at_the_start_of_a_day_beats_go_on_while_the_node_that_keeps_the_calendar_is_full_and_earn_later() {
+    let limit = |server: &mut RedisServer, bytes| {
+        tell::<()>(&mut connection(server), &["CONFIG", "SET", "maxmemory", bytes]);
+    };
+    beats_go_on_and_earn_later(|server| limit(server, "1"), |server| limit(server, "0"));
+}
+
+fn beats_go_on_and_earn_later(fail: impl FnOnce(&mut RedisServer), recover: impl FnOnce(&mut RedisServer)) {
     let mut backend = OnRedis::<Several>::fresh(ROOMY);
     let url = backend.servers().url();
     let store: Arc<dyn HotStore> = Arc::new(open_remembering(1_000, &url, ROOMY, Duration::ZERO, |_| false));
@@ -159,12 +172,12 @@ fn at_the_start_of_a_day_beats_go_on_without_the_node_that_keeps_the_calendar_an
     }
     let user = (1..50).map(UserId).find(elsewhere).unwrap();
 
-    backend.servers_mut().all_mut()[home].kill();
+    fail(&mut backend.servers_mut().all_mut()[home]);
     let without = known(&store, &rewarded(user, NOW + 1, 20_778, "first"));
     assert!(without.decided.is_empty(), "{without:?}");
     assert_eq!(get(&store, user, vec![content(1)])[0].as_ref().map(|record| record.at), Some(NOW + 1));
 
-    backend.servers_mut().all_mut()[home].come_back();
+    recover(&mut backend.servers_mut().all_mut()[home]);
     let began = Instant::now();
     let mut firsts = Vec::new();
     while firsts.is_empty() {

@@ -8,6 +8,7 @@ import asyncio
 import itertools
 import re
 import sys
+import time
 
 from faults.scene import Scene, arguments
 from tiers.redis_server import CLUSTER, Redis
@@ -19,6 +20,7 @@ APART_SECONDS = 0.3
 # From one key of a slot to the next: so long its keys are on two nodes.
 KEY_SECONDS = 0.3
 SETTLE_SECONDS = 2
+WAIT_SECONDS_MAX = 30
 FAILURES = re.compile(r'^heartline_redis_commit_failures_total\{kind="(\w+)"\} (\d+)$', re.M)
 
 
@@ -108,11 +110,10 @@ class Player:
             raise AssertionError(f"user {self.mid}: rejected {rejected}")
         self.acked[oid] = (at, self.steps)
 
-
     async def delete(self, oid):
         """Again until it is answered: a commit that waits for its keys may take longer than a request."""
-        at = self.client.now()
-        while True:
+        at, give_up = self.client.now(), time.monotonic() + WAIT_SECONDS_MAX
+        while time.monotonic() < give_up:
             await self.client.send(delete={"items": [item(oid)], "at": at})
             name, body = await self.client.frame("result", "error")
             if name == "result":
@@ -120,6 +121,7 @@ class Player:
                 return
             if body["code"] != "unavailable":
                 raise AssertionError(f"a delete was answered {body}")
+        raise AssertionError(f"a delete was not done in {WAIT_SECONDS_MAX} s")
 
 
 def rank(key):

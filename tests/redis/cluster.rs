@@ -116,8 +116,18 @@ async fn it_is_opened_while_a_node_is_away_that_has_nothing_that_all_share() {
     cluster.nodes[down].start_again();
     back_within(&redis, lost, Duration::from_secs(10)).await;
     drop(redis);
+
+    cluster.nodes[down].kill();
+    let redis = Redis::open(&cluster.config(up)).unwrap();
+    cluster.nodes[down].wipe();
+    cluster.nodes[down].start_again();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert!(!redis.is_connected(Shard(lost)) && try_count(&redis, &[lost]).await.is_err(), "it has lost its data");
+    drop(redis);
+
     cluster.nodes[common].kill();
-    assert!(Redis::open(&cluster.config(up)).is_err(), "nothing says of which deployment it is");
+    let refused = Redis::open(&cluster.config(up)).err().expect("nothing says of which deployment it is").to_string();
+    assert!(refused.contains(&format!(":{}", cluster.nodes[common].port)), "{refused}");
 }
 
 #[tokio::test]

@@ -94,6 +94,11 @@ impl Server {
         self.process.wait().unwrap();
     }
 
+    /// After `kill`: it has lost all its data, and knows its Cluster.
+    pub fn wipe(&self) {
+        fs::remove_dir_all(self.directory.path().join("appendonlydir")).unwrap();
+    }
+
     pub fn start_again(&mut self) {
         self.process = spawn(&self.arguments, &self.directory);
         self.wait();

@@ -8,7 +8,7 @@ use heartline::storage::hot_store::optimistic::UserStore;
 /// What the search wants of a store beside what gateways want of it.
 pub trait Backing: UserStore {
     /// A group of this day is about to be committed.
-    async fn begin(&self, rewards: &Rewarding);
+    async fn begin_day(&self, rewards: &Rewarding);
 
     /// How many rows there are outside the head.
     async fn rows(&self, user: UserId) -> usize;

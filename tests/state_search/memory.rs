@@ -54,7 +54,7 @@ impl UserStore for Memory {
 }
 
 impl Backing for Memory {
-    async fn begin(&self, _: &Rewarding) {}
+    async fn begin_day(&self, _: &Rewarding) {}
 
     async fn rows(&self, user: UserId) -> usize {
         self.users().get(&user).map_or(0, |user| user.rows.len())

@@ -105,7 +105,7 @@ impl UserStore for OnRedis {
 }
 
 impl Backing for OnRedis {
-    async fn begin(&self, rewards: &Rewarding) {
+    async fn begin_day(&self, rewards: &Rewarding) {
         self.users.begin(rewards).await.unwrap();
     }
 

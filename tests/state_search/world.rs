@@ -165,7 +165,7 @@ impl<'b, B: Backing> World<'b, B> {
         if changes.is_empty() {
             return;
         }
-        self.backing.begin(&rewarding(self.now, op.claims_max)).await;
+        self.backing.begin_day(&rewarding(self.now, op.claims_max)).await;
         let ages = changes.iter().map(|change| (change.user, (self.oracle.age(change.user), 0))).collect();
         let (number, claims_max, now) = (self.ops.len(), op.claims_max, self.now);
         let gateway = self.gateways[place].number;

@@ -61,6 +61,14 @@ impl Map {
     }
 }
 
+/// Which masters have to be there.
+#[derive(Clone, Copy, PartialEq)]
+enum Required {
+    All,
+    /// That of [`COMMON`].
+    Common,
+}
+
 impl Fleet {
     pub fn new(terms: Terms) -> Self {
         Fleet { terms: Arc::new(terms), map: RwLock::default() }
@@ -70,13 +78,16 @@ impl Fleet {
         self.map.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Finds all masters and connects to them; each is checked. Waits for the one that has what all users share; others that
-    /// are away are connected to when they are back.
+    /// Finds all masters and connects to them; each is checked. Waits for those that are only away, and goes on without
+    /// them if what all users share is there.
     pub async fn open(self: &Arc<Self>) -> Result<Keepers, RefusalCause> {
-        patiently(|| self.clone().try_open()).await
+        match patiently(|| self.clone().try_open(Required::All)).await {
+            Err(RefusalCause::Away(_)) => self.clone().try_open(Required::Common).await,
+            opened => opened,
+        }
     }
 
-    async fn try_open(self: Arc<Self>) -> Result<Keepers, RefusalCause> {
+    async fn try_open(self: Arc<Self>, required: Required) -> Result<Keepers, RefusalCause> {
         let masters = topology::discover(&self.terms.target, Vec::new()).await?;
         topology::whole(&masters)?;
         let mut opened = Vec::new();
@@ -85,7 +96,7 @@ impl Fleet {
             match node.open(&self.terms, &master.shards).await {
                 Ok(link) => opened.push((node, link)),
                 // Its keeper says when it is back.
-                Err(RefusalCause::Away(reason)) if !master.shards.contains(&COMMON) => {
+                Err(RefusalCause::Away(reason)) if required == Required::Common && !master.shards.contains(&COMMON) => {
                     tracing::error!(
                         event = "redis_unavailable",
                         node = %master.address,

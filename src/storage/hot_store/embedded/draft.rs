@@ -114,8 +114,8 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Empties all rows of a user, and gives their records to `taken`. Returns the newest moment any of them was known by. At most as many rows as are kept
-    /// of one user, all in this group: whoever waits for its commit waits for that.
+    /// Empties all rows of a user, and gives their records to `taken`. Returns the newest moment any of them was known by. At
+    /// most as many rows as are kept of one user, all in this group: whoever waits for its commit waits for that.
     pub fn take_contents(&mut self, user: UserId, mut taken: impl FnMut(Record)) -> Result<u64, ReadError> {
         for stored in self.view.contents_of(user) {
             let (content, row) = stored?;

@@ -106,6 +106,13 @@ impl<S: UserStore> Shared<S> {
     }
 
     async fn run(&self, round: &mut Round, group: &Group) -> Result<(), StoreError> {
+        let without_rewards;
+        let group = if self.store.begin(&group.rewards).await? {
+            group
+        } else {
+            without_rewards = group.without_rewards();
+            &without_rewards
+        };
         wait_for(&round.before).await?;
         round.before.clear();
         {

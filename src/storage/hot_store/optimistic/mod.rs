@@ -39,9 +39,15 @@ use super::StoreError;
 use crate::model::forgetting::Eviction;
 use crate::model::ids::{Content, UserId};
 use crate::model::rewards::day::Day;
+use crate::model::rewards::rewarding::Rewarding;
 
 /// Keeps users' states, and writes under their tokens.
 pub trait UserStore: Send + Sync + 'static {
+    /// To be called for a group before anything is decided. False: none of it is rewarded this time.
+    fn begin(&self, _rewards: &Rewarding) -> impl Future<Output = Result<bool, StoreError>> + Send {
+        async { Ok(true) }
+    }
+
     /// Reads what is needed of each user, in this order: the head is read before the rest or together with it. Answers in
     /// the order asked.
     fn load(&self, loads: &[Load]) -> impl Future<Output = Result<Vec<Loaded>, StoreError>> + Send;

@@ -59,7 +59,6 @@ mod value;
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -113,8 +112,6 @@ struct Shared {
     calendar: Arc<StoreCalendar>,
     outbox: OutboxQueue,
     users: Optimistic<RedisUsers>,
-    /// The last group was committed without rewards.
-    without_calendar: AtomicBool,
 }
 
 impl Settings {
@@ -136,8 +133,7 @@ impl RedisStore {
         let limits = Limits { retention_ms: settings.retention_ms, contents_max: settings.records_per_user.get() };
         let (tokens, user_cache) = (TokenSource::new(rand::random()), settings.user_cache);
         let users = Optimistic::new(users, limits, tokens, user_cache);
-        let (outbox, without_calendar) = (OutboxQueue::new(), AtomicBool::new(false));
-        let shared = Shared { redis, settings, calendar, outbox, users, without_calendar };
+        let shared = Shared { redis, settings, calendar, outbox: OutboxQueue::new(), users };
         Ok(RedisStore { shared: Arc::new(shared), stored })
     }
 

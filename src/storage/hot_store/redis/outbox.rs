@@ -9,7 +9,7 @@
 //! [`Settings::takeover_after`]: super::Settings::takeover_after
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -31,6 +31,8 @@ pub struct OutboxQueue {
     queue: Mutex<Queue>,
     /// Entries of others, at the last look.
     others: AtomicU64,
+    /// At the last look some could not be read.
+    look_failed: AtomicBool,
     /// One looks at a time.
     looks: tokio::sync::Mutex<Option<Instant>>,
     /// Tells this process from others.
@@ -58,6 +60,7 @@ impl OutboxQueue {
         OutboxQueue {
             queue: Mutex::default(),
             others: AtomicU64::new(0),
+            look_failed: AtomicBool::new(false),
             looks: tokio::sync::Mutex::new(None),
             name: format!("{:016x}", rand::random::<u64>()),
         }
@@ -117,8 +120,10 @@ impl Shared {
         if last.is_none_or(|last| last.elapsed() >= LOOK_EVERY) {
             *last = Some(Instant::now());
             // What is in the queue is published whatever comes of it.
-            if let Err(error) = self.look().await {
-                tracing::warn!(event = "outbox_takeover_paused", %error, "outbox takeover paused: redis unavailable");
+            let failed = self.look().await.err();
+            let failed_before = self.outbox.look_failed.swap(failed.is_some(), Ordering::Relaxed);
+            if let Some(error) = failed.filter(|_| !failed_before) {
+                tracing::warn!(event = "outbox_takeover_paused", %error, "cannot look at all outboxes; what other gateways left there waits");
             }
         }
         Ok(self.outbox.queue().behind(after, limit))

@@ -1,11 +1,12 @@
 //! Users' states in Redis.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::calendar::StoreCalendar;
 use super::rules_of_day::RulesOfDay;
 use super::{IsSubscribed, Settings};
 use crate::model::rewards::calendar::StoredCalendar;
+use crate::model::rewards::day::Day;
 use crate::model::rewards::rewarding::Rewarding;
 use crate::storage::hot_store::StoreError;
 use crate::storage::hot_store::optimistic::{Applied, Apply, Load, Loaded, UserStore};
@@ -18,6 +19,8 @@ pub struct RedisUsers {
     pub(super) follows: IsSubscribed,
     pub(super) calendar: Arc<StoreCalendar>,
     pub(super) rules_of_day: RulesOfDay,
+    /// The day for which no claims are made.
+    suspended: Mutex<Option<Day>>,
 }
 
 impl RedisUsers {
@@ -29,16 +32,47 @@ impl RedisUsers {
     ) -> Result<(Self, Option<StoredCalendar>), StoreError> {
         let (calendar, stored) = StoreCalendar::read(&redis).await?;
         let (calendar, rules_of_day) = (Arc::new(calendar), RulesOfDay::default());
-        Ok((RedisUsers { redis, settings, follows, calendar, rules_of_day }, stored))
+        let suspended = Mutex::default();
+        Ok((RedisUsers { redis, settings, follows, calendar, rules_of_day, suspended }, stored))
     }
 
-    /// To be called before a group is committed: stores its day and the filters of its rules, unless they are there.
-    pub async fn begin(&self, rewards: &Rewarding) -> Result<(), StoreError> {
-        self.calendar.keep(&self.redis, rewards).await
+    /// The node of a Cluster that keeps the calendar takes no new day; other nodes may take commits.
+    fn suspend_rewards(&self, day: Day, error: &StoreError) {
+        if self.suspended().replace(day) != Some(day) {
+            tracing::error!(event = "rewards_suspended", %error, "calendar of the rewards unavailable; rewards suspended");
+        }
+    }
+
+    fn resume_rewards(&self, day: Day) {
+        if self.suspended().take_if(|suspended| *suspended <= day).is_some() {
+            tracing::info!(event = "rewards_resumed", "calendar of the rewards available again; rewards resumed");
+        }
+    }
+
+    /// Nothing that could panic runs under the lock.
+    fn suspended(&self) -> MutexGuard<'_, Option<Day>> {
+        self.suspended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl UserStore for RedisUsers {
+    /// Stores the group's day and the filters of its rules, unless they are there. While they cannot be stored in a Cluster,
+    /// it is as with a full outbox: beats go on, and rewards wait for a later one.
+    async fn begin(&self, rewards: &Rewarding) -> Result<bool, StoreError> {
+        let day = rewards.today.day;
+        match self.calendar.keep(&self.redis, rewards).await {
+            Ok(()) => {
+                self.resume_rewards(day);
+                Ok(true)
+            }
+            Err(error @ StoreError::Away(_)) if !self.redis.joins_shards() => {
+                self.suspend_rewards(day, &error);
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     async fn load(&self, loads: &[Load]) -> Result<Vec<Loaded>, StoreError> {
         self.load_all(loads).await
     }
