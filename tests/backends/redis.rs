@@ -8,13 +8,14 @@ use std::thread;
 use std::time::Duration;
 
 use heartline::model::ids::UserId;
+use heartline::model::shard::Shards;
 use heartline::storage::hot_store::HotStore;
 use heartline::storage::hot_store::redis::{RedisStore, Settings};
 use heartline::storage::outbox::Outbox;
 use heartline::storage::redis::Redis;
 use heartline::storage::redis::config::RedisConfig;
 use heartline::storage::redis::prepare::prepare;
-use redis::{Client, Connection, cmd};
+use redis::{Client, Connection, FromRedisValue, cmd};
 use tempfile::TempDir;
 
 use crate::redis_server::{RedisServer, free_port};
@@ -117,6 +118,16 @@ impl Servers for Several {
 
 pub fn connection(server: &RedisServer) -> Connection {
     Client::open(server.url()).unwrap().get_connection().unwrap()
+}
+
+/// A key of the user.
+pub fn key(user: UserId, letter: &str) -> String {
+    format!("{{h{}}}:{letter}:{}", Shards::DEFAULT.of(user).0, user.0)
+}
+
+/// The answer to a command.
+pub fn tell<T: FromRedisValue>(connection: &mut Connection, words: &[&str]) -> T {
+    cmd(words[0]).arg(&words[1..]).query(connection).unwrap_or_else(|error| panic!("{words:?}: {error}"))
 }
 
 pub struct OnRedis<S: Servers> {

@@ -12,19 +12,11 @@ use heartline::model::rewards::rewarding::Rewarding;
 use heartline::model::rewards::rule::{Per, RewardRule, RuleMemory, Rules};
 use heartline::model::shard::Shards;
 use heartline::storage::hot_store::{Committed, Group, HotStore, StoreError};
-use redis::{Connection, FromRedisValue, cmd};
+use redis::{Connection, cmd};
 
-use crate::redis::{OnRedis, Servers, Several, connection, open_remembering};
+use crate::redis::{OnRedis, Servers, Several, connection, key, open_remembering, tell};
 use crate::redis_server::RedisServer;
 use crate::requests::*;
-
-fn tell<T: FromRedisValue>(connection: &mut Connection, words: &[&str]) -> T {
-    cmd(words[0]).arg(&words[1..]).query(connection).unwrap_or_else(|error| panic!("{words:?}: {error}"))
-}
-
-fn key(user: UserId, letter: &str) -> String {
-    format!("{{h{}}}:{letter}:{}", Shards::DEFAULT.of(user).0, user.0)
-}
 
 fn other_of_shard(user: UserId) -> UserId {
     let shard = Shards::DEFAULT.of(user);

@@ -18,19 +18,11 @@ use heartline::model::shard::Shards;
 use heartline::storage::hot_store::redis::RedisStore;
 use heartline::storage::hot_store::{Committed, Group, HotStore, StoreError};
 use heartline::storage::outbox::Outbox;
-use redis::{Connection, FromRedisValue, cmd};
+use redis::{Connection, cmd};
 
 use crate::hot_store_rewards::rewarding;
-use crate::redis::{OnRedis, OneServer, Servers, Several, Single, connection, open_remembering, open_with};
+use crate::redis::{OnRedis, OneServer, Servers, Several, Single, connection, key, open_remembering, open_with, tell};
 use crate::requests::*;
-
-fn key(user: UserId, letter: &str) -> String {
-    format!("{{h{}}}:{letter}:{}", Shards::DEFAULT.of(user).0, user.0)
-}
-
-fn tell<T: FromRedisValue>(connection: &mut Connection, words: &[&str]) -> T {
-    cmd(words[0]).arg(&words[1..]).query(connection).unwrap()
-}
 
 fn day() -> Day {
     Day::of_number(20_777)

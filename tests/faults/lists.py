@@ -12,7 +12,7 @@ import sys
 import time
 
 from faults.scene import Scene, arguments
-from tiers.redis_server import SINGLE, Redis
+from tiers.redis_server import SINGLE
 from wire.client import Client, beat
 
 LISTER, SOCKETS, CONTENTS = 42, 32, 10_000
@@ -47,11 +47,7 @@ def main():
 def started(scene, store):
     if store == "embedded":
         return scene.gateway().start()
-    redis = Redis(SINGLE, scene.scratch / "redis")
-    scene.at_end(redis.stop)
-    gateway = scene.gateway(STORE__HOT_STORE="redis", REDIS__URL=redis.start().url)
-    gateway.run("init")
-    return gateway.start()
+    return scene.gateway_on(SINGLE)[1]
 
 
 class Lists:

@@ -12,7 +12,7 @@ import time
 from websockets.exceptions import ConnectionClosed
 
 from faults.scene import Scene, arguments
-from tiers.redis_server import CLUSTER, Redis
+from tiers.redis_server import CLUSTER
 from wire.client import Client, beat
 from wire.http import call
 
@@ -34,11 +34,7 @@ FLOOR_MS = 8
 def main():
     args = arguments(__doc__, rounds=3, ratio_max=2.0)
     with Scene(args) as scene:
-        redis = Redis(CLUSTER, scene.scratch / "redis")
-        scene.at_end(redis.stop)
-        gateway = scene.gateway(STORE__HOT_STORE="redis", REDIS__URL=redis.start().url)
-        gateway.run("init")
-        gateway.start()
+        redis, gateway = scene.gateway_on(CLUSTER)
         asyncio.run(NodeAway(scene, redis, gateway).run())
         scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
         sys.exit(scene.verdict())

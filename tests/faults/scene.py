@@ -17,6 +17,7 @@ from auditor.judge import Judge
 from auditor.readback import read_back
 from auditor.rewards import Rewards, published
 from faults.loadgen import FIRST_MID, Loadgen, complaints, summary
+from tiers.redis_server import Redis
 from wire.dial import GoingAway
 from wire.gateway import Gateway
 from wire.ports import quiet_port
@@ -107,6 +108,14 @@ class Scene:
         self.at_end(gateway.kill)
         self._gateways.append(gateway)
         return gateway
+
+    def gateway_on(self, redis_kind):
+        """The Redis of a store of its own, and a gateway on it that serves."""
+        redis = Redis(redis_kind, self.scratch / "redis")
+        self.at_end(redis.stop)
+        gateway = self.gateway(STORE__HOT_STORE="redis", REDIS__URL=redis.start().url)
+        gateway.run("init")
+        return redis, gateway.start()
 
     def crowd(self, gateway, *options):
         """Beats until its time is over, and then reads back."""

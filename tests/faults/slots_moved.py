@@ -11,7 +11,7 @@ import sys
 import time
 
 from faults.scene import Scene, arguments
-from tiers.redis_server import CLUSTER, Redis
+from tiers.redis_server import CLUSTER
 from wire.client import Client, beat, item
 from wire.http import call
 
@@ -27,11 +27,7 @@ FAILURES = re.compile(r'^heartline_redis_commit_failures_total\{kind="(\w+)"\} (
 def main():
     args = arguments(__doc__, slots=8)
     with Scene(args) as scene:
-        redis = Redis(CLUSTER, scene.scratch / "redis")
-        scene.at_end(redis.stop)
-        gateway = scene.gateway(STORE__HOT_STORE="redis", REDIS__URL=redis.start().url)
-        gateway.run("init")
-        gateway.start()
+        redis, gateway = scene.gateway_on(CLUSTER)
         asyncio.run(SlotsMoved(scene, redis, gateway).run())
         scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
         sys.exit(scene.verdict())

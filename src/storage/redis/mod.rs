@@ -331,7 +331,7 @@ impl Redis {
     /// Whether the node that has the shard is connected and was found fit.
     pub fn is_connected(&self, shard: Shard) -> bool {
         let map = self.shared.fleet.map();
-        map.place(shard).is_ok_and(|place| map.nodes[place].link().is_ok())
+        map.place(shard).is_ok_and(|place| map.nodes[place].is_up())
     }
 
     /// The name of the node that has the shard now.

@@ -102,6 +102,10 @@ impl Node {
         }
     }
 
+    pub fn is_up(&self) -> bool {
+        self.state().link.as_ref().is_some_and(|link| link.lost.get().is_none())
+    }
+
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,0 +1,178 @@
+use std::sync::Mutex;
+
+use super::*;
+use crate::storage::hot_store::StoreError;
+
+const STEP_MAX: Duration = Duration::from_secs(300);
+
+/// A store whose clock is so far ahead of this machine's; `None` = it is away.
+#[derive(Clone, Default)]
+struct Store {
+    ahead: Arc<Mutex<Option<i64>>>,
+}
+
+impl Store {
+    fn set(&self, ahead: Option<i64>) {
+        *self.ahead.lock().unwrap() = ahead;
+    }
+
+    fn clock_guard(&self) -> ClockGuard {
+        let ahead = self.ahead.clone();
+        let tell = move || -> Answer<Option<u64>> {
+            let ahead = *ahead.lock().unwrap();
+            Box::pin(async move {
+                let ahead = ahead.ok_or_else(|| StoreError::Away("a test".to_owned()))?;
+                Ok(Some(clock::wall().saturating_add_signed(ahead)))
+            })
+        };
+        ClockGuard::new(tell, Arc::new(Clock::starting_at(0, STEP_MAX)), &mut Registry::default())
+    }
+}
+
+/// What was measured against a store whose clock is so far ahead of this machine's; `None` = it is away.
+pub async fn measured(ahead: Option<i64>) -> ClockStatus {
+    let store = Store::default();
+    store.set(ahead);
+    let clock_guard = store.clock_guard();
+    clock_guard.look().await;
+    clock_guard.clock_status()
+}
+
+#[tokio::test]
+async fn more_than_a_second_apart_is_too_far_until_it_is_half_a_second() {
+    let store = Store::default();
+    let clock_guard = store.clock_guard();
+    let clock_status = clock_guard.clock_status();
+    for (ahead, trouble) in [
+        (0, None),
+        (-900, None),
+        (900, None),
+        (-1_200, Some("ahead of")),
+        (-800, Some("ahead of")),
+        (300, None),
+        (1_200, Some("behind")),
+        (5_000, Some("behind")),
+        (0, None),
+    ] {
+        store.set(Some(ahead));
+        clock_guard.look().await;
+        let told = clock_status.trouble();
+        assert_eq!(told.is_some(), trouble.is_some(), "{ahead}: {told:?}");
+        assert!(!clock_status.is_store_silent());
+        assert!(trouble.is_none_or(|word| told.unwrap().contains(word)), "{ahead}");
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_is_away_tells_nothing_of_the_clock() {
+    let store = Store::default();
+    let clock_guard = store.clock_guard();
+    for ahead in [3_000, 0] {
+        store.set(Some(ahead));
+        clock_guard.look().await;
+        store.set(None);
+        clock_guard.look().await;
+        assert_eq!(clock_guard.clock_status().is_off(), ahead == 3_000);
+        assert!(clock_guard.clock_status().is_store_silent());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_is_measured_every_second_and_whoever_waits_is_told() {
+    let store = Store::default();
+    store.set(Some(0));
+    let clock_guard = store.clock_guard();
+    let mut clock_status = clock_guard.clock_status();
+    let _running = tokio::spawn(clock_guard.run());
+    store.set(Some(9_000));
+    for off in [false, true, false] {
+        clock_status.changed(off).await;
+        assert_eq!(clock_status.is_off(), !off);
+        store.set(Some(if off { 9_000 } else { 0 }));
+    }
+}
+
+/// Of a clock that believes a wall clock which showed this.
+pub fn believing(wall: u64) -> ClockStatus {
+    let clock = Arc::new(Clock::believing(wall, STEP_MAX));
+    ClockStatus { measured: watch::channel(Measured::default()).1, clock }
+}
+
+/// A guard of a clock that believes a wall clock of 1970.
+fn stepped(store_time: impl Fn() -> Answer<Option<u64>> + Send + Sync + 'static) -> (ClockGuard, ClockStatus) {
+    let clock = Arc::new(Clock::believing(0, STEP_MAX));
+    let clock_guard = ClockGuard::new(store_time, clock, &mut Registry::default());
+    let clock_status = clock_guard.clock_status();
+    (clock_guard, clock_status)
+}
+
+#[tokio::test]
+async fn a_step_is_trouble_and_sends_no_socket_away() {
+    let (clock_guard, clock_status) = stepped(|| Box::pin(async { Ok(None) }));
+    assert!(clock_status.trouble().unwrap().starts_with("the wall clock stepped forward by "));
+    clock_guard.look().await;
+    clock_guard.look().await;
+    assert!(clock_status.trouble().is_some() && !clock_status.is_off());
+    assert_eq!(clock_guard.steps.get(), 1);
+    assert!(ClockStatus::alone().trouble().is_none());
+}
+
+#[tokio::test]
+async fn a_step_that_the_store_confirms_is_believed() {
+    let (clock_guard, clock_status) = stepped(|| Box::pin(async { Ok(Some(clock::wall())) }));
+    // It has shown the right time all along.
+    clock_guard.store_offset.store(offset_of(clock::wall()), Ordering::Relaxed);
+    clock_guard.look().await;
+    assert!(clock_status.trouble().is_none());
+    assert_eq!(clock_guard.steps.get(), 1, "it was one, all the same");
+}
+
+#[tokio::test]
+async fn a_store_that_makes_the_same_step_confirms_nothing() {
+    let (clock_guard, clock_status) = stepped(|| Box::pin(async { Ok(Some(clock::wall())) }));
+    clock_guard.store_offset.store(offset_of(0), Ordering::Relaxed);
+    clock_guard.look().await;
+    clock_guard.look().await;
+    assert!(clock_status.trouble().is_some_and(|trouble| trouble.contains("stepped")));
+}
+
+#[tokio::test]
+async fn a_step_that_the_store_does_not_confirm_is_not() {
+    let (clock_guard, clock_status) = stepped(|| Box::pin(async { Ok(Some(5_000)) }));
+    clock_guard.look().await;
+    assert!(clock_status.trouble().unwrap().contains("stepped"));
+}
+
+#[tokio::test]
+async fn a_step_forward_that_an_operator_accepts_is_followed() {
+    let (clock_guard, clock_status) = stepped(|| Box::pin(async { Ok(None) }));
+    clock_guard.look().await;
+    assert!(clock_status.clocks().server < 60_000);
+    assert!(clock_status.accept().unwrap().is_some_and(|step| step > 0));
+    clock_guard.look().await;
+    assert!(clock_status.trouble().is_none() && clock_status.accept().unwrap().is_none());
+    let Clocks { wall, server, .. } = clock_status.clocks();
+    assert!(wall.abs_diff(server) < 1_000, "{server} {wall}");
+    assert_eq!(clock_guard.steps.get(), 1);
+}
+
+#[test]
+fn a_step_back_is_accepted_unless_it_leaves_the_clock_more_than_a_day_ahead() {
+    let hour = 3_600_000;
+    let near = believing(clock::wall() + 3 * hour);
+    assert!(near.accept().unwrap().is_some_and(|step| step < 0));
+    assert!(near.trouble().is_none());
+    let Clocks { wall, server, .. } = near.clocks();
+    assert!(server > wall + 2 * hour, "it does not go back");
+    let far = believing(clock::wall() + 30 * hour);
+    let TooFarAhead(by) = far.accept().unwrap_err();
+    assert!(by > Duration::from_secs(29 * 3_600));
+    assert!(far.trouble().is_some());
+}
+
+#[test]
+fn a_wait_is_no_distance() {
+    for (told, apart) in [(999, 1), (1_000, 0), (3_500, 0), (5_000, 0), (5_001, -1), (0, 1_000)] {
+        assert_eq!(distance(1_000, told, 5_000), apart, "{told}");
+    }
+}
