@@ -1,4 +1,4 @@
-use std::sync::Mutex;
+use parking_lot::Mutex;
 
 use super::*;
 use crate::storage::hot_store::StoreError;
@@ -13,13 +13,13 @@ struct Store {
 
 impl Store {
     fn set(&self, ahead: Option<i64>) {
-        *self.ahead.lock().unwrap() = ahead;
+        *self.ahead.lock() = ahead;
     }
 
     fn clock_guard(&self) -> ClockGuard {
         let ahead = self.ahead.clone();
         let tell = move || -> Answer<Option<u64>> {
-            let ahead = *ahead.lock().unwrap();
+            let ahead = *ahead.lock();
             Box::pin(async move {
                 let ahead = ahead.ok_or_else(|| StoreError::Away("a test".to_owned()))?;
                 Ok(Some(clock::wall().saturating_add_signed(ahead)))

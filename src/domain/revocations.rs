@@ -8,9 +8,10 @@
 //! says so; the others then read it, and every [`READ_INTERVAL`] in case that they have not heard.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use tokio::sync::Notify;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
@@ -179,17 +180,16 @@ impl Revocations {
     }
 
     fn change(&self, change: impl FnOnce(&mut List)) {
-        change(&mut self.list.write().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.list.write());
     }
 
     /// What is guarded is a number that is set last.
     fn changing(&self) -> MutexGuard<'_, Edition> {
-        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+        self.changing.lock()
     }
 
-    /// Nothing that could panic runs under the lock, so a poisoned one is as good as any.
     fn list(&self) -> RwLockReadGuard<'_, List> {
-        self.list.read().unwrap_or_else(PoisonError::into_inner)
+        self.list.read()
     }
 }
 

@@ -28,12 +28,12 @@ impl Memory {
     fn open(&self) -> Result<MutexGuard<'_, (Edition, Vec<Revocation>)>, Unchanged> {
         match self.broken.load(Ordering::Relaxed) {
             true => Err(Unchanged::Broken { place: "in memory".to_owned(), why: "is full".to_owned() }),
-            false => Ok(self.kept.lock().expect("no panic")),
+            false => Ok(self.kept.lock()),
         }
     }
 
     fn len(&self) -> usize {
-        self.kept.lock().expect("no panic").1.len()
+        self.kept.lock().1.len()
     }
 }
 
@@ -75,7 +75,7 @@ impl DeviceChannel for Neighbour {
 
     fn announce(&self, announcement: Announcement) -> BoxFuture<'static, Result<(), ChannelAway>> {
         assert_eq!(announcement, Announcement::Revocations);
-        let other = self.0.lock().expect("no panic").clone();
+        let other = self.0.lock().clone();
         if let Some(other) = other {
             other.read_again();
         }
@@ -228,7 +228,7 @@ fn a_second_revocation_goes_on_from_the_first_whatever_the_clock_says() {
 fn a_full_list_takes_no_more_and_forgets_nobody() {
     let fixture = Fixture::new(None);
     let revocation = |mid| Revocation { what: Revoked::User(UserId(mid)), at_ms: NOW, until_ms: Some(NOW + 10) };
-    fixture.memory.kept.lock().expect("no panic").1 = (0..REVOCATIONS_MAX as u64).map(revocation).collect();
+    fixture.memory.kept.lock().1 = (0..REVOCATIONS_MAX as u64).map(revocation).collect();
     let fixture = Fixture::over(fixture.memory, None);
     let full = fixture.revocations.revoke(Revoked::Token("a".into()), None, NOW).expect_err("an error");
     assert!(matches!(full, Unchanged::Full), "{full}");
@@ -255,7 +255,7 @@ async fn refused_in_time(fixture: &Fixture, token: TokenMark, refused: bool) {
 #[tokio::test]
 async fn what_one_gateway_revokes_the_other_refuses_when_it_hears_of_it() {
     let (one, two) = two();
-    *one.channel.0.lock().expect("no panic") = Some(two.revocations.clone());
+    *one.channel.0.lock() = Some(two.revocations.clone());
     tokio::spawn(two.revocations.clone().keep_up());
     let (open, newer) = (two.connected(USER, issued(NOW)), two.connected(USER, issued(NOW + 1)));
     one.revocations.revoke(Revoked::User(USER), None, NOW).expect("a change");

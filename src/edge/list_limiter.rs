@@ -5,9 +5,10 @@
 //! as long as the user's earlier ones are paid for, and the next one waits for its rows.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, MutexGuard};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
@@ -115,9 +116,8 @@ impl ListLimiter {
         ListPermit { limiter: self.clone(), lists, rows: RowsRead::default(), _turn: turn }
     }
 
-    /// Nothing that could panic runs under the lock, so a poisoned one is as good as any.
     fn users(&self) -> MutexGuard<'_, HashMap<UserId, Arc<UserLists>>> {
-        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+        self.users.lock()
     }
 }
 
@@ -132,7 +132,7 @@ impl UserLists {
     }
 
     fn paid(&self) -> MutexGuard<'_, Instant> {
-        self.paid.lock().unwrap_or_else(PoisonError::into_inner)
+        self.paid.lock()
     }
 }
 

@@ -1,9 +1,10 @@
 //! How much is heard and said over sockets.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet};
 use prometheus_client::metrics::MetricType;
@@ -36,13 +37,12 @@ struct Direction {
 impl Traffic {
     pub fn flow(&self) -> Arc<Flow> {
         let flow = Arc::new(Flow::default());
-        // Nothing that could panic runs under the lock, so a poisoned one is as good as any.
-        self.flows.lock().unwrap_or_else(PoisonError::into_inner).push(flow.clone());
+        self.flows.lock().push(flow.clone());
         flow
     }
 
     fn sum(&self, count: impl Fn(&Flow) -> &AtomicU64) -> u64 {
-        let flows = self.flows.lock().unwrap_or_else(PoisonError::into_inner);
+        let flows = self.flows.lock();
         flows.iter().map(|flow| count(flow).load(Ordering::Relaxed)).sum()
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 use std::future::ready;
-use std::sync::Mutex;
 use std::time::Instant;
 
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 
 use super::*;
 use crate::domain::devices::inbox::Inbox;
@@ -43,15 +43,15 @@ struct End {
 
 impl DeviceChannel for End {
     fn follow(&self, user: UserId) {
-        assert!(self.network.gateways.lock().unwrap()[self.own].followed.insert(user), "once");
+        assert!(self.network.gateways.lock()[self.own].followed.insert(user), "once");
     }
 
     fn unfollow(&self, user: UserId) {
-        assert!(self.network.gateways.lock().unwrap()[self.own].followed.remove(&user), "once");
+        assert!(self.network.gateways.lock()[self.own].followed.remove(&user), "once");
     }
 
     fn tell(&self, user: UserId, told: UserChange) {
-        let gateways = self.network.gateways.lock().unwrap();
+        let gateways = self.network.gateways.lock();
         let others = gateways.iter().enumerate().filter(|(place, gateway)| {
             let other = *place != self.own;
             other && gateway.followed.contains(&user)
@@ -62,7 +62,7 @@ impl DeviceChannel for End {
     }
 
     fn announce(&self, announcement: Announcement) -> BoxFuture<'static, Result<(), ChannelAway>> {
-        self.network.announced.lock().unwrap().push(announcement);
+        self.network.announced.lock().push(announcement);
         Box::pin(ready(Ok(())))
     }
 }
@@ -108,11 +108,11 @@ fn committed(inbox: &Inbox, outcome: Outcome) -> CommittedChange {
 fn two_gateways() -> (Side, Side, Arc<Network>) {
     let network = Arc::new(Network::default());
     let side = |own| {
-        network.gateways.lock().unwrap().push(Gateway { followed: HashSet::new(), fanout: None });
+        network.gateways.lock().push(Gateway { followed: HashSet::new(), fanout: None });
         let end = Arc::new(End { network: network.clone(), own });
         let presence = Presence::with_channel(8, end.clone());
         let fanout = Arc::new(Fanout::new(presence.clone(), end, INTERVAL, &mut Registry::default()));
-        network.gateways.lock().unwrap()[own].fanout = Some(fanout.clone());
+        network.gateways.lock()[own].fanout = Some(fanout.clone());
         Side { presence, fanout }
     };
     (side(0), side(1), network)
@@ -163,9 +163,9 @@ fn nobody_is_told_across_who_is_not_there() {
     one.commit(origin.inbox(), Outcome::Cleared { moved: true, at: 5 }, false);
     assert_eq!(told(&across), [], "the store saw nobody elsewhere");
     drop(two.connect());
-    assert!(network.gateways.lock().unwrap()[1].followed.contains(&USER));
+    assert!(network.gateways.lock()[1].followed.contains(&USER));
     drop(across);
-    assert!(network.gateways.lock().unwrap()[1].followed.is_empty());
+    assert!(network.gateways.lock()[1].followed.is_empty());
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn all_that_is_told_here_is_told_across() {
     let switched = |paused| Push::Recording { paused };
     let expected = [deleted, Push::Cleared { at: 6 }, switched(true), Push::Cleared { at: 7 }, switched(false)];
     assert_eq!(told(&across), expected);
-    assert_eq!(*network.announced.lock().unwrap(), [Announcement::Erased(USER)]);
+    assert_eq!(*network.announced.lock(), [Announcement::Erased(USER)]);
     for nothing_moved in [
         Outcome::Deleted { moved: vec![], at: 8 },
         Outcome::Cleared { moved: false, at: 8 },
@@ -208,7 +208,7 @@ fn an_erasure_is_announced_though_the_user_is_nowhere() {
     let (one, _two, network) = two_gateways();
     let office = one.presence.request(USER, None, Notifier::Own(Arc::default()));
     one.commit(&office, Outcome::Erased { at: 5, resumed: false }, false);
-    assert_eq!(*network.announced.lock().unwrap(), [Announcement::Erased(USER)]);
+    assert_eq!(*network.announced.lock(), [Announcement::Erased(USER)]);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! What the rest of the gateway leaves for one connection.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::pushes::{Overflow, Pushes};
 use super::ready_list::Notifier;
@@ -286,9 +288,8 @@ impl Inbox {
         }
     }
 
-    /// Nothing that could panic runs under the lock, so a poisoned one is as good as any.
     fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.content.lock().unwrap_or_else(PoisonError::into_inner)
+        self.content.lock()
     }
 }
 

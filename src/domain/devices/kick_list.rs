@@ -1,10 +1,11 @@
 //! Users who were kicked and may not reconnect yet.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::sleep;
 
 use super::inbox::CloseRequest;
@@ -85,9 +86,8 @@ impl KickList {
         blocked
     }
 
-    /// Nothing that could panic runs under the lock, so a poisoned one is as good as any.
     fn lock(&self) -> MutexGuard<'_, HashMap<UserId, Instant>> {
-        self.until.lock().unwrap_or_else(PoisonError::into_inner)
+        self.until.lock()
     }
 }
 

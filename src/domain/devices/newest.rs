@@ -1,7 +1,8 @@
 //! What was told last of a content, or of all of a user's, so that nothing older is told after it.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::model::ids::{Content, UserId};
 
@@ -42,10 +43,9 @@ impl Default for Newest {
 }
 
 impl Newest {
-    /// Nothing that could panic runs under these locks, so a poisoned one is as good as any.
     pub fn lock_user(&self, user: UserId) -> NewestGuard<'_> {
         let stripe = self.hasher.hash_one(user) as usize % STRIPES;
-        let places = self.stripes[stripe].lock().unwrap_or_else(PoisonError::into_inner);
+        let places = self.stripes[stripe].lock();
         NewestGuard { places, hasher: &self.hasher, user }
     }
 }

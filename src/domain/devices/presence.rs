@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::inbox::{CloseRequest, Inbox};
 use super::ready_list::Notifier;
@@ -128,7 +130,7 @@ impl Presence {
     /// shard after the other.
     pub fn dismiss_token(&self, id: &str) {
         for shard in &self.shards {
-            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            let shard = shard.lock();
             let inboxes = shard.values().flat_map(|devices| &devices.inboxes);
             let shown = |inbox: &&Arc<Inbox>| inbox.token(|token| token.id.as_deref() == Some(id));
             inboxes.filter(shown).for_each(|inbox| inbox.dismiss(CloseRequest::Kicked));
@@ -152,10 +154,9 @@ impl Presence {
         }
     }
 
-    /// Nothing that could panic runs under these locks, so a poisoned one is as good as any.
     fn shard(&self, user: UserId) -> MutexGuard<'_, Shard> {
         let place = self.hasher.hash_one(user) as usize % self.shards.len();
-        self.shards[place].lock().unwrap_or_else(PoisonError::into_inner)
+        self.shards[place].lock()
     }
 }
 

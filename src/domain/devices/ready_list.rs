@@ -1,7 +1,8 @@
 //! How the owner of an inbox learns that it is not empty.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 /// Notified at most once between two looks into the inbox.
@@ -53,9 +54,8 @@ impl ReadyList {
         }
     }
 
-    /// Nothing that could panic runs under the lock, so a poisoned one is as good as any.
     fn lock(&self) -> MutexGuard<'_, Vec<usize>> {
-        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ready.lock()
     }
 }
 

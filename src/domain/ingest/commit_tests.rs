@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 
 use futures_util::future::{BoxFuture, FutureExt, ready};
+use parking_lot::Mutex;
 use prometheus_client::registry::Registry;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, yield_now};
@@ -42,7 +42,7 @@ type Begun = (u64, oneshot::Sender<Result<(), StoreError>>);
 impl Told {
     /// Those that began since the last look.
     fn begun(&self) -> Vec<Begun> {
-        self.begun.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
+        self.begun.lock().drain(..).collect()
     }
 }
 
@@ -50,7 +50,7 @@ impl HotStore for Told {
     fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Committed, StoreError>> {
         let moments: Vec<u64> = group.changes.iter().map(|change| moment(&change.action)).collect();
         let (end, ended) = oneshot::channel();
-        self.begun.lock().unwrap().push_back((moments[0], end));
+        self.begun.lock().push_back((moments[0], end));
         async move {
             ended.await.expect("the test ends each")?;
             let transitions = moments.iter().map(|at| transition(*at)).enumerate().collect();
@@ -139,14 +139,14 @@ impl CommitListener for Scribe {
     }
 
     fn committed(&self, group: &CommittedGroup) {
-        self.answered.lock().unwrap().push(self.completions.lock().unwrap().waiting());
+        self.answered.lock().push(self.completions.lock().waiting());
         for change in &group.changes {
             let CommittedChange { user, outcome: Outcome::Cleared { at, .. }, .. } = change else {
                 panic!("nothing else was asked for: {change:?}")
             };
             assert_eq!(*user, UserId(*at));
             assert_eq!(group.transitions_of(change).collect::<Vec<_>>(), [&transition(*at)]);
-            self.heard.lock().unwrap().push(*at);
+            self.heard.lock().push(*at);
         }
     }
 }
@@ -224,7 +224,7 @@ impl Scene {
     }
 
     fn heard(&self) -> Vec<u64> {
-        self.scribe.heard.lock().unwrap().clone()
+        self.scribe.heard.lock().clone()
     }
 
     fn metrics(&self) -> String {
@@ -312,7 +312,7 @@ async fn listeners_hear_of_each_change_of_a_group_when_it_is_answered() {
     scene.end(third, Ok(())).await;
     assert_eq!(scene.heard(), [1, 2, 3, 4]);
     // Nobody takes the answers in this test.
-    assert_eq!(*scene.scribe.answered.lock().unwrap(), [1, 2, 3]);
+    assert_eq!(*scene.scribe.answered.lock(), [1, 2, 3]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,8 +1,9 @@
 //! The way of one thread's beats to the committer and back.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::coalesce::{Entry, Slot, Slots};
@@ -179,12 +180,11 @@ impl SubmitQueue {
     }
 
     fn spare(&self) -> MutexGuard<'_, Vec<Vec<Completion>>> {
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+        self.spare.lock()
     }
 
-    /// Nothing that could panic runs under the lock, so a poisoned one is as good as any.
     fn lock(&self) -> MutexGuard<'_, Slots> {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+        self.slots.lock()
     }
 }
 

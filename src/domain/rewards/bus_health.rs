@@ -1,9 +1,10 @@
 //! Whether events are being published, and whether claims can be made.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
 use prometheus_client::metrics::counter::Counter;
@@ -143,7 +144,7 @@ impl BusHealth {
     }
 
     fn lock(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        self.seen.lock()
     }
 
     /// Says when the outbox is full, and when it is not any more.
@@ -235,7 +236,7 @@ pub mod tests {
         assert_eq!(health.degraded(), ["outbox full: reward claims suspended"]);
         assert_eq!((measured("outbox_full"), measured("outbox_entries")), ("1".to_owned(), "10".to_owned()));
         health.sees(BusState::Away, 3, Some(Instant::now()), false, &watch);
-        *bus.complaints.lock().expect("no panic") = vec!["topic x: is missing".to_owned()];
+        *bus.complaints.lock() = vec!["topic x: is missing".to_owned()];
         let all = [
             "event bus unavailable: events wait in the outbox",
             "outbox full: reward claims suspended",

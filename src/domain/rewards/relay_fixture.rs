@@ -1,9 +1,9 @@
 //! An outbox and an event bus in memory, and a relay between them.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use parking_lot::Mutex;
 use prometheus_client::registry::Registry;
 use tokio::task::JoinHandle;
 
@@ -75,19 +75,19 @@ impl MemoryOutbox {
         for user in users {
             let number = self.added.fetch_add(1, Ordering::Relaxed) + 1;
             let claim = Claim { session: SessionId(number), ..claim(user) };
-            self.entries.lock().expect("no panic").insert(number, claim);
+            self.entries.lock().insert(number, claim);
         }
     }
 
     /// The users whose entries are there, in their order.
     pub fn users(&self) -> Vec<u64> {
-        self.entries.lock().expect("no panic").values().map(|claim| claim.key.user.0).collect()
+        self.entries.lock().values().map(|claim| claim.key.user.0).collect()
     }
 }
 
 impl Outbox for MemoryOutbox {
     fn read(&self, after: OutboxNumber, limit: usize) -> Answer<Vec<(OutboxNumber, Claim)>> {
-        let entries = self.entries.lock().expect("no panic");
+        let entries = self.entries.lock();
         let some = entries.range(after + 1..).take(limit).map(|(number, claim)| (*number, claim.clone())).collect();
         let reads = self.reads.load(Ordering::Relaxed);
         Box::pin(async move { reads.then_some(some).ok_or_else(|| StoreError::Away("a test".into())) })
@@ -96,13 +96,13 @@ impl Outbox for MemoryOutbox {
     fn remove(&self, numbers: Vec<OutboxNumber>) -> Answer<()> {
         let removes = self.removes.load(Ordering::Relaxed);
         if removes {
-            self.entries.lock().expect("no panic").retain(|number, _| !numbers.contains(number));
+            self.entries.lock().retain(|number, _| !numbers.contains(number));
         }
         Box::pin(async move { removes.then_some(()).ok_or_else(|| StoreError::Away("a test".into())) })
     }
 
     fn len(&self) -> u64 {
-        self.entries.lock().expect("no panic").len() as u64
+        self.entries.lock().len() as u64
     }
 }
 
@@ -118,7 +118,7 @@ impl MemoryBus {
 
     /// What was kept is published as the new mood would.
     pub fn is_in(&self, mood: Mood) {
-        let mut state = self.state.lock().expect("no panic");
+        let mut state = self.state.lock();
         state.mood = mood;
         let kept = std::mem::take(&mut state.unreported);
         kept.into_iter().for_each(|event| state.take(event));
@@ -126,7 +126,7 @@ impl MemoryBus {
 
     /// Reports of all that it has kept of this user that nothing is known of it.
     pub fn give_up(&self, user: u64) {
-        let mut state = self.state.lock().expect("no panic");
+        let mut state = self.state.lock();
         let given_up = state.unreported.extract_if(.., |event| event.claim.key.user.0 == user);
         given_up.for_each(|event| event.receipt.report(Delivery::Unknown("a test".into())));
     }
@@ -137,12 +137,12 @@ impl MemoryBus {
     }
 
     pub fn published(&self) -> Vec<(u64, u64)> {
-        self.state.lock().expect("no panic").published.clone()
+        self.state.lock().published.clone()
     }
 
     /// How many events of this user were handed over, repeats included.
     pub fn handed(&self, user: u64) -> usize {
-        self.state.lock().expect("no panic").handed.iter().filter(|(of, _)| *of == user).count()
+        self.state.lock().handed.iter().filter(|(of, _)| *of == user).count()
     }
 }
 
@@ -164,7 +164,7 @@ impl State {
 impl EventBus for MemoryBus {
     fn publish(&self, events: Vec<Event>) {
         self.calls.fetch_add(1, Ordering::Relaxed);
-        let mut state = self.state.lock().expect("no panic");
+        let mut state = self.state.lock();
         for event in events {
             state.handed.push((event.claim.key.user.0, event.claim.session.0));
             state.take(event);
@@ -176,7 +176,7 @@ impl EventBus for MemoryBus {
     }
 
     fn complaints(&self) -> Vec<String> {
-        self.complaints.lock().expect("no panic").clone()
+        self.complaints.lock().clone()
     }
 }
 

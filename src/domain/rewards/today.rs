@@ -1,8 +1,10 @@
 //! Which day it is, for all threads.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::model::rewards::calendar::{Calendar, RewardDay, StoredCalendar};
 use crate::model::rewards::day::Day;
@@ -74,7 +76,7 @@ impl Today {
 
     /// A calendar is as good after a panic as before: it is asked again at the next call.
     fn clock(&self) -> MutexGuard<'_, RewardClock> {
-        self.clock.lock().unwrap_or_else(PoisonError::into_inner)
+        self.clock.lock()
     }
 }
 

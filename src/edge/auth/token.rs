@@ -1,9 +1,10 @@
 //! Verifies a token and reads the user from it.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::RwLock;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -82,7 +83,7 @@ impl Verifier {
     pub fn reload(&self) -> Result<usize, KeySetError> {
         let keyring = Arc::new(self.source.load()?);
         let keys = keyring.len();
-        *self.keyring.write().unwrap_or_else(PoisonError::into_inner) = keyring;
+        *self.keyring.write() = keyring;
         Ok(keys)
     }
 
@@ -110,7 +111,7 @@ impl Verifier {
 
     /// Never held while a signature is checked, so a reload does not wait.
     fn keyring(&self) -> Arc<Keyring> {
-        self.keyring.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.keyring.read().clone()
     }
 
     /// Revocations are forgotten when what they refuse must have ended: that holds only if every token says when it

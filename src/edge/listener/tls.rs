@@ -2,8 +2,9 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
@@ -59,7 +60,7 @@ impl Tls {
     pub fn reload(&self) -> Result<(), TlsError> {
         let Certificate { chain_file, key_file, current } = &*self.certificate;
         let next = read(chain_file, key_file)?;
-        *current.write().unwrap_or_else(PoisonError::into_inner) = next;
+        *current.write() = next;
         Ok(())
     }
 
@@ -78,8 +79,7 @@ struct Certificate {
 
 impl ResolvesServerCert for Certificate {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        // Nothing that could panic runs under the lock, so a poisoned one is as good as any.
-        Some(self.current.read().unwrap_or_else(PoisonError::into_inner).clone())
+        Some(self.current.read().clone())
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::future::pending;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::task::yield_now;
 
@@ -63,7 +64,7 @@ impl Places {
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         // Nothing that could panic runs under the lock.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock()
     }
 }
 

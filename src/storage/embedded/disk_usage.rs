@@ -5,11 +5,12 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
 use prometheus_client::metrics::gauge::ConstGauge;
@@ -63,7 +64,7 @@ impl DiskUsage {
         thread::Builder::new().name("disk-usage".into()).spawn(move || {
             while closed.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
                 let measured = folders.measure();
-                *shown.lock().unwrap_or_else(PoisonError::into_inner) = measured;
+                *shown.lock() = measured;
             }
         })?;
         Ok(DiskUsage { measured, _open: open })
@@ -72,7 +73,7 @@ impl DiskUsage {
 
 impl Collector for DiskUsage {
     fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
-        let measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
+        let measured = self.measured.lock();
         let kind = ConstGauge::new(0_i64).metric_type();
         let help = "Size of an embedded database on disk, journal included";
         let mut stores = encoder.encode_descriptor("store", help, Some(&Unit::Bytes), kind)?;

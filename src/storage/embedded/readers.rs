@@ -5,9 +5,10 @@
 
 use std::hash::Hash;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
 use super::fair_queue::FairQueue;
@@ -127,9 +128,8 @@ impl<S, Asker> Drop for Readers<S, Asker> {
 }
 
 impl<S, Asker> Queue<S, Asker> {
-    /// No question is answered under the lock, so a poisoned one is as good as any.
     fn state(&self) -> MutexGuard<'_, State<S, Asker>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 
@@ -152,7 +152,7 @@ impl<S, Asker: Copy + Eq + Hash> Queue<S, Asker> {
         loop {
             match state.questions.pop() {
                 None if !state.closing => {
-                    state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                    self.changed.wait(&mut state);
                 }
                 next => return next,
             }
@@ -185,16 +185,16 @@ mod tests {
                 let _ = reached.send(());
                 let _ = may_go_on.recv();
             }
-            seen.lock().expect("no panic").push("slice");
+            seen.lock().push("slice");
             (slices == 3).then_some("list")
         });
         first_slice.recv().expect("a slice");
         let seen = order.clone();
-        let short = readers.ask(OTHER, move |()| seen.lock().expect("no panic").push("get"));
+        let short = readers.ask(OTHER, move |()| seen.lock().push("get"));
         go_on.send(()).expect("a reader");
         assert_eq!(wait(long).expect("an answer"), "list");
         wait(short).expect("an answer");
-        assert_eq!(*order.lock().expect("no panic"), ["slice", "get", "slice", "slice"]);
+        assert_eq!(*order.lock(), ["slice", "get", "slice", "slice"]);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! All masters, and which of them has a shard.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::RwLock;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep};
 
@@ -75,7 +76,7 @@ impl Fleet {
     }
 
     pub fn map(&self) -> Arc<Map> {
-        self.map.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.map.read().clone()
     }
 
     /// Finds all masters and connects to them; each is checked. Waits for those that are only away, and goes on without
@@ -199,7 +200,7 @@ impl Keepers {
         });
         let map = Arc::new(Map::new(&masters, nodes.collect()));
         self.fleet.terms.set_masters(masters);
-        *self.fleet.map.write().unwrap_or_else(PoisonError::into_inner) = map;
+        *self.fleet.map.write() = map;
         for (node, link) in started {
             let keeper = tokio::spawn(node.clone().keep(self.fleet.terms.clone(), link));
             self.tasks.push((node, keeper.abort_handle()));

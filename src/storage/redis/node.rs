@@ -4,11 +4,12 @@
 //! are lost it begins anew. So nothing is sent to a server that was not found fit since it was last connected to.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{RedisError, ServerError};
+use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::sleep;
 
@@ -106,8 +107,8 @@ impl Node {
         self.state().link.as_ref().is_some_and(|link| link.lost.get().is_none())
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> parking_lot::MutexGuard<'_, State> {
+        self.state.lock()
     }
 
     /// Shows no link any more, for good.

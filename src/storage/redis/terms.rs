@@ -1,9 +1,10 @@
 //! What holds for every server of a deployment.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 
 use ::redis::aio::MultiplexedConnection;
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::Notify;
 
 use super::append_only_file::AppendOnlyFile;
@@ -46,12 +47,12 @@ impl Terms {
     }
 
     pub fn masters(&self) -> Arc<[Master]> {
-        self.masters.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.masters.read().clone()
     }
 
     /// From now on these are.
     pub fn set_masters(&self, masters: Vec<Master>) {
-        *self.masters.write().unwrap_or_else(PoisonError::into_inner) = masters.into();
+        *self.masters.write() = masters.into();
     }
 
     pub fn shards_of(&self, address: &Address) -> Vec<Shard> {
@@ -61,7 +62,7 @@ impl Terms {
 
     /// Says, once each, what is not as it should be.
     pub fn advise(&self, warnings: Vec<String>) {
-        let mut advised = self.advised.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut advised = self.advised.lock();
         for warning in warnings {
             if !advised.contains(&warning) {
                 tracing::warn!(event = "redis_advice", advice = %warning, "redis is usable, but not as advised");
@@ -74,7 +75,7 @@ impl Terms {
     pub async fn fit(&self, address: &Address, connection: &mut MultiplexedConnection) -> Result<(), RefusalCause> {
         let server = dial::look(connection, address).await?;
         let judged = {
-            let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut files = self.files.lock();
             let before = files.remove(address);
             let judged = server.judge(address, &self.target.kind, self.durability, before.as_ref());
             let file = AppendOnlyFile::read(&server.info);

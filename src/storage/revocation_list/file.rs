@@ -7,8 +7,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
 use super::{Edition, ListError, REVOCATIONS_MAX, RevocationList};
@@ -81,7 +81,7 @@ impl FileList {
 
     /// Nothing that could panic runs under the lock but what leaves the file whole.
     fn changing(&self) -> MutexGuard<'_, Edition> {
-        self.edition.lock().unwrap_or_else(PoisonError::into_inner)
+        self.edition.lock()
     }
 
     fn replace(&self, text: &[u8]) -> io::Result<()> {

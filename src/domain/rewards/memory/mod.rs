@@ -27,8 +27,9 @@ mod recent;
 mod shard;
 
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use prometheus_client::registry::Registry;
 
 use self::estimate::Estimate;
@@ -207,7 +208,7 @@ impl Kept {
 
     /// A panic under the lock could leave a mark out, and the store's exact keys make up for it.
     fn lock(&self, shard: Shard) -> MutexGuard<'_, ShardMemory> {
-        self.of_shards[usize::from(shard.0)].lock().unwrap_or_else(PoisonError::into_inner)
+        self.of_shards[usize::from(shard.0)].lock()
     }
 
     fn shards(&self) -> impl Iterator<Item = MutexGuard<'_, ShardMemory>> {

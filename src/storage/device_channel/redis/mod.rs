@@ -19,10 +19,11 @@ mod user_subscriptions;
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::ready;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use parking_lot::{Mutex, MutexGuard};
 use prometheus_client::registry::Registry;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
@@ -131,9 +132,8 @@ impl RedisChannel {
         format!("{}:n:{}", tag(shard), user.0)
     }
 
-    /// Nothing that could panic runs under the lock, so a poisoned one is as good as any.
     fn followed(&self) -> MutexGuard<'_, UserSubscriptions> {
-        self.followed.lock().unwrap_or_else(PoisonError::into_inner)
+        self.followed.lock()
     }
 
     fn line(&self, shard: Shard) -> Option<mpsc::Sender<Waiting>> {

@@ -32,12 +32,13 @@ mod tests;
 mod writer;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use parking_lot::RwLock;
 use tokio::sync::watch;
 
 pub use self::age_clock::ClockCheck;
@@ -156,7 +157,7 @@ impl Drop for EmbeddedLog {
 
 impl Shared {
     fn read(&self, after: Offset, limit: usize) -> Result<LogPart, BusError> {
-        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let tables = self.tables.read();
         let view = tables.as_ref().ok_or_else(|| away("cannot be opened"))?.view();
         let state = view.state()?;
         let from = after.saturating_add(1).max(state.oldest);

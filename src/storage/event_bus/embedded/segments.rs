@@ -2,10 +2,11 @@
 //! once, and not key by key.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 use fjall::{Database, Keyspace, KeyspaceCreateOptions};
+use parking_lot::{RwLock, RwLockReadGuard};
 
 use crate::storage::event_bus::Offset;
 use crate::storage::event_bus::config::Config;
@@ -46,7 +47,7 @@ impl Segments {
     /// Makes the segment that begins with this offset, or finds it.
     pub fn begin(&self, first: Offset) -> fjall::Result<Keyspace> {
         let table = self.database.keyspace(&format!("{PREFIX}{first}"), options)?;
-        self.tables.write().unwrap_or_else(PoisonError::into_inner).insert(first, table.clone());
+        self.tables.write().insert(first, table.clone());
         Ok(table)
     }
 
@@ -77,14 +78,14 @@ impl Segments {
 
     /// Removes the segment that begins with this offset. Its files go when the last reader has closed them.
     pub fn remove(&self, first: Offset) -> fjall::Result<()> {
-        match self.tables.write().unwrap_or_else(PoisonError::into_inner).remove(&first) {
+        match self.tables.write().remove(&first) {
             Some(table) => self.database.delete_keyspace(table),
             None => Ok(()),
         }
     }
 
     fn tables(&self) -> RwLockReadGuard<'_, BTreeMap<Offset, Keyspace>> {
-        self.tables.read().unwrap_or_else(PoisonError::into_inner)
+        self.tables.read()
     }
 }
 

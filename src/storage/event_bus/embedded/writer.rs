@@ -1,8 +1,8 @@
 //! The thread that alone writes: it publishes, prunes in between, and opens the log anew after a failure.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use fjall::Keyspace;
@@ -146,7 +146,7 @@ impl Writer {
     }
 
     fn write<T>(&self, write: impl FnOnce(&Tables) -> Result<T, BusError>) -> Result<T, BusError> {
-        let tables = self.shared.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let tables = self.shared.tables.read();
         let tables = tables.as_ref().ok_or_else(|| away("cannot be opened"))?;
         unwound(|| write(tables))
     }
@@ -182,7 +182,7 @@ impl Writer {
     }
 
     fn open_anew(&self) -> Result<State, BusError> {
-        let mut tables = self.shared.tables.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tables = self.shared.tables.write();
         // What was open has the files until it is dropped.
         *tables = None;
         database::require(&self.shared.path).map_err(|missing| away(&missing.to_string()))?;

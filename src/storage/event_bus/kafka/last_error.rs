@@ -1,7 +1,8 @@
 //! What went wrong last with a connection.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, MutexGuard};
 
 /// The same error is logged again after so long. With one broker away its connection fails every second, while events
 /// reach the others.
@@ -50,7 +51,7 @@ impl LastError {
     }
 
     fn lock(&self) -> MutexGuard<'_, Errors> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

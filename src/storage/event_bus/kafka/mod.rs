@@ -22,9 +22,10 @@ mod message;
 mod topic;
 mod watch;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread;
 
+use parking_lot::Mutex;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::producer::{BaseRecord, Producer as _};
 
@@ -72,7 +73,7 @@ impl KafkaBus {
 
     /// The producer that takes events: another one after an error that it cannot get over.
     fn producer(&self) -> Arc<Producer> {
-        let mut current = self.producer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.producer.lock();
         let Some((_, error)) = current.client().fatal_error() else { return current.clone() };
         match client::producer(&self.config, self.reports.clone()) {
             Ok(new) => {

@@ -1,11 +1,12 @@
 //! Looks after the topic, on a thread of its own: the library's questions block.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rdkafka::config::ClientConfig;
 use tokio::runtime::{Builder, Runtime};
 
@@ -45,7 +46,7 @@ impl TopicWatch {
 
     /// What was wrong at the last look.
     pub fn complaints(&self) -> Vec<String> {
-        self.complaints.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.complaints.lock().clone()
     }
 
     /// Has it look soon.
@@ -98,7 +99,7 @@ impl Watcher {
             Found::Away(why) => vec![why],
         };
         self.was_wrong = Some(!complaints.is_empty());
-        let mut known = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.complaints.lock();
         for complaint in complaints.iter().filter(|complaint| !known.contains(complaint)) {
             tracing::error!(event = "kafka_degraded", complaint, "kafka or its topic is not as configured");
         }

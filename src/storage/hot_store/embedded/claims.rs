@@ -9,9 +9,10 @@
 //! are those of a user, by rules per user first.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::Arc;
 
 use fjall::{Database, Keyspace, KeyspaceCreateOptions};
+use parking_lot::{RwLock, RwLockReadGuard};
 
 use super::codec::DecodeError;
 use crate::model::ids::{Content, UserId};
@@ -55,7 +56,7 @@ impl ClaimTables {
             return Ok(table);
         }
         let table = self.database.keyspace(&format!("{PREFIX}{day}"), options)?;
-        let mut days = self.days.write().unwrap_or_else(PoisonError::into_inner);
+        let mut days = self.days.write();
         days.insert(day, table.clone());
         let kept = days.split_off(&Day::of_number(day.number().saturating_sub(CLAIM_DAYS - 1)));
         for (_, outlived) in std::mem::replace(&mut *days, kept) {
@@ -69,7 +70,7 @@ impl ClaimTables {
     }
 
     fn days(&self) -> RwLockReadGuard<'_, BTreeMap<Day, Keyspace>> {
-        self.days.read().unwrap_or_else(PoisonError::into_inner)
+        self.days.read()
     }
 }
 

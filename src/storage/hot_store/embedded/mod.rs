@@ -89,6 +89,7 @@ pub struct EmbeddedStore {
 
 /// What the threads of the store share.
 struct Shared {
+    /// The standard library's, because it remembers a panic: a commit that panicked may have left half of itself in memory.
     committer: Mutex<Committer>,
     tables: Tables,
     outbox: Arc<Extent>,

@@ -7,7 +7,8 @@
 //! Numbers grow, and have gaps where entries were removed before older ones.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::EmbeddedStore;
 use super::codec;
@@ -50,7 +51,7 @@ impl Extent {
     }
 
     fn remove(&self, tables: &Tables, mut numbers: Vec<OutboxNumber>) -> Result<(), ReadError> {
-        let _removal = self.removal.lock().unwrap_or_else(PoisonError::into_inner);
+        let _removal = self.removal.lock();
         numbers.sort_unstable();
         numbers.dedup();
         let (mut batch, mut removed) = (tables.batch(), 0);

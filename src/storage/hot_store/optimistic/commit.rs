@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::busy::{Before, Busy, Stage, Turn, wait_for};
 use super::contents::Contents;
@@ -176,7 +178,7 @@ impl<S: UserStore> Shared<S> {
     }
 
     fn users(&self) -> MutexGuard<'_, Users> {
-        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+        self.users.lock()
     }
 }
 

@@ -4,9 +4,10 @@
 //! no content twice: they hold from the next day on.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use ::redis::pipe;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::filter::{Filter, Places};
 use super::{checked, claims, keys, scripts, value};
@@ -110,7 +111,7 @@ impl StoreCalendar {
     }
 
     fn today(&self) -> MutexGuard<'_, Today> {
-        self.today.lock().unwrap_or_else(PoisonError::into_inner)
+        self.today.lock()
     }
 }
 

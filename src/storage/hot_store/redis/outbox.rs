@@ -9,9 +9,11 @@
 //! [`Settings::takeover_after`]: super::Settings::takeover_after
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::{RedisStore, Shared, joined, keys, scripts, value};
 use crate::model::rewards::claim::Claim;
@@ -73,7 +75,7 @@ impl OutboxQueue {
 
     /// Nothing that could panic runs under the lock.
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock()
     }
 }
 

@@ -1,8 +1,10 @@
 //! Which rules have claims in a shard on a day, as this gateway has stored: what every further claim would store again.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
@@ -46,9 +48,8 @@ impl RulesOfDay {
         }
     }
 
-    /// Nothing that could panic runs under the lock, so a poisoned one is as good as any.
     fn days(&self) -> MutexGuard<'_, [Listed; 2]> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -1,6 +1,8 @@
 //! Users' states in Redis.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::calendar::StoreCalendar;
 use super::rules_of_day::RulesOfDay;
@@ -51,7 +53,7 @@ impl RedisUsers {
 
     /// Nothing that could panic runs under the lock.
     fn suspended(&self) -> MutexGuard<'_, Option<Day>> {
-        self.suspended.lock().unwrap_or_else(PoisonError::into_inner)
+        self.suspended.lock()
     }
 }
 
