@@ -23,7 +23,7 @@ use heartline::model::rewards::rule::RuleSet;
 use heartline::model::rule::Verdict;
 use heartline::storage::hot_store::config::{Backend, Config};
 use heartline::storage::hot_store::embedded::EmbeddedStore;
-use heartline::storage::hot_store::{Group, HotStore};
+use heartline::storage::hot_store::{Group, Positions};
 
 const USERS: u64 = 10_000;
 /// Wall-clock milliseconds at which it begins.

@@ -133,7 +133,7 @@ pub struct ClockGuard {
 }
 
 impl ClockGuard {
-    /// `store_time`: [`HotStore::time`](crate::storage::hot_store::HotStore::time) of the store.
+    /// `store_time`: [`StoreClock::time`](crate::storage::hot_store::StoreClock::time) of the store.
     pub fn new(
         store_time: impl Fn() -> Answer<Option<u64>> + Send + Sync + 'static,
         clock: Arc<Clock>,

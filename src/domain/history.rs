@@ -8,17 +8,17 @@ use crate::model::ids::{Content, UserId};
 use crate::model::page::{Page, PageRequest};
 use crate::model::record::Record;
 use crate::model::rows_read::RowsRead;
-use crate::storage::hot_store::HotStore;
+use crate::storage::hot_store::Positions;
 
 #[derive(Clone)]
 pub struct History {
-    store: Arc<dyn HotStore>,
+    store: Arc<dyn Positions>,
     clock: Arc<Clock>,
     reads: StoreReads,
 }
 
 impl History {
-    pub fn new(store: Arc<dyn HotStore>, clock: Arc<Clock>, reads: StoreReads) -> Self {
+    pub fn new(store: Arc<dyn Positions>, clock: Arc<Clock>, reads: StoreReads) -> Self {
         History { store, clock, reads }
     }
 

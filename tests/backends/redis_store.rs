@@ -16,7 +16,7 @@ use heartline::model::rows_read::RowsRead;
 use heartline::model::rule::{Reason, Verdict};
 use heartline::model::shard::Shards;
 use heartline::storage::hot_store::redis::RedisStore;
-use heartline::storage::hot_store::{Committed, Group, HotStore, StoreError};
+use heartline::storage::hot_store::{Committed, Group, HotStore, Positions, StoreError};
 use heartline::storage::outbox::Outbox;
 use redis::{Connection, cmd};
 

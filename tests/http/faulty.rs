@@ -11,7 +11,7 @@ use heartline::model::rewards::claim::ClaimKey;
 use heartline::model::rewards::day::Day;
 use heartline::model::rows_read::RowsRead;
 use heartline::model::shard::Shard;
-use heartline::storage::hot_store::{Answer, Committed, Group, HotStore, StoreError, UserStatus};
+use heartline::storage::hot_store::{Answer, Claims, Committed, Group, Positions, StoreClock, StoreError, UserStatus};
 
 /// What becomes of commits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl<S> Faulty<S> {
     }
 }
 
-impl<S: HotStore> HotStore for Faulty<S> {
+impl<S: Positions> Positions for Faulty<S> {
     fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Committed, StoreError>> {
         let fault = *self.fault.lock().expect("no panic");
         match fault {
@@ -83,7 +83,9 @@ impl<S: HotStore> HotStore for Faulty<S> {
     fn paused(&self, user: UserId) -> Answer<bool> {
         self.store.paused(user)
     }
+}
 
+impl<S: Claims> Claims for Faulty<S> {
     fn standing(&self, user: UserId, day: Day) -> Answer<UserStatus> {
         self.store.standing(user, day)
     }
@@ -96,3 +98,5 @@ impl<S: HotStore> HotStore for Faulty<S> {
         self.store.claims_in(shard, day)
     }
 }
+
+impl<S: StoreClock> StoreClock for Faulty<S> {}

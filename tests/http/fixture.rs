@@ -56,7 +56,7 @@ use heartline::model::secret::Secret;
 use heartline::model::shard::Shards;
 use heartline::shutdown::Shutdown;
 use heartline::storage::device_channel::Alone;
-use heartline::storage::hot_store::{HotStore, StoreError};
+use heartline::storage::hot_store::{HotStore, Positions, StoreError};
 use heartline::storage::revocation_list::file::FileList;
 
 const USER: UserId = UserId(42);

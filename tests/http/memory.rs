@@ -15,7 +15,7 @@ use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::model::rewards::day::Day;
 use heartline::model::rows_read::RowsRead;
 use heartline::model::shard::Shard;
-use heartline::storage::hot_store::{Answer, Committed, Group, HotStore, StoreError, UserStatus};
+use heartline::storage::hot_store::{Answer, Claims, Committed, Group, Positions, StoreClock, StoreError, UserStatus};
 use heartline::storage::outbox::{Outbox, OutboxNumber};
 
 #[derive(Default)]
@@ -119,7 +119,7 @@ impl UserState for Rows {
     }
 }
 
-impl HotStore for Memory {
+impl Positions for Memory {
     fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Committed, StoreError>> {
         if self.is_dead() {
             return pending().boxed();
@@ -152,7 +152,9 @@ impl HotStore for Memory {
     fn paused(&self, _: UserId) -> Answer<bool> {
         self.answer(|rows| rows.user.recording.paused())
     }
+}
 
+impl Claims for Memory {
     fn standing(&self, _: UserId, _: Day) -> Answer<UserStatus> {
         self.answer(|rows| UserStatus { paused: rows.user.recording.paused(), rewarded: Vec::new() })
     }
@@ -165,6 +167,8 @@ impl HotStore for Memory {
         self.answer(|_| Vec::new())
     }
 }
+
+impl StoreClock for Memory {}
 
 /// Where nothing is claimed, nothing waits.
 pub struct NoOutbox;

@@ -18,7 +18,7 @@ use crate::domain::clock::Clock;
 use crate::domain::rewards::judge::{Judge, OpenRules};
 use crate::model::change::{Decided, Outcome};
 use crate::model::rewards::calendar::RewardDay;
-use crate::storage::hot_store::{Committed, Group, HotStore, StoreError};
+use crate::storage::hot_store::{Committed, Group, Positions, StoreError};
 
 /// Entries of one group. More wait for the next, so that no group takes long.
 const GROUP_MAX: usize = 4_096;
@@ -32,7 +32,7 @@ const RETRY_MAX: Duration = Duration::from_secs(1);
 /// Writes what the submit queues of one lane of the store have gathered; each lane has a committer.
 ///
 /// Idle, a group starts at once. Busy, the next one gathers while others are written, as many as the store commits side by
-/// side ([`HotStore::groups_max`]), and starts once [`GROUP_WORTH`] entries may have come, as many as came lately in such a
+/// side ([`Positions::groups_max`]), and starts once [`GROUP_WORTH`] entries may have come, as many as came lately in such a
 /// time, and no later than `interval` after the last began: a sync costs the same whatever it carries. Answers are handed
 /// back in the order in which the groups began.
 ///
@@ -45,7 +45,7 @@ const RETRY_MAX: Duration = Duration::from_secs(1);
 ///
 /// Listeners hear of a group when all of its answers are handed back, and cannot end the committer by a panic.
 pub struct Committer {
-    pub store: Arc<dyn HotStore>,
+    pub store: Arc<dyn Positions>,
     pub clock: Arc<Clock>,
     pub judge: Arc<Judge>,
     /// One for each thread.
@@ -279,7 +279,7 @@ fn pause(interval: Duration, entries: usize, gap: Duration) -> Duration {
     interval.min(gap.mul_f64(GROUP_WORTH as f64 / entries.max(1) as f64).max(PAUSE_MIN))
 }
 
-async fn commit(store: Arc<dyn HotStore>, batch: Batch) -> Attempt {
+async fn commit(store: Arc<dyn Positions>, batch: Batch) -> Attempt {
     let answer = store.commit(&batch.group).await;
     (batch, answer)
 }

@@ -19,13 +19,12 @@ use crate::model::change::{Action, Outcome};
 use crate::model::ids::{Content, UserId};
 use crate::model::page::{Page, PageRequest};
 use crate::model::record::Record;
-use crate::model::rewards::claim::{Claim, ClaimKey};
-use crate::model::rewards::day::Day;
+use crate::model::rewards::claim::Claim;
 use crate::model::rewards::rule::Rules;
 use crate::model::rows_read::RowsRead;
-use crate::model::shard::{Shard, Shards};
+use crate::model::shard::Shards;
 use crate::model::transition::{Cause, Transition};
-use crate::storage::hot_store::{Answer, UserStatus};
+use crate::storage::hot_store::Answer;
 use crate::storage::outbox::{Outbox, OutboxNumber};
 
 const SIDE_BY_SIDE: usize = 2;
@@ -46,7 +45,7 @@ impl Told {
     }
 }
 
-impl HotStore for Told {
+impl Positions for Told {
     fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Committed, StoreError>> {
         let moments: Vec<u64> = group.changes.iter().map(|change| moment(&change.action)).collect();
         let (end, ended) = oneshot::channel();
@@ -74,18 +73,6 @@ impl HotStore for Told {
 
     fn paused(&self, _: UserId) -> Answer<bool> {
         ready(Ok(false)).boxed()
-    }
-
-    fn standing(&self, _: UserId, _: Day) -> Answer<UserStatus> {
-        ready(Ok(UserStatus::default())).boxed()
-    }
-
-    fn claims_of(&self, _: UserId, _: Day, _: usize) -> Answer<Vec<ClaimKey>> {
-        ready(Ok(Vec::new())).boxed()
-    }
-
-    fn claims_in(&self, _: Shard, _: Day) -> Answer<Vec<ClaimKey>> {
-        ready(Ok(Vec::new())).boxed()
     }
 }
 

@@ -31,7 +31,7 @@ pub struct StoreHealth {
     is_connected: IsConnected,
 }
 
-/// [`HotStore::is_connected`](crate::storage::hot_store::HotStore::is_connected) of the store: a lane without changes
+/// [`Positions::is_connected`](crate::storage::hot_store::Positions::is_connected) of the store: a lane without changes
 /// notices nothing.
 pub type IsConnected = Box<dyn Fn(Shard) -> bool + Send + Sync>;
 

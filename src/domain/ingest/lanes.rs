@@ -15,7 +15,7 @@ pub struct Lanes {
     lane_of: LaneOf,
 }
 
-/// [`HotStore::lane`](crate::storage::hot_store::HotStore::lane) of the store.
+/// [`Positions::lane`](crate::storage::hot_store::Positions::lane) of the store.
 pub type LaneOf = Box<dyn Fn(Shard) -> usize + Send + Sync>;
 
 impl Lanes {

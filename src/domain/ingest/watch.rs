@@ -14,7 +14,7 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Watches for commits that do not return: a store may block its thread for ever, and nothing else would report it.
 pub struct Watch {
-    /// What the store has noticed by itself: [`HotStore::failure`](crate::storage::hot_store::HotStore::failure).
+    /// What the store has noticed by itself: [`Positions::failure`](crate::storage::hot_store::Positions::failure).
     pub store_failure: Box<dyn Fn() -> Option<StoreError> + Send>,
     pub health: Arc<StoreHealth>,
 }

@@ -13,14 +13,14 @@ use crate::model::ids::UserId;
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
 use crate::model::rewards::rule::{RuleSet, Rules};
-use crate::storage::hot_store::{CLAIM_DAYS, HotStore};
+use crate::storage::hot_store::{CLAIM_DAYS, Claims};
 
 /// Claims that one answer tells of, at most.
 const CLAIMS_MAX: usize = 10_000;
 
 /// Asks the store only for what is not remembered.
 pub struct ConnectLookup {
-    pub store: Arc<dyn HotStore>,
+    pub store: Arc<dyn Claims>,
     pub clock: Arc<Clock>,
     pub rules: Arc<Rules>,
     pub today: Arc<Today>,

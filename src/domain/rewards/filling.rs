@@ -6,11 +6,11 @@ use super::memory::Memory;
 use super::today::Today;
 use crate::domain::clock::Clock;
 use crate::model::shard::Shards;
-use crate::storage::hot_store::HotStore;
+use crate::storage::hot_store::Claims;
 
 /// Goes through the shards once. Until a shard's turn has come, the store is asked for what its memory does not know; so
 /// it is for good when the store does not say.
-pub async fn fill(memory: Arc<Memory>, store: Arc<dyn HotStore>, today: Arc<Today>, clock: Arc<Clock>) {
+pub async fn fill(memory: Arc<Memory>, store: Arc<dyn Claims>, today: Arc<Today>, clock: Arc<Clock>) {
     let mut claims = 0;
     for shard in Shards::DEFAULT.all() {
         loop {

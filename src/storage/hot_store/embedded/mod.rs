@@ -58,7 +58,7 @@ use self::read::{Asker, Readers};
 use self::tables::Tables;
 use self::worker_watch::WorkerWatch;
 use super::config::Config;
-use super::{Answer, Committed, Group, HotStore, StoreError, UserStatus};
+use super::{Answer, Claims, Committed, Group, Positions, StoreClock, StoreError, UserStatus};
 use crate::model::change::Outcome;
 use crate::model::ids::{Content, UserId};
 use crate::model::page::{Page, PageRequest};
@@ -76,7 +76,7 @@ use crate::storage::embedded::folder::Folder;
 /// How far the newest commit may be ahead of the wall clock.
 const AHEAD_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// [`HotStore::commit`] blocks the thread it is called on until the group is synced: give it one of its own.
+/// [`Positions::commit`] blocks the thread it is called on until the group is synced: give it one of its own.
 pub struct EmbeddedStore {
     // The threads end before what they use is closed.
     readers: Readers,
@@ -162,7 +162,7 @@ impl EmbeddedStore {
     }
 }
 
-impl HotStore for EmbeddedStore {
+impl Positions for EmbeddedStore {
     fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Committed, StoreError>> {
         Box::pin(ready(self.commit_now(group)))
     }
@@ -183,7 +183,9 @@ impl HotStore for EmbeddedStore {
     fn paused(&self, user: UserId) -> Answer<bool> {
         self.readers.ask(Asker::User(user), move |view| Ok(view.user(user)?.recording.paused()))
     }
+}
 
+impl Claims for EmbeddedStore {
     fn standing(&self, user: UserId, day: Day) -> Answer<UserStatus> {
         self.readers.ask(Asker::User(user), move |view| {
             let rewarded = view.claims_per_user(user, day)?;
@@ -200,6 +202,8 @@ impl HotStore for EmbeddedStore {
         self.readers.ask(Asker::Gateway, move |view| view.claims_in(shard, day))
     }
 }
+
+impl StoreClock for EmbeddedStore {}
 
 impl Shared {
     /// Whoever has it is the only one who writes.

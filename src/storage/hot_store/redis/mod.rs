@@ -68,7 +68,7 @@ pub use self::carry_over::carry_over;
 use self::outbox::OutboxQueue;
 pub use self::users::RedisUsers;
 use super::optimistic::{Limits, Optimistic, TokenSource};
-use super::{Answer, Committed, Group, HotStore, StoreError, UserStatus};
+use super::{Answer, Claims, Committed, Group, Positions, StoreClock, StoreError, UserStatus};
 use crate::model::ids::{Content, UserId};
 use crate::model::page::{Page, PageRequest};
 use crate::model::record::Record;
@@ -143,7 +143,7 @@ impl RedisStore {
     }
 }
 
-impl HotStore for RedisStore {
+impl Positions for RedisStore {
     fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Committed, StoreError>> {
         Box::pin(self.shared.commit(group))
     }
@@ -164,11 +164,6 @@ impl HotStore for RedisStore {
         GROUPS_MAX
     }
 
-    fn time(&self) -> Answer<Option<u64>> {
-        let shared = self.shared.clone();
-        Box::pin(async move { shared.redis.time().await.map(Some) })
-    }
-
     fn get(&self, user: UserId, contents: Vec<Content>, now: u64) -> Answer<Vec<Option<Record>>> {
         let shared = self.shared.clone();
         Box::pin(async move { shared.get(user, &contents, now).await })
@@ -183,7 +178,9 @@ impl HotStore for RedisStore {
         let shared = self.shared.clone();
         Box::pin(async move { shared.paused(user).await })
     }
+}
 
+impl Claims for RedisStore {
     fn standing(&self, user: UserId, day: Day) -> Answer<UserStatus> {
         let shared = self.shared.clone();
         Box::pin(async move { shared.standing(user, day).await })
@@ -197,5 +194,12 @@ impl HotStore for RedisStore {
     fn claims_in(&self, shard: Shard, day: Day) -> Answer<Vec<ClaimKey>> {
         let shared = self.shared.clone();
         Box::pin(async move { shared.claims_in(shard, day).await })
+    }
+}
+
+impl StoreClock for RedisStore {
+    fn time(&self) -> Answer<Option<u64>> {
+        let shared = self.shared.clone();
+        Box::pin(async move { shared.redis.time().await.map(Some) })
     }
 }
