@@ -237,3 +237,20 @@ fn rewards_are_compared_with_none() {
     let too_short = loadgen(scratch.path(), &["--compare-rewards", "--warm-up", "1s"]);
     assert_eq!(too_short.status.code(), Some(2), "{too_short:?}");
 }
+
+#[test]
+fn users_who_take_turns_on_a_socket_lose_nothing() {
+    let (gateway, scratch) = (TestGateway::start(), scratch());
+    let url = format!("ws://{}", gateway.address());
+    let mut line = vec!["--url", &url, "--secret", SECRET, "--verify", "--users-per-socket", "5", "--visit", "200ms"];
+    line.extend(["--sockets", "20", "--rate", "200", "--warm-up", "500ms", "--duration", "2s"]);
+    let output = loadgen(scratch.path(), &line);
+    let run = report(&output);
+    assert_eq!(output.status.code(), Some(0), "{run}");
+    assert_nothing_lost(&run, 500);
+    assert_eq!((&run["verified"]["users"], &run["verified"]["missing"]), (&100.into(), &0.into()), "{run}");
+    // Twenty sockets for two seconds and a half, with a dial each time.
+    assert!(run["visits"].as_u64().is_some_and(|visits| visits > 60), "{run}");
+    let alone = loadgen(scratch.path(), &["--url", &url, "--secret", SECRET, "--users-per-socket", "5"]);
+    assert_eq!(alone.status.code(), Some(2), "{}", String::from_utf8_lossy(&alone.stderr));
+}

@@ -25,6 +25,8 @@ enum Ended {
     Closed(u16),
     Lost(io::ErrorKind),
     Broken,
+    /// The user left; the next one's socket takes the place.
+    Left,
 }
 
 /// Connects for the first time, some moment within the socket's place in the queue, and lives.
@@ -51,12 +53,22 @@ pub async fn live(stage: Rc<Stage>, member: Rc<Member>, mut dialed: Dialed) {
     loop {
         let (mut reader, link) = dialed.stream.into_split();
         member.attach(&stage, link, &dialed.welcome);
-        let ended = listen(&stage, &member, &mut reader, dialed.rest).await;
+        let ended = tokio::select! {
+            ended = listen(&stage, &member, &mut reader, dialed.rest) => ended,
+            () = member.visit(&stage) => Ended::Left,
+        };
+        if matches!(ended, Ended::Left) {
+            member.leave(&stage);
+            drop(reader);
+            dialed = Box::pin(enter_at_once(&stage, &member)).await;
+            continue;
+        }
         member.detach();
         match ended {
             Ended::Closed(code) => stage.tally.borrow_mut().closed(code),
             Ended::Lost(kind) => stage.tally.borrow_mut().error(&format!("lost: {kind}")),
             Ended::Broken => stage.tally.borrow_mut().error("not the protocol"),
+            Ended::Left => unreachable!("it goes on above"),
         }
         if !stage.load.reconnect {
             return;
@@ -93,6 +105,14 @@ async fn try_to_enter(stage: &Stage, member: &Member) -> Result<Dialed, DialErro
     }
 }
 
+/// The next user: tries at once, and then as one who comes again.
+async fn enter_at_once(stage: &Stage, member: &Member) -> Dialed {
+    match dial(stage, member).await {
+        Ok(dialed) => dialed,
+        Err(_) => enter_again(stage, member).await,
+    }
+}
+
 async fn enter_again(stage: &Stage, member: &Member) -> Dialed {
     let mut attempt = 1;
     loop {
@@ -109,7 +129,7 @@ pub async fn dial(stage: &Stage, member: &Member) -> Result<Dialed, DialError> {
     let Ok(_permit) = stage.door.acquire().await else { return Err(DialError::Timeout) };
     let target = &stage.targets[(member.socket % stage.targets.len() as u64) as usize];
     let source = dial::source(target.address, stage.run, member.socket, member.next_attempt());
-    let token = stage.tokens.of(member.names.mid);
+    let token = stage.tokens.of(member.names().mid);
     let dialing = dial::dial(target, source, &token);
     timeout(stage.load.connect_timeout, dialing).await.unwrap_or(Err(DialError::Timeout))
 }

@@ -24,6 +24,14 @@ impl Link {
         }
     }
 
+    /// Says goodbye, and is down.
+    pub fn close(&mut self, stage: &Stage) {
+        let mut frame = Vec::new();
+        wire::push(Opcode::Close, &1000u16.to_be_bytes(), stage.mask(), &mut frame);
+        self.write(stage, &frame);
+        self.half = None;
+    }
+
     pub fn is_up(&self) -> bool {
         self.half.is_some()
     }

@@ -54,6 +54,12 @@ pub struct Load {
     /// How often each socket connects, is welcomed and closes before it stays.
     #[arg(long, default_value_t = 0)]
     pub churn: u32,
+    /// Users who take turns on each socket, one at a time.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub users_per_socket: u32,
+    /// How long a user stays before the socket closes and another one's opens in its place, on average; 0 = for good.
+    #[arg(long, default_value = "0s", value_parser = humantime::parse_duration)]
+    pub visit: Duration,
     /// Connect again when a socket is lost under load, and resend what was unacked.
     #[arg(long)]
     pub reconnect: bool,
@@ -98,6 +104,9 @@ impl Load {
         }
         if self.duration.is_zero() {
             return Some("--duration must not be 0");
+        }
+        if (self.users_per_socket > 1) == self.visit.is_zero() {
+            return Some("--users-per-socket and --visit belong together");
         }
         (self.rate * self.seconds() < 1.0).then_some("there is not one beat to send: raise --rate or --duration")
     }

@@ -52,6 +52,7 @@ mod target;
 mod text;
 mod unacked;
 mod viewer;
+mod visits;
 mod wire;
 mod worker;
 mod workers;

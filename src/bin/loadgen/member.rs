@@ -1,4 +1,4 @@
-//! One user on one socket: makes beats when it is its turn, and knows which of them are acked.
+//! One socket, and whoever is on it: makes beats when it is its turn, and knows which of them are acked.
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::ops::Range;
@@ -16,12 +16,17 @@ use super::stage::Stage;
 use super::text::{Names, write_beat, write_get, write_hello};
 use super::unacked::Unacked;
 use super::viewer::Viewer;
+use super::visits::Visits;
 
 pub struct Member {
     /// Its place in the crowd, and among all sockets of the run.
     pub slot: u64,
     pub socket: u64,
-    pub names: Names,
+    /// Of its first user.
+    names: Names,
+    /// From one of its users to the next.
+    stride: u64,
+    visits: Visits,
     attempts: Cell<u32>,
     state: RefCell<State>,
 }
@@ -30,6 +35,8 @@ pub struct Member {
 struct State {
     link: Link,
     viewer: Viewer,
+    /// Of the other users of the socket, while they are away; empty for the one who is there.
+    away: Vec<Away>,
     unacked: Unacked,
     /// Turns it has taken.
     turns: u64,
@@ -40,16 +47,55 @@ struct State {
     question: Question,
 }
 
+/// A user who is not there.
+#[derive(Clone, Default)]
+struct Away {
+    viewer: Viewer,
+    ledger: Ledger,
+}
+
 impl Member {
     fn new(slot: u64, socket: u64, task: &Task) -> Self {
         let names = Names { run: task.run, mid: task.load.first_mid + socket };
-        Member { slot, socket, names, attempts: Cell::new(0), state: RefCell::default() }
+        let away = vec![Away::default(); task.load.users_per_socket as usize];
+        let state = RefCell::new(State { away, ..State::default() });
+        let (stride, visits) = (task.load.sockets, Visits::default());
+        Member { slot, socket, names, stride, visits, attempts: Cell::new(0), state }
     }
 
     /// All of a crowd, by slot.
     pub fn all(task: &Task, crowd: u32) -> Vec<Rc<Self>> {
         let (first, end) = task.sockets_of(crowd);
         (first..end).map(|socket| Rc::new(Member::new(socket - first, socket, task))).collect()
+    }
+
+    /// Of the user who is there.
+    pub fn names(&self) -> Names {
+        Names { mid: self.names.mid + self.stride * u64::from(self.visits.present()), ..self.names }
+    }
+
+    /// Ends when the user who is there is to leave, and all that was sent is acked.
+    pub async fn visit(&self, stage: &Stage) {
+        self.visits.end(stage).await;
+        self.visits.is_quiet(|| self.unanswered() == 0).await;
+    }
+
+    /// Closes the socket, and lets the next user in.
+    pub fn leave(&self, stage: &Stage) {
+        let mut state = self.state.borrow_mut();
+        let state = &mut *state;
+        state.link.close(stage);
+        state.question.forget();
+        state.exchange(self.visits.present());
+        self.visits.change(stage);
+        state.exchange(self.visits.present());
+        stage.tally.borrow_mut().counts.visits += 1;
+    }
+
+    /// Has this one of its users come, and says whether that user is there already.
+    pub fn ask_for(&self, user: u32) -> bool {
+        self.visits.ask_for(user);
+        self.visits.present() == user && self.is_attached()
     }
 
     /// Numbers the tries to connect.
@@ -68,9 +114,10 @@ impl Member {
             let delay = stage.load.ack_delay.as_millis() as u64;
             state.link.say(stage, |seq, text| write_hello(seq, delay, text));
         }
+        let names = self.names();
         for sent in state.unacked.iter_mut() {
             let flag = state.viewer.flag.as_ref();
-            sent.seq = state.link.say(stage, |seq, text| write_beat(seq, &sent.beat, flag, &self.names, text));
+            sent.seq = state.link.say(stage, |seq, text| write_beat(seq, &sent.beat, flag, &names, text));
             stage.tally.borrow_mut().counts.resent += 1;
         }
         self.catch_up(stage, state);
@@ -95,7 +142,7 @@ impl Member {
             return;
         }
         let intended = stage.schedule.intended_turn(self.slot, turn);
-        match intended.filter(|_| state.turns == turn && state.may_send(stage)) {
+        match intended.filter(|_| state.turns == turn && self.may_send(stage, &state)) {
             Some(intended) => {
                 self.beat(stage, &mut state, intended);
                 stage.tally.borrow_mut().lag.record(now.saturating_sub(intended));
@@ -107,7 +154,7 @@ impl Member {
     /// Sends what was due while it waited.
     fn catch_up(&self, stage: &Stage, state: &mut State) {
         let Some(now) = stage.now() else { return };
-        while state.may_send(stage)
+        while self.may_send(stage, state)
             && let Some(intended) = stage.schedule.intended_turn(self.slot, state.turns)
             && intended <= now
         {
@@ -123,7 +170,8 @@ impl Member {
             (beat, state.viewer.flag(&stage.habits, &mut dice))
         };
         state.turns += 1;
-        let seq = state.link.say(stage, |seq, text| write_beat(seq, &beat, flag.as_ref(), &self.names, text));
+        let names = self.names();
+        let seq = state.link.say(stage, |seq, text| write_beat(seq, &beat, flag.as_ref(), &names, text));
         state.unacked.push(seq, intended, beat);
         stage.open.set(stage.open.get() + 1);
         stage.tally.borrow_mut().sent();
@@ -187,12 +235,15 @@ impl Member {
             }
         }
         self.catch_up(stage, state);
+        if state.unacked.len() == 0 {
+            self.visits.acked_all();
+        }
     }
 
     /// Asks for contents of its own.
     pub fn ask(&self, stage: &Stage, contents: Range<u32>) -> oneshot::Receiver<Reading> {
         let mut state = self.state.borrow_mut();
-        let seq = state.link.say(stage, |seq, text| write_get(seq, contents, &self.names, text));
+        let seq = state.link.say(stage, |seq, text| write_get(seq, contents, &self.names(), text));
         state.question.asked(seq)
     }
 
@@ -207,10 +258,18 @@ impl Member {
     pub fn unanswered(&self) -> usize {
         self.state.borrow().unacked.len()
     }
+
+    fn may_send(&self, stage: &Stage, state: &State) -> bool {
+        let has_room = state.unacked.len() < stage.load.in_flight as usize;
+        state.link.is_up() && has_room && !self.visits.is_leaving()
+    }
 }
 
 impl State {
-    fn may_send(&self, stage: &Stage) -> bool {
-        self.link.is_up() && self.unacked.len() < stage.load.in_flight as usize
+    /// Puts the user who is there away, or brings the one who is away.
+    fn exchange(&mut self, user: u32) {
+        let away = &mut self.away[user as usize];
+        std::mem::swap(&mut self.viewer, &mut away.viewer);
+        std::mem::swap(&mut self.ledger, &mut away.ledger);
     }
 }

@@ -31,6 +31,8 @@ pub struct Outcome {
     pub closes: Kinds,
     pub connect_retries: Kinds,
     pub reconnects: u64,
+    /// Users who gave their place to another.
+    pub visits: u64,
     pub resent: u64,
     pub pushes: u64,
     pub rewards: u64,
@@ -98,6 +100,7 @@ impl Outcome {
             closes: counts.closes.clone(),
             connect_retries: counts.connect_retries.clone(),
             reconnects: counts.reconnects,
+            visits: counts.visits,
             resent: counts.resent,
             pushes: counts.pushes,
             rewards: counts.rewards,

@@ -21,12 +21,15 @@ const AT_ONCE: usize = 64;
 const CONTENTS_MAX: usize = 200;
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(250);
+/// Until the next user of a socket is looked for again.
+const CHANGE: Duration = Duration::from_millis(20);
+const CHANGE_MAX: Duration = Duration::from_secs(60);
 const TRIES: u32 = 40;
 
 /// Reads back the share of the users that the load asks for.
 pub async fn all(stage: &Rc<Stage>, members: &[Rc<Member>]) -> Readback {
     let share = stage.load.verify.unwrap_or(0.0);
-    let mut chosen = members.iter().filter(|member| Dice::new(member.names.mid).share() < share);
+    let mut chosen = members.iter().filter(|member| Dice::new(member.names().mid).share() < share);
     let mut found = Readback::default();
     let mut asking = JoinSet::new();
     loop {
@@ -42,13 +45,38 @@ pub async fn all(stage: &Rc<Stage>, members: &[Rc<Member>]) -> Readback {
     }
 }
 
+/// All users of a socket, one after the other.
 async fn one(stage: Rc<Stage>, member: Rc<Member>) -> Readback {
+    let mut found = Readback::default();
+    if stage.load.users_per_socket == 1 {
+        return present(&stage, &member).await;
+    }
+    for user in 0..stage.load.users_per_socket {
+        let comes = async {
+            while !member.ask_for(user) {
+                sleep(CHANGE).await;
+            }
+        };
+        match timeout(CHANGE_MAX, comes).await {
+            Ok(()) => found.add(&present(&stage, &member).await),
+            Err(_) => {
+                tally::count(&mut found.errors, "the next user did not get a socket");
+                found.users += 1;
+                found.unread += 1;
+            }
+        }
+    }
+    found
+}
+
+/// The user who is there.
+async fn present(stage: &Rc<Stage>, member: &Rc<Member>) -> Readback {
     let mut found = Readback { users: 1, ..Readback::default() };
     let ledger = member.ledger();
     for page in ledger.pages(CONTENTS_MAX) {
         let acked = page.count();
         found.acked += acked;
-        match read(&stage, &member, &page, &mut found.errors).await {
+        match read(stage, member, &page, &mut found.errors).await {
             Some(stored) => {
                 found.stored += stored;
                 found.missing += acked - stored;
@@ -84,7 +112,7 @@ async fn read(stage: &Rc<Stage>, member: &Rc<Member>, page: &Page<'_>, errors: &
 
 fn stored(member: &Member, page: &Page<'_>, records: &[Option<Record>]) -> u64 {
     let found = records.iter().zip(page.contents()).zip(page.acked).filter(|((record, content), at)| {
-        let session = member.names.session(*content).to_string();
+        let session = member.names().session(*content).to_string();
         **at > 0 && record.as_ref().is_some_and(|record| record.at >= **at && record.session == session)
     });
     found.count() as u64

@@ -118,6 +118,11 @@ impl Stage {
         (self.measured.0..self.measured.1).contains(&nanos)
     }
 
+    /// Whether all beats were due.
+    pub fn is_over(&self) -> bool {
+        self.now().is_some_and(|now| now >= self.measured.1)
+    }
+
     pub fn share(&self) -> f64 {
         self.dice.borrow_mut().share()
     }

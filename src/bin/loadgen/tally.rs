@@ -26,6 +26,8 @@ pub struct Counts {
     /// Sent beats that were sent again after a reconnect.
     pub resent: u64,
     pub reconnects: u64,
+    /// Users who gave their place to another under load.
+    pub visits: u64,
     pub pushes: u64,
     pub rewards: u64,
     /// Tries to connect before the load that were followed by another.
@@ -136,6 +138,7 @@ impl Counts {
         self.unanswered += other.unanswered;
         self.resent += other.resent;
         self.reconnects += other.reconnects;
+        self.visits += other.visits;
         self.pushes += other.pushes;
         self.rewards += other.rewards;
         for (mine, others) in [

@@ -18,7 +18,7 @@ pub struct Habits {
     pub resends: f64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Viewer {
     /// Contents begun so far; the one that plays is the last.
     content: u32,
