@@ -1,5 +1,9 @@
 //! Lists of long histories: whole, in order, and counted.
 
+use std::collections::HashSet;
+use std::thread;
+use std::time::Duration;
+
 use heartline::model::ids::{Content, UserId};
 use heartline::model::page::PageRequest;
 use heartline::model::rows_read::RowsRead;
@@ -88,4 +92,31 @@ pub fn a_list_counts_every_row_that_it_looks_at<B: Backend>() {
     let (records, rows) = counted(USER, PageRequest { limit: 10, ..everything() });
     assert!(records == 10 && rows > 10, "{rows} rows");
     assert_eq!(counted(UserId(7), everything()), (0, 1), "an empty history costs next to nothing");
+}
+
+/// A page that one step reads. The writer moves two contents at once, one of which is then the one being played.
+pub fn a_page_is_of_one_moment_while_commits_go_on<B: Backend>() {
+    const LAST: u64 = 99;
+    const GROUPS: u64 = 1_000;
+    let backend = B::fresh(ROOMY);
+    let store = backend.store();
+    commit(&store, (0..=LAST).map(|oid| beat_of(USER, content(oid), 1_000)).collect());
+    let writer = store.clone();
+    let writer = thread::spawn(move || {
+        for at in (0..GROUPS).map(|group| 2_000 + group) {
+            commit(&writer, vec![beat_of(USER, content(0), at), beat_of(USER, content(LAST), at)]);
+            thread::sleep(Duration::from_millis(1));
+        }
+    });
+    let mut moments = HashSet::new();
+    while !writer.is_finished() {
+        let page = list(&store, USER, everything());
+        let oids: HashSet<u64> = page.records.iter().map(|record| record.content.oid).collect();
+        assert!(oids.len() as u64 == LAST + 1 && page.records.len() == oids.len(), "{oids:?}");
+        let at = |oid| page.records.iter().find(|record| record.content.oid == oid).map(|record| record.at);
+        assert_eq!(at(0), at(LAST));
+        moments.insert(at(0));
+    }
+    writer.join().unwrap();
+    assert!(moments.len() > 10, "listed {moments:?}");
 }

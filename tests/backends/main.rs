@@ -70,6 +70,7 @@ macro_rules! hot_store_suite {
             a_long_history_is_listed_whole_and_in_order,
             any_number_of_contents_of_one_moment_is_listed,
             a_list_counts_every_row_that_it_looks_at,
+            a_page_is_of_one_moment_while_commits_go_on,
         }
         hot_store_rewards {
             the_first_who_has_watched_enough_makes_the_claim,

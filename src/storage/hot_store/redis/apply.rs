@@ -63,7 +63,7 @@ impl RedisUsers {
     }
 
     fn call(&self, part: &[usize], applies: &[&Apply]) -> Call {
-        let shards = joined::shards(part, |place| keys::shard_of(applies[*place].user)).0;
+        let shards = joined::shards(part, |place| keys::shard_of(applies[*place].user));
         let mut arguments = Arguments::default();
         for (number, place) in part.iter().enumerate() {
             self.put(&mut arguments, number + 1, applies[*place]);

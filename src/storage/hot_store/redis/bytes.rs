@@ -15,9 +15,6 @@ impl From<DecodeError> for StoreError {
     }
 }
 
-/// Moments that fit in, milliseconds: a script keeps a thousand times as much exactly. It is the year 2255.
-pub const MOMENT_MAX: u64 = (1 << 53) / 1000 - 1;
-
 pub fn put<const WIDTH: usize>(bytes: &mut Vec<u8>, number: u64) {
     bytes.extend_from_slice(&number.to_be_bytes()[8 - WIDTH..]);
 }

@@ -8,7 +8,7 @@
 //! | 1 + 7 n | switches of recording: at 6, paused 1 |
 //! | the rest | the content being played, 10, and its row; or nothing |
 //!
-//! `lua/commit.lua` compares the token, `lua/list.lua` reads the watermark.
+//! `lua/commit.lua` compares the token.
 
 use super::bytes::{DecodeError, Reader, put};
 use super::{keys, row};

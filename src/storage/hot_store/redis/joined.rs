@@ -1,9 +1,8 @@
-//! What goes together into one call of a script.
+//! What goes together into one call.
 //!
 //! A call costs as much as what it is about, so that one for many is worth having. In a Cluster there is one for each shard:
-//! a script may touch no other.
+//! they are of several slots.
 
-use super::bytes::put;
 use crate::model::shard::Shard;
 use crate::storage::redis::Redis;
 
@@ -36,12 +35,7 @@ pub fn split<'a, T>(
     parts
 }
 
-/// The shards of a part, and how many there are of each, 4 bytes each.
-pub fn shards<T>(part: &[T], shard: impl Fn(&T) -> Shard) -> (Vec<Shard>, Vec<u8>) {
-    let (mut shards, mut counts) = (Vec::new(), Vec::new());
-    for of_shard in part.chunk_by(|one, other| shard(one) == shard(other)) {
-        shards.push(shard(&of_shard[0]));
-        put::<4>(&mut counts, of_shard.len() as u64);
-    }
-    (shards, counts)
+/// The shards of a part.
+pub fn shards<T>(part: &[T], shard: impl Fn(&T) -> Shard) -> Vec<Shard> {
+    part.chunk_by(|one, other| shard(one) == shard(other)).map(|of_shard| shard(&of_shard[0])).collect()
 }

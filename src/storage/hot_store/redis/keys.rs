@@ -35,6 +35,10 @@ impl Keys {
         Keys(tag(shard))
     }
 
+    pub fn takeover(&self) -> String {
+        self.name(format_args!("takeover"))
+    }
+
     pub fn deployment(&self) -> String {
         self.name(format_args!("deployment"))
     }

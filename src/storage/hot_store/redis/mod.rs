@@ -47,6 +47,7 @@ mod filter;
 mod head;
 mod joined;
 mod keys;
+mod list;
 mod load;
 mod outbox;
 mod reads;

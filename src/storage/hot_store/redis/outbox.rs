@@ -13,14 +13,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use ::redis::pipe;
+use futures_util::future::join_all;
 use parking_lot::{Mutex, MutexGuard};
 
-use super::{RedisStore, Shared, joined, keys, scripts, value};
+use super::{RedisStore, Shared, checked, joined, keys, value};
 use crate::model::rewards::claim::Claim;
 use crate::model::shard::{Shard, Shards};
 use crate::storage::hot_store::{Answer, StoreError};
 use crate::storage::outbox::{Outbox, OutboxNumber, codec};
-use crate::storage::redis::Call;
 
 const LOOK_EVERY: Duration = Duration::from_secs(3);
 /// Shards that are looked at together, so that commits get their turn in between.
@@ -145,23 +146,17 @@ impl Shared {
         let (mut all, mut found, mut away) = (0, Vec::new(), Ok(()));
         let mut shards: Vec<Shard> = Shards::DEFAULT.all().collect();
         for shards in shards.chunks_mut(STEP_SHARDS) {
-            let args = [self.redis.deployment().as_bytes(), newest.as_bytes(), room.to_string().as_bytes()]
-                .map(<[u8]>::to_vec);
             let before = found.len();
-            let calls = joined::split(&self.redis, shards, |shard| *shard, |_| 1).into_iter();
-            let calls = calls.map(|shards| self.call(shards.to_vec(), args.to_vec())).collect();
-            for answer in self.redis.run_each(&scripts::LOOK, calls).await {
-                // What is at a node that is away waits for it.
-                let answer = match answer {
-                    Ok(answer) => answer,
-                    Err(error) => {
-                        away = Err(error);
-                        continue;
+            let parts = joined::split(&self.redis, shards, |shard| *shard, |_| 1).into_iter();
+            for looked in join_all(parts.map(|shards| self.look_at(shards, &newest, room))).await {
+                match looked {
+                    Ok((count, members)) => {
+                        all += count;
+                        found.extend(members);
                     }
-                };
-                let mut answer = value::array(answer)?.into_iter();
-                all += answer.next().map_or(Ok(0), value::number)?;
-                found.extend(answer.map(value::bytes).collect::<Result<Vec<_>, _>>()?);
+                    // What is at a node that is away waits for it.
+                    Err(error) => away = Err(error),
+                }
             }
             // Each call may have found as many.
             found.truncate(before + room);
@@ -173,6 +168,23 @@ impl Shared {
             self.outbox.others.store(all.saturating_sub(own), Ordering::Relaxed);
         }
         away
+    }
+
+    /// How many claims wait in the outboxes of these shards, and of each the oldest, no newer than `newest`.
+    async fn look_at(&self, shards: &[Shard], newest: &str, room: usize) -> Result<(u64, Vec<Vec<u8>>), StoreError> {
+        let mut commands = pipe();
+        for shard in shards {
+            let outbox = keys::Keys::of(*shard).outbox();
+            commands.zcard(&outbox);
+            commands.zrangebyscore_limit(&outbox, "-inf", newest, 0, room as isize);
+        }
+        let mut answers = checked::ask(&self.redis, shards[0], commands).await?.into_iter();
+        let (mut count, mut members) = (0, Vec::new());
+        while let (Some(waiting), Some(oldest)) = (answers.next(), answers.next()) {
+            count += value::number(waiting)?;
+            members.extend(value::array(oldest)?.into_iter().map(value::bytes).collect::<Result<Vec<_>, _>>()?);
+        }
+        Ok((count, members))
     }
 
     /// Those of `found` that are not here yet, at most `free`.
@@ -206,10 +218,18 @@ impl Shared {
         if for_ms == 0 {
             return Ok(true);
         }
-        let deployment = self.redis.deployment().as_bytes().to_vec();
-        let args = vec![deployment, self.outbox.name.clone().into_bytes(), for_ms.to_string().into_bytes()];
-        let answer = self.redis.run(&scripts::LOCK, vec![Call::of(keys::COMMON, args)]).await?;
-        Ok(answer.into_iter().next().map(value::number).transpose()? == Some(1))
+        let (key, name) = (keys::Keys::of(keys::COMMON).takeover(), self.outbox.name.as_bytes());
+        let mut commands = pipe();
+        commands.cmd("SET").arg(&key).arg(name).arg("NX").arg("PX").arg(for_ms as u64);
+        commands.get(&key);
+        let holder = checked::ask(&self.redis, keys::COMMON, commands).await?.pop();
+        let is_mine = holder.map(value::bytes_or_nil).transpose()?.flatten().as_deref() == Some(name);
+        if is_mine {
+            let mut commands = pipe();
+            commands.pexpire(&key, for_ms as i64);
+            checked::ask(&self.redis, keys::COMMON, commands).await?;
+        }
+        Ok(is_mine)
     }
 
     /// The score up to which entries are taken over.
@@ -220,13 +240,6 @@ impl Shared {
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         now.saturating_sub(after).as_millis().to_string()
-    }
-
-    /// About the outboxes of these shards.
-    fn call(&self, shards: Vec<Shard>, args: Vec<Vec<u8>>) -> Call {
-        let outbox = |shard: &Shard| keys::Keys::of(*shard).outbox().into_bytes();
-        let keys = if self.redis.joins_shards() { Vec::new() } else { shards.iter().map(outbox).collect() };
-        Call { shards, keys, args }
     }
 
     /// Those of nodes that are away stay, and the others go.
@@ -244,23 +257,21 @@ impl Shared {
             return Ok(());
         }
         members.sort_by_key(|(shard, ..)| *shard);
-        let (mut calls, mut removed) = (Vec::new(), Vec::new());
-        for part in joined::split(&self.redis, &mut members, |(shard, ..)| *shard, |_| 1) {
-            let (shards, counts) = joined::shards(part, |(shard, ..)| *shard);
-            let mut args = vec![self.redis.deployment().as_bytes().to_vec(), counts];
-            args.extend(part.iter().map(|(_, _, member)| member.to_vec()));
-            calls.push(self.call(shards, args));
-            removed.push(part.iter().map(|(_, number, _)| *number).collect::<Vec<_>>());
-        }
-        let mut outcome = Ok(());
-        for (answer, numbers) in self.redis.run_each(&scripts::REMOVE, calls).await.into_iter().zip(removed) {
-            match answer {
-                // Only now: what could not be removed is tried again.
-                Ok(_) => self.outbox.queue().drop_all(&numbers),
-                Err(error) => outcome = Err(error),
+        let parts = joined::split(&self.redis, &mut members, |(shard, ..)| *shard, |_| 1).into_iter();
+        let removed = join_all(parts.map(async |part| {
+            let mut commands = pipe();
+            for of_shard in part.chunk_by(|(one, ..), (other, ..)| one == other) {
+                let members: Vec<&[u8]> = of_shard.iter().map(|(_, _, member)| &member[..]).collect();
+                commands.zrem(keys::Keys::of(of_shard[0].0).outbox(), members);
             }
-        }
-        outcome
+            let answers = checked::ask(&self.redis, part[0].0, commands).await?;
+            answers.into_iter().try_for_each(|answer| value::number(answer).map(drop))?;
+            // Only now: what could not be removed is tried again.
+            let numbers: Vec<OutboxNumber> = part.iter().map(|(_, number, _)| *number).collect();
+            self.outbox.queue().drop_all(&numbers);
+            Ok(())
+        }));
+        removed.await.into_iter().collect()
     }
 }
 

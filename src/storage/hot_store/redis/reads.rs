@@ -3,18 +3,16 @@
 use ::redis::pipe;
 
 use super::keys::{self, Keys};
-use super::{Shared, checked, scripts, value};
+use super::{Shared, checked, value};
 use super::{head, row};
 use crate::model::ids::{Content, UserId};
-use crate::model::page::{Page, PageRequest, Position};
 use crate::model::record::Record;
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
 use crate::model::rewards::rule::RewardRule;
-use crate::model::rows_read::RowsRead;
 use crate::model::shard::Shard;
 use crate::storage::hot_store::optimistic::{Head, StoredRow};
-use crate::storage::hot_store::redis::bytes::{DecodeError, MOMENT_MAX, put};
+use crate::storage::hot_store::redis::bytes::DecodeError;
 use crate::storage::hot_store::{StoreError, UserStatus};
 
 /// Rows that are looked at together for their claims.
@@ -47,50 +45,6 @@ impl Shared {
             Ok(row.live(&head.forgetting, horizon).cloned())
         };
         Ok(contents.iter().copied().zip(rows).map(record).collect::<Result<_, _>>()?)
-    }
-
-    pub async fn list(
-        &self,
-        user: UserId,
-        request: &PageRequest,
-        now: u64,
-        rows_read: &RowsRead,
-    ) -> Result<Page, StoreError> {
-        let (shard, horizon) = (keys::shard_of(user), now.saturating_sub(self.settings.retention_ms));
-        let mut after = request.after.map(place).unwrap_or_default();
-        let kinds: Vec<u8> = request.kinds.iter().flat_map(|kind| kind.to_be_bytes()).collect();
-        let (mut records, mut current) = (Vec::new(), None);
-        // One more than the page, to know whether there is more.
-        while records.len() <= request.limit {
-            let wanted = (request.limit - records.len()).saturating_add(1).min(u32::MAX as usize);
-            let mut commands = pipe();
-            let script = commands.cmd("EVAL").arg(scripts::LIST.as_str()).arg(1).arg(Keys::of(shard).deployment());
-            script.arg(self.redis.deployment().as_bytes()).arg(user.0).arg(horizon).arg(wanted).arg(after).arg(&kinds);
-            let answer = self.redis.ask(shard, commands).await?.swap_remove(0);
-            let mut answer = value::array(answer)?.into_iter();
-            after = value::bytes(answer.next().ok_or(DecodeError("a list"))?)?;
-            // Looking for the first costs as much as a row.
-            rows_read.add(value::number(answer.next().ok_or(DecodeError("a list"))?)?.max(1));
-            let mut found = answer.map(value::bytes);
-            let head = found.next().ok_or(DecodeError("a list"))??;
-            if current.is_none() {
-                let head = if head.is_empty() { Head::default() } else { head::decode(&head)? };
-                let live = head.current.as_ref().and_then(|(_, row)| row.row.live(&head.forgetting, horizon));
-                records.extend(live.filter(|record| request.wants(record)).cloned());
-                current = Some(head.current.map(|(content, _)| content));
-            }
-            while let (Some(content), Some(row)) = (found.next(), found.next()) {
-                let content = keys::content_of(&content?).ok_or(DecodeError("a list"))?;
-                // It was taken from the head, and may have become a row since.
-                if current != Some(Some(content)) {
-                    records.extend(row::parse(content, &row?)?.row.record);
-                }
-            }
-            if after.is_empty() {
-                break;
-            }
-        }
-        Ok(request.cut(records))
     }
 
     pub async fn paused(&self, user: UserId) -> Result<bool, StoreError> {
@@ -246,13 +200,6 @@ impl Shared {
 fn head_of(answer: Option<::redis::Value>) -> Result<Head, DecodeError> {
     let bytes = value::bytes_or_nil(answer.unwrap_or(::redis::Value::Nil))?;
     bytes.map_or(Ok(Head::default()), |bytes| head::decode(&bytes))
-}
-
-fn place(position: Position) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(16);
-    put::<6>(&mut bytes, position.at.min(MOMENT_MAX));
-    bytes.extend_from_slice(&keys::content(position.content));
-    bytes
 }
 
 /// Claims of this day that the row remembers.

@@ -12,12 +12,6 @@ macro_rules! lua {
 
 pub static COMMIT: LazyLock<Script> = LazyLock::new(|| Script::new(&code_of(lua!("deployment", "commit"))));
 pub static CALENDAR: LazyLock<Script> = LazyLock::new(|| Script::new(lua!("deployment", "calendar")));
-pub static LOCK: LazyLock<Script> = LazyLock::new(|| Script::new(lua!("deployment", "lock")));
-pub static LOOK: LazyLock<Script> = LazyLock::new(|| Script::new(lua!("deployment", "look")));
-pub static REMOVE: LazyLock<Script> = LazyLock::new(|| Script::new(lua!("deployment", "remove")));
-
-/// Sent as a whole with every question: a read waits behind no commit, and so cannot be asked of those who load scripts.
-pub static LIST: LazyLock<String> = LazyLock::new(|| code_of(lua!("deployment", "list")));
 
 /// Without the lines that are comments.
 fn code_of(text: &str) -> String {

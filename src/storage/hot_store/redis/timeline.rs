@@ -34,7 +34,8 @@ pub fn parse(answer: Value) -> Result<Vec<(Eviction, Content)>, DecodeError> {
     Ok(found)
 }
 
-fn eviction_of(score: &[u8]) -> Result<Eviction, DecodeError> {
+/// Of a score as Redis writes it.
+pub fn eviction_of(score: &[u8]) -> Result<Eviction, DecodeError> {
     let score: f64 =
         std::str::from_utf8(score).ok().and_then(|text| text.parse().ok()).ok_or(DecodeError("a timeline"))?;
     let score = score as i64;
