@@ -82,6 +82,39 @@ fn in_a_cluster_a_group_is_one_script_call_for_each_shard_and_nothing_else() {
 
 #[test]
 #[ignore = "needs Redis: tests/run redis"]
+fn the_first_beat_of_a_connection_reads_nothing_once_it_was_welcomed() {
+    let backend = OneServer::fresh(ROOMY);
+    let users = || (1..=20).map(UserId);
+    commit(&backend.store(), users().map(|user| beat_of(user, content(1), 1_000)).collect());
+    let store = open_remembering(1_000, &backend.servers().url(), ROOMY, Duration::ZERO, |_| false);
+    let store: Arc<dyn HotStore> = Arc::new(store);
+    let mut connections = [backend.connection()];
+    let mut reads = |welcomed| {
+        let reads = users().filter(|user| user.0 % 2 == u64::from(welcomed)).map(|user| {
+            if welcomed {
+                wait(store.standing(user, day())).unwrap();
+            }
+            calls(&mut connections);
+            commit(&store, vec![beat_of(user, content(1), 2_000)]);
+            // The script reads the mark of its shard.
+            calls(&mut connections).get("get").copied().unwrap_or_default() - 1
+        });
+        // Now and then the connections themselves are looked at, by reading a mark.
+        reads.min().unwrap()
+    };
+    assert_eq!((reads(true), reads(false)), (0, 1));
+    // Another gateway writes after the welcome: what was read with it is outdated, and harmless.
+    let user = UserId(1);
+    let other: Arc<dyn HotStore> =
+        Arc::new(open_remembering(1_000, &backend.servers().url(), ROOMY, Duration::ZERO, |_| false));
+    wait(other.standing(user, day())).unwrap();
+    commit(&store, vec![beat_of(user, content(1), 3_000)]);
+    let late = commit(&other, vec![beat_of(user, content(1), 2_500)]);
+    assert!(matches!(late[0], Outcome::Beat(Verdict::Rejected { reason: Reason::Superseded, .. })), "{late:?}");
+}
+
+#[test]
+#[ignore = "needs Redis: tests/run redis"]
 fn nothing_is_committed_to_a_shard_that_was_wiped() {
     let backend = OneServer::fresh(ROOMY);
     let store = backend.store();

@@ -71,6 +71,12 @@ impl<S: UserStore> Optimistic<S> {
         &self.shared.store
     }
 
+    /// A head that was just read: the next change of the user need not read it again. An outdated one does no harm, since
+    /// nothing is written without comparing.
+    pub fn learn(&self, user: UserId, head: Head) {
+        self.shared.users().heads.learn(user, Box::new(head));
+    }
+
     /// Returns the claims that were made, too.
     ///
     /// # Errors

@@ -28,6 +28,13 @@ impl Heads {
         self.0.get_mut(&user)?.take()
     }
 
+    /// Keeps what was read outside any commit, unless the user is known or being written.
+    pub fn learn(&mut self, user: UserId, head: Box<Head>) {
+        if !self.0.contains(&user) {
+            self.0.put(user, Some(Remembered { head, contents: Contents::Unknown }));
+        }
+    }
+
     pub fn put(&mut self, user: UserId, remembered: Remembered) {
         match self.0.peek_mut(&user) {
             Some(place) => *place = Some(remembered),

@@ -60,7 +60,11 @@ impl Shared {
         let mut commands = pipe();
         commands.get(Keys::of(shard).head(user)).hkeys(Keys::of(shard).rules(day));
         let mut answers = checked::ask(&self.redis, shard, commands).await?.into_iter();
-        let paused = head_of(answers.next())?.forgetting.recording.paused();
+        let head = answers.next().map(value::bytes_or_nil).transpose()?.flatten();
+        let head = head.as_deref().map(head::decode).transpose()?;
+        let paused = head.as_ref().is_some_and(|head| head.forgetting.recording.paused());
+        // The first beat of the connection comes soon.
+        head.into_iter().for_each(|head| self.users.learn(user, head));
         let rules = value::texts(answers.next().unwrap_or(::redis::Value::Nil))?;
         Ok(UserStatus { paused, rewarded: self.rewarded(user, day, rules).await? })
     }
