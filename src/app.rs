@@ -148,10 +148,11 @@ fn revocations(config: &Config, hot: &Hot, presence: Arc<Presence>) -> Result<Ar
 }
 
 /// Hears the other gateways on the same store until the process ends.
-fn hear(Shared { redis, channel }: Shared, gateway: &mut Gateway) -> BoxFuture<'static, ()> {
+fn hear(Shared { redis, channel, metrics: of_store }: Shared, gateway: &mut Gateway) -> BoxFuture<'static, ()> {
     let registry = metrics::part(&mut gateway.registry);
     redis.register(registry);
     channel.register(registry);
+    of_store.register(registry);
     let line = channel.run(redis, gateway.peer_messages.clone());
     let list = gateway.control.revocations.clone().keep_up();
     Box::pin(async {

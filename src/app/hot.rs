@@ -17,6 +17,7 @@ use crate::storage::event_bus::embedded::EmbeddedLog;
 use crate::storage::hot_store::HotStore;
 use crate::storage::hot_store::config::Backend;
 use crate::storage::hot_store::embedded::EmbeddedStore;
+use crate::storage::hot_store::optimistic::Metrics;
 use crate::storage::hot_store::redis::{RedisStore, Settings};
 use crate::storage::outbox::Outbox;
 use crate::storage::redis::Redis;
@@ -40,6 +41,7 @@ pub(super) struct Hot {
 pub(super) struct Shared {
     pub redis: Redis,
     pub channel: Arc<RedisChannel>,
+    pub metrics: Metrics,
 }
 
 /// Of the databases that this process keeps.
@@ -95,7 +97,7 @@ impl Hot {
             // The clock is held against that of Redis.
             clock_floor: 0,
             calendar: store.calendar().cloned(),
-            redis: Some(Shared { redis, channel }),
+            redis: Some(Shared { redis, channel, metrics: store.metrics().clone() }),
             _data_dir: data_dir,
             store,
         })

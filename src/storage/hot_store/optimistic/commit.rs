@@ -9,10 +9,11 @@ use parking_lot::{Mutex, MutexGuard};
 use super::busy::{Before, Busy, Stage, Turn, wait_for};
 use super::contents::Contents;
 use super::heads::{Heads, Remembered};
-use super::round::{Round, users_of};
+use super::metrics::Metrics;
+use super::round::{Fate, Round, users_of};
 use super::sweep::Sweeper;
 use super::token::TokenSource;
-use super::{Head, UserStore};
+use super::{Head, Load, Loaded, UserStore};
 use crate::model::ids::UserId;
 use crate::model::rewards::claim::Claim;
 use crate::storage::hot_store::{Committed, Group, StoreError};
@@ -41,6 +42,7 @@ pub(super) struct Shared<S> {
     pub store: S,
     pub limits: Limits,
     pub tokens: TokenSource,
+    metrics: Metrics,
     users: Mutex<Users>,
     sweeper: Sweeper,
 }
@@ -63,8 +65,8 @@ impl<S: UserStore> Optimistic<S> {
     /// `users_max`: so many heads are remembered.
     pub fn new(store: S, limits: Limits, tokens: TokenSource, users_max: NonZeroUsize) -> Self {
         let users = Users { heads: Heads::new(users_max), busy: Busy::default(), unknown: HashMap::new() };
-        let (users, sweeper) = (Mutex::new(users), Sweeper::new());
-        Optimistic { shared: Arc::new(Shared { store, limits, tokens, users, sweeper }) }
+        let (users, sweeper, metrics) = (Mutex::new(users), Sweeper::new(), Metrics::default());
+        Optimistic { shared: Arc::new(Shared { store, limits, tokens, metrics, users, sweeper }) }
     }
 
     pub fn store(&self) -> &S {
@@ -75,6 +77,10 @@ impl<S: UserStore> Optimistic<S> {
     /// nothing is written without comparing.
     pub fn learn(&self, user: UserId, head: Head) {
         self.shared.users().heads.learn(user, Box::new(head));
+    }
+
+    pub fn metrics(&self) -> &Metrics {
+        &self.shared.metrics
     }
 
     /// Returns the claims that were made, too.
@@ -123,14 +129,7 @@ impl<S: UserStore> Shared<S> {
         };
         wait_for(&round.before).await?;
         round.before.clear();
-        {
-            let mut users = self.users();
-            for user in round.users.iter_mut().filter(|user| user.plan.is_none()) {
-                if let Some(remembered) = users.heads.take(user.user) {
-                    user.knows(remembered, group.now);
-                }
-            }
-        }
+        self.look_up(round, group.now);
         loop {
             loop {
                 let loads = round.decide(group, &self.limits, &self.tokens);
@@ -140,13 +139,39 @@ impl<S: UserStore> Shared<S> {
                         false => continue,
                     }
                 }
-                let loaded = self.store.load(&loads).await?;
+                let loaded = self.load(&loads).await?;
                 round.loaded(&loads, loaded);
             }
             if self.apply(round).await? {
                 return Ok(());
             }
         }
+    }
+
+    /// What is remembered of the users who are not decided yet.
+    fn look_up(&self, round: &mut Round, now: u64) {
+        let (mut hits, mut misses) = (0, 0);
+        {
+            let mut users = self.users();
+            for user in round.users.iter_mut().filter(|user| user.plan.is_none()) {
+                match users.heads.take(user.user) {
+                    Some(remembered) => {
+                        hits += 1;
+                        user.knows(remembered, now);
+                    }
+                    None => misses += 1,
+                }
+            }
+        }
+        self.metrics.hits.inc_by(hits);
+        self.metrics.misses.inc_by(misses);
+    }
+
+    pub async fn load(&self, loads: &[Load]) -> Result<Vec<Loaded>, StoreError> {
+        let loaded = self.store.load(loads).await?;
+        let rows = loaded.iter().flat_map(|loaded| &loaded.rows).filter(|(_, row)| row.is_some()).count();
+        self.metrics.rows_loaded.inc_by(rows as u64);
+        Ok(loaded)
     }
 
     /// Applies what is decided. True: all is done.
@@ -159,9 +184,16 @@ impl<S: UserStore> Shared<S> {
         let plans = places.iter().filter_map(|place| round.users[*place].plan.as_ref());
         let applies: Vec<_> = plans.map(|plan| &plan.apply).collect();
         let answers = self.store.apply(&applies).await?;
+        let (mut conflicts, mut found) = (0, 0);
         for (place, applied) in places.into_iter().zip(answers) {
-            round.applied(place, applied);
+            match round.applied(place, applied) {
+                Fate::Conflict => conflicts += 1,
+                Fate::Found => found += 1,
+                Fate::Other => {}
+            }
         }
+        self.metrics.conflicts.inc_by(conflicts);
+        self.metrics.repeats_found.inc_by(found);
         Ok(open(round).is_empty())
     }
 

@@ -20,6 +20,7 @@ mod draft;
 mod head;
 mod heads;
 mod known;
+mod metrics;
 mod needs;
 mod round;
 mod sweep;
@@ -32,6 +33,7 @@ use std::sync::Arc;
 pub use commit::{Limits, Optimistic};
 pub use head::{Head, StoredRow};
 pub use known::{Claimable, Need};
+pub use metrics::Metrics;
 pub use token::{Token, TokenSource};
 pub use writes::Write;
 

@@ -40,6 +40,15 @@ pub struct UserRound {
     pub done: bool,
 }
 
+/// What is counted of an answer.
+pub enum Fate {
+    /// Somebody else was first: the user is decided anew.
+    Conflict,
+    /// An earlier attempt had done it.
+    Found,
+    Other,
+}
+
 /// What was decided. It stays as it is until it is applied or refused, so that a repetition writes and tells the same.
 pub struct Plan {
     pub apply: Apply,
@@ -116,9 +125,9 @@ impl Round {
     }
 
     /// What has become of the plan of a user.
-    pub fn applied(&mut self, place: usize, applied: Applied) {
+    pub fn applied(&mut self, place: usize, applied: Applied) -> Fate {
         let user = &mut self.users[place];
-        let Some(plan) = &mut user.plan else { return };
+        let Some(plan) = &mut user.plan else { return Fate::Other };
         match applied {
             Applied::Done { elsewhere } => {
                 plan.elsewhere = elsewhere;
@@ -130,11 +139,16 @@ impl Round {
                 plan.apply.head = Some(head);
                 plan.contents = Contents::Unknown;
                 user.done = true;
+                return Fate::Found;
             }
-            Applied::Refused(head) => user.refused(head),
+            Applied::Refused(head) => {
+                user.refused(head);
+                return Fate::Conflict;
+            }
             Applied::Unreadable(why) => user.is_unreadable(why),
             Applied::NoRoom => user.without_claims(),
         }
+        Fate::Other
     }
 
     /// The answers in the order of the group, and the claims that were made.

@@ -48,14 +48,14 @@ async fn step<S: UserStore>(store: &Optimistic<S>, user: UserId, now: u64) -> Re
         None => {
             let mut known = Known::default();
             let load = Load { user, needs: vec![Need::Head] };
-            shared.store.load(&[load]).await?.into_iter().for_each(|loaded| known.add(loaded));
+            shared.load(&[load]).await?.into_iter().for_each(|loaded| known.add(loaded));
             known
         }
     };
     let Some(Some(head)) = &known.head else { return Ok(false) };
     let (expected, until) = (head.token, head.forgetting.watermark.max(horizon.saturating_sub(1)));
     let load = Load { user, needs: vec![Need::Dead(until, horizon)] };
-    for loaded in shared.store.load(&[load]).await? {
+    for loaded in shared.load(&[load]).await? {
         match loaded.unreadable {
             Some(why) => return Err(StoreError::Away(why)),
             None => known.add(loaded),

@@ -68,7 +68,7 @@ use self::calendar::StoreCalendar;
 pub use self::carry_over::carry_over;
 use self::outbox::OutboxQueue;
 pub use self::users::RedisUsers;
-use super::optimistic::{Limits, Optimistic, TokenSource};
+use super::optimistic::{Limits, Metrics, Optimistic, TokenSource};
 use super::{Answer, Claims, Committed, Group, Positions, StoreClock, StoreError, UserStatus};
 use crate::model::ids::{Content, UserId};
 use crate::model::page::{Page, PageRequest};
@@ -136,6 +136,11 @@ impl RedisStore {
         let users = Optimistic::new(users, limits, tokens, user_cache);
         let shared = Shared { redis, settings, calendar, outbox: OutboxQueue::new(), users };
         Ok(RedisStore { shared: Arc::new(shared), stored })
+    }
+
+    /// What is counted of commits.
+    pub fn metrics(&self) -> &Metrics {
+        self.shared.users.metrics()
     }
 
     /// The newest day of the rewards on which anything was committed before the store was opened.
