@@ -1,6 +1,6 @@
 //! The rules of the tree, as a test: imports go one way, a driver lives in one place, files stay small.
 //!
-//! A text scan: comments and strings are taken out, paths and `use` groups are followed, and aliases of whole modules
+//! Rust is read with `syn`: paths and `use` groups are followed, also inside macro calls, and aliases of the whole crate
 //! (`use crate as root`) are refused because they would hide the rest. To add a rule, add a line to a table.
 
 use std::fs;
@@ -10,6 +10,15 @@ use std::path::{Path, PathBuf};
 mod code;
 #[path = "tidy/documents.rs"]
 mod documents;
+#[path = "tidy/folders.rs"]
+mod folders;
+#[path = "tidy/functions.rs"]
+mod functions;
+#[path = "tidy/imports.rs"]
+mod imports;
+
+use code::Code;
+use imports::Tree;
 
 /// The layers, and what of ours each may import.
 const LAYERS: &[(&str, &[&str])] = &[
@@ -19,9 +28,6 @@ const LAYERS: &[(&str, &[&str])] = &[
     // The stop token is handed to a part in its constructor.
     ("edge", &["edge", "domain", "model", "shutdown"]),
 ];
-
-/// What stands above or beside the layers, and may import everything.
-const UNLAYERED: &[&str] = &["app", "cli", "config", "telemetry", "shutdown"];
 
 /// A path of code, and the only files that may use it. `*` is any text.
 const HOMES: &[(&str, &[&str])] = &[
@@ -86,8 +92,11 @@ fn the_tree_is_tidy() {
     let mut found = Vec::new();
     for file in files {
         let path = file.strip_prefix(root).expect("below the root").to_str().expect("UTF-8");
-        found.extend(violations(path, &fs::read_to_string(&file).expect("text")));
+        found.extend(text_violations(path, &fs::read_to_string(&file).expect("text")));
     }
+    let code = rust_files();
+    found.extend(code.iter().flat_map(|(path, code)| name_violations(path, code)));
+    found.extend(import_violations(&Tree::new(of_crate(code))));
     assert!(found.is_empty(), "\n{}", found.join("\n"));
 }
 
@@ -107,8 +116,31 @@ fn collect(place: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// What is wrong with the file at `path` (from the root, with `/`), each with its line.
-fn violations(path: &str, text: &str) -> Vec<String> {
+/// Every Rust file, with its path from the root.
+fn rust_files() -> Vec<(String, Code)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    for folder in SCANNED {
+        collect(&root.join(folder), &mut files);
+    }
+    files.retain(|file| file.extension().is_some_and(|ending| ending == "rs"));
+    files.sort();
+    let read = |file: PathBuf| {
+        let path = file.strip_prefix(root).expect("below the root").to_str().expect("UTF-8").to_owned();
+        let code = Code::read(&fs::read_to_string(&file).expect("text"));
+        let code = code.unwrap_or_else(|error| panic!("{path}: no Rust: {error}"));
+        (path, code)
+    };
+    files.into_iter().map(read).collect()
+}
+
+/// Those of the crate.
+fn of_crate(files: Vec<(String, Code)>) -> Vec<(String, Code)> {
+    files.into_iter().filter(|(path, _)| path.starts_with("src/")).collect()
+}
+
+/// What is wrong with the text of the file at `path` (from the root, with `/`), each with its line.
+fn text_violations(path: &str, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut report = |line: usize, what: String| found.push(format!("{path}:{line}: {what}"));
 
@@ -127,27 +159,25 @@ fn violations(path: &str, text: &str) -> Vec<String> {
             report(index + 1, format!("a path of one machine, in /{directory}"));
         }
     }
-    if !path.ends_with(".rs") {
-        return found;
-    }
+    found
+}
 
-    let tokens = code::tokens(text);
-    for pair in tokens.windows(2).filter(|pair| ITEMS.contains(&pair[0].text.as_str()) && banned(&pair[1].text)) {
-        report(pair[1].line, format!("the name {}", pair[1].text));
-    }
-    if path.starts_with("src/") {
-        for used in code::paths(&tokens) {
-            let from_root = from_root(path, &used.segments);
-            if let Some(what) = wrong_import(path, &from_root) {
-                report(used.line, what);
-            }
+fn name_violations(path: &str, code: &Code) -> Vec<String> {
+    let named = code.names.iter().filter(|named| banned(&named.name));
+    named.map(|named| format!("{path}:{}: the name {}", named.line, named.name)).collect()
+}
+
+fn import_violations(tree: &Tree) -> Vec<String> {
+    let mut found = Vec::new();
+    for file in &tree.files {
+        for used in &file.code.used {
+            let wrong = wrong_import(&file.path, &imports::from_root(&file.module, used));
+            found.extend(wrong.map(|what| format!("{}:{}: {what}", file.path, used.line)));
         }
     }
     found.dedup();
     found
 }
-
-const ITEMS: &[&str] = &["fn", "struct", "enum", "trait", "mod", "type", "const", "static", "union"];
 
 /// Whether a word of a snake_case, kebab-case or CamelCase name is banned.
 fn banned(name: &str) -> bool {
@@ -206,23 +236,18 @@ fn matches(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// The path from the crate's root, however it was written: `heartline::` and enough of `super::` lead there too.
-fn from_root(path: &str, segments: &[String]) -> Vec<String> {
-    let file = path.trim_start_matches("src/").trim_end_matches(".rs");
-    let depth = file.split('/').filter(|part| *part != "mod").count();
-    let supers = segments.iter().take_while(|segment| *segment == "super").count();
-    // In a module inside the file `super` reaches less far; what it then leads to is no top-level module.
-    let top = |name: &str| LAYERS.iter().any(|(layer, _)| *layer == name) || UNLAYERED.contains(&name);
-    let rest = match segments[0].as_str() {
-        "heartline" => &segments[1..],
-        "super" if supers >= depth && segments.get(supers).is_some_and(|name| top(name)) => &segments[supers..],
-        _ => return segments.to_vec(),
-    };
-    std::iter::once("crate").chain(rest.iter().map(String::as_str)).map(str::to_owned).collect()
-}
-
 mod planted {
-    use super::violations;
+    use super::{Code, Tree, import_violations, name_violations, text_violations};
+
+    fn violations(path: &str, text: &str) -> Vec<String> {
+        let mut found = text_violations(path, text);
+        if path.ends_with(".rs") {
+            let code = Code::read(text).expect("Rust");
+            found.extend(name_violations(path, &code));
+            found.extend(import_violations(&Tree::new(vec![(path.to_owned(), code)])));
+        }
+        found
+    }
 
     fn one(path: &str, text: &str, expected: &str) {
         let found = violations(path, text);
@@ -286,7 +311,7 @@ mod planted {
             ("src/storage/event_bus/mod.rs", "use rdkafka::producer::FutureProducer;"),
             ("src/domain/ingest/submit_queue.rs", "use roaring::RoaringTreemap;"),
             ("src/domain/clock.rs", "use std::env::var_os;"),
-            ("src/app.rs", "let key = std::env::var(name);"),
+            ("src/app.rs", "fn f() { let key = std::env::var(name); }"),
             ("src/app.rs", "use std::{env::{args, var}, fs};"),
             ("src/telemetry/mod.rs", "use crate::storage::hot_store::embedded::EmbeddedStore;"),
         ] {
@@ -296,8 +321,8 @@ mod planted {
         none("src/edge/auth/token.rs", "use jsonwebtoken::decode;");
         none("src/storage/hot_store/embedded/tables.rs", "use fjall::Database;");
         none("src/storage/hot_store/redis.rs", "use redis::Client;");
-        none("src/config/mod.rs", "let all = std::env::vars_os();");
-        none("src/app.rs", "let version = env!(\"CARGO_PKG_VERSION\"); let all = std::env::args();");
+        none("src/config/mod.rs", "fn f() { let all = std::env::vars_os(); }");
+        none("src/app.rs", "fn f() { let version = env!(\"CARGO_PKG_VERSION\"); let all = std::env::args(); }");
         none("src/telemetry/mod.rs", "const QUIET: &str = \"tungstenite::protocol=warn\"; // tungstenite::x");
     }
 
@@ -330,7 +355,7 @@ mod planted {
     #[test]
     fn a_left_over_is_found() {
         let (todo, fix, debug) = (["to", "do!()"].concat(), ["FIX", "ME"].concat(), ["db", "g!(1)"].concat());
-        for text in [todo, format!("// {fix} later"), debug] {
+        for text in [format!("fn f() {{ {todo} }}"), format!("// {fix} later"), format!("fn f() {{ {debug}; }}")] {
             one("src/app.rs", &text, "a left-over");
         }
     }

@@ -7,8 +7,8 @@ use tokio::sync::Notify;
 
 use crate::config::Config;
 use crate::domain::clock::Clock;
+use crate::domain::commit_listener::CommitListener;
 use crate::domain::ingest::commit::Committer;
-use crate::domain::ingest::commit_listener::CommitListener;
 use crate::domain::ingest::health::{IsConnected, LaneHealth, StoreHealth, StoreStatus};
 use crate::domain::ingest::intake::Intake;
 use crate::domain::ingest::lanes::{LaneOf, Lanes};

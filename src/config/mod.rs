@@ -24,7 +24,7 @@ use crate::domain::devices::config::PushConfig;
 use crate::domain::rewards::config::RewardsConfig;
 use crate::edge::auth::AuthConfig;
 use crate::edge::config::{AdminConfig, ControlConfig, DemoConfig, ServerConfig};
-use crate::edge::connection::limits::{LimitsConfig, SocketConfig};
+use crate::edge::limits::{LimitsConfig, SocketConfig};
 use crate::model::reading::Reading;
 use crate::storage::event_bus;
 use crate::storage::event_bus::kafka::config::KafkaConfig;

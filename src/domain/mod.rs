@@ -7,10 +7,12 @@
 
 pub mod clock;
 pub mod clock_guard;
+pub mod commit_listener;
 pub mod devices;
 pub mod events;
 pub mod history;
 pub mod ingest;
+pub mod peer_messages;
 pub mod revocations;
 pub mod rewards;
 pub mod store_reads;

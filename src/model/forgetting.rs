@@ -51,6 +51,11 @@ impl ContentRow {
         self.record.as_ref().filter(|record| record.at > user.watermark && record.at >= horizon)
     }
 
+    /// The same, taken out.
+    pub fn into_live(self, user: &UserRow, horizon: u64) -> Option<Record> {
+        self.live(user, horizon).is_some().then_some(self.record).flatten()
+    }
+
     /// The greatest version this content ever had, as far as it is still known; 0 = none.
     pub fn last_version(&self) -> u64 {
         let record = self.record.as_ref().map_or(0, |record| record.version);

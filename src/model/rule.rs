@@ -128,7 +128,7 @@ pub fn judge(
                 record.session == beat.session && !user.recording.paused_between(record.at, beat.at)
             };
             let going_on = live.filter(goes_on);
-            let credit = Credit::of(beat, going_on.map(|record| record.credit), moment);
+            let credit = Credit::of(beat, going_on.map(|record| record.credit), moment.day, moment.now);
             let steady = live.is_some_and(|record| (record.session, record.state) == (beat.session, beat.state));
             let after = Record::of(beat, device.clone(), row.last_version(), credit);
             let before = row.record.replace(after.clone());

@@ -7,3 +7,4 @@ pub mod hot_store;
 pub mod outbox;
 pub mod redis;
 pub mod revocation_list;
+pub mod store_error;

@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use heartline::config::DEFAULTS;
 use heartline::edge::connection::decoder::Heard;
-use heartline::edge::connection::limits::{LimitsConfig, SocketConfig};
 use heartline::edge::connection::scratch_buffers::ScratchBuffers;
 use heartline::edge::connection::socket::Socket;
 use heartline::edge::connection::stream::Stream;
+use heartline::edge::limits::{LimitsConfig, SocketConfig};
 use heartline::edge::metrics::Metrics;
 use prometheus_client::registry::Registry;
 use serde::Deserialize;
@@ -43,7 +43,7 @@ async fn main() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     println!("{}", listener.local_addr().expect("an address"));
     std::io::stdout().flush().expect("somebody reads");
-    let metrics = Metrics::new(&mut Registry::default());
+    let metrics = Metrics::new(std::iter::empty(), &mut Registry::default());
     let bench = ScratchBuffers::new(&settings.limits, &settings.socket, metrics);
     let connections = LocalSet::new();
     let accepting = async {

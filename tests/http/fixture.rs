@@ -41,12 +41,12 @@ use heartline::domain::rewards::today::Today;
 use heartline::domain::store_reads::StoreReads;
 use heartline::edge::auth::authenticator::Authenticator;
 use heartline::edge::auth::{AuthConfig, SigningKey, Verifier};
-use heartline::edge::connection::rate::Quota;
 use heartline::edge::context::ConnectionContext;
 use heartline::edge::http::router;
 use heartline::edge::list_limiter::ListLimiter;
 use heartline::edge::listener::{self, HttpTimeouts, ListenerContext, Proxies};
 use heartline::edge::origin::Origins;
+use heartline::edge::quota::Quota;
 use heartline::edge::rates::Rates;
 use heartline::model::ids::{Content, UserId};
 use heartline::model::record::Record;
@@ -175,7 +175,7 @@ impl Fixture {
             }),
             authenticator: Authenticator::new(verifier, presence, kick_list.clone(), revocations, &mut registry),
             mid_hash: heartline::model::mid_hash::MidHash::with_key(&[0; 16]),
-            limiter: heartline::edge::listener::limiter::ConnectionLimiter::new(&limits),
+            limiter: heartline::edge::connection_limiter::ConnectionLimiter::new(&limits),
             requests: Arc::new(Rates::new(limits.frames_per_second, limits.burst)),
             lists: ListLimiter::new(Self::LIST_ROWS, Self::LIST_ROWS, &mut registry),
             origins: Origins::new(vec![Self::ORIGIN.to_owned()]),
@@ -183,7 +183,7 @@ impl Fixture {
             limits,
             socket: defaults.socket,
             reading: defaults.reading,
-            metrics: heartline::edge::metrics::Metrics::new(&mut registry),
+            metrics: heartline::edge::metrics::Metrics::new(std::iter::empty(), &mut registry),
             clock_status: clock_guard.clock_status(),
             stop: shutdown.stop(),
         });

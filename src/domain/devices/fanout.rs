@@ -14,7 +14,7 @@ use prometheus_client::registry::Registry;
 
 use super::newest::{Newest, NewestGuard};
 use super::presence::Presence;
-use crate::domain::ingest::commit_listener::{CommitListener, CommittedChange, CommittedGroup};
+use crate::domain::commit_listener::{CommitListener, CommittedChange, CommittedGroup};
 use crate::domain::rewards::reward_notice::RewardNotice;
 use crate::model::change::Outcome;
 use crate::model::ids::UserId;

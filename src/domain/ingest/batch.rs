@@ -5,8 +5,8 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::coalesce::Entry;
-use super::commit_listener::CommittedChange;
 use super::submit_queue::SubmitQueue;
+use crate::domain::commit_listener::CommittedChange;
 use crate::domain::rewards::judge::OpenRules;
 use crate::model::change::Change;
 use crate::storage::hot_store::Group;

@@ -10,11 +10,12 @@ use tokio::time::Instant;
 
 use super::batch::{Batch, Lists};
 use super::coalesce::Entry;
-use super::commit_listener::{CommitListener, CommittedGroup};
+use super::committed;
 use super::health::LaneHealth;
 use super::metrics::Metrics;
 use super::submit_queue::{Completion, SubmitQueue};
 use crate::domain::clock::Clock;
+use crate::domain::commit_listener::{CommitListener, CommittedGroup};
 use crate::domain::rewards::judge::{Judge, OpenRules};
 use crate::model::change::{Decided, Outcome};
 use crate::model::rewards::calendar::RewardDay;
@@ -168,7 +169,7 @@ impl Committer {
         let mut elsewhere = elsewhere.into_iter().peekable();
         let settled = self.settle(entries.drain(..).zip(outcomes), &asked, decided, &rewards.today);
         let mut settled = settled.enumerate().map(|(place, completion)| {
-            heard.add(place, &completion, elsewhere.next_if_eq(&place).is_some());
+            committed::add(&mut heard, place, &completion, elsewhere.next_if_eq(&place).is_some());
             completion
         });
         for (submit_queue, count) in shares.into_iter().filter(|(_, count)| *count > 0) {

@@ -7,9 +7,9 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, yield_now};
 
 use super::*;
+use crate::domain::commit_listener::CommittedChange;
 use crate::domain::devices::inbox::Inbox;
 use crate::domain::devices::ready_list::Notifier;
-use crate::domain::ingest::commit_listener::CommittedChange;
 use crate::domain::ingest::submit_queue::Completions;
 use crate::domain::rewards::config::RewardsConfig;
 use crate::domain::rewards::memory::Memory;

@@ -15,7 +15,7 @@ pub mod ack;
 pub mod batch;
 pub mod coalesce;
 pub mod commit;
-pub mod commit_listener;
+mod committed;
 pub mod health;
 pub mod intake;
 pub mod lanes;

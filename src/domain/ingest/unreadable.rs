@@ -3,7 +3,7 @@
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 
-use super::commit_listener::{CommitListener, CommittedChange, CommittedGroup};
+use crate::domain::commit_listener::{CommitListener, CommittedChange, CommittedGroup};
 use crate::model::change::Outcome;
 use crate::model::mid_hash::MidHash;
 

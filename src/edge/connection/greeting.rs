@@ -9,14 +9,14 @@ use super::connection_set::SetEntry;
 use super::conversation::{Conversation, STRIKES_MAX};
 use super::decoder::Heard;
 use super::live_socket::LiveSocket;
-use super::rate::Rate;
 use super::socket::Socket;
 use crate::domain::devices::client::Client;
 use crate::edge::auth::{Identity, TokenError};
+use crate::edge::connection_limiter::ConnectionPermit;
 use crate::edge::context::ConnectionContext;
-use crate::edge::listener::limiter::ConnectionPermit;
 use crate::edge::protocol::frame::{ErrorCode, Hello, Operation, ServerFrame, Welcome};
 use crate::edge::protocol::json;
+use crate::edge::quota::Rate;
 
 /// The user of a socket, and how the token came.
 struct Introduction {

@@ -20,12 +20,12 @@ use super::conversation::Conversation;
 use super::decoder::Heard;
 use super::end::End;
 use super::idle_timer::{Due, IdleTimer};
-use super::rate::Rate;
 use super::socket::Socket;
 use crate::domain::ingest::submit_queue::LargeFramePermit;
+use crate::edge::connection_limiter::ConnectionPermit;
 use crate::edge::context::ConnectionContext;
-use crate::edge::listener::limiter::ConnectionPermit;
 use crate::edge::protocol::json;
+use crate::edge::quota::Rate;
 
 /// How long the timer sleeps when there is nothing to wake up for.
 const NO_DEADLINE: Duration = Duration::from_secs(3600);

@@ -9,9 +9,9 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
 use super::decoder::Decoder;
 use super::inflow::InflowQuota;
-use super::limits::{LimitsConfig, SocketConfig};
+use crate::edge::limits::{LimitsConfig, SocketConfig};
 use crate::edge::metrics::Metrics;
-use crate::edge::traffic::Flow;
+use crate::edge::metrics::traffic::Flow;
 
 /// Of one read. Most reads bring one frame of some hundred bytes; tungstenite fills as much with zeroes for each.
 pub const READ_BYTES: usize = 4 * 1024;

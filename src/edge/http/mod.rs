@@ -14,7 +14,6 @@ mod beats;
 pub mod body;
 mod cors;
 mod history;
-pub mod metrics;
 pub mod pending;
 pub mod problem;
 pub mod query;
@@ -30,6 +29,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 
 use super::context::ConnectionContext;
+use super::metrics::http as http_metrics;
 use problem::Problem;
 
 /// All paths but the socket's. Others may be merged into it, if they bring no fallback of their own.
@@ -47,7 +47,7 @@ pub fn router(context: Arc<ConnectionContext>) -> Router {
         .layer(from_fn(body::refuse_unread))
         .layer(from_fn(query::refuse_tokens))
         .layer(from_fn_with_state(context.clone(), cors::apply))
-        .layer(from_fn_with_state(context.metrics.http.clone(), metrics::measure))
+        .layer(from_fn_with_state(context.metrics.http.clone(), http_metrics::measure))
         .with_state(context)
 }
 

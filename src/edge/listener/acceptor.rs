@@ -19,7 +19,6 @@ use tokio::net::TcpStream;
 use tower::ServiceExt;
 
 use super::http_timer::{HttpTimeouts, HttpTimer, Wait};
-use super::limiter::ConnectionPermit;
 use super::proxies::Proxies;
 use super::proxy_header;
 use super::tls::Tls;
@@ -28,6 +27,7 @@ use crate::edge::connection::connection_set::{ConnectionSet, SetEntry};
 use crate::edge::connection::live_socket::LiveSocket;
 use crate::edge::connection::stream::Stream;
 use crate::edge::connection::upgrade::{self, Upgrade};
+use crate::edge::connection_limiter::ConnectionPermit;
 use crate::edge::context::ConnectionContext;
 use crate::edge::http::arriving_body::{ArrivingBody, DRAIN_GRACE};
 use crate::edge::http::problem::Problem;

@@ -4,12 +4,11 @@
 //! accept ─▶ room ─▶ acceptor: proxy_header ─▶ tls ─▶ HTTP ─▶ forwarded ─▶ upgrade, or the router
 //! ```
 //!
-//! [`proxies`] says which peers may name a client's address, [`limiter`] how many there may be.
+//! [`proxies`] says which peers may name a client's address, [`connection_limiter`](super::connection_limiter) how many there may be.
 
 mod acceptor;
 mod forwarded;
 mod http_timer;
-pub mod limiter;
 mod proxies;
 mod proxy_header;
 mod tls;

@@ -2,7 +2,6 @@
 
 use super::day::Day;
 use crate::model::beat::Beat;
-use crate::model::moment::Moment;
 
 /// Only what was played just now counts, milliseconds: beats that arrive late, after time offline, earn nothing.
 pub const AGE_MS_MAX: u64 = 60_000;
@@ -20,10 +19,10 @@ pub struct Credit {
 }
 
 impl Credit {
-    /// As it is with a beat that is written at `moment`, after the session had `before`.
-    pub fn of(beat: &Beat, before: Option<Credit>, moment: &Moment) -> Self {
-        let begins = Credit { day: moment.day, since: moment.now, base: beat.watched };
-        before.filter(|credit| credit.day == moment.day).unwrap_or(begins)
+    /// As it is with a beat that is written on `day` at `now` (milliseconds), after the session had `before`.
+    pub fn of(beat: &Beat, before: Option<Credit>, day: Day, now: u64) -> Self {
+        let begins = Credit { day, since: now, base: beat.watched };
+        before.filter(|credit| credit.day == day).unwrap_or(begins)
     }
 
     /// What `beat` has earned at `now`, milliseconds; `None`: it is too old to earn anything. No more than was played,
@@ -42,6 +41,7 @@ mod tests {
     use crate::model::beat::State;
     use crate::model::forgetting::{ContentRow, UserRow};
     use crate::model::ids::{Content, SessionId};
+    use crate::model::moment::Moment;
     use crate::model::recording::Switch;
     use crate::model::rule::judge;
 

@@ -13,8 +13,6 @@ mod store_clock;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use futures_util::future::BoxFuture;
-
 pub use self::claims::{CLAIM_DAYS, Claims, UserStatus};
 pub use self::positions::Positions;
 pub use self::store_clock::StoreClock;
@@ -23,6 +21,7 @@ use crate::model::decide::Transitions;
 use crate::model::rewards::calendar::RewardDay;
 use crate::model::rewards::rewarding::Rewarding;
 use crate::model::rewards::rule::RuleSet;
+pub use crate::storage::store_error::{Answer, StoreError};
 
 /// Changes that are committed together, all judged at the same moment.
 #[derive(Debug)]
@@ -71,17 +70,4 @@ impl Group {
     pub fn unrewarded(now: u64, changes: Vec<Change>) -> Self {
         Group::new(now, changes, Rewarding::none())
     }
-}
-
-pub type Answer<T> = BoxFuture<'static, Result<T, StoreError>>;
-
-/// What a failed call means to its caller.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum StoreError {
-    /// Nothing is known to have been done; asking again may help.
-    #[error("hot store unavailable: {0}")]
-    Away(String),
-    /// The store can no longer be trusted to keep anything until it is opened again.
-    #[error("hot store failed and stopped writing: {0}")]
-    Failed(String),
 }

@@ -6,7 +6,7 @@
 pub mod codec;
 
 use crate::model::rewards::claim::Claim;
-use crate::storage::hot_store::Answer;
+use crate::storage::store_error::Answer;
 
 /// An entry's place in the outbox: it grows, and is not used twice.
 pub type OutboxNumber = u64;

@@ -13,7 +13,7 @@ use super::target::Kind;
 use super::terms::Terms;
 use super::topology::{self, Master};
 use crate::model::shard::{Shard, Shards};
-use crate::storage::hot_store::StoreError;
+use crate::storage::store_error::StoreError;
 
 /// How often the map of shards, or the master, is looked up.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);

@@ -38,7 +38,7 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::hot_store::StoreError;
+use super::store_error::StoreError;
 use crate::model::shard::Shard;
 use config::RedisConfig;
 use deployment::shards;

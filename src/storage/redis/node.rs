@@ -19,7 +19,7 @@ use super::refused::RefusalCause;
 use super::target::Address;
 use super::terms::Terms;
 use crate::model::shard::Shard;
-use crate::storage::hot_store::StoreError;
+use crate::storage::store_error::StoreError;
 
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// So many are looked at: some may be on their way to another node.

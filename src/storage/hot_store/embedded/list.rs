@@ -4,7 +4,6 @@ use std::ops::Bound;
 
 use fjall::Snapshot;
 
-use super::read::live;
 use super::tables::{ReadError, Tables, View};
 use crate::model::forgetting::UserRow;
 use crate::model::ids::{Content, UserId};
@@ -67,7 +66,7 @@ impl List {
         let (mut rows, mut last) = (0, None);
         for row in view.contents_in(self.user, range.from, range.to).take(rows_max) {
             let (content, row) = row?;
-            let record = live(row, user_row, self.horizon);
+            let record = row.into_live(user_row, self.horizon);
             self.newest.extend(record.filter(|record| self.request.wants(record)));
             (rows, last) = (rows + 1, Some(content));
         }

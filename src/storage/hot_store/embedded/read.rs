@@ -3,7 +3,6 @@
 
 use super::list::List;
 use super::tables::{ReadError, Tables, View};
-use crate::model::forgetting::{ContentRow, UserRow};
 use crate::model::ids::{Content, UserId};
 use crate::model::page::Page;
 use crate::model::record::Record;
@@ -55,11 +54,7 @@ pub fn get(view: &View, user: UserId, contents: &[Content], horizon: u64) -> Res
     let user_row = view.user(user)?;
     let record = |content: &Content| {
         let row = view.content(user, *content)?;
-        Ok(row.and_then(|row| live(row, &user_row, horizon)))
+        Ok(row.and_then(|row| row.into_live(&user_row, horizon)))
     };
     contents.iter().map(record).collect()
-}
-
-pub fn live(row: ContentRow, user: &UserRow, horizon: u64) -> Option<Record> {
-    row.live(user, horizon).is_some().then_some(row.record).flatten()
 }

@@ -9,6 +9,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::busy::{Before, Busy, Stage, Turn, wait_for};
 use super::contents::Contents;
 use super::heads::{Heads, Remembered};
+use super::limits::Limits;
 use super::metrics::Metrics;
 use super::round::{Fate, Round, users_of};
 use super::sweep::Sweeper;
@@ -17,21 +18,6 @@ use super::{Head, Load, Loaded, UserStore};
 use crate::model::ids::UserId;
 use crate::model::rewards::claim::Claim;
 use crate::storage::hot_store::{Committed, Group, StoreError};
-
-/// What is kept of one user, and how long.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Milliseconds.
-    pub retention_ms: u64,
-    pub contents_max: u32,
-}
-
-impl Limits {
-    /// What is older has expired, milliseconds.
-    pub fn horizon(&self, now: u64) -> u64 {
-        now.saturating_sub(self.retention_ms)
-    }
-}
 
 /// Decides groups and applies them. Cheap to clone.
 pub struct Optimistic<S> {

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::busy::{Before, Turn};
-use super::commit::Limits;
 use super::contents::Contents;
 use super::draft::{Draft, Finished};
 use super::head::day_of;
 use super::heads::Remembered;
 use super::known::{Known, Need};
+use super::limits::Limits;
 use super::needs::Needs;
 use super::token::TokenSource;
 use super::{Applied, Apply, Head, Load, Loaded, Write};

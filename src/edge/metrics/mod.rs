@@ -1,21 +1,22 @@
-//! What is counted at the public listener: connections, closes, refusals. [`traffic`](super::traffic) counts bytes, and
-//! [`http::metrics`](super::http::metrics) requests.
+//! What is counted at the public listener: connections, closes, refusals. [`traffic`] counts bytes, and [`http`]
+//! requests.
+
+pub mod http;
+pub mod traffic;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
+use ::http::header;
 use axum::response::{IntoResponse, Response};
-use http::header;
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use super::connection::close;
-use super::http::metrics as http_metrics;
-use super::traffic::{Flow, Traffic};
+use self::traffic::{Flow, Traffic};
 
 const TEXT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -68,7 +69,7 @@ struct Reason {
 pub struct Metrics {
     /// Authenticated sockets.
     pub connections: Gauge<i64, AtomicI64>,
-    pub http: http_metrics::Metrics,
+    pub http: http::Metrics,
     traffic: Traffic,
     closes: Arc<BTreeMap<u16, Counter>>,
     /// Codes that a client made up.
@@ -77,15 +78,16 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    pub fn new(registry: &mut Registry) -> Self {
+    /// `close_codes`: those that this server may close a socket with.
+    pub fn new(close_codes: impl Iterator<Item = u16>, registry: &mut Registry) -> Self {
         let closes = Family::<Code, Counter>::default();
         let refused = Family::<Reason, Counter>::default();
         let close_counter = |code: String| closes.get_or_create_owned(&Code { code });
         let metrics = Metrics {
             connections: Gauge::default(),
-            http: http_metrics::Metrics::new(registry),
+            http: http::Metrics::new(registry),
             traffic: Traffic::default(),
-            closes: Arc::new(close::CODES.iter().map(|(code, _)| (*code, close_counter(code.to_string()))).collect()),
+            closes: Arc::new(close_codes.map(|code| (code, close_counter(code.to_string()))).collect()),
             other_closes: close_counter("other".to_owned()),
             refused: Refused::LABELS.map(|reason| refused.get_or_create_owned(&Reason { reason })),
         };

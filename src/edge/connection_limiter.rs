@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use crate::edge::address::Network;
-use crate::edge::connection::limits::LimitsConfig;
+use crate::edge::limits::LimitsConfig;
 use crate::edge::rates::Rates;
 
 /// When to try again while there are as many connections as there may be.

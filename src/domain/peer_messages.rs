@@ -18,10 +18,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::fanout::Fanout;
-use super::kick_list::KickList;
-use crate::domain::revocations::Revocations;
-use crate::domain::rewards::memory::Memory;
+use super::devices::fanout::Fanout;
+use super::devices::kick_list::KickList;
+use super::revocations::Revocations;
+use super::rewards::memory::Memory;
 use crate::model::ids::UserId;
 use crate::storage::device_channel::{Announcement, ChannelSubscriber, UserChange};
 

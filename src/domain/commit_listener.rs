@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use prometheus_client::metrics::counter::Counter;
 
-use super::submit_queue::Completion;
 use crate::model::change::Outcome;
 use crate::model::decide::Transitions;
 use crate::model::ids::{ConnectionId, UserId};
@@ -57,29 +56,8 @@ impl CommittedGroup {
         self.transitions[change.transitions.clone()].iter().map(|(_, transition)| transition)
     }
 
-    /// Takes notice of the next change of the group. `place`: which one it is.
-    pub(super) fn add(&mut self, place: usize, completion: &Completion, elsewhere: bool) {
-        let Completion { entry, outcome, news } = completion;
-        let start = self.changes.last().map_or(0, |before| before.transitions.end);
-        let own = self.transitions[start..].iter().take_while(|(change, _)| *change == place).count();
-        let heard = outcome.is_news() || matches!(outcome, Outcome::Unreadable { .. });
-        if own == 0 && !heard {
-            return;
-        }
-        let inbox = entry.inbox();
-        self.changes.push(CommittedChange {
-            user: inbox.user,
-            origin: inbox.origin,
-            outcome: outcome.clone(),
-            flag: news.as_ref().filter(|news| !news.claims.is_empty()).and_then(|news| news.flag),
-            here: inbox.has_company(),
-            elsewhere,
-            transitions: start..start + own,
-        });
-    }
-
     /// Has all listeners hear of it.
-    pub(super) fn tell(&self, listeners: &[Arc<dyn CommitListener>], panics: &Counter) {
+    pub fn tell(&self, listeners: &[Arc<dyn CommitListener>], panics: &Counter) {
         if self.changes.is_empty() {
             return;
         }

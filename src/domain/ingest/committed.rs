@@ -1,0 +1,26 @@
+//! What of a committed group its listeners hear.
+
+use super::submit_queue::Completion;
+use crate::domain::commit_listener::{CommittedChange, CommittedGroup};
+use crate::model::change::Outcome;
+
+/// Takes notice of the next change of the group. `place`: which one it is.
+pub fn add(group: &mut CommittedGroup, place: usize, completion: &Completion, elsewhere: bool) {
+    let Completion { entry, outcome, news } = completion;
+    let start = group.changes.last().map_or(0, |before| before.transitions.end);
+    let own = group.transitions[start..].iter().take_while(|(change, _)| *change == place).count();
+    let heard = outcome.is_news() || matches!(outcome, Outcome::Unreadable { .. });
+    if own == 0 && !heard {
+        return;
+    }
+    let inbox = entry.inbox();
+    group.changes.push(CommittedChange {
+        user: inbox.user,
+        origin: inbox.origin,
+        outcome: outcome.clone(),
+        flag: news.as_ref().filter(|news| !news.claims.is_empty()).and_then(|news| news.flag),
+        here: inbox.has_company(),
+        elsewhere,
+        transitions: start..start + own,
+    });
+}
