@@ -13,6 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::gateway::{self, Gateway, GatewayError};
 use crate::config::Config;
+use crate::model::backoff::Backoff;
 use crate::model::event_page::EventRequest;
 
 /// What a running gateway needs for an answer, beside the wait.
@@ -65,7 +66,7 @@ pub fn print(config: &Config, wanted: Wanted) -> Result<(), GatewayError> {
 async fn tail(config: &Config, wanted: Wanted, out: &mut impl Write) -> Result<(), GatewayError> {
     let Wanted { mut after, limit, follow } = wanted;
     let mut left = limit.map_or(u64::MAX, NonZeroU64::get);
-    let mut pause = RETRY_MIN;
+    let mut backoff = Backoff::new(RETRY_MIN, RETRY_MAX);
     let mut known: Option<String> = None;
     while left > 0 {
         // Anew each time: a gateway that is started later makes its token then.
@@ -75,16 +76,15 @@ async fn tail(config: &Config, wanted: Wanted, out: &mut impl Write) -> Result<(
         let path = format!("/v1/events?after={after}&limit={limit}&wait={}", wait.as_millis());
         let body = match gateway.get(&path, wait + ANSWER_TIMEOUT).await {
             Err(away @ GatewayError::Away(..)) if follow => {
-                if pause == RETRY_MIN {
+                if backoff.failures() == 0 {
                     eprintln!("heartline: {away} Waiting for it.");
                 }
-                tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(RETRY_MAX);
+                tokio::time::sleep(backoff.failed()).await;
                 continue;
             }
             asked => asked?,
         };
-        pause = RETRY_MIN;
+        backoff.succeeded();
         let page: Page = serde_json::from_slice(&body).map_err(|error| gateway.strange(&error))?;
         if page.beyond_end && !follow {
             return Err(GatewayError::BeyondEnd(after, page.newest));

@@ -4,6 +4,7 @@
 //! switches that decides whether a moment may be kept at all. Everything here is a pure function of its arguments, so
 //! that every store can be held to it.
 
+pub mod backoff;
 pub mod beat;
 pub mod change;
 pub mod decide;

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::task::{Poll, ready};
 use std::time::Duration;
 
+use heartline::model::backoff::Backoff;
 use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use tokio::net::tcp::OwnedReadHalf;
 use tokio::time::{sleep, timeout};
@@ -17,8 +18,7 @@ use super::stage::Stage;
 use super::tally;
 use super::wire::{self, Opcode};
 
-const BACKOFF_FIRST: Duration = Duration::from_millis(500);
-const BACKOFF_MAX: Duration = Duration::from_secs(30);
+const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(30));
 
 /// How a socket ended.
 enum Ended {
@@ -136,7 +136,7 @@ pub async fn dial(stage: &Stage, member: &Member) -> Result<Dialed, DialError> {
 
 /// Full jitter.
 fn backoff(stage: &Stage, attempt: u32) -> Duration {
-    BACKOFF_FIRST.saturating_mul(1 << attempt.min(8)).min(BACKOFF_MAX).mul_f64(stage.share())
+    BACKOFF.after(attempt).mul_f64(stage.share())
 }
 
 async fn listen(stage: &Stage, member: &Member, reader: &mut OwnedReadHalf, mut rest: Vec<u8>) -> Ended {

@@ -17,6 +17,7 @@ use super::submit_queue::{Completion, SubmitQueue};
 use crate::domain::clock::Clock;
 use crate::domain::commit_listener::{CommitListener, CommittedGroup};
 use crate::domain::rewards::judge::{Judge, OpenRules};
+use crate::model::backoff::Backoff;
 use crate::model::change::{Decided, Outcome};
 use crate::model::rewards::calendar::RewardDay;
 use crate::storage::hot_store::{Committed, Group, Positions, StoreError};
@@ -223,10 +224,9 @@ impl Committer {
 
     /// When it has to be tried again, the group moves on to the time of that; its day stays, of which its rules were asked.
     async fn commit_until_known(&self, batch: &mut Batch) -> Result<Committed, StoreError> {
-        let mut pause = RETRY_FIRST;
+        let mut backoff = Backoff::new(RETRY_FIRST, RETRY_MAX);
         loop {
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(RETRY_MAX);
+            tokio::time::sleep(backoff.failed()).await;
             batch.group.now = self.clock.now();
             batch.began = Instant::now();
             self.health.begins(batch.began);

@@ -18,7 +18,8 @@ use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use super::bus_health::BusHealth;
 use super::bus_watch::{BusState, BusWatch};
 use super::relay_notify::RelayNotify;
-use super::waiting_events::{RETRY_FIRST, RETRY_MAX, WaitingEvents};
+use super::waiting_events::{RETRY, WaitingEvents};
+use crate::model::backoff::Backoff;
 use crate::storage::event_bus::EventBus;
 use crate::storage::event_bus::delivery::{Delivery, Event, Receipt, Report};
 use crate::storage::outbox::{Outbox, OutboxNumber};
@@ -53,6 +54,7 @@ struct Progress {
     more: bool,
     /// From a read that failed to the next.
     pause: Option<Duration>,
+    backoff: Backoff,
     /// Published, and still in the outbox.
     unremoved: Vec<OutboxNumber>,
     removal_failed: bool,
@@ -109,6 +111,7 @@ impl Relay {
         match self.outbox.read(progress.read, BATCH_MAX).await {
             Ok(entries) => {
                 (progress.more, progress.pause) = (entries.len() == BATCH_MAX, None);
+                progress.backoff.succeeded();
                 progress.watch.read(None);
                 let now = Instant::now();
                 for (number, claim) in entries {
@@ -117,8 +120,7 @@ impl Relay {
                 }
             }
             Err(error) => {
-                let pause = progress.pause.map_or(RETRY_FIRST, |pause| (pause * 2).min(RETRY_MAX));
-                (progress.more, progress.pause) = (false, Some(pause));
+                (progress.more, progress.pause) = (false, Some(progress.backoff.failed()));
                 progress.watch.read(Some(error.to_string()));
             }
         }
@@ -193,6 +195,7 @@ impl Progress {
             read: 0,
             more: false,
             pause: None,
+            backoff: RETRY,
             unremoved: Vec::new(),
             removal_failed: false,
             watch: BusWatch::default(),

@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::model::backoff::Backoff;
 use crate::model::ids::UserId;
 use crate::model::rewards::claim::Claim;
 use crate::storage::outbox::OutboxNumber;
 
-/// How soon an event that failed is handed over again, at first and at last.
-pub const RETRY_FIRST: Duration = Duration::from_millis(100);
 /// What waits is published no later than this after the bus is back.
 pub const RETRY_MAX: Duration = Duration::from_secs(1);
+/// How soon an event that failed is handed over again, and the outbox read again.
+pub const RETRY: Backoff = Backoff::new(Duration::from_millis(100), RETRY_MAX);
 
 /// Each user's events in their order. While the bus has one of a user and has not reported it, the user's later ones stay
 /// here; those of all others go on.
@@ -116,7 +117,7 @@ impl WaitingEvents {
         match user.numbers.front() {
             None => drop(self.users.remove(&id)),
             Some(first) if std::mem::take(&mut user.failed) => {
-                let pause = RETRY_FIRST.saturating_mul(1 << (user.failures - 1).min(16)).min(RETRY_MAX);
+                let pause = RETRY.after(user.failures);
                 self.resting.insert((now + pause, *first));
             }
             Some(first) => drop(self.ready.insert(*first)),

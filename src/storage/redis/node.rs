@@ -18,6 +18,7 @@ use super::dial;
 use super::refused::RefusalCause;
 use super::target::Address;
 use super::terms::Terms;
+use crate::model::backoff::Backoff;
 use crate::model::shard::Shard;
 use crate::storage::store_error::StoreError;
 
@@ -156,7 +157,7 @@ impl Node {
 
     /// Keeps the connections up for as long as it is polled, beginning with this one, which has arrived.
     pub async fn keep(self: Arc<Self>, terms: Arc<Terms>, mut opened: Option<Arc<Link>>) {
-        let mut pause = RETRY_FIRST;
+        let mut backoff = Backoff::new(RETRY_FIRST, RETRY_MAX);
         loop {
             let link = match opened.take() {
                 Some(link) => Ok(link),
@@ -167,16 +168,14 @@ impl Node {
             };
             let trouble = match link {
                 Ok(link) => {
-                    pause = RETRY_FIRST;
+                    backoff.succeeded();
                     self.stay(&terms, &link).await
                 }
                 Err(trouble) => trouble,
             };
             self.miss(&terms, trouble);
             // Not all gateways at the same moment.
-            let spread = 0.5 + rand::random::<f64>() / 2.0;
-            sleep(pause.mul_f64(spread)).await;
-            pause = (pause * 2).min(RETRY_MAX);
+            sleep(backoff.failed_with_jitter(rand::random())).await;
         }
     }
 

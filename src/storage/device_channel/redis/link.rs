@@ -14,6 +14,7 @@ use super::super::{ChannelAway, ChannelSubscriber};
 use super::metrics::Dropped;
 use super::user_subscriptions::{LineId, Work};
 use super::{ANNOUNCING, RedisChannel, TO_ALL, Waiting};
+use crate::model::backoff::Backoff;
 use crate::model::ids::UserId;
 use crate::model::shard::Shard;
 use crate::storage::redis::Redis;
@@ -48,7 +49,7 @@ struct Pulse {
 impl Link {
     /// Keeps the connection up, and the users of these shards subscribed, until there are none any more.
     pub async fn keep(self, mut shards: watch::Receiver<Vec<Shard>>) {
-        let (mut pause, mut was_up) = (RETRY_FIRST, true);
+        let (mut backoff, mut was_up) = (Backoff::new(RETRY_FIRST, RETRY_MAX), true);
         loop {
             let own = shards.borrow_and_update().clone();
             let end = self.once(&own, &mut shards).await;
@@ -63,10 +64,12 @@ impl Link {
                     "device channel disconnected; retrying"
                 );
             }
-            pause = if end.was_up { RETRY_FIRST } else { (pause * 2).min(RETRY_MAX) };
+            if end.was_up {
+                backoff.succeeded();
+            }
             was_up = end.was_up;
             // Not all gateways at the same moment.
-            sleep(pause.mul_f64(0.5 + rand::random::<f64>() / 2.0)).await;
+            sleep(backoff.failed_with_jitter(rand::random())).await;
         }
     }
 

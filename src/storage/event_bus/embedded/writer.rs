@@ -13,6 +13,7 @@ use super::codec::{self, Entry, State};
 use super::prune::Retention;
 use super::tables::Tables;
 use super::{RETRY_MAX, RETRY_MIN, Shared, away};
+use crate::model::backoff::Backoff;
 use crate::storage::embedded::{Clock, database, describe};
 use crate::storage::event_bus::config::Config;
 use crate::storage::event_bus::delivery::{Delivery, Receipt};
@@ -54,8 +55,14 @@ pub struct Writer {
 struct Failure {
     why: String,
     retry_at: Instant,
-    /// From the next attempt to the one after it.
-    pause: Duration,
+    backoff: Backoff,
+}
+
+impl Failure {
+    /// Another one, after those that `backoff` has counted.
+    fn after(mut backoff: Backoff, why: String) -> Self {
+        Failure { why, retry_at: Instant::now() + backoff.failed(), backoff }
+    }
 }
 
 impl Writer {
@@ -153,7 +160,7 @@ impl Writer {
 
     fn fail(&mut self, error: BusError) -> BusError {
         tracing::error!(event = "event_log_failed", %error, "event log failed; events wait in the outbox, reopening");
-        self.failure = Some(Failure { why: error.0.clone(), retry_at: Instant::now() + RETRY_MIN, pause: RETRY_MIN });
+        self.failure = Some(Failure::after(Backoff::new(RETRY_MIN, RETRY_MAX), error.0.clone()));
         error
     }
 
@@ -167,7 +174,7 @@ impl Writer {
             }
             Err(BusError(why)) => {
                 let before = self.failure.as_ref();
-                let pause = before.map_or(RETRY_MIN, |failure| (failure.pause * 2).min(RETRY_MAX));
+                let backoff = before.map_or(Backoff::new(RETRY_MIN, RETRY_MAX), |failure| failure.backoff);
                 // What was said already need not be said at every attempt.
                 if before.is_none_or(|failure| failure.why != why) {
                     tracing::error!(
@@ -176,7 +183,7 @@ impl Writer {
                         "cannot reopen the event log; retrying"
                     );
                 }
-                self.failure = Some(Failure { why, retry_at: Instant::now() + pause, pause });
+                self.failure = Some(Failure::after(backoff, why));
             }
         }
     }
