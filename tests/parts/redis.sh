@@ -1,5 +1,5 @@
-# The store on Redis, held to the promises of every hot store and searched for broken ones, and its connections: on real
-# servers that are killed, stalled, misconfigured, wiped and failed over.
+# The store on Redis, held to the promises of every hot store and searched for broken ones, two gateways that write the same
+# users, and its connections: on real servers that are killed, stalled, cut off, misconfigured, wiped and failed over.
 . tests/parts/needs.bash
 need_cargo
 need_command cc build-essential
@@ -7,3 +7,4 @@ need_redis
 cargo test --locked --no-fail-fast --test backends redis -- --ignored
 cargo test --locked --no-fail-fast --test redis -- --ignored
 cargo test --locked --no-fail-fast --test state_search -- --ignored
+cargo test --locked --no-fail-fast --test conflicts -- --ignored

@@ -22,6 +22,7 @@ mod replay;
 mod requests;
 mod scenario;
 mod search;
+mod state;
 mod stored;
 mod world;
 

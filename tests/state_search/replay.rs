@@ -6,7 +6,7 @@ use heartline::model::ids::{Content, UserId};
 use heartline::model::record::Record;
 use heartline::model::transition::Transition;
 
-use crate::oracle::State;
+use crate::state::State;
 
 /// Each begins where the one before it has ended, and together they lead from the records of one state to those of the
 /// next. `erased`: of records that an erasure has removed, some need not be told.

@@ -9,8 +9,8 @@ use heartline::model::rewards::day::Day;
 use heartline::storage::hot_store::optimistic::{Claimable, Head, Load, Need, StoredRow};
 
 use crate::backing::Backing;
-use crate::oracle::State;
 use crate::scenario::{BEGIN, DAY_MS, OIDS, RULES, content};
+use crate::state::State;
 
 /// More contents than a user has.
 const ALL: usize = 100;

@@ -15,8 +15,9 @@ use tokio::task::yield_now;
 use crate::backing::Backing;
 use crate::gateway::Gateway;
 use crate::network::{ApplyCall, Call, CallKey, LoadCall, Network, Sender, Sent};
-use crate::oracle::{Answer, Oracle, Part};
+use crate::oracle::Oracle;
 use crate::scenario::{BEGIN, DAY_MS, Fault, LONG_PAUSES_END, ROOM, Scenario, USERS, rewarding};
+use crate::state::{Answer, Part};
 use crate::stored;
 
 /// Steps of a run for each of its ops, and for its end.

@@ -1,0 +1,134 @@
+//! The state of one user on plain maps, and what a part of a group makes of it.
+
+use std::collections::HashMap;
+
+use heartline::model::change::{Action, Change, Decided, Outcome};
+use heartline::model::decide::Transitions;
+use heartline::model::forgetting::{ContentRow, Eviction, UserRow};
+use heartline::model::ids::{Content, UserId};
+use heartline::model::rewards::claim::{Claim, ClaimKey};
+use heartline::model::rewards::rewarding::Rewarding;
+use heartline::model::rule::Verdict;
+use heartline::model::transition::{Cause, Transition};
+
+use crate::plain_store::{PlainCommit, PlainStore};
+use crate::requests::Limits;
+
+/// What of a group concerns one user, and the moments at which it may have been decided.
+pub struct Part {
+    pub user: UserId,
+    /// With their places in the group.
+    pub changes: Vec<(usize, Change)>,
+    pub rewards: Rewarding,
+    /// It may make fewer claims than were earned: the group, or the outbox, had no room for all.
+    pub may_lack_claims: bool,
+    pub nows: Vec<u64>,
+}
+
+/// The answer to a part.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    pub outcomes: Vec<Outcome>,
+    pub decided: Vec<Decided>,
+    pub transitions: Transitions,
+}
+
+impl Answer {
+    /// What an erasure has removed need not all be told.
+    pub fn is_same(&self, other: &Answer) -> bool {
+        let is_told = |moved: &&(usize, Transition)| moved.1.cause != Cause::Erase;
+        let transitions = |answer: &Answer| answer.transitions.iter().filter(is_told).cloned().collect::<Vec<_>>();
+        let same = (&self.outcomes, &self.decided) == (&other.outcomes, &other.decided);
+        same && transitions(self) == transitions(other)
+    }
+}
+
+/// A state of one user.
+#[derive(Clone)]
+pub struct State {
+    kept: PlainStore,
+    /// The content whose row is in the head.
+    pub current: Option<Content>,
+}
+
+impl State {
+    /// Of a user of whom nothing is kept.
+    pub fn new(limits: Limits) -> Self {
+        State { kept: PlainStore::new(limits), current: None }
+    }
+
+    #[allow(dead_code, reason = "the state search looks at it from outside")]
+    pub fn kept(&self) -> &PlainStore {
+        &self.kept
+    }
+
+    pub fn forgetting(&self, user: UserId) -> UserRow {
+        self.kept.kept(user).map(|(row, _)| row.clone()).unwrap_or_default()
+    }
+
+    pub fn contents(&self, user: UserId) -> HashMap<Content, ContentRow> {
+        let contents = self.kept.kept(user).into_iter().flat_map(|(_, contents)| contents);
+        contents.map(|(content, row)| (*content, row.clone())).collect()
+    }
+
+    fn row(&self, user: UserId, content: Content) -> Option<&ContentRow> {
+        self.kept.kept(user)?.1.get(&content)
+    }
+
+    pub fn is_same(&self, other: &State, user: UserId) -> bool {
+        let of = |state: &State| (state.current, state.forgetting(user), state.contents(user));
+        of(self) == of(other) && self.kept.claims() == other.kept.claims()
+    }
+
+    pub fn has_claimed(&self, key: &ClaimKey) -> bool {
+        self.kept.claims().contains(key)
+    }
+
+    /// The state after a part that was decided at `now` and made so many claims; its answer; the claims.
+    pub fn after(&self, part: &Part, limits: Limits, now: u64, claims_max: u64) -> (State, Answer, Vec<Claim>) {
+        let Part { user, changes, rewards, .. } = part;
+        let mut next = self.clone();
+        let rewards = Rewarding { claims_max, ..rewards.clone() };
+        let (places, changes): (Vec<_>, Vec<_>) = changes.iter().cloned().unzip();
+        let PlainCommit { outcomes, mut decided, mut transitions } = next.kept.commit(now, &rewards, &changes);
+        decided.iter_mut().for_each(|decided| decided.change = places[decided.change]);
+        transitions.iter_mut().for_each(|(change, _)| *change = places[*change]);
+        let left = next.play(*user, &changes, &outcomes, now.saturating_sub(limits.retention_ms));
+        transitions.extend(left.map(|transition| (*places.last().unwrap(), transition)));
+        let claims = std::mem::take(&mut next.kept.outbox);
+        (next, Answer { outcomes, decided, transitions }, claims)
+    }
+
+    /// The content of the last written beat goes into the head; what was there comes out, and is pruned. While recording is
+    /// paused the head has none. Returns what becomes of the record that comes out.
+    fn play(&mut self, user: UserId, changes: &[Change], outcomes: &[Outcome], horizon: u64) -> Option<Transition> {
+        let (mut playing, mut erased) = (None, false);
+        for (change, outcome) in changes.iter().zip(outcomes) {
+            match (&change.action, outcome) {
+                (Action::Beat { beat, .. }, Outcome::Beat(Verdict::Written { .. })) => playing = Some(beat.content),
+                (Action::Erase, _) => (playing, erased) = (None, true),
+                _ => {}
+            }
+        }
+        let of = |content: &Content| self.row(user, *content).is_some_and(|row| row.record.is_some());
+        let before = self.current;
+        self.current = playing.filter(of).or(before.filter(of)).filter(|_| !self.kept.paused(user));
+        let left = before.filter(|before| !erased && self.current != Some(*before))?;
+        self.kept.prune(user, left, horizon)
+    }
+
+    /// The state after a sweep.
+    pub fn swept(&self, user: UserId, (records, tombstones): (u64, u64)) -> State {
+        let mut next = self.clone();
+        for (content, row) in self.contents(user) {
+            let Eviction { has_record, newest } = row.eviction();
+            let is_dead = if has_record { newest <= records } else { newest < tombstones };
+            if is_dead || self.current == Some(content) {
+                next.kept.prune(user, content, tombstones);
+            }
+        }
+        let of = |content: &Content| next.row(user, *content).is_some_and(|row| row.record.is_some());
+        next.current = next.current.filter(of);
+        next
+    }
+}
