@@ -10,7 +10,7 @@ use heartline::model::ids::UserId;
 use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::model::rows_read::RowsRead;
 use heartline::model::shard::Shards;
-use heartline::storage::hot_store::HotStore;
+use heartline::storage::hot_store::{Claims, Positions};
 use heartline::storage::hot_store::optimistic::Head;
 use heartline::storage::hot_store::redis::{RedisStore, head};
 use heartline::storage::outbox::codec;

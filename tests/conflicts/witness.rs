@@ -4,20 +4,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures_util::future::BoxFuture;
-use heartline::domain::ingest::commit_listener::{CommitListener, CommittedGroup};
+use heartline::domain::commit_listener::{CommitListener, CommittedGroup};
 use heartline::model::change::{Change, Decided, Outcome};
 use heartline::model::decide::Transitions;
 use heartline::model::ids::{Content, UserId};
 use heartline::model::page::{Page, PageRequest};
 use heartline::model::record::Record;
-use heartline::model::rewards::claim::ClaimKey;
-use heartline::model::rewards::day::Day;
 use heartline::model::rewards::rewarding::Rewarding;
 use heartline::model::rows_read::RowsRead;
-use heartline::model::shard::Shard;
 use heartline::model::transition::Transition;
 use heartline::storage::hot_store::redis::RedisStore;
-use heartline::storage::hot_store::{Answer, Committed, Group, HotStore, StoreError, UserStatus};
+use heartline::storage::hot_store::{Answer, Committed, Group, Positions, StoreError};
 
 /// A group, as its committer has seen it.
 pub struct CommittedOnce {
@@ -108,7 +105,7 @@ impl CommitListener for Witness {
     }
 }
 
-impl HotStore for Witness {
+impl Positions for Witness {
     fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Committed, StoreError>> {
         self.begins(group);
         Box::pin(async move {
@@ -135,17 +132,5 @@ impl HotStore for Witness {
 
     fn paused(&self, user: UserId) -> Answer<bool> {
         self.store.paused(user)
-    }
-
-    fn standing(&self, user: UserId, day: Day) -> Answer<UserStatus> {
-        self.store.standing(user, day)
-    }
-
-    fn claims_of(&self, user: UserId, day: Day, limit: usize) -> Answer<Vec<ClaimKey>> {
-        self.store.claims_of(user, day, limit)
-    }
-
-    fn claims_in(&self, shard: Shard, day: Day) -> Answer<Vec<ClaimKey>> {
-        self.store.claims_in(shard, day)
     }
 }
