@@ -26,6 +26,7 @@ use futures_util::future::{BoxFuture, join_all};
 use crate::config::Config;
 use crate::domain::clock::Clock;
 use crate::domain::devices::presence::Presence;
+use crate::domain::ingest::janitor::Janitor;
 use crate::domain::ingest::submit_queue::Completions;
 use crate::domain::revocations::Revocations;
 use crate::edge::admin::{self, Admin};
@@ -36,7 +37,7 @@ use crate::edge::control::users::UserOperations;
 use crate::edge::control::{self, Guard};
 use crate::edge::demo::{DemoContext, RewardsClock, router as demo_router};
 use crate::edge::listener::{self, Tls};
-use crate::shutdown::Shutdown;
+use crate::shutdown::{Shutdown, Stop};
 use crate::storage::revocation_list::RevocationList;
 use crate::storage::revocation_list::file::FileList;
 use crate::storage::revocation_list::redis::RedisList;
@@ -82,7 +83,7 @@ fn run(config: Config) -> Result<(), StartError> {
     let stores = Stores { hot: hot.store, outbox: hot.outbox, bus, channel: hot.channel };
     let bound_listener = BoundListener { verifier, presence, revocations };
     let mut gateway = Gateway::build(&config, stores, clock, calendar, bound_listener, threads, &shutdown);
-    let peer_messages = hot.redis.map(|shared| hear(shared, &mut gateway));
+    let mut background: Vec<_> = hot.redis.map(|shared| hear(shared, &mut gateway)).into_iter().collect();
     let disk_usage = hot::disk_usage(&config).map_err(StartError::Process)?;
     metrics::part(&mut gateway.registry).register_collector(Box::new(disk_usage));
     let registry = Arc::new(std::mem::take(&mut gateway.registry));
@@ -127,7 +128,8 @@ fn run(config: Config) -> Result<(), StartError> {
     log::listening(&addresses);
     // It does not have to be read.
     let _ = std::io::stdout().lock().write_all(said.as_bytes());
-    threads::lead(&shutdown, operators, peer_messages, gateway.backstage, edges, commit)
+    background.push(prune(gateway.janitor, gateway.janitor_completions, shutdown.stop()));
+    threads::lead(&shutdown, operators, background, gateway.backstage, edges, commit)
 }
 
 fn edge_threads(configured: usize) -> usize {
@@ -157,6 +159,18 @@ fn hear(Shared { redis, channel, metrics: of_store }: Shared, gateway: &mut Gate
     let list = gateway.control.revocations.clone().keep_up();
     Box::pin(async {
         tokio::join!(line, list);
+    })
+}
+
+/// Removes what nobody can see any more, until the drain begins.
+fn prune(janitor: Janitor, completions: Vec<Completions>, stop: Stop) -> BoxFuture<'static, ()> {
+    let answers = join_all(completions.into_iter().map(Completions::run));
+    Box::pin(async move {
+        tokio::select! {
+            () = janitor.run() => {}
+            _ = answers => {}
+            _ = stop.draining() => {}
+        }
     })
 }
 

@@ -16,7 +16,9 @@ use crate::domain::devices::kick_list::KickList;
 use crate::domain::devices::presence::Presence;
 use crate::domain::history::History;
 use crate::domain::ingest::commit::Committer;
+use crate::domain::ingest::janitor::Janitor;
 use crate::domain::ingest::lanes::Lanes;
+use crate::domain::ingest::removals::RemovalCount;
 use crate::domain::ingest::submit_queue::Completions;
 use crate::domain::ingest::unreadable::UnreadableLog;
 use crate::domain::ingest::watch::Watch;
@@ -51,6 +53,8 @@ pub(super) struct Gateway {
     pub users: UserOperations,
     /// Of the changes that come by the control listener.
     pub control_completions: Vec<Completions>,
+    pub janitor: Janitor,
+    pub janitor_completions: Vec<Completions>,
     pub backstage: RewardTasks,
     /// Hears the other gateways on the same store.
     pub peer_messages: Arc<PeerMessages>,
@@ -92,16 +96,19 @@ impl Gateway {
         let limiter = ConnectionLimiter::new(&config.limits);
         let mid_hash = config.log.mid_hash();
         let unreadable = Arc::new(UnreadableLog::new(mid_hash.clone(), registry));
+        let removals = Arc::new(RemovalCount::new(registry));
         let shared = Shared {
             config,
             store: stores.hot,
             clock: clock.clone(),
             judge: Arc::new(rewards.judge),
-            listeners: vec![fanout.clone(), unreadable as Arc<dyn CommitListener>],
+            listeners: vec![fanout.clone(), unreadable as Arc<dyn CommitListener>, removals],
         };
         let StoreLanes { committers, watch, health, threads: mut of_threads } =
-            StoreLanes::build(&shared, threads + 1, registry);
-        let (control_lanes, control_completions) = of_threads.pop().expect("one more than edge threads");
+            StoreLanes::build(&shared, threads + 2, registry);
+        let mut others = || of_threads.pop().expect("two more than edge threads");
+        let ((control_lanes, control_completions), (lanes, janitor_completions)) = (others(), others());
+        let janitor = Janitor::new(shared.store.clone(), lanes, clock.clone(), registry);
         let context = |lanes: Lanes| {
             Arc::new(ConnectionContext {
                 lanes,
@@ -159,6 +166,8 @@ impl Gateway {
             control,
             users,
             control_completions,
+            janitor,
+            janitor_completions,
             backstage: rewards.backstage,
             peer_messages,
         }

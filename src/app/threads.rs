@@ -120,7 +120,7 @@ pub(super) fn keep_time(clock_guard: ClockGuard) -> io::Result<()> {
 pub(super) fn lead(
     shutdown: &Shutdown,
     operators: [JoinHandle<()>; 2],
-    peer_messages: Option<BoxFuture<'static, ()>>,
+    background: Vec<BoxFuture<'static, ()>>,
     backstage: RewardTasks,
     edges: Vec<EdgeThread>,
     commit: CommitThread,
@@ -130,7 +130,7 @@ pub(super) fn lead(
     let failure = runtime.block_on(async {
         let outbox = backstage.outbox();
         tokio::spawn(backstage.run());
-        peer_messages.map(tokio::spawn);
+        background.into_iter().map(tokio::spawn).for_each(drop);
         let all_ended = futures_util::future::join_all(ended);
         let failure = wait(shutdown, all_ended, commit.failed, commit.watch).await;
         if failure.is_none() {

@@ -27,6 +27,9 @@ pub enum Action {
     /// Keep nothing of the user, from the commit on: no record, no tombstone, no switch; only that nothing so old may
     /// come back.
     Erase,
+    /// Remove what no read returns any more: what a clear hides, and what is older than `horizon` (milliseconds) and the
+    /// retention. As much of it as one commit may take.
+    Prune { horizon: u64 },
 }
 
 /// What became of a [`Change`].
@@ -53,6 +56,10 @@ pub enum Outcome {
         at: u64,
         resumed: bool,
     },
+    /// `more`: not all that was to be removed is.
+    Pruned {
+        more: bool,
+    },
     /// The `at` lies ahead of the clock and is newer than every record concerned: nothing was done.
     Ahead,
     /// The user's stored state cannot be read: nothing was done, and nothing will be until that is mended.
@@ -70,7 +77,7 @@ impl Outcome {
             Outcome::Cleared { moved, .. } => *moved,
             Outcome::Recording { changed, .. } => *changed,
             Outcome::Erased { .. } => true,
-            Outcome::Ahead | Outcome::Unreadable { .. } => false,
+            Outcome::Pruned { .. } | Outcome::Ahead | Outcome::Unreadable { .. } => false,
         }
     }
 }

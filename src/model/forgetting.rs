@@ -97,11 +97,12 @@ impl ContentRow {
         Some((record, cause))
     }
 
-    /// Drops what no read can return and no beat can meet any more: a cleared or expired record, an expired tombstone.
-    /// True: something went.
+    /// Drops what no read can return and no beat can meet any more: a cleared or expired record, and an expired tombstone
+    /// unless there is a record beside it, with which it goes. True: something went.
     pub fn prune(&mut self, user: &UserRow, horizon: u64) -> bool {
         let dead_record = self.take_dead(user, horizon);
-        let dead_tombstone = self.tombstone.take_if(|tombstone| tombstone.at < horizon);
+        let alone = self.record.is_none();
+        let dead_tombstone = self.tombstone.take_if(|tombstone| alone && tombstone.at < horizon);
         dead_record.is_some() || dead_tombstone.is_some()
     }
 }
@@ -112,6 +113,27 @@ impl UserRow {
         let moves = at > self.watermark;
         self.watermark = self.watermark.max(at);
         moves
+    }
+
+    /// Nothing older than the horizon is accepted or shown, so what refuses or hides only that may go. True: something went.
+    pub fn prune(&mut self, horizon: u64) -> bool {
+        let before = self.clone();
+        for at in [&mut self.watermark, &mut self.floor] {
+            if *at < horizon {
+                *at = 0;
+            }
+        }
+        self.recording.drop_outlived(horizon);
+        if self.recording.switches().is_empty() && self.recording.frozen() < horizon {
+            self.recording = Recording::default();
+        }
+        *self != before
+    }
+
+    /// The newest moment that anything of it is known by; 0 = it knows nothing.
+    pub fn newest(&self) -> u64 {
+        let switches = self.recording.switches().iter().map(|switch| switch.at);
+        switches.chain([self.watermark, self.floor, self.recording.frozen()]).max().unwrap_or(0)
     }
 
     /// Forgets everything but that what is not newer than `at`, or was refused before, stays away: without that a late

@@ -6,7 +6,7 @@ use super::record::Record;
 /// One change of a stored record. What follows a commit is computed from outcomes and transitions, and from nothing else.
 ///
 /// Those of one user and content are a chain, in the order in which they were committed: `before` is what the one before
-/// it left in `after`, or nothing where a removal came between that is not told (see [`Cause`]).
+/// it left in `after`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transition {
     pub user: UserId,
@@ -32,17 +32,12 @@ pub enum Cause {
     Beat,
     /// The content was deleted.
     Delete,
-    /// A clear hides the record, and it was removed. It is told when the record goes, not when it is hidden; what a store
-    /// removes by itself, outside any group, is not told.
+    /// A clear hides the record, and it was removed. It is told when the record goes, not when it is hidden.
     Clear,
     /// The user was erased.
-    ///
-    /// The embedded store tells of all records. The one in Redis removes rows unread: it tells of the row in the head and
-    /// of those that the group has read, and not of the others.
     Erase,
     /// The content gave way at the cap of contents per user.
     Cap,
-    /// The record has outlived the retention, and was removed. What a store removes by itself, outside any group, is not
-    /// told.
+    /// The record has outlived the retention, and was removed.
     Expiry,
 }

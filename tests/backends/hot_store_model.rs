@@ -77,6 +77,7 @@ fn action(clears: u32) -> impl Strategy<Value = Action> {
             .prop_map(|(contents, at)| Action::Delete { contents, at }),
         clears => seconds().prop_map(|at| Action::Clear { at }),
         1 => Just(Action::Erase),
+        2 => Just(Action::Prune { horizon: u64::MAX }),
         1 => (any::<bool>(), seconds()).prop_map(|(paused, at)| Action::Recording { paused, at }),
     ]
 }

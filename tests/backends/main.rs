@@ -11,11 +11,13 @@ mod hot_store_cap;
 mod hot_store_erase;
 mod hot_store_list;
 mod hot_store_model;
+mod hot_store_prune;
 mod hot_store_rewards;
 mod ledger;
 #[allow(dead_code, reason = "the state search uses the rest")]
 mod plain_store;
 mod redis;
+mod redis_looks;
 #[path = "../support/redis_server.rs"]
 #[allow(dead_code, reason = "others use the rest")]
 mod redis_server;
@@ -65,6 +67,13 @@ macro_rules! hot_store_suite {
             an_erasure_takes_the_changes_of_its_group_in_their_order,
             an_erasure_may_be_committed_again,
             an_erasure_makes_room,
+        }
+        hot_store_prune {
+            what_is_outlived_is_told_once_and_goes,
+            what_a_clear_hides_goes_in_portions_and_each_record_is_told,
+            a_row_whose_tombstone_holds_stays,
+            pruning_makes_room,
+            an_erasure_tells_of_each_record,
         }
         hot_store_list {
             a_long_history_is_listed_whole_and_in_order,

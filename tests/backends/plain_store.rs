@@ -12,7 +12,7 @@ use heartline::model::record::Record;
 use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::model::rewards::day::Day;
 use heartline::model::rewards::rewarding::Rewarding;
-use heartline::model::transition::Transition;
+use heartline::model::transition::{Cause, Transition};
 
 use crate::requests::Limits;
 
@@ -170,6 +170,15 @@ impl UserState for PlainState<'_> {
         let newest = self.rows().map(|(_, row)| row.newest()).max().unwrap_or(0);
         std::mem::take(&mut self.kept.contents).into_values().filter_map(|row| row.record).for_each(erased);
         Ok(newest)
+    }
+
+    fn prune_contents(&mut self, horizon: u64, mut gone: impl FnMut(Record, Cause)) -> Result<bool, Infallible> {
+        let PlainUser { row: forgetting, contents, .. } = &mut *self.kept;
+        for row in contents.values_mut() {
+            row.take_dead(forgetting, horizon).into_iter().for_each(|(record, cause)| gone(record, cause));
+            row.prune(forgetting, horizon);
+        }
+        Ok(false)
     }
 
     fn is_claimed(&mut self, key: &ClaimKey) -> Result<bool, Infallible> {

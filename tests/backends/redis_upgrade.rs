@@ -19,7 +19,7 @@ use heartline::storage::redis::config::RedisConfig;
 use heartline::storage::redis::upgrade::{Upgraded, upgrade};
 use redis::{Connection, cmd, pipe};
 
-use crate::redis::{Servers, Single, connection, open};
+use crate::redis::{Servers, Single, connection, key, open, tell};
 use crate::requests::*;
 
 const ID: &str = "66867154-ad79-47bb-8cef-6d05a9b89843";
@@ -135,4 +135,50 @@ fn all_that_it_kept_is_there_and_decided_on() {
     assert_eq!(committed.outcomes[2], Outcome::Beat(Verdict::Written { steady: false }));
     assert!(committed.decided.iter().all(|decided| decided.change == 2 && !decided.first));
     assert_eq!(committed.decided.len(), 3);
+}
+
+/// As the second format had it: like today's, but for lifetimes, and users nobody had to look at.
+#[test]
+#[ignore = "needs Redis: tests/run redis"]
+fn what_expired_by_itself_stays_until_somebody_looks() {
+    const DAY_MS: u64 = 86_400_000;
+    let limits = Limits { retention_ms: DAY_MS, ..ROOMY };
+    let (servers, mut connection) = written_by_the_older_version();
+    upgraded(&servers);
+    let store: Arc<dyn HotStore> = Arc::new(open(&servers.url(), limits));
+    let users = [1, 2, 3].map(UserId);
+    for user in users {
+        commit_at(&store, LATER, (0..3).map(|oid| beat_of(user, content(oid), LATER)).collect());
+    }
+    commit_at(&store, LATER, vec![beat_of(UserId(4), content(1), LATER)]);
+    drop(store);
+    for user in users {
+        for letter in ["h", "r", "t"] {
+            assert!(tell::<bool>(&mut connection, &["PEXPIRE", &key(user, letter), "600000"]));
+        }
+        let looks = key(user, "x");
+        let looks = looks.rsplit_once(':').unwrap().0;
+        assert!(tell::<bool>(&mut connection, &["ZREM", looks, &user.0.to_string()]));
+    }
+    mark_all(&mut connection, &format!("{ID} format=2 shards=1000 hash=siphash-2-4"));
+    assert!(Redis::open(&RedisConfig::strict(&servers.url())).is_err());
+    assert_eq!(upgraded(&servers), Upgraded::Done { id: ID.to_owned(), users: 3 });
+    for user in users {
+        let ttls = ["h", "r", "t"].map(|letter| tell::<i64>(&mut connection, &["PTTL", &key(user, letter)]));
+        assert_eq!(ttls, [-1; 3]);
+    }
+    let store: Arc<dyn HotStore> = Arc::new(open(&servers.url(), limits));
+    let due = |now| {
+        let due = (0..20).flat_map(|_| wait(store.due(now)).unwrap().users);
+        let mut due: Vec<UserId> = due.filter(|user| user.0 < 10).collect();
+        due.sort_unstable();
+        due.dedup();
+        due
+    };
+    assert_eq!(due(LATER), users);
+    for user in users {
+        assert_eq!(list(&store, user, everything()).records.len(), 3);
+        assert_eq!(commit_at(&store, LATER, vec![prune(user, LATER - DAY_MS)]), [Outcome::Pruned { more: false }]);
+    }
+    assert_eq!((due(LATER + DAY_MS), due(LATER + DAY_MS + 1).len()), (Vec::new(), 4));
 }

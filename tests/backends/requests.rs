@@ -87,6 +87,10 @@ pub fn erase() -> Change {
     change(USER, Action::Erase)
 }
 
+pub fn prune(user: UserId, horizon: u64) -> Change {
+    change(user, Action::Prune { horizon })
+}
+
 pub fn commit_at(store: &Arc<dyn HotStore>, now: u64, changes: Vec<Change>) -> Vec<Outcome> {
     commit_group(store, now, changes).outcomes
 }

@@ -1,9 +1,8 @@
 //! Replays what Redis has done, in its order, by the model: each write must be what one group of one gateway makes of the
-//! state before it, or a sweep, and its answer must be what that gateway was told.
+//! state before it, and its answer must be what that gateway was told.
 
 use std::collections::HashMap;
 
-use heartline::model::change::Action;
 use heartline::model::ids::UserId;
 use heartline::model::rewards::claim::Claim;
 use heartline::storage::hot_store::optimistic::Token;
@@ -25,7 +24,6 @@ pub struct Said {
 pub struct Tally {
     /// Parts of groups that have written.
     pub writes: usize,
-    pub sweeps: usize,
     /// Parts of groups that have written nothing.
     pub silent: usize,
     pub transitions: usize,
@@ -34,7 +32,6 @@ pub struct Tally {
 
 /// All that one user's groups were told, and all that was written of the user.
 pub struct Book {
-    user: UserId,
     limits: Limits,
     /// By the gateways, in the order of their groups. Of one gateway a user's groups follow each other.
     said: [Vec<Said>; 2],
@@ -66,9 +63,8 @@ struct Reached {
 
 impl Tally {
     pub fn add(&mut self, other: Tally) {
-        let Tally { writes, sweeps, silent, transitions, claims } = other;
+        let Tally { writes, silent, transitions, claims } = other;
         self.writes += writes;
-        self.sweeps += sweeps;
         self.silent += silent;
         self.transitions += transitions;
         self.claims += claims;
@@ -117,12 +113,11 @@ impl Said {
             let (next, truth, claims) = before.after(part, limits, *now, u64::MAX);
             let checked = event.stored.fits(&next, part.user).and_then(|()| {
                 event.published(claims)?;
-                if !truth.is_same(answer) {
+                if truth != *answer {
                     return Err(format!("answered {answer:?}, not {truth:?}"));
                 }
-                let erased = part.changes.iter().any(|(_, change)| matches!(change.action, Action::Erase));
                 let told = answer.transitions.iter().map(|(_, transition)| transition);
-                replay::leads(part.user, before, told, &next, erased)
+                replay::leads(part.user, before, told, &next)
             });
             match checked {
                 Ok(()) => return Ok(next),
@@ -159,9 +154,9 @@ impl Event {
 }
 
 impl Book {
-    pub fn new(user: UserId, limits: Limits) -> Self {
+    pub fn new(limits: Limits) -> Self {
         let (said, states) = (Default::default(), vec![State::new(limits)]);
-        Book { user, limits, said, events: Vec::new(), states }
+        Book { limits, said, events: Vec::new(), states }
     }
 
     /// The gateway's next group that has changes of the user.
@@ -189,18 +184,20 @@ impl Book {
     /// Accounts for all that was written and said.
     pub fn replay(&mut self) -> Result<Tally, String> {
         let mut deepest = (0, String::new());
-        let swept = self.go_on(Reached::default(), &mut deepest).ok_or(deepest.1)?;
+        if !self.go_on(Reached::default(), &mut deepest) {
+            return Err(deepest.1);
+        }
         let said = self.said.iter().flatten();
-        let (parts, writes) = (said.clone().count(), self.events.len() - swept);
+        let (parts, writes) = (said.clone().count(), self.events.len());
         let transitions = said.map(|said| said.answer.transitions.len()).sum();
         let claims = self.events.iter().map(|event| event.made).sum();
-        Ok(Tally { writes, sweeps: swept, silent: parts - writes, transitions, claims })
+        Ok(Tally { writes, silent: parts - writes, transitions, claims })
     }
 
     /// Accounts for the events from the state on that was reached. Which group has written is not always to be seen: some
-    /// writes change nothing but the token, and then all groups are tried that it may have been. Returns how many were
-    /// sweeps; `deepest`: how far it came, and why no further.
-    fn go_on(&mut self, reached: Reached, deepest: &mut (usize, String)) -> Option<usize> {
+    /// writes change nothing but the token, and then all groups are tried that it may have been. True: all are
+    /// accounted for. `deepest`: how far it came, and why no further.
+    fn go_on(&mut self, reached: Reached, deepest: &mut (usize, String)) -> bool {
         let at = self.states.len() - 1;
         let mut stuck = |why: String| {
             if at >= deepest.0 {
@@ -213,7 +210,7 @@ impl Book {
             if let Some(gateway) = open {
                 stuck(format!("never true: {}", self.describe(left[gateway], gateway)));
             }
-            return open.is_none().then_some(0);
+            return open.is_none();
         };
         let (gateway, before) = (event.gateway, &self.states[at]);
         let mut found = Vec::new();
@@ -224,24 +221,19 @@ impl Book {
                     let mut then = reached;
                     then.next[gateway] += 1;
                     then.least[gateway] = at + 1;
-                    found.push((next, then, 0));
+                    found.push((next, then));
                 }
                 Err(why) => stuck(format!("{:?}: {why}\n{}", event.token, self.describe(reached, gateway))),
             }
         }
-        let swept = before.swept(self.user, (before.forgetting(self.user).watermark, 0));
-        let is_sweep = !swept.is_same(before, self.user) && event.stored.fits(&swept, self.user).is_ok();
-        if is_sweep && event.made == 0 {
-            found.push((swept, reached, 1));
-        }
-        for (next, reached, sweeps) in found {
+        for (next, reached) in found {
             self.states.push(next);
-            if let Some(more) = self.go_on(reached, deepest) {
-                return Some(sweeps + more);
+            if self.go_on(reached, deepest) {
+                return true;
             }
             self.states.truncate(at + 1);
         }
-        None
+        false
     }
 
     /// What is reached when the gateway's next groups have written nothing, one after the other: each was true in a state

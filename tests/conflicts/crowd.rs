@@ -61,7 +61,8 @@ impl Crowd {
             910..935 => Action::Clear { at },
             935..950 => Action::Recording { paused: true, at },
             950..985 => Action::Recording { paused: false, at },
-            985..990 => Action::Clear { at: now + 60_000 },
+            985..988 => Action::Clear { at: now + 60_000 },
+            988..994 => Action::Prune { horizon: 0 },
             _ => Action::Erase,
         };
         (user, action)

@@ -73,7 +73,7 @@ fn what_two_gateways_commit_is_what_a_replay_in_token_order_gives() {
     let (books, tally) = replay_all(accounts, &writes);
     eprintln!("replayed in {:?}: {tally:?}", began.elapsed());
     assert!(was_hard, "there were too few conflicts or cuts to show anything");
-    assert!(tally.writes > CHANGES && tally.silent > 1_000 && tally.sweeps > 100 && tally.claims > 1_000);
+    assert!(tally.writes > CHANGES && tally.silent > 1_000 && tally.claims > 1_000);
     what_is_left::check(&server, LIMITS, &books);
 }
 
@@ -103,7 +103,7 @@ fn commit_all(server: &RedisServer) -> (Vec<Account>, bool) {
 
 fn replay_all(accounts: Vec<Account>, writes: &[Write]) -> (BTreeMap<UserId, Book>, Tally) {
     let users = (0..USERS).map(UserId).chain(OWN_USERS);
-    let mut books: BTreeMap<UserId, Book> = users.map(|user| (user, Book::new(user, LIMITS))).collect();
+    let mut books: BTreeMap<UserId, Book> = users.map(|user| (user, Book::new(LIMITS))).collect();
     let writers = OWN_USERS.map(|user| {
         let first = writes.iter().find(|write| write.user == user).expect("it is changed first");
         first.token().writer

@@ -21,6 +21,32 @@ async fn a_record_older_than_the_retention_is_absent_from_every_read() {
     assert_eq!(reasons(&rejected), [(0, "expired")]);
 }
 
+#[tokio::test]
+async fn what_no_answer_has_any_more_is_removed_and_counted_by_cause() {
+    let gateway = TestGateway::with(&[("store.retention", "1h"), ("store.prune_interval", "200ms")]);
+    let removed = |cause| format!("heartline_records_removed_total{{cause=\"{cause}\"}}");
+    let mut client = gateway.connect(MID).await;
+    let now = client.now();
+    assert_eq!(gateway.metric(&removed("clear")).await, 0.0);
+    client.watch((0..300).map(|oid| beat(oid, now - 1_000))).await;
+    client.call(json!({"clear": {"at": now}})).await;
+    gateway.wait_for_metric(&removed("clear"), |count| count == 300.0).await;
+    let mut other = gateway.connect(43).await;
+    let nearly = other.now() - 3_600_000 + 1_500;
+    other.watch([beat(100, nearly), beat(101, now)]).await;
+    // A store that is not used removes nothing by age.
+    let used = async {
+        while gateway.metric(&removed("expiry")).await < 1.0 {
+            gone(&mut other, 100).await;
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    };
+    in_time("the removal by age", used).await;
+    assert_eq!(other.listed(json!({})).await, [101]);
+    assert_eq!(gateway.metric(&removed("clear")).await, 300.0);
+    assert!(gateway.metric("heartline_janitor_looks_total").await >= 3.0);
+}
+
 async fn gone(client: &mut TestClient, oid: u64) {
     while client.record(oid).await != Value::Null {
         tokio::time::sleep(Duration::from_millis(100)).await;

@@ -15,6 +15,7 @@ use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::model::rewards::day::Day;
 use heartline::model::rows_read::RowsRead;
 use heartline::model::shard::Shard;
+use heartline::model::transition::Cause;
 use heartline::storage::hot_store::{Answer, Claims, Committed, Group, Positions, StoreClock, StoreError, UserStatus};
 use heartline::storage::outbox::{Outbox, OutboxNumber};
 
@@ -108,6 +109,10 @@ impl UserState for Rows {
     }
 
     /// There are no rules.
+    fn prune_contents(&mut self, _: u64, _: impl FnMut(Record, Cause)) -> Result<bool, Infallible> {
+        Ok(false)
+    }
+
     fn is_claimed(&mut self, _: &ClaimKey) -> Result<bool, Infallible> {
         Ok(true)
     }

@@ -10,6 +10,9 @@ pub trait Backing: UserStore {
     /// A group of this day is about to be committed.
     async fn begin_day(&self, rewards: &Rewarding);
 
+    /// When the user is to be looked at, milliseconds.
+    async fn look(&self, user: UserId) -> Option<u64>;
+
     /// How many rows there are outside the head.
     async fn rows(&self, user: UserId) -> usize;
 

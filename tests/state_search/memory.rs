@@ -9,7 +9,7 @@ use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::model::rewards::rewarding::Rewarding;
 use heartline::storage::hot_store::StoreError;
 use heartline::storage::hot_store::optimistic::{
-    Applied, Apply, Claimable, Head, Load, Loaded, Need, StoredRow, UserStore, Write,
+    Applied, Apply, Claimable, Dead, Head, Load, Loaded, Need, StoredRow, UserStore, Write,
 };
 
 use crate::backing::Backing;
@@ -27,6 +27,7 @@ struct User {
     timeline: BTreeMap<Content, Eviction>,
     claims: HashSet<ClaimKey>,
     outbox: Vec<Claim>,
+    look: Option<u64>,
 }
 
 impl Memory {
@@ -56,6 +57,10 @@ impl UserStore for Memory {
 impl Backing for Memory {
     async fn begin_day(&self, _: &Rewarding) {}
 
+    async fn look(&self, user: UserId) -> Option<u64> {
+        self.users().get(&user).and_then(|user| user.look)
+    }
+
     async fn rows(&self, user: UserId) -> usize {
         self.users().get(&user).map_or(0, |user| user.rows.len())
     }
@@ -84,8 +89,6 @@ impl User {
                         self.name(&mut loaded, oldest.iter().map(|(_, content)| *content));
                     }
                     loaded.oldest = Some((oldest, self.timeline.len() < *count));
-                    let records = self.by_age(|eviction| eviction.has_record);
-                    loaded.oldest_record = records.first().map(|(eviction, _)| eviction.newest);
                 }
                 Need::Newest(count) => {
                     let newest = self.by_age(|eviction| eviction.has_record).into_iter().rev();
@@ -93,8 +96,9 @@ impl User {
                     let all = newest.len() < *count;
                     loaded.newest = Some((newest.into_iter().take(*count).collect(), all));
                 }
-                Need::NewestOfAll => {
-                    loaded.newest_of_all = Some(self.timeline.values().map(|known| known.newest).max().unwrap_or(0));
+                Need::All => {
+                    self.name(&mut loaded, self.timeline.keys().copied());
+                    loaded.all = true;
                 }
                 Need::Claim(key) => {
                     let claimed = self.claims.contains(key);
@@ -111,7 +115,14 @@ impl User {
                         true => known.newest <= *records,
                         false => known.newest < *tombstones,
                     };
-                    self.name(&mut loaded, self.by_age(is_dead).into_iter().map(|(_, content)| content));
+                    let contents: Vec<_> = self.by_age(is_dead).into_iter().map(|(_, content)| content).collect();
+                    self.name(&mut loaded, contents.iter().copied());
+                    let stays = |has_record| {
+                        let stays = self.by_age(|known| known.has_record == has_record && !is_dead(known));
+                        stays.first().map(|(eviction, _)| eviction.newest)
+                    };
+                    let next = [stays(true), stays(false)];
+                    loaded.dead = Some(Dead { asked: (*records, *tombstones), contents, more: false, next });
                 }
             }
         }
@@ -173,7 +184,14 @@ impl User {
             Write::RemoveClaims { rules } => {
                 self.claims.retain(|key| !rules.contains(&(key.day, key.rule.clone())));
             }
-            Write::Keep => {}
+            Write::LookAt { at, exact: true } => self.look = Some(*at),
+            Write::LookAt { at, exact: false } => self.look = Some(self.look.map_or(*at, |look| look.min(*at))),
+            Write::RemoveUser => {
+                self.head = None;
+                self.look = None;
+                self.timeline.clear();
+                self.rows.clear();
+            }
         }
     }
 }

@@ -3,18 +3,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use heartline::model::ids::UserId;
 use heartline::storage::hot_store::StoreError;
-use heartline::storage::hot_store::optimistic::{Applied, Apply, Load, Loaded, Need, Token, UserStore};
+use heartline::storage::hot_store::optimistic::{Applied, Apply, Load, Loaded, Token, UserStore};
 use tokio::sync::oneshot;
 
-/// Who has sent a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Sender {
-    /// A group, by the number of its op.
-    Group(usize),
-    Sweep(UserId),
-}
+/// The group that has sent a call, by the number of its op.
+pub type Sender = usize;
 
 /// Calls have an order that does not depend on that in which tasks are woken: the gateway, the sender, and a number where
 /// the sender has given up a call.
@@ -47,8 +41,6 @@ pub struct Sent {
     pub gateway: usize,
     pub sender: Sender,
     pub apply: Apply,
-    /// Of a sweep: up to where it removes records, and from where on it keeps tombstones.
-    pub dead: Option<(u64, u64)>,
 }
 
 #[derive(Default)]
@@ -56,14 +48,12 @@ pub struct Network {
     pub calls: BTreeMap<CallKey, Call>,
     /// Gateways that have ended: what they send is sent by nobody.
     pub ended: HashSet<usize>,
-    /// The group that is being polled. What is sent meanwhile is sent by it, and by a sweep otherwise.
+    /// The group that is being polled. What is sent meanwhile is sent by it.
     pub polled: Option<usize>,
     /// All that were given out, each with what it was given out for.
     tokens: HashMap<Token, Apply>,
     /// What gateways have done wrong.
     pub breach: Option<String>,
-    /// What the sweeps of a gateway and user have asked for last.
-    dead: BTreeMap<(usize, UserId), (u64, u64)>,
 }
 
 impl Network {
@@ -89,15 +79,11 @@ impl Line {
         self.network.lock().unwrap()
     }
 
-    async fn ask<T>(
-        &self,
-        user: UserId,
-        call: impl FnOnce(&mut Network, Sender, Reply<T>) -> Call,
-    ) -> Result<T, StoreError> {
+    async fn ask<T>(&self, call: impl FnOnce(&mut Network, Sender, Reply<T>) -> Call) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         {
             let mut network = self.network();
-            let sender = network.polled.map_or(Sender::Sweep(user), Sender::Group);
+            let sender = network.polled.expect("groups alone speak to the store");
             let call = call(&mut network, sender, reply);
             if !network.ended.contains(&self.gateway) {
                 let mut key = (self.gateway, sender, 0);
@@ -113,13 +99,7 @@ impl Line {
 
 impl UserStore for Line {
     async fn load(&self, loads: &[Load]) -> Result<Vec<Loaded>, StoreError> {
-        let user = loads[0].user;
-        let ask = self.ask(user, |network, _, reply| {
-            for need in &loads[0].needs {
-                if let Need::Dead(records, tombstones) = need {
-                    network.dead.insert((self.gateway, user), (*records, *tombstones));
-                }
-            }
+        let ask = self.ask(|_, _, reply| {
             let loaded = loads.iter().map(|_| Loaded::default()).collect();
             Call::Load(LoadCall { loads: loads.to_vec(), loaded, reply })
         });
@@ -127,14 +107,9 @@ impl UserStore for Line {
     }
 
     async fn apply(&self, applies: &[&Apply]) -> Result<Vec<Applied>, StoreError> {
-        let ask = self.ask(applies[0].user, |network, sender, reply| {
+        let ask = self.ask(|network, sender, reply| {
             applies.iter().for_each(|apply| network.check(apply));
-            let sent = applies.iter().map(|apply| Sent {
-                gateway: self.gateway,
-                sender,
-                apply: (*apply).clone(),
-                dead: network.dead.get(&(self.gateway, apply.user)).copied(),
-            });
+            let sent = applies.iter().map(|apply| Sent { gateway: self.gateway, sender, apply: (*apply).clone() });
             Call::Apply(ApplyCall { sent: sent.collect(), applied: Vec::new(), reply })
         });
         ask.await
@@ -157,7 +132,8 @@ impl LoadCall {
         loaded.contents = more.contents.or(loaded.contents);
         loaded.oldest = more.oldest.or(loaded.oldest.take());
         loaded.newest = more.newest.or(loaded.newest.take());
-        loaded.newest_of_all = more.newest_of_all.or(loaded.newest_of_all);
+        loaded.all |= more.all;
+        loaded.dead = more.dead.or(loaded.dead.take());
         loaded.claims.extend(more.claims);
         loaded.claim_rules = more.claim_rules.or(loaded.claim_rules.take());
     }

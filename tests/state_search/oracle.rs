@@ -8,7 +8,7 @@ use heartline::model::rewards::claim::Claim;
 use heartline::model::rule::Verdict;
 use heartline::storage::hot_store::optimistic::Write;
 
-use crate::network::{Sender, Sent};
+use crate::network::Sent;
 use crate::replay;
 use crate::requests::Limits;
 use crate::state::{Answer, Part, State};
@@ -56,23 +56,18 @@ impl Oracle {
     pub fn applied(
         &mut self,
         sent: &Sent,
-        part: Option<Part>,
+        part: &Part,
         fits: impl Fn(&State) -> Result<(), String>,
     ) -> Result<(), String> {
         let user = sent.apply.user;
         let state = self.state(user).clone();
-        let (Sender::Group(op), Some(part)) = (sent.sender, part) else {
-            let next = state.swept(user, sent.dead.ok_or("a sweep that has not read what is dead")?);
-            fits(&next)?;
-            self.states(user).push(next);
-            return Ok(());
-        };
+        let op = sent.sender;
         let made = || sent.apply.writes.iter().filter_map(claim);
         let claims_max = if part.may_lack_claims { made().count() as u64 } else { u64::MAX };
         let mut found: Option<(State, Vec<Answer>)> = None;
         let mut differs = String::new();
         for now in &part.nows {
-            let (next, answer, claims) = state.after(&part, self.limits, *now, claims_max);
+            let (next, answer, claims) = state.after(part, self.limits, *now, claims_max);
             let same_claims = claims.iter().eq(made());
             match same_claims.then_some(()).ok_or_else(|| format!("claims: {claims:?}")).and_then(|()| fits(&next)) {
                 Ok(()) => found.get_or_insert_with(|| (next, Vec::new())).1.push(answer),
@@ -93,10 +88,9 @@ impl Oracle {
     pub fn answered(&mut self, op: usize, part: &Part, answer: &Answer, ages: (usize, usize)) -> Result<(), String> {
         if let Some(Expected { answers, state }) = self.expected.get(&(op, part.user)) {
             let states = &self.states[&part.user];
-            let erased = part.changes.iter().any(|(_, change)| matches!(change.action, Action::Erase));
             let told = answer.transitions.iter().map(|(_, transition)| transition);
-            replay::leads(part.user, &states[state - 1], told, &states[*state], erased)?;
-            return match answers.iter().any(|expected| expected.is_same(answer)) {
+            replay::leads(part.user, &states[state - 1], told, &states[*state])?;
+            return match answers.iter().any(|expected| expected == answer) {
                 true => Ok(()),
                 false => Err(format!("answered {answer:?}, not {answers:?}")),
             };

@@ -109,6 +109,11 @@ impl Backing for OnRedis {
         self.users.begin(rewards).await.unwrap();
     }
 
+    async fn look(&self, user: UserId) -> Option<u64> {
+        let key = format!("{}:x", tag(Shards::DEFAULT.of(user)));
+        cmd("ZSCORE").arg(key).arg(user.0).query(&mut *self.connection()).unwrap()
+    }
+
     async fn rows(&self, user: UserId) -> usize {
         let key = format!("{}:r:{}", tag(Shards::DEFAULT.of(user)), user.0);
         cmd("HLEN").arg(key).query(&mut *self.connection()).unwrap()

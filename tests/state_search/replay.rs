@@ -9,13 +9,12 @@ use heartline::model::transition::Transition;
 use crate::state::State;
 
 /// Each begins where the one before it has ended, and together they lead from the records of one state to those of the
-/// next. `erased`: of records that an erasure has removed, some need not be told.
+/// next.
 pub fn leads<'t>(
     user: UserId,
     before: &State,
     told: impl Iterator<Item = &'t Transition>,
     after: &State,
-    erased: bool,
 ) -> Result<(), String> {
     let mut records = records_of(before, user);
     for transition in told {
@@ -24,7 +23,7 @@ pub fn leads<'t>(
             Some(after) => records.insert(*content, after.clone()),
             None => records.remove(content),
         };
-        if *before != known && !(erased && before.is_none()) {
+        if *before != known {
             return Err(format!("{transition:?} follows {known:?}"));
         }
         if transition.user != user || before == after {
@@ -32,7 +31,6 @@ pub fn leads<'t>(
         }
     }
     let expected = records_of(after, user);
-    records.retain(|content, _| !erased || expected.contains_key(content));
     match records == expected {
         true => Ok(()),
         false => Err(format!("transitions lead to {records:?}, not to {expected:?}")),

@@ -94,6 +94,7 @@ pub enum Ask {
     Clear { age: i64 },
     Recording { paused: bool, age: i64 },
     Erase,
+    Prune,
 }
 
 impl Scenario {
@@ -106,7 +107,10 @@ impl Scenario {
             schedule: rng.random(),
             gateways: rng.random_range(1..=3),
             heads: rng.random_range(1..=2),
-            limits: Limits { retention_ms: 2 * DAY_MS, records_per_user: rng.random_range(2..=4) },
+            limits: Limits {
+                retention_ms: rng.random_range(1..=2) * DAY_MS,
+                records_per_user: rng.random_range(2..=4),
+            },
             outbox_max: rng.random_range(1..=6),
             ops: (0..count).map(|number| Op::any(&mut rng, number, users)).collect(),
             faults,
@@ -137,7 +141,7 @@ impl Ask {
         let content = content(rng.random_range(1..=OIDS));
         // Or ahead of the clock.
         let of_forgetting = if rng.random_bool(0.1) { -60_000 } else { age };
-        match rng.random_range(0..32) {
+        match rng.random_range(0..36) {
             0..24 => {
                 let asks = (0..3).filter(|_| rng.random_bool(0.6)).collect();
                 Ask::Beat { content, age, session: rng.random_range(1..=2), asks }
@@ -151,7 +155,8 @@ impl Ask {
             }
             27..29 => Ask::Clear { age: of_forgetting },
             29..31 => Ask::Recording { paused: rng.random_bool(0.4), age: of_forgetting },
-            _ => Ask::Erase,
+            31 => Ask::Erase,
+            _ => Ask::Prune,
         }
     }
 
@@ -175,6 +180,7 @@ impl Ask {
                 Ask::Clear { age } => Action::Clear { at: at(*age) },
                 Ask::Recording { paused, age } => Action::Recording { paused: *paused, at: at(*age) },
                 Ask::Erase => Action::Erase,
+                Ask::Prune => Action::Prune { horizon: now.saturating_sub(limits.retention_ms) },
             },
         ))
     }

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use heartline::model::change::{Action, Change, Decided, Outcome};
 use heartline::model::decide::Transitions;
-use heartline::model::forgetting::{ContentRow, Eviction, UserRow};
+use heartline::model::forgetting::{ContentRow, UserRow};
 use heartline::model::ids::{Content, UserId};
 use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::model::rewards::rewarding::Rewarding;
 use heartline::model::rule::Verdict;
-use heartline::model::transition::{Cause, Transition};
+use heartline::model::transition::Transition;
 
 use crate::plain_store::{PlainCommit, PlainStore};
 use crate::requests::Limits;
@@ -31,16 +31,6 @@ pub struct Answer {
     pub outcomes: Vec<Outcome>,
     pub decided: Vec<Decided>,
     pub transitions: Transitions,
-}
-
-impl Answer {
-    /// What an erasure has removed need not all be told.
-    pub fn is_same(&self, other: &Answer) -> bool {
-        let is_told = |moved: &&(usize, Transition)| moved.1.cause != Cause::Erase;
-        let transitions = |answer: &Answer| answer.transitions.iter().filter(is_told).cloned().collect::<Vec<_>>();
-        let same = (&self.outcomes, &self.decided) == (&other.outcomes, &other.decided);
-        same && transitions(self) == transitions(other)
-    }
 }
 
 /// A state of one user.
@@ -115,20 +105,5 @@ impl State {
         self.current = playing.filter(of).or(before.filter(of)).filter(|_| !self.kept.paused(user));
         let left = before.filter(|before| !erased && self.current != Some(*before))?;
         self.kept.prune(user, left, horizon)
-    }
-
-    /// The state after a sweep.
-    pub fn swept(&self, user: UserId, (records, tombstones): (u64, u64)) -> State {
-        let mut next = self.clone();
-        for (content, row) in self.contents(user) {
-            let Eviction { has_record, newest } = row.eviction();
-            let is_dead = if has_record { newest <= records } else { newest < tombstones };
-            if is_dead || self.current == Some(content) {
-                next.kept.prune(user, content, tombstones);
-            }
-        }
-        let of = |content: &Content| next.row(user, *content).is_some_and(|row| row.record.is_some());
-        next.current = next.current.filter(of);
-        next
     }
 }

@@ -24,6 +24,7 @@ pub struct Stored {
     rows_count: usize,
     timeline: BTreeMap<Content, Eviction>,
     claims: Vec<Claimable>,
+    look: Option<u64>,
 }
 
 pub async fn read<B: Backing>(backing: &B, user: UserId) -> Result<Stored, String> {
@@ -38,6 +39,7 @@ pub async fn read<B: Backing>(backing: &B, user: UserId) -> Result<Stored, Strin
         rows_count: backing.rows(user).await,
         timeline: oldest.into_iter().map(|(eviction, content)| (content, eviction)).collect(),
         claims: loaded.claims,
+        look: backing.look(user).await,
     })
 }
 
@@ -54,6 +56,27 @@ fn claims_of(user: UserId) -> Vec<ClaimKey> {
 }
 
 impl Stored {
+    /// Whether the user will be looked at no more than a day after the first of it has expired, or at once.
+    pub fn is_entered(&self, retention_ms: u64, now: u64) -> Result<(), String> {
+        let look = self.look.ok_or("a user whom nobody will look at")?;
+        let current = self.head.iter().flat_map(|head| &head.current);
+        let rows = self.rows.iter().chain(current.map(|(content, row)| (content, row)));
+        let late = rows.filter(|(_, stored)| (stored.row.newest() + retention_ms + DAY_MS).max(now + 1) < look).count();
+        match late {
+            0 => Ok(()),
+            _ => Err(format!("{late} contents have to wait until {look}")),
+        }
+    }
+
+    /// Whether nothing is left without a head.
+    pub fn is_nothing(&self) -> Result<(), String> {
+        same(
+            "rows, timeline and look without a head",
+            &(self.rows_count, self.timeline.len(), self.look),
+            &(0, 0, None),
+        )
+    }
+
     /// Whether it is what is true, each row in one place. `head`: what was written last.
     pub fn fits(&self, state: &State, user: UserId, head: &Head) -> Result<(), String> {
         let Some(found) = &self.head else { return Err("no head".to_owned()) };

@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use heartline::model::change::Change;
+use heartline::model::forgetting::UserRow;
 use heartline::model::ids::UserId;
 use heartline::model::rewards::claim::Claim;
-use heartline::storage::hot_store::optimistic::{Applied, Apply};
+use heartline::storage::hot_store::optimistic::{Applied, Apply, Write};
 use heartline::storage::hot_store::{Committed, Group, StoreError};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
-use tokio::task::yield_now;
 
 use crate::backing::Backing;
 use crate::gateway::Gateway;
-use crate::network::{ApplyCall, Call, CallKey, LoadCall, Network, Sender, Sent};
+use crate::network::{ApplyCall, Call, CallKey, LoadCall, Network, Sent};
 use crate::oracle::Oracle;
 use crate::scenario::{BEGIN, DAY_MS, Fault, LONG_PAUSES_END, ROOM, Scenario, USERS, rewarding};
 use crate::state::{Answer, Part};
@@ -146,9 +146,6 @@ impl<'b, B: Backing> World<'b, B> {
                 self.answered(op, &group, &committed)?;
             }
         }
-        // So that sweeps go on, too.
-        yield_now().await;
-        yield_now().await;
         self.network().breach.take().map_or(Ok(()), Err)
     }
 
@@ -333,20 +330,34 @@ impl<'b, B: Backing> World<'b, B> {
         let applied = self.backing.apply(&[&sent.apply]).await.map_err(|error| error.to_string())?.remove(0);
         let Sent { gateway, sender, apply, .. } = sent;
         self.tell(|| format!("gateway {gateway}, {sender:?}: {apply:?}: {applied:?}"));
+        if matches!(applied, Applied::Done { .. }) && apply.writes.contains(&Write::RemoveUser) {
+            self.may_go(apply)?;
+        }
         let Apply { user, head: Some(head), .. } = apply else { return Ok(applied) };
-        if let (Applied::NoRoom, Sender::Group(op)) = (&applied, sender) {
-            self.ops[*op].no_room.insert(*user);
+        if let Applied::NoRoom = applied {
+            self.ops[*sender].no_room.insert(*user);
         }
         if matches!(applied, Applied::Done { .. }) {
             let found = stored::read(self.backing, *user).await?;
-            let part = match sender {
-                Sender::Group(op) => Some(self.part(*op, *user)),
-                Sender::Sweep(_) => None,
-            };
+            found.is_entered(self.scenario.limits.retention_ms, self.now)?;
+            let part = self.part(*sender, *user);
             let fits = |state: &_| found.fits(state, *user, head);
-            self.oracle.applied(sent, part, fits).map_err(|why| format!("{sender:?} of user {}: {why}", user.0))?;
+            self.oracle.applied(sent, &part, fits).map_err(|why| format!("{sender:?} of user {}: {why}", user.0))?;
         }
         Ok(applied)
+    }
+
+    /// A user goes when nothing is left to know, and a retention after the last write.
+    fn may_go(&mut self, apply: &Apply) -> Result<(), String> {
+        let state = self.oracle.state(apply.user);
+        if !state.contents(apply.user).is_empty() || state.forgetting(apply.user) != UserRow::default() {
+            return Err(format!("user {} goes, of whom something is known", apply.user.0));
+        }
+        let written = apply.expected.map_or(0, |token| token.version / 1_000);
+        match apply.expected.is_some() && written + self.scenario.limits.retention_ms > self.now {
+            true => Err(format!("user {} goes at {}, written at {written}", apply.user.0, self.now)),
+            false => Ok(()),
+        }
     }
 
     /// What of an op concerns one user.
@@ -387,8 +398,12 @@ impl<'b, B: Backing> World<'b, B> {
     async fn check_at_rest(&mut self) -> Result<(), String> {
         for user in USERS {
             let found = stored::read(self.backing, user).await?;
-            if let Some(head) = found.head.clone() {
-                found.fits(self.oracle.state(user), user, &head)?;
+            match found.head.clone() {
+                Some(head) => {
+                    found.fits(self.oracle.state(user), user, &head)?;
+                    found.is_entered(self.scenario.limits.retention_ms, self.now)?;
+                }
+                None => found.is_nothing()?,
             }
             // What was claimed, erased and claimed again in one moment may be one entry.
             let texts = |claims: &[Claim]| claims.iter().map(|claim| format!("{claim:?}")).collect::<BTreeSet<_>>();

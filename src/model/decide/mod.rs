@@ -92,6 +92,7 @@ impl<'g> Decider<'g> {
             Action::Clear { at } => self.clear(state, *at),
             Action::Recording { paused, at } => self.recording(state, *paused, *at),
             Action::Erase => self.erase(state),
+            Action::Prune { horizon } => self.prune(state, *horizon),
         }
     }
 
@@ -182,6 +183,17 @@ impl<'g> Decider<'g> {
         let at = row.watermark;
         state.put_forgetting(row)?;
         Ok(Outcome::Erased { at, resumed })
+    }
+
+    fn prune<S: UserState>(&mut self, state: &mut S, horizon: u64) -> Result<Outcome, S::Error> {
+        let horizon = horizon.min(self.moment.horizon);
+        let more = state.prune_contents(horizon, |record, cause| self.tell_gone(Some(record), cause))?;
+        let mut row = state.forgetting()?.clone();
+        // As long as a clear hides anything, it stays.
+        if !more && row.prune(horizon) {
+            state.put_forgetting(row)?;
+        }
+        Ok(Outcome::Pruned { more })
     }
 
     fn tell_gone(&mut self, gone: Option<Record>, cause: Cause) {

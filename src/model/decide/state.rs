@@ -4,6 +4,7 @@ use crate::model::forgetting::{ContentRow, Eviction, UserRow};
 use crate::model::ids::Content;
 use crate::model::record::Record;
 use crate::model::rewards::claim::{Claim, ClaimKey};
+use crate::model::transition::Cause;
 
 /// One user's state: what is stored, with the changes of the group that were decided so far.
 ///
@@ -36,8 +37,12 @@ pub trait UserState {
     fn goes_sooner(&mut self, content: Content) -> Result<(), Self::Error>;
 
     /// Empties the rows of all contents. Returns the newest moment that any of them was known by. `erased` is given the
-    /// records that went, as far as they were read.
+    /// records that went.
     fn erase_contents(&mut self, erased: impl FnMut(Record)) -> Result<u64, Self::Error>;
+
+    /// Drops what no read can return any more of all contents, or a part of it that one commit may take; true: of more than
+    /// that. Records before `horizon` have expired. `gone` is given each record that went, and why.
+    fn prune_contents(&mut self, horizon: u64, gone: impl FnMut(Record, Cause)) -> Result<bool, Self::Error>;
 
     fn is_claimed(&mut self, key: &ClaimKey) -> Result<bool, Self::Error>;
 

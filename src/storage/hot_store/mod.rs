@@ -18,6 +18,7 @@ pub use self::positions::Positions;
 pub use self::store_clock::StoreClock;
 use crate::model::change::{Change, Decided, Outcome};
 use crate::model::decide::Transitions;
+use crate::model::ids::UserId;
 use crate::model::rewards::calendar::RewardDay;
 use crate::model::rewards::rewarding::Rewarding;
 use crate::model::rewards::rule::RuleSet;
@@ -46,6 +47,14 @@ pub struct Committed {
     pub transitions: Transitions,
     /// The changes, in their order, whose users may be connected to other gateways, too.
     pub elsewhere: Vec<usize>,
+}
+
+/// Users who are to be pruned.
+#[derive(Debug, Default)]
+pub struct Due {
+    pub users: Vec<UserId>,
+    /// Of the changes that prune them, milliseconds.
+    pub horizon: u64,
 }
 
 /// All that is asked of a hot store. Each part of the gateway gets the side of it that it needs.

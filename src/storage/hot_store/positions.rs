@@ -1,8 +1,12 @@
 //! Users' records, and the commits that change them.
 
+use std::future::ready;
+
 use futures_util::future::BoxFuture;
 
-use super::{Answer, Committed, Group, StoreError};
+use super::{Answer, Committed, Due, Group, StoreError};
+#[cfg(doc)]
+use crate::model::change::Action;
 use crate::model::ids::{Content, UserId};
 use crate::model::page::{Page, PageRequest};
 use crate::model::record::Record;
@@ -64,4 +68,10 @@ pub trait Positions: Send + Sync + 'static {
 
     /// Whether the user's recording is paused.
     fn paused(&self, user: UserId) -> Answer<bool>;
+
+    /// Some of the users who have something that no read returns any more, by `now`: [`Action::Prune`] is to be committed for
+    /// each, again as long as there is more. Who is not pruned is named again later.
+    fn due(&self, _now: u64) -> Answer<Due> {
+        Box::pin(ready(Ok(Due::default())))
+    }
 }

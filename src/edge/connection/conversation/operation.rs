@@ -58,5 +58,6 @@ pub fn word(action: &Action) -> &'static str {
         Action::Clear { .. } => "clear",
         Action::Recording { .. } => "recording",
         Action::Erase => "erase",
+        Action::Prune { .. } => "prune",
     }
 }

@@ -45,9 +45,11 @@ impl Order {
             Outcome::Ahead => Err(Refusal::Invalid(format!("{}.at: is ahead of the server's clock", self.operation))),
             Outcome::Unreadable { .. } => Err(Refusal::Unavailable),
             Outcome::Recording { paused, .. } => Ok(Answer::Recording { paused: *paused }),
-            Outcome::Beat(_) | Outcome::Deleted { .. } | Outcome::Cleared { .. } | Outcome::Erased { .. } => {
-                Ok(Answer::Done)
-            }
+            Outcome::Beat(_)
+            | Outcome::Deleted { .. }
+            | Outcome::Cleared { .. }
+            | Outcome::Erased { .. }
+            | Outcome::Pruned { .. } => Ok(Answer::Done),
         };
         (!self.forsaken).then_some((self.seq, answer))
     }

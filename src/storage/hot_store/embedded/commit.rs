@@ -5,8 +5,6 @@
 
 use std::sync::Arc;
 
-use fjall::OwnedWriteBatch;
-
 use super::codec::RowWriter;
 use super::draft::Draft;
 use super::known::Known;
@@ -104,11 +102,6 @@ impl Committer {
             zone: today.zone.to_string(),
             rules: ids().map(str::to_owned).collect(),
         })
-    }
-
-    /// Stores a batch that may be lost with the machine.
-    pub fn write_at_leisure(&mut self, batch: OwnedWriteBatch) -> Result<(), StoreError> {
-        batch.commit().map_err(|error| self.fail(describe(&error)))
     }
 
     pub fn refuse_if_failed(&self) -> Result<(), StoreError> {

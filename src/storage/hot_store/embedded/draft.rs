@@ -148,6 +148,30 @@ impl<'a> Draft<'a> {
         self.known.full.put(user, candidates);
     }
 
+    /// The first of the user's contents that have something dead, at most `limit`.
+    pub fn dead_of(&mut self, user: UserId, horizon: u64, limit: usize) -> Result<Vec<Content>, ReadError> {
+        let forgetting = self.user(user)?.clone();
+        let is_dead = |row: &ContentRow| row.clone().prune(&forgetting, horizon);
+        let drafted = self.places.range((user, FIRST)..=(user, LAST));
+        let drafted = drafted.filter(|(_, place)| is_dead(&self.rows[**place].row)).map(|((_, content), _)| *content);
+        let mut dead: Vec<Content> = drafted.take(limit).collect();
+        let mut stored = self.view.contents_of(user);
+        while dead.len() < limit
+            && let Some(next) = stored.next()
+        {
+            let (content, row) = next?;
+            if !self.places.contains_key(&(user, content)) && is_dead(&row) {
+                dead.push(content);
+            }
+        }
+        Ok(dead)
+    }
+
+    /// They may be gone.
+    pub fn forget_candidates(&mut self, user: UserId) {
+        self.known.full.pop(&user);
+    }
+
     /// A batch of what has changed; `None`: nothing has. Claims enter the outbox behind `outbox`.
     pub fn batch(
         &self,
@@ -167,7 +191,10 @@ impl<'a> Draft<'a> {
             }
         }
         for (user, draft) in self.users.iter().filter(|(_, draft)| draft.row_changed) {
-            batch.insert(&tables.users, codec::user_key(*user), writer.user(&draft.row));
+            match draft.row == UserRow::default() {
+                true => batch.remove(&tables.users, codec::user_key(*user)),
+                false => batch.insert(&tables.users, codec::user_key(*user), writer.user(&draft.row)),
+            }
         }
         self.claims.put(tables, &mut batch, outbox.next())?;
         if batch.is_empty() {

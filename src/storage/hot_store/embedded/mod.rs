@@ -35,7 +35,6 @@ mod prune;
 #[cfg(test)]
 mod prune_tests;
 mod read;
-mod removal;
 mod tables;
 mod user_state;
 mod worker_watch;
@@ -58,7 +57,7 @@ use self::read::{Asker, Readers};
 use self::tables::Tables;
 use self::worker_watch::WorkerWatch;
 use super::config::Config;
-use super::{Answer, Claims, Committed, Group, Positions, StoreClock, StoreError, UserStatus};
+use super::{Answer, Claims, Committed, Due, Group, Positions, StoreClock, StoreError, UserStatus};
 use crate::model::change::Outcome;
 use crate::model::ids::{Content, UserId};
 use crate::model::page::{Page, PageRequest};
@@ -165,6 +164,10 @@ impl EmbeddedStore {
 impl Positions for EmbeddedStore {
     fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Committed, StoreError>> {
         Box::pin(ready(self.commit_now(group)))
+    }
+
+    fn due(&self, _now: u64) -> Answer<Due> {
+        Box::pin(ready(Ok(self.pruner.due())))
     }
 
     fn failure(&self) -> Option<StoreError> {

@@ -1,192 +1,189 @@
-//! Removes what nobody can see any more: cleared and outlived records, outlived tombstones, clears and pauses.
+//! Finds users who have something that nobody can see any more: cleared and outlived records, outlived tombstones, clears
+//! and pauses.
 //!
-//! One thread looks for them, in steps of [`STEP_ROWS`] with a pause after each: at the rows of a user who has just
-//! cleared, and every `prune_interval` at everything. What it finds it removes as a committer, at most [`REMOVALS_MAX`]
-//! rows at a time, after looking again; so no commit waits long for it, and none is undone by it. Removals are not
-//! synced: one that is lost is made again.
+//! One thread looks for them every `prune_interval` in everything, in steps of [`STEP_ROWS`] with a pause after each. Who
+//! has just cleared is known without a look. Those who were found wait here until they are asked for, to be
+//! [pruned](crate::model::change::Action::Prune) by commits as any other; what is not, is found again.
 //!
 //! Time is that of commits and reads, but never after the wall clock, and two passes have to agree on it
-//! ([`AgreedTime`]). A store that is not used prunes nothing.
+//! ([`AgreedTime`]). In a store that is not used nothing is found.
 
-use std::cell::RefCell;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::Shared;
-use super::removal::{self, REMOVALS_MAX, Row, row_of};
 use super::tables::{ReadError, View};
+use crate::model::forgetting::UserRow;
 use crate::model::ids::{Content, UserId};
 use crate::storage::embedded::Clock;
 use crate::storage::embedded::agreed_time::AgreedTime;
-use crate::storage::hot_store::StoreError;
+use crate::storage::hot_store::Due;
 use crate::storage::hot_store::config::Config;
 
 const STEP_ROWS: usize = 1024;
 const PAUSE: Duration = Duration::from_millis(5);
-/// Users who have cleared and wait for it; when it is full, the next pass over everything does it.
-const CLEARED_MAX: usize = 1024;
+/// Users who were found and wait; when it is full, the search waits, and who clears is found by the next pass.
+const FOUND_MAX: usize = 1024;
+/// Users who are handed out at one time.
+const DUE_MAX: usize = 32;
 
 pub struct Pruner {
-    cleared: Option<SyncSender<UserId>>,
+    horizon: Arc<Horizon>,
+    found: Option<SyncSender<UserId>>,
+    due: Arc<Mutex<Receiver<UserId>>>,
+    stop: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Pruner {
     /// `wall_clock`: milliseconds since 1970. `newest_commit`: the one that the store was opened with.
     pub fn start(shared: Arc<Shared>, config: &Config, wall_clock: Clock, newest_commit: u64) -> std::io::Result<Self> {
-        let (cleared, asked) = sync_channel(CLEARED_MAX);
+        let (found, due) = sync_channel(FOUND_MAX);
+        let (stop, stopped) = sync_channel(0);
         let interval = config.prune_interval;
         let time = AgreedTime::new(config.clock_step_max, newest_commit, Instant::now());
-        let pass = Pass { shared, asked, wall_clock, time: RefCell::new(time) };
+        let horizon = Arc::new(Horizon { shared: shared.clone(), wall_clock, time: Mutex::new(time) });
+        let pass = Pass { shared, horizon: horizon.clone(), found: found.clone(), stopped };
         let thread = thread::Builder::new().name("store-prune".into()).spawn(move || pass.run(interval))?;
-        Ok(Pruner { cleared: Some(cleared), thread: Some(thread) })
+        let due = Arc::new(Mutex::new(due));
+        Ok(Pruner { horizon, found: Some(found), due, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Has the user's rows looked at soon.
+    /// The user has something to remove.
     pub fn cleared(&self, user: UserId) {
-        if let Some(cleared) = &self.cleared {
-            let _ = cleared.try_send(user);
+        if let Some(found) = &self.found {
+            let _ = found.try_send(user);
         }
+    }
+
+    /// Users who were found.
+    pub fn due(&self) -> Due {
+        let found = self.due.lock().unwrap_or_else(PoisonError::into_inner);
+        Due { users: found.try_iter().take(DUE_MAX).collect(), horizon: self.horizon.get() }
     }
 }
 
 impl Drop for Pruner {
     fn drop(&mut self) {
-        self.cleared = None;
+        (self.found, self.stop) = (None, None);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-/// Why pruning ends.
-enum Stop {
-    Closing,
-    Error(StoreError),
-}
-
-struct Pass {
+/// What is older is outlived.
+struct Horizon {
     shared: Arc<Shared>,
-    asked: Receiver<UserId>,
     wall_clock: Clock,
-    time: RefCell<AgreedTime>,
+    time: Mutex<AgreedTime>,
 }
 
-impl Pass {
-    fn run(&self, interval: Duration) {
-        let mut due = Instant::now() + interval;
-        loop {
-            let ended = match self.asked.recv_timeout(due.saturating_duration_since(Instant::now())) {
-                Ok(user) => self.user(user),
-                Err(RecvTimeoutError::Timeout) => {
-                    let ended = self.everything();
-                    due = Instant::now() + interval;
-                    ended
-                }
-                Err(RecvTimeoutError::Disconnected) => return,
-            };
-            match ended {
-                Ok(()) => {}
-                Err(Stop::Closing) => return,
-                Err(Stop::Error(StoreError::Away(why))) => {
-                    tracing::warn!(event = "prune_postponed", reason = why, "pruning postponed")
-                }
-                Err(Stop::Error(error)) => {
-                    tracing::error!(event = "prune_stopped", %error, "pruning stopped until restart");
-                    return;
-                }
-            }
-        }
+impl Horizon {
+    /// By what is agreed on; what a clear hides goes in any case.
+    fn get(&self) -> u64 {
+        self.shared.admission.horizon(self.time().at(Instant::now(), self.now()))
     }
 
-    /// By what is agreed on; what a clear hides goes in any case.
-    fn horizon(&self) -> u64 {
-        self.shared.admission.horizon(self.time.borrow().at(Instant::now(), self.now()))
+    /// Another pass has begun.
+    fn read(&self) {
+        let now = self.now();
+        if !self.time().read(now, Instant::now()) {
+            tracing::debug!(now, "pruning by age postponed: two passes disagree on the time");
+        }
     }
 
     fn now(&self) -> u64 {
         self.shared.now.load(Ordering::Relaxed).min((self.wall_clock)())
     }
 
-    fn user(&self, user: UserId) -> Result<(), Stop> {
-        let horizon = self.horizon();
-        let dead = dead_rows_of(&self.shared.tables.view(), user, horizon).map_err(unread)?;
-        for rows in dead.chunks(REMOVALS_MAX) {
-            self.shared.committer()?.remove_dead(rows, horizon)?;
-            thread::sleep(PAUSE);
+    fn time(&self) -> MutexGuard<'_, AgreedTime> {
+        self.time.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+type Row = (UserId, Content);
+
+/// Why a pass ends.
+enum Stop {
+    Closing,
+    Unread(ReadError),
+}
+
+struct Pass {
+    shared: Arc<Shared>,
+    horizon: Arc<Horizon>,
+    found: SyncSender<UserId>,
+    stopped: Receiver<()>,
+}
+
+impl Pass {
+    fn run(&self, interval: Duration) {
+        while !self.stops_within(interval) {
+            match self.everything() {
+                Ok(()) => {}
+                Err(Stop::Closing) => return,
+                Err(Stop::Unread(error)) => {
+                    tracing::warn!(event = "prune_postponed", reason = %error, "pruning postponed")
+                }
+            }
         }
-        Ok(())
     }
 
     fn everything(&self) -> Result<(), Stop> {
-        let now = self.now();
-        if !self.time.borrow_mut().read(now, Instant::now()) {
-            tracing::debug!(now, "pruning by age postponed: two passes disagree on the time");
-        }
-        let horizon = self.horizon();
+        self.horizon.read();
+        let horizon = self.horizon.get();
         let mut from = Some((UserId(0), Content { kind: 0, oid: 0 }));
         while let Some(place) = from {
-            let (dead, next) = dead_rows_from(&self.shared.tables.view(), place, horizon).map_err(unread)?;
-            for rows in dead.chunks(REMOVALS_MAX) {
-                self.shared.committer()?.remove_dead(rows, horizon)?;
-                self.pause()?;
-            }
-            self.pause()?;
+            let (found, next) = dead_rows_from(&self.shared.tables.view(), place, horizon)?;
+            self.hand_out(found)?;
             from = next;
         }
-        // After the rows, so that nothing is left that an outlived clear still hides.
         let mut from = Some(UserId(0));
         while let Some(place) = from {
-            let (outlived, next) = outlived_users_from(&self.shared.tables.view(), place, horizon).map_err(unread)?;
-            for users in outlived.chunks(REMOVALS_MAX) {
-                self.shared.committer()?.prune_users(users, horizon)?;
-                self.pause()?;
-            }
-            self.pause()?;
+            let (found, next) = outlived_users_from(&self.shared.tables.view(), place, horizon)?;
+            self.hand_out(found)?;
             from = next;
         }
         Ok(())
     }
 
-    /// Leaves the store to others for a while, and looks at who has cleared in between.
+    /// Leaves the store to others for a while.
+    fn hand_out(&self, users: Vec<UserId>) -> Result<(), Stop> {
+        for user in users {
+            while let Err(TrySendError::Full(_)) = self.found.try_send(user) {
+                self.pause()?;
+            }
+        }
+        self.pause()
+    }
+
     fn pause(&self) -> Result<(), Stop> {
-        match self.asked.recv_timeout(PAUSE) {
-            Ok(user) => self.user(user),
-            Err(RecvTimeoutError::Timeout) => Ok(()),
-            Err(RecvTimeoutError::Disconnected) => Err(Stop::Closing),
-        }
+        if self.stops_within(PAUSE) { Err(Stop::Closing) } else { Ok(()) }
+    }
+
+    fn stops_within(&self, time: Duration) -> bool {
+        self.stopped.recv_timeout(time) == Err(RecvTimeoutError::Disconnected)
     }
 }
 
-fn dead_rows_of(view: &View, user: UserId, horizon: u64) -> Result<Vec<Row>, ReadError> {
-    let user_row = view.user(user)?;
-    let mut dead = Vec::new();
-    for stored in view.contents_of(user) {
-        let (content, mut row) = stored?;
-        if row.prune(&user_row, horizon) {
-            dead.push((user, content));
-        }
-    }
-    Ok(dead)
-}
-
-/// The dead ones among the next rows, and where to go on.
-fn dead_rows_from(view: &View, from: Row, horizon: u64) -> Result<(Vec<Row>, Option<Row>), ReadError> {
-    let mut dead = Vec::new();
+/// The users of dead ones among the next rows, and where to go on.
+fn dead_rows_from(view: &View, from: Row, horizon: u64) -> Result<(Vec<UserId>, Option<Row>), ReadError> {
+    let mut found = Vec::new();
     let mut of = None;
     for (seen, stored) in view.contents_from(from.0, from.1).enumerate() {
         let (user, content, mut row) = stored?;
         if seen == STEP_ROWS {
-            return Ok((dead, Some((user, content))));
+            return Ok((found, Some((user, content))));
         }
-        if row.prune(row_of(view, &mut of, user)?, horizon) {
-            dead.push((user, content));
+        if found.last() != Some(&user) && row.prune(row_of(view, &mut of, user)?, horizon) {
+            found.push(user);
         }
     }
-    Ok((dead, None))
+    Ok((found, None))
 }
 
 fn outlived_users_from(view: &View, from: UserId, horizon: u64) -> Result<(Vec<UserId>, Option<UserId>), ReadError> {
@@ -196,19 +193,23 @@ fn outlived_users_from(view: &View, from: UserId, horizon: u64) -> Result<(Vec<U
         if seen == STEP_ROWS {
             return Ok((outlived, Some(user)));
         }
-        if removal::prune_user(&mut row, horizon) {
+        if row.prune(horizon) {
             outlived.push(user);
         }
     }
     Ok((outlived, None))
 }
 
-fn unread(error: ReadError) -> Stop {
-    Stop::Error(StoreError::Away(error.to_string()))
+/// The user's row, read once for all neighbouring rows of the user.
+fn row_of<'o>(view: &View, of: &'o mut Option<(UserId, UserRow)>, user: UserId) -> Result<&'o UserRow, ReadError> {
+    if of.as_ref().is_none_or(|(last, _)| *last != user) {
+        *of = Some((user, view.user(user)?));
+    }
+    Ok(&of.as_ref().expect("it has just been read").1)
 }
 
-impl From<StoreError> for Stop {
-    fn from(error: StoreError) -> Self {
-        Stop::Error(error)
+impl From<ReadError> for Stop {
+    fn from(error: ReadError) -> Self {
+        Stop::Unread(error)
     }
 }

@@ -3,6 +3,7 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::{Config, EmbeddedStore};
@@ -12,8 +13,8 @@ use crate::model::forgetting::UserRow;
 use crate::model::ids::{Content, SessionId, UserId};
 use crate::model::rewards::rule::RuleSet;
 use crate::model::rule::Verdict;
-use crate::storage::hot_store::Group;
 use crate::storage::hot_store::config::Backend;
+use crate::storage::hot_store::{Due, Group};
 
 const USER: UserId = UserId(42);
 
@@ -63,9 +64,16 @@ fn stored(store: &EmbeddedStore) -> u32 {
     store.shared.tables.view().count_of(USER).unwrap()
 }
 
-fn soon(mut holds: impl FnMut() -> bool) {
+/// Until then, what was found is pruned as commits do it.
+fn soon(store: &EmbeddedStore, mut holds: impl FnMut() -> bool) {
     let started = Instant::now();
     while !holds() {
+        let Due { users, horizon } = store.pruner.due();
+        let now = store.shared.now.load(Ordering::Relaxed);
+        for user in users {
+            let prune = || vec![Change { user, action: Action::Prune { horizon } }];
+            while commit(store, now, prune()) == [Outcome::Pruned { more: true }] {}
+        }
         assert!(started.elapsed() < Duration::from_secs(10), "it does not come about");
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -78,7 +86,7 @@ fn what_was_cleared_goes_at_once() {
     commit(&store, 5_000, (0..600).map(|oid| beat(oid, 1_000 + oid)).collect());
     assert_eq!(stored(&store), 600);
     commit(&store, 5_000, vec![clear(1_499)]);
-    soon(|| stored(&store) == 100);
+    soon(&store, || stored(&store) == 100);
 }
 
 #[test]
@@ -88,7 +96,7 @@ fn what_was_removed_makes_room() {
     commit(&store, 5_000, (0..300).map(|oid| beat(oid, 1_000 + oid)).collect());
     // At the cap once, so that the oldest are remembered.
     commit(&store, 5_000, vec![beat(300, 2_000), clear(2_999)]);
-    soon(|| stored(&store) == 0);
+    soon(&store, || stored(&store) == 0);
     commit(&store, 5_000, (0..300).map(|oid| beat(oid, 3_000 + oid)).collect());
     assert_eq!(stored(&store), 300);
     assert_eq!(store.shared.tables.view().user(USER).unwrap().floor, 1_000, "none of these had to give way");
@@ -109,12 +117,12 @@ fn what_is_outlived_goes_with_the_next_pass() {
     assert_eq!(stored(&store), 3_000, "everything is still within the retention");
 
     commit(&store, 14_000, vec![]);
-    soon(|| stored(&store) == 3_000 - 2_000 + 1);
+    soon(&store, || stored(&store) == 3_000 - 2_000 + 1);
     commit(&store, 14_001, vec![]);
-    soon(|| stored(&store) == 3_000 - 2_001);
-    soon(|| store.shared.tables.view().user(USER).unwrap() == UserRow::default());
+    soon(&store, || stored(&store) == 3_000 - 2_001);
+    soon(&store, || store.shared.tables.view().user(USER).unwrap() == UserRow::default());
     commit(&store, 50_000, vec![beat(7, 49_000)]);
-    soon(|| stored(&store) == 1);
+    soon(&store, || stored(&store) == 1);
     let again = commit(&store, 50_000, vec![beat(7, 49_000), beat(1, 3_999)]);
     assert_eq!(again[0], Outcome::Beat(Verdict::Same));
 }
@@ -135,7 +143,7 @@ fn what_is_written_meanwhile_is_not_lost() {
             assert_eq!(row.record.unwrap().at, round * 100 + 1);
         }
     }
-    soon(|| stored(&store) == 600_u32.div_ceil(29));
+    soon(&store, || stored(&store) == 600_u32.div_ceil(29));
 }
 
 #[test]

@@ -14,6 +14,10 @@ use crate::model::forgetting::{Eviction, UserRow};
 use crate::model::ids::{Content, UserId};
 use crate::model::record::Record;
 use crate::model::rewards::claim::{Claim, ClaimKey};
+use crate::model::transition::Cause;
+
+/// Rows that are pruned by one change, so that a commit does not wait long for it.
+const PRUNED_MAX: usize = 256;
 
 pub struct DraftedUser<'d, 't> {
     pub draft: &'d mut Draft<'t>,
@@ -99,6 +103,30 @@ impl UserState for DraftedUser<'_, '_> {
 
     fn erase_contents(&mut self, erased: impl FnMut(Record)) -> Result<u64, ReadError> {
         self.draft.take_contents(self.user, erased)
+    }
+
+    fn prune_contents(&mut self, horizon: u64, mut gone: impl FnMut(Record, Cause)) -> Result<bool, ReadError> {
+        let forgetting = self.draft.user(self.user)?.clone();
+        let mut dead = self.draft.dead_of(self.user, horizon, PRUNED_MAX + 1)?;
+        let more = dead.len() > PRUNED_MAX;
+        dead.truncate(PRUNED_MAX);
+        let mut emptied = 0;
+        for content in &dead {
+            let drafted = self.draft.content(self.user, *content)?;
+            let record = drafted.row.take_dead(&forgetting, horizon);
+            drafted.row.prune(&forgetting, horizon);
+            drafted.changed = true;
+            emptied += u32::from(drafted.row.is_empty());
+            record.into_iter().for_each(|(record, cause)| gone(record, cause));
+        }
+        if !dead.is_empty() {
+            self.draft.forget_candidates(self.user);
+        }
+        if emptied > 0 {
+            let contents = self.contents()?;
+            self.put_contents(contents - emptied)?;
+        }
+        Ok(more)
     }
 
     fn is_claimed(&mut self, key: &ClaimKey) -> Result<bool, ReadError> {

@@ -6,13 +6,11 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::busy::{Before, Busy, Stage, Turn, wait_for};
-use super::contents::Contents;
-use super::heads::{Heads, Remembered};
+use super::busy::{Before, Busy, Stage, wait_for};
+use super::heads::Heads;
 use super::limits::Limits;
 use super::metrics::Metrics;
 use super::round::{Fate, Round, users_of};
-use super::sweep::Sweeper;
 use super::token::TokenSource;
 use super::{Head, Load, Loaded, UserStore};
 use crate::model::ids::UserId;
@@ -30,7 +28,6 @@ pub(super) struct Shared<S> {
     pub tokens: TokenSource,
     metrics: Metrics,
     users: Mutex<Users>,
-    sweeper: Sweeper,
 }
 
 /// Of all users who were here lately.
@@ -51,8 +48,8 @@ impl<S: UserStore> Optimistic<S> {
     /// `users_max`: so many heads are remembered.
     pub fn new(store: S, limits: Limits, tokens: TokenSource, users_max: NonZeroUsize) -> Self {
         let users = Users { heads: Heads::new(users_max), busy: Busy::default(), unknown: HashMap::new() };
-        let (users, sweeper, metrics) = (Mutex::new(users), Sweeper::new(), Metrics::default());
-        Optimistic { shared: Arc::new(Shared { store, limits, tokens, metrics, users, sweeper }) }
+        let (users, metrics) = (Mutex::new(users), Metrics::default());
+        Optimistic { shared: Arc::new(Shared { store, limits, tokens, metrics, users }) }
     }
 
     pub fn store(&self) -> &S {
@@ -85,9 +82,6 @@ impl<S: UserStore> Optimistic<S> {
             users.unknown.insert(group.number, round);
             return Err(error);
         }
-        for user in round.users.iter().filter(|user| user.plan.as_ref().is_some_and(|plan| plan.sweep)) {
-            shared.sweeper.sweep(self.clone(), user.user, group.now);
-        }
         Ok(shared.leave(round, group))
     }
 }
@@ -115,7 +109,7 @@ impl<S: UserStore> Shared<S> {
         };
         wait_for(&round.before).await?;
         round.before.clear();
-        self.look_up(round, group.now);
+        self.look_up(round);
         loop {
             loop {
                 let loads = round.decide(group, &self.limits, &self.tokens);
@@ -135,7 +129,7 @@ impl<S: UserStore> Shared<S> {
     }
 
     /// What is remembered of the users who are not decided yet.
-    fn look_up(&self, round: &mut Round, now: u64) {
+    fn look_up(&self, round: &mut Round) {
         let (mut hits, mut misses) = (0, 0);
         {
             let mut users = self.users();
@@ -143,7 +137,7 @@ impl<S: UserStore> Shared<S> {
                 match users.heads.take(user.user) {
                     Some(remembered) => {
                         hits += 1;
-                        user.knows(remembered, now);
+                        user.knows(remembered);
                     }
                     None => misses += 1,
                 }
@@ -153,7 +147,7 @@ impl<S: UserStore> Shared<S> {
         self.metrics.misses.inc_by(misses);
     }
 
-    pub async fn load(&self, loads: &[Load]) -> Result<Vec<Loaded>, StoreError> {
+    async fn load(&self, loads: &[Load]) -> Result<Vec<Loaded>, StoreError> {
         let loaded = self.store.load(loads).await?;
         let rows = loaded.iter().flat_map(|loaded| &loaded.rows).filter(|(_, row)| row.is_some()).count();
         self.metrics.rows_loaded.inc_by(rows as u64);
@@ -195,12 +189,6 @@ impl<S: UserStore> Shared<S> {
         round.committed(group)
     }
 
-    /// One user is written to outside any group. Returns the turn, and those before it.
-    pub fn enter_alone(&self, user: UserId) -> Alone<'_, S> {
-        let (turn, before) = self.users().busy.enter([user].into_iter());
-        Alone { shared: self, user, turn, before }
-    }
-
     fn users(&self) -> MutexGuard<'_, Users> {
         self.users.lock()
     }
@@ -218,33 +206,5 @@ impl<S: UserStore> Drop for OnItsWay<'_, S> {
         let before = std::mem::take(&mut round.before);
         let users = round.users.iter().map(|user| user.user);
         self.shared.users().busy.leave(&round.turn, users, before);
-    }
-}
-
-/// One user, who is written to outside any group.
-pub struct Alone<'s, S: UserStore> {
-    shared: &'s Shared<S>,
-    user: UserId,
-    turn: Turn,
-    before: Before,
-}
-
-impl<S: UserStore> Alone<'_, S> {
-    /// What is remembered of the user, once all groups before are over.
-    pub async fn head(&mut self) -> Result<Option<Box<Head>>, StoreError> {
-        wait_for(&self.before).await?;
-        Ok(self.shared.users().heads.take(self.user).map(|remembered| remembered.head))
-    }
-
-    pub fn remember(&self, head: Box<Head>) {
-        let remembered = Remembered { head, contents: Contents::Unknown };
-        self.shared.users().heads.put(self.user, remembered);
-    }
-}
-
-impl<S: UserStore> Drop for Alone<'_, S> {
-    fn drop(&mut self) {
-        let before = std::mem::take(&mut self.before);
-        self.shared.users().busy.leave(&self.turn, [self.user].into_iter(), before);
     }
 }

@@ -60,7 +60,7 @@ fn follow(contents: &mut Vec<Content>, write: &Write) {
         }
         Write::Remove { content } => contents.retain(|known| known != content),
         Write::RemoveAll => contents.clear(),
-        Write::Keep | Write::Claim { .. } | Write::RemoveClaims { .. } => {}
+        Write::LookAt { .. } | Write::RemoveUser | Write::Claim { .. } | Write::RemoveClaims { .. } => {}
     }
 }
 

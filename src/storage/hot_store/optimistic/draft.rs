@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::head::day_of;
 use super::known::{Known, Need};
+use super::limits::Limits;
 use super::{Head, StoredRow, Write};
 use crate::model::decide::{KeptContent, UserState};
 use crate::model::forgetting::{ContentRow, Eviction, UserRow};
@@ -37,12 +38,14 @@ pub struct Draft<'k> {
     claimed: HashSet<ClaimKey>,
     claims_erased: bool,
     dead: Vec<(Record, Cause)>,
+    /// By what moments everything was pruned.
+    pruned: Option<(u64, u64)>,
 }
 
 /// A draft that is to be stored.
 pub struct Finished {
-    /// Without its new token.
-    pub head: Box<Head>,
+    /// Without its new token. `None`: it stays as it is.
+    pub head: Option<Box<Head>>,
     pub writes: Vec<Write>,
     /// Records that clears or the retention had left, and that go now.
     pub dead: Vec<(Record, Cause)>,
@@ -102,6 +105,7 @@ impl<'k> Draft<'k> {
             claimed: HashSet::new(),
             claims_erased: false,
             dead: Vec::new(),
+            pruned: None,
         })
     }
 
@@ -110,32 +114,24 @@ impl<'k> Draft<'k> {
         self.playing = Some(content);
     }
 
-    /// Removes what clears and the retention have left of the rows that are known. True: something went.
-    pub fn sweep(&mut self, horizon: u64) -> Result<bool, Need> {
-        let contents: Vec<Content> = self.known.rows().map(|(content, _)| content).collect();
-        for content in contents {
-            self.place(content)?;
-        }
-        let Draft { rows, forgetting, dead, .. } = self;
-        for DraftRow { row, changed, .. } in rows.iter_mut() {
-            let dead_record = row.take_dead(forgetting, horizon);
-            *changed = dead_record.is_some() | row.prune(forgetting, horizon);
-            dead.extend(dead_record);
-        }
-        Ok(rows.iter().any(|row| row.changed))
-    }
-
     /// How many contents there are now, if that was counted.
     pub fn counted(&self) -> Option<u32> {
         self.contents
     }
 
     /// What is to be stored; `None`: nothing has changed.
-    pub fn finish(mut self, now: u64, horizon: u64) -> Option<Finished> {
-        if !self.forgetting_changed && !self.erased && self.rows.iter().all(|row| !row.changed) {
-            return None;
+    pub fn finish(mut self, now: u64, limits: &Limits) -> Option<Finished> {
+        let horizon = limits.horizon(now);
+        let changed = self.forgetting_changed || self.erased || self.rows.iter().any(|row| row.changed);
+        let look = match self.pruned {
+            Some(asked) => Some(self.next_look(asked, changed, now, limits)),
+            None if changed => self.first_look(now, limits),
+            None => None,
+        };
+        if !changed {
+            return look.map(|look| Finished { head: None, writes: vec![look], dead: Vec::new() });
         }
-        let mut writes = Vec::new();
+        let mut writes: Vec<Write> = look.into_iter().collect();
         if self.erased {
             writes.push(Write::RemoveAll);
         }
@@ -149,8 +145,6 @@ impl<'k> Draft<'k> {
         // A pause that has not ended keeps the head for good, and no record stays for good.
         let current = current.filter(|_| !self.forgetting.recording.paused());
         let mut new = None;
-        let day_before = self.head.and_then(Head::day);
-        let mut put = self.erased;
         for mut draft in self.rows.drain(..) {
             let content = draft.content;
             if current == Some(content) {
@@ -171,19 +165,48 @@ impl<'k> Draft<'k> {
                 (true, true) => writes.push(Write::Remove { content }),
                 (false, _) => continue,
             }
-            put = true;
-        }
-        // The keys outside the head are given their lifetime when they may be new, and with the first row of each day.
-        let alone = self.erased || self.known.contents.count().is_none_or(|before| before < 2);
-        let first_of_day = day_before != Some(day_of(now));
-        if put && (alone || first_of_day) || new.as_ref().map(|(_, stored)| stored.day()) != day_before {
-            writes.push(Write::Keep);
         }
         let claims = self.claims.drain(..);
         writes.extend(claims.map(|DraftClaim { claim, exact, kept }| Write::Claim { claim, exact, kept }));
         let head = self.head.cloned().unwrap_or_default();
         let head = Box::new(Head { forgetting: self.forgetting, current: new, ..head });
-        Some(Finished { head, writes, dead: self.dead })
+        Some(Finished { head: Some(head), writes, dead: self.dead })
+    }
+
+    /// When the user has to be looked at because of what has changed, unless that is no sooner than it was. What is in the
+    /// head was entered with the first beat of its day.
+    fn first_look(&self, now: u64, limits: &Limits) -> Option<Write> {
+        let watermark = self.head.map_or(0, |head| head.forgetting.watermark);
+        if self.forgetting.watermark > watermark {
+            return Some(Write::LookAt { at: now, exact: false });
+        }
+        let rows = self.rows.iter().filter(|draft| draft.changed && !draft.row.is_empty());
+        let moments = rows.map(|draft| draft.row.newest());
+        let known = self.head.and_then(Head::day);
+        let first = moments.filter(|moment| known != Some(day_of(*moment))).min();
+        let first = first.or_else(|| self.head.is_none().then_some(now))?;
+        Some(Write::LookAt { at: limits.expires(first), exact: false })
+    }
+
+    /// When the user has to be looked at again, now that nothing is dead; or that nothing is left.
+    fn next_look(&self, asked: (u64, u64), changed: bool, now: u64, limits: &Limits) -> Write {
+        let stored = self.known.dead(asked).filter(|_| !self.erased);
+        let stored = stored.into_iter().flat_map(|dead| dead.next).flatten();
+        let drafted = self.rows.iter().filter(|draft| !draft.row.is_empty()).map(|draft| draft.row.newest());
+        let first = stored.chain(drafted).min();
+        let forgetting = if self.forgetting.recording.paused() { now } else { self.forgetting.newest() };
+        let forgetting = Some(forgetting).filter(|moment| *moment > 0);
+        let next = first.into_iter().chain(forgetting).map(|moment| limits.expires(moment)).min();
+        // A call that began without a head must not find none again, so it stays for a retention after the last write.
+        let written = match self.head {
+            _ if changed => now,
+            Some(head) => head.token.version / 1_000,
+            None => 0,
+        };
+        match next.unwrap_or_else(|| limits.expires(written)) {
+            at if next.is_none() && at <= now => Write::RemoveUser,
+            at => Write::LookAt { at: at.max(now + 1), exact: true },
+        }
     }
 
     fn find(&self, content: Content) -> Option<usize> {
@@ -282,17 +305,48 @@ impl UserState for Draft<'_> {
     }
 
     fn erase_contents(&mut self, mut erased: impl FnMut(Record)) -> Result<u64, Need> {
-        let drafted = self.rows.iter().map(|draft| draft.row.newest()).max().unwrap_or(0);
-        let mut stored = 0;
-        if !self.erased {
-            stored = self.known.newest_of_all.ok_or(Need::NewestOfAll)?;
-            let undrafted = self.known.rows().filter(|(content, _)| self.find(*content).is_none());
-            undrafted.filter_map(|(_, stored)| stored.row.record.clone()).for_each(&mut erased);
+        if !self.erased && !self.known.all {
+            return Err(Need::All);
         }
-        self.rows.drain(..).filter_map(|draft| draft.row.record).for_each(erased);
+        let undrafted = self.known.rows().filter(|(content, _)| !self.erased && self.find(*content).is_none());
+        let mut rows: Vec<ContentRow> = undrafted.map(|(_, stored)| stored.row.clone()).collect();
+        rows.extend(self.rows.drain(..).map(|draft| draft.row));
         self.places.clear();
+        let newest = rows.iter().map(ContentRow::newest).max().unwrap_or(0);
+        let mut records: Vec<Record> = rows.into_iter().filter_map(|row| row.record).collect();
+        records.sort_unstable_by_key(|record| record.content);
+        records.into_iter().for_each(&mut erased);
         (self.erased, self.playing, self.contents) = (true, None, Some(0));
-        Ok(drafted.max(stored))
+        Ok(newest)
+    }
+
+    fn prune_contents(&mut self, horizon: u64, mut gone: impl FnMut(Record, Cause)) -> Result<bool, Need> {
+        let asked = (self.forgetting.watermark.max(horizon.saturating_sub(1)), horizon);
+        let mut more = false;
+        if !self.erased {
+            let dead = self.known.dead(asked).ok_or(Need::Dead(asked.0, asked.1))?;
+            more = dead.more;
+            for content in &dead.contents {
+                let place = self.place(*content)?;
+                let draft = &mut self.rows[place];
+                // The timeline names it, and there is no row.
+                draft.changed |= draft.kept == Place::Nowhere && draft.row.is_empty();
+            }
+        }
+        let (mut dead, mut emptied) = (Vec::new(), 0);
+        let Draft { rows, forgetting, .. } = self;
+        for DraftRow { row, changed, .. } in rows.iter_mut().filter(|draft| !draft.row.is_empty()) {
+            let record = row.take_dead(forgetting, horizon);
+            *changed |= record.is_some() | row.prune(forgetting, horizon);
+            dead.extend(record);
+            emptied += u32::from(row.is_empty());
+        }
+        dead.sort_unstable_by_key(|(record, _)| record.content);
+        dead.into_iter().for_each(|(record, cause)| gone(record, cause));
+        self.contents = self.contents.or(self.known.contents.count()).map(|count| count.saturating_sub(emptied));
+        more &= self.rows.iter().any(|draft| draft.changed);
+        self.pruned = (!more).then_some(asked);
+        Ok(more)
     }
 
     fn is_claimed(&mut self, key: &ClaimKey) -> Result<bool, Need> {

@@ -18,19 +18,32 @@ pub enum Need {
     /// A row outside the head.
     Row(Content),
     Contents,
-    /// So many of the first to give way at the cap, without their rows; and the oldest record. Users with fewer contents
-    /// have no others.
+    /// So many of the first to give way at the cap, without their rows. Users with fewer contents have no others.
     First(usize),
-    /// So many of the first to give way at the cap, if it is more than one with their rows; and the oldest record.
+    /// So many of the first to give way at the cap, if it is more than one with their rows.
     Oldest(usize),
     /// So many of the newest records.
     Newest(usize),
-    NewestOfAll,
+    /// The rows of all contents.
+    All,
     Claim(ClaimKey),
     ClaimRules,
-    /// Rows that clears and the retention have left: records up to the first moment, tombstones before the second,
-    /// milliseconds.
+    /// The rows of contents that clears and the retention have left, or the first of them: records up to the first moment,
+    /// tombstones before the second, milliseconds.
     Dead(u64, u64),
+}
+
+/// What clears and the retention have left, as far as the timeline knows. The content in the head may be among it: its place
+/// in the timeline is older than its row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dead {
+    /// As [`Need::Dead`] has it.
+    pub asked: (u64, u64),
+    pub contents: Vec<Content>,
+    /// There are others.
+    pub more: bool,
+    /// The moments of the oldest record and of the oldest tombstone that stay.
+    pub next: [Option<u64>; 2],
 }
 
 /// Whether there is a claim, and where one would go.
@@ -52,9 +65,11 @@ pub struct Known {
     rows: HashMap<Content, Option<StoredRow>>,
     pub contents: Contents,
     pub oldest: Option<(Vec<(Eviction, Content)>, bool)>,
-    pub oldest_record: Option<u64>,
     pub newest: Option<(Vec<(u64, Content)>, bool)>,
-    pub newest_of_all: Option<u64>,
+    /// All rows are known.
+    pub all: bool,
+    /// A clear within the group makes more of it.
+    dead: Vec<Dead>,
     claims: HashMap<ClaimKey, Claimable>,
     pub claim_rules: Option<Vec<(Day, Arc<str>)>>,
 }
@@ -70,8 +85,7 @@ impl Known {
     }
 
     pub fn add(&mut self, loaded: Loaded) {
-        let Loaded { head, rows, contents, oldest, oldest_record, newest, newest_of_all, claims, claim_rules, .. } =
-            loaded;
+        let Loaded { head, rows, contents, oldest, newest, all, dead, claims, claim_rules, .. } = loaded;
         self.head = head.or(self.head.take());
         self.rows.extend(rows);
         match (&oldest, contents) {
@@ -82,9 +96,9 @@ impl Known {
             (_, None) => {}
         }
         self.oldest = oldest.or(self.oldest.take());
-        self.oldest_record = oldest_record.or(self.oldest_record);
         self.newest = newest.or(self.newest.take());
-        self.newest_of_all = newest_of_all.or(self.newest_of_all);
+        self.all |= all;
+        self.dead.extend(dead);
         self.claims.extend(claims.into_iter().map(|claimable| (claimable.key.clone(), claimable)));
         self.claim_rules = claim_rules.or(self.claim_rules.take());
     }
@@ -103,11 +117,9 @@ impl Known {
         current.is_some_and(|(current, _)| *current == content) || self.row(content).is_some()
     }
 
-    /// Whether clears or the retention have left something.
-    pub fn has_dead(&self, horizon: u64, watermark: u64) -> bool {
-        let first = self.oldest.as_ref().and_then(|(oldest, _)| oldest.first());
-        let dead_tombstone = first.is_some_and(|(eviction, _)| !eviction.has_record && eviction.newest < horizon);
-        dead_tombstone || self.oldest_record.is_some_and(|at| at < horizon || at <= watermark)
+    /// What was found dead by these moments.
+    pub fn dead(&self, asked: (u64, u64)) -> Option<&Dead> {
+        self.dead.iter().find(|dead| dead.asked == asked)
     }
 
     pub fn claim(&self, key: &ClaimKey) -> Option<&Claimable> {

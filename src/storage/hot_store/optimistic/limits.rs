@@ -11,4 +11,9 @@ impl Limits {
     pub fn horizon(&self, now: u64) -> u64 {
         now.saturating_sub(self.retention_ms)
     }
+
+    /// When what is known by this moment has expired, milliseconds.
+    pub fn expires(&self, at: u64) -> u64 {
+        at.saturating_add(self.retention_ms).saturating_add(1)
+    }
 }

@@ -21,7 +21,7 @@ pub struct Metrics {
     pub hits: Counter,
     /// Users of groups whose heads had to be read.
     pub misses: Counter,
-    /// Rows outside heads that were read, those that sweeps have read included.
+    /// Rows outside heads that were read, those that are pruned included.
     pub rows_loaded: Counter,
     lookups: Family<Lookup, Counter>,
 }

@@ -24,7 +24,6 @@ mod limits;
 mod metrics;
 mod needs;
 mod round;
-mod sweep;
 mod token;
 mod writes;
 
@@ -33,7 +32,7 @@ use std::sync::Arc;
 
 pub use commit::Optimistic;
 pub use head::{Head, StoredRow};
-pub use known::{Claimable, Need};
+pub use known::{Claimable, Dead, Need};
 pub use limits::Limits;
 pub use metrics::Metrics;
 pub use token::{Token, TokenSource};
@@ -84,12 +83,12 @@ pub struct Loaded {
     pub contents: Option<u32>,
     /// The first to give way at the cap, in their order, as far as the timeline knows; and whether these are all.
     pub oldest: Option<(Vec<(Eviction, Content)>, bool)>,
-    /// The `at` of the oldest record, as far as the timeline knows.
-    pub oldest_record: Option<u64>,
     /// The newest with a record, outside the head and newest first; and whether these are all.
     pub newest: Option<(Vec<(u64, Content)>, bool)>,
-    /// The newest moment by which any content is known.
-    pub newest_of_all: Option<u64>,
+    /// `rows` has all that there are outside the head.
+    pub all: bool,
+    /// Its rows are among `rows`.
+    pub dead: Option<Dead>,
     pub claims: Vec<Claimable>,
     /// The rules that have claims, of the days whose claims may be kept.
     pub claim_rules: Option<Vec<(Day, Arc<str>)>>,

@@ -46,10 +46,10 @@ impl<'r> Needs<'r> {
                     self.row(*content);
                 }
             }
-            Action::Clear { .. } | Action::Recording { .. } => {}
+            Action::Clear { .. } | Action::Recording { .. } | Action::Prune { .. } => {}
             Action::Erase => {
-                if self.known.newest_of_all.is_none() {
-                    self.once(Need::NewestOfAll);
+                if !self.known.all {
+                    self.once(Need::All);
                     self.once(Need::ClaimRules);
                 }
             }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::busy::{Before, Turn};
 use super::contents::Contents;
 use super::draft::{Draft, Finished};
-use super::head::day_of;
 use super::heads::Remembered;
 use super::known::{Known, Need};
 use super::limits::Limits;
@@ -55,8 +54,6 @@ pub struct Plan {
     outcomes: Vec<Outcome>,
     decided: Vec<Decided>,
     transitions: Transitions,
-    /// There is something to sweep.
-    pub sweep: bool,
     pub elsewhere: bool,
     /// As they are once it is applied.
     contents: Contents,
@@ -193,11 +190,7 @@ impl Plan {
 }
 
 impl UserRound {
-    /// `now`: of the group. The first change of a day reads the contents anew, which shows what there is to sweep.
-    pub fn knows(&mut self, mut remembered: Remembered, now: u64) {
-        if remembered.head.day() != Some(day_of(now)) {
-            remembered.contents = Contents::Unknown;
-        }
+    pub fn knows(&mut self, remembered: Remembered) {
         self.known = Known::of(remembered);
     }
 
@@ -214,7 +207,7 @@ impl UserRound {
         let apply = Apply { user, expected: None, head: None, writes: Vec::new(), news: false };
         self.known = Known::default();
         let (decided, transitions, contents) = (Vec::new(), Vec::new(), Contents::Unknown);
-        self.plan = Some(Plan { apply, outcomes, decided, transitions, sweep: false, elsewhere: false, contents });
+        self.plan = Some(Plan { apply, outcomes, decided, transitions, elsewhere: false, contents });
         self.done = true;
     }
 
@@ -232,6 +225,9 @@ impl UserRound {
     /// What to remember of the user once the plan is applied.
     pub fn remembered(&mut self) -> Option<(UserId, Remembered)> {
         let plan = self.plan.as_mut()?;
+        if plan.apply.writes.contains(&Write::RemoveUser) {
+            return None;
+        }
         let head = plan.apply.head.take().or_else(|| self.known.head.take().flatten())?;
         Some((self.user, Remembered { head, contents: std::mem::take(&mut plan.contents) }))
     }
@@ -242,27 +238,21 @@ impl UserRound {
         let decider = Decider::new(group.now, horizon, limits.contents_max, &group.rewards);
         let mut decider = decider.with_claims_max(self.claims_max).for_changes(self.places.len());
         let mut outcomes = Vec::with_capacity(self.places.len());
-        let mut sweep = false;
         for place in &self.places {
             let Change { user, action } = &group.changes[*place];
             let outcome = decider.decide(&mut draft, *place, *user, action)?;
-            match (action, &outcome) {
-                (Action::Beat { beat, .. }, Outcome::Beat(Verdict::Written { .. })) => draft.plays(beat.content),
-                (_, Outcome::Cleared { moved: true, .. }) => sweep = true,
-                _ => {}
+            if let (Action::Beat { beat, .. }, Outcome::Beat(Verdict::Written { .. })) = (action, &outcome) {
+                draft.plays(beat.content);
             }
             outcomes.push(outcome);
         }
-        let watermark = self.known.head.iter().flatten().map(|head| head.forgetting.watermark).max();
-        sweep |= self.known.has_dead(horizon, watermark.unwrap_or(0));
         let (decided, mut transitions) = decider.finish();
         let expected = self.known.head.as_ref().and_then(Option::as_ref).map(|head| head.token);
         let counted = draft.counted();
         let (mut head, mut writes) = (None, Vec::new());
-        if let Some(finished) = draft.finish(group.now, horizon) {
-            let Finished { head: mut new, writes: all, dead } = finished;
-            new.renew(tokens.next(expected, group.now));
-            (head, writes) = (Some(new), all);
+        if let Some(Finished { head: new, writes: all, dead }) = draft.finish(group.now, limits) {
+            (head, writes) = (new, all);
+            head.iter_mut().for_each(|head| head.renew(tokens.next(expected, group.now)));
             // Because of what was decided last: another row came into the head.
             let last = *self.places.last().expect("each user of a group has changes");
             let gone = |(record, cause)| (last, Transition::gone(self.user, record, cause));
@@ -271,7 +261,7 @@ impl UserRound {
         let contents = self.known.contents.after(&writes, counted);
         let news = outcomes.iter().any(Outcome::is_news);
         let apply = Apply { user: self.user, expected, head, writes, news };
-        self.plan = Some(Plan { apply, outcomes, decided, transitions, sweep, elsewhere: false, contents });
+        self.plan = Some(Plan { apply, outcomes, decided, transitions, elsewhere: false, contents });
         Ok(())
     }
 

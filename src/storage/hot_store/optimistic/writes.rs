@@ -36,6 +36,12 @@ pub enum Write {
     RemoveClaims {
         rules: Vec<(Day, Arc<str>)>,
     },
-    /// What is kept of the user outside the head is to stay for a retention from now on.
-    Keep,
+    /// When the user has to be looked at for what the retention and clears leave, milliseconds; unless `exact`, no later than
+    /// that.
+    LookAt {
+        at: u64,
+        exact: bool,
+    },
+    /// Nothing is left to keep: the head goes, with whatever else has the user's name.
+    RemoveUser,
 }

@@ -8,16 +8,12 @@ use ::redis::Value;
 use super::claims::{self, Words, words};
 use super::keys::{self, Keys};
 use super::users::RedisUsers;
-use super::{head, joined, row, scripts, timeline, value};
+use super::{head, joined, looks, row, scripts, timeline, value};
 use crate::model::ids::UserId;
 use crate::model::shard::Shard;
 use crate::storage::hot_store::StoreError;
-use crate::storage::hot_store::optimistic::{Applied, Apply, Head, Write};
+use crate::storage::hot_store::optimistic::{Applied, Apply, Write};
 use crate::storage::redis::Call;
-
-const DAY_MS: u64 = 86_400_000;
-/// Longer than the retention keys are kept: they are refreshed once a day, so it must be more than a day.
-const KEPT_BEYOND_MS: u64 = 2 * DAY_MS;
 
 /// Arguments of a call in the making.
 #[derive(Default)]
@@ -100,7 +96,6 @@ impl RedisUsers {
         arguments.users.push(names.head(*user).into_bytes());
         arguments.users.push(token);
         arguments.users.push(head.as_deref().map(head::encode).unwrap_or_default());
-        arguments.users.push(head.as_deref().and_then(|head| self.kept(head)).map(decimal).unwrap_or_default());
         arguments.users.push(channel);
         let claims = writes.iter().filter(|write| matches!(write, Write::Claim { .. })).count() as u64;
         if claims > 0 {
@@ -120,16 +115,6 @@ impl RedisUsers {
         }
     }
 
-    /// A pause that has not ended stays for good, milliseconds.
-    fn kept(&self, head: &Head) -> Option<u64> {
-        let paused = head.forgetting.recording.paused();
-        (!paused).then(|| self.kept_ms())
-    }
-
-    fn kept_ms(&self) -> u64 {
-        self.settings.retention_ms.saturating_add(KEPT_BEYOND_MS).min((1 << 48) - 1)
-    }
-
     fn commands(&self, names: &Keys, user: UserId, write: &Write) -> Vec<Words> {
         let (rows, timeline) = (names.rows(user), names.timeline(user));
         let (rows, timeline) = (rows.as_bytes(), timeline.as_bytes());
@@ -146,10 +131,8 @@ impl RedisUsers {
             }
             Write::Remove { .. } => Vec::new(),
             Write::RemoveAll => vec![words(&[b"UNLINK", rows, timeline])],
-            Write::Keep => {
-                let kept = decimal(self.kept_ms());
-                [rows, timeline].iter().map(|key| words(&[b"PEXPIRE", key, &kept])).collect()
-            }
+            Write::LookAt { at, exact } => vec![looks::enter(names, user, *at, *exact)],
+            Write::RemoveUser => looks::remove(names, user),
             Write::Claim { claim, kept: false, .. } => vec![claims::publish(names, claim)],
             Write::Claim { claim, exact, kept: true } => {
                 let filter = self.calendar.filter(&claim.key);

@@ -1,17 +1,19 @@
-//! Carries users over from the format of older versions, which had no heads.
+//! Carries users over from the formats of older versions. The first had no heads:
 //!
 //! | before | now |
 //! |---|---|
 //! | `{h}:u:<mid>`: watermark 6, floor 6, frozen 6, switches | in the head |
 //! | in a row and in `{h}:w:<day>:<mid>`: a rule's number of the day, 1 byte | the rule's mark, 4 bytes |
 //!
+//! In both, what a user has expired by itself; now it stays, and the user is entered in `{h}:x`, to be looked at soon.
+//!
 //! All rows stay where they are; a head has no content being played until the next beat. A user is carried over in one
-//! transaction, and is left alone when there is a head.
+//! transaction, and is left alone when entered already.
 
 use std::collections::{HashMap, HashSet};
 
 use ::redis::aio::MultiplexedConnection;
-use ::redis::{RedisResult, cmd, pipe};
+use ::redis::{Pipeline, RedisResult, cmd, pipe};
 use futures_util::future::{BoxFuture, FutureExt};
 
 use super::bytes::{DecodeError, Reader};
@@ -71,7 +73,7 @@ impl Scan {
 fn user_of(key: &str) -> Option<(&str, &str)> {
     let (tag, rest) = key.split_once(':')?;
     let (letter, mid) = rest.split_once(':')?;
-    let is_ours = is_tag(tag) && matches!(letter, "u" | "r" | "t") && mid.parse::<u64>().is_ok();
+    let is_ours = is_tag(tag) && matches!(letter, "h" | "u" | "r" | "t") && mid.parse::<u64>().is_ok();
     is_ours.then_some((tag, mid))
 }
 
@@ -86,41 +88,53 @@ fn is_tag(text: &str) -> bool {
     number.is_some_and(|number| number.parse::<u16>().is_ok())
 }
 
-/// False: there is a head already.
+/// False: the user was carried over before.
 async fn user(connection: &mut MultiplexedConnection, tag: &str, mid: &str) -> RedisResult<bool> {
     let [head_key, user_key, rows, timeline] = ["h", "u", "r", "t"].map(|letter| format!("{tag}:{letter}:{mid}"));
+    let looks = format!("{tag}:x");
     let mut commands = pipe();
-    commands.exists(&head_key).get(&user_key).hgetall(&rows);
-    for key in [&user_key, &rows, &timeline] {
-        commands.cmd("PTTL").arg(key);
-    }
-    type Found = (bool, Option<Vec<u8>>, Vec<(Vec<u8>, Vec<u8>)>, i64, i64, i64);
-    let (has_head, forgotten, rows_before, kept_user, kept_rows, kept_timeline): Found =
-        commands.query_async(connection).await?;
-    if has_head {
+    commands.exists(&head_key).cmd("ZSCORE").arg(&looks).arg(mid);
+    let (has_head, entered): (bool, Option<f64>) = commands.query_async(connection).await?;
+    if has_head && entered.is_some() {
         return Ok(false);
     }
-    let forgetting = forgotten.as_deref().map(forgetting).transpose().map_err(unreadable(&user_key))?;
-    let paused = forgetting.as_ref().is_some_and(|row| row.recording.paused());
+    let mut transaction = pipe();
+    transaction.atomic();
+    if !has_head {
+        add_head(connection, tag, [&head_key, &user_key, &rows], &mut transaction).await?;
+    }
+    for key in [&head_key, &rows, &timeline] {
+        transaction.cmd("PERSIST").arg(key).ignore();
+    }
+    transaction.zadd(&looks, mid, 0).ignore();
+    transaction.query_async::<()>(connection).await?;
+    Ok(true)
+}
+
+/// Of the first format.
+async fn add_head(
+    connection: &mut MultiplexedConnection,
+    tag: &str,
+    [head_key, user_key, rows]: [&String; 3],
+    transaction: &mut Pipeline,
+) -> RedisResult<()> {
+    let mut commands = pipe();
+    commands.get(user_key).hgetall(rows);
+    type Found = (Option<Vec<u8>>, Vec<(Vec<u8>, Vec<u8>)>);
+    let (forgotten, rows_before): Found = commands.query_async(connection).await?;
+    let forgetting = forgotten.as_deref().map(forgetting).transpose().map_err(unreadable(user_key))?;
     // Any token will do that no writer of today gives out: it is the first.
     let token = Token { version: 1, writer: rand::random() };
     let head = Head { token, forgetting: forgetting.unwrap_or_default(), ..Head::default() };
     let mut numbers = Numbered { tag, by_day: HashMap::new() };
-    let mut transaction = pipe();
-    transaction.atomic();
     for (content, row) in rows_before {
         if let Some(row) = numbers.row(connection, &row).await? {
-            transaction.hset(&rows, content, row).ignore();
+            transaction.hset(rows, content, row).ignore();
         }
     }
-    let set = transaction.cmd("SET").arg(&head_key).arg(head::encode(&head)).arg("NX");
-    let kept = kept_user.max(kept_rows).max(kept_timeline);
-    if !paused && kept > 0 {
-        set.arg("PX").arg(kept);
-    }
-    transaction.del(&user_key).ignore();
-    transaction.query_async::<()>(connection).await?;
-    Ok(true)
+    transaction.cmd("SET").arg(head_key).arg(head::encode(&head)).arg("NX").ignore();
+    transaction.del(user_key).ignore();
+    Ok(())
 }
 
 fn forgetting(bytes: &[u8]) -> Result<UserRow, DecodeError> {

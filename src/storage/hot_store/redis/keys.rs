@@ -6,6 +6,7 @@
 //! | `{h}:h:<mid>` | the user's head: token, forgetting, the content being played with its row | string |
 //! | `{h}:r:<mid>` | the user's other rows, by content | hash |
 //! | `{h}:t:<mid>` | the user's contents, by when they give way to the cap | sorted set |
+//! | `{h}:x` | the shard's users, by when they have to be looked at for what is outlived or cleared | sorted set |
 //! | `{h}:c:<day>` | the rules that have claims on the day | hash |
 //! | `{h}:c:<day>:<rule>` | users who claimed by a rule per user | set of signed 64-bit decimals |
 //! | `{h}:w:<day>:<mid>` | claims per content that are kept exactly | hash |
@@ -53,6 +54,10 @@ impl Keys {
 
     pub fn timeline(&self, user: UserId) -> String {
         self.name(format_args!("t:{}", user.0))
+    }
+
+    pub fn looks(&self) -> String {
+        self.name(format_args!("x"))
     }
 
     pub fn rules(&self, day: Day) -> String {

@@ -14,11 +14,13 @@ use super::{claims, head, joined, row, timeline, value};
 use crate::model::forgetting::Eviction;
 use crate::model::ids::{Content, UserId};
 use crate::model::rewards::day::Day;
-use crate::storage::hot_store::optimistic::{Load, Loaded, Need};
+use crate::storage::hot_store::optimistic::{Dead, Load, Loaded, Need};
 use crate::storage::hot_store::{CLAIM_DAYS, StoreError};
 
-/// Dead rows of one step.
+/// Dead records of one step, and as many dead tombstones.
 const DEAD_MAX: usize = 128;
+/// Rows that are read together.
+const ROWS_MAX: usize = 256;
 
 /// A user's part of a pipeline.
 struct Asked<'l> {
@@ -68,18 +70,26 @@ impl RedisUsers {
 
     /// The rows of contents that the timeline has named.
     async fn load_named(&self, loads: &[&Load], loaded: &mut [(Loaded, Vec<Content>)]) -> Result<(), StoreError> {
-        let mut pipeline = pipe();
-        for (load, (_, named)) in loads.iter().zip(loaded.iter()).filter(|(_, (_, named))| !named.is_empty()) {
-            rows(&mut pipeline, load.user, named);
+        let mut parts: Vec<(usize, &[Content])> = Vec::new();
+        let all: Vec<Vec<Content>> = loaded.iter_mut().map(|(_, named)| std::mem::take(named)).collect();
+        for (place, named) in all.iter().enumerate() {
+            parts.extend(named.chunks(ROWS_MAX).map(|part| (place, part)));
         }
-        if pipeline.cmd_iter().next().is_none() {
-            return Ok(());
-        }
-        let mut answers = self.redis.ask(keys::shard_of(loads[0].user), pipeline).await?.into_iter();
-        for (loaded, named) in loaded.iter_mut().filter(|(_, named)| !named.is_empty()) {
-            match parse_rows(named, answers.next()) {
-                Ok(rows) => loaded.rows.extend(rows),
-                Err(error) => loaded.unreadable = Some(error.to_string()),
+        // Of an erased user all rows are read: others have their turn in between.
+        let mut rest = &parts[..];
+        while !rest.is_empty() {
+            let so_far = rest.iter().scan(0, |read, (_, part)| Some(std::mem::replace(read, *read + part.len())));
+            let (now, later) = rest.split_at(so_far.take_while(|read| *read < ROWS_MAX).count());
+            rest = later;
+            let mut pipeline = pipe();
+            now.iter().for_each(|(place, part)| rows(&mut pipeline, loads[*place].user, part));
+            let mut answers = self.redis.ask(keys::shard_of(loads[0].user), pipeline).await?.into_iter();
+            for (place, part) in now {
+                let loaded = &mut loaded[*place].0;
+                match parse_rows(part, answers.next()) {
+                    Ok(rows) => loaded.rows.extend(rows),
+                    Err(error) => loaded.unreadable = Some(error.to_string()),
+                }
             }
         }
         Ok(())
@@ -98,14 +108,9 @@ impl RedisUsers {
                 Need::First(count) | Need::Oldest(count) => {
                     let last = *count as isize - 1;
                     pipeline.zrange_withscores(names.timeline(*user), 0, last);
-                    let records = pipeline.cmd("ZRANGEBYSCORE").arg(names.timeline(*user)).arg("0").arg("+inf");
-                    records.arg("WITHSCORES").arg("LIMIT").arg(0).arg(1);
                 }
                 Need::Newest(count) => newest(pipeline, &names.timeline(*user), "+inf", "0", *count),
-                Need::NewestOfAll => {
-                    newest(pipeline, &names.timeline(*user), "+inf", "0", 1);
-                    newest(pipeline, &names.timeline(*user), "(0", "-inf", 1);
-                }
+                Need::All => drop(pipeline.zrange(names.timeline(*user), 0, -1)),
                 Need::Claim(key) => {
                     let filter = self.calendar.filter(key);
                     claims::ask(pipeline, &names, key, filter.as_ref());
@@ -119,13 +124,14 @@ impl RedisUsers {
                 }
                 Need::Dead(records, tombstones) => {
                     let deleted = timeline::score_of(Eviction { has_record: false, newest: *tombstones });
-                    let (key, range) = (names.timeline(*user), "ZRANGEBYSCORE");
-                    let limit = |pipeline: &mut Pipeline, from: String, to: String| {
-                        let command = pipeline.cmd(range).arg(&key).arg(from).arg(to).arg("WITHSCORES");
-                        command.arg("LIMIT").arg(0).arg(DEAD_MAX);
+                    let mut first = |from: &str, to: &str, count: usize| {
+                        let command = pipeline.cmd("ZRANGEBYSCORE").arg(names.timeline(*user)).arg(from).arg(to);
+                        command.arg("WITHSCORES").arg("LIMIT").arg(0).arg(count);
                     };
-                    limit(pipeline, "0".to_owned(), records.to_string());
-                    limit(pipeline, "-inf".to_owned(), format!("({deleted}"));
+                    first("0", &records.to_string(), DEAD_MAX);
+                    first("-inf", &format!("({deleted}"), DEAD_MAX);
+                    first(&format!("({records}"), "+inf", 1);
+                    first(&deleted.to_string(), "(0", 1);
                 }
             }
         }
@@ -159,7 +165,6 @@ impl RedisUsers {
                     }
                     let all = oldest.len() < *count;
                     loaded.oldest = Some((oldest, all));
-                    loaded.oldest_record = timeline::parse(next()?)?.first().map(|(eviction, _)| eviction.newest);
                 }
                 Need::Newest(count) => {
                     let newest = timeline::parse(next()?)?;
@@ -167,10 +172,11 @@ impl RedisUsers {
                     let newest = newest.into_iter().map(|(eviction, content)| (eviction.newest, content));
                     loaded.newest = Some((newest.collect(), all));
                 }
-                Need::NewestOfAll => {
-                    let both = [timeline::parse(next()?)?, timeline::parse(next()?)?];
-                    loaded.newest_of_all =
-                        Some(both.iter().flatten().map(|(found, _)| found.newest).max().unwrap_or(0));
+                Need::All => {
+                    for member in value::array(next()?)? {
+                        named.push(keys::content_of(&value::bytes(member)?).ok_or(DecodeError("a timeline"))?);
+                    }
+                    loaded.all = true;
                 }
                 Need::Claim(key) => {
                     let filter = filters.next().and_then(Option::as_ref);
@@ -183,10 +189,14 @@ impl RedisUsers {
                     }
                     loaded.claim_rules = Some(rules);
                 }
-                Need::Dead(..) => {
-                    for _ in 0..2 {
-                        named.extend(timeline::parse(next()?)?.into_iter().map(|(_, content)| content));
-                    }
+                Need::Dead(records, tombstones) => {
+                    let mut first = || timeline::parse(next()?);
+                    let dead = [first()?, first()?];
+                    let stays = [first()?, first()?].map(|found| found.first().map(|(eviction, _)| eviction.newest));
+                    let more = dead.iter().any(|found| found.len() == DEAD_MAX);
+                    let contents: Vec<Content> = dead.into_iter().flatten().map(|(_, content)| content).collect();
+                    named.extend(&contents);
+                    loaded.dead = Some(Dead { asked: (*records, *tombstones), contents, more, next: stays });
                 }
             }
         }

@@ -49,6 +49,7 @@ mod joined;
 mod keys;
 mod list;
 mod load;
+mod looks;
 mod outbox;
 mod reads;
 pub mod row;
@@ -66,10 +67,11 @@ use futures_util::future::BoxFuture;
 
 use self::calendar::StoreCalendar;
 pub use self::carry_over::carry_over;
+use self::looks::Rota;
 use self::outbox::OutboxQueue;
 pub use self::users::RedisUsers;
 use super::optimistic::{Limits, Metrics, Optimistic, TokenSource};
-use super::{Answer, Claims, Committed, Group, Positions, StoreClock, StoreError, UserStatus};
+use super::{Answer, Claims, Committed, Due, Group, Positions, StoreClock, StoreError, UserStatus};
 use crate::model::ids::{Content, UserId};
 use crate::model::page::{Page, PageRequest};
 use crate::model::record::Record;
@@ -113,6 +115,7 @@ struct Shared {
     calendar: Arc<StoreCalendar>,
     outbox: OutboxQueue,
     users: Optimistic<RedisUsers>,
+    rota: Rota,
 }
 
 impl Settings {
@@ -134,7 +137,7 @@ impl RedisStore {
         let limits = Limits { retention_ms: settings.retention_ms, contents_max: settings.records_per_user.get() };
         let (tokens, user_cache) = (TokenSource::new(rand::random()), settings.user_cache);
         let users = Optimistic::new(users, limits, tokens, user_cache);
-        let shared = Shared { redis, settings, calendar, outbox: OutboxQueue::new(), users };
+        let shared = Shared { redis, settings, calendar, outbox: OutboxQueue::new(), users, rota: Rota::default() };
         Ok(RedisStore { shared: Arc::new(shared), stored })
     }
 
@@ -168,6 +171,11 @@ impl Positions for RedisStore {
 
     fn groups_max(&self) -> usize {
         GROUPS_MAX
+    }
+
+    fn due(&self, now: u64) -> Answer<Due> {
+        let shared = self.shared.clone();
+        Box::pin(async move { shared.due(now).await })
     }
 
     fn get(&self, user: UserId, contents: Vec<Content>, now: u64) -> Answer<Vec<Option<Record>>> {

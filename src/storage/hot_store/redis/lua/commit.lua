@@ -2,7 +2,7 @@
 --
 --   ARGV[2]  how often this gateway itself follows each user, a byte each; then for each user
 --              its head's key; the token it must begin with, '' = there is none; the new head, '' = nothing to write;
---              for how many milliseconds, '' = for good; a channel, '' = nobody has to hear of it
+--              a channel, '' = nobody has to hear of it
 --   then     how many guards; for each the user's place, an outbox, and more entries than which it may not hold
 --   then     how many words of other writes; for each the user's place, how many words, the words of the command
 --   then     removals, in the same form
@@ -11,11 +11,11 @@
 -- '?' = a key of the user has another type.
 -- The followed: the places of users whose channel more have subscribed to than this gateway.
 
-local TOKEN, WORDS = 16, 5
+local TOKEN, WORDS = 16, 4
 local call, sub = redis.call, string.sub
 local users, keys = #ARGV[2], {}
 for place = 1, users do
-  keys[place] = ARGV[WORDS * place - 2]
+  keys[place] = ARGV[WORDS * place - 1]
 end
 local heads, is_refused, refused, followed = call('MGET', unpack(keys)), {}, {}, {}
 local function refuse(place, head)
@@ -27,7 +27,7 @@ for place = 1, users do
   -- MGET finds nothing where there is no string.
   if not head and call('EXISTS', keys[place]) == 1 then
     refuse(place, '?')
-  elseif (head and sub(head, 1, TOKEN) or '') ~= ARGV[WORDS * place - 1] then
+  elseif (head and sub(head, 1, TOKEN) or '') ~= ARGV[WORDS * place] then
     refuse(place, head)
   end
 end
@@ -64,14 +64,9 @@ write(at + 1, removals)
 -- it does when there is no memory, nothing is lost, and the repetition does the rest.
 local channels, places = {}, {}
 for place = 1, users do
-  local word = WORDS * place - 2
-  local head, kept, channel = ARGV[word + 2], ARGV[word + 3], ARGV[word + 4]
+  local head, channel = ARGV[WORDS * place + 1], ARGV[WORDS * place + 2]
   if not is_refused[place] and head ~= '' then
-    if kept == '' then
-      call('SET', keys[place], head)
-    else
-      call('SET', keys[place], head, 'PX', kept)
-    end
+    call('SET', keys[place], head)
     if channel ~= '' then
       channels[#channels + 1], places[#places + 1] = channel, place
     end
