@@ -5,6 +5,7 @@
 //! they are in order with the user's beats, are repeated until their outcome is known, and listeners hear of what they
 //! remove. Several gateways may prune one user at one time: who comes second finds nothing.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -31,20 +32,31 @@ const IDLE: Duration = Duration::from_secs(1);
 /// A lane that is away holds up its users only; they are named again.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 
+/// Users whose stored state cannot be read: each attempt is logged, and nothing changes before somebody mends it.
+const UNREADABLE_PAUSE: Duration = Duration::from_secs(60 * 60);
+/// So many of them are remembered; one more, and all are tried again.
+const UNREADABLE_MAX: usize = 1_024;
+
 pub struct Janitor {
     store: Arc<dyn HotStore>,
     /// Its own.
     lanes: Lanes,
     clock: Arc<Clock>,
+    unreadable: Unreadable,
     looks: Counter,
 }
+
+/// Since when.
+#[derive(Default)]
+struct Unreadable(HashMap<UserId, Instant>);
 
 /// What a user's change came to.
 enum Pruned {
     All,
     /// There is more to remove.
     Part,
-    /// It is not known, or cannot be done.
+    /// The user's state cannot be read.
+    Unreadable,
     Unknown,
 }
 
@@ -53,17 +65,18 @@ impl Janitor {
         let looks = Counter::default();
         let meaning = "Times that a user was looked at for cleared and outlived records";
         registry.register("janitor_looks", meaning, looks.clone());
-        Janitor { store, lanes, clock, looks }
+        Janitor { store, lanes, clock, unreadable: Unreadable::default(), looks }
     }
 
     /// Runs until it is dropped.
-    pub async fn run(self) {
+    pub async fn run(mut self) {
         loop {
             // The clock may be wrong, or the store away; others tell of it.
-            let due = match self.clock.doubt() {
+            let mut due = match self.clock.doubt() {
                 None => self.store.due(self.clock.now()).await.unwrap_or_default(),
                 Some(_) => Due::default(),
             };
+            due.users.retain(|user| !self.unreadable.has(*user, Instant::now()));
             if due.users.is_empty() {
                 sleep(IDLE).await;
             }
@@ -73,7 +86,7 @@ impl Janitor {
         }
     }
 
-    async fn prune(&self, mut users: Vec<UserId>, horizon: u64) {
+    async fn prune(&mut self, mut users: Vec<UserId>, horizon: u64) {
         let mut pause = PAUSE;
         while !users.is_empty() {
             sleep(pause).await;
@@ -82,6 +95,7 @@ impl Janitor {
                 self.looks.inc();
                 match timeout(ANSWER_MAX, answer).await.unwrap_or(Pruned::Unknown) {
                     Pruned::Part => users.push(user),
+                    Pruned::Unreadable => self.unreadable.add(user, Instant::now()),
                     Pruned::All | Pruned::Unknown => {}
                 }
             }
@@ -100,10 +114,44 @@ impl Janitor {
                 match inbox.take(Instant::now()).order.as_deref() {
                     Some(Outcome::Pruned { more: true }) => return Pruned::Part,
                     Some(Outcome::Pruned { more: false }) => return Pruned::All,
+                    Some(Outcome::Unreadable { .. }) => return Pruned::Unreadable,
                     Some(_) => return Pruned::Unknown,
                     None => {}
                 }
             }
         }
+    }
+}
+
+impl Unreadable {
+    fn add(&mut self, user: UserId, now: Instant) {
+        if self.0.len() == UNREADABLE_MAX {
+            self.0.clear();
+        }
+        self.0.insert(user, now);
+    }
+
+    fn has(&mut self, user: UserId, now: Instant) -> bool {
+        let Some(since) = self.0.get(&user) else { return false };
+        let has = now.saturating_duration_since(*since) < UNREADABLE_PAUSE;
+        if !has {
+            self.0.remove(&user);
+        }
+        has
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_who_cannot_be_read_is_tried_again_after_an_hour() {
+        let (mut unreadable, now) = (Unreadable::default(), Instant::now());
+        unreadable.add(UserId(1), now);
+        assert!(unreadable.has(UserId(1), now + UNREADABLE_PAUSE / 2) && !unreadable.has(UserId(2), now));
+        assert!(!unreadable.has(UserId(1), now + UNREADABLE_PAUSE));
+        (0..=UNREADABLE_MAX as u64).for_each(|mid| unreadable.add(UserId(mid), now));
+        assert_eq!(unreadable.0.len(), 1, "all others are tried again");
     }
 }
