@@ -10,7 +10,7 @@ use heartline::model::transition::{Cause, Transition};
 use heartline::storage::hot_store::{Due, Group, HotStore};
 use redis::Connection;
 
-use crate::redis::{OneServer, Servers, connection, key, open_remembering, tell};
+use crate::redis::{Cluster, OneServer, Servers, connection, key, open_remembering, tell};
 use crate::requests::*;
 
 const DAY_MS: u64 = 86_400_000;
@@ -154,6 +154,22 @@ fn a_pause_that_has_not_ended_keeps_the_head() {
         prune_all(&store, now);
     }
     assert!(!exists(&mut connection, "h"));
+}
+
+#[test]
+#[ignore = "needs Redis: tests/run redis"]
+fn users_of_all_nodes_of_a_cluster_are_found() {
+    let backend = Cluster::fresh(ONE_DAY);
+    let store = backend.store();
+    let users: Vec<UserId> = (0..300).map(UserId).collect();
+    commit(&store, users.iter().map(|user| beat_of(*user, content(1), NOW)).collect());
+    assert_eq!(due(&store, NOW + DAY_MS), HashSet::new());
+    let now = NOW + DAY_MS + 1;
+    assert_eq!(due(&store, now), users.iter().copied().collect());
+    assert_eq!(prune_all(&store, now).len(), 300);
+    assert_eq!(due(&store, now), HashSet::new());
+    assert_eq!(prune_all(&store, now + DAY_MS + 1), []);
+    assert_eq!(due(&store, u64::MAX), HashSet::new(), "all are gone");
 }
 
 #[test]
