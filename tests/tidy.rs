@@ -38,6 +38,7 @@ const HOMES: &[(&str, &[&str])] = &[
     // In the listener as the provider of rustls.
     ("aws_lc_rs", &["src/edge/auth/*", "src/edge/listener/tls.rs"]),
     ("ppp", &["src/edge/listener/*"]),
+    ("governor", &["src/edge/rates.rs", "src/edge/connection_limiter.rs"]),
     ("tokio_rustls", &["src/edge/listener/*", "src/edge/connection/stream.rs"]),
     ("redis", &["src/*/redis.rs", "src/*/redis/*"]),
     ("rdkafka", &["src/*/kafka.rs", "src/*/kafka/*"]),

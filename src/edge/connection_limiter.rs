@@ -3,27 +3,31 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use governor::RateLimiter;
+use governor::clock::{Clock, MonotonicClock};
+use governor::middleware::NoOpMiddleware;
+use governor::state::{InMemoryState, NotKeyed};
 use parking_lot::Mutex;
 
 use crate::edge::address::Network;
 use crate::edge::limits::LimitsConfig;
-use crate::edge::rates::Rates;
+use crate::edge::rates::{self, Rates};
 
 /// When to try again while there are as many connections as there may be.
 pub const FULL_RETRY: Duration = Duration::from_secs(5);
 
 /// Shared by all threads. Locks are taken when a connection comes or goes, never per message.
-pub struct ConnectionLimiter {
+pub struct ConnectionLimiter<C: Clock = MonotonicClock> {
     /// From the accepted connection to the welcome, or to the first answer over HTTP.
     knocking: Arc<Tally>,
     /// HTTP connections that stay after their first answer.
     kept_alive: Arc<Tally>,
     /// From the upgrade on.
     sockets: Arc<Tally>,
-    upgrades: Option<Rates<()>>,
-    upgrades_of_address: Option<Rates<Network>>,
+    upgrades: Option<RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant>>>,
+    upgrades_of_address: Option<Rates<Network, C>>,
 }
 
 /// The limit that another socket would pass. A rate says when it is kept again.
@@ -41,6 +45,12 @@ pub enum ConnectionRefused {
 
 impl ConnectionLimiter {
     pub fn new(limits: &LimitsConfig) -> Arc<Self> {
+        Self::with_clock(limits, MonotonicClock)
+    }
+}
+
+impl<C: Clock + Clone> ConnectionLimiter<C> {
+    pub fn with_clock(limits: &LimitsConfig, clock: C) -> Arc<Self> {
         let rate = limits.upgrades_per_second;
         let rate_of_address = limits.upgrades_per_second_per_address;
         let of_address = least(limits.handshakes_per_address, limits.connections_per_address);
@@ -48,8 +58,9 @@ impl ConnectionLimiter {
             knocking: Tally::new(limits.handshakes, of_address),
             kept_alive: Tally::new(limits.handshakes, of_address),
             sockets: Tally::new(limits.connections, limits.connections_per_address),
-            upgrades: (rate > 0).then(|| Rates::new(rate, rate)),
-            upgrades_of_address: (rate_of_address > 0).then(|| Rates::new(rate_of_address, rate_of_address)),
+            upgrades: (rate > 0).then(|| RateLimiter::direct_with_clock(rates::quota(rate, rate), clock.clone())),
+            upgrades_of_address: (rate_of_address > 0)
+                .then(|| Rates::with_clock(rate_of_address, rate_of_address, clock)),
         })
     }
 
@@ -66,12 +77,13 @@ impl ConnectionLimiter {
     }
 
     /// A connection wants to become a socket. What one address may not do does not use up what all may.
-    pub fn enter(&self, network: Network, now: Instant) -> Result<ConnectionPermit, ConnectionRefused> {
+    pub fn enter(&self, network: Network) -> Result<ConnectionPermit, ConnectionRefused> {
         if let Some(rates) = &self.upgrades_of_address {
-            rates.count(network, now).map_err(ConnectionRefused::UpgradeRateOfAddress)?;
+            rates.count(&network).map_err(ConnectionRefused::UpgradeRateOfAddress)?;
         }
-        if let Some(rates) = &self.upgrades {
-            rates.count((), now).map_err(ConnectionRefused::UpgradeRate)?;
+        if let Some(upgrades) = &self.upgrades {
+            let wait = upgrades.check().map_err(|until| until.wait_time_from(upgrades.clock().now()));
+            wait.map_err(ConnectionRefused::UpgradeRate)?;
         }
         let mut permit = self.sockets.enter().ok_or(ConnectionRefused::Connections)?;
         if permit.claim(network) { Ok(permit) } else { Err(ConnectionRefused::ConnectionsOfAddress) }
@@ -150,6 +162,8 @@ impl Drop for ConnectionPermit {
 
 #[cfg(test)]
 mod tests {
+    use governor::clock::FakeRelativeClock;
+
     use super::*;
 
     fn network(address: &str) -> Network {
@@ -186,19 +200,24 @@ mod tests {
     #[test]
     fn one_address_cannot_use_up_the_upgrades_of_all() {
         let tally = || Tally::new(0, 0);
+        let clock = FakeRelativeClock::default();
         let limiter = ConnectionLimiter {
             knocking: tally(),
             kept_alive: tally(),
             sockets: tally(),
-            upgrades: Some(Rates::new(3, 3)),
-            upgrades_of_address: Some(Rates::new(2, 2)),
+            upgrades: Some(RateLimiter::direct_with_clock(rates::quota(3, 3), clock.clone())),
+            upgrades_of_address: Some(Rates::with_clock(2, 2, clock.clone())),
         };
-        let (now, here) = (Instant::now(), network("192.0.2.1"));
-        let refused = |network, now| limiter.enter(network, now).err();
-        assert_eq!((refused(here, now), refused(here, now)), (None, None));
-        assert!((0..100).all(|_| matches!(refused(here, now), Some(ConnectionRefused::UpgradeRateOfAddress(_)))));
-        assert_eq!(refused(network("192.0.2.2"), now), None);
-        assert!(matches!(refused(network("192.0.2.3"), now), Some(ConnectionRefused::UpgradeRate(_))));
-        assert_eq!(refused(network("192.0.2.3"), now + Duration::from_secs(1)), None);
+        let here = network("192.0.2.1");
+        let refused = |network| limiter.enter(network).err();
+        assert_eq!((refused(here), refused(here)), (None, None));
+        let half = ConnectionRefused::UpgradeRateOfAddress(Duration::from_millis(500));
+        assert!((0..100).all(|_| refused(here).as_ref() == Some(&half)));
+        assert_eq!(refused(network("192.0.2.2")), None);
+        assert!(
+            matches!(refused(network("192.0.2.3")), Some(ConnectionRefused::UpgradeRate(wait)) if wait.as_millis() == 333)
+        );
+        clock.advance(Duration::from_secs(1));
+        assert_eq!(refused(network("192.0.2.3")), None);
     }
 }

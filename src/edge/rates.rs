@@ -1,75 +1,129 @@
 //! How often each of many may do something.
 
-use std::collections::HashMap;
 use std::hash::Hash;
-use std::time::{Duration, Instant};
+use std::num::NonZeroU32;
+use std::time::Duration;
 
+use governor::clock::{Clock, MonotonicClock};
+use governor::middleware::NoOpMiddleware;
+use governor::state::keyed::HashMapStateStore;
+use governor::{Quota, RateLimiter};
 use parking_lot::Mutex;
 
 /// Counts what each `Who` does, over all threads: `burst` at once after a pause, then so many a second.
 ///
-/// An idle `Who` is not kept. Bounded by [`RATED_MAX`]: when so many are in the midst of it, all
-/// of them begin anew.
-pub struct Rates<Who> {
-    each: Duration,
-    burst: Duration,
-    /// When all that one did so far is paid for.
-    paid: Mutex<HashMap<Who, Instant>>,
+/// Bounded by [`RATED_MAX`]: when one more comes, those who have paused are forgotten, and if that is less than half of
+/// them, all begin anew.
+pub struct Rates<Who: Eq + Hash + Clone, C: Clock = MonotonicClock> {
+    quota: Quota,
+    clock: C,
+    limiter: Mutex<Limiter<Who, C>>,
 }
+
+type Limiter<Who, C> = RateLimiter<Who, HashMapStateStore<Who>, C, NoOpMiddleware<<C as Clock>::Instant>>;
 
 /// So many are counted at a time.
 pub const RATED_MAX: usize = 65_536;
 
-impl<Who: Eq + Hash> Rates<Who> {
+impl<Who: Eq + Hash + Clone> Rates<Who> {
     pub fn new(per_second: u32, burst: u32) -> Self {
-        let each = Duration::from_secs(1) / per_second.max(1);
-        Rates { each, burst: each * burst.max(1), paid: Mutex::default() }
+        Self::with_clock(per_second, burst, MonotonicClock)
+    }
+}
+
+impl<Who: Eq + Hash + Clone, C: Clock + Clone> Rates<Who, C> {
+    pub fn with_clock(per_second: u32, burst: u32, clock: C) -> Self {
+        let quota = quota(per_second, burst);
+        Rates { quota, limiter: Mutex::new(RateLimiter::hashmap_with_clock(quota, clock.clone())), clock }
     }
 
     /// Counts one more, or says how long to wait with it; one that has to wait does not count.
-    pub fn count(&self, who: Who, now: Instant) -> Result<(), Duration> {
-        let mut paid = self.paid.lock();
-        if paid.len() >= RATED_MAX && !paid.contains_key(&who) {
-            paid.retain(|_, until| *until > now);
-            if paid.len() >= RATED_MAX {
-                paid.clear();
+    pub fn count(&self, who: &Who) -> Result<(), Duration> {
+        let mut limiter = self.limiter.lock();
+        let mut counted = limiter.check_key(who);
+        if limiter.len() > RATED_MAX {
+            limiter.retain_recent();
+            // Rather than to look through all of them again soon.
+            if limiter.len() > RATED_MAX / 2 {
+                *limiter = RateLimiter::hashmap_with_clock(self.quota, self.clock.clone());
+                counted = limiter.check_key(who);
             }
         }
-        let until = paid.entry(who).or_insert(now);
-        let next = (*until).max(now) + self.each;
-        if next > now + self.burst {
-            return Err(next - now - self.burst);
-        }
-        *until = next;
-        Ok(())
+        counted.map_err(|until| until.wait_time_from(self.clock.now()))
     }
+}
+
+/// 0 is taken for 1.
+pub fn quota(per_second: u32, burst: u32) -> Quota {
+    let at_least_one = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
+    Quota::per_second(at_least_one(per_second)).allow_burst(at_least_one(burst))
 }
 
 #[cfg(test)]
 mod tests {
+    use governor::clock::FakeRelativeClock;
+
     use super::*;
     use crate::model::ids::UserId;
 
     const USER: UserId = UserId(42);
 
-    #[test]
-    fn a_burst_then_so_many_a_second_of_each() {
-        let (rates, now) = (Rates::new(20, 100), Instant::now());
-        assert_eq!((0..200).filter(|_| rates.count(USER, now).is_ok()).count(), 100);
-        assert_eq!(rates.count(USER, now), Err(Duration::from_millis(50)));
-        assert!(rates.count(UserId(7), now).is_ok());
-        let later = now + Duration::from_secs(1);
-        assert_eq!((0..200).filter(|_| rates.count(USER, later).is_ok()).count(), 20);
+    fn rates(per_second: u32, burst: u32) -> (Rates<UserId, FakeRelativeClock>, FakeRelativeClock) {
+        let clock = FakeRelativeClock::default();
+        (Rates::with_clock(per_second, burst, clock.clone()), clock)
+    }
+
+    fn counted(rates: &Rates<UserId, FakeRelativeClock>) -> usize {
+        rates.limiter.lock().len()
     }
 
     #[test]
-    fn those_who_stopped_make_room_for_others() {
-        let (rates, now) = (Rates::new(1, 1), Instant::now());
-        for user in 0..RATED_MAX as u64 {
-            rates.count(UserId(user), now).expect("the first");
+    fn a_burst_then_so_many_a_second_of_each() {
+        let (rates, clock) = rates(20, 100);
+        assert_eq!((0..200).filter(|_| rates.count(&USER).is_ok()).count(), 100);
+        assert_eq!(rates.count(&USER), Err(Duration::from_millis(50)));
+        assert!(rates.count(&UserId(7)).is_ok());
+        clock.advance(Duration::from_secs(1));
+        assert_eq!((0..200).filter(|_| rates.count(&USER).is_ok()).count(), 20);
+        clock.advance(Duration::from_secs(60));
+        assert_eq!(
+            (0..200).filter(|_| rates.count(&USER).is_ok()).count(),
+            100,
+            "a pause gathers no more than the burst"
+        );
+    }
+
+    #[test]
+    fn those_who_stopped_make_room_and_the_others_are_still_counted() {
+        let (rates, clock) = rates(1, 10);
+        for user in 0..RATED_MAX as u64 - 1 {
+            rates.count(&UserId(user)).expect("the first");
         }
-        assert!(rates.count(UserId(1), now).is_err());
-        rates.count(UserId(u64::MAX), now + Duration::from_secs(1)).expect("the first");
-        assert_eq!(rates.paid.lock().len(), 1);
+        let last = UserId(u64::MAX);
+        assert_eq!((0..20).filter(|_| rates.count(&last).is_ok()).count(), 10);
+        assert_eq!(counted(&rates), RATED_MAX);
+        clock.advance(Duration::from_secs(2));
+        assert_eq!((0..20).filter(|_| rates.count(&last).is_ok()).count(), 2);
+        assert_eq!(counted(&rates), RATED_MAX, "nobody new has come");
+        rates.count(&UserId(u64::MAX - 1)).expect("the first");
+        assert_eq!(counted(&rates), 2);
+        rates.count(&last).expect_err("it is still counted");
+    }
+
+    #[test]
+    fn no_more_than_so_many_are_counted_even_if_none_stops() {
+        let (rates, _clock) = rates(1, 1);
+        for user in 0..3 * RATED_MAX as u64 {
+            rates.count(&UserId(user)).expect("the first");
+            assert!(user % 1_024 > 0 || counted(&rates) <= RATED_MAX);
+        }
+        assert!(rates.count(&UserId(3 * RATED_MAX as u64 - 1)).is_err());
+    }
+
+    #[test]
+    fn any_setting_is_a_rate() {
+        for (per_second, burst) in [(0, 0), (u32::MAX, u32::MAX), (u32::MAX, 1), (1, u32::MAX)] {
+            rates(per_second, burst).0.count(&USER).expect("the first");
+        }
     }
 }

@@ -3,7 +3,6 @@
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
 
 use axum::body::Body;
 use axum::response::IntoResponse;
@@ -133,7 +132,7 @@ fn accept(request: &Parts, network: Network, context: &ConnectionContext) -> Res
         return Err(Problem::out_of_time(trouble));
     }
     // Before the signature is checked: a refused upgrade should cost little.
-    let permit = context.limiter.enter(network, Instant::now()).map_err(|no_room| turned_away(no_room, context))?;
+    let permit = context.limiter.enter(network).map_err(|no_room| turned_away(no_room, context))?;
     let token = match authorization {
         Some(authorization) => Some(Ok(identify(authorization, context)?)),
         None => offered.token.map(|token| context.authenticator.identify(token)),

@@ -1,7 +1,6 @@
 //! The user of a request: the token in `Authorization`, checked once per request.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
@@ -56,7 +55,7 @@ impl FromRequestParts<Arc<ConnectionContext>> for Caller {
         }
         let user = identity.user;
         let too_fast = |wait| Problem::too_fast("too many requests of this user (limits.frames_per_second)", wait);
-        context.requests.count(user, Instant::now()).map_err(too_fast)?;
+        context.requests.count(&user).map_err(too_fast)?;
         Ok(Caller { user })
     }
 }

@@ -8,11 +8,13 @@
 //! Time is that of commits and reads, but never after the wall clock, and two passes have to agree on it
 //! ([`AgreedTime`]). In a store that is not used nothing is found.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::Shared;
 use super::tables::{ReadError, View};
@@ -61,7 +63,7 @@ impl Pruner {
 
     /// Users who were found.
     pub fn due(&self) -> Due {
-        let found = self.due.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = self.due.lock();
         Due { users: found.try_iter().take(DUE_MAX).collect(), horizon: self.horizon.get() }
     }
 }
@@ -101,7 +103,7 @@ impl Horizon {
     }
 
     fn time(&self) -> MutexGuard<'_, AgreedTime> {
-        self.time.lock().unwrap_or_else(PoisonError::into_inner)
+        self.time.lock()
     }
 }
 

@@ -5,10 +5,9 @@
 //! the head: with the first write of a user, with the first of each day, and with a clear. Whoever has looked enters when
 //! to look again, under the user's token. Nothing that a user has expires by itself.
 
-use std::sync::{Mutex, PoisonError};
-
 use ::redis::pipe;
 use futures_util::future::try_join_all;
+use parking_lot::Mutex;
 use rand::seq::SliceRandom;
 
 use super::bytes::DecodeError;
@@ -30,7 +29,7 @@ pub struct Rota(Mutex<Vec<Shard>>);
 impl Rota {
     /// The next ones.
     fn take(&self) -> Vec<Shard> {
-        let mut rest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rest = self.0.lock();
         if rest.is_empty() {
             rest.extend(Shards::DEFAULT.all());
             rest.shuffle(&mut rand::rng());
