@@ -129,7 +129,7 @@ fn run(config: Config) -> Result<(), StartError> {
     // It does not have to be read.
     let _ = std::io::stdout().lock().write_all(said.as_bytes());
     background.push(prune(gateway.janitor, gateway.janitor_completions, shutdown.stop()));
-    threads::lead(&shutdown, operators, background, gateway.backstage, edges, commit)
+    threads::lead(&shutdown, operators, background, gateway.reward_tasks, edges, commit)
 }
 
 fn edge_threads(configured: usize) -> usize {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Parser;
 use heartline::app;
 use heartline::cli::clock as clock_command;
-use heartline::cli::events::{self, Wanted};
+use heartline::cli::events::{self, EventsOptions};
 use heartline::cli::gateway::GatewayError;
 use heartline::cli::health;
 use heartline::cli::user;
@@ -48,7 +48,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Upgrade => upgrade(&Config::load(file)?),
         Command::Token { mid, ttl } => token(&Config::load(file)?, UserId(mid), *ttl),
         Command::Events { follow, after, limit } => {
-            Ok(events::print(&Config::load(file)?, Wanted { after, limit, follow })?)
+            Ok(events::print(&Config::load(file)?, EventsOptions { after, limit, follow })?)
         }
         Command::Health => health::check(&Config::load(file)?).map_err(Failure::NotReady),
         Command::User { mid } => print(&user::report(&Config::load(file)?, UserId(mid))?),

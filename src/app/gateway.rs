@@ -55,7 +55,7 @@ pub(super) struct Gateway {
     pub control_completions: Vec<Completions>,
     pub janitor: Janitor,
     pub janitor_completions: Vec<Completions>,
-    pub backstage: RewardTasks,
+    pub reward_tasks: RewardTasks,
     /// Hears the other gateways on the same store.
     pub peer_messages: Arc<PeerMessages>,
 }
@@ -143,7 +143,7 @@ impl Gateway {
         let peer_messages = Arc::new(PeerMessages {
             fanout,
             kick_list: kick_list.clone(),
-            memory: rewards.backstage.memory(),
+            memory: rewards.reward_tasks.memory(),
             revocations: revocations.clone(),
         });
         let admin = Admin {
@@ -168,7 +168,7 @@ impl Gateway {
             control_completions,
             janitor,
             janitor_completions,
-            backstage: rewards.backstage,
+            reward_tasks: rewards.reward_tasks,
             peer_messages,
         }
     }

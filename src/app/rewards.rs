@@ -34,7 +34,7 @@ pub(super) struct Rewards {
     pub judge: Judge,
     pub connect_lookup: Arc<ConnectLookup>,
     pub health: Arc<BusHealth>,
-    pub backstage: RewardTasks,
+    pub reward_tasks: RewardTasks,
 }
 
 /// What goes on behind the acks.
@@ -92,7 +92,7 @@ impl Rewards {
                 metrics,
                 reads,
             }),
-            backstage: RewardTasks {
+            reward_tasks: RewardTasks {
                 relay: Relay { outbox: stores.outbox.clone(), bus: stores.bus.clone(), notify, health: health.clone() },
                 memory,
                 stores: stores.clone(),

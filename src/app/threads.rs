@@ -121,15 +121,15 @@ pub(super) fn lead(
     shutdown: &Shutdown,
     operators: [JoinHandle<()>; 2],
     background: Vec<BoxFuture<'static, ()>>,
-    backstage: RewardTasks,
+    reward_tasks: RewardTasks,
     edges: Vec<EdgeThread>,
     commit: CommitThread,
 ) -> Result<(), StartError> {
     let (threads, ended): (Vec<_>, Vec<_>) = edges.into_iter().map(|edge| (edge.thread, edge.ended)).unzip();
     let runtime = runtime().map_err(StartError::Process)?;
     let failure = runtime.block_on(async {
-        let outbox = backstage.outbox();
-        tokio::spawn(backstage.run());
+        let outbox = reward_tasks.outbox();
+        tokio::spawn(reward_tasks.run());
         background.into_iter().map(tokio::spawn).for_each(drop);
         let all_ended = futures_util::future::join_all(ended);
         let failure = wait(shutdown, all_ended, commit.failed, commit.watch).await;

@@ -23,7 +23,7 @@ const RETRY_MAX: Duration = Duration::from_secs(2);
 
 /// Which events are printed.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
+pub struct EventsOptions {
     /// Those behind this offset.
     pub after: u64,
     /// No more than so many.
@@ -54,7 +54,7 @@ struct Line<'a> {
 
 /// Prints them to standard output. A reader that goes away, and a signal, are a good end. With `follow` a gateway that
 /// does not answer is waited for; the first time that is said on standard error.
-pub fn print(config: &Config, wanted: Wanted) -> Result<(), GatewayError> {
+pub fn print(config: &Config, wanted: EventsOptions) -> Result<(), GatewayError> {
     Gateway::control(config)?;
     end_at_signals()?;
     match gateway::runtime()?.block_on(tail(config, wanted, &mut io::stdout())) {
@@ -63,8 +63,8 @@ pub fn print(config: &Config, wanted: Wanted) -> Result<(), GatewayError> {
     }
 }
 
-async fn tail(config: &Config, wanted: Wanted, out: &mut impl Write) -> Result<(), GatewayError> {
-    let Wanted { mut after, limit, follow } = wanted;
+async fn tail(config: &Config, wanted: EventsOptions, out: &mut impl Write) -> Result<(), GatewayError> {
+    let EventsOptions { mut after, limit, follow } = wanted;
     let mut left = limit.map_or(u64::MAX, NonZeroU64::get);
     let mut backoff = Backoff::new(RETRY_MIN, RETRY_MAX);
     let mut known: Option<String> = None;

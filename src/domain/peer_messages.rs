@@ -34,8 +34,8 @@ pub struct PeerMessages {
 }
 
 impl ChannelSubscriber for PeerMessages {
-    fn told(&self, user: UserId, told: UserChange) {
-        self.fanout.leave(user, told);
+    fn changed(&self, user: UserId, change: UserChange) {
+        self.fanout.leave(user, change);
     }
 
     fn announced(&self, announcement: Announcement) {

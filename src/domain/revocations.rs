@@ -39,7 +39,7 @@ pub struct Revocations {
     list: RwLock<List>,
     /// The edition of the copy. Held while a change is saved or the list is read; lookups do not wait for it.
     changing: Mutex<Edition>,
-    /// Rung when the list may have been changed by others.
+    /// Notified when the list may have been changed by others.
     wake: Notify,
 }
 

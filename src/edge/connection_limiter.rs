@@ -21,7 +21,7 @@ pub const FULL_RETRY: Duration = Duration::from_secs(5);
 /// Shared by all threads. Locks are taken when a connection comes or goes, never per message.
 pub struct ConnectionLimiter<C: Clock = MonotonicClock> {
     /// From the accepted connection to the welcome, or to the first answer over HTTP.
-    knocking: Arc<Tally>,
+    handshakes: Arc<Tally>,
     /// HTTP connections that stay after their first answer.
     kept_alive: Arc<Tally>,
     /// From the upgrade on.
@@ -55,7 +55,7 @@ impl<C: Clock + Clone> ConnectionLimiter<C> {
         let rate_of_address = limits.upgrades_per_second_per_address;
         let of_address = least(limits.handshakes_per_address, limits.connections_per_address);
         Arc::new(ConnectionLimiter {
-            knocking: Tally::new(limits.handshakes, of_address),
+            handshakes: Tally::new(limits.handshakes, of_address),
             kept_alive: Tally::new(limits.handshakes, of_address),
             sockets: Tally::new(limits.connections, limits.connections_per_address),
             upgrades: (rate > 0).then(|| RateLimiter::direct_with_clock(rates::quota(rate, rate), clock.clone())),
@@ -65,8 +65,8 @@ impl<C: Clock + Clone> ConnectionLimiter<C> {
     }
 
     /// A connection has been accepted. `None`: there are too many already.
-    pub fn knock(&self) -> Option<ConnectionPermit> {
-        self.knocking.enter()
+    pub fn begin_handshake(&self) -> Option<ConnectionPermit> {
+        self.handshakes.enter()
     }
 
     /// An HTTP connection is to stay after its answer. As many may as may be in their handshakes, so that those that stay
@@ -202,7 +202,7 @@ mod tests {
         let tally = || Tally::new(0, 0);
         let clock = FakeRelativeClock::default();
         let limiter = ConnectionLimiter {
-            knocking: tally(),
+            handshakes: tally(),
             kept_alive: tally(),
             sockets: tally(),
             upgrades: Some(RateLimiter::direct_with_clock(rates::quota(3, 3), clock.clone())),

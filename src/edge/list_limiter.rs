@@ -35,7 +35,7 @@ pub struct ListLimiter {
 
 /// The lists of one user.
 struct UserLists {
-    turn: Arc<Semaphore>,
+    running: Arc<Semaphore>,
     /// When all the rows so far are paid for.
     paid: Mutex<Instant>,
 }
@@ -46,12 +46,12 @@ struct Metrics {
     refusals: Counter,
 }
 
-/// The turn of one list. When it is dropped, its rows are counted and the next list of the user may begin.
+/// The permit of one list. When it is dropped, its rows are counted and the next list of the user may begin.
 pub struct ListPermit {
     limiter: Arc<ListLimiter>,
     lists: Arc<UserLists>,
     rows: RowsRead,
-    _turn: OwnedSemaphorePermit,
+    _running: OwnedSemaphorePermit,
 }
 
 impl ListLimiter {
@@ -60,36 +60,36 @@ impl ListLimiter {
         Arc::new(ListLimiter { row, burst: row * burst, users: Mutex::default(), metrics: Metrics::new(registry) })
     }
 
-    /// The turn for a list, if it is there now; otherwise how long to wait before asking again, as far as is known.
-    pub fn try_turn(self: &Arc<Self>, user: UserId, now: Instant) -> Result<ListPermit, Duration> {
+    /// The permit for a list, if it is there now; otherwise how long to wait before asking again, as far as is known.
+    pub fn try_acquire(self: &Arc<Self>, user: UserId, now: Instant) -> Result<ListPermit, Duration> {
         let lists = self.lists_of(user, now);
-        let turn = lists.turn.clone().try_acquire_owned().map_err(|_| Duration::ZERO)?;
+        let permit = lists.running.clone().try_acquire_owned().map_err(|_| Duration::ZERO)?;
         let wait = self.wait(&lists, now);
-        if wait.is_zero() { Ok(self.permit(lists, turn)) } else { Err(wait) }
+        if wait.is_zero() { Ok(self.permit(lists, permit)) } else { Err(wait) }
     }
 
     /// The same for a request that cannot wait.
-    pub fn turn_or_refusal(self: &Arc<Self>, user: UserId, now: Instant) -> Result<ListPermit, Duration> {
-        self.try_turn(user, now).inspect_err(|_| {
+    pub fn acquire_or_refuse(self: &Arc<Self>, user: UserId, now: Instant) -> Result<ListPermit, Duration> {
+        self.try_acquire(user, now).inspect_err(|_| {
             self.metrics.refusals.inc();
         })
     }
 
-    /// The turn for a list when those before it are done and paid for, in the order in which they were asked for; an
+    /// The permit for a list when those before it are done and paid for, in the order in which they were asked for; an
     /// error after [`WAIT_MAX`].
-    pub async fn turn(self: Arc<Self>, user: UserId) -> Result<ListPermit, Unavailable> {
+    pub async fn acquire(self: Arc<Self>, user: UserId) -> Result<ListPermit, Unavailable> {
         let began = Instant::now();
-        let permit = timeout(WAIT_MAX, self.next_turn(user)).await;
+        let permit = timeout(WAIT_MAX, self.next_permit(user)).await;
         self.metrics.waits.observe(began.elapsed().as_secs_f64());
         permit.map_err(|_| Unavailable)
     }
 
-    async fn next_turn(self: &Arc<Self>, user: UserId) -> ListPermit {
+    async fn next_permit(self: &Arc<Self>, user: UserId) -> ListPermit {
         let lists = self.lists_of(user, Instant::now());
-        let turn = lists.turn.clone().acquire_owned().await.expect("no turns are closed");
+        let permit = lists.running.clone().acquire_owned().await.expect("it is never closed");
         loop {
             match self.wait(&lists, Instant::now()) {
-                Duration::ZERO => return self.permit(lists, turn),
+                Duration::ZERO => return self.permit(lists, permit),
                 wait => sleep(wait).await,
             }
         }
@@ -112,8 +112,8 @@ impl ListLimiter {
         lists.paid().saturating_duration_since(now).saturating_sub(self.burst)
     }
 
-    fn permit(self: &Arc<Self>, lists: Arc<UserLists>, turn: OwnedSemaphorePermit) -> ListPermit {
-        ListPermit { limiter: self.clone(), lists, rows: RowsRead::default(), _turn: turn }
+    fn permit(self: &Arc<Self>, lists: Arc<UserLists>, permit: OwnedSemaphorePermit) -> ListPermit {
+        ListPermit { limiter: self.clone(), lists, rows: RowsRead::default(), _running: permit }
     }
 
     fn users(&self) -> MutexGuard<'_, HashMap<UserId, Arc<UserLists>>> {
@@ -123,7 +123,7 @@ impl ListLimiter {
 
 impl UserLists {
     fn new(now: Instant) -> Self {
-        UserLists { turn: Arc::new(Semaphore::new(1)), paid: Mutex::new(now) }
+        UserLists { running: Arc::new(Semaphore::new(1)), paid: Mutex::new(now) }
     }
 
     /// Whether a list of the user reads or waits. Asked under the lock of all users.
@@ -186,7 +186,7 @@ mod tests {
 
     /// A list that looks at so many rows.
     fn list(limiter: &Arc<ListLimiter>, user: UserId, rows: u64, now: Instant) -> Result<(), Duration> {
-        limiter.try_turn(user, now).map(|permit| permit.rows().add(rows))
+        limiter.try_acquire(user, now).map(|permit| permit.rows().add(rows))
     }
 
     #[test]
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn a_user_has_one_list_at_a_time() {
         let (limiter, now) = (limiter(1_000, 500), Instant::now());
-        let first = limiter.try_turn(USER, now).expect("a turn");
+        let first = limiter.try_acquire(USER, now).expect("a permit");
         assert_eq!(list(&limiter, USER, 1, now), Err(Duration::ZERO));
         assert_eq!(list(&limiter, OTHER, 1, now), Ok(()));
         drop(first);
@@ -217,7 +217,7 @@ mod tests {
         let began = Instant::now();
         let lists = (0..4).map(|_| {
             let limiter = limiter.clone();
-            async move { limiter.turn(USER).await.expect("a turn").rows().add(50) }
+            async move { limiter.acquire(USER).await.expect("a permit").rows().add(50) }
         });
         futures_util::future::join_all(lists).await;
         // The last one waits for the rows of the three before it, but for the burst.
@@ -227,16 +227,16 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_list_waits_for_30_s_at_most() {
         let limiter = limiter(1_000, 1);
-        let _first = limiter.try_turn(USER, Instant::now()).expect("a turn");
+        let _first = limiter.try_acquire(USER, Instant::now()).expect("a permit");
         let began = tokio::time::Instant::now();
-        assert!(limiter.turn(USER).await.is_err());
+        assert!(limiter.acquire(USER).await.is_err());
         assert_eq!(began.elapsed().as_secs(), 30);
     }
 
     #[test]
     fn whoever_has_paid_makes_room_for_others_and_a_list_that_reads_keeps_its_turn() {
         let (limiter, now) = (limiter(1_000, 1), Instant::now());
-        let _reads = limiter.try_turn(USER, now).expect("a turn");
+        let _reads = limiter.try_acquire(USER, now).expect("a permit");
         for user in 100..100 + USERS_MAX as u64 {
             list(&limiter, UserId(user), 1, now).expect("the first");
         }

@@ -71,7 +71,7 @@ impl Relayed {
                 entries.waiting.insert(number, claim);
             }
         }
-        self.notify.ring(true);
+        self.notify.notify(true);
     }
 
     /// The claims whose events are not published.

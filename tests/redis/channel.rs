@@ -33,9 +33,9 @@ enum Heard {
 struct Recorder(UnboundedSender<Heard>);
 
 impl ChannelSubscriber for Recorder {
-    fn told(&self, user: UserId, told: UserChange) {
-        let Push::Cleared { at } = told.push else { panic!("{told:?}") };
-        assert_eq!(told.origin, ConnectionId(7));
+    fn changed(&self, user: UserId, change: UserChange) {
+        let Push::Cleared { at } = change.push else { panic!("{change:?}") };
+        assert_eq!(change.origin, ConnectionId(7));
         self.0.send(Heard::UserChange(user, at)).unwrap();
     }
 

@@ -74,7 +74,7 @@ async fn connect(crowd: u32, stage: &Rc<Stage>, members: &[Rc<Member>]) -> Resul
     let mut seconds = interval(SECOND);
     while stage.connected.get() < members.len() as u64 {
         tokio::select! {
-            () = stage.bell.notified() => {}
+            () = stage.entered.notified() => {}
             _ = seconds.tick() => tell(&Message::Connecting { crowd, connected: stage.connected.get() }),
         }
         if let Some(failure) = stage.failure.take() {

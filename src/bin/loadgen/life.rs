@@ -37,13 +37,13 @@ pub async fn begin(stage: Rc<Stage>, member: Rc<Member>, every: Duration) {
     match Box::pin(enter(&stage, &member)).await {
         Ok(dialed) => {
             stage.connected.set(stage.connected.get() + 1);
-            stage.bell.notify_one();
+            stage.entered.notify_one();
             live(stage, member, dialed).await;
         }
         Err(error) => {
             let mut failure = stage.failure.borrow_mut();
             failure.get_or_insert_with(|| format!("a socket cannot be connected: {error}"));
-            stage.bell.notify_one();
+            stage.entered.notify_one();
         }
     }
 }

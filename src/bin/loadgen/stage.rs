@@ -35,8 +35,8 @@ pub struct Stage {
     pub scratch: RefCell<Vec<u8>>,
     pub buffers: RefCell<Buffers>,
     pub door: Semaphore,
-    /// Rung when a socket is connected for the first time, or never will be.
-    pub bell: Notify,
+    /// Notified when a socket is connected for the first time, or never will be.
+    pub entered: Notify,
     pub connected: Cell<u64>,
     /// Why a socket could not be connected at all.
     pub failure: RefCell<Option<String>>,
@@ -79,7 +79,7 @@ impl Stage {
             scratch: RefCell::new(vec![0; SCRATCH_BYTES]),
             buffers: RefCell::default(),
             door: Semaphore::new(CONNECTING_MAX),
-            bell: Notify::new(),
+            entered: Notify::new(),
             connected: Cell::new(0),
             failure: RefCell::default(),
             open: Cell::new(0),

@@ -101,7 +101,7 @@ impl Side {
 
 /// Other gateways follow its user.
 fn committed(inbox: &Inbox, outcome: Outcome) -> CommittedChange {
-    let (user, origin, here) = (inbox.user, inbox.origin, inbox.has_company());
+    let (user, origin, here) = (inbox.user, inbox.origin, inbox.has_others());
     CommittedChange { user, origin, outcome, flag: None, here, elsewhere: true, transitions: 0..0 }
 }
 

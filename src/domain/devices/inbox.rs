@@ -27,21 +27,21 @@ pub struct Inbox {
     /// The connection that already knows what is done through this inbox, and so is not told.
     pub origin: ConnectionId,
     pub user: UserId,
-    company: Company,
+    others: UserConnections,
     notifier: Notifier,
     content: Mutex<Waiting>,
 }
 
 /// The user's connections here, and how many of them this inbox stands for.
 #[derive(Debug)]
-struct Company {
+struct UserConnections {
     connections: Arc<AtomicUsize>,
     alone: usize,
 }
 
 /// Where a beat stood: its frame, and its place in the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct BeatRef {
     pub seq: u32,
     pub index: u32,
 }
@@ -49,7 +49,7 @@ pub struct Place {
 /// A beat that the commit refused.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rejected {
-    pub place: Place,
+    pub place: BeatRef,
     pub reason: Reason,
     pub record: Option<Record>,
 }
@@ -96,8 +96,8 @@ struct Waiting {
     urgent: bool,
     /// The owner is not to be woken for answers that may be told late.
     patient: bool,
-    /// The notifier was rung since the owner last looked.
-    rung: bool,
+    /// The owner was notified since it last looked.
+    notified: bool,
     rejected: Vec<Rejected>,
     news: Option<Box<RewardNotice>>,
     order: Option<Box<Outcome>>,
@@ -114,7 +114,7 @@ impl Inbox {
         notifier: Notifier,
     ) -> Arc<Self> {
         let id = ConnectionId(rand::random());
-        let inbox = Self::new(id, id, user, Company { connections, alone: 1 }, notifier);
+        let inbox = Self::new(id, id, user, UserConnections { connections, alone: 1 }, notifier);
         inbox.renewed(token);
         inbox
     }
@@ -127,16 +127,22 @@ impl Inbox {
         notifier: Notifier,
     ) -> Arc<Self> {
         let id = ConnectionId(rand::random());
-        Self::new(id, origin.unwrap_or(id), user, Company { connections, alone: 0 }, notifier)
+        Self::new(id, origin.unwrap_or(id), user, UserConnections { connections, alone: 0 }, notifier)
     }
 
-    fn new(id: ConnectionId, origin: ConnectionId, user: UserId, company: Company, notifier: Notifier) -> Arc<Self> {
-        Arc::new(Inbox { id, origin, user, company, notifier, content: Mutex::default() })
+    fn new(
+        id: ConnectionId,
+        origin: ConnectionId,
+        user: UserId,
+        others: UserConnections,
+        notifier: Notifier,
+    ) -> Arc<Self> {
+        Arc::new(Inbox { id, origin, user, others, notifier, content: Mutex::default() })
     }
 
     /// Whether the user has other connections here, as far as a look without a lock can tell.
-    pub fn has_company(&self) -> bool {
-        self.company.connections.load(Ordering::Relaxed) > self.company.alone
+    pub fn has_others(&self) -> bool {
+        self.others.connections.load(Ordering::Relaxed) > self.others.alone
     }
 
     /// The connection goes by another token from now on.
@@ -167,7 +173,7 @@ impl Inbox {
 
     pub fn take(&self, now: Instant) -> InboxBatch {
         let mut waiting = self.lock();
-        waiting.rung = false;
+        waiting.notified = false;
         let (pushes, next_push) = match &mut waiting.pushes {
             None => (Vec::new(), None),
             Some(pushes) => (pushes.take_due(now), pushes.next_due()),
@@ -196,7 +202,7 @@ impl Inbox {
         waiting.urgent |= !steady;
         waiting.rejected.extend(rejected);
         if !steady || !waiting.patient {
-            self.ring(waiting);
+            self.notify(waiting);
         }
     }
 
@@ -209,7 +215,7 @@ impl Inbox {
     pub fn bring_news(&self, news: RewardNotice) {
         let mut waiting = self.lock();
         waiting.news.get_or_insert_default().add(news);
-        self.ring(waiting);
+        self.notify(waiting);
     }
 
     /// Whether the owner looks of its own accord in time for steady answers.
@@ -217,7 +223,7 @@ impl Inbox {
         let mut waiting = self.lock();
         waiting.patient = patient;
         if !patient && waiting.slots > 0 {
-            self.ring(waiting);
+            self.notify(waiting);
         }
     }
 
@@ -225,7 +231,7 @@ impl Inbox {
     pub fn answer_order(&self, outcome: Outcome) {
         let mut waiting = self.lock();
         waiting.order = Some(Box::new(outcome));
-        self.ring(waiting);
+        self.notify(waiting);
     }
 
     /// Leaves a record that another device wrote: at once, or the latest after at most `steady`.
@@ -243,7 +249,7 @@ impl Inbox {
         let mut waiting = self.lock();
         let due = steady.map(|interval| Instant::now() + interval);
         if waiting.pushes.as_mut().is_some_and(|pushes| pushes.late_record(record.clone(), due)) {
-            self.ring(waiting);
+            self.notify(waiting);
         }
     }
 
@@ -256,7 +262,7 @@ impl Inbox {
     pub fn dismiss(&self, close_request: CloseRequest) {
         let mut waiting = self.lock();
         waiting.close_request.get_or_insert(close_request);
-        self.ring(waiting);
+        self.notify(waiting);
     }
 
     /// A slot cannot be answered, and so none after it: the connection must go.
@@ -276,12 +282,12 @@ impl Inbox {
             true
         });
         if look {
-            self.ring(waiting);
+            self.notify(waiting);
         }
     }
 
-    fn ring(&self, mut waiting: MutexGuard<'_, Waiting>) {
-        let again = std::mem::replace(&mut waiting.rung, true);
+    fn notify(&self, mut waiting: MutexGuard<'_, Waiting>) {
+        let again = std::mem::replace(&mut waiting.notified, true);
         drop(waiting);
         if !again {
             self.notifier.notify();

@@ -203,12 +203,12 @@ mod tests {
     fn a_connection_knows_whether_it_is_alone() {
         let presence = Presence::new(2);
         let one = presence.register(UserId(1), TokenMark::default(), notifier());
-        assert!(!one.inbox().has_company());
-        assert!(presence.request(UserId(1), None, notifier()).has_company());
+        assert!(!one.inbox().has_others());
+        assert!(presence.request(UserId(1), None, notifier()).has_others());
         let two = presence.register(UserId(1), TokenMark::default(), notifier());
-        assert!(one.inbox().has_company() && two.inbox().has_company());
+        assert!(one.inbox().has_others() && two.inbox().has_others());
         drop(two);
-        assert!(!one.inbox().has_company());
+        assert!(!one.inbox().has_others());
     }
 
     #[test]

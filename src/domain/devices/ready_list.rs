@@ -14,7 +14,8 @@ pub enum Notifier {
     ReadyList(Arc<ReadyList>, usize),
 }
 
-/// The bells of all connections of one thread: whoever looks after them is woken once, however many notify meanwhile.
+/// The connections of one thread whose inboxes have something: whoever serves them is woken once, however many notify
+/// meanwhile.
 ///
 /// Bounded by the connections: each is in the list at most once until it is served.
 #[derive(Debug, Default)]

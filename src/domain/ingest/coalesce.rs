@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::domain::devices::inbox::{Inbox, Place};
+use crate::domain::devices::inbox::{BeatRef, Inbox};
 use crate::domain::rewards::decisions::DecidedRules;
 use crate::model::beat::Beat;
 use crate::model::change::{Action, Change};
@@ -23,7 +23,7 @@ pub struct Slot {
     /// The newest so far.
     pub beat: Beat,
     /// Where that one stood: its frame, and its place in the frame.
-    pub place: Place,
+    pub place: BeatRef,
     /// What is decided already.
     pub known: DecidedRules,
     /// How many beats came together here.
@@ -63,7 +63,7 @@ impl Slot {
         inbox: Arc<Inbox>,
         device: Arc<str>,
         beat: Beat,
-        place: Place,
+        place: BeatRef,
         known: DecidedRules,
         opened: Instant,
     ) -> Self {
@@ -167,7 +167,14 @@ mod tests {
     }
 
     fn slot(inbox: &Arc<Inbox>, beat: Beat, seq: u32) -> Slot {
-        Slot::new(inbox.clone(), Arc::from(""), beat, Place { seq, index: 0 }, DecidedRules::default(), Instant::now())
+        Slot::new(
+            inbox.clone(),
+            Arc::from(""),
+            beat,
+            BeatRef { seq, index: 0 },
+            DecidedRules::default(),
+            Instant::now(),
+        )
     }
 
     fn beats_of(slots: &mut Slots, max: usize) -> Vec<(u64, u64, u64)> {

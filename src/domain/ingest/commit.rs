@@ -53,7 +53,7 @@ pub struct Committer {
     /// One for each thread.
     pub submit_queues: Vec<Arc<SubmitQueue>>,
     pub listeners: Vec<Arc<dyn CommitListener>>,
-    /// Rung by the submit queues.
+    /// Notified by the submit queues.
     pub wake: Arc<Notify>,
     pub interval: Duration,
     pub health: Arc<LaneHealth>,
@@ -65,7 +65,7 @@ impl Committer {
     pub async fn run(mut self) -> StoreError {
         let (store, groups_max) = (self.store.clone(), self.store.groups_max());
         let mut under_way = FuturesOrdered::new();
-        let (mut rung, mut last, mut next) = (false, Instant::now(), Instant::now());
+        let (mut notified, mut last, mut next) = (false, Instant::now(), Instant::now());
         // Of batches that are over, for those to come; no more than there ever were side by side.
         let mut spare = Vec::new();
         let mut doubt = self.clock.watch_doubt();
@@ -73,9 +73,9 @@ impl Committer {
             let room = under_way.len() < groups_max;
             let doubted = doubt.borrow_and_update().is_some();
             tokio::select! {
-                () = self.wake.notified(), if room && !rung => rung = true,
-                () = tokio::time::sleep_until(next), if room && rung && !doubted => {
-                    rung = false;
+                () = self.wake.notified(), if room && !notified => notified = true,
+                () = tokio::time::sleep_until(next), if room && notified && !doubted => {
+                    notified = false;
                     match self.gather(spare.pop().unwrap_or_default()) {
                         Ok(batch) => {
                             next = batch.began + pause(self.interval, batch.entries.len(), batch.began - last);
@@ -84,7 +84,7 @@ impl Committer {
                             under_way.push_back(commit(store.clone(), batch));
                         }
                         Err(NoBatch { lists, put_off }) => {
-                            rung = put_off;
+                            notified = put_off;
                             spare.push(lists);
                         }
                     }
@@ -163,7 +163,7 @@ impl Committer {
         let Batch { mut entries, shares, mut asked, heard, group: Group { mut changes, rewards, .. }, .. } = batch;
         self.metrics.observe(&entries, &committed.outcomes);
         if committed.decided.iter().any(|decided| decided.first) {
-            self.judge.ring();
+            self.judge.notify_relay();
         }
         let Committed { outcomes, decided, elsewhere, transitions } = committed;
         let mut heard = CommittedGroup { changes: heard, transitions };

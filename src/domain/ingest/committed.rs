@@ -19,7 +19,7 @@ pub fn add(group: &mut CommittedGroup, place: usize, completion: &Completion, el
         origin: inbox.origin,
         outcome: outcome.clone(),
         flag: news.as_ref().filter(|news| !news.claims.is_empty()).and_then(|news| news.flag),
-        here: inbox.has_company(),
+        here: inbox.has_others(),
         elsewhere,
         transitions: start..start + own,
     });

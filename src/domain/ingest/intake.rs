@@ -6,7 +6,7 @@ use super::metrics::Metrics;
 use super::source::Source;
 use super::submit_queue::SubmitQueue;
 use crate::domain::clock::Clock;
-use crate::domain::devices::inbox::{Inbox, Place, Rejected};
+use crate::domain::devices::inbox::{BeatRef, Inbox, Rejected};
 use crate::model::beat::Beat;
 use crate::model::change::Action;
 use crate::model::rule::{Admission, Reason};
@@ -39,7 +39,7 @@ impl Intake {
             Ok(()) => Some((index, *beat)),
             Err(reason) => {
                 self.metrics.beats.rejected(reason);
-                let place = Place { seq: source.seq, index };
+                let place = BeatRef { seq: source.seq, index };
                 taken.rejected.push(Rejected { place, reason, record: None });
                 None
             }

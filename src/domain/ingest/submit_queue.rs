@@ -8,7 +8,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::coalesce::{Entry, Slot, Slots};
 use super::source::Source;
-use crate::domain::devices::inbox::{Inbox, Place, Rejected};
+use crate::domain::devices::inbox::{BeatRef, Inbox, Rejected};
 use crate::domain::rewards::reward_notice::RewardNotice;
 use crate::model::beat::Beat;
 use crate::model::change::{Action, Outcome};
@@ -112,7 +112,7 @@ impl SubmitQueue {
         let mut count = 0;
         for (index, beat) in beats {
             let Source { inbox, device, seq, read, flag, decisions } = *source;
-            let place = Place { seq, index };
+            let place = BeatRef { seq, index };
             let known = decisions.of(beat.content, flag);
             count += usize::from(slots.add(Slot::new(inbox.clone(), device.clone(), beat, place, known, read)));
         }

@@ -101,8 +101,8 @@ impl Judge {
     }
 
     /// Something was claimed. The relay publishes sooner when half of the outbox is taken.
-    pub fn ring(&self) {
-        self.notify.ring(self.outbox.len() >= self.outbox_max / 2);
+    pub fn notify_relay(&self) {
+        self.notify.notify(self.outbox.len() >= self.outbox_max / 2);
     }
 
     /// Keeps what is remembered of users true after a forgetting or a switch.

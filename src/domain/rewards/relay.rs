@@ -40,7 +40,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(3);
 pub struct Relay {
     pub outbox: Arc<dyn Outbox>,
     pub bus: Arc<dyn EventBus>,
-    /// Rung when something was claimed.
+    /// Notified when something was claimed.
     pub notify: Arc<RelayNotify>,
     pub health: Arc<BusHealth>,
 }
@@ -99,7 +99,7 @@ impl Relay {
         if let Some(pause) = failed {
             return sleep(pause).await;
         }
-        let _rung = timeout_at(began + LOOK_EVERY, self.notify.claimed()).await;
+        let _notified = timeout_at(began + LOOK_EVERY, self.notify.claimed()).await;
         let _crowded = timeout_at(began + PACE, self.notify.crowded()).await;
     }
 

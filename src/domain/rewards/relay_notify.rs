@@ -11,7 +11,7 @@ pub struct RelayNotify {
 
 impl RelayNotify {
     /// Something was claimed. `crowded`: the outbox fills up.
-    pub fn ring(&self, crowded: bool) {
+    pub fn notify(&self, crowded: bool) {
         self.claimed.notify_one();
         if crowded {
             self.crowded.notify_one();

@@ -20,15 +20,15 @@ async fn who_rings_is_heard_soon_and_who_does_not_is_seen() {
     let fixture = Fixture::start(1, Mood::Takes);
     fixture.drained().await;
     fixture.outbox.add(1);
-    fixture.notify.ring(false);
+    fixture.notify.notify(false);
     let behind_another = fixture.drained().await;
     assert!(behind_another > PACE / 2 && behind_another <= PACE + MOMENT, "{behind_another:?}");
     sleep(PACE).await;
     fixture.outbox.add(1);
-    fixture.notify.ring(false);
+    fixture.notify.notify(false);
     assert!(fixture.drained().await <= MOMENT, "nothing was published of late");
     fixture.outbox.add(1);
-    fixture.notify.ring(true);
+    fixture.notify.notify(true);
     assert!(fixture.drained().await <= MOMENT, "the outbox fills up");
     fixture.outbox.add(1);
     let unasked = fixture.drained().await;

@@ -34,7 +34,7 @@ impl ConnectionLog {
     pub fn disconnected(&self, conversation: &Conversation, context: &ConnectionContext, end: &End) {
         let (code, closed_by) = match end {
             End::Close(reason) => (reason.code_and_text().0, "gateway"),
-            End::Parted(code) => (*code, "client"),
+            End::ClosedByClient(code) => (*code, "client"),
             End::Lost => (close::LOST, "network"),
         };
         tracing::info!(

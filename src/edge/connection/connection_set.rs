@@ -17,9 +17,9 @@ use super::scratch_buffers::ScratchBuffers;
 use crate::domain::devices::ready_list::{Notifier, ReadyList};
 
 /// So many are served before other tasks of the thread get their turn.
-const TURN_MAX: usize = 256;
+const SERVED_TOGETHER_MAX: usize = 256;
 
-/// Serves all sockets whose inboxes are ready, in one turn: the acks of a commit go out one after the other, and no task but this
+/// Serves all sockets whose inboxes are ready, in one pass: the acks of a commit go out one after the other, and no task but this
 /// one wakes for them.
 pub struct ConnectionSet {
     entries: RefCell<Slab<Option<Rc<RefCell<LiveSocket>>>>>,
@@ -53,17 +53,17 @@ impl ConnectionSet {
     pub fn attend(self: Rc<Self>) -> impl Future<Output = ()> {
         // A write that the budget of a task forbids would look like a peer that does not read.
         coop::unconstrained(async move {
-            let mut rung = Vec::new();
+            let mut ready = Vec::new();
             loop {
-                self.ready_list.ready(&mut rung).await;
-                for (others, turn) in rung.chunks(TURN_MAX).enumerate() {
+                self.ready_list.ready(&mut ready).await;
+                for (others, numbers) in ready.chunks(SERVED_TOGETHER_MAX).enumerate() {
                     if others > 0 {
                         yield_now().await;
                     }
                     let now = Instant::now();
-                    turn.iter().for_each(|number| self.rung(*number, now));
+                    numbers.iter().for_each(|number| self.serve(*number, now));
                 }
-                rung.clear();
+                ready.clear();
             }
         })
     }
@@ -77,10 +77,10 @@ impl ConnectionSet {
     }
 
     /// The socket may have ended meanwhile, or not be served yet.
-    fn rung(&self, number: usize, now: Instant) {
+    fn serve(&self, number: usize, now: Instant) {
         let live = self.entries.borrow().get(number).cloned().flatten();
         if let Some(live) = live {
-            live.borrow_mut().rung(now);
+            live.borrow_mut().serve(now);
         }
     }
 }

@@ -8,7 +8,7 @@ pub enum End {
     /// The gateway closes it.
     Close(CloseReason),
     /// The client has closed it, with this code.
-    Parted(u16),
+    ClosedByClient(u16),
     /// The connection is gone.
     Lost,
 }

@@ -29,7 +29,7 @@ struct Introduction {
 /// How an introduction ended without one.
 enum Failed {
     Close(CloseReason),
-    Parted(u16),
+    ClosedByClient(u16),
     Lost,
 }
 
@@ -70,7 +70,7 @@ pub async fn greet(
             }
             socket.close(reason).await;
         }
-        Err(Failed::Parted(code)) => socket.part(code).await,
+        Err(Failed::ClosedByClient(code)) => socket.part(code).await,
         Err(Failed::Lost) => socket.lose(),
     }
     None
@@ -97,7 +97,7 @@ async fn wait_for_hello(socket: &mut Socket, context: &ConnectionContext) -> Res
             Heard::Text(text) => text,
             Heard::Binary(_) => return Err(Failed::Close(CloseReason::MessageType)),
             Heard::Alive => continue,
-            Heard::Closed(code) => return Err(Failed::Parted(code)),
+            Heard::Closed(code) => return Err(Failed::ClosedByClient(code)),
             Heard::Lost => return Err(Failed::Lost),
             Heard::Wrong(reason) => return Err(Failed::Close(reason)),
         };

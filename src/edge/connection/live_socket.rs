@@ -1,8 +1,8 @@
 //! One authenticated socket: frames in, frames out, timers, drain.
 //!
 //! Its task waits for the peer, for time and for reads. What others leave for it, above all the answers to its beats, does
-//! not wake that task: the [`ConnectionSet`](super::connection_set::ConnectionSet) of the thread looks after all that were [rung](LiveSocket::rung)
-//! in one turn, and wakes only those that have more to do than to say something.
+//! not wake that task: the [`ConnectionSet`](super::connection_set::ConnectionSet) of the thread looks after all that are [ready](LiveSocket::serve)
+//! in one pass, and wakes only those that have more to do than to say something.
 
 use std::future::Future;
 use std::net::IpAddr;
@@ -113,12 +113,12 @@ impl LiveSocket {
     }
 
     /// Looks at what was left in the inbox, and says what there is to say about it.
-    pub fn rung(&mut self, now: Instant) {
+    pub fn serve(&mut self, now: Instant) {
         // What is stuck must go first; the task looks when it has gone.
         if self.socket.is_stuck() || self.end.is_some() {
             return;
         }
-        self.conversation.turn(now);
+        self.conversation.advance(now);
         self.end = self.say(&mut Context::from_waker(Waker::noop())).err();
         if self.end.is_some() || self.needs_its_task(now) {
             self.wake();
@@ -146,7 +146,7 @@ impl LiveSocket {
         drop((conversation, context));
         match end {
             End::Close(reason) => Box::pin(socket.close(reason)).await,
-            End::Parted(code) => Box::pin(socket.part(code)).await,
+            End::ClosedByClient(code) => Box::pin(socket.part(code)).await,
             End::Lost => socket.lose(),
         }
     }
@@ -196,7 +196,7 @@ impl LiveSocket {
 
     fn say_what_there_is(&mut self, cx: &mut Context<'_>, now: Instant) -> Result<(), End> {
         if std::mem::take(&mut self.look) {
-            self.conversation.turn(now);
+            self.conversation.advance(now);
         }
         self.say(cx)?;
         match self.conversation.ended() {
@@ -226,7 +226,7 @@ impl LiveSocket {
         let reading = &self.context.reading;
         match self.socket.say(cx, |out| out.text(|text| json::encode_into(&bye, reading, text))) {
             Ok(()) => End::Close(reason),
-            Err(unheard) => unheard.into(),
+            Err(error) => error.into(),
         }
     }
 
@@ -300,11 +300,11 @@ impl LiveSocket {
                     None
                 })
             });
-            if let Poll::Ready(turn) = room.as_mut().poll(cx) {
+            if let Poll::Ready(permit) = room.as_mut().poll(cx) {
                 self.room = None;
                 self.look = true;
-                if let Some(turn) = turn {
-                    self.conversation.grant_large_frame(turn, Instant::now());
+                if let Some(permit) = permit {
+                    self.conversation.grant_large_frame(permit, Instant::now());
                 }
             }
         } else {
@@ -326,7 +326,7 @@ impl LiveSocket {
 
     fn left(&mut self, cx: &mut Context<'_>) -> End {
         match self.leaving.as_deref() {
-            Some(Leaving::Closed { code, .. }) => End::Parted(*code),
+            Some(Leaving::Closed { code, .. }) => End::ClosedByClient(*code),
             Some(Leaving::Drain { .. }) | None => self.goodbye(cx, CloseReason::Drain),
         }
     }

@@ -4,7 +4,7 @@
 //! upgrade ─▶ greeting ─▶ live_socket ◀─▶ conversation
 //! (HTTP)     (hello)     (I/O, timers)   (what is said: seq, acks, operations; no I/O)
 //!                          ▲
-//!                        connection_set: all of a thread; says what was left for them, above all acks, in one turn
+//!                        connection_set: all of a thread; says what was left for them, above all acks, in one pass
 //! ```
 //!
 //! A [`socket`] reads and writes with the buffers of its thread, the [`scratch_buffers`]; a [`decoder`] makes messages of what

@@ -43,7 +43,7 @@ pub struct Socket {
     decoder: Option<Box<Decoder>>,
     used: Used,
     unsent: Option<Box<Unsent>>,
-    /// In this turn.
+    /// In this pass.
     reads_left: u8,
 }
 

@@ -36,20 +36,20 @@ struct Shown<'a> {
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct ClockBody {
     forward: u64,
 }
 
 /// `GET /demo/clock`: `{"day":"2026-11-20","zone":"UTC","midnight":3600000}`.
-pub async fn get(State(backstage): State<DemoContext>, headers: HeaderMap) -> Result<Response, Problem> {
+pub async fn get(State(context): State<DemoContext>, headers: HeaderMap) -> Result<Response, Problem> {
     refuse_other_pages(&headers)?;
-    Ok(shown(&clock(&backstage)?))
+    Ok(shown(&clock(&context)?))
 }
 
 /// `POST /demo/clock` `{"forward":3600000}`, in milliseconds; answered like `GET`, with the day after that.
-pub async fn post(State(backstage): State<DemoContext>, request: Request) -> Result<Response, Problem> {
+pub async fn post(State(context): State<DemoContext>, request: Request) -> Result<Response, Problem> {
     refuse_other_pages(request.headers())?;
-    let clock = clock(&backstage)?;
+    let clock = clock(&context)?;
     let by = decode(&body::received(request, BODY_BYTES_MAX).await?)?;
     clock.today.forward(by);
     tracing::warn!(
@@ -60,12 +60,12 @@ pub async fn post(State(backstage): State<DemoContext>, request: Request) -> Res
     Ok(shown(&clock))
 }
 
-fn clock(backstage: &DemoContext) -> Result<RewardsClock, Problem> {
-    backstage.clock.clone().ok_or_else(|| Problem::not_found("the rewards' clock cannot be moved: demo.clock is false"))
+fn clock(context: &DemoContext) -> Result<RewardsClock, Problem> {
+    context.clock.clone().ok_or_else(|| Problem::not_found("the rewards' clock cannot be moved: demo.clock is false"))
 }
 
 fn decode(body: &[u8]) -> Result<Duration, Problem> {
-    let Wanted { forward } =
+    let ClockBody { forward } =
         serde_json::from_slice(body).map_err(|error| Problem::invalid(format!("body: {error}")))?;
     let by = Duration::from_millis(forward);
     if by > FORWARD_MAX {

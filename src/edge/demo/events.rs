@@ -9,7 +9,7 @@ use super::same_page::refuse_other_pages;
 use crate::edge::http::problem::Problem;
 
 /// `GET /demo/events`: what `/v1/events` answers on the control listener.
-pub async fn get(State(backstage): State<DemoContext>, headers: HeaderMap, uri: Uri) -> Result<Response, Problem> {
+pub async fn get(State(context): State<DemoContext>, headers: HeaderMap, uri: Uri) -> Result<Response, Problem> {
     refuse_other_pages(&headers)?;
-    backstage.tail.page(&uri).await
+    context.tail.page(&uri).await
 }

@@ -10,7 +10,7 @@ use crate::edge::http::problem::Problem;
 use crate::edge::metrics;
 
 /// `GET /demo/metrics`: what `/metrics` says on the probe listener.
-pub async fn get(State(backstage): State<DemoContext>, headers: HeaderMap) -> Result<Response, Problem> {
+pub async fn get(State(context): State<DemoContext>, headers: HeaderMap) -> Result<Response, Problem> {
     refuse_other_pages(&headers)?;
-    Ok(metrics::page(&backstage.registry))
+    Ok(metrics::page(&context.registry))
 }

@@ -47,7 +47,7 @@ pub struct DemoContext {
 }
 
 /// To be merged into the router of the public listener, whose fallback answers for all other paths.
-pub fn router(backstage: DemoContext) -> Router {
+pub fn router(context: DemoContext) -> Router {
     Router::new()
         .route("/", get(page::index))
         .route("/demo/{*path}", get(page::file))
@@ -59,10 +59,10 @@ pub fn router(backstage: DemoContext) -> Router {
         .route("/demo/events", get(events::get))
         .route("/demo/clock", get(clock::get).post(clock::post))
         .method_not_allowed_fallback(problem::no_such_method)
-        .layer(from_fn_with_state(backstage.behind_proxies, same_page::refuse_proxied))
+        .layer(from_fn_with_state(context.behind_proxies, same_page::refuse_proxied))
         .layer(from_fn(query::refuse_tokens))
         .layer(map_response(secure))
-        .with_state(backstage)
+        .with_state(context)
 }
 
 async fn secure(mut response: Response) -> Response {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use rust_embed::{EmbeddedFile, RustEmbed};
 
-use super::range::{Wanted, wanted};
+use super::range::{RequestedRange, wanted};
 use crate::edge::http::problem::Problem;
 
 const INDEX: &str = "index.html";
@@ -44,15 +44,15 @@ fn answer(path: &str, method: &Method, asked: &HeaderMap) -> Result<Response, Pr
     let about = (about, [(header::CONTENT_TYPE, HeaderValue::from_static(content_type))]);
     let data = data(file);
     let size = data.len() as u64;
-    let wanted = if *method == Method::GET { wanted(asked, &tag, size) } else { Wanted::Whole };
+    let wanted = if *method == Method::GET { wanted(asked, &tag, size) } else { RequestedRange::Whole };
     Ok(match wanted {
-        Wanted::Whole => (about.0, about.1, data).into_response(),
-        Wanted::Part(part) => {
+        RequestedRange::Whole => (about.0, about.1, data).into_response(),
+        RequestedRange::Part(part) => {
             let range = [(header::CONTENT_RANGE, format!("bytes {}-{}/{size}", part.start, part.end - 1))];
             let part = Range { start: part.start as usize, end: part.end as usize };
             (StatusCode::PARTIAL_CONTENT, about.0, about.1, range, data.slice(part)).into_response()
         }
-        Wanted::Nothing => {
+        RequestedRange::Nothing => {
             let range = [(header::CONTENT_RANGE, format!("bytes */{size}"))];
             (StatusCode::RANGE_NOT_SATISFIABLE, about.0, range).into_response()
         }

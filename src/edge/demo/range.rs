@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderValue, header};
 use http_range_header::{EndPosition, StartPosition, parse_range_header};
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum RequestedRange {
     Whole,
     Part(Range<u64>),
     /// A part beyond the end.
@@ -15,23 +15,23 @@ pub enum Wanted {
 
 /// What `Range` and `If-Range` ask of a file of `size` bytes, at least 1. Several ranges at once, other units and what
 /// makes no sense are answered with the whole, as RFC 9110 allows.
-pub fn wanted(asked: &HeaderMap, tag: &HeaderValue, size: u64) -> Wanted {
+pub fn wanted(asked: &HeaderMap, tag: &HeaderValue, size: u64) -> RequestedRange {
     if asked.get(header::IF_RANGE).is_some_and(|known| known != tag) {
-        return Wanted::Whole;
+        return RequestedRange::Whole;
     }
-    let Some(Ok(text)) = asked.get(header::RANGE).map(HeaderValue::to_str) else { return Wanted::Whole };
-    let Ok(parsed) = parse_range_header(text) else { return Wanted::Whole };
-    let [range] = parsed.ranges.as_slice() else { return Wanted::Whole };
+    let Some(Ok(text)) = asked.get(header::RANGE).map(HeaderValue::to_str) else { return RequestedRange::Whole };
+    let Ok(parsed) = parse_range_header(text) else { return RequestedRange::Whole };
+    let [range] = parsed.ranges.as_slice() else { return RequestedRange::Whole };
     let start = match range.start {
         StartPosition::Index(start) => start,
         StartPosition::FromLast(count) => size.saturating_sub(count),
     };
     let end = match range.end {
-        EndPosition::Index(last) if last < start => return Wanted::Whole,
+        EndPosition::Index(last) if last < start => return RequestedRange::Whole,
         EndPosition::Index(last) => last.saturating_add(1).min(size),
         EndPosition::LastByte => size,
     };
-    if start < size { Wanted::Part(start..end) } else { Wanted::Nothing }
+    if start < size { RequestedRange::Part(start..end) } else { RequestedRange::Nothing }
 }
 
 #[cfg(test)]
@@ -40,7 +40,7 @@ mod tests {
 
     const TAG: HeaderValue = HeaderValue::from_static("\"a\"");
 
-    fn of_ten(range: &'static str, if_range: Option<&'static str>) -> Wanted {
+    fn of_ten(range: &'static str, if_range: Option<&'static str>) -> RequestedRange {
         let mut headers = HeaderMap::new();
         headers.insert(header::RANGE, HeaderValue::from_static(range));
         if let Some(tag) = if_range {
@@ -60,30 +60,30 @@ mod tests {
             ("bytes=-99", 0..10),
         ];
         for (range, part) in parts {
-            assert_eq!(of_ten(range, None), Wanted::Part(part), "{range}");
+            assert_eq!(of_ten(range, None), RequestedRange::Part(part), "{range}");
         }
     }
 
     #[test]
     fn beyond_the_end_there_is_nothing() {
         for range in ["bytes=10-", "bytes=10-12", "bytes=18446744073709551615-"] {
-            assert_eq!(of_ten(range, None), Wanted::Nothing, "{range}");
+            assert_eq!(of_ten(range, None), RequestedRange::Nothing, "{range}");
         }
     }
 
     #[test]
     fn everything_else_is_the_whole() {
         for range in ["", "bytes", "bytes=", "bytes=a-b", "bytes=5-2", "bytes=0-1,3-4", "items=0-1", "bytes=--1"] {
-            assert_eq!(of_ten(range, None), Wanted::Whole, "{range}");
+            assert_eq!(of_ten(range, None), RequestedRange::Whole, "{range}");
         }
-        assert_eq!(wanted(&HeaderMap::new(), &TAG, 10), Wanted::Whole);
+        assert_eq!(wanted(&HeaderMap::new(), &TAG, 10), RequestedRange::Whole);
     }
 
     #[test]
     fn a_part_of_another_version_is_not_wanted() {
-        assert_eq!(of_ten("bytes=0-1", Some("\"a\"")), Wanted::Part(0..2));
+        assert_eq!(of_ten("bytes=0-1", Some("\"a\"")), RequestedRange::Part(0..2));
         for other in ["\"b\"", "W/\"a\"", "Fri, 20 Nov 2026 00:00:00 GMT"] {
-            assert_eq!(of_ten("bytes=0-1", Some(other)), Wanted::Whole, "{other}");
+            assert_eq!(of_ten("bytes=0-1", Some(other)), RequestedRange::Whole, "{other}");
         }
     }
 }

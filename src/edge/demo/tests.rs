@@ -40,7 +40,7 @@ fn key() -> Option<Arc<SigningKey>> {
     SigningKey::load(&config(), Path::new("/nowhere")).expect("a configured key").map(Arc::new)
 }
 
-fn backstage() -> DemoContext {
+fn context() -> DemoContext {
     let mut registry = Registry::with_prefix("heartline");
     let beats: Counter = Counter::default();
     registry.register("beats", "Beats", beats.clone());
@@ -57,12 +57,12 @@ fn rewards_clock() -> RewardsClock {
 }
 
 async fn ask(request: request::Builder, body: &'static str) -> (response::Parts, Bytes) {
-    ask_of(backstage(), request, body).await
+    ask_of(context(), request, body).await
 }
 
-async fn ask_of(backstage: DemoContext, request: request::Builder, body: impl Into<Body>) -> (response::Parts, Bytes) {
+async fn ask_of(context: DemoContext, request: request::Builder, body: impl Into<Body>) -> (response::Parts, Bytes) {
     let request = request.body(body.into()).expect("a request");
-    let Ok(answer): Result<_, Infallible> = router(backstage).oneshot(request).await;
+    let Ok(answer): Result<_, Infallible> = router(context).oneshot(request).await;
     let (head, body) = answer.into_parts();
     (head, body.collect().await.expect("a body").to_bytes())
 }
@@ -194,7 +194,7 @@ async fn the_page_sees_the_events() {
 
 #[tokio::test]
 async fn the_page_moves_the_day_to_midnight_and_nothing_but_the_day() {
-    let stage = DemoContext { clock: Some(rewards_clock()), ..backstage() };
+    let stage = DemoContext { clock: Some(rewards_clock()), ..context() };
     let get = async || ask_of(stage.clone(), of_the_page(Request::get("/demo/clock")), "").await;
     let read = |body: &Bytes| -> (Day, u64) {
         let shown: serde_json::Value = serde_json::from_slice(body).expect("JSON");
@@ -237,7 +237,7 @@ async fn other_pages_get_neither_a_token_nor_numbers_and_move_nothing() {
     ];
     for request in routes {
         let other = request.header("host", "127.0.0.1:7700").header("origin", "https://evil.example");
-        let stage = DemoContext { clock: Some(rewards_clock()), ..backstage() };
+        let stage = DemoContext { clock: Some(rewards_clock()), ..context() };
         assert_eq!(ask_of(stage, other, r#"{"mid":"42","forward":1}"#).await.0.status, StatusCode::FORBIDDEN);
     }
     let renamed = Request::get("/demo/metrics").header("host", "evil.example:7700");
@@ -262,7 +262,7 @@ async fn what_came_through_a_proxy_gets_nothing() {
             let request = of_the_page(request).header(name, value);
             assert_eq!(ask(request, r#"{"mid":"42"}"#).await.0.status, StatusCode::FORBIDDEN, "{name}");
         }
-        let stage = DemoContext { behind_proxies: true, ..backstage() };
+        let stage = DemoContext { behind_proxies: true, ..context() };
         let request = of_the_page(Request::post("/demo/token")).header(name, value);
         assert_eq!(ask_of(stage, request, r#"{"mid":"42"}"#).await.0.status, StatusCode::OK, "{name}");
     }

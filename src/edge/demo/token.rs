@@ -19,15 +19,15 @@ const TTL_SECONDS_DEFAULT: u64 = 3_600;
 const TTL_SECONDS_MAX: u64 = 30 * 24 * 3_600;
 
 #[derive(Deserialize)]
-struct Wanted {
+struct TokenBody {
     mid: String,
     ttl: Option<u64>,
 }
 
 /// `POST /demo/token` `{"mid":"42","ttl":3600}`; `ttl` in seconds.
-pub async fn post(State(backstage): State<DemoContext>, request: Request) -> Result<Response, Problem> {
+pub async fn post(State(context): State<DemoContext>, request: Request) -> Result<Response, Problem> {
     refuse_other_pages(request.headers())?;
-    let key = backstage.key.ok_or_else(|| Problem::not_found(SIGNS_NOTHING))?;
+    let key = context.key.ok_or_else(|| Problem::not_found(SIGNS_NOTHING))?;
     let body = body::whole(request.into_body(), BODY_BYTES_MAX).await?;
     let (user, ttl) = decode(&body)?;
     let issued = key.issue(user, ttl, clock::wall());
@@ -36,7 +36,7 @@ pub async fn post(State(backstage): State<DemoContext>, request: Request) -> Res
 }
 
 fn decode(body: &[u8]) -> Result<(UserId, Duration), Problem> {
-    let wanted: Wanted = serde_json::from_slice(body).map_err(|error| Problem::invalid(format!("body: {error}")))?;
+    let wanted: TokenBody = serde_json::from_slice(body).map_err(|error| Problem::invalid(format!("body: {error}")))?;
     let digits = wanted.mid.bytes().all(|byte| byte.is_ascii_digit());
     let mid = wanted.mid.parse().ok().filter(|_| digits);
     let mid = mid.ok_or_else(|| Problem::invalid("mid: must be a decimal number of 64 bits, as a string"))?;

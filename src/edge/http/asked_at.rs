@@ -15,7 +15,7 @@ use crate::model::record::Record;
 use crate::model::rule::AHEAD_MS_MAX;
 
 /// How long the user's lists are waited for.
-const TURN_MAX: Duration = Duration::from_secs(1);
+const WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// Server-clock milliseconds.
 pub async fn of_content(context: &ConnectionContext, user: UserId, content: Content) -> Result<u64, Problem> {
@@ -27,8 +27,8 @@ pub async fn of_content(context: &ConnectionContext, user: UserId, content: Cont
 /// The same for all contents. It looks at what a list looks at, and has its turn among the user's lists.
 pub async fn of_all(context: &ConnectionContext, user: UserId) -> Result<u64, Problem> {
     let now = context.clock.now();
-    let too_fast = |_| Problem::too_fast("the user's lists take too long (limits.list_rows_per_second)", TURN_MAX);
-    let permit = timeout(TURN_MAX, context.lists.clone().turn(user)).await.map_err(too_fast)??;
+    let too_fast = |_| Problem::too_fast("the user's lists take too long (limits.list_rows_per_second)", WAIT_MAX);
+    let permit = timeout(WAIT_MAX, context.lists.clone().acquire(user)).await.map_err(too_fast)??;
     let newest = PageRequest { limit: 1, after: None, kinds: Vec::new() };
     let found = context.history.list(user, newest, permit.rows()).await?;
     Ok(not_before(found.records.iter(), now))

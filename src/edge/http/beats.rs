@@ -16,10 +16,10 @@ use crate::domain::ingest::intake::Intake;
 use crate::domain::ingest::submit_queue::{LargeFramePermit, SubmitQueue};
 use crate::edge::context::ConnectionContext;
 use crate::edge::protocol::frame::Rejection;
-use crate::edge::protocol::json::{BeatsTold, decode_beats_body, encode_beats_answer};
+use crate::edge::protocol::json::{BeatsAnswer, decode_beats_body, encode_beats_answer};
 
 /// How long a long request may wait for others.
-const TURN_MAX: Duration = Duration::from_secs(10);
+const WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// `POST /v1/beats`: answered after the commit, and not before.
 pub async fn post(
@@ -43,7 +43,7 @@ pub async fn post(
     };
     let (now, today) = (context.clock.now(), context.connect_lookup.today());
     let flag = flag.filter(|day| *day == today);
-    let told = BeatsTold { now, today, flag, rejected: &rejected, rewards: &news.claims };
+    let told = BeatsAnswer { now, today, flag, rejected: &rejected, rewards: &news.claims };
     Ok(body::answered(encode_beats_answer(&told, &context.reading)))
 }
 
@@ -52,7 +52,7 @@ async fn large_frame_permit(intake: &Intake, bytes: usize) -> Result<Option<Larg
     if bytes < SubmitQueue::LONG_FRAME_BYTES {
         return Ok(None);
     }
-    let permit = timeout(TURN_MAX, intake.submit_queue.large_frame_permit()).await;
+    let permit = timeout(WAIT_MAX, intake.submit_queue.large_frame_permit()).await;
     permit.map(Some).map_err(|_| Problem::store_away("too many requests wait for the store"))
 }
 

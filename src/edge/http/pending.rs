@@ -27,7 +27,7 @@ const COMMIT_MAX: Duration = Duration::from_secs(10);
 pub struct Pending<'a> {
     intake: &'a Intake,
     inbox: Arc<Inbox>,
-    rung: Arc<Notify>,
+    notify: Arc<Notify>,
 }
 
 impl<'a> Pending<'a> {
@@ -42,8 +42,8 @@ impl<'a> Pending<'a> {
         if !intake.submit_queue.has_room() {
             return Err(Problem::store_away("too many requests wait for the store"));
         }
-        let rung = Arc::new(Notify::new());
-        Ok(Pending { intake, inbox: inbox(Notifier::Own(rung.clone())), rung })
+        let notify = Arc::new(Notify::new());
+        Ok(Pending { intake, inbox: inbox(Notifier::Own(notify.clone())), notify })
     }
 
     /// Commits beats that came with `flag`. What was rejected of them comes in their order.
@@ -85,7 +85,7 @@ impl<'a> Pending<'a> {
     async fn committed<T>(&self, mut read: impl FnMut(InboxBatch) -> Option<T>) -> Result<T, Problem> {
         let answered = async {
             loop {
-                self.rung.notified().await;
+                self.notify.notified().await;
                 let batch = self.inbox.take(Instant::now());
                 if batch.close_request == Some(CloseRequest::Unreadable) {
                     return Err(unreadable());

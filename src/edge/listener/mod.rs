@@ -106,7 +106,7 @@ pub async fn serve(listener: TcpListener, context: Arc<ConnectionContext>, liste
         match accepted {
             Ok((stream, peer)) => {
                 // Open connections go before new ones: over the limit a new connection is closed at once.
-                let Some(permit) = context.limiter.knock() else {
+                let Some(permit) = context.limiter.begin_handshake() else {
                     context.metrics.refused(Refused::Handshakes);
                     continue;
                 };

@@ -1,9 +1,9 @@
 //! The HTTP server behind the probe and the control listener: few connections, one request each, all of it within a time.
 //!
-//! So whatever a client does (slow headers, a slow body, an answer it does not read), it takes one place for that long; and
+//! So whatever a client does (slow headers, a slow body, an answer it does not read), it takes one permit for that long; and
 //! connections without a request keep no other client out, however many they are.
 
-mod places;
+mod permits;
 #[cfg(test)]
 mod tests;
 
@@ -23,7 +23,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tower::ServiceExt;
 
-use self::places::{Place, Places};
+use self::permits::{Permit, Permits};
 
 const BUFFER_BYTES: usize = 16 * 1024;
 /// After an error such as "too many open files" accepting rests for a moment.
@@ -31,7 +31,7 @@ const ACCEPT_REST: Duration = Duration::from_millis(50);
 
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// At a time. One more takes the place of the one that has waited longest for its request, and is closed as it comes
+    /// At a time. One more takes the permit of the one that has waited longest for its request, and is closed as it comes
     /// if all have one.
     pub connections: usize,
     /// From the accepted connection to the end of the request's head.
@@ -42,20 +42,20 @@ pub struct Bounds {
 
 /// Goes on until it is dropped.
 pub async fn serve(listener: TcpListener, router: Router, bounds: Bounds) {
-    let places = Places::new(bounds.connections);
+    let permits = Permits::new(bounds.connections);
     loop {
         match listener.accept().await {
             Ok((stream, source)) => {
-                let Some((place, eviction)) = places.take().await else {
+                let Some((permit, eviction)) = permits.take().await else {
                     tracing::debug!(%source, "connection refused: too many requests in progress");
                     continue;
                 };
                 let router = router.clone();
                 tokio::spawn(async move {
                     tokio::select! {
-                        () = answer(stream, source, router, bounds, place) => {}
+                        () = answer(stream, source, router, bounds, permit) => {}
                         () = eviction.happens() => {
-                            tracing::debug!(%source, "closed without a request: its place was needed");
+                            tracing::debug!(%source, "closed without a request: its permit was needed");
                         }
                     }
                 });
@@ -68,9 +68,9 @@ pub async fn serve(listener: TcpListener, router: Router, bounds: Bounds) {
     }
 }
 
-async fn answer(stream: TcpStream, source: SocketAddr, router: Router, bounds: Bounds, place: Place) {
+async fn answer(stream: TcpStream, source: SocketAddr, router: Router, bounds: Bounds, permit: Permit) {
     let service = service_fn(|mut request: Request<Incoming>| {
-        let is_kept = place.keep();
+        let is_kept = permit.keep();
         request.extensions_mut().insert(ConnectInfo(source));
         let answer = router.clone().oneshot(request.map(Body::new));
         async move {

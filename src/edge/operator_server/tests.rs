@@ -14,7 +14,7 @@ const LONG: Duration = Duration::from_secs(60);
 const REQUEST: &str = "GET /now HTTP/1.1\r\nhost: localhost\r\n\r\n";
 const LASTING_REQUEST: &str = "GET /when-released HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
-/// A listener with few places, and a route that answers when it is told to.
+/// A listener with few permits, and a route that answers when it is told to.
 struct Fixture {
     address: SocketAddr,
     begun: Arc<Notify>,
@@ -22,7 +22,7 @@ struct Fixture {
 }
 
 impl Fixture {
-    async fn with_places(connections: usize) -> Self {
+    async fn with_permits(connections: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let (begun, release) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
@@ -61,7 +61,7 @@ async fn until_closed(mut stream: TcpStream) -> String {
 
 #[tokio::test]
 async fn the_connection_that_has_waited_longest_for_its_request_makes_room() {
-    let fixture = Fixture::with_places(3).await;
+    let fixture = Fixture::with_permits(3).await;
     let oldest = fixture.sent("").await;
     let half_a_head = fixture.sent("GET /now HTTP/1.1\r\n").await;
     let mut newest = fixture.sent("").await;
@@ -80,7 +80,7 @@ async fn the_connection_that_has_waited_longest_for_its_request_makes_room() {
 
 #[tokio::test]
 async fn a_request_in_progress_is_not_cut() {
-    let fixture = Fixture::with_places(2).await;
+    let fixture = Fixture::with_permits(2).await;
     let requests = [fixture.in_progress().await, fixture.in_progress().await];
     for _ in 0..5 {
         assert_eq!(until_closed(fixture.sent(REQUEST).await).await, "", "closed as it comes");
@@ -94,7 +94,7 @@ async fn a_request_in_progress_is_not_cut() {
 
 #[tokio::test]
 async fn a_crowd_without_requests_keeps_none_with_one_out() {
-    let fixture = Fixture::with_places(2).await;
+    let fixture = Fixture::with_permits(2).await;
     let mut crowd = Vec::new();
     for _ in 0..100 {
         crowd.push(fixture.sent("").await);

@@ -77,7 +77,7 @@ impl Calendar {
     /// The day at `now`, milliseconds since 1970. `now` may go back, the day does not.
     pub fn advance(&mut self, now: u64) -> &RewardDay {
         if now >= self.until {
-            self.turn(now);
+            self.change_day(now);
         }
         &self.today
     }
@@ -87,7 +87,7 @@ impl Calendar {
         self.until
     }
 
-    fn turn(&mut self, now: u64) {
+    fn change_day(&mut self, now: u64) {
         if let Some(old) = &self.old_zone {
             if old.day(now) <= self.today.day {
                 self.until = old.end(self.today.day, now);

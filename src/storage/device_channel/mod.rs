@@ -42,7 +42,7 @@ pub trait DeviceChannel: Send + Sync + 'static {
 /// Hears what other gateways say. Must not block.
 pub trait ChannelSubscriber: Send + Sync + 'static {
     /// Of a user that this gateway follows, or followed until now.
-    fn told(&self, user: UserId, told: UserChange);
+    fn changed(&self, user: UserId, change: UserChange);
 
     fn announced(&self, announcement: Announcement);
 

@@ -42,7 +42,7 @@ struct State<S, Asker> {
 
 /// A question without an answer.
 #[derive(Debug, thiserror::Error)]
-pub enum Unread {
+pub enum ReaderError {
     #[error("too many reads queued")]
     QueueFull,
     #[error("store is closing")]
@@ -72,7 +72,7 @@ where
     }
 
     /// A question that is answered at once.
-    pub fn ask<T: Send + 'static>(&self, asker: Asker, read: impl FnOnce(&S) -> T + Send + 'static) -> Asked<T> {
+    pub fn ask<T: Send + 'static>(&self, asker: Asker, read: impl FnOnce(&S) -> T + Send + 'static) -> PendingRead<T> {
         let mut read = Some(read);
         self.ask_in_slices(asker, move |source| read.take().map(|read| read(source)))
     }
@@ -82,7 +82,7 @@ where
         &self,
         asker: Asker,
         mut read: impl FnMut(&S) -> Option<T> + Send + 'static,
-    ) -> Asked<T> {
+    ) -> PendingRead<T> {
         let (answer, answered) = oneshot::channel();
         let mut answer = Some(answer);
         let question: Question<S> = Box::new(move |source| {
@@ -95,25 +95,25 @@ where
         });
         let mut state = self.queue.state();
         if state.closing {
-            return Asked(Err(Unread::Closing));
+            return PendingRead(Err(ReaderError::Closing));
         }
         if state.questions.len() >= self.queue_max {
-            return Asked(Err(Unread::QueueFull));
+            return PendingRead(Err(ReaderError::QueueFull));
         }
         state.questions.push(asker, question);
         drop(state);
         self.queue.changed.notify_one();
-        Asked(Ok(answered))
+        PendingRead(Ok(answered))
     }
 }
 
 /// A question that was asked. Dropped, it is forgotten.
 #[must_use]
-pub struct Asked<T>(Result<oneshot::Receiver<T>, Unread>);
+pub struct PendingRead<T>(Result<oneshot::Receiver<T>, ReaderError>);
 
-impl<T> Asked<T> {
-    pub async fn answer(self) -> Result<T, Unread> {
-        self.0?.await.map_err(|_| Unread::GivenUp)
+impl<T> PendingRead<T> {
+    pub async fn answer(self) -> Result<T, ReaderError> {
+        self.0?.await.map_err(|_| ReaderError::GivenUp)
     }
 }
 
@@ -168,8 +168,8 @@ mod tests {
     const LISTER: u64 = 1;
     const OTHER: u64 = 2;
 
-    fn wait<T>(asked: Asked<T>) -> Result<T, Unread> {
-        asked.0?.blocking_recv().map_err(|_| Unread::GivenUp)
+    fn wait<T>(asked: PendingRead<T>) -> Result<T, ReaderError> {
+        asked.0?.blocking_recv().map_err(|_| ReaderError::GivenUp)
     }
 
     #[test]
@@ -226,7 +226,7 @@ mod tests {
         busy.recv().expect("a question");
         let second = readers.ask(LISTER, |()| ());
         let third = readers.ask(OTHER, |()| ());
-        assert!(matches!(wait(third), Err(Unread::QueueFull)));
+        assert!(matches!(wait(third), Err(ReaderError::QueueFull)));
         go_on.send(()).expect("a reader");
         wait(first).expect("an answer");
         wait(second).expect("an answer");
@@ -236,7 +236,7 @@ mod tests {
     fn a_question_that_panics_is_given_up_and_the_next_is_answered() {
         let readers = Readers::start(&["reader"], &(), 8).expect("a thread");
         let panics = readers.ask(LISTER, |()| panic!("as the test wants it"));
-        assert!(matches!(wait(panics), Err(Unread::GivenUp)));
+        assert!(matches!(wait(panics), Err(ReaderError::GivenUp)));
         wait(readers.ask(LISTER, |()| ())).expect("an answer");
     }
 }

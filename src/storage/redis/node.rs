@@ -228,7 +228,7 @@ impl Node {
     /// Looks at the server until there is something wrong.
     async fn stay(&self, terms: &Terms, link: &Link) -> RefusalCause {
         loop {
-            let rung = tokio::select! {
+            let notified = tokio::select! {
                 () = link.wake.notified() => true,
                 () = sleep(LOOK_INTERVAL) => false,
             };
@@ -236,7 +236,7 @@ impl Node {
                 return trouble.clone();
             }
             let mut shards = terms.shards_of(&self.address);
-            if !rung {
+            if !notified {
                 // Enough to see that all is gone; scripts look at the key of their own shard.
                 let apart = shards.len().div_ceil(LOOK_SHARDS).max(1);
                 shards = shards.into_iter().step_by(apart).collect();

@@ -22,7 +22,7 @@ pub(super) struct Terms {
     pub metrics: Metrics,
     /// What all keys of the deployment hold, since they were first seen.
     pub deployment: OnceLock<Arc<str>>,
-    /// Rung when a shard may have moved, or a master changed.
+    /// Notified when a shard may have moved, or a master changed.
     pub look: Notify,
     durability: Durability,
     masters: RwLock<Arc<[Master]>>,

@@ -43,7 +43,7 @@ impl ShardMemory {
     /// What is known of the user, and whether the bitmaps had to be asked.
     pub fn user_rules(&mut self, user: UserId, day: Day) -> (UserStatus, bool) {
         let known = self.recent.get(user);
-        if !self.turn(day) {
+        if !self.change_day(day) {
             let paused = known.and_then(|known| known.paused);
             return (UserStatus { decided: RuleSet::NONE, certain: false, paused }, false);
         }
@@ -59,7 +59,7 @@ impl ShardMemory {
 
     /// Those of `rules` that a filter knows to be decided.
     pub fn content_rules(&mut self, rules: RuleSet, user: UserId, content: Content, day: Day) -> RuleSet {
-        if !self.turn(day) {
+        if !self.change_day(day) {
             return RuleSet::NONE;
         }
         let knows = |place: &usize| self.filters.get(*place).is_some_and(|filter| filter.knows(user, content));
@@ -67,14 +67,14 @@ impl ShardMemory {
     }
 
     pub fn mark_user(&mut self, place: usize, user: UserId, day: Day, claims_max: usize) {
-        if self.turn(day) {
+        if self.change_day(day) {
             self.bitmaps.mark(place, user, claims_max);
             self.recent.mark(user, day, place);
         }
     }
 
     pub fn mark_content(&mut self, place: usize, user: UserId, content: Content, day: Day, estimate: &Estimate) {
-        if self.turn(day) {
+        if self.change_day(day) {
             if self.filters.len() <= place {
                 self.filters.resize_with(place + 1, Filter::default);
             }
@@ -86,7 +86,7 @@ impl ShardMemory {
     ///
     /// If another day has begun meanwhile, all its claims were made here.
     pub fn filled(&mut self, day: Day) {
-        self.turn(day);
+        self.change_day(day);
         self.whole = self.alone;
     }
 
@@ -123,7 +123,7 @@ impl ShardMemory {
     }
 
     /// Comes to `day`; `false`: it is over, and nothing is kept of it.
-    fn turn(&mut self, day: Day) -> bool {
+    fn change_day(&mut self, day: Day) -> bool {
         if self.day < Some(day) {
             // What is claimed on a day that begins here is claimed here.
             self.whole = self.alone && self.day.is_some();

@@ -193,7 +193,7 @@ impl Conversation {
     }
 
     /// Looks at what happened meanwhile: the inbox, the deadlines, whether the held frame can start.
-    pub fn turn(&mut self, now: Instant) {
+    pub fn advance(&mut self, now: Instant) {
         let batch = self.inbox().take(now);
         self.beats.frames.answered(batch.slots);
         self.beats.rejected.extend(batch.rejected);
@@ -302,7 +302,7 @@ impl Conversation {
         }
     }
 
-    /// When to take a [turn](Self::turn) though nothing happened, if at all.
+    /// When to [advance](Self::advance) though nothing happened, if at all.
     pub fn next_deadline(&self) -> Option<Instant> {
         let held = self.held.as_ref().filter(|held| held.has_deadline() && self.read.is_none());
         let held = held.map(|held| held.deadline);

@@ -48,9 +48,9 @@ impl Read {
     pub fn waiting(
         seq: u32,
         list: WaitingList,
-        turn: BoxFuture<'static, Result<ListPermit, Unavailable>>,
+        permit: BoxFuture<'static, Result<ListPermit, Unavailable>>,
     ) -> Box<Self> {
-        Box::new(Read { seq, stage: Stage::Waits(turn, Box::new(list)) })
+        Box::new(Read { seq, stage: Stage::Waits(permit, Box::new(list)) })
     }
 
     /// Whether it has not begun to read.
@@ -62,7 +62,7 @@ impl Read {
         loop {
             match &mut self.stage {
                 Stage::Reads(answer) => return answer.as_mut().poll(cx),
-                Stage::Waits(turn, list) => match ready!(turn.as_mut().poll(cx)) {
+                Stage::Waits(permit, list) => match ready!(permit.as_mut().poll(cx)) {
                     Ok(permit) => self.stage = list.begin(permit),
                     Err(late) => return Poll::Ready(Err(late)),
                 },

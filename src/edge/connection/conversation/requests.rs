@@ -31,10 +31,10 @@ impl Conversation {
     fn list(&mut self, seq: u32, request: PageRequest, now: Instant) {
         let (user, lists) = (self.inbox().user, &self.context.lists);
         let list = WaitingList { history: self.context.history.clone(), user, request };
-        match lists.try_turn(user, now) {
+        match lists.try_acquire(user, now) {
             Ok(permit) => self.read = Some(Read::list(seq, &list, permit)),
             Err(_) if self.hurries || self.ending.is_some() => self.replies.unavailable(seq),
-            Err(_) => self.read = Some(Read::waiting(seq, list, Box::pin(lists.clone().turn(user)))),
+            Err(_) => self.read = Some(Read::waiting(seq, list, Box::pin(lists.clone().acquire(user)))),
         }
     }
 

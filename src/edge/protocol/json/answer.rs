@@ -16,7 +16,7 @@ use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
 
 #[derive(Serialize)]
-struct BeatsAnswer<'a> {
+struct BeatsView<'a> {
     now: u64,
     today: Shown<Day>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,7 +71,7 @@ impl<'a> ConnectionView<'a> {
 }
 
 /// What a request with beats is told.
-pub struct BeatsTold<'a> {
+pub struct BeatsAnswer<'a> {
     /// Server-clock milliseconds.
     pub now: u64,
     pub today: Day,
@@ -82,13 +82,13 @@ pub struct BeatsTold<'a> {
 }
 
 /// To `POST /v1/beats`.
-pub fn encode_beats_answer(told: &BeatsTold, reading: &Reading) -> String {
-    text_of(&BeatsAnswer {
-        now: told.now,
-        today: Shown(told.today),
-        flag: told.flag.map(Shown),
-        rejected: RejectionsView(told.rejected, reading),
-        rewards: told.rewards.iter().map(RewardView::new).collect(),
+pub fn encode_beats_answer(answer: &BeatsAnswer, reading: &Reading) -> String {
+    text_of(&BeatsView {
+        now: answer.now,
+        today: Shown(answer.today),
+        flag: answer.flag.map(Shown),
+        rejected: RejectionsView(answer.rejected, reading),
+        rewards: answer.rewards.iter().map(RewardView::new).collect(),
     })
 }
 

@@ -202,7 +202,7 @@ fn a_record_shows_what_it_means() {
 #[test]
 fn the_bodies_of_http_answers() {
     let rejected = [rejection(None, 1, Reason::Superseded, Some(record()))];
-    let told = BeatsTold { now: 9, today: day(), flag: None, rejected: &rejected, rewards: &[] };
+    let told = BeatsAnswer { now: 9, today: day(), flag: None, rejected: &rejected, rewards: &[] };
     assert_eq!(
         encode_beats_answer(&told, &reading()),
         format!(
@@ -210,7 +210,7 @@ fn the_bodies_of_http_answers() {
         )
     );
     let claim = ClaimKey { rule: Arc::from("first-of-day"), day: day(), user: UserId(42), content: None };
-    let told = BeatsTold { flag: Some(day()), rejected: &[], rewards: &[claim], ..told };
+    let told = BeatsAnswer { flag: Some(day()), rejected: &[], rewards: &[claim], ..told };
     assert_eq!(
         encode_beats_answer(&told, &reading()),
         r#"{"now":9,"today":"2026-11-20","flag":"2026-11-20","rejected":[],"rewards":[{"id":"first-of-day:2026-11-20:42","rule":"first-of-day","day":"2026-11-20"}]}"#

@@ -262,7 +262,7 @@ fn hear(channel: &RedisChannel, subscriber: &dyn ChannelSubscriber, pulse: &Puls
                 }
             };
             match (said, user_of(&name)) {
-                (Some(PeerMessage::UserChange(told)), Some(user)) => subscriber.told(user, told),
+                (Some(PeerMessage::UserChange(told)), Some(user)) => subscriber.changed(user, told),
                 (Some(PeerMessage::Announced(announcement)), None) => subscriber.announced(announcement),
                 _ => return channel.metrics.dropped(Dropped::DecodeError, 1),
             }

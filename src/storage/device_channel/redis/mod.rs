@@ -49,7 +49,7 @@ pub struct RedisChannel {
     gateway: GatewayId,
     shards: Shards,
     followed: Mutex<UserSubscriptions>,
-    /// Rung when there is somebody new to follow, or to follow no more, and when a line is there.
+    /// Notified when there is somebody new to follow, or to follow no more, and when a line is there.
     changed: watch::Sender<()>,
     metrics: Metrics,
 }

@@ -25,7 +25,7 @@ pub struct Topic {
 
 /// How it was found.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum TopicState {
     Sound {
         partitions: usize,
     },
@@ -52,15 +52,15 @@ impl Topic {
     }
 
     /// Looks at it, and makes it if it is missing. Takes seconds when nobody answers.
-    pub async fn check(&self, settings: &ClientConfig) -> Found {
+    pub async fn check(&self, settings: &ClientConfig) -> TopicState {
         // For each time anew: what this sort of client has to say is taken by nobody, and would gather in it.
         match self.look(settings).await {
             Ok(found) => found,
-            Err(error) => Found::Away(format!("Kafka does not answer: {error}")),
+            Err(error) => TopicState::Away(format!("Kafka does not answer: {error}")),
         }
     }
 
-    async fn look(&self, settings: &ClientConfig) -> KafkaResult<Found> {
+    async fn look(&self, settings: &ClientConfig) -> KafkaResult<TopicState> {
         let admin: Admin = settings.create()?;
         let metadata = admin.inner().fetch_metadata(Some(&self.name), ANSWER_TIMEOUT)?;
         let Some(topic) = metadata.topics().first() else { return Ok(self.wrong("is in no answer of Kafka")) };
@@ -75,12 +75,12 @@ impl Topic {
         let mut complaints = self.of_partitions(topic);
         complaints.extend(self.of_settings(&admin).await?);
         match complaints.is_empty() {
-            true => Ok(Found::Sound { partitions: topic.partitions().len() }),
-            false => Ok(Found::Wrong(complaints)),
+            true => Ok(TopicState::Sound { partitions: topic.partitions().len() }),
+            false => Ok(TopicState::Wrong(complaints)),
         }
     }
 
-    async fn make(&self, admin: &Admin) -> KafkaResult<Found> {
+    async fn make(&self, admin: &Admin) -> KafkaResult<TopicState> {
         let (min_in_sync, retention) = (self.min_in_sync.to_string(), self.retention.as_millis().to_string());
         let new = NewTopic::new(&self.name, self.partitions.into(), TopicReplication::Fixed(self.replication.into()))
             .set("min.insync.replicas", &min_in_sync)
@@ -90,7 +90,7 @@ impl Topic {
         let made = admin.create_topics([&new], &options().operation_timeout(Some(ANSWER_TIMEOUT))).await?;
         Ok(match made.into_iter().next() {
             // Another gateway was first.
-            Some(Ok(_) | Err((_, RDKafkaErrorCode::TopicAlreadyExists))) => Found::Made,
+            Some(Ok(_) | Err((_, RDKafkaErrorCode::TopicAlreadyExists))) => TopicState::Made,
             Some(Err((_, RDKafkaErrorCode::InvalidReplicationFactor))) => {
                 let brokers =
                     format!("cannot be created: kafka.replication = {} needs as many brokers", self.replication);
@@ -150,8 +150,8 @@ impl Topic {
         Ok(complaints)
     }
 
-    fn wrong(&self, what: &str) -> Found {
-        Found::Wrong(vec![self.says(what)])
+    fn wrong(&self, what: &str) -> TopicState {
+        TopicState::Wrong(vec![self.says(what)])
     }
 
     fn says(&self, what: &str) -> String {

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use rdkafka::config::ClientConfig;
 use tokio::runtime::{Builder, Runtime};
 
-use super::topic::{Found, Topic};
+use super::topic::{Topic, TopicState};
 
 /// How often it looks while all is well, and while it is not.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
@@ -63,10 +63,10 @@ impl Watcher {
             let found = runtime.block_on(self.topic.check(&self.settings));
             let pause = match &found {
                 // A partition loses its leader some seconds after its broker is gone.
-                Found::Sound { .. } if asked => LOOK_AGAIN,
-                Found::Sound { .. } => LOOK_EVERY,
-                Found::Made => LOOK_AFTER_MAKING,
-                Found::Wrong(_) | Found::Away(_) => LOOK_AGAIN,
+                TopicState::Sound { .. } if asked => LOOK_AGAIN,
+                TopicState::Sound { .. } => LOOK_EVERY,
+                TopicState::Made => LOOK_AFTER_MAKING,
+                TopicState::Wrong(_) | TopicState::Away(_) => LOOK_AGAIN,
             };
             self.tell(found);
             asked = match asks.recv_timeout(pause) {
@@ -82,21 +82,21 @@ impl Watcher {
     }
 
     /// Says what has changed since the last look.
-    fn tell(&mut self, found: Found) {
+    fn tell(&mut self, found: TopicState) {
         let topic = &self.topic.name;
         let complaints = match found {
-            Found::Sound { partitions } => {
+            TopicState::Sound { partitions } => {
                 if self.was_wrong != Some(false) {
                     tracing::info!(event = "kafka_connected", topic, partitions, "publishing events to kafka");
                 }
                 Vec::new()
             }
-            Found::Made => {
+            TopicState::Made => {
                 tracing::info!(event = "kafka_topic_created", topic, "created the missing kafka topic");
                 Vec::new()
             }
-            Found::Wrong(complaints) => complaints,
-            Found::Away(why) => vec![why],
+            TopicState::Wrong(complaints) => complaints,
+            TopicState::Away(why) => vec![why],
         };
         self.was_wrong = Some(!complaints.is_empty());
         let mut known = self.complaints.lock();

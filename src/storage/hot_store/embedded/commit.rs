@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use super::codec::RowWriter;
 use super::draft::Draft;
-use super::known::Known;
 use super::outbox::Extent;
 use super::tables::{ReadError, Tables};
+use super::user_cache::UserCache;
 use super::user_state::DraftedUser;
 use crate::model::decide::Decider;
 use crate::model::rewards::calendar::StoredCalendar;
@@ -21,7 +21,7 @@ use crate::storage::hot_store::{Committed, Group, StoreError};
 
 pub struct Committer {
     pub tables: Tables,
-    pub known: Known,
+    pub cache: UserCache,
     pub writer: RowWriter,
     admission: Admission,
     contents_max: u32,
@@ -42,7 +42,7 @@ impl Committer {
     ) -> Self {
         Committer {
             tables,
-            known: Known::new(config.user_cache),
+            cache: UserCache::new(config.user_cache),
             writer: RowWriter::default(),
             admission,
             contents_max: config.records_per_user.get(),
@@ -55,7 +55,7 @@ impl Committer {
     pub fn commit(&mut self, group: &Group) -> Result<Committed, StoreError> {
         self.refuse_if_failed()?;
         let calendar = self.calendar_of(&group.rewards);
-        let mut draft = Draft::new(&self.tables, &mut self.known, group.changes.len());
+        let mut draft = Draft::new(&self.tables, &mut self.cache, group.changes.len());
         let horizon = self.admission.horizon(group.now);
         let decider = Decider::new(group.now, horizon, self.contents_max, &group.rewards);
         let mut decider = decider.for_changes(group.changes.len());
@@ -66,7 +66,7 @@ impl Committer {
                 Ok(outcome) => outcomes.push(outcome),
                 Err(error) => {
                     // They may name contents of the draft, which will not be stored.
-                    self.known.full.clear();
+                    self.cache.full.clear();
                     return Err(self.unread(error));
                 }
             }

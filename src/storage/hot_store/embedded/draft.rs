@@ -9,9 +9,9 @@ use fjall::OwnedWriteBatch;
 use super::candidates::Candidates;
 use super::codec::{self, RowWriter};
 use super::draft_claims::DraftClaims;
-use super::known::Known;
 use super::outbox::Extent;
 use super::tables::{ReadError, Tables, View};
+use super::user_cache::UserCache;
 use crate::model::forgetting::{ContentRow, UserRow};
 use crate::model::ids::{Content, UserId};
 use crate::model::record::Record;
@@ -21,7 +21,7 @@ const LAST: Content = Content { kind: u16::MAX, oid: u64::MAX };
 
 pub struct Draft<'a> {
     pub view: View<'a>,
-    known: &'a mut Known,
+    cache: &'a mut UserCache,
     /// Those of whom something has changed.
     users: HashMap<UserId, DraftUser>,
     /// Where in `rows` each content is, in the order of their keys, which is the order a batch is best written in.
@@ -49,11 +49,11 @@ pub struct DraftContent {
 
 impl<'a> Draft<'a> {
     /// `changes`: how many there will be.
-    pub fn new(tables: &'a Tables, known: &'a mut Known, changes: usize) -> Self {
+    pub fn new(tables: &'a Tables, cache: &'a mut UserCache, changes: usize) -> Self {
         let rows = Vec::with_capacity(changes);
         Draft {
             view: tables.view(),
-            known,
+            cache,
             users: HashMap::new(),
             places: BTreeMap::new(),
             rows,
@@ -62,14 +62,14 @@ impl<'a> Draft<'a> {
     }
 
     pub fn user(&mut self, user: UserId) -> Result<&UserRow, ReadError> {
-        user_row_of(&self.users, self.known, &self.view, user)
+        user_row_of(&self.users, self.cache, &self.view, user)
     }
 
     /// How many contents of the user are kept, if that has been counted.
     pub fn contents_of(&mut self, user: UserId) -> Result<Option<u32>, ReadError> {
         Ok(match self.users.get(&user) {
             Some(draft) => draft.contents,
-            None => self.known.user(user, || self.view.user(user))?.contents,
+            None => self.cache.user(user, || self.view.user(user))?.contents,
         })
     }
 
@@ -77,14 +77,14 @@ impl<'a> Draft<'a> {
         Ok(match self.users.entry(user) {
             hash_map::Entry::Occupied(entry) => entry.into_mut(),
             hash_map::Entry::Vacant(entry) => {
-                let known = self.known.user(user, || self.view.user(user))?;
+                let known = self.cache.user(user, || self.view.user(user))?;
                 entry.insert(DraftUser { row: known.row.clone(), contents: known.contents, row_changed: false })
             }
         })
     }
 
     pub fn content(&mut self, user: UserId, content: Content) -> Result<&mut DraftContent, ReadError> {
-        content_of(&mut self.places, &mut self.rows, self.known, &self.view, user, content)
+        content_of(&mut self.places, &mut self.rows, self.cache, &self.view, user, content)
     }
 
     /// Both at once: what a beat is judged by.
@@ -93,8 +93,8 @@ impl<'a> Draft<'a> {
         user: UserId,
         content: Content,
     ) -> Result<(&UserRow, &mut DraftContent), ReadError> {
-        let drafted = content_of(&mut self.places, &mut self.rows, self.known, &self.view, user, content)?;
-        Ok((user_row_of(&self.users, self.known, &self.view, user)?, drafted))
+        let drafted = content_of(&mut self.places, &mut self.rows, self.cache, &self.view, user, content)?;
+        Ok((user_row_of(&self.users, self.cache, &self.view, user)?, drafted))
     }
 
     /// Shows all rows of a user, in no particular order.
@@ -121,7 +121,7 @@ impl<'a> Draft<'a> {
             let (content, row) = stored?;
             self.places.entry((user, content)).or_insert_with(|| {
                 // If it was remembered, it is so no more.
-                self.known.take_row(user, content);
+                self.cache.take_row(user, content);
                 self.rows.push(DraftContent { user, row, changed: false, on_disk: true });
                 self.rows.len() - 1
             });
@@ -135,17 +135,17 @@ impl<'a> Draft<'a> {
                 taken(record);
             }
         }
-        self.known.full.pop(&user);
+        self.cache.full.pop(&user);
         self.user_mut(user)?.contents = Some(0);
         Ok(newest)
     }
 
     pub fn candidates(&mut self, user: UserId) -> Option<&mut Candidates> {
-        self.known.full.get_mut(&user)
+        self.cache.full.get_mut(&user)
     }
 
     pub fn put_candidates(&mut self, user: UserId, candidates: Candidates) {
-        self.known.full.put(user, candidates);
+        self.cache.full.put(user, candidates);
     }
 
     /// The first of the user's contents that have something dead, at most `limit`.
@@ -169,7 +169,7 @@ impl<'a> Draft<'a> {
 
     /// They may be gone.
     pub fn forget_candidates(&mut self, user: UserId) {
-        self.known.full.pop(&user);
+        self.cache.full.pop(&user);
     }
 
     /// A batch of what has changed; `None`: nothing has. Claims enter the outbox behind `outbox`.
@@ -207,17 +207,17 @@ impl<'a> Draft<'a> {
     /// To be called when what has changed is stored.
     pub fn remember(self) {
         for (user, draft) in self.users {
-            self.known.put_user(user, draft.row, draft.contents);
+            self.cache.put_user(user, draft.row, draft.contents);
         }
         for draft in self.rows {
-            self.known.put_row(draft.user, draft.row, draft.changed);
+            self.cache.put_row(draft.user, draft.row, draft.changed);
         }
     }
 }
 
 fn user_row_of<'d>(
     users: &'d HashMap<UserId, DraftUser>,
-    known: &'d mut Known,
+    cache: &'d mut UserCache,
     view: &View<'_>,
     user: UserId,
 ) -> Result<&'d UserRow, ReadError> {
@@ -227,13 +227,13 @@ fn user_row_of<'d>(
     {
         return Ok(&draft.row);
     }
-    Ok(&known.user(user, || view.user(user))?.row)
+    Ok(&cache.user(user, || view.user(user))?.row)
 }
 
 fn content_of<'d>(
     places: &mut BTreeMap<(UserId, Content), usize>,
     rows: &'d mut Vec<DraftContent>,
-    known: &mut Known,
+    cache: &mut UserCache,
     view: &View<'_>,
     user: UserId,
     content: Content,
@@ -241,7 +241,7 @@ fn content_of<'d>(
     Ok(match places.entry((user, content)) {
         btree_map::Entry::Occupied(entry) => &mut rows[*entry.get()],
         btree_map::Entry::Vacant(entry) => {
-            let stored = match known.take_row(user, content) {
+            let stored = match cache.take_row(user, content) {
                 Some(row) => Some(row),
                 None => view.content(user, content)?,
             };

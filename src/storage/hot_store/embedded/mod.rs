@@ -26,9 +26,6 @@ mod codec_properties;
 mod commit;
 mod draft;
 mod draft_claims;
-mod known;
-#[cfg(test)]
-mod known_tests;
 mod list;
 mod outbox;
 mod prune;
@@ -36,6 +33,9 @@ mod prune;
 mod prune_tests;
 mod read;
 mod tables;
+mod user_cache;
+#[cfg(test)]
+mod user_cache_tests;
 mod user_state;
 mod worker_watch;
 

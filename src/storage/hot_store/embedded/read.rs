@@ -6,7 +6,7 @@ use super::tables::{ReadError, Tables, View};
 use crate::model::ids::{Content, UserId};
 use crate::model::page::Page;
 use crate::model::record::Record;
-use crate::storage::embedded::readers::{self, Asked};
+use crate::storage::embedded::readers::{self, PendingRead};
 use crate::storage::hot_store::{Answer, StoreError};
 
 const THREADS: [&str; 2] = ["store-read-0", "store-read-1"];
@@ -40,7 +40,7 @@ impl Readers {
     }
 }
 
-fn answer<T: Send + 'static>(asked: Asked<Result<T, ReadError>>) -> Answer<T> {
+fn answer<T: Send + 'static>(asked: PendingRead<Result<T, ReadError>>) -> Answer<T> {
     Box::pin(async move {
         match asked.answer().await {
             // Writing may go on, and so may other reads.

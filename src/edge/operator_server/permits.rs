@@ -1,4 +1,4 @@
-//! The places of a listener: how many connections there may be, and which one makes room when all are taken.
+//! The permits of a listener: how many connections there may be, and which one makes room when all are taken.
 
 use std::collections::BTreeMap;
 use std::future::pending;
@@ -8,10 +8,10 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::task::yield_now;
 
-/// A connection whose request has not come yet gives its place away, the one that has waited longest first. One with a
+/// A connection whose request has not come yet gives its permit away, the one that has waited longest first. One with a
 /// request keeps it until the answer has gone.
 #[derive(Clone)]
-pub struct Places {
+pub struct Permits {
     free: Arc<Semaphore>,
     waiting: Arc<Mutex<Waiting>>,
 }
@@ -24,23 +24,23 @@ struct Waiting {
     next: u64,
 }
 
-/// One place, taken until it is dropped.
-pub struct Place {
+/// One permit, taken until it is dropped.
+pub struct Permit {
     number: u64,
-    places: Places,
+    permits: Permits,
     _permit: OwnedSemaphorePermit,
 }
 
-/// Resolves when the place is needed for another connection.
+/// Resolves when the permit is needed for another connection.
 pub struct Eviction(oneshot::Receiver<()>);
 
-impl Places {
+impl Permits {
     pub fn new(count: usize) -> Self {
-        Places { free: Arc::new(Semaphore::new(count)), waiting: Arc::default() }
+        Permits { free: Arc::new(Semaphore::new(count)), waiting: Arc::default() }
     }
 
-    /// For a connection that has just come; `None` if a request is in progress at every place.
-    pub async fn take(&self) -> Option<(Place, Eviction)> {
+    /// For a connection that has just come; `None` if every permit has a request in progress.
+    pub async fn take(&self) -> Option<(Permit, Eviction)> {
         let permit = match self.free.clone().try_acquire_owned() {
             Ok(permit) => permit,
             Err(_) => {
@@ -59,7 +59,7 @@ impl Places {
         let number = waiting.next;
         waiting.next += 1;
         waiting.connections.insert(number, evict);
-        Some((Place { number, places: self.clone(), _permit: permit }, Eviction(evicted)))
+        Some((Permit { number, permits: self.clone(), _permit: permit }, Eviction(evicted)))
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -68,21 +68,21 @@ impl Places {
     }
 }
 
-impl Place {
-    /// The request has come: the place is kept until the answer has gone. False if it has been given away before.
+impl Permit {
+    /// The request has come: the permit is kept until the answer has gone. False if it has been given away before.
     pub fn keep(&self) -> bool {
-        self.places.waiting().connections.remove(&self.number).is_some()
+        self.permits.waiting().connections.remove(&self.number).is_some()
     }
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
         self.keep();
     }
 }
 
 impl Eviction {
-    /// Never, once the place is kept.
+    /// Never, once the permit is kept.
     pub async fn happens(self) {
         if self.0.await.is_err() {
             pending().await

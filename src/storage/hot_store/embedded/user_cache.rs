@@ -13,12 +13,12 @@ use crate::model::record::Record;
 const FULL_USERS_MAX: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 
 /// It says what is stored: whoever stores something else says so here, or has it forgotten.
-pub struct Known {
-    pub users: LruCache<UserId, KnownUser>,
+pub struct UserCache {
+    pub users: LruCache<UserId, CachedUser>,
     pub full: LruCache<UserId, Candidates>,
 }
 
-pub struct KnownUser {
+pub struct CachedUser {
     pub row: UserRow,
     /// How many contents are kept; counted when the first new one comes.
     pub contents: Option<u32>,
@@ -31,19 +31,19 @@ struct Current {
     tombstone: Option<Tombstone>,
 }
 
-impl Known {
+impl UserCache {
     pub fn new(users_max: NonZeroUsize) -> Self {
-        Known { users: LruCache::new(users_max), full: LruCache::new(FULL_USERS_MAX) }
+        UserCache { users: LruCache::new(users_max), full: LruCache::new(FULL_USERS_MAX) }
     }
 
     /// What is known of the user; `read` is asked if that is nothing.
-    pub fn user<E>(&mut self, user: UserId, read: impl FnOnce() -> Result<UserRow, E>) -> Result<&KnownUser, E> {
+    pub fn user<E>(&mut self, user: UserId, read: impl FnOnce() -> Result<UserRow, E>) -> Result<&CachedUser, E> {
         // Who was here last is of interest only when somebody has to go, and noting it touches far apart memory.
         if self.users.len() == self.users.cap().get() {
             self.users.promote(&user);
         }
         if !self.users.contains(&user) {
-            self.users.put(user, KnownUser::new(read()?));
+            self.users.put(user, CachedUser::new(read()?));
         }
         Ok(self.users.peek(&user).expect("it is there"))
     }
@@ -69,14 +69,14 @@ impl Known {
     pub fn put_user(&mut self, user: UserId, row: UserRow, contents: Option<u32>) {
         match self.users.peek_mut(&user) {
             Some(known) => (known.row, known.contents) = (row, contents),
-            None => drop(self.users.put(user, KnownUser { contents, ..KnownUser::new(row) })),
+            None => drop(self.users.put(user, CachedUser { contents, ..CachedUser::new(row) })),
         }
     }
 }
 
-impl KnownUser {
+impl CachedUser {
     fn new(row: UserRow) -> Self {
-        KnownUser { row, contents: None, current: None }
+        CachedUser { row, contents: None, current: None }
     }
 
     #[cfg(test)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::known::KnownUser;
+use super::user_cache::CachedUser;
 use super::{Config, EmbeddedStore};
 use crate::model::beat::{Beat, State};
 use crate::model::change::{Action, Change};
@@ -71,7 +71,7 @@ fn compare(store: &EmbeddedStore) -> Result<(usize, usize), TestCaseError> {
     let committer = store.shared.committer().unwrap();
     let view = store.shared.tables.view();
     let (mut rows, mut counts) = (0, 0);
-    for (user, known) in committer.known.users.iter() {
+    for (user, known) in committer.cache.users.iter() {
         prop_assert_eq!(&known.row, &view.user(*user).unwrap());
         if let Some((content, row)) = known.remembered() {
             prop_assert_eq!(Some(row), view.content(*user, content).unwrap());
@@ -114,5 +114,5 @@ fn it_is_what_is_stored() {
 #[test]
 fn a_user_is_as_small_as_the_settings_say() {
     // Beside it: a list entry's key and two links, the index, and what the allocator adds; the device's name.
-    assert!(size_of::<KnownUser>() <= 192, "{} bytes", size_of::<KnownUser>());
+    assert!(size_of::<CachedUser>() <= 192, "{} bytes", size_of::<CachedUser>());
 }
