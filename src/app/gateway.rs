@@ -83,10 +83,17 @@ impl Gateway {
         let rewards = Rewards::build(config, &stores, calendar, &clock, reads.clone(), registry);
         let BoundListener { verifier, presence, revocations } = bound_listener;
         let channel = stores.channel.clone();
-        let fanout = Arc::new(Fanout::new(presence.clone(), channel.clone(), config.push.steady_interval, registry));
+        let steady = config.push.steady_interval;
+        let fanout = Arc::new(Fanout::new(presence.clone(), channel.clone(), steady, clock.clone(), registry));
         let kick_list = Arc::new(KickList::with_channel(presence.clone(), channel));
-        let authenticator =
-            Authenticator::new(verifier, presence.clone(), kick_list.clone(), revocations.clone(), registry);
+        let authenticator = Authenticator::new(
+            verifier,
+            presence.clone(),
+            kick_list.clone(),
+            revocations.clone(),
+            clock.clone(),
+            registry,
+        );
         let edge = edge::metrics::Metrics::new(close::CODES.iter().map(|(code, _)| *code), registry);
         let (hot, judged) = (stores.hot.clone(), clock.clone());
         let clock_guard = ClockGuard::new(move || hot.time(), judged, registry);

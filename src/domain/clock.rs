@@ -1,10 +1,11 @@
 //! The server's clock, by which beats are judged.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::watch;
+
+use super::time_source::{MachineTime, TimeSource};
 
 /// Milliseconds; forward if positive.
 pub type Step = i64;
@@ -24,6 +25,7 @@ const DRIFT_MS: u64 = 1_000;
 /// ever shows such a step, so nothing is judged, stored or pruned by it.
 #[derive(Debug)]
 pub struct Clock {
+    source: Box<dyn TimeSource>,
     started: Instant,
     /// Since the machine was booted, when this clock was started.
     started_after_boot: Duration,
@@ -41,19 +43,26 @@ impl Clock {
     /// Starts with the wall clock, but not before `floor` (server-clock milliseconds). `step_max`: larger steps of the
     /// wall clock are not believed.
     pub fn starting_at(floor: u64, step_max: Duration) -> Self {
-        Self::with_wall(wall(), floor, step_max)
+        Self::of(Box::new(MachineTime), floor, step_max)
+    }
+
+    /// The same, by other clocks than this machine's.
+    pub fn of(source: Box<dyn TimeSource>, floor: u64, step_max: Duration) -> Self {
+        let wall = source.wall();
+        Self::with_wall(source, wall, floor, step_max)
     }
 
     /// One that goes by a wall clock that has shown this.
     #[cfg(test)]
     pub fn believing(wall: u64, step_max: Duration) -> Self {
-        Self::with_wall(wall, wall, step_max)
+        Self::with_wall(Box::new(MachineTime), wall, wall, step_max)
     }
 
-    fn with_wall(wall: u64, floor: u64, step_max: Duration) -> Self {
+    fn with_wall(source: Box<dyn TimeSource>, wall: u64, floor: u64, step_max: Duration) -> Self {
         Clock {
-            started: Instant::now(),
-            started_after_boot: since_boot(),
+            started: source.instant(),
+            started_after_boot: source.since_boot(),
+            source,
             suspended: AtomicU64::new(0),
             offset: AtomicU64::new(floor),
             wall_offset: AtomicI64::new(signed(wall)),
@@ -64,7 +73,17 @@ impl Clock {
 
     /// Server-clock milliseconds since 1970.
     pub fn now(&self) -> u64 {
-        self.reading(wall(), self.elapsed())
+        self.reading(self.wall(), self.elapsed())
+    }
+
+    /// The wall clock, milliseconds since 1970, whatever is believed of it. Tokens are judged by it.
+    pub fn wall(&self) -> u64 {
+        self.source.wall()
+    }
+
+    /// The monotonic clock, by which deadlines are kept.
+    pub fn instant(&self) -> Instant {
+        self.source.instant()
     }
 
     /// What it said at that moment, but for a step or a suspension that nothing had noticed by then. Reads no clock.
@@ -86,14 +105,14 @@ impl Clock {
     /// Compares the wall clock with the monotonic one, and ends the doubt when the wall clock is back.
     pub fn look(&self) -> Option<Step> {
         let elapsed = self.elapsed();
-        let awake = self.started.elapsed().as_millis() as u64;
+        let awake = self.instant().saturating_duration_since(self.started).as_millis() as u64;
         self.suspended.store(elapsed.saturating_sub(awake), Ordering::Relaxed);
-        self.judge(wall(), elapsed)
+        self.judge(self.wall(), elapsed)
     }
 
     /// The wall clock is right: from now on it is followed as after a start.
     pub fn believe(&self) {
-        let (wall, elapsed) = (wall(), self.elapsed());
+        let (wall, elapsed) = (self.wall(), self.elapsed());
         self.wall_offset.store(signed(wall) - signed(elapsed), Ordering::Relaxed);
         self.judge(wall, elapsed);
     }
@@ -129,20 +148,18 @@ impl Clock {
 
     /// Milliseconds since the start.
     fn elapsed(&self) -> u64 {
-        since_boot().saturating_sub(self.started_after_boot).as_millis() as u64
+        self.source.since_boot().saturating_sub(self.started_after_boot).as_millis() as u64
     }
 }
 
-/// The wall clock, milliseconds since 1970. Tokens are judged by it.
+/// The machine's wall clock, milliseconds since 1970, for parts that are not handed a clock.
 pub fn wall() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_millis() as u64)
+    MachineTime.wall()
 }
 
-/// The monotonic clock. std's stands still while the machine is suspended.
-/// Monotonic time, suspensions of the machine included.
+/// The machine's monotonic time, suspensions included.
 pub fn since_boot() -> Duration {
-    Duration::try_from(clock_gettime(ClockId::Boottime)).unwrap_or_default()
+    MachineTime.since_boot()
 }
 
 fn signed(ms: u64) -> i64 {
@@ -155,9 +172,13 @@ mod tests {
 
     const STEP_MAX: Duration = Duration::from_secs(60);
 
+    fn with_wall(wall: u64, floor: u64, step_max: Duration) -> Clock {
+        Clock::with_wall(Box::new(MachineTime), wall, floor, step_max)
+    }
+
     #[test]
     fn it_follows_a_small_step_forward_and_ignores_one_back() {
-        let clock = Clock::with_wall(1_000, 0, STEP_MAX);
+        let clock = with_wall(1_000, 0, STEP_MAX);
         assert_eq!(clock.reading(1_000, 0), 1_000);
         assert_eq!(clock.reading(9_000, 10), 9_000);
         assert_eq!(clock.reading(2_000, 30), 9_020);
@@ -167,7 +188,7 @@ mod tests {
 
     #[test]
     fn it_does_not_follow_a_large_step_until_the_wall_clock_is_back() {
-        let clock = Clock::with_wall(100_000, 0, STEP_MAX);
+        let clock = with_wall(100_000, 0, STEP_MAX);
         for (wall, step) in [(9_000_000, 8_899_990), (0, -100_010)] {
             assert_eq!(clock.reading(100_000, 0), 100_000);
             assert_eq!(clock.reading(wall, 10), 100_010, "it goes on by the monotonic clock");
@@ -181,7 +202,7 @@ mod tests {
 
     #[test]
     fn it_follows_a_large_step_that_is_confirmed() {
-        let clock = Clock::with_wall(100_000, 0, STEP_MAX);
+        let clock = with_wall(100_000, 0, STEP_MAX);
         assert_eq!(clock.doubt(), None);
         assert!(clock.now() < 200_000);
         assert!(clock.doubt().is_some());
@@ -192,7 +213,7 @@ mod tests {
 
     #[test]
     fn slow_drift_is_no_step() {
-        let clock = Clock::with_wall(0, 0, STEP_MAX);
+        let clock = with_wall(0, 0, STEP_MAX);
         for minute in 0..1_000 {
             // Half a minute too fast each minute.
             clock.reading(90_000 * minute, 60_000 * minute);
@@ -202,7 +223,7 @@ mod tests {
 
     #[test]
     fn it_says_what_it_said_at_a_moment() {
-        let clock = Clock::with_wall(9_000, 5_000, STEP_MAX);
+        let clock = with_wall(9_000, 5_000, STEP_MAX);
         clock.reading(9_000, 0);
         let later = |seconds| clock.at(clock.started + Duration::from_secs(seconds));
         assert_eq!([later(0), later(2)], [9_000, 11_000]);
@@ -210,7 +231,7 @@ mod tests {
 
     #[test]
     fn it_does_not_start_before_the_newest_commit() {
-        let clock = Clock::with_wall(1_000, 5_000, STEP_MAX);
+        let clock = with_wall(1_000, 5_000, STEP_MAX);
         assert_eq!(clock.reading(1_000, 0), 5_000);
         assert_eq!(clock.reading(1_100, 100), 5_100);
     }

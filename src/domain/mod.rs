@@ -3,7 +3,7 @@
 //! [`ingest`] carries beats and forgetting to the hot store and the answers back; [`history`] and [`events`]
 //! read; [`devices`] knows which connections a user has here and what is waiting for each of them; [`rewards`] decides
 //! which user was first; [`revocations`] says which tokens are refused although they are signed; [`clock_guard`] whether the
-//! [`clock`] is that of the store.
+//! [`clock`] is that of the store. Only [`time_source`] reads the clocks that it goes by.
 
 pub mod clock;
 pub mod clock_guard;
@@ -16,3 +16,4 @@ pub mod peer_messages;
 pub mod revocations;
 pub mod rewards;
 pub mod store_reads;
+pub mod time_source;

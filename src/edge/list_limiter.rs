@@ -69,8 +69,8 @@ impl ListLimiter {
     }
 
     /// The same for a request that cannot wait.
-    pub fn acquire_or_refuse(self: &Arc<Self>, user: UserId, now: Instant) -> Result<ListPermit, Duration> {
-        self.try_acquire(user, now).inspect_err(|_| {
+    pub fn acquire_or_refuse(self: &Arc<Self>, user: UserId) -> Result<ListPermit, Duration> {
+        self.try_acquire(user, now()).inspect_err(|_| {
             self.metrics.refusals.inc();
         })
     }
@@ -78,17 +78,17 @@ impl ListLimiter {
     /// The permit for a list when those before it are done and paid for, in the order in which they were asked for; an
     /// error after [`WAIT_MAX`].
     pub async fn acquire(self: Arc<Self>, user: UserId) -> Result<ListPermit, Unavailable> {
-        let began = Instant::now();
+        let began = now();
         let permit = timeout(WAIT_MAX, self.next_permit(user)).await;
-        self.metrics.waits.observe(began.elapsed().as_secs_f64());
+        self.metrics.waits.observe((now() - began).as_secs_f64());
         permit.map_err(|_| Unavailable)
     }
 
     async fn next_permit(self: &Arc<Self>, user: UserId) -> ListPermit {
-        let lists = self.lists_of(user, Instant::now());
+        let lists = self.lists_of(user, now());
         let permit = lists.running.clone().acquire_owned().await.expect("it is never closed");
         loop {
-            match self.wait(&lists, Instant::now()) {
+            match self.wait(&lists, now()) {
                 Duration::ZERO => return self.permit(lists, permit),
                 wait => sleep(wait).await,
             }
@@ -149,8 +149,13 @@ impl Drop for ListPermit {
         self.limiter.metrics.rows.inc_by(rows);
         let cost = self.limiter.row * u32::try_from(rows).unwrap_or(u32::MAX);
         let mut paid = self.lists.paid();
-        *paid = (*paid).max(Instant::now()) + cost;
+        *paid = (*paid).max(now()) + cost;
     }
+}
+
+/// By the clock of the timers that lists wait with.
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
 }
 
 impl Metrics {

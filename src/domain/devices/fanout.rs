@@ -14,6 +14,7 @@ use prometheus_client::registry::Registry;
 
 use super::newest::{Newest, NewestGuard};
 use super::presence::Presence;
+use crate::domain::clock::Clock;
 use crate::domain::commit_listener::{CommitListener, CommittedChange, CommittedGroup};
 use crate::domain::rewards::reward_notice::RewardNotice;
 use crate::model::change::Outcome;
@@ -31,6 +32,7 @@ pub struct Fanout {
     channel: Arc<dyn DeviceChannel>,
     newest: Newest,
     steady_interval: Duration,
+    clock: Arc<Clock>,
     pushes: Counter,
 }
 
@@ -39,11 +41,12 @@ impl Fanout {
         presence: Arc<Presence>,
         channel: Arc<dyn DeviceChannel>,
         steady_interval: Duration,
+        clock: Arc<Clock>,
         registry: &mut Registry,
     ) -> Self {
         let pushes = Counter::default();
         registry.register("pushes", "Changes queued for other connections of the user", pushes.clone());
-        Fanout { presence, channel, newest: Newest::default(), steady_interval, pushes }
+        Fanout { presence, channel, newest: Newest::default(), steady_interval, clock, pushes }
     }
 
     fn tell(&self, group: &CommittedGroup, change: &CommittedChange) {
@@ -70,14 +73,14 @@ impl Fanout {
         }
         let mut lock_user = self.newest.lock_user(user);
         let in_time = keep_newer(&mut lock_user, &mut push);
-        let steady = steady.then_some(self.steady_interval);
+        let due = steady.then(|| self.clock.instant() + self.steady_interval);
         self.presence.others(user, origin, |other| match &push {
-            Push::Record(record) if !in_time => other.push_late_record(record, steady),
+            Push::Record(record) if !in_time => other.push_late_record(record, due),
             _ if !in_time => {}
             push => {
                 self.pushes.inc();
                 match push {
-                    Push::Record(record) => other.push_record(record, steady),
+                    Push::Record(record) => other.push_record(record, due),
                     push => other.push(push.clone()),
                 }
             }

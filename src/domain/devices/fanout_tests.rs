@@ -111,7 +111,8 @@ fn two_gateways() -> (Side, Side, Arc<Network>) {
         network.gateways.lock().push(Gateway { followed: HashSet::new(), fanout: None });
         let end = Arc::new(End { network: network.clone(), own });
         let presence = Presence::with_channel(8, end.clone());
-        let fanout = Arc::new(Fanout::new(presence.clone(), end, INTERVAL, &mut Registry::default()));
+        let clock = Arc::new(Clock::starting_at(0, Duration::MAX));
+        let fanout = Arc::new(Fanout::new(presence.clone(), end, INTERVAL, clock, &mut Registry::default()));
         network.gateways.lock()[own].fanout = Some(fanout.clone());
         Side { presence, fanout }
     };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use parking_lot::{Mutex, MutexGuard};
 
@@ -234,20 +234,18 @@ impl Inbox {
         self.notify(waiting);
     }
 
-    /// Leaves a record that another device wrote: at once, or the latest after at most `steady`.
-    pub fn push_record(&self, record: &Record, steady: Option<Duration>) {
+    /// Leaves a record that another device wrote, of which the latest is to be told by `due`; `None`: at once.
+    pub fn push_record(&self, record: &Record, due: Option<Instant>) {
         self.leave(|pushes| {
             // A connection with a steady record waiting looks again when that is due.
-            let looks_anyway = steady.is_some() && !pushes.is_empty();
-            let due = steady.map(|interval| Instant::now() + interval);
+            let looks_anyway = due.is_some() && !pushes.is_empty();
             pushes.record(record.clone(), due).map(|()| !looks_anyway)
         });
     }
 
     /// Leaves a record that comes too late to be told, for the sake of what waits in its place.
-    pub fn push_late_record(&self, record: &Record, steady: Option<Duration>) {
+    pub fn push_late_record(&self, record: &Record, due: Option<Instant>) {
         let mut waiting = self.lock();
-        let due = steady.map(|interval| Instant::now() + interval);
         if waiting.pushes.as_mut().is_some_and(|pushes| pushes.late_record(record.clone(), due)) {
             self.notify(waiting);
         }

@@ -1,7 +1,6 @@
 //! Admits a connection: the token is checked and not revoked, the user is not blocked, and there is a place for it.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -10,7 +9,7 @@ use prometheus_client::registry::Registry;
 
 use super::token::{Identity, Verifier};
 use super::token_error::TokenError;
-use crate::domain::clock;
+use crate::domain::clock::Clock;
 use crate::domain::devices::inbox::Inbox;
 use crate::domain::devices::kick_list::KickList;
 use crate::domain::devices::presence::{Presence, Registration};
@@ -25,6 +24,7 @@ pub struct Authenticator {
     presence: Arc<Presence>,
     kick_list: Arc<KickList>,
     revocations: Arc<Revocations>,
+    clock: Arc<Clock>,
     accepted: Counter,
     refused: Counter,
 }
@@ -40,18 +40,19 @@ impl Authenticator {
         presence: Arc<Presence>,
         kick_list: Arc<KickList>,
         revocations: Arc<Revocations>,
+        clock: Arc<Clock>,
         registry: &mut Registry,
     ) -> Self {
         let checks = Family::<Labels, Counter>::default();
         let counter = |result| checks.get_or_create(&Labels { result }).clone();
         let (accepted, refused) = (counter("ok"), counter("refused"));
         registry.register("auth_checks", "Token signatures checked", checks);
-        Authenticator { verifier, presence, kick_list, revocations, accepted, refused }
+        Authenticator { verifier, presence, kick_list, revocations, clock, accepted, refused }
     }
 
     /// Checks a token; the one place where a signature is verified.
     pub fn identify(&self, token: &str) -> Result<Identity, TokenError> {
-        let identity = self.verifier.verify(token, clock::wall());
+        let identity = self.verifier.verify(token, self.clock.wall());
         let counter = if identity.is_ok() { &self.accepted } else { &self.refused };
         counter.inc();
         identity
@@ -73,8 +74,8 @@ impl Authenticator {
 
     /// Whether the user was kicked a moment ago, or the token is revoked.
     pub fn refuses(&self, identity: &Identity) -> bool {
-        self.kick_list.refuses(identity.user, Instant::now())
-            || self.revocations.refuses(identity.user, &identity.token, clock::wall())
+        self.kick_list.refuses(identity.user, self.clock.instant())
+            || self.revocations.refuses(identity.user, &identity.token, self.clock.wall())
     }
 
     /// An inbox for one request of `user`. What it changes is told to all of the user's connections but `origin`.

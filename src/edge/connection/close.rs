@@ -93,14 +93,15 @@ impl CloseReason {
         }
     }
 
-    /// The `bye` that goes before it, if one does.
-    pub fn bye(self) -> Option<ServerFrame> {
+    /// The `bye` that goes before it, if one does. `spread`: where in [`RECONNECT_AFTER_MS`] this client is, 0 to 1; random.
+    pub fn bye(self, spread: f64) -> Option<ServerFrame> {
         let reason = match self {
             CloseReason::Drain => "drain",
             CloseReason::OutOfNumbers => "seq",
             _ => return None,
         };
-        Some(ServerFrame::Bye { reason, reconnect_after_ms: rand::random_range(RECONNECT_AFTER_MS) })
+        let (first, last) = (*RECONNECT_AFTER_MS.start(), *RECONNECT_AFTER_MS.end());
+        Some(ServerFrame::Bye { reason, reconnect_after_ms: first + ((last - first) as f64 * spread) as u64 })
     }
 }
 

@@ -64,7 +64,7 @@ pub async fn greet(
     match welcomed {
         Ok(conversation) => return Some(LiveSocket::new(socket, conversation, context, address, place)),
         Err(Failed::Close(reason)) => {
-            if let Some(bye) = reason.bye() {
+            if let Some(bye) = reason.bye(rand::random()) {
                 // Heard or not, the close comes next.
                 let _ = say(&mut socket, &context, &bye).await;
             }
@@ -154,7 +154,7 @@ async fn welcome(
         limits: context.welcome_limits(),
     }));
     say(socket, &context, &welcome).await?;
-    Ok(Conversation::new(context, registration, &identity, hello, seq, arrival.flag))
+    Ok(Conversation::new(context, registration, &identity, hello, seq, arrival.flag, Instant::now()))
 }
 
 async fn say(socket: &mut Socket, context: &ConnectionContext, frame: &ServerFrame) -> Result<(), Failed> {

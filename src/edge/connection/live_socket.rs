@@ -129,7 +129,7 @@ impl LiveSocket {
     pub fn leave_before(&mut self, until: Instant) {
         let now = Instant::now();
         let connections = self.context.metrics.connections.get().clamp(1, i64::from(u32::MAX)) as u32;
-        self.conversation.hurry();
+        self.conversation.hurry(now);
         let spread = (until.saturating_duration_since(now) / 2).min(GOODBYE_EVERY * connections);
         if !self.is_closed() {
             self.leaving = Some(Box::new(Leaving::Drain { at: now + spread.mul_f64(rand::random()) }));
@@ -161,7 +161,7 @@ impl LiveSocket {
                 if self.socket.is_stuck()
                     || self.expires(now, false)
                     || self.hear(cx, now)?
-                    || self.poll_waits(cx)
+                    || self.poll_waits(cx, now)
                     || self.expires(now, true)
                 {
                     continue;
@@ -169,7 +169,7 @@ impl LiveSocket {
             } else {
                 self.listens(now);
                 // What others wait for goes on: it must not depend on what this peer reads.
-                self.poll_waits(cx);
+                self.poll_waits(cx, now);
                 self.conversation.give_way();
             }
             if self.may_leave(now) {
@@ -222,7 +222,7 @@ impl LiveSocket {
 
     /// The last word before a close.
     fn goodbye(&mut self, cx: &mut Context<'_>, reason: CloseReason) -> End {
-        let Some(bye) = reason.bye() else { return End::Close(reason) };
+        let Some(bye) = reason.bye(rand::random()) else { return End::Close(reason) };
         let reading = &self.context.reading;
         match self.socket.say(cx, |out| out.text(|text| json::encode_into(&bye, reading, text))) {
             Ok(()) => End::Close(reason),
@@ -250,7 +250,7 @@ impl LiveSocket {
             Heard::Binary(_) => return Err(End::Close(CloseReason::MessageType)),
             Heard::Closed(code) => {
                 self.leaving = Some(Box::new(Leaving::Closed { code, until: now + PARTING_MAX }));
-                self.conversation.hurry();
+                self.conversation.hurry(now);
                 self.look = true;
             }
             Heard::Lost => return Err(End::Lost),
@@ -285,8 +285,8 @@ impl LiveSocket {
     }
 
     /// Whether something came that the conversation waits for: a read, or room for its beats.
-    fn poll_waits(&mut self, cx: &mut Context<'_>) -> bool {
-        self.look |= self.conversation.poll_read(cx);
+    fn poll_waits(&mut self, cx: &mut Context<'_>, now: Instant) -> bool {
+        self.look |= self.conversation.poll_read(cx, now);
         let waits_for_permit = self.conversation.waits_for_permit();
         if waits_for_permit || self.conversation.waits_for_room() {
             let submit_queue = &self.conversation.intake().submit_queue;
@@ -304,7 +304,7 @@ impl LiveSocket {
                 self.room = None;
                 self.look = true;
                 if let Some(permit) = permit {
-                    self.conversation.grant_large_frame(permit, Instant::now());
+                    self.conversation.grant_large_frame(permit, now);
                 }
             }
         } else {

@@ -1,7 +1,6 @@
 //! "Where was I?", and forgetting it.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
@@ -32,7 +31,7 @@ pub async fn list(
     let kinds = request.kinds.clone();
     let too_fast =
         |wait| Problem::too_fast("too many lists of this user (one at a time, and limits.list_rows_per_second)", wait);
-    let permit = context.lists.acquire_or_refuse(caller.user, Instant::now()).map_err(too_fast)?;
+    let permit = context.lists.acquire_or_refuse(caller.user).map_err(too_fast)?;
     let page = context.history.list(caller.user, request, permit.rows()).await?;
     let cursor = page.next.map(|position| cursor::encode(&Cursor { position, kinds }));
     Ok(body::answered(encode_page(&page.records, cursor.as_deref(), &context.reading)))

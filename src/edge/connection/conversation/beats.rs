@@ -17,8 +17,8 @@ impl Conversation {
         self.beats.frames.submitted(seq, taken.slots);
         self.beats.rejected.extend(taken.rejected);
         self.beats.clock = self.beats.clock.max(taken.clock);
-        if taken.slots > 0 && !self.ack_delay.is_zero() {
-            self.beats.due.get_or_insert(now + self.ack_delay);
+        if let Some(delay) = self.ack_delay.filter(|delay| taken.slots > 0 && !delay.is_zero()) {
+            self.beats.due.get_or_insert(now + delay);
         }
         if self.beats.frames.slots() == 0 || !self.beats.rejected.is_empty() {
             self.say_acks(now);
@@ -28,7 +28,7 @@ impl Conversation {
 
     /// Tells the inbox when its answers may wait for this conversation's own clock.
     pub(super) fn be_patient(&mut self) {
-        let patient = self.beats.due.is_some() && !self.busy() && self.ending.is_none();
+        let patient = self.beats.due.is_some() && self.listens();
         if patient != self.beats.patient {
             self.beats.patient = patient;
             self.inbox().be_patient(patient);

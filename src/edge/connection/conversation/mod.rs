@@ -6,26 +6,24 @@
 //! may show them.
 
 mod beats;
-mod deferred_frame;
-mod long_frame;
+mod frames;
+mod held;
 mod operation;
 mod order;
 mod read;
 mod renewal;
 mod replies;
 mod requests;
+mod state;
 mod token_expiry;
 mod unacked_frames;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use deferred_frame::DeferredFrame;
-use long_frame::LongFrame;
-use order::Order;
-use read::Read;
 use renewal::capped;
 use replies::Replies;
+use state::{Held, State};
 use token_expiry::TokenExpiry;
 use unacked_frames::UnackedFrames;
 
@@ -34,12 +32,10 @@ use crate::domain::devices::inbox::Inbox;
 use crate::domain::devices::presence::Registration;
 use crate::domain::ingest::intake::Intake;
 use crate::domain::ingest::lanes::Lane;
-use crate::domain::ingest::submit_queue::{LargeFramePermit, SubmitQueue};
 use crate::domain::rewards::decisions::Decisions;
 use crate::edge::auth::token::Identity;
 use crate::edge::context::ConnectionContext;
-use crate::edge::protocol::frame::{Answer, ClientFrame, DecodeError, ErrorCode, Hello, Operation, ServerFrame};
-use crate::edge::protocol::json;
+use crate::edge::protocol::frame::{Answer, ErrorCode, Hello, ServerFrame};
 use crate::model::ids::{ConnectionId, UserId};
 use crate::model::push::Push;
 use crate::model::rewards::day::Day;
@@ -54,31 +50,19 @@ pub struct Conversation {
     registration: Registration,
     lane: Lane,
     device: Arc<str>,
-    /// How late steady beats may be acked.
-    ack_delay: Duration,
+    /// How late steady beats may be acked. `None`: the socket is about to go, so nothing is told late, and no list waits.
+    ack_delay: Option<Duration>,
     lease: TokenExpiry,
     /// The last number that was used; 0 = none.
     seq: u32,
     strikes: u8,
+    /// An order was answered `unavailable`; its outcome will come, and is dropped. Until then there is no other.
+    outcome_is_late: bool,
     beats: UnackedFrames,
     decisions: Decisions,
-    /// A frame that cannot be started yet.
-    held: Option<Box<DeferredFrame>>,
-    long: LongFrame,
-    read: Option<Box<Read>>,
-    order: Option<Box<Order>>,
+    state: State,
     replies: Replies,
     next_push: Option<Instant>,
-    /// The socket is about to go.
-    hurries: bool,
-    ending: Option<Ending>,
-}
-
-#[derive(Clone, Copy)]
-enum Ending {
-    /// When all that was read is answered.
-    Later(CloseReason),
-    Now(CloseReason),
 }
 
 impl Conversation {
@@ -89,28 +73,27 @@ impl Conversation {
         hello: Hello,
         seq: u32,
         flag: Option<Day>,
+        now: Instant,
     ) -> Self {
-        let now = Instant::now();
         let ack_delay = capped(hello.ack_delay.unwrap_or(0), &context);
         Conversation {
             lane: context.lanes.of(registration.inbox().user),
-            context,
             registration,
             device: hello.device.unwrap_or_default().into(),
-            ack_delay,
-            lease: TokenExpiry::of(identity, now),
+            ack_delay: Some(ack_delay),
+            lease: TokenExpiry::of(identity, now, context.clock.wall()),
+            context,
             seq,
             strikes: 0,
+            outcome_is_late: false,
             beats: UnackedFrames::default(),
             decisions: Decisions::new(flag),
-            held: None,
-            long: LongFrame::default(),
-            read: None,
-            order: None,
+            state: match seq {
+                u32::MAX => State::Closing(CloseReason::OutOfNumbers, None),
+                _ => State::Open,
+            },
             replies: Replies::default(),
             next_push: None,
-            hurries: false,
-            ending: (seq == u32::MAX).then_some(Ending::Later(CloseReason::OutOfNumbers)),
         }
     }
 
@@ -135,71 +118,11 @@ impl Conversation {
         self.registration.inbox()
     }
 
-    /// Takes one message in; a long one when it is its turn.
-    pub fn hear(&mut self, text: &str, now: Instant) {
-        if text.len() < SubmitQueue::LONG_FRAME_BYTES {
-            return self.take_in(text, now + OPERATION_TIMEOUT, now);
-        }
-        match self.intake().submit_queue.try_large_frame_permit() {
-            Some(permit) => self.take_in_long(text, permit, now),
-            None => self.long.wait(text.to_owned(), Some(now + OPERATION_TIMEOUT)),
-        }
-    }
-
-    /// Takes in the long message that has waited for it.
-    pub fn grant_large_frame(&mut self, permit: LargeFramePermit, now: Instant) {
-        if let Some(text) = self.long.take() {
-            self.take_in_long(&text, permit, now);
-        }
-    }
-
-    fn take_in_long(&mut self, text: &str, permit: LargeFramePermit, now: Instant) {
-        self.take_in(text, now + OPERATION_TIMEOUT, now);
-        self.long.go(permit);
-        self.end_turn();
-    }
-
-    /// Beats wait for their turn for as long as it takes, and any other frame no longer than for something else.
-    fn start_late(&mut self, text: String, now: Instant) {
-        match json::decode(&text, &self.context.frame_limits()) {
-            Ok(ClientFrame { operation: Operation::Beats(_), .. }) => self.long.wait(text, None),
-            _ => self.take_in(&text, now, now),
-        }
-    }
-
-    /// Nothing more is read before the end of a turn, so it ends with the next commit.
-    fn end_turn(&mut self) {
-        // What waits behind a list waits for long, and must not keep others from their turn.
-        let waits_for_turn = self.held.is_some() && self.read.is_none();
-        if !waits_for_turn && self.beats.frames.slots() == 0 {
-            self.long.end();
-        }
-    }
-
-    fn take_in(&mut self, text: &str, deadline: Instant, now: Instant) {
-        match json::decode(text, &self.context.frame_limits()) {
-            Ok(frame) => match self.use_up(frame.seq) {
-                Ok(()) => self.try_to_start(frame, deadline, now),
-                Err(message) => self.fail(Some(frame.seq), ErrorCode::Invalid, message),
-            },
-            Err(DecodeError { seq, code, message, .. }) => match seq.map_or(Ok(()), |seq| self.use_up(seq)) {
-                Ok(()) => self.fail(seq, code, message),
-                Err(message) => self.fail(seq, ErrorCode::Invalid, message),
-            },
-        }
-        if self.seq == u32::MAX {
-            self.end_later(CloseReason::OutOfNumbers);
-        }
-    }
-
     /// Looks at what happened meanwhile: the inbox, the deadlines, whether the held frame can start.
     pub fn advance(&mut self, now: Instant) {
         let batch = self.inbox().take(now);
         self.beats.frames.answered(batch.slots);
         self.beats.rejected.extend(batch.rejected);
-        if let Some(close_request) = batch.close_request {
-            self.ending = Some(Ending::Now(close_request.into()));
-        }
         for push in batch.pushes {
             if let Push::Flag(day) = push {
                 self.decisions.decided_user(day);
@@ -209,44 +132,40 @@ impl Conversation {
         self.next_push = batch.next_push;
         let claims = batch.news.map(|news| self.learn(*news)).unwrap_or_default();
         let due = self.beats.due.is_none_or(|due| now >= due);
-        if batch.urgent || due || !self.beats.rejected.is_empty() || self.busy() || self.ending.is_some() {
+        let closes = batch.close_request.is_some();
+        if batch.urgent || due || !self.beats.rejected.is_empty() || !self.listens() || closes {
             self.say_acks(now);
         }
         self.replies.add(claims.into_iter().map(ServerFrame::Reward));
         if let Some(outcome) = batch.order {
-            self.ordered(&outcome);
+            self.ordered(&outcome, now);
         }
-        if let Some(text) = self.long.take_late(now) {
-            self.start_late(text, now);
-        }
-        if let Some(held) = self.held.take() {
-            self.try_to_start(held.frame, held.deadline, now);
-        }
+        self.go_on(now);
         self.check_deadlines(now);
-        self.end_turn();
+        if let Some(close_request) = batch.close_request {
+            self.end_now(close_request.into());
+        }
         self.be_patient();
-    }
-
-    /// Gives up the turn of a long frame while the client does not read, so that other connections get theirs.
-    pub fn give_way(&mut self) {
-        self.long.end();
     }
 
     /// Whether the end of the token ends it now. `all_read`: nothing more is there to be read.
     pub fn expires(&mut self, now: Instant, all_read: bool) -> bool {
         let over = self.listens() && self.lease.is_over(now, all_read);
         if over {
-            self.end_later(CloseReason::Expired);
+            self.end_later(CloseReason::Expired, now);
         }
         over
     }
 
     /// From now on nothing is acked late, and no list waits for its turn.
-    pub fn hurry(&mut self) {
-        self.hurries = true;
-        self.forsake_waiting_list();
-        self.ack_delay = Duration::ZERO;
+    pub fn hurry(&mut self, now: Instant) {
+        self.forsake_waiting_list(now);
+        self.ack_delay = None;
         self.beats.due = None;
+    }
+
+    fn hurries(&self) -> bool {
+        self.ack_delay.is_none() || self.state.is_closing()
     }
 
     /// Takes what is to be said next.
@@ -260,97 +179,54 @@ impl Conversation {
 
     /// Whether another message may be read.
     pub fn listens(&self) -> bool {
-        !self.busy() && self.ending.is_none()
+        self.state.listens()
     }
 
     /// Whether all that was read is answered.
     pub fn idle(&self) -> bool {
-        !self.busy() && self.read.is_none() && self.beats.frames.slots() == 0
-    }
-
-    /// Whether an operation is under way that what comes after it must wait for. Beats go on while a list waits for its
-    /// turn.
-    fn busy(&self) -> bool {
-        let reads = self.read.as_ref().is_some_and(|read| !read.waits());
-        self.held.is_some() || self.long.is_there() || reads || self.order_awaited_until().is_some()
-    }
-
-    fn order_awaited_until(&self) -> Option<Instant> {
-        self.order.as_ref().and_then(|order| order.awaited_until())
+        self.state.is_idle() && self.beats.frames.slots() == 0
     }
 
     /// Whether it waits for room in the submit queue.
     pub fn waits_for_room(&self) -> bool {
-        self.held.as_ref().is_some_and(|held| !held.has_deadline())
+        self.state.held().is_some_and(Held::waits_for_room)
     }
 
     /// Whether it waits for the turn of a long frame.
     pub fn waits_for_permit(&self) -> bool {
-        self.long.waits()
+        self.state.held().is_some_and(Held::waits_for_permit)
     }
 
     /// Whether a read is under way, or a list waits for its turn.
     pub fn has_read(&self) -> bool {
-        self.read.is_some()
+        self.state.read().is_some()
     }
 
     /// Why the socket is to be closed, once it is.
     pub fn ended(&self) -> Option<CloseReason> {
-        match self.ending? {
-            Ending::Now(reason) => Some(reason),
-            Ending::Later(reason) => self.idle().then_some(reason),
+        match self.state {
+            State::Closed(reason) => Some(reason),
+            State::Closing(reason, _) => self.idle().then_some(reason),
+            State::Open | State::ListWaits(_) | State::Busy(_) => None,
         }
     }
 
     /// When to [advance](Self::advance) though nothing happened, if at all.
     pub fn next_deadline(&self) -> Option<Instant> {
-        let held = self.held.as_ref().filter(|held| held.has_deadline() && self.read.is_none());
-        let held = held.map(|held| held.deadline);
-        let order = self.order_awaited_until();
+        let held = self.state.held().and_then(Held::deadline);
+        let order = self.state.order().map(|order| order.deadline);
         let expiry = self.listens().then(|| self.lease.ends());
-        [held, order, expiry, self.long.waits_until(), self.next_push, self.beats.due].into_iter().flatten().min()
+        [held, order, expiry, self.next_push, self.beats.due].into_iter().flatten().min()
     }
 
     /// Whatever is under way is cut off: the other side is gone or has broken the rules.
     pub fn end_now(&mut self, reason: CloseReason) {
-        self.ending = Some(Ending::Now(reason));
+        self.state = State::Closed(reason);
     }
 
-    fn end_later(&mut self, reason: CloseReason) {
-        self.ending.get_or_insert(Ending::Later(reason));
-        self.forsake_waiting_list();
-    }
-
-    fn use_up(&mut self, seq: u32) -> Result<(), String> {
-        if seq <= self.seq {
-            return Err(format!("seq: must be greater than {}", self.seq));
-        }
-        self.seq = seq;
-        Ok(())
-    }
-
-    /// Starts the frame, or holds it until what is before it is done.
-    fn try_to_start(&mut self, frame: ClientFrame, deadline: Instant, now: Instant) {
-        let ready = match &frame.operation {
-            Operation::Beats(beats) => {
-                let slots = self.beats.frames.slots();
-                let fits = slots + beats.items.len() <= self.context.limits.uncommitted_slots;
-                (fits || slots == 0) && self.intake().submit_queue.has_room()
-            }
-            Operation::Hello(_) | Operation::Token { .. } => true,
-            _ => self.beats.frames.slots() == 0 && self.read.is_none(),
-        };
-        if !ready {
-            self.held = Some(Box::new(DeferredFrame { frame, deadline }));
-            return;
-        }
-        let seq = frame.seq;
-        match frame.operation {
-            Operation::Beats(beats) => self.take_beats(seq, &beats, now),
-            Operation::Hello(hello) => self.hello(seq, hello, now),
-            Operation::Token { token } => self.token(seq, token.expose(), now),
-            operation => self.request(seq, operation, now),
-        }
+    fn end_later(&mut self, reason: CloseReason, now: Instant) {
+        self.forsake_waiting_list(now);
+        self.state.close_later(reason);
     }
 
     fn succeed(&mut self, seq: u32, answer: Answer) {
@@ -358,13 +234,13 @@ impl Conversation {
         self.replies.success(seq, answer);
     }
 
-    fn fail(&mut self, seq: Option<u32>, code: ErrorCode, message: String) {
+    fn fail(&mut self, seq: Option<u32>, code: ErrorCode, message: String, now: Instant) {
         if matches!(code, ErrorCode::Invalid | ErrorCode::TooMany) {
             self.strikes += 1;
         }
         self.replies.failure(seq, code, message);
         if self.strikes >= STRIKES_MAX {
-            self.end_later(CloseReason::Invalid);
+            self.end_later(CloseReason::Invalid, now);
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use super::Conversation;
-use crate::domain::clock;
 use crate::edge::connection::close::CloseReason;
 use crate::edge::context::ConnectionContext;
 use crate::edge::protocol::frame::{Answer, Hello};
@@ -17,10 +16,10 @@ impl Conversation {
             self.device = device.into();
             self.inbox().renamed(self.device.clone());
         }
-        if let Some(delay) = hello.ack_delay {
-            self.ack_delay = capped(delay, &self.context);
+        if let (Some(asked), Some(delay)) = (hello.ack_delay, &mut self.ack_delay) {
+            *delay = capped(asked, &self.context);
             // An ack says all that is before it, so none may wait for longer than the next.
-            self.beats.due = self.beats.due.map(|due| due.min(now + self.ack_delay));
+            self.beats.due = self.beats.due.map(|due| due.min(now + *delay));
         }
         self.succeed(seq, Answer::Done);
     }
@@ -35,15 +34,16 @@ impl Conversation {
     /// Takes over the end of a token that is good and of the same user; returns it (milliseconds since 1970).
     fn renew(&mut self, token: &str, now: Instant) -> Option<u64> {
         let identity = self.context.authenticator.identify(token).ok()?;
+        let wall = self.context.clock.wall();
         // A token that has expired already must not close a healthy socket.
-        if identity.user != self.inbox().user || identity.expires_ms <= clock::wall() {
+        if identity.user != self.inbox().user || identity.expires_ms <= wall {
             return None;
         }
         if !self.context.authenticator.renew(&self.registration, &identity) {
             self.end_now(CloseReason::Kicked);
             return None;
         }
-        self.lease.renew(&identity, now);
+        self.lease.renew(&identity, now, wall);
         Some(identity.expires_ms)
     }
 }

@@ -3,10 +3,10 @@
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use super::deferred_frame::DeferredFrame;
 use super::operation::Request;
 use super::order::{Order, Refusal};
 use super::read::{Read, WaitingList};
+use super::state::Busy;
 use super::{Conversation, OPERATION_TIMEOUT};
 use crate::domain::store_reads::Unavailable;
 use crate::edge::protocol::frame::{ErrorCode, Operation};
@@ -18,11 +18,12 @@ impl Conversation {
         let user = self.inbox().user;
         match Request::of(operation, user, &self.context.history) {
             None => {}
-            Some(Request::Read(answer)) => self.read = Some(Read::new(seq, answer)),
+            Some(Request::Read(answer)) => self.state.begin(Busy::Reading(Read::new(seq, answer))),
             Some(Request::List(request)) => self.list(seq, request, now),
-            Some(Request::Order(_)) if self.order.is_some() => self.replies.unavailable(seq),
+            Some(Request::Order(_)) if self.outcome_is_late => self.replies.unavailable(seq),
             Some(Request::Order(action)) => {
-                self.order = Some(Box::new(Order::new(seq, &action, now + OPERATION_TIMEOUT)));
+                let order = Order::new(seq, &action, now + OPERATION_TIMEOUT);
+                self.state.begin(Busy::Ordered(Box::new(order)));
                 self.intake().order(self.inbox(), action);
             }
         }
@@ -32,40 +33,37 @@ impl Conversation {
         let (user, lists) = (self.inbox().user, &self.context.lists);
         let list = WaitingList { history: self.context.history.clone(), user, request };
         match lists.try_acquire(user, now) {
-            Ok(permit) => self.read = Some(Read::list(seq, &list, permit)),
-            Err(_) if self.hurries || self.ending.is_some() => self.replies.unavailable(seq),
-            Err(_) => self.read = Some(Read::waiting(seq, list, Box::pin(lists.clone().acquire(user)))),
+            Ok(permit) => self.state.list(Read::list(seq, &list, permit)),
+            Err(_) if self.hurries() => self.replies.unavailable(seq),
+            Err(_) => self.state.list(Read::waiting(seq, list, Box::pin(lists.clone().acquire(user)))),
         }
     }
 
-    pub(super) fn ordered(&mut self, outcome: &Outcome) {
-        match self.order.take().and_then(|order| order.answer(outcome)) {
-            Some((seq, Ok(answer))) => self.succeed(seq, answer),
-            Some((seq, Err(Refusal::Invalid(message)))) => self.fail(Some(seq), ErrorCode::Invalid, message),
-            Some((seq, Err(Refusal::Unavailable))) => self.replies.unavailable(seq),
-            None => {}
+    pub(super) fn ordered(&mut self, outcome: &Outcome, now: Instant) {
+        if std::mem::take(&mut self.outcome_is_late) {
+            return;
         }
-    }
-
-    /// An operation that has waited long enough is answered `unavailable`.
-    pub(super) fn check_deadlines(&mut self, now: Instant) {
-        let read = self.read.is_some();
-        let late = |held: &mut Box<DeferredFrame>| held.has_deadline() && !read && now >= held.deadline;
-        if let Some(held) = self.held.take_if(late) {
-            self.replies.unavailable(held.frame.seq);
-        }
-        if let Some(seq) = self.order.as_mut().and_then(|order| order.forsake(now)) {
-            self.replies.unavailable(seq);
+        let Some(order) = self.state.take_order(|_| true) else { return };
+        let seq = order.seq;
+        match order.answer(outcome) {
+            Ok(answer) => self.succeed(seq, answer),
+            Err(Refusal::Invalid(message)) => self.fail(Some(seq), ErrorCode::Invalid, message, now),
+            Err(Refusal::Unavailable) => self.replies.unavailable(seq),
         }
     }
 
     /// Goes on with the read. Whether something has changed: it has begun, or it is answered.
-    pub fn poll_read(&mut self, cx: &mut Context<'_>) -> bool {
-        let Some(read) = &mut self.read else { return false };
+    pub fn poll_read(&mut self, cx: &mut Context<'_>, now: Instant) -> bool {
+        let Some(read) = self.state.read_mut() else { return false };
         let (seq, waited) = (read.seq, read.waits());
-        let Poll::Ready(answer) = read.poll(cx) else { return waited && !read.waits() };
-        self.read = None;
-        self.held.iter_mut().for_each(|held| held.deadline = Instant::now() + OPERATION_TIMEOUT);
+        let Poll::Ready(answer) = read.poll(cx) else {
+            let begins = waited && !read.waits();
+            if begins {
+                self.state.list_begins();
+            }
+            return begins;
+        };
+        self.state.end_read(now + OPERATION_TIMEOUT);
         match answer {
             Ok(answer) => self.succeed(seq, answer),
             Err(Unavailable) => self.replies.unavailable(seq),
@@ -74,10 +72,10 @@ impl Conversation {
     }
 
     /// The end of a socket waits for what it reads, but not for the turn of a list.
-    pub(super) fn forsake_waiting_list(&mut self) {
-        if let Some(read) = self.read.take_if(|read| read.waits()) {
-            self.replies.unavailable(read.seq);
-            self.held.iter_mut().for_each(|held| held.deadline = Instant::now() + OPERATION_TIMEOUT);
+    pub(super) fn forsake_waiting_list(&mut self, now: Instant) {
+        if let Some(list) = self.state.read().filter(|read| read.waits()) {
+            self.replies.unavailable(list.seq);
+            self.state.end_read(now + OPERATION_TIMEOUT);
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use crate::domain::clock;
 use crate::edge::auth::token::Identity;
 
 /// An authenticated socket lives at least so long, however short its token.
@@ -18,16 +17,17 @@ pub enum TokenExpiry {
 }
 
 impl TokenExpiry {
-    pub fn of(identity: &Identity, now: Instant) -> Self {
-        TokenExpiry::Holds { expires: moment_of(identity, now), not_before: now + LIFE_MIN }
+    /// `wall`: the wall clock at `now`, milliseconds since 1970.
+    pub fn of(identity: &Identity, now: Instant, wall: u64) -> Self {
+        TokenExpiry::Holds { expires: moment_of(identity, now, wall), not_before: now + LIFE_MIN }
     }
 
-    pub fn renew(&mut self, identity: &Identity, now: Instant) {
+    pub fn renew(&mut self, identity: &Identity, now: Instant, wall: u64) {
         let not_before = match *self {
             TokenExpiry::Holds { not_before, .. } => not_before,
             TokenExpiry::Lingers { .. } => now,
         };
-        *self = TokenExpiry::Holds { expires: moment_of(identity, now), not_before };
+        *self = TokenExpiry::Holds { expires: moment_of(identity, now, wall), not_before };
     }
 
     /// When to ask whether it [is over](Self::is_over).
@@ -54,8 +54,8 @@ impl TokenExpiry {
 }
 
 /// The token's end, on the monotonic clock.
-fn moment_of(identity: &Identity, now: Instant) -> Instant {
-    now + Duration::from_millis(identity.expires_ms.saturating_sub(clock::wall()))
+fn moment_of(identity: &Identity, now: Instant, wall: u64) -> Instant {
+    now + Duration::from_millis(identity.expires_ms.saturating_sub(wall))
 }
 
 #[cfg(test)]
@@ -64,22 +64,24 @@ mod tests {
     use crate::model::ids::UserId;
     use crate::model::revocation::TokenMark;
 
+    const WALL: u64 = 1_795_150_000_000;
+
     /// Of a token that ends so many seconds from now.
     fn identity(seconds: u64) -> Identity {
-        Identity { user: UserId(1), expires_ms: clock::wall() + seconds * 1000, token: TokenMark::default() }
+        Identity { user: UserId(1), expires_ms: WALL + seconds * 1000, token: TokenMark::default() }
     }
 
     #[test]
     fn at_its_end_what_is_there_is_read_for_a_moment() {
         let now = Instant::now();
         let end = now + LIFE_MIN;
-        let ended = || TokenExpiry::of(&identity(0), now);
+        let ended = || TokenExpiry::of(&identity(0), now, WALL);
         assert!(!ended().is_over(end - LINGER, true), "it has not ended");
         assert!(ended().is_over(end, true), "nothing is there");
         let mut lease = ended();
         assert!(!lease.is_over(end, false) && !lease.is_over(end + LINGER / 2, false));
         assert!(lease.is_over(end + LINGER / 2, true) && lease.is_over(end + LINGER, false));
-        lease.renew(&identity(60), end + LINGER / 2);
+        lease.renew(&identity(60), end + LINGER / 2, WALL);
         assert!(!lease.is_over(end + LINGER, true), "it was renewed");
     }
 }

@@ -1,0 +1,77 @@
+//! Frames of a client: taken in one after the other, and started when all that they have to wait for is done.
+
+use std::time::Instant;
+
+use super::state::HeldFrame;
+use super::{Conversation, OPERATION_TIMEOUT};
+use crate::domain::ingest::submit_queue::SubmitQueue;
+use crate::edge::connection::close::CloseReason;
+use crate::edge::protocol::frame::{ClientFrame, DecodeError, ErrorCode, Operation};
+use crate::edge::protocol::json;
+
+impl Conversation {
+    /// Takes one message in; a long one when it is its turn. Nothing, unless it [listens](Self::listens).
+    pub fn hear(&mut self, text: &str, now: Instant) {
+        if !self.listens() {
+            return;
+        }
+        if text.len() < SubmitQueue::LONG_FRAME_BYTES {
+            return self.take_in(text, now + OPERATION_TIMEOUT, now);
+        }
+        match self.intake().submit_queue.try_large_frame_permit() {
+            Some(permit) => self.take_in_long(text, permit, now),
+            None => {
+                let until = Some(now + OPERATION_TIMEOUT);
+                self.state.hold(HeldFrame::Text { text: text.to_owned(), until });
+            }
+        }
+    }
+
+    pub(super) fn take_in(&mut self, text: &str, deadline: Instant, now: Instant) {
+        match json::decode(text, &self.context.frame_limits()) {
+            Ok(frame) => match self.use_up(frame.seq) {
+                Ok(()) if self.may_start(&frame.operation) => self.start(frame, now),
+                Ok(()) => self.state.hold(HeldFrame::Frame { frame, deadline, permit: None }),
+                Err(message) => self.fail(Some(frame.seq), ErrorCode::Invalid, message, now),
+            },
+            Err(DecodeError { seq, code, message, .. }) => match seq.map_or(Ok(()), |seq| self.use_up(seq)) {
+                Ok(()) => self.fail(seq, code, message, now),
+                Err(message) => self.fail(seq, ErrorCode::Invalid, message, now),
+            },
+        }
+        if self.seq == u32::MAX {
+            self.end_later(CloseReason::OutOfNumbers, now);
+        }
+    }
+
+    fn use_up(&mut self, seq: u32) -> Result<(), String> {
+        if seq <= self.seq {
+            return Err(format!("seq: must be greater than {}", self.seq));
+        }
+        self.seq = seq;
+        Ok(())
+    }
+
+    /// Whether all that the operation has to wait for is done.
+    pub(super) fn may_start(&self, operation: &Operation) -> bool {
+        let slots = self.beats.frames.slots();
+        match operation {
+            Operation::Beats(beats) => {
+                let fits = slots + beats.items.len() <= self.context.limits.uncommitted_slots;
+                (fits || slots == 0) && self.intake().submit_queue.has_room()
+            }
+            Operation::Hello(_) | Operation::Token { .. } => true,
+            _ => slots == 0 && self.state.read().is_none(),
+        }
+    }
+
+    pub(super) fn start(&mut self, frame: ClientFrame, now: Instant) {
+        let seq = frame.seq;
+        match frame.operation {
+            Operation::Beats(beats) => self.take_beats(seq, &beats, now),
+            Operation::Hello(hello) => self.hello(seq, hello, now),
+            Operation::Token { token } => self.token(seq, token.expose(), now),
+            operation => self.request(seq, operation, now),
+        }
+    }
+}
