@@ -161,7 +161,7 @@ impl SubmitQueue {
     }
 
     /// For the committer: moves the oldest entries, at most `max`, to `group`.
-    pub(super) fn take_into(&self, group: &mut Vec<Entry>, max: usize) {
+    pub fn take_into(&self, group: &mut Vec<Entry>, max: usize) {
         let mut slots = self.lock();
         let before = group.len();
         slots.take_into(group, max);
@@ -174,7 +174,7 @@ impl SubmitQueue {
     }
 
     /// For the committer: this submit queue's entries of a group, in the order in which they were taken.
-    pub(super) fn answer(&self, answered: Vec<Completion>) {
+    pub fn answer(&self, answered: Vec<Completion>) {
         // The receiver is gone only when the submit queue's thread has stopped, and its connections with it.
         let _ = self.answers.send(answered);
     }

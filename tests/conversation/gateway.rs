@@ -1,0 +1,189 @@
+//! What conversations talk to: a submit queue whose commits the test makes, reads, tokens, the turns of lists.
+
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use heartline::config::Config;
+use heartline::domain::clock::Clock;
+use heartline::domain::clock_guard::ClockStatus;
+use heartline::domain::devices::inbox::{CloseRequest, Inbox};
+use heartline::domain::devices::kick_list::KickList;
+use heartline::domain::devices::presence::Presence;
+use heartline::domain::history::History;
+use heartline::domain::ingest::coalesce::Entry;
+use heartline::domain::ingest::intake::Intake;
+use heartline::domain::ingest::lanes::Lanes;
+use heartline::domain::ingest::metrics::Metrics as IngestMetrics;
+use heartline::domain::ingest::submit_queue::{Completion, SubmitQueue};
+use heartline::domain::revocations::Revocations;
+use heartline::domain::rewards::connect_lookup::ConnectLookup;
+use heartline::domain::rewards::memory::Memory;
+use heartline::domain::rewards::metrics::Metrics as RewardMetrics;
+use heartline::domain::rewards::today::Today;
+use heartline::domain::store_reads::StoreReads;
+use heartline::edge::auth::authenticator::Authenticator;
+use heartline::edge::auth::{AuthConfig, SigningKey, Verifier};
+use heartline::edge::connection::rate::Quota;
+use heartline::edge::context::ConnectionContext;
+use heartline::edge::list_limiter::ListLimiter;
+use heartline::edge::listener::limiter::ConnectionLimiter;
+use heartline::edge::metrics::Metrics;
+use heartline::edge::origin::Origins;
+use heartline::edge::rates::Rates;
+use heartline::model::ids::{ConnectionId, UserId};
+use heartline::model::mid_hash::MidHash;
+use heartline::model::rewards::rewarding::Rewarding;
+use heartline::model::rewards::rule::{RuleSet, Rules};
+use heartline::model::rule::Admission;
+use heartline::model::secret::Secret;
+use heartline::model::shard::Shards;
+use heartline::shutdown::Shutdown;
+use heartline::storage::device_channel::Alone;
+use heartline::storage::revocation_list::file::FileList;
+use prometheus_client::registry::Registry;
+
+use crate::store::Reads;
+use crate::time::TestTime;
+
+/// Beats of one connection that may wait.
+pub const UNCOMMITTED: usize = 6;
+/// Slots of all connections together.
+pub const SLOTS: usize = 10;
+/// Beats, or contents, of one frame.
+pub const ITEMS: usize = 100;
+/// Acks may be so late.
+pub const ACK_DELAY: Duration = Duration::from_secs(2);
+/// Rows of lists: a second of them at once.
+pub const ROWS_PER_SECOND: u32 = 2;
+
+static DEFAULTS: LazyLock<Config> = LazyLock::new(|| Config::load(None).unwrap());
+
+pub struct Gateway {
+    pub context: Arc<ConnectionContext>,
+    pub reads: Arc<Reads>,
+    pub presence: Arc<Presence>,
+    key: SigningKey,
+    completions: Pin<Box<dyn Future<Output = ()>>>,
+    /// Without it everything would end.
+    _shutdown: Shutdown,
+}
+
+impl Gateway {
+    pub fn new() -> Self {
+        let mut registry = Registry::default();
+        let registry = &mut registry;
+        let clock = Arc::new(Clock::of(Box::new(TestTime::begin()), 0, Duration::MAX));
+        let (submit_queue, completions) = SubmitQueue::new(Arc::default(), SLOTS);
+        let shutdown = Shutdown::new(Duration::from_secs(1));
+        let reads = Reads::new();
+        let presence = Presence::new(8);
+        let (authenticator, key) = authenticator(&presence, &clock, registry);
+        let mut limits = DEFAULTS.limits.clone();
+        (limits.uncommitted_slots, limits.beats, limits.items) = (UNCOMMITTED, ITEMS, ITEMS);
+        limits.ack_delay = ACK_DELAY;
+        let store_reads = StoreReads::new(registry);
+        let admission = Admission { retention_ms: 24 * 3_600 * 1_000 };
+        let intake = Intake { submit_queue, admission, clock: clock.clone(), metrics: IngestMetrics::new(registry) };
+        let context = ConnectionContext {
+            lanes: Lanes::new(vec![intake], Box::new(|_| 0)),
+            clock: clock.clone(),
+            history: History::new(reads.clone(), clock.clone(), store_reads.clone()),
+            connect_lookup: connect_lookup(&reads, &clock, store_reads, registry),
+            authenticator,
+            requests: Arc::new(Rates::new(limits.frames_per_second, limits.burst)),
+            lists: ListLimiter::new(ROWS_PER_SECOND, ROWS_PER_SECOND, registry),
+            limiter: ConnectionLimiter::new(&limits),
+            origins: Origins::new(Vec::new()),
+            quota: Quota::new(limits.frames_per_second, limits.burst),
+            limits,
+            socket: DEFAULTS.socket.clone(),
+            reading: DEFAULTS.reading.clone(),
+            metrics: Metrics::new(registry),
+            mid_hash: MidHash::with_key(&[0; 16]),
+            stop: shutdown.stop(),
+            clock_status: ClockStatus::alone(),
+        };
+        Gateway {
+            context: Arc::new(context),
+            reads,
+            presence,
+            key,
+            completions: Box::pin(completions.run()),
+            _shutdown: shutdown,
+        }
+    }
+
+    pub fn token(&self, user: UserId, ttl: Duration) -> String {
+        self.key.issue(user, ttl, self.context.clock.wall()).token
+    }
+
+    pub fn submit_queue(&self) -> &Arc<SubmitQueue> {
+        let lane = self.context.lanes.of(UserId(0));
+        &self.context.lanes.intake(lane).submit_queue
+    }
+
+    /// The oldest entries that wait, at most so many: nothing joins them any more.
+    pub fn take(&self, max: usize) -> Vec<Entry> {
+        let mut group = Vec::new();
+        self.submit_queue().take_into(&mut group, max);
+        group
+    }
+
+    /// Commits a group, and hands the answers to the inboxes.
+    pub fn commit(&mut self, group: Vec<Entry>) {
+        let changes: Vec<_> = group.iter().map(|entry| entry.change(RuleSet::NONE)).collect();
+        let now = self.context.clock.now();
+        let committed = self.reads.plain.lock().unwrap().commit(now, &Rewarding::none(), &changes);
+        let completions = group.into_iter().zip(committed.outcomes);
+        let completions = completions.map(|(entry, outcome)| Completion { entry, outcome, news: None });
+        self.submit_queue().answer(completions.collect());
+        assert_eq!(self.completions.as_mut().now_or_never(), None, "it waits for more");
+    }
+
+    pub fn commit_all(&mut self) {
+        let group = self.take(usize::MAX);
+        self.commit(group);
+    }
+
+    /// Tells the user's connections of something.
+    pub fn tell(&self, user: UserId, tell: impl Fn(&Inbox)) {
+        self.presence.others(user, ConnectionId(0), tell);
+    }
+
+    pub fn kick(&self, user: UserId) {
+        self.presence.dismiss(user, CloseRequest::Kicked);
+    }
+}
+
+fn authenticator(presence: &Arc<Presence>, clock: &Arc<Clock>, registry: &mut Registry) -> (Authenticator, SigningKey) {
+    let secret = Secret::new("a-key-for-tests-only-0123456789abcdef".to_owned());
+    let config = AuthConfig { hs256_secret: secret, ..DEFAULTS.auth.clone() };
+    let key = SigningKey::load(&config, Path::new("/nowhere")).ok().flatten().unwrap();
+    let verifier = Arc::new(Verifier::new(&config, Some(&key)).unwrap());
+    let no_list = Box::new(FileList::of(Path::new("/nowhere")));
+    let revocations = Arc::new(Revocations::open(presence.clone(), no_list, Arc::new(Alone), None).unwrap());
+    let kick_list = Arc::new(KickList::new(presence.clone()));
+    (Authenticator::new(verifier, presence.clone(), kick_list, revocations, clock.clone(), registry), key)
+}
+
+/// No rewards here.
+fn connect_lookup(
+    reads: &Arc<Reads>,
+    clock: &Arc<Clock>,
+    store_reads: StoreReads,
+    registry: &mut Registry,
+) -> Arc<ConnectLookup> {
+    let rules: Arc<Rules> = Arc::default();
+    Arc::new(ConnectLookup {
+        store: reads.clone(),
+        clock: clock.clone(),
+        today: Arc::new(Today::open("UTC", rules.clone(), None, clock.now()).unwrap()),
+        memory: Arc::new(Memory::new(rules.clone(), Shards::DEFAULT, &DEFAULTS.rewards, registry)),
+        metrics: RewardMetrics::new(&rules, registry),
+        reads: store_reads,
+        rules,
+    })
+}
