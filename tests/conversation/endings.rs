@@ -157,7 +157,7 @@ fn on_request_what_is_under_way_is_cut_off() {
 fn after_the_last_number_nothing_is_read_and_a_list_does_not_wait() {
     play(async {
         let (mut gateway, mut peer) = peer();
-        let _others = gateway.context.lists.try_turn(USER, crate::time::now());
+        let _others = gateway.context.lists.try_acquire(USER, crate::time::now());
         peer.send(beats(u32::MAX - 1, &[beat(1, 1, BEGIN)]));
         peer.send(list(u32::MAX));
         assert_eq!((peer.said().len(), peer.end), (0, None));

@@ -26,12 +26,13 @@ use heartline::domain::rewards::today::Today;
 use heartline::domain::store_reads::StoreReads;
 use heartline::edge::auth::authenticator::Authenticator;
 use heartline::edge::auth::{AuthConfig, SigningKey, Verifier};
-use heartline::edge::connection::rate::Quota;
+use heartline::edge::connection::close::CODES;
+use heartline::edge::connection_limiter::ConnectionLimiter;
 use heartline::edge::context::ConnectionContext;
 use heartline::edge::list_limiter::ListLimiter;
-use heartline::edge::listener::limiter::ConnectionLimiter;
 use heartline::edge::metrics::Metrics;
 use heartline::edge::origin::Origins;
+use heartline::edge::quota::Quota;
 use heartline::edge::rates::Rates;
 use heartline::model::ids::{ConnectionId, UserId};
 use heartline::model::mid_hash::MidHash;
@@ -101,7 +102,7 @@ impl Gateway {
             limits,
             socket: DEFAULTS.socket.clone(),
             reading: DEFAULTS.reading.clone(),
-            metrics: Metrics::new(registry),
+            metrics: Metrics::new(CODES.iter().map(|(code, _)| *code), registry),
             mid_hash: MidHash::with_key(&[0; 16]),
             stop: shutdown.stop(),
             clock_status: ClockStatus::alone(),

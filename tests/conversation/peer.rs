@@ -121,7 +121,7 @@ impl Peer {
         }
         let Some(conversation) = &mut self.conversation else { return false };
         if std::mem::take(&mut self.look) {
-            conversation.turn(now);
+            conversation.advance(now);
         }
         while let Some(frame) = conversation.say() {
             self.said.push(frame);

@@ -11,7 +11,7 @@ use heartline::model::rewards::claim::ClaimKey;
 use heartline::model::rewards::day::Day;
 use heartline::model::rows_read::RowsRead;
 use heartline::model::shard::Shard;
-use heartline::storage::hot_store::{Answer, Committed, Group, HotStore, StoreError, UserStatus};
+use heartline::storage::hot_store::{Answer, Claims, Committed, Group, Positions, StoreError, UserStatus};
 use tokio::sync::oneshot;
 
 use crate::plain_store::PlainStore;
@@ -58,7 +58,7 @@ impl Reads {
     }
 }
 
-impl HotStore for Reads {
+impl Positions for Reads {
     fn commit<'a>(&'a self, _: &'a Group) -> BoxFuture<'a, Result<Committed, StoreError>> {
         unreachable!("the test commits by itself")
     }
@@ -78,7 +78,9 @@ impl HotStore for Reads {
     fn paused(&self, user: UserId) -> Answer<bool> {
         ready(Ok(self.plain.lock().unwrap().paused(user))).boxed()
     }
+}
 
+impl Claims for Reads {
     fn standing(&self, _: UserId, _: Day) -> Answer<UserStatus> {
         ready(Ok(UserStatus::default())).boxed()
     }

@@ -25,7 +25,7 @@ fn is_page(frame: &ServerFrame, number: u32, rows: usize) -> bool {
 async fn with_lists_to_pay_for(seconds: u32) -> (Gateway, Peer) {
     let gateway = Gateway::new();
     let peer = Peer::new(&gateway, USER, 0, Duration::ZERO);
-    let Ok(permit) = gateway.context.lists.try_turn(USER, now()) else { panic!("a turn") };
+    let Ok(permit) = gateway.context.lists.try_acquire(USER, now()) else { panic!("a turn") };
     permit.rows().add(u64::from(ROWS_PER_SECOND * (seconds + 1)));
     (gateway, peer)
 }

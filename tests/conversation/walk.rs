@@ -191,7 +191,7 @@ impl Walk {
     /// Another socket of the user begins a list, or ends it.
     fn list_elsewhere(&mut self, user: UserId) {
         match self.list_turn.take() {
-            None => self.list_turn = self.gateway.context.lists.try_turn(user, now()).ok(),
+            None => self.list_turn = self.gateway.context.lists.try_acquire(user, now()).ok(),
             Some(permit) => permit.rows().add(self.rng.random_range(0..10)),
         }
     }
