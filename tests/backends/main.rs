@@ -28,6 +28,7 @@ mod requests;
 mod revocation_file;
 mod revocation_list;
 mod transitions;
+mod valkey;
 
 /// Hands the cases of the hot store's suite to a macro, with what it wants to be handed along.
 macro_rules! hot_store_suite {

@@ -120,6 +120,11 @@ pub fn connection(server: &RedisServer) -> Connection {
     Client::open(server.url()).unwrap().get_connection().unwrap()
 }
 
+/// Whether it has `SET … IFEQ`. Of a Cluster the node that has the key tells.
+pub fn can_swap(connection: &mut Connection) -> bool {
+    cmd("SET").arg(&["{h0}:none", "new", "IFEQ", "old"]).exec(connection).is_ok()
+}
+
 /// A key of the user.
 pub fn key(user: UserId, letter: &str) -> String {
     format!("{{h{}}}:{letter}:{}", Shards::DEFAULT.of(user).0, user.0)

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use heartline::model::beat::Beat;
-use heartline::model::change::{Action, Change};
+use heartline::model::change::{Action, Change, Outcome};
 use heartline::model::ids::UserId;
 use heartline::model::rewards::calendar::RewardDay;
 use heartline::model::rewards::day::Day;
 use heartline::model::rewards::rewarding::Rewarding;
 use heartline::model::rewards::rule::{Per, RewardRule, RuleMemory, Rules};
+use heartline::model::rule::Verdict;
 use heartline::model::shard::Shards;
 use heartline::storage::hot_store::{Committed, Group, HotStore, StoreError};
 use redis::{Connection, cmd};
@@ -93,6 +94,28 @@ fn nothing_is_written_while_some_of_what_a_call_touches_is_on_another_node() {
         let ats: Vec<_> = stored.into_iter().map(|record| record.map(|record| record.at)).collect();
         assert_eq!(ats, [Some(NOW - 2), Some(NOW - 1), Some(NOW)]);
     }
+}
+
+/// The head is all that it touches.
+#[test]
+#[ignore = "needs Redis: tests/run redis"]
+fn a_steady_beat_waits_for_its_head_and_is_written_where_it_is_then() {
+    let backend = OnRedis::<Several>::fresh(ROOMY);
+    let store = open_remembering(1_000, &backend.servers().url(), ROOMY, Duration::ZERO, |_| false);
+    let store: Arc<dyn HotStore> = Arc::new(store);
+    commit(&store, vec![beat_of(USER, content(1), NOW)]);
+    let mut moving = Moving::begin(backend.servers(), USER);
+    let steady = |at| Group::unrewarded(NOW, vec![beat_of(USER, content(1), at)]);
+    known(&store, &steady(NOW + 1));
+    moving.take(&key(USER, "h"));
+    let group = steady(NOW + 2);
+    let refused = wait(store.commit(&group));
+    assert!(matches!(refused, Err(StoreError::Away(_))), "{refused:?}");
+    moving.finish();
+    let committed = known(&store, &group);
+    assert_eq!(committed.outcomes, [Outcome::Beat(Verdict::Written { steady: true })]);
+    assert_eq!(committed.transitions.len(), 1);
+    assert_eq!(ats(&store, &[1]), [Some(NOW + 2)]);
 }
 
 /// A beat that earns what one rule per user gives for the first beat of the day.

@@ -77,6 +77,17 @@ need_redis() {
   need_command redis-cli redis-tools
 }
 
+# Sets VALKEY, a server that can SET … IFEQ, which is kept below TOOLS.
+need_valkey() {
+  need_command dpkg-deb dpkg
+  one_at_a_time fetch_valkey
+  VALKEY=$TOOLS/valkey/valkey-server
+}
+
+fetch_valkey() {
+  twice tests/services/valkey.sh fetch || die "cannot fetch Valkey; run: tests/services/valkey.sh fetch"
+}
+
 # The broker of tests/services/kafka.sh, whose jars are kept below TOOLS.
 need_kafka() {
   need_command java openjdk-17-jre-headless

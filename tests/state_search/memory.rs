@@ -141,7 +141,7 @@ impl User {
     }
 
     fn apply(&mut self, apply: &Apply, outbox_max: usize) -> Applied {
-        if self.head.as_ref().map(|head| head.token) != apply.expected {
+        if self.head.as_ref().map(|head| head.token) != apply.expected_token() {
             return Applied::Refused(self.head.clone());
         }
         let claims = apply.writes.iter().filter(|write| matches!(write, Write::Claim { .. })).count();

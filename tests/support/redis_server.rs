@@ -15,6 +15,8 @@ mod free_port;
 
 pub use free_port::free_port;
 
+/// Names the program to start in place of `redis-server`, such as a Valkey.
+const PROGRAM: &str = "HEARTLINE_TEST_REDIS_SERVER";
 const START: Duration = Duration::from_secs(30);
 /// Another process may take the port between the look and the start, another test's Redis for one.
 const ATTEMPTS: usize = 5;
@@ -75,7 +77,8 @@ impl Drop for RedisServer {
 /// None if it ends instead of answering.
 fn launch(directory: &Path, port: u16, arguments: &[String]) -> Option<Child> {
     let log = File::options().create(true).append(true).open(directory.join("log")).expect("a log file");
-    let mut child = Command::new("redis-server")
+    let program = std::env::var_os(PROGRAM).unwrap_or_else(|| "redis-server".into());
+    let mut child = Command::new(program)
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/redis/redis.conf"))
         .args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--dir"])
         .arg(directory)

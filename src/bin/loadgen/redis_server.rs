@@ -1,6 +1,7 @@
 //! A Redis for a server that is started here: with its log synced before each answer, as it must be to keep what is acked.
 
 use std::net::TcpListener;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -22,11 +23,14 @@ pub struct RedisServer {
 }
 
 impl RedisServer {
-    pub async fn start() -> Result<Self, String> {
+    pub async fn start(program: &Path) -> Result<Self, String> {
         let scratch = Scratch::make()?;
         let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let port = free.map_err(|error| format!("no port for Redis: {error}"))?.port();
-        let mut command = Command::new("redis-server");
+        // It is started in another directory; a bare name is looked for in PATH.
+        let named =
+            if program.components().count() > 1 { std::path::absolute(program) } else { Ok(program.to_owned()) };
+        let mut command = Command::new(named.map_err(|error| format!("{}: {error}", program.display()))?);
         command.current_dir(scratch.path()).args(["--bind", "127.0.0.1", "--port", &port.to_string()]);
         command.args(["--save", "", "--appendonly", "yes", "--appendfsync", "always"]);
         command.args(["--no-appendfsync-on-rewrite", "no", "--maxmemory-policy", "noeviction"]);
@@ -43,7 +47,7 @@ impl RedisServer {
         };
         match timeout(START_MAX, ready).await {
             Ok(true) => Ok(RedisServer { address: format!("127.0.0.1:{port}"), process, _scratch: scratch }),
-            _ => Err("redis-server does not start".to_owned()),
+            _ => Err(format!("{} does not start", program.display())),
         }
     }
 

@@ -36,6 +36,9 @@ pub struct ServerOptions {
     /// What servers keep things in, each with one of its own.
     #[arg(long, value_enum, default_value_t = HotStore::Embedded)]
     pub hot_store: HotStore,
+    /// The Redis to start for --hot-store redis, such as a valkey-server.
+    #[arg(long, value_name = "PATH", default_value = "redis-server")]
+    pub redis_server: PathBuf,
     /// A setting of the gateway, such as store.group_interval=5ms. May be repeated.
     #[arg(long = "set", value_name = "SECTION.KEY=VALUE", value_parser = setting)]
     pub settings: Vec<(String, String)>,
@@ -91,7 +94,7 @@ impl Sort {
     ) -> Result<Served, String> {
         let scratch = Scratch::make()?;
         let redis = match options.hot_store {
-            HotStore::Redis if self != Sort::Echo => Some(RedisServer::start().await?),
+            HotStore::Redis if self != Sort::Echo => Some(RedisServer::start(&options.redis_server).await?),
             _ => None,
         };
         let mut process = match self {

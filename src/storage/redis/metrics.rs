@@ -33,11 +33,19 @@ pub(super) struct Metrics {
     nodes: Gauge<i64, AtomicI64>,
     pub lost: Counter,
     calls: Family<Labels, Counter>,
+    swapped: Counter,
+    not_swapped: Counter,
 }
 
 impl Default for Metrics {
     fn default() -> Self {
-        let metrics = Metrics { nodes: Gauge::default(), lost: Counter::default(), calls: Family::default() };
+        let metrics = Metrics {
+            nodes: Gauge::default(),
+            lost: Counter::default(),
+            calls: Family::default(),
+            swapped: Counter::default(),
+            not_swapped: Counter::default(),
+        };
         // Shown as 0 from the start, so that the first one is an increase.
         for failed in [Failed::Away, Failed::Unknown, Failed::Moved, Failed::NoScript, Failed::Refused] {
             metrics.counter(failed);
@@ -59,10 +67,21 @@ impl Metrics {
             "Script pipelines to one node that failed, by kind: away, unknown (outcome), moved, no_script, refused",
             self.calls.clone(),
         );
+        registry.register("redis_swaps", "Values replaced by SET IFEQ", self.swapped.clone());
+        registry.register(
+            "redis_swaps_refused",
+            "SET IFEQ that found another value; a script call followed",
+            self.not_swapped.clone(),
+        );
     }
 
     pub fn connected(&self, change: i64) {
         self.nodes.inc_by(change);
+    }
+
+    pub fn swapped(&self, done: u64, refused: u64) {
+        self.swapped.inc_by(done);
+        self.not_swapped.inc_by(refused);
     }
 
     pub fn failed(&self, failed: Failed) {

@@ -1,7 +1,7 @@
 //! What the backends on Redis share: connections to one server, to a Cluster, or to a master that Sentinel names.
 //!
 //! ```text
-//! Redis ─ run, ask ─▶ Fleet: which node has the shard ─▶ Node: a checked Link ─▶ dial: connections, on the thread "redis"
+//! Redis ─ send, ask ─▶ Fleet: which node has the shard ─▶ Node: a checked Link ─▶ dial: connections, on the thread "redis"
 //!                       ▲                                  ▲
 //!                 Keepers: CLUSTER SLOTS, Sentinel     keep: connect, check, look again every second
 //! ```
@@ -21,6 +21,9 @@ mod metrics;
 mod node;
 pub mod prepare;
 mod refused;
+mod request;
+mod round_trip;
+mod swap;
 mod target;
 mod terms;
 mod topology;
@@ -31,7 +34,7 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ::redis::aio::{AsyncPushSender, MultiplexedConnection};
-use ::redis::{Pipeline, Script, ServerErrorKind, Value};
+use ::redis::{Pipeline, Script, Value};
 use futures_util::future::join_all;
 use prometheus_client::registry::Registry;
 use tokio::runtime::{Builder, Handle};
@@ -42,33 +45,14 @@ use super::store_error::StoreError;
 use crate::model::shard::Shard;
 use config::RedisConfig;
 use deployment::shards;
-use fleet::Fleet;
+use fleet::{Fleet, Map};
 use metrics::Failed;
-use node::{Link, Node};
+use node::Node;
 pub use refused::RedisRefused;
+pub use request::{Call, Reply, Request};
+pub use swap::{Swap, Swapped};
 use target::{Kind, Target};
 use terms::Terms;
-
-/// One call of a script, about keys of these shards; of more than one only where scripts [may](Redis::joins_shards).
-#[derive(Debug)]
-pub struct Call {
-    pub shards: Vec<Shard>,
-    /// Keys of a shard of a Cluster that the script touches. While one of them moves to another node the call is not begun.
-    pub keys: Vec<Vec<u8>>,
-    pub args: Vec<Vec<u8>>,
-}
-
-impl Call {
-    /// About keys of one shard.
-    pub fn of(shard: Shard, args: Vec<Vec<u8>>) -> Self {
-        Call { shards: vec![shard], keys: Vec::new(), args }
-    }
-
-    /// The node that has the first has all.
-    fn home(&self) -> Shard {
-        self.shards[0]
-    }
-}
 
 /// The hash tag that all keys of a shard carry.
 pub fn tag(shard: Shard) -> String {
@@ -106,6 +90,19 @@ pub struct Listener {
     pub connection: MultiplexedConnection,
     /// As [`Redis::home`] names it.
     pub node: String,
+}
+
+/// Which servers can swap, by what they have.
+pub struct CanSwap {
+    map: Arc<Map>,
+    nodes: Vec<bool>,
+}
+
+impl CanSwap {
+    /// Where this shard is.
+    pub fn at(&self, shard: Shard) -> bool {
+        self.map.place(shard).is_ok_and(|place| self.nodes[place])
+    }
 }
 
 impl Redis {
@@ -170,33 +167,56 @@ impl Redis {
 
     /// Like [`run`](Self::run), but each call has its own answer: a node that is away fails only the calls about its shards.
     pub async fn run_each(&self, script: &Script, calls: Vec<Call>) -> Vec<Result<Value, StoreError>> {
+        let replies = self.send(script, calls.into_iter().map(Request::Call).collect()).await;
+        let value = |reply| match reply {
+            Reply::Called(value) => value,
+            Reply::Swapped(_) => unreachable!("a call is answered as one"),
+        };
+        replies.into_iter().map(|reply| reply.map(value)).collect()
+    }
+
+    /// Which servers can [swap](Swap) now. One that cannot refuses all swaps.
+    pub fn can_swap(&self) -> CanSwap {
+        let map = self.shared.fleet.map();
+        let nodes = map.nodes.iter().map(|node| node.link().is_ok_and(|link| link.can_swap())).collect();
+        CanSwap { map, nodes }
+    }
+
+    /// Sends calls of the script and swaps, all in one pipeline for each node, and answers in the order of the requests. No
+    /// two may be about the same keys.
+    ///
+    /// # Errors
+    /// Away: it was done or not.
+    pub async fn send(&self, script: &Script, requests: Vec<Request>) -> Vec<Result<Reply, StoreError>> {
         debug_assert!(
-            self.joins_shards() || calls.iter().all(|call| call.shards.len() == 1),
+            self.joins_shards() || requests.iter().all(Request::is_of_one_shard),
             "a Cluster would refuse it"
         );
         let fleet = &self.shared.fleet;
-        let mut answers: Vec<Option<Result<Value, StoreError>>> = calls.iter().map(|_| None).collect();
+        let mut replies: Vec<Option<Result<Reply, StoreError>>> = requests.iter().map(|_| None).collect();
         for _ in 0..TRIES {
             let map = fleet.map();
             let mut parts = vec![Vec::new(); map.nodes.len()];
-            for (place, answer) in answers.iter_mut().enumerate().filter(|(_, answer)| answer.is_none()) {
-                match map.place(calls[place].home()) {
+            for (place, reply) in replies.iter_mut().enumerate().filter(|(_, reply)| reply.is_none()) {
+                match map.place(requests[place].home()) {
                     Ok(node) => parts[node].push(place),
-                    Err(error) => *answer = Some(Err(error)),
+                    Err(error) => *reply = Some(Err(error)),
                 }
             }
             let parts = map.nodes.iter().zip(parts).filter(|(_, part)| !part.is_empty());
-            let sent =
-                join_all(parts.map(async |(node, part)| (self.evaluate(node, script, &calls, &part).await, part)));
-            for (values, part) in sent.await {
-                match values {
-                    Ok(values) => {
-                        part.into_iter().zip(values).for_each(|(place, value)| answers[place] = value.map(Ok))
+            let sent = join_all(parts.map(async |(node, part)| {
+                let of_part: Vec<&Request> = part.iter().map(|place| &requests[*place]).collect();
+                (round_trip::send(node, &fleet.terms.metrics, script, &of_part, self.joins_shards()).await, part)
+            }));
+            for (of_part, part) in sent.await {
+                match of_part {
+                    Ok(of_part) => {
+                        part.into_iter().zip(of_part).for_each(|(place, reply)| replies[place] = reply.map(Ok))
                     }
-                    Err(error) => part.into_iter().for_each(|place| answers[place] = Some(Err(error.clone()))),
+                    Err(error) => part.into_iter().for_each(|place| replies[place] = Some(Err(error.clone()))),
                 }
             }
-            if answers.iter().all(Option::is_some) {
+            if replies.iter().all(Option::is_some) {
                 break;
             }
             fleet.terms.metrics.failed(Failed::Moved);
@@ -204,74 +224,7 @@ impl Redis {
             sleep(MOVED_PAUSE).await;
         }
         let moving = || Err(StoreError::Away("shards keep moving between nodes".to_owned()));
-        answers.into_iter().map(|answer| answer.unwrap_or_else(moving)).collect()
-    }
-
-    /// `None` for what was not done, since the shard is elsewhere.
-    async fn evaluate(
-        &self,
-        node: &Node,
-        script: &Script,
-        calls: &[Call],
-        part: &[usize],
-    ) -> Result<Vec<Option<Value>>, StoreError> {
-        let metrics = &self.shared.fleet.terms.metrics;
-        let link = node.link().inspect_err(|_| metrics.failed(Failed::Away))?;
-        let _turn = node.commits.acquire().await;
-        let mut connection = link.commits.clone();
-        let lost = |error| {
-            metrics.failed(Failed::Unknown);
-            link.failed(&node.address, &error)
-        };
-        let mut scripts = link.scripts.lock().await;
-        if !scripts.contains(script.get_hash()) {
-            dial::load(&mut connection, script).await.map_err(lost)?;
-            scripts.insert(script.get_hash().to_owned());
-        }
-        drop(scripts);
-        let mut answers: Vec<Option<Value>> = vec![None; part.len()];
-        let mut open: Vec<usize> = (0..part.len()).collect();
-        for _ in 0..TRIES {
-            let mut pipeline = Pipeline::with_capacity(open.len());
-            for place in &open {
-                let call = &calls[part[*place]];
-                let evalsha = pipeline.cmd("EVALSHA").arg(script.get_hash()).arg(call.shards.len() + call.keys.len());
-                for shard in &call.shards {
-                    evalsha.arg(deployment::key(*shard));
-                }
-                evalsha.arg(&call.keys).arg(&call.args);
-            }
-            let values = dial::send(&mut connection, &pipeline, open.len()).await.map_err(lost)?;
-            let mut unknown = Vec::new();
-            for (place, value) in open.into_iter().zip(values) {
-                match self.meaning(node, &link, &value)? {
-                    Meaning::Answer => answers[place] = Some(value),
-                    Meaning::NoScript => unknown.push(place),
-                    Meaning::Elsewhere => {}
-                }
-            }
-            if unknown.is_empty() {
-                return Ok(answers);
-            }
-            // A server that was started anew, or whose scripts were flushed.
-            metrics.failed(Failed::NoScript);
-            dial::load(&mut connection, script).await.map_err(lost)?;
-            open = unknown;
-        }
-        Err(StoreError::Away(format!("{} keeps losing its scripts", node.address)))
-    }
-
-    /// What a reply says of its call.
-    fn meaning(&self, node: &Node, link: &Link, value: &Value) -> Result<Meaning, StoreError> {
-        let Value::ServerError(error) = value else { return Ok(Meaning::Answer) };
-        match error.kind() {
-            Some(ServerErrorKind::NoScript) => Ok(Meaning::NoScript),
-            _ if dial::is_elsewhere(error) => Ok(Meaning::Elsewhere),
-            _ => {
-                self.shared.fleet.terms.metrics.failed(Failed::Refused);
-                Err(link.refused(&node.address, error))
-            }
-        }
+        replies.into_iter().map(|reply| reply.unwrap_or_else(moving)).collect()
     }
 
     /// Sends commands about keys of one shard, in one pipeline. It may wait behind other reads, and never behind commits.
@@ -355,14 +308,6 @@ impl Redis {
         let connection = connection.map_err(|trouble| StoreError::Away(trouble.text()))?;
         Ok(Listener { connection, node: name })
     }
-}
-
-enum Meaning {
-    Answer,
-    /// Not done: the script has to be loaded.
-    NoScript,
-    /// Not done: another node has the shard, or a key of it.
-    Elsewhere,
 }
 
 async fn told_by(node: &Node) -> Result<u64, StoreError> {

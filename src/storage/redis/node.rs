@@ -16,6 +16,7 @@ use tokio::time::sleep;
 use super::deployment;
 use super::dial;
 use super::refused::RefusalCause;
+use super::swap;
 use super::target::Address;
 use super::terms::Terms;
 use crate::model::backoff::Backoff;
@@ -53,12 +54,32 @@ pub(super) struct Link {
     /// The scripts that this server has been given, by their hashes. The first call that needs one loads it while the
     /// others wait: a later call that found it loaded would overtake the first.
     pub scripts: tokio::sync::Mutex<HashSet<String>>,
+    /// Whether the server can [swap](Swap), once it is known.
+    can_swap: OnceLock<bool>,
     /// Why it is not to be used any more.
     lost: OnceLock<RefusalCause>,
     wake: Notify,
 }
 
 impl Link {
+    pub fn can_swap(&self) -> bool {
+        self.can_swap.get().is_some_and(|can_swap| *can_swap)
+    }
+
+    /// Finds out whether the server can swap, unless that is known.
+    async fn try_swap(&self, address: &Address, shards: &[Shard]) -> Result<(), RefusalCause> {
+        if self.can_swap.get().is_some() {
+            return Ok(());
+        }
+        let found = swap::is_known(&mut self.commits.clone(), shards).await;
+        let Some(can_swap) = found.map_err(|error| dial::trouble(address, &error))? else { return Ok(()) };
+        if self.can_swap.set(can_swap).is_ok() {
+            let with = if can_swap { "SET IFEQ" } else { "a script" };
+            tracing::info!(event = "redis_compares", node = %address, with, "how steady beats are compared and written");
+        }
+        Ok(())
+    }
+
     /// The keeper opens another one.
     pub fn lose(&self, trouble: RefusalCause) {
         if self.lost.set(trouble).is_ok() {
@@ -131,7 +152,10 @@ impl Node {
         for connection in [&mut commits, &mut reads] {
             self.check(terms, connection, shards).await?;
         }
-        Ok(Arc::new(Link { commits, reads, scripts: Default::default(), lost: OnceLock::new(), wake: Notify::new() }))
+        let (scripts, can_swap, lost, wake) = Default::default();
+        let link = Link { commits, reads, scripts, can_swap, lost, wake };
+        link.try_swap(&self.address, shards).await?;
+        Ok(Arc::new(link))
     }
 
     async fn check(
@@ -246,6 +270,10 @@ impl Node {
                     link.lose(trouble.clone());
                     return trouble;
                 }
+            }
+            if let Err(trouble) = link.try_swap(&self.address, &shards).await {
+                link.lose(trouble.clone());
+                return trouble;
             }
         }
     }

@@ -98,14 +98,21 @@ pub struct Loaded {
 #[derive(Clone, Debug)]
 pub struct Apply {
     pub user: UserId,
-    /// `None`: there is no head.
-    pub expected: Option<Token>,
+    /// The head that was decided on; `None`: there is none. Its token is what counts.
+    pub expected: Option<Box<Head>>,
     /// `None`: nothing is written, only the token is compared.
     pub head: Option<Box<Head>>,
     /// In their order, before the head.
     pub writes: Vec<Write>,
     /// Other gateways have to hear of it.
     pub news: bool,
+}
+
+impl Apply {
+    /// What the head there must begin with.
+    pub fn expected_token(&self) -> Option<Token> {
+        self.expected.as_ref().map(|head| head.token)
+    }
 }
 
 /// What became of it.

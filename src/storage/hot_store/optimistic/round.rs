@@ -102,7 +102,7 @@ impl Round {
         made.sort_unstable();
         for (_, number) in &made[room as usize..] {
             let user = &mut self.users[*number];
-            user.plan = None;
+            user.reconsider();
             user.claims_max = made[..room as usize].iter().filter(|(_, granted)| granted == number).count() as u64;
         }
         false
@@ -213,7 +213,14 @@ impl UserRound {
 
     fn without_claims(&mut self) {
         self.claims_max = 0;
-        self.plan = None;
+        self.reconsider();
+    }
+
+    /// What is planned was not done, and is decided once more on what is known.
+    fn reconsider(&mut self) {
+        if let Some(plan) = self.plan.take() {
+            self.known.head = Some(plan.apply.expected);
+        }
     }
 
     /// The changes that have made claims, one for each.
@@ -228,7 +235,7 @@ impl UserRound {
         if plan.apply.writes.contains(&Write::RemoveUser) {
             return None;
         }
-        let head = plan.apply.head.take().or_else(|| self.known.head.take().flatten())?;
+        let head = plan.apply.head.take().or_else(|| plan.apply.expected.take())?;
         Some((self.user, Remembered { head, contents: std::mem::take(&mut plan.contents) }))
     }
 
@@ -247,12 +254,12 @@ impl UserRound {
             outcomes.push(outcome);
         }
         let (decided, mut transitions) = decider.finish();
-        let expected = self.known.head.as_ref().and_then(Option::as_ref).map(|head| head.token);
+        let before = self.known.head.as_ref().and_then(Option::as_ref).map(|head| head.token);
         let counted = draft.counted();
         let (mut head, mut writes) = (None, Vec::new());
         if let Some(Finished { head: new, writes: all, dead }) = draft.finish(group.now, limits) {
             (head, writes) = (new, all);
-            head.iter_mut().for_each(|head| head.renew(tokens.next(expected, group.now)));
+            head.iter_mut().for_each(|head| head.renew(tokens.next(before, group.now)));
             // Because of what was decided last: another row came into the head.
             let last = *self.places.last().expect("each user of a group has changes");
             let gone = |(record, cause)| (last, Transition::gone(self.user, record, cause));
@@ -260,6 +267,8 @@ impl UserRound {
         }
         let contents = self.known.contents.after(&writes, counted);
         let news = outcomes.iter().any(Outcome::is_news);
+        // Nothing asks for it while there is a plan.
+        let expected = self.known.head.take().flatten();
         let apply = Apply { user: self.user, expected, head, writes, news };
         self.plan = Some(Plan { apply, outcomes, decided, transitions, elsewhere: false, contents });
         Ok(())

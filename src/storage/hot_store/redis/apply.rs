@@ -13,7 +13,7 @@ use crate::model::ids::UserId;
 use crate::model::shard::Shard;
 use crate::storage::hot_store::StoreError;
 use crate::storage::hot_store::optimistic::{Applied, Apply, Write};
-use crate::storage::redis::Call;
+use crate::storage::redis::{Call, Reply, Request, Swap};
 
 /// Arguments of a call in the making.
 #[derive(Default)]
@@ -29,22 +29,57 @@ struct Arguments {
 }
 
 impl RedisUsers {
+    /// Heads that stand alone are swapped where the server can do it; everything else, and what is refused there, is for the
+    /// script.
     pub(super) async fn apply_all(&self, applies: &[&Apply]) -> Result<Vec<Applied>, StoreError> {
-        let mut order: Vec<usize> = (0..applies.len()).collect();
-        let shard = |place: &usize| keys::shard_of(applies[*place].user);
-        order.sort_by_key(shard);
-        let rows = |place: &usize| 1 + applies[*place].writes.len();
-        let parts = joined::split(&self.redis, &mut order, shard, rows);
-        let calls = parts.iter().map(|part| self.call(part, applies)).collect();
-        let answers = self.redis.run(&scripts::COMMIT, calls).await?;
+        let can_swap = self.redis.can_swap();
+        let (mut swaps, mut others) = (Vec::new(), Vec::new());
+        for (place, apply) in applies.iter().enumerate() {
+            match can_swap.at(keys::shard_of(apply.user)).then(|| self.swap(apply)).flatten() {
+                Some(swap) => swaps.push((place, swap)),
+                None => others.push(place),
+            }
+        }
         let mut applied: Vec<Applied> = applies.iter().map(|_| Applied::Done { elsewhere: false }).collect();
-        for (part, answer) in parts.into_iter().zip(answers) {
-            read_answer(part, answer, &mut applied)?;
+        let refused = self.send(applies, swaps, others, &mut applied).await?;
+        if !refused.is_empty() {
+            self.send(applies, Vec::new(), refused, &mut applied).await?;
         }
         for (apply, _) in applies.iter().zip(&applied).filter(|(_, applied)| matches!(applied, Applied::Done { .. })) {
             self.note_rules(apply);
         }
         Ok(applied)
+    }
+
+    /// Returns the places whose swap was refused.
+    async fn send(
+        &self,
+        applies: &[&Apply],
+        swaps: Vec<(usize, Swap)>,
+        mut others: Vec<usize>,
+        applied: &mut [Applied],
+    ) -> Result<Vec<usize>, StoreError> {
+        let shard = |place: &usize| keys::shard_of(applies[*place].user);
+        others.sort_by_key(shard);
+        let rows = |place: &usize| 1 + applies[*place].writes.len();
+        let parts = joined::split(&self.redis, &mut others, shard, rows);
+        let calls = parts.iter().map(|part| Request::Call(self.call(part, applies)));
+        let (places, swaps): (Vec<usize>, Vec<Swap>) = swaps.into_iter().unzip();
+        let requests = swaps.into_iter().map(Request::Swap).chain(calls).collect();
+        let (mut places, mut parts, mut refused) = (places.into_iter(), parts.into_iter(), Vec::new());
+        for reply in self.redis.send(&scripts::COMMIT, requests).await {
+            match reply? {
+                Reply::Swapped(swapped) => {
+                    let place = places.next().expect("each swap has a place");
+                    match self.swapped(applies[place], swapped) {
+                        Some(done) => applied[place] = done,
+                        None => refused.push(place),
+                    }
+                }
+                Reply::Called(answer) => read_answer(parts.next().expect("each call has a part"), answer, applied)?,
+            }
+        }
+        Ok(refused)
     }
 
     /// Rules that are listed now, and whose filter is there if they have one.
@@ -80,17 +115,17 @@ impl RedisUsers {
     }
 
     /// How many of those who follow the user are this gateway.
-    fn follows_itself(&self, apply: &Apply) -> u8 {
+    pub(super) fn follows_itself(&self, apply: &Apply) -> u8 {
         u8::from(apply.news && (self.follows)(apply.user))
     }
 
     /// `number`: which user of the call it is, from 1 on.
     fn put(&self, arguments: &mut Arguments, number: usize, apply: &Apply) {
-        let Apply { user, expected, head, writes, news } = apply;
+        let Apply { user, head, writes, news, .. } = apply;
         let shard = keys::shard_of(*user);
         let names = Keys::of(shard);
         let mut token = Vec::new();
-        expected.iter().for_each(|expected| head::token(&mut token, *expected));
+        apply.expected_token().into_iter().for_each(|expected| head::token(&mut token, expected));
         let channel = if *news { names.channel(*user).into_bytes() } else { Vec::new() };
         arguments.keys.insert(names.head(*user).into_bytes());
         arguments.users.push(names.head(*user).into_bytes());

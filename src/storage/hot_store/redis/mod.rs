@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! a group  → [`optimistic`] decides → a script call, in a Cluster for each shard, compares and writes → one fsync → outcomes
+//!            heads that change alone, where the server can: `SET … IFEQ`
 //! a read   → a pipeline, or a script where it must be of one moment → answer
 //! claims   → with the record, by the same call: a set, a hash or a filter, and the outbox
 //! ```
@@ -16,7 +17,7 @@
 //! the gateway ended, is found in the outbox by the gateway that takes over what others have left there.
 //!
 //! **A Redis that was wiped** is no empty store: every script checks the key that `heartline init` has written, and so does
-//! every read.
+//! every read. A [`swap`] need not.
 //!
 //! **Memory.** Of Redis 7.0 with the file of `deploy/redis`, measured with a device's name of five bytes:
 //!
@@ -55,6 +56,7 @@ mod reads;
 pub mod row;
 mod rules_of_day;
 mod scripts;
+mod swap;
 mod timeline;
 mod users;
 mod value;

@@ -1,0 +1,102 @@
+//! A value that is replaced if it is still what it was: `SET … IFEQ`, of Valkey 8.1 and Redis 8.4.
+//!
+//! No script looks at the deployment key beside it. It need not: what is not there is not set, and the value that has to
+//! be there must be one that nobody else ever writes.
+
+use ::redis::aio::MultiplexedConnection;
+use ::redis::{Pipeline, RedisError, Value};
+
+use super::{dial, tag};
+use crate::model::shard::Shard;
+use crate::storage::hot_store::StoreError;
+
+/// So many are asked about at the beginning of a connection: some may be on their way to another node.
+const TRIED_MAX: usize = 8;
+
+/// Replaces a string.
+#[derive(Debug)]
+pub struct Swap {
+    /// Of the key.
+    pub shard: Shard,
+    pub key: String,
+    /// What must be there, to the byte.
+    pub old: Vec<u8>,
+    pub new: Vec<u8>,
+    /// A sharded channel. How many have subscribed to it is told, as it is after the value was replaced.
+    pub channel: Option<String>,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Swapped {
+    /// `followers`: so many have subscribed to the channel; 0 without one.
+    Done { followers: u64 },
+    /// Something else is there, or nothing; or the server cannot replace like this. Nothing was done.
+    Refused,
+}
+
+impl Swap {
+    pub(super) fn put(&self, pipeline: &mut Pipeline) {
+        pipeline.cmd("SET").arg(&self.key).arg(&self.new).arg("IFEQ").arg(&self.old);
+    }
+}
+
+/// Whether this is the answer of a server that did nothing, and would not do it for another reason than its own state.
+pub(super) fn is_refused(answer: &Value) -> bool {
+    match answer {
+        Value::Nil => true,
+        Value::ServerError(error) => says_no(error.code()),
+        _ => false,
+    }
+}
+
+/// The key has another type, or the command another syntax.
+fn says_no(code: &str) -> bool {
+    matches!(code, "WRONGTYPE" | "ERR")
+}
+
+/// How many have subscribed to each channel, as `PUBSUB SHARDNUMSUB` answers: names and numbers in turn.
+pub(super) fn followers(answer: Value) -> Result<Vec<u64>, StoreError> {
+    let unexpected = || StoreError::Away("PUBSUB SHARDNUMSUB is answered in an unknown format".to_owned());
+    let Value::Array(words) = answer else { return Err(unexpected()) };
+    let numbers = words.chunks_exact(2).map(|pair| match pair[1] {
+        Value::Int(number) => u64::try_from(number).ok(),
+        _ => None,
+    });
+    numbers.collect::<Option<_>>().ok_or_else(unexpected)
+}
+
+/// Whether the server can do it, found out on keys that do not exist: it has nothing to replace. `None`: it takes no
+/// writes now, and says nothing about it.
+pub(super) async fn is_known(
+    connection: &mut MultiplexedConnection,
+    shards: &[Shard],
+) -> Result<Option<bool>, RedisError> {
+    let apart = shards.len().div_ceil(TRIED_MAX).max(1);
+    let mut pipeline = Pipeline::new();
+    let mut count = 0;
+    for shard in shards.iter().step_by(apart) {
+        let key = format!("{}:swap", tag(*shard));
+        Swap { shard: *shard, key, old: b"old".to_vec(), new: b"new".to_vec(), channel: None }.put(&mut pipeline);
+        count += 1;
+    }
+    let answers = dial::send(connection, &pipeline, count).await?;
+    Ok(answers.iter().find_map(|answer| match answer {
+        Value::Nil => Some(true),
+        Value::ServerError(error) if error.code() == "ERR" => Some(false),
+        _ => None,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn followers_are_told_channel_by_channel() {
+        let name = |name: &str| Value::BulkString(name.as_bytes().to_vec());
+        let answer = Value::Array(vec![name("a"), Value::Int(2), name("b"), Value::Int(0)]);
+        assert_eq!(followers(answer).unwrap(), [2, 0]);
+        assert!(followers(Value::Nil).is_err() && followers(Value::Array(vec![name("a"), Value::Nil])).is_err());
+    }
+}
