@@ -120,3 +120,53 @@ pub fn a_page_is_of_one_moment_while_commits_go_on<B: Backend>() {
     writer.join().unwrap();
     assert!(moments.len() > 10, "listed {moments:?}");
 }
+
+/// Contents before the cursor come and go while pages are read.
+pub fn pages_hold_what_does_not_move_once_while_newer_contents_come_and_go<B: Backend>() {
+    const STAY: u64 = 60;
+    let backend = B::fresh(ROOMY);
+    let store = backend.store();
+    commit(&store, (0..STAY).map(|oid| beat_of(USER, content(oid), 1_000 + oid)).collect());
+    let writer = store.clone();
+    let writer = thread::spawn(move || {
+        for turn in 0..500 {
+            let (oids, at) = ([100 + turn % 7, 200 + turn % 5], 10_000 + 10 * turn);
+            commit(&writer, oids.iter().map(|oid| beat_of(USER, content(*oid), at)).collect());
+            thread::sleep(Duration::from_micros(300));
+            commit(&writer, vec![delete(&oids, at + 1)]);
+        }
+    });
+    let mut lists = 0;
+    while !writer.is_finished() {
+        let mut request = PageRequest { limit: 7, ..everything() };
+        let mut listed = Vec::new();
+        loop {
+            let page = list(&store, USER, request.clone());
+            listed.extend(page.records.iter().map(|record| record.content.oid).filter(|oid| *oid < STAY));
+            match page.next {
+                None => break,
+                next => request.after = next,
+            }
+        }
+        assert_eq!(listed, (0..STAY).rev().collect::<Vec<_>>());
+        lists += 1;
+    }
+    writer.join().unwrap();
+    assert!(lists > 5, "{lists} lists");
+}
+
+pub fn a_page_goes_on_behind_a_cursor_whose_content_is_gone<B: Backend>() {
+    let backend = B::fresh(ROOMY);
+    let store = backend.store();
+    commit(&store, (0..60).map(|oid| beat_of(USER, content(oid), 1_000)).collect());
+    let mut request = PageRequest { limit: 20, ..everything() };
+    let mut listed = Vec::new();
+    for _ in 0..3 {
+        let page = list(&store, USER, request.clone());
+        listed.extend(page.records.iter().map(|record| record.content.oid));
+        let Some(last) = page.next else { break };
+        commit(&store, vec![delete(&[last.content.oid], 1_001)]);
+        request.after = Some(last);
+    }
+    assert_eq!(listed, (0..60).rev().collect::<Vec<_>>());
+}

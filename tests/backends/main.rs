@@ -81,6 +81,8 @@ macro_rules! hot_store_suite {
             any_number_of_contents_of_one_moment_is_listed,
             a_list_counts_every_row_that_it_looks_at,
             a_page_is_of_one_moment_while_commits_go_on,
+            pages_hold_what_does_not_move_once_while_newer_contents_come_and_go,
+            a_page_goes_on_behind_a_cursor_whose_content_is_gone,
         }
         hot_store_rewards {
             the_first_who_has_watched_enough_makes_the_claim,

@@ -14,7 +14,7 @@ packages=(valkey-server valkey-tools libc6 libatomic1 libcap2 libgcc-s1 libjemal
   libsystemd0 libzstd1 zlib1g)
 there=$tools/valkey
 # What was fetched by another version of this file is fetched again.
-! cmp -s "$self" "$there/fetched-by" || exit 0
+! cmp -s "$self" "$there/fetched-by" || ! "$there/valkey-server" --version >/dev/null || exit 0
 
 fail() {
   echo "cannot fetch Valkey: $*" >&2
@@ -39,7 +39,7 @@ apt=(apt-get -q -o "Dir::Etc::sourcelist=$there/apt/sources.list" -o Dir::Etc::s
 for package in "$there"/packages/*.deb; do dpkg-deb --extract "$package" "$there/root"; done
 rm -r "$there"/{apt,packages}
 
-loader=$(find "$there/root/usr/lib" -name 'ld-linux-*.so.*' -print -quit)
+loader=$(find "$there/root/usr/lib" -type f -name 'ld-linux-*.so.*' -print -quit)
 [[ -n $loader ]] || fail "$release has no loader for $(dpkg --print-architecture)"
 cat >"$there/valkey-server" <<END
 #!/bin/sh

@@ -202,6 +202,7 @@ impl Member {
             state.question.answered(error.seq, Err(error.code.clone()));
             stage.tally.borrow_mut().error(&error.code);
             self.catch_up(stage, &mut state);
+            self.note_quiet(&state);
         } else if let Some(ack) = said.ack {
             for rejection in &ack.rejected {
                 stage.tally.borrow_mut().rejected(&rejection.reason);
@@ -235,6 +236,10 @@ impl Member {
             }
         }
         self.catch_up(stage, state);
+        self.note_quiet(state);
+    }
+
+    fn note_quiet(&self, state: &State) {
         if state.unacked.len() == 0 {
             self.visits.acked_all();
         }

@@ -36,6 +36,8 @@ impl Visits {
     /// Ends when the visit does: after its time, some users staying half as long and some half as long again, or when
     /// another user is asked for.
     pub async fn end(&self, stage: &Stage) {
+        // Whoever was about to leave when the socket was lost stays after all.
+        self.is_leaving.set(false);
         tokio::select! {
             () = self.time(stage) => {}
             () = self.another() => {}

@@ -1,7 +1,7 @@
 //! Removes what no read returns any more, a little at a time: cleared and outlived records, and what is left of users who
 //! have gone.
 //!
-//! The store names users ([`HotStore::due`]); each is pruned by changes of their own, which go the way of all others. So
+//! The store names users ([`Positions::due`]); each is pruned by changes of their own, which go the way of all others. So
 //! they are in order with the user's beats, are repeated until their outcome is known, and listeners hear of what they
 //! remove. Several gateways may prune one user at one time: who comes second finds nothing.
 
@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 use tokio::sync::Notify;
@@ -20,7 +21,7 @@ use crate::domain::devices::inbox::Inbox;
 use crate::domain::devices::ready_list::Notifier;
 use crate::model::change::{Action, Outcome};
 use crate::model::ids::UserId;
-use crate::storage::hot_store::{Due, HotStore};
+use crate::storage::hot_store::{Due, Positions};
 
 /// Users who are pruned at one time. A change removes 256 rows at most, and a group with all of theirs holds up others.
 const TOGETHER_MAX: usize = 4;
@@ -38,7 +39,7 @@ const UNREADABLE_PAUSE: Duration = Duration::from_secs(60 * 60);
 const UNREADABLE_MAX: usize = 1_024;
 
 pub struct Janitor {
-    store: Arc<dyn HotStore>,
+    store: Arc<dyn Positions>,
     /// Its own.
     lanes: Lanes,
     clock: Arc<Clock>,
@@ -61,7 +62,7 @@ enum Pruned {
 }
 
 impl Janitor {
-    pub fn new(store: Arc<dyn HotStore>, lanes: Lanes, clock: Arc<Clock>, registry: &mut Registry) -> Self {
+    pub fn new(store: Arc<dyn Positions>, lanes: Lanes, clock: Arc<Clock>, registry: &mut Registry) -> Self {
         let looks = Counter::default();
         let meaning = "Times that a user was looked at for cleared and outlived records";
         registry.register("janitor_looks", meaning, looks.clone());
@@ -81,26 +82,35 @@ impl Janitor {
                 sleep(IDLE).await;
             }
             for users in due.users.chunks(TOGETHER_MAX) {
-                self.prune(users.to_vec(), due.horizon).await;
+                if !self.prune(users.to_vec(), due.horizon).await {
+                    // A part of the store is away. Its users are not named while it is.
+                    sleep(IDLE).await;
+                    break;
+                }
             }
         }
     }
 
-    async fn prune(&mut self, mut users: Vec<UserId>, horizon: u64) {
+    /// False: of some the outcome is not known.
+    async fn prune(&mut self, mut users: Vec<UserId>, horizon: u64) -> bool {
+        let mut all_known = true;
         let mut pause = PAUSE;
         while !users.is_empty() {
             sleep(pause).await;
-            let waiting: Vec<_> = users.drain(..).map(|user| (user, self.submit(user, horizon))).collect();
-            for (user, answer) in waiting {
+            let answers = users.iter().map(|user| timeout(ANSWER_MAX, self.submit(*user, horizon)));
+            let answers = join_all(answers).await;
+            for (user, answer) in std::mem::take(&mut users).into_iter().zip(answers) {
                 self.looks.inc();
-                match timeout(ANSWER_MAX, answer).await.unwrap_or(Pruned::Unknown) {
+                match answer.unwrap_or(Pruned::Unknown) {
                     Pruned::Part => users.push(user),
                     Pruned::Unreadable => self.unreadable.add(user, Instant::now()),
-                    Pruned::All | Pruned::Unknown => {}
+                    Pruned::Unknown => all_known = false,
+                    Pruned::All => {}
                 }
             }
             pause = PAUSE_AFTER_MANY;
         }
+        all_known
     }
 
     /// The change is on its way; what is returned waits for its outcome.

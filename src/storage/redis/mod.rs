@@ -250,6 +250,7 @@ impl Redis {
             if !moved {
                 return Ok(values);
             }
+            self.shared.fleet.terms.metrics.failed(Failed::Moved);
             self.shared.fleet.terms.look.notify_one();
             sleep(MOVED_PAUSE).await;
         }

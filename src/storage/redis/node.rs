@@ -54,7 +54,7 @@ pub(super) struct Link {
     /// The scripts that this server has been given, by their hashes. The first call that needs one loads it while the
     /// others wait: a later call that found it loaded would overtake the first.
     pub scripts: tokio::sync::Mutex<HashSet<String>>,
-    /// Whether the server can [swap](Swap), once it is known.
+    /// Whether the server can [swap](swap::Swap), once it is known.
     can_swap: OnceLock<bool>,
     /// Why it is not to be used any more.
     lost: OnceLock<RefusalCause>,

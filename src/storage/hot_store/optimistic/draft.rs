@@ -38,8 +38,9 @@ pub struct Draft<'k> {
     claimed: HashSet<ClaimKey>,
     claims_erased: bool,
     dead: Vec<(Record, Cause)>,
-    /// By what moments everything was pruned.
+    /// By what moments everything was pruned, and by which watermark.
     pruned: Option<(u64, u64)>,
+    watermark_pruned: u64,
 }
 
 /// A draft that is to be stored.
@@ -106,6 +107,7 @@ impl<'k> Draft<'k> {
             claims_erased: false,
             dead: Vec::new(),
             pruned: None,
+            watermark_pruned: 0,
         })
     }
 
@@ -123,7 +125,9 @@ impl<'k> Draft<'k> {
     pub fn finish(mut self, now: u64, limits: &Limits) -> Option<Finished> {
         let horizon = limits.horizon(now);
         let changed = self.forgetting_changed || self.erased || self.rows.iter().any(|row| row.changed);
-        let look = match self.pruned {
+        // What a clear hides that came after the pruning is to be removed soon.
+        let pruned = self.pruned.filter(|_| self.forgetting.watermark <= self.watermark_pruned);
+        let look = match pruned {
             Some(asked) => Some(self.next_look(asked, changed, now, limits)),
             None if changed => self.first_look(now, limits),
             None => None,
@@ -346,6 +350,7 @@ impl UserState for Draft<'_> {
         self.contents = self.contents.or(self.known.contents.count()).map(|count| count.saturating_sub(emptied));
         more &= self.rows.iter().any(|draft| draft.changed);
         self.pruned = (!more).then_some(asked);
+        self.watermark_pruned = self.forgetting.watermark;
         Ok(more)
     }
 

@@ -35,7 +35,7 @@ pub fn day_of(moment: u64) -> u64 {
 }
 
 impl StoredRow {
-    /// Rows are kept for more than a day longer than the retention.
+    /// Its user is entered to be looked at with the first row of each day.
     pub fn day(&self) -> u64 {
         day_of(self.row.newest())
     }

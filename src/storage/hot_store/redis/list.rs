@@ -97,8 +97,7 @@ impl Shared {
             if is_last || list.records.len() > list.request.limit {
                 return Ok(true);
             }
-            list.after =
-                place.members.last().map(|(eviction, content)| Position { at: eviction.newest, content: *content });
+            list.go_on_after(&place);
             place = Place { rank: next, members, ..place };
         }
     }
@@ -109,38 +108,45 @@ impl Shared {
             // Nothing is read yet but the record of an older head.
             (list.records, list.current) = (Vec::new(), None);
         }
-        let timeline = list.names.timeline(list.user);
-        let mut rank = 0;
-        if let Some(Position { at, content }) = list.after {
-            let mut commands = pipe();
-            let content = keys::content(content);
-            commands.zscore(&timeline, &content[..]).zrevrank(&timeline, &content[..]);
-            commands.zcount(&timeline, format!("({at}"), "+inf");
-            let mut answers = self.ask(list.user, commands).await?;
-            let score = value::bytes_or_nil(answer(&mut answers)?)?;
-            let own_rank = answer(&mut answers)?;
-            let newer = value::number(answer(&mut answers)?)? as usize;
-            // Any number of contents may have that very moment. Without it, those of them that come before are left out.
-            rank = match score.as_deref().map(timeline::eviction_of).transpose()? {
-                Some(Eviction { has_record: true, newest }) if newest == at => value::number(own_rank)? as usize + 1,
-                _ => newer,
-            };
-        }
-        let (bytes, members) = loop {
+        let (rank, bytes, members) = loop {
+            let (rank, ranked_at) = self.rank(list).await?;
             let mut commands = pipe();
             commands.get(list.names.head(list.user));
             list.ask_for_members(&mut commands, rank);
             commands.get(list.names.head(list.user));
             let mut answers = self.ask(list.user, commands).await?;
             let [before, members, after] = [answer(&mut answers)?, answer(&mut answers)?, answer(&mut answers)?];
-            if before == after {
-                break (value::bytes_or_nil(before)?, timeline::parse(members)?);
+            if before == after && ranked_at.is_none_or(|ranked_at| ranked_at == before) {
+                break (rank, value::bytes_or_nil(before)?, timeline::parse(members)?);
             }
         };
         let head = bytes.as_deref().map_or(Ok(Head::default()), head::decode)?;
         let oldest = list.horizon.max(head.forgetting.watermark.saturating_add(1));
         list.begin(head);
         Ok(Place { head: bytes, oldest, rank, members })
+    }
+
+    /// The rank in the timeline of what follows the part that is read, with the head at which it was so. None is needed for
+    /// the beginning.
+    async fn rank(&self, list: &Reading<'_>) -> Result<(usize, Option<Value>), StoreError> {
+        let Some(Position { at, content }) = list.after else { return Ok((0, None)) };
+        let (timeline, content) = (list.names.timeline(list.user), keys::content(content));
+        let mut commands = pipe();
+        commands.get(list.names.head(list.user));
+        commands.zscore(&timeline, &content[..]).zrevrank(&timeline, &content[..]);
+        commands.zcount(&timeline, format!("({at}"), "+inf");
+        let mut answers = self.ask(list.user, commands).await?;
+        let head = answer(&mut answers)?;
+        let score = value::bytes_or_nil(answer(&mut answers)?)?;
+        let own = answer(&mut answers)?;
+        let newer = value::number(answer(&mut answers)?)? as usize;
+        // Any number of contents may have that very moment. Without the content, those of them that come before it are left
+        // out one by one.
+        let rank = match score.as_deref().map(timeline::eviction_of).transpose()? {
+            Some(Eviction { has_record: true, newest }) if newest == at => value::number(own)? as usize + 1,
+            _ => newer,
+        };
+        Ok((rank, Some(head)))
     }
 
     async fn ask(&self, user: UserId, commands: Pipeline) -> Result<std::vec::IntoIter<Value>, StoreError> {
@@ -155,6 +161,14 @@ impl Reading<'_> {
             let live = head.current.as_ref().and_then(|(_, row)| row.row.live(&head.forgetting, self.horizon));
             self.records.extend(live.filter(|record| self.request.wants(record)).cloned());
             self.current = Some(head.current.map(|(content, _)| content));
+        }
+    }
+
+    /// What was read last may still be of before the page.
+    fn go_on_after(&mut self, place: &Place) {
+        let last = place.members.last().map(|(eviction, content)| Position { at: eviction.newest, content: *content });
+        if let Some(last) = last.filter(|last| self.after.is_none_or(|after| *last < after)) {
+            self.after = Some(last);
         }
     }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use ::redis::pipe;
+use ::redis::{Pipeline, Value, pipe};
 use futures_util::future::join_all;
 use parking_lot::{Mutex, MutexGuard};
 
@@ -26,6 +26,8 @@ use crate::storage::outbox::{Outbox, OutboxNumber, codec};
 const LOOK_EVERY: Duration = Duration::from_secs(3);
 /// Shards that are looked at together, so that commits get their turn in between.
 const STEP_SHARDS: usize = 100;
+/// Entries of one shard that are looked at in one go, if there is room for so many at all.
+const OF_EACH_MIN: usize = 64;
 /// Entries of others that wait here to be published; more are left where they are.
 const TAKEN_MAX: usize = 4_096;
 
@@ -173,10 +175,12 @@ impl Shared {
     /// How many claims wait in the outboxes of these shards, and of each the oldest, no newer than `newest`.
     async fn look_at(&self, shards: &[Shard], newest: &str, room: usize) -> Result<(u64, Vec<Vec<u8>>), StoreError> {
         let mut commands = pipe();
+        // Those that one shard has more of have their turn at the next look.
+        let of_each = room.min((room / shards.len()).max(OF_EACH_MIN));
         for shard in shards {
             let outbox = keys::Keys::of(*shard).outbox();
             commands.zcard(&outbox);
-            commands.zrangebyscore_limit(&outbox, "-inf", newest, 0, room as isize);
+            commands.zrangebyscore_limit(&outbox, "-inf", newest, 0, of_each as isize);
         }
         let mut answers = checked::ask(&self.redis, shards[0], commands).await?.into_iter();
         let (mut count, mut members) = (0, Vec::new());
@@ -219,10 +223,17 @@ impl Shared {
             return Ok(true);
         }
         let (key, name) = (keys::Keys::of(keys::COMMON).takeover(), self.outbox.name.as_bytes());
-        let mut commands = pipe();
-        commands.cmd("SET").arg(&key).arg(name).arg("NX").arg("PX").arg(for_ms as u64);
-        commands.get(&key);
-        let holder = checked::ask(&self.redis, keys::COMMON, commands).await?.pop();
+        let look = |mut commands: Pipeline| {
+            commands.get(&key);
+            checked::ask(&self.redis, keys::COMMON, commands)
+        };
+        // Looked at before anything is written: it may be no Redis of ours.
+        let mut holder = look(pipe()).await?.pop();
+        if holder == Some(Value::Nil) {
+            let mut commands = pipe();
+            commands.cmd("SET").arg(&key).arg(name).arg("NX").arg("PX").arg(for_ms as u64);
+            holder = look(commands).await?.pop();
+        }
         let is_mine = holder.map(value::bytes_or_nil).transpose()?.flatten().as_deref() == Some(name);
         if is_mine {
             let mut commands = pipe();
