@@ -26,8 +26,6 @@ use crate::storage::outbox::{Outbox, OutboxNumber, codec};
 const LOOK_EVERY: Duration = Duration::from_secs(3);
 /// Shards that are looked at together, so that commits get their turn in between.
 const STEP_SHARDS: usize = 100;
-/// Entries of one shard that are looked at in one go, if there is room for so many at all.
-const OF_EACH_MIN: usize = 64;
 /// Entries of others that wait here to be published; more are left where they are.
 const TAKEN_MAX: usize = 4_096;
 
@@ -172,23 +170,31 @@ impl Shared {
         away
     }
 
-    /// How many claims wait in the outboxes of these shards, and of each the oldest, no newer than `newest`.
+    /// How many claims wait in the outboxes of these shards, and the oldest of each, no newer than `newest`; at most `room`.
     async fn look_at(&self, shards: &[Shard], newest: &str, room: usize) -> Result<(u64, Vec<Vec<u8>>), StoreError> {
         let mut commands = pipe();
-        // Those that one shard has more of have their turn at the next look.
-        let of_each = room.min((room / shards.len()).max(OF_EACH_MIN));
         for shard in shards {
-            let outbox = keys::Keys::of(*shard).outbox();
-            commands.zcard(&outbox);
-            commands.zrangebyscore_limit(&outbox, "-inf", newest, 0, of_each as isize);
+            commands.zcard(keys::Keys::of(*shard).outbox());
         }
-        let mut answers = checked::ask(&self.redis, shards[0], commands).await?.into_iter();
-        let (mut count, mut members) = (0, Vec::new());
-        while let (Some(waiting), Some(oldest)) = (answers.next(), answers.next()) {
-            count += value::number(waiting)?;
-            members.extend(value::array(oldest)?.into_iter().map(value::bytes).collect::<Result<Vec<_>, _>>()?);
+        let counts = checked::ask(&self.redis, shards[0], commands).await?.into_iter().map(value::number);
+        let counts = counts.collect::<Result<Vec<u64>, _>>()?;
+        let mut commands = pipe();
+        let mut left = room;
+        for (shard, count) in shards.iter().zip(&counts).filter(|(_, count)| **count > 0) {
+            if left == 0 {
+                break;
+            }
+            let taken = left.min(usize::try_from(*count).unwrap_or(left));
+            left -= taken;
+            commands.zrangebyscore_limit(keys::Keys::of(*shard).outbox(), "-inf", newest, 0, taken as isize);
         }
-        Ok((count, members))
+        let mut members = Vec::new();
+        if commands.cmd_iter().next().is_some() {
+            for oldest in checked::ask(&self.redis, shards[0], commands).await? {
+                members.extend(value::array(oldest)?.into_iter().map(value::bytes).collect::<Result<Vec<_>, _>>()?);
+            }
+        }
+        Ok((counts.iter().sum(), members))
     }
 
     /// Those of `found` that are not here yet, at most `free`.
