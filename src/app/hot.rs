@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::error::StartError;
 use crate::config::Config;
 use crate::domain::clock;
+use crate::model::retention::Retention;
 use crate::model::rewards::calendar::StoredCalendar;
 use crate::storage::device_channel::redis::RedisChannel;
 use crate::storage::device_channel::{Alone, DeviceChannel};
@@ -78,7 +79,7 @@ impl Hot {
         let data_dir = logs_here.then(|| DataDir::take(&config.store.data_dir)).transpose()?;
         let redis = Redis::open(&config.redis)?;
         let settings = Settings {
-            retention_ms: config.store.retention.as_millis() as u64,
+            retention: Retention::of(config.store.retention),
             records_per_user: config.store.records_per_user,
             user_cache: config.store.user_cache,
             outbox_max: config.rewards.outbox,

@@ -16,6 +16,7 @@ use crate::domain::ingest::metrics::{Metrics, UncommittedSlots};
 use crate::domain::ingest::submit_queue::{Completions, SubmitQueue};
 use crate::domain::ingest::watch::Watch;
 use crate::domain::rewards::judge::Judge;
+use crate::model::retention::Retention;
 use crate::model::rule::Admission;
 use crate::storage::hot_store::HotStore;
 
@@ -41,7 +42,7 @@ impl StoreLanes {
     pub fn build(shared: &Shared, threads: usize, registry: &mut Registry) -> Self {
         let Shared { config, store, clock, judge, listeners } = shared;
         let metrics = Metrics::new(registry);
-        let admission = Admission { retention_ms: config.store.retention.as_millis() as u64 };
+        let admission = Admission { retention: Retention::of(config.store.retention) };
         let mut committers = Vec::new();
         let mut of_threads: Vec<_> = (0..threads).map(|_| (Vec::new(), Vec::new())).collect();
         // All lanes of a thread together have as much room as one.

@@ -18,6 +18,7 @@ pub mod push;
 pub mod reading;
 pub mod record;
 pub mod recording;
+pub mod retention;
 pub mod revocation;
 pub mod rewards;
 pub mod rows_read;

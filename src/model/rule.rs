@@ -10,6 +10,7 @@ use super::beat::{Beat, State};
 use super::forgetting::{ContentRow, UserRow};
 use super::moment::Moment;
 use super::record::Record;
+use super::retention::Retention;
 use super::rewards::credit::Credit;
 
 /// Why a beat was not kept. A rejection is an answer, not a failure: the client does not resend.
@@ -38,16 +39,10 @@ const RATE_MAX: f64 = 16.0;
 /// What a beat is judged by alone, before it takes a slot.
 #[derive(Clone, Copy, Debug)]
 pub struct Admission {
-    /// How long anything is kept, milliseconds.
-    pub retention_ms: u64,
+    pub retention: Retention,
 }
 
 impl Admission {
-    /// Older than this (milliseconds) is expired.
-    pub fn horizon(&self, now: u64) -> u64 {
-        now.saturating_sub(self.retention_ms)
-    }
-
     pub fn judge(&self, beat: &Beat, now: u64) -> Result<(), Reason> {
         if beat.dur > 0 && beat.pos > beat.dur.saturating_add(BEYOND_END_MS_MAX) {
             return Err(Reason::Invalid);
@@ -58,7 +53,7 @@ impl Admission {
         if beat.at > now + AHEAD_MS_MAX {
             return Err(Reason::Clock);
         }
-        if beat.at < self.horizon(now) {
+        if beat.at < self.retention.horizon(now) {
             return Err(Reason::Expired);
         }
         if beat.state != State::Playing && beat.watched == 0 {

@@ -108,7 +108,7 @@ fn written(transitions: &Transitions) -> Vec<(usize, &Record)> {
 
 /// What is not newer no read returns.
 fn forgotten(model: &PlainStore, limits: Limits, user: UserId) -> u64 {
-    let expired = NOW.saturating_sub(limits.retention_ms + 1);
+    let expired = limits.horizon(NOW).saturating_sub(1);
     model.kept(user).map_or(expired, |(row, _)| row.watermark.max(expired))
 }
 

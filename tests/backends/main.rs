@@ -70,7 +70,8 @@ macro_rules! hot_store_suite {
             an_erasure_makes_room,
         }
         hot_store_prune {
-            what_is_outlived_is_told_once_and_goes,
+            what_has_expired_is_told_once_and_goes,
+            whole_days_expire_at_midnight,
             what_a_clear_hides_goes_in_portions_and_each_record_is_told,
             a_row_whose_tombstone_holds_stays,
             pruning_makes_room,

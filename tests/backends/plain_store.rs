@@ -50,7 +50,7 @@ impl PlainStore {
 
     /// A group; claims are made as far as `rewards` has room.
     pub fn commit(&mut self, now: u64, rewards: &Rewarding, changes: &[Change]) -> PlainCommit {
-        let horizon = now.saturating_sub(self.limits.retention_ms);
+        let horizon = self.limits.horizon(now);
         let mut decider = Decider::new(now, horizon, self.limits.records_per_user, rewards);
         let outcomes = changes.iter().enumerate().map(|(place, change)| {
             let kept = self.users.entry(change.user).or_default();
@@ -105,7 +105,7 @@ impl PlainStore {
     }
 
     fn live(&self, user: UserId, now: u64) -> Vec<Record> {
-        let horizon = now.saturating_sub(self.limits.retention_ms);
+        let horizon = self.limits.horizon(now);
         let Some(user) = self.users.get(&user) else { return Vec::new() };
         user.contents.values().filter_map(|row| row.live(&user.row, horizon).cloned()).collect()
     }

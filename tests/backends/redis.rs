@@ -183,7 +183,7 @@ pub fn open_remembering(
     follows: impl Fn(UserId) -> bool + Send + Sync + 'static,
 ) -> RedisStore {
     let settings = Settings {
-        retention_ms: limits.retention_ms,
+        retention: limits.retention(),
         records_per_user: NonZeroU32::new(limits.records_per_user).unwrap(),
         user_cache: NonZeroUsize::new(users).unwrap(),
         outbox_max: 1_000_000,

@@ -1,4 +1,4 @@
-//! When users are looked at for what is outlived or cleared, and what becomes of them: nothing in Redis expires by itself.
+//! When users are looked at for what has expired or cleared, and what becomes of them: nothing in Redis expires by itself.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,8 +13,9 @@ use redis::Connection;
 use crate::redis::{Cluster, OneServer, Servers, connection, key, open_remembering, tell};
 use crate::requests::*;
 
-const DAY_MS: u64 = 86_400_000;
-const ONE_DAY: Limits = Limits { retention_ms: DAY_MS, records_per_user: 10_000 };
+/// Not of whole days, so it ends to the millisecond.
+const RETENTION_MS: u64 = 23 * 3_600_000;
+const SHORT: Limits = Limits { retention_ms: RETENTION_MS, records_per_user: 10_000 };
 
 /// Of all shards.
 fn due(store: &Arc<dyn HotStore>, now: u64) -> HashSet<UserId> {
@@ -56,7 +57,7 @@ fn look(connection: &mut Connection) -> Option<u64> {
 #[test]
 #[ignore = "needs Redis: tests/run redis"]
 fn nothing_expires_by_itself() {
-    let backend = OneServer::fresh(ONE_DAY);
+    let backend = OneServer::fresh(SHORT);
     let store = backend.store();
     let mut connection = backend.connection();
     let steps = [
@@ -66,7 +67,7 @@ fn nothing_expires_by_itself() {
         vec![recording(true, NOW + 4)],
         vec![recording(false, NOW + 5), beat_of(USER, content(4), NOW + 6)],
         vec![clear(NOW + 1)],
-        vec![prune(USER, NOW - DAY_MS)],
+        vec![prune(USER, NOW - RETENTION_MS)],
         vec![erase(), beat_of(USER, content(5), NOW + 10), beat_of(USER, content(6), NOW + 11)],
     ];
     for (number, step) in steps.into_iter().enumerate() {
@@ -76,32 +77,32 @@ fn nothing_expires_by_itself() {
             assert!(ttl == -1 || ttl == -2 && letter != "h", "{letter} goes in {ttl} ms after step {number}");
         }
         let look = look(&mut connection).expect("somebody will look at the user");
-        assert!(look <= NOW + 11 + DAY_MS + 1, "after step {number} at {look}");
+        assert!(look <= NOW + 11 + RETENTION_MS + 1, "after step {number} at {look}");
     }
 }
 
 #[test]
 #[ignore = "needs Redis: tests/run redis"]
-fn a_user_is_looked_at_when_something_is_outlived_or_cleared_and_not_before() {
-    let backend = OneServer::fresh(ONE_DAY);
+fn a_user_is_looked_at_when_something_is_expired_or_cleared_and_not_before() {
+    let backend = OneServer::fresh(SHORT);
     let store = backend.store();
     commit(&store, vec![beat_of(USER, content(1), NOW), beat_of(UserId(7), content(1), NOW + 5_000)]);
-    assert_eq!(due(&store, NOW + DAY_MS), HashSet::new());
-    assert_eq!(due(&store, NOW + DAY_MS + 1), [USER].into());
+    assert_eq!(due(&store, NOW + RETENTION_MS), HashSet::new());
+    assert_eq!(due(&store, NOW + RETENTION_MS + 1), [USER].into());
     // Not for each beat: whoever looks is told by the rows when to look again.
-    let later = NOW + DAY_MS;
+    let later = NOW + RETENTION_MS;
     commit_at(&store, later, vec![beat_of(USER, content(1), later)]);
     assert_eq!(due(&store, later + 1), [USER].into());
     assert_eq!(prune_all(&store, later + 1), []);
-    assert_eq!(due(&store, later + DAY_MS), [UserId(7)].into());
-    assert_eq!(due(&store, later + DAY_MS + 1), [USER, UserId(7)].into());
+    assert_eq!(due(&store, later + RETENTION_MS), [UserId(7)].into());
+    assert_eq!(due(&store, later + RETENTION_MS + 1), [USER, UserId(7)].into());
     commit_at(&store, later, vec![clear(later - 1)]);
     assert_eq!(due(&store, later), [USER].into(), "at once");
     assert_eq!(prune_all(&store, later), []);
     assert_eq!(due(&store, later), HashSet::new());
-    // What comes late is outlived sooner.
+    // What comes late has expired sooner.
     prune_all(&store, later);
-    let (late, half) = (UserId(9), DAY_MS / 2);
+    let (late, half) = (UserId(9), RETENTION_MS / 2);
     commit_at(&store, later, vec![beat_of(late, content(1), later), beat_of(late, content(2), later - half)]);
     commit_at(&store, later, vec![beat_of(late, content(3), later)]);
     assert_eq!(due(&store, later + half), [UserId(7)].into());
@@ -111,46 +112,46 @@ fn a_user_is_looked_at_when_something_is_outlived_or_cleared_and_not_before() {
 #[test]
 #[ignore = "needs Redis: tests/run redis"]
 fn a_head_goes_a_retention_after_the_last_that_it_knows_and_the_last_write() {
-    let backend = OneServer::fresh(ONE_DAY);
+    let backend = OneServer::fresh(SHORT);
     let store = backend.store();
     let mut connection = backend.connection();
     commit(&store, (0..600).map(|oid| beat_of(USER, content(oid), NOW - oid)).collect());
     commit(&store, vec![clear(NOW - 500), delete(&[700], NOW)]);
-    let swept = NOW + DAY_MS + 1;
+    let pruned = NOW + RETENTION_MS + 1;
     assert_eq!(prune_all(&store, NOW).len(), 100);
-    let told = prune_all(&store, swept);
+    let told = prune_all(&store, pruned);
     assert!(told.len() == 500 && told.iter().all(|told| told.cause == Cause::Expiry), "{}", told.len());
     assert!(exists(&mut connection, "h") && !exists(&mut connection, "r") && !exists(&mut connection, "t"));
-    assert_eq!(look(&mut connection), Some(swept + DAY_MS + 1), "to sweep is to write");
-    assert_eq!(prune_all(&store, swept + DAY_MS), []);
+    assert_eq!(look(&mut connection), Some(pruned + RETENTION_MS + 1), "to prune is to write");
+    assert_eq!(prune_all(&store, pruned + RETENTION_MS), []);
     assert!(exists(&mut connection, "h"));
-    assert_eq!(prune_all(&store, swept + DAY_MS + 1), []);
+    assert_eq!(prune_all(&store, pruned + RETENTION_MS + 1), []);
     assert!(!exists(&mut connection, "h"));
     let mut left: Vec<String> = tell(&mut connection, &["KEYS", "*"]);
     left.retain(|key| !key.ends_with(":deployment") && !key.ends_with(":calendar"));
     assert!(left.is_empty(), "{left:?}");
-    let again = swept + DAY_MS + 2;
+    let again = pruned + RETENTION_MS + 2;
     commit_at(&store, again, vec![beat_of(USER, content(1), again)]);
-    assert_eq!(look(&mut connection), Some(again + DAY_MS + 1));
+    assert_eq!(look(&mut connection), Some(again + RETENTION_MS + 1));
 }
 
 #[test]
 #[ignore = "needs Redis: tests/run redis"]
 fn a_pause_that_has_not_ended_keeps_the_head() {
-    let backend = OneServer::fresh(ONE_DAY);
+    let backend = OneServer::fresh(SHORT);
     let store = backend.store();
     let mut connection = backend.connection();
     commit(&store, vec![beat_of(USER, content(1), NOW), recording(true, NOW)]);
     let mut now = NOW;
     for round in 0..5 {
-        now += 2 * DAY_MS;
+        now += 2 * RETENTION_MS;
         assert_eq!(prune_all(&store, now).len(), usize::from(round == 0));
         assert!(wait(store.paused(USER)).unwrap() && !exists(&mut connection, "r"), "round {round}");
         assert!(look(&mut connection).unwrap() > now, "round {round}");
     }
     commit_at(&store, now, vec![recording(false, now)]);
     for _ in 0..2 {
-        now += 2 * DAY_MS;
+        now += 2 * RETENTION_MS;
         prune_all(&store, now);
     }
     assert!(!exists(&mut connection, "h"));
@@ -159,25 +160,25 @@ fn a_pause_that_has_not_ended_keeps_the_head() {
 #[test]
 #[ignore = "needs Redis: tests/run redis"]
 fn users_of_all_nodes_of_a_cluster_are_found() {
-    let backend = Cluster::fresh(ONE_DAY);
+    let backend = Cluster::fresh(SHORT);
     let store = backend.store();
     let users: Vec<UserId> = (0..300).map(UserId).collect();
     commit(&store, users.iter().map(|user| beat_of(*user, content(1), NOW)).collect());
-    assert_eq!(due(&store, NOW + DAY_MS), HashSet::new());
-    let now = NOW + DAY_MS + 1;
+    assert_eq!(due(&store, NOW + RETENTION_MS), HashSet::new());
+    let now = NOW + RETENTION_MS + 1;
     assert_eq!(due(&store, now), users.iter().copied().collect());
     assert_eq!(prune_all(&store, now).len(), 300);
     assert_eq!(due(&store, now), HashSet::new());
-    assert_eq!(prune_all(&store, now + DAY_MS + 1), []);
+    assert_eq!(prune_all(&store, now + RETENTION_MS + 1), []);
     assert_eq!(due(&store, u64::MAX), HashSet::new(), "all are gone");
 }
 
 #[test]
 #[ignore = "needs Redis: tests/run redis"]
 fn gateways_that_prune_at_the_same_time_do_no_harm_and_tell_once() {
-    let backend = OneServer::fresh(ONE_DAY);
+    let backend = OneServer::fresh(SHORT);
     let open = || -> Arc<dyn HotStore> {
-        Arc::new(open_remembering(100, &backend.servers().url(), ONE_DAY, Duration::ZERO, |_| false))
+        Arc::new(open_remembering(100, &backend.servers().url(), SHORT, Duration::ZERO, |_| false))
     };
     let stores = [open(), open(), open()];
     let users: Vec<UserId> = (0..20).map(UserId).collect();
@@ -185,7 +186,7 @@ fn gateways_that_prune_at_the_same_time_do_no_harm_and_tell_once() {
     for user in &users {
         commit(&stores[0], (0..rows).map(|oid| beat_of(*user, content(oid), NOW)).collect());
     }
-    let now = NOW + DAY_MS + 1;
+    let now = NOW + RETENTION_MS + 1;
     let janitors = stores.clone().map(|store| std::thread::spawn(move || prune_all(&store, now)));
     let writers = std::thread::spawn({
         let (store, users) = (open(), users.clone());
@@ -212,9 +213,9 @@ fn gateways_that_prune_at_the_same_time_do_no_harm_and_tell_once() {
 #[test]
 #[ignore = "needs Redis: tests/run redis"]
 fn what_a_gateway_leaves_half_done_another_one_finishes() {
-    let backend = OneServer::fresh(ONE_DAY);
+    let backend = OneServer::fresh(SHORT);
     let open = || -> Arc<dyn HotStore> {
-        Arc::new(open_remembering(100, &backend.servers().url(), ONE_DAY, Duration::ZERO, |_| false))
+        Arc::new(open_remembering(100, &backend.servers().url(), SHORT, Duration::ZERO, |_| false))
     };
     let (one, other) = (open(), open());
     for part in 0..4 {

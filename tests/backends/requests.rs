@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use heartline::model::beat::{Beat, State};
 use heartline::model::change::{Action, Change, Outcome};
@@ -9,6 +10,7 @@ use heartline::model::decide::Transitions;
 use heartline::model::ids::{Content, SessionId, UserId};
 use heartline::model::page::{Page, PageRequest};
 use heartline::model::record::Record;
+use heartline::model::retention::Retention;
 use heartline::model::rewards::rewarding::Rewarding;
 use heartline::model::rewards::rule::RuleSet;
 use heartline::model::rows_read::RowsRead;
@@ -36,6 +38,22 @@ pub trait Backend: Sized {
 pub struct Limits {
     pub retention_ms: u64,
     pub records_per_user: u32,
+}
+
+const DAY_MS: u64 = 86_400_000;
+
+impl Limits {
+    /// What is older has expired. Whole days are days of UTC, today included.
+    pub fn horizon(&self, now: u64) -> u64 {
+        match self.retention_ms % DAY_MS {
+            0 => (now - now % DAY_MS + DAY_MS).saturating_sub(self.retention_ms),
+            _ => now.saturating_sub(self.retention_ms),
+        }
+    }
+
+    pub fn retention(&self) -> Retention {
+        Retention::of(Duration::from_millis(self.retention_ms))
+    }
 }
 
 /// Nothing ends: the retention is longer than the clock has run.

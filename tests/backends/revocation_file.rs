@@ -18,7 +18,7 @@ fn of_one_user_the_later_revocation_stands() {
 }
 
 #[test]
-fn a_full_list_takes_no_more_until_some_are_outlived() {
+fn a_full_list_takes_no_more_until_some_have_expired() {
     let directory = tempdir().unwrap();
     let fill = |count: usize, until: u64| {
         let entry = |mid| format!(r#"{{"mid":{mid},"at":1,"until":{until}}}"#);
@@ -26,5 +26,5 @@ fn a_full_list_takes_no_more_until_some_are_outlived() {
         let text = format!(r#"{{"format":1,"revocations":[{entries}]}}"#);
         std::fs::write(directory.path().join("revocations.json"), text).unwrap();
     };
-    revocation_list::a_full_list_takes_no_more_until_some_are_outlived(&FileList::of(directory.path()), fill);
+    revocation_list::a_full_list_takes_no_more_until_some_have_expired(&FileList::of(directory.path()), fill);
 }

@@ -52,7 +52,7 @@ pub fn of_one_user_the_later_revocation_stands(open: impl Fn() -> Box<dyn Revoca
 }
 
 /// Of the same. `fill` makes it of so many users, from 0 on, all until the moment that is given.
-pub fn a_full_list_takes_no_more_until_some_are_outlived(list: &dyn RevocationList, fill: impl FnOnce(usize, u64)) {
+pub fn a_full_list_takes_no_more_until_some_have_expired(list: &dyn RevocationList, fill: impl FnOnce(usize, u64)) {
     fill(REVOCATIONS_MAX, NOW + 10);
     let more = Revocation { what: token("a"), at_ms: NOW, until_ms: None };
     assert!(matches!(list.add(&more, NOW), Err(ListError::Full)));

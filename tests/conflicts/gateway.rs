@@ -71,7 +71,7 @@ pub struct Plan {
 
 pub fn settings(limits: Limits) -> Settings {
     Settings {
-        retention_ms: limits.retention_ms,
+        retention: limits.retention(),
         records_per_user: NonZeroU32::new(limits.records_per_user).unwrap(),
         user_cache: NonZeroUsize::new(USER_CACHE).unwrap(),
         outbox_max: OUTBOX_MAX,
@@ -108,7 +108,7 @@ async fn run(plan: Plan) -> Account {
         health: Arc::default(),
         metrics: of_ingest.clone(),
     };
-    let admission = Admission { retention_ms: plan.limits.retention_ms };
+    let admission = Admission { retention: plan.limits.retention() };
     let intake = Intake { submit_queue, admission, clock, metrics: of_ingest };
     let drive = drive(&plan, &intake);
     tokio::select! {

@@ -36,6 +36,7 @@ use heartline::edge::quota::Quota;
 use heartline::edge::rates::Rates;
 use heartline::model::ids::{ConnectionId, UserId};
 use heartline::model::mid_hash::MidHash;
+use heartline::model::retention::Retention;
 use heartline::model::rewards::rewarding::Rewarding;
 use heartline::model::rewards::rule::{RuleSet, Rules};
 use heartline::model::rule::Admission;
@@ -86,7 +87,7 @@ impl Gateway {
         (limits.uncommitted_slots, limits.beats, limits.items) = (UNCOMMITTED, ITEMS, ITEMS);
         limits.ack_delay = ACK_DELAY;
         let store_reads = StoreReads::new(registry);
-        let admission = Admission { retention_ms: 24 * 3_600 * 1_000 };
+        let admission = Admission { retention: Retention::of(Duration::from_hours(24)) };
         let intake = Intake { submit_queue, admission, clock: clock.clone(), metrics: IngestMetrics::new(registry) };
         let context = ConnectionContext {
             lanes: Lanes::new(vec![intake], Box::new(|_| 0)),

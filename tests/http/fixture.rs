@@ -32,7 +32,7 @@ use heartline::domain::ingest::commit::Committer;
 use heartline::domain::ingest::intake::Intake;
 use heartline::domain::ingest::lanes::Lanes;
 use heartline::domain::ingest::metrics::Metrics;
-use heartline::domain::ingest::submit_queue::SubmitQueue;
+use heartline::domain::ingest::submit_queue::{Completions, SubmitQueue};
 use heartline::domain::revocations::Revocations;
 use heartline::domain::rewards;
 use heartline::domain::rewards::connect_lookup::ConnectLookup;
@@ -50,6 +50,7 @@ use heartline::edge::quota::Quota;
 use heartline::edge::rates::Rates;
 use heartline::model::ids::{Content, UserId};
 use heartline::model::record::Record;
+use heartline::model::retention::Retention;
 use heartline::model::rewards::rule::Rules;
 use heartline::model::rule::Admission;
 use heartline::model::secret::Secret;
@@ -101,47 +102,22 @@ impl Fixture {
     }
 
     fn over(store: Memory) -> Self {
-        let defaults = Config::load(None).expect("the defaults");
-        let mut limits = defaults.limits;
+        let mut defaults = Config::load(None).expect("the defaults");
+        let limits = &mut defaults.limits;
         (limits.burst, limits.body_bytes, limits.items) = (Self::BURST, Self::BODY_BYTES, Self::ITEMS);
         let mut registry = Registry::default();
         let memory = Arc::new(Faulty::over(store));
         let (store, clock): (Arc<dyn HotStore>, _) = (memory.clone(), Arc::new(Clock::starting_at(0, Duration::MAX)));
         let shutdown = Shutdown::new(Duration::from_secs(1));
-        let (wake, metrics) = (Arc::new(Notify::new()), Metrics::new(&mut registry));
-        let (submit_queue, completions) = SubmitQueue::new(wake.clone(), SubmitQueue::SLOTS_MAX);
-        // No rewards here: the store in memory decides none.
-        let rules: Arc<Rules> = Arc::default();
-        let today = Arc::new(Today::open("UTC", rules.clone(), None, clock.now()).expect("a zone"));
-        let config = &defaults.rewards;
-        let remembered = Arc::new(rewards::memory::Memory::new(rules.clone(), Shards::DEFAULT, config, &mut registry));
-        let counted = rewards::metrics::Metrics::new(&rules, &mut registry);
-        let committer = Committer {
-            store: store.clone(),
-            clock: clock.clone(),
-            judge: Arc::new(Judge {
-                rules: rules.clone(),
-                today: today.clone(),
-                memory: remembered.clone(),
-                outbox: Arc::new(NoOutbox),
-                outbox_max: 0,
-                notify: Arc::default(),
-                metrics: counted.clone(),
-            }),
-            submit_queues: vec![submit_queue.clone()],
-            listeners: Vec::new(),
-            wake,
-            interval: Duration::ZERO,
-            health: Arc::default(),
-            metrics: metrics.clone(),
-        };
+        let (judge, connect_lookup) = no_rewards(&defaults, &store, &clock, &mut registry);
+        let (committer, intake, completions) = commits(store.clone(), clock.clone(), judge, &mut registry);
         let health = committer.health.clone();
         let takes_writes = Box::new(move || health.takes_writes());
         let ended = Cell::new(Some(tokio::spawn(committer.run())));
         tokio::spawn(completions.run());
 
         let secret = Secret::new("a-key-for-tests-only-0123456789abcdef".to_owned());
-        let config = AuthConfig { hs256_secret: secret, ..defaults.auth };
+        let config = AuthConfig { hs256_secret: secret, ..defaults.auth.clone() };
         let key = SigningKey::load(&config, Path::new("/nowhere")).ok().flatten().expect("a configured key");
         let token = key.issue(USER, Duration::from_secs(3_600), clock::wall()).token;
         let presence = Presence::new(8);
@@ -150,53 +126,31 @@ impl Fixture {
         let revocations =
             Arc::new(Revocations::open(presence.clone(), no_list, Arc::new(Alone), None).expect("an empty list"));
         let verifier = Arc::new(Verifier::new(&config, Some(&key)).expect("keys"));
+        let authenticator =
+            Authenticator::new(verifier, presence, kick_list.clone(), revocations, clock.clone(), &mut registry);
         let store_ahead = Arc::new(AtomicI64::new(0));
-        let ahead = store_ahead.clone();
-        let tell = move || -> heartline::storage::hot_store::Answer<_> {
-            let ahead = ahead.load(Ordering::Relaxed);
-            Box::pin(async move { Ok(Some(clock::wall().saturating_add_signed(ahead))) })
-        };
-        let clock_guard = ClockGuard::new(tell, clock.clone(), &mut registry);
-        let reads = StoreReads::new(&mut registry);
-        let admission = Admission { retention_ms: 24 * 3_600 * 1_000 };
-        let intake = Intake { submit_queue, admission, clock: clock.clone(), metrics };
+        let clock_guard = clock_guard(store_ahead.clone(), clock.clone(), &mut registry);
         let context = Arc::new(ConnectionContext {
             lanes: Lanes::new(vec![intake], Box::new(|_| 0)),
             clock: clock.clone(),
-            history: History::new(store.clone(), clock.clone(), reads.clone()),
-            connect_lookup: Arc::new(ConnectLookup {
-                store,
-                clock: clock.clone(),
-                rules,
-                today,
-                memory: remembered,
-                metrics: counted,
-                reads,
-            }),
-            authenticator: Authenticator::new(
-                verifier,
-                presence,
-                kick_list.clone(),
-                revocations,
-                clock.clone(),
-                &mut registry,
-            ),
+            history: History::new(store, clock.clone(), connect_lookup.reads.clone()),
+            connect_lookup: Arc::new(connect_lookup),
+            authenticator,
             mid_hash: heartline::model::mid_hash::MidHash::with_key(&[0; 16]),
-            limiter: heartline::edge::connection_limiter::ConnectionLimiter::new(&limits),
-            requests: Arc::new(Rates::new(limits.frames_per_second, limits.burst)),
+            limiter: heartline::edge::connection_limiter::ConnectionLimiter::new(&defaults.limits),
+            requests: Arc::new(Rates::new(defaults.limits.frames_per_second, defaults.limits.burst)),
             lists: ListLimiter::new(Self::LIST_ROWS, Self::LIST_ROWS, &mut registry),
             origins: Origins::new(vec![Self::ORIGIN.to_owned()]),
-            quota: Quota::new(limits.frames_per_second, limits.burst),
-            limits,
+            quota: Quota::new(defaults.limits.frames_per_second, defaults.limits.burst),
+            limits: defaults.limits,
             socket: defaults.socket,
             reading: defaults.reading,
             metrics: heartline::edge::metrics::Metrics::new(std::iter::empty(), &mut registry),
             clock_status: clock_guard.clock_status(),
             stop: shutdown.stop(),
         });
-        let router = router(context.clone());
         Fixture {
-            router,
+            router: router(context.clone()),
             context,
             store: memory,
             takes_writes,
@@ -288,6 +242,66 @@ impl Fixture {
         let body = String::from_utf8(body.to_vec()).expect("UTF-8");
         Answer { status: head.status.as_u16(), headers: head.headers, body }
     }
+}
+
+/// The store in memory decides no rewards.
+fn no_rewards(
+    defaults: &Config,
+    store: &Arc<dyn HotStore>,
+    clock: &Arc<Clock>,
+    registry: &mut Registry,
+) -> (Judge, ConnectLookup) {
+    let rules: Arc<Rules> = Arc::default();
+    let today = Arc::new(Today::open("UTC", rules.clone(), None, clock.now()).expect("a zone"));
+    let config = &defaults.rewards;
+    let memory = Arc::new(rewards::memory::Memory::new(rules.clone(), Shards::DEFAULT, config, registry));
+    let metrics = rewards::metrics::Metrics::new(&rules, registry);
+    let judge = Judge {
+        rules: rules.clone(),
+        today: today.clone(),
+        memory: memory.clone(),
+        outbox: Arc::new(NoOutbox),
+        outbox_max: 0,
+        notify: Arc::default(),
+        metrics: metrics.clone(),
+    };
+    let (store, clock, reads) = (store.clone(), clock.clone(), StoreReads::new(registry));
+    (judge, ConnectLookup { store, clock, rules, today, memory, metrics, reads })
+}
+
+/// What commits, how changes get there, and how answers come back.
+fn commits(
+    store: Arc<dyn HotStore>,
+    clock: Arc<Clock>,
+    judge: Judge,
+    registry: &mut Registry,
+) -> (Committer, Intake, Completions) {
+    let (wake, metrics) = (Arc::new(Notify::new()), Metrics::new(registry));
+    let (submit_queue, completions) = SubmitQueue::new(wake.clone(), SubmitQueue::SLOTS_MAX);
+    let admission = Admission { retention: Retention::of(Duration::from_hours(24)) };
+    let intake =
+        Intake { submit_queue: submit_queue.clone(), admission, clock: clock.clone(), metrics: metrics.clone() };
+    let committer = Committer {
+        store,
+        clock,
+        judge: Arc::new(judge),
+        submit_queues: vec![submit_queue],
+        listeners: Vec::new(),
+        wake,
+        interval: Duration::ZERO,
+        health: Arc::default(),
+        metrics,
+    };
+    (committer, intake, completions)
+}
+
+/// Looks at a store's clock that is `ahead` by so many ms.
+fn clock_guard(ahead: Arc<AtomicI64>, clock: Arc<Clock>, registry: &mut Registry) -> ClockGuard {
+    let tell = move || -> heartline::storage::hot_store::Answer<_> {
+        let ahead = ahead.load(Ordering::Relaxed);
+        Box::pin(async move { Ok(Some(clock::wall().saturating_add_signed(ahead))) })
+    };
+    ClockGuard::new(tell, clock, registry)
 }
 
 impl Answer {

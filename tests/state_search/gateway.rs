@@ -43,8 +43,7 @@ type Answer = Result<(Committed, Vec<Claim>), StoreError>;
 impl Gateway {
     pub fn new(number: usize, scenario: &Scenario, network: &Arc<Mutex<Network>>) -> Self {
         let line = Line { gateway: number, network: network.clone() };
-        let limits =
-            Limits { retention_ms: scenario.limits.retention_ms, contents_max: scenario.limits.records_per_user };
+        let limits = Limits { retention: scenario.limits.retention(), contents_max: scenario.limits.records_per_user };
         let heads = NonZeroUsize::new(scenario.heads).unwrap();
         let users = Optimistic::new(line, limits, TokenSource::new(number as u64), heads);
         Gateway { number, users, network: network.clone(), attempts: VecDeque::new(), failing: false }

@@ -112,7 +112,7 @@ impl Oracle {
 
     /// What was answered as being stored is stored, or has made room for what is newer.
     pub fn remembers(&mut self, part: &Part, answer: &Answer, now: u64) -> Result<(), String> {
-        let horizon = now.saturating_sub(self.limits.retention_ms);
+        let horizon = self.limits.horizon(now);
         let user = part.user;
         let state = self.state(user);
         let (forgetting, contents) = (state.forgetting(user), state.contents(user));

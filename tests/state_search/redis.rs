@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use heartline::model::ids::UserId;
+use heartline::model::retention::Retention;
 use heartline::model::rewards::claim::Claim;
 use heartline::model::rewards::rewarding::Rewarding;
 use heartline::model::shard::Shards;
@@ -21,7 +22,7 @@ use tokio::runtime::{Handle, Runtime};
 
 use crate::backing::Backing;
 use crate::redis_server::RedisServer;
-use crate::scenario::{DAY_MS, USERS};
+use crate::scenario::USERS;
 
 /// The least that an outbox holds.
 const OUTBOX_MAX: usize = 1_024;
@@ -72,7 +73,7 @@ impl OneRedis {
         eval.arg(FRESH).arg(USERS.len()).arg(&USERS.map(outbox)).arg(OUTBOX_MAX - outbox_max);
         eval.exec(&mut *self.connection.lock().unwrap()).unwrap();
         let settings = Settings {
-            retention_ms: 2 * DAY_MS,
+            retention: Retention::of(Duration::from_hours(48)),
             records_per_user: NonZeroU32::MAX,
             user_cache: NonZeroUsize::MIN,
             outbox_max: OUTBOX_MAX as u64,

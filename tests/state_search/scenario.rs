@@ -168,7 +168,7 @@ impl Ask {
             match self {
                 Ask::Beat { content, age, session, asks } => {
                     let at = at(*age);
-                    if at < now.saturating_sub(limits.retention_ms) {
+                    if at < limits.horizon(now) {
                         return None;
                     }
                     // It rises with time, more slowly in the second session.
@@ -180,7 +180,7 @@ impl Ask {
                 Ask::Clear { age } => Action::Clear { at: at(*age) },
                 Ask::Recording { paused, age } => Action::Recording { paused: *paused, at: at(*age) },
                 Ask::Erase => Action::Erase,
-                Ask::Prune => Action::Prune { horizon: now.saturating_sub(limits.retention_ms) },
+                Ask::Prune => Action::Prune { horizon: limits.horizon(now) },
             },
         ))
     }

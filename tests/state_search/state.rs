@@ -83,7 +83,7 @@ impl State {
         let PlainCommit { outcomes, mut decided, mut transitions } = next.kept.commit(now, &rewards, &changes);
         decided.iter_mut().for_each(|decided| decided.change = places[decided.change]);
         transitions.iter_mut().for_each(|(change, _)| *change = places[*change]);
-        let left = next.play(*user, &changes, &outcomes, now.saturating_sub(limits.retention_ms));
+        let left = next.play(*user, &changes, &outcomes, limits.horizon(now));
         transitions.extend(left.map(|transition| (*places.last().unwrap(), transition)));
         let claims = std::mem::take(&mut next.kept.outbox);
         (next, Answer { outcomes, decided, transitions }, claims)

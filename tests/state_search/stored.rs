@@ -9,6 +9,7 @@ use heartline::model::rewards::day::Day;
 use heartline::storage::hot_store::optimistic::{Claimable, Head, Load, Need, StoredRow};
 
 use crate::backing::Backing;
+use crate::requests::Limits;
 use crate::scenario::{BEGIN, DAY_MS, OIDS, RULES, content};
 use crate::state::State;
 
@@ -56,12 +57,12 @@ fn claims_of(user: UserId) -> Vec<ClaimKey> {
 }
 
 impl Stored {
-    /// Whether the user will be looked at no more than a day after the first of it has expired, or at once.
-    pub fn is_entered(&self, retention_ms: u64, now: u64) -> Result<(), String> {
+    /// Whether the user will be looked at as soon as the first of it has expired: days expire as a whole.
+    pub fn is_entered(&self, limits: &Limits, now: u64) -> Result<(), String> {
         let look = self.look.ok_or("a user whom nobody will look at")?;
         let current = self.head.iter().flat_map(|head| &head.current);
         let rows = self.rows.iter().chain(current.map(|(content, row)| (content, row)));
-        let late = rows.filter(|(_, stored)| (stored.row.newest() + retention_ms + DAY_MS).max(now + 1) < look).count();
+        let late = rows.filter(|(_, stored)| look > now + 1 && stored.row.newest() < limits.horizon(look - 1)).count();
         match late {
             0 => Ok(()),
             _ => Err(format!("{late} contents have to wait until {look}")),

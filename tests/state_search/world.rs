@@ -339,7 +339,7 @@ impl<'b, B: Backing> World<'b, B> {
         }
         if matches!(applied, Applied::Done { .. }) {
             let found = stored::read(self.backing, *user).await?;
-            found.is_entered(self.scenario.limits.retention_ms, self.now)?;
+            found.is_entered(&self.scenario.limits, self.now)?;
             let part = self.part(*sender, *user);
             let fits = |state: &_| found.fits(state, *user, head);
             self.oracle.applied(sent, &part, fits).map_err(|why| format!("{sender:?} of user {}: {why}", user.0))?;
@@ -401,7 +401,7 @@ impl<'b, B: Backing> World<'b, B> {
             match found.head.clone() {
                 Some(head) => {
                     found.fits(self.oracle.state(user), user, &head)?;
-                    found.is_entered(self.scenario.limits.retention_ms, self.now)?;
+                    found.is_entered(&self.scenario.limits, self.now)?;
                 }
                 None => found.is_nothing()?,
             }

@@ -59,8 +59,8 @@ impl ClaimTables {
         let mut days = self.days.write();
         days.insert(day, table.clone());
         let kept = days.split_off(&Day::of_number(day.number().saturating_sub(CLAIM_DAYS - 1)));
-        for (_, outlived) in std::mem::replace(&mut *days, kept) {
-            self.database.delete_keyspace(outlived)?;
+        for (_, expired) in std::mem::replace(&mut *days, kept) {
+            self.database.delete_keyspace(expired)?;
         }
         Ok(table)
     }

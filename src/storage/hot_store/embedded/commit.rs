@@ -56,7 +56,7 @@ impl Committer {
         self.refuse_if_failed()?;
         let calendar = self.calendar_of(&group.rewards);
         let mut draft = Draft::new(&self.tables, &mut self.cache, group.changes.len());
-        let horizon = self.admission.horizon(group.now);
+        let horizon = self.admission.retention.horizon(group.now);
         let decider = Decider::new(group.now, horizon, self.contents_max, &group.rewards);
         let mut decider = decider.for_changes(group.changes.len());
         let mut outcomes = Vec::with_capacity(group.changes.len());

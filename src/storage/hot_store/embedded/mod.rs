@@ -62,6 +62,7 @@ use crate::model::change::Outcome;
 use crate::model::ids::{Content, UserId};
 use crate::model::page::{Page, PageRequest};
 use crate::model::record::Record;
+use crate::model::retention::Retention;
 use crate::model::rewards::calendar::StoredCalendar;
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
@@ -119,7 +120,7 @@ impl EmbeddedStore {
         }
         let clock_floor = if behind > AHEAD_MAX { 0 } else { newest_commit };
         let unusable = |source| OpenError::unusable(&config.data_dir, source);
-        let admission = Admission { retention_ms: config.retention.as_millis() as u64 };
+        let admission = Admission { retention: Retention::of(config.retention) };
         let shared = Arc::new(Shared {
             committer: Mutex::new(Committer::new(tables.clone(), config, admission, outbox.clone(), calendar.clone())),
             tables,
@@ -214,10 +215,10 @@ impl Shared {
         self.committer.lock().map_err(|_| StoreError::Failed(String::from("a commit panicked")))
     }
 
-    /// Takes notice of the time, and says what is outlived then.
+    /// Takes notice of the time, and says what has expired then.
     fn saw(&self, now: u64) -> u64 {
         self.now.fetch_max(now, Ordering::Relaxed);
-        self.admission.horizon(now)
+        self.admission.retention.horizon(now)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Finds users who have something that nobody can see any more: cleared and outlived records, outlived tombstones, clears
+//! Finds users who have something that nobody can see any more: cleared and expired records, expired tombstones, clears
 //! and pauses.
 //!
 //! One thread looks for them every `prune_interval` in everything, in steps of [`STEP_ROWS`] with a pause after each. Who
@@ -77,7 +77,7 @@ impl Drop for Pruner {
     }
 }
 
-/// What is older is outlived.
+/// What is older has expired.
 struct Horizon {
     shared: Arc<Shared>,
     wall_clock: Clock,
@@ -87,7 +87,7 @@ struct Horizon {
 impl Horizon {
     /// By what is agreed on; what a clear hides goes in any case.
     fn get(&self) -> u64 {
-        self.shared.admission.horizon(self.time().at(Instant::now(), self.now()))
+        self.shared.admission.retention.horizon(self.time().at(Instant::now(), self.now()))
     }
 
     /// Another pass has begun.
@@ -146,7 +146,7 @@ impl Pass {
         }
         let mut from = Some(UserId(0));
         while let Some(place) = from {
-            let (found, next) = outlived_users_from(&self.shared.tables.view(), place, horizon)?;
+            let (found, next) = expired_users_from(&self.shared.tables.view(), place, horizon)?;
             self.hand_out(found)?;
             from = next;
         }
@@ -188,18 +188,18 @@ fn dead_rows_from(view: &View, from: Row, horizon: u64) -> Result<(Vec<UserId>, 
     Ok((found, None))
 }
 
-fn outlived_users_from(view: &View, from: UserId, horizon: u64) -> Result<(Vec<UserId>, Option<UserId>), ReadError> {
-    let mut outlived = Vec::new();
+fn expired_users_from(view: &View, from: UserId, horizon: u64) -> Result<(Vec<UserId>, Option<UserId>), ReadError> {
+    let mut expired = Vec::new();
     for (seen, stored) in view.users_from(from).enumerate() {
         let (user, mut row) = stored?;
         if seen == STEP_ROWS {
-            return Ok((outlived, Some(user)));
+            return Ok((expired, Some(user)));
         }
         if row.prune(horizon) {
-            outlived.push(user);
+            expired.push(user);
         }
     }
-    Ok((outlived, None))
+    Ok((expired, None))
 }
 
 /// The user's row, read once for all neighbouring rows of the user.

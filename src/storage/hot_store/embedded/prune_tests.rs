@@ -106,7 +106,7 @@ fn what_was_removed_makes_room() {
 }
 
 #[test]
-fn what_is_outlived_goes_with_the_next_pass() {
+fn what_has_expired_goes_with_the_next_pass() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path(), OFTEN, 10_000);
     let delete = Action::Delete { contents: vec![Content { kind: 1, oid: 1 }], at: 4_000 };
@@ -147,7 +147,7 @@ fn what_is_written_meanwhile_is_not_lost() {
 }
 
 #[test]
-fn an_erased_user_is_one_moment_and_no_row_until_that_is_outlived_too() {
+fn an_erased_user_is_one_moment_and_no_row_until_that_has_expired_too() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path(), NEVER, 100);
     let paused = Change { user: USER, action: Action::Recording { paused: true, at: 500 } };

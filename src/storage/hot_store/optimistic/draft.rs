@@ -123,7 +123,7 @@ impl<'k> Draft<'k> {
 
     /// What is to be stored; `None`: nothing has changed.
     pub fn finish(mut self, now: u64, limits: &Limits) -> Option<Finished> {
-        let horizon = limits.horizon(now);
+        let horizon = limits.retention.horizon(now);
         let changed = self.forgetting_changed || self.erased || self.rows.iter().any(|row| row.changed);
         // What a clear hides that came after the pruning is to be removed soon.
         let pruned = self.pruned.filter(|_| self.forgetting.watermark <= self.watermark_pruned);
@@ -189,7 +189,7 @@ impl<'k> Draft<'k> {
         let known = self.head.and_then(Head::day);
         let first = moments.filter(|moment| known != Some(day_of(*moment))).min();
         let first = first.or_else(|| self.head.is_none().then_some(now))?;
-        Some(Write::LookAt { at: limits.expires(first), exact: false })
+        Some(Write::LookAt { at: limits.retention.expires(first), exact: false })
     }
 
     /// When the user has to be looked at again, now that nothing is dead; or that nothing is left.
@@ -200,14 +200,14 @@ impl<'k> Draft<'k> {
         let first = stored.chain(drafted).min();
         let forgetting = if self.forgetting.recording.paused() { now } else { self.forgetting.newest() };
         let forgetting = Some(forgetting).filter(|moment| *moment > 0);
-        let next = first.into_iter().chain(forgetting).map(|moment| limits.expires(moment)).min();
+        let next = first.into_iter().chain(forgetting).map(|moment| limits.retention.expires(moment)).min();
         // A call that began without a head must not find none again, so it stays for a retention after the last write.
         let written = match self.head {
             _ if changed => now,
             Some(head) => head.token.version / 1_000,
             None => 0,
         };
-        match next.unwrap_or_else(|| limits.expires(written)) {
+        match next.unwrap_or_else(|| limits.retention.after(written)) {
             at if next.is_none() && at <= now => Write::RemoveUser,
             at => Write::LookAt { at: at.max(now + 1), exact: true },
         }

@@ -240,7 +240,7 @@ impl UserRound {
     }
 
     fn decide(&mut self, group: &Group, limits: &Limits, tokens: &TokenSource) -> Result<(), Need> {
-        let horizon = limits.horizon(group.now);
+        let horizon = limits.retention.horizon(group.now);
         let mut draft = Draft::new(&self.known)?;
         let decider = Decider::new(group.now, horizon, limits.contents_max, &group.rewards);
         let mut decider = decider.with_claims_max(self.claims_max).for_changes(self.places.len());

@@ -58,7 +58,7 @@ impl Shared {
         now: u64,
         rows_read: &RowsRead,
     ) -> Result<Page, StoreError> {
-        let horizon = now.saturating_sub(self.settings.retention_ms);
+        let horizon = self.settings.retention.horizon(now);
         let names = Keys::of(keys::shard_of(user));
         let mut list =
             Reading { user, names, request, horizon, after: request.after, records: Vec::new(), current: None };

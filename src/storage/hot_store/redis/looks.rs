@@ -65,7 +65,7 @@ impl Shared {
         let parts = joined::split(&self.redis, &mut shards, |shard| *shard, |_| 1).into_iter();
         let found = try_join_all(parts.map(|shards| self.due_in(shards, now))).await?;
         let users = found.into_iter().flatten().collect();
-        Ok(Due { users, horizon: now.saturating_sub(self.settings.retention_ms) })
+        Ok(Due { users, horizon: self.settings.retention.horizon(now) })
     }
 
     /// Of shards that may be asked together.

@@ -3,7 +3,7 @@
 //! ```text
 //! a group  → [`optimistic`] decides → a script call, in a Cluster for each shard, compares and writes → one fsync → outcomes
 //!            heads that change alone, where the server can: `SET … IFEQ`
-//! a read   → a pipeline, or a script where it must be of one moment → answer
+//! a read   → a pipeline, checked against the head where it must be a snapshot → answer
 //! claims   → with the record, by the same call: a set, a hash or a filter, and the outbox
 //! ```
 //!
@@ -77,6 +77,7 @@ use super::{Answer, Claims, Committed, Due, Group, Positions, StoreClock, StoreE
 use crate::model::ids::{Content, UserId};
 use crate::model::page::{Page, PageRequest};
 use crate::model::record::Record;
+use crate::model::retention::Retention;
 use crate::model::rewards::calendar::StoredCalendar;
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
@@ -94,7 +95,7 @@ pub type IsSubscribed = Arc<dyn Fn(UserId) -> bool + Send + Sync>;
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Milliseconds.
-    pub retention_ms: u64,
+    pub retention: Retention,
     /// Contents kept of one user.
     pub records_per_user: NonZeroU32,
     /// Users whose heads are remembered.
@@ -136,7 +137,7 @@ impl RedisStore {
     pub async fn open(redis: Redis, settings: Settings, follows: IsSubscribed) -> Result<Self, StoreError> {
         let (users, stored) = RedisUsers::open(redis.clone(), settings.clone(), follows).await?;
         let calendar = users.calendar.clone();
-        let limits = Limits { retention_ms: settings.retention_ms, contents_max: settings.records_per_user.get() };
+        let limits = Limits { retention: settings.retention, contents_max: settings.records_per_user.get() };
         let (tokens, user_cache) = (TokenSource::new(rand::random()), settings.user_cache);
         let users = Optimistic::new(users, limits, tokens, user_cache);
         let shared = Shared { redis, settings, calendar, outbox: OutboxQueue::new(), users, rota: Rota::default() };

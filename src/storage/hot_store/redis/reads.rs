@@ -23,7 +23,7 @@ impl Shared {
         if contents.is_empty() {
             return Ok(Vec::new());
         }
-        let (shard, horizon) = (keys::shard_of(user), now.saturating_sub(self.settings.retention_ms));
+        let (shard, horizon) = (keys::shard_of(user), self.settings.retention.horizon(now));
         let names = Keys::of(shard);
         let fields: Vec<_> = contents.iter().map(|content| keys::content(*content).to_vec()).collect();
         let mut commands = pipe();
