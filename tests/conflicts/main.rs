@@ -95,8 +95,8 @@ fn commit_all(server: &RedisServer) -> (Vec<Account>, bool) {
         let (hits, misses, rows) = (metrics.hits.get(), metrics.misses.get(), metrics.rows_loaded.get());
         eprintln!("{} groups, {side_by_side} side by side, {repeated} repeated", groups.len());
         eprintln!("{conflicts} conflicts, {found} found, {hits} hits, {misses} misses, {rows} rows");
-        was_hard &= conflicts > 100 && found > 5 && hits > 1_000 && misses > 100 && rows > 100;
-        was_hard &= repeated > 5 && *side_by_side > 1;
+        was_hard &= conflicts > 1_000 && found > 20 && hits > 1_000 && misses > 1_000 && rows > 1_000;
+        was_hard &= repeated > 20 && *side_by_side > 1;
     }
     (accounts, was_hard)
 }
