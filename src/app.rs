@@ -3,11 +3,13 @@
 pub mod check;
 mod demo;
 mod descriptors;
+mod edge;
 mod error;
 mod events;
 mod gateway;
 mod hot;
 mod lanes;
+mod listeners;
 mod log;
 mod operator;
 mod rewards;
@@ -36,16 +38,18 @@ use crate::edge::auth::{ControlToken, SigningKey, Verifier};
 use crate::edge::control::users::UserOperations;
 use crate::edge::control::{self, Guard};
 use crate::edge::demo::{DemoContext, RewardsClock, router as demo_router};
-use crate::edge::listener::{self, Tls};
+use crate::edge::listener::Tls;
 use crate::shutdown::{Shutdown, Stop};
 use crate::storage::revocation_list::RevocationList;
 use crate::storage::revocation_list::file::FileList;
 use crate::storage::revocation_list::redis::RedisList;
 use crate::telemetry::metrics;
 
+use edge::Access;
 pub use error::StartError;
-use gateway::{BoundListener, Gateway};
+use gateway::Gateway;
 use hot::{Hot, Shared};
+use listeners::{Addresses, Listeners};
 use rewards::Calendar;
 use stores::Stores;
 use threads::{CommitThread, EdgeThread};
@@ -67,11 +71,7 @@ fn run(config: Config) -> Result<(), StartError> {
     let presence = Presence::with_channel(config.limits.connections_per_user, hot.channel.clone());
     let revocations = revocations(&config, &hot, presence.clone())?;
     let threads = edge_threads(config.server.threads);
-    let public =
-        StartError::binding("server.listen", config.server.listen, listener::bind(config.server.listen, threads))?;
-    let probes = StartError::binding("admin.listen", config.admin.listen, listener::bind_one(config.admin.listen))?;
-    let control =
-        StartError::binding("control.listen", config.control.listen, listener::bind_one(config.control.listen))?;
+    let listeners = Listeners::bind(&config, threads)?;
     let shutdown = Arc::new(Shutdown::new(config.server.drain_timeout));
     let (keys, certificate) = (verifier.clone(), tls.clone());
     shutdown.listen_to_signals(move || reload(&keys, certificate.as_deref())).map_err(StartError::Process)?;
@@ -81,17 +81,14 @@ fn run(config: Config) -> Result<(), StartError> {
     let (bus, tail) = events::open(&config, clock.clone(), shutdown.stop())?;
     let rewards_clock = RewardsClock { today: calendar.today.clone(), clock: clock.clone() };
     let stores = Stores { hot: hot.store, outbox: hot.outbox, bus, channel: hot.channel };
-    let bound_listener = BoundListener { verifier, presence, revocations };
-    let mut gateway = Gateway::build(&config, stores, clock, calendar, bound_listener, threads, &shutdown);
+    let access = Access { verifier, presence, revocations };
+    let mut gateway = Gateway::build(&config, stores, clock, calendar, access, threads, &shutdown);
     let mut background: Vec<_> = hot.redis.map(|shared| hear(shared, &mut gateway)).into_iter().collect();
     let disk_usage = hot::disk_usage(&config).map_err(StartError::Process)?;
     metrics::part(&mut gateway.registry).register_collector(Box::new(disk_usage));
     let registry = Arc::new(std::mem::take(&mut gateway.registry));
-    let addresses = Addresses {
-        public: StartError::address(&public[0])?,
-        admin: StartError::address(&probes)?,
-        control: StartError::address(&control)?,
-    };
+    let addresses = listeners.addresses()?;
+    let Listeners { public, probes, control } = listeners;
 
     threads::keep_time(gateway.clock_guard).map_err(StartError::Process)?;
     let commit =
@@ -162,7 +159,7 @@ fn hear(Shared { redis, channel, metrics: of_store }: Shared, gateway: &mut Gate
     })
 }
 
-/// Removes what nobody can see any more, until the drain begins.
+/// Removes expired records, until the drain begins.
 fn prune(janitor: Janitor, completions: Vec<Completions>, stop: Stop) -> BoxFuture<'static, ()> {
     let answers = join_all(completions.into_iter().map(Completions::run));
     Box::pin(async move {
@@ -195,13 +192,6 @@ fn reload(verifier: &Verifier, tls: Option<&Tls>) {
 fn name_of(public: SocketAddr) -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     format!("{}:{}", host.trim_end(), public.port())
-}
-
-/// Where the listeners are, once they are bound.
-struct Addresses {
-    public: SocketAddr,
-    admin: SocketAddr,
-    control: SocketAddr,
 }
 
 /// What is printed when everything is served, so that a script knows that it may connect. No secret is in it: standard

@@ -1,7 +1,7 @@
 //! The first and the last line of the log.
 
-use super::Addresses;
 use super::error::StartError;
+use super::listeners::Addresses;
 use crate::config::Config;
 use crate::storage::event_bus;
 use crate::storage::hot_store::config::Backend;

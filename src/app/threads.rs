@@ -3,11 +3,13 @@
 use std::future::Future;
 use std::io;
 use std::net::TcpListener as StdListener;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use axum::Router;
+use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, select_all};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, LocalOptions, Runtime};
@@ -130,7 +132,7 @@ pub(super) fn lead(
     let failure = runtime.block_on(async {
         let outbox = reward_tasks.outbox();
         tokio::spawn(reward_tasks.run());
-        background.into_iter().map(tokio::spawn).for_each(drop);
+        background.into_iter().map(logged).map(tokio::spawn).for_each(drop);
         let all_ended = futures_util::future::join_all(ended);
         let failure = wait(shutdown, all_ended, commit.failed, commit.watch).await;
         if failure.is_none() {
@@ -149,6 +151,13 @@ pub(super) fn lead(
     match failure {
         Some(failure) => Err(StartError::StoreFailed(failure)),
         None => Ok(()),
+    }
+}
+
+/// Logs a panic of `task`: the gateway goes on without it.
+async fn logged(task: BoxFuture<'static, ()>) {
+    if AssertUnwindSafe(task).catch_unwind().await.is_err() {
+        tracing::error!(event = "thread_panicked", "a background task panicked; restart the gateway");
     }
 }
 
