@@ -155,7 +155,7 @@ fn it_is_forgotten_when_the_tokens_must_have_ended() {
     assert!(!fixture.refuses(&issued(NOW), NOW + 60_000));
     fixture.revocations.revoke(Revoked::Token("a".into()), Some(NOW + 90_000), NOW + 60_000).expect("a change");
     assert!(fixture.refuses(&named("a"), NOW + 89_999) && !fixture.refuses(&named("a"), NOW + 90_000));
-    assert_eq!(fixture.memory.len(), 1, "the outlived one is not kept");
+    assert_eq!(fixture.memory.len(), 1, "the expired one is not kept");
     let unlimited = Fixture::new(None);
     unlimited.revocations.revoke(Revoked::User(USER), None, NOW).expect("a change");
     assert!(unlimited.refuses(&issued(NOW), u64::MAX));

@@ -123,7 +123,7 @@ impl UserRow {
                 *at = 0;
             }
         }
-        self.recording.drop_outlived(horizon);
+        self.recording.drop_expired(horizon);
         if self.recording.switches().is_empty() && self.recording.frozen() < horizon {
             self.recording = Recording::default();
         }

@@ -12,7 +12,7 @@ pub struct Switch {
 
 /// A user's switches, sorted. The paused intervals follow from them, whatever the order in which they arrived.
 ///
-/// Bounded by [`Recording::SWITCHES_MAX`]: when full, the outlived go first, then resumes that repeat a resume; then the two
+/// Bounded by [`Recording::SWITCHES_MAX`]: when full, the expired go first, then resumes that repeat a resume; then the two
 /// oldest paused intervals become one, and the time up to its end is `frozen`: a resume that arrives late for it is ignored. So more is refused than
 /// was asked for, never less.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Recording {
         };
         self.switches.insert(place, switch);
         if self.switches.len() > Self::SWITCHES_MAX {
-            self.drop_outlived(horizon);
+            self.drop_expired(horizon);
         }
         if self.switches.len() > Self::SWITCHES_MAX {
             self.drop_repeated_resumes();
@@ -82,7 +82,7 @@ impl Recording {
     }
 
     /// Only the newest switch before the horizon still says something about the time after it.
-    pub fn drop_outlived(&mut self, horizon: u64) -> bool {
+    pub fn drop_expired(&mut self, horizon: u64) -> bool {
         let before = self.switches.partition_point(|switch| switch.at < horizon);
         let keep_last = before > 0 && self.switches[before - 1].paused;
         let gone = before - usize::from(keep_last);
@@ -183,7 +183,7 @@ mod tests {
         }
 
         #[test]
-        fn outlived_switches_do_not_change_what_the_retention_still_holds(
+        fn expired_switches_do_not_change_what_the_retention_still_holds(
             switches in prop::collection::vec((0u64..400, any::<bool>()), 0..100), horizon in 0u64..400
         ) {
             let mut recording = Recording::default();
@@ -191,7 +191,7 @@ mod tests {
                 recording.switch(switch(at, paused), 0);
             }
             let mut pruned = recording.clone();
-            pruned.drop_outlived(horizon);
+            pruned.drop_expired(horizon);
             for at in horizon..410 {
                 prop_assert_eq!(recording.covers(at), pruned.covers(at), "at {}", at);
             }

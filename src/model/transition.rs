@@ -11,7 +11,7 @@ use super::record::Record;
 pub struct Transition {
     pub user: UserId,
     pub content: Content,
-    /// As it was *stored*: a cleared or outlived record that was not removed yet is here, though no read returns it.
+    /// As it was *stored*: a cleared or expired record that was not removed yet is here, though no read returns it.
     pub before: Option<Record>,
     /// `None`: it was removed.
     pub after: Option<Record>,

@@ -78,7 +78,9 @@ need_redis() {
 }
 
 # Sets VALKEY, a server that can SET … IFEQ, which is kept below TOOLS.
-need_valkey() {
+need_valkey() { # HEARTLINE_TEST_VALKEY: another server that can SET … IFEQ
+  VALKEY=${HEARTLINE_TEST_VALKEY:-}
+  [[ -z $VALKEY ]] || return 0
   need_command dpkg-deb dpkg
   one_at_a_time fetch_valkey
   VALKEY=$TOOLS/valkey/valkey-server

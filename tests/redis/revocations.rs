@@ -41,14 +41,14 @@ fn of_one_user_the_later_revocation_stands() {
 
 #[test]
 #[ignore = "needs Redis: tests/run redis"]
-fn a_full_list_takes_no_more_until_some_are_outlived() {
+fn a_full_list_takes_no_more_until_some_have_expired() {
     let server = Server::prepared();
     let fill = |count: usize, until: u64| {
         let script = "for mid = 0, ARGV[1] - 1 do redis.call('HSET', KEYS[1], 'u' .. mid, ARGV[2]) end";
         let value = format!("{:020}{until:020}", 1);
         server.tell::<()>(&["EVAL", script, "1", "{h0}:revocations", &count.to_string(), &value]);
     };
-    suite::a_full_list_takes_no_more_until_some_are_outlived(&*list(&server.open()), fill);
+    suite::a_full_list_takes_no_more_until_some_have_expired(&*list(&server.open()), fill);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Removes what no read returns any more, a little at a time: cleared and outlived records, and what is left of users who
+//! Removes what no read returns any more, a little at a time: cleared and expired records, and what is left of users who
 //! have gone.
 //!
 //! The store names users ([`Positions::due`]); each is pruned by changes of their own, which go the way of all others. So
@@ -64,7 +64,7 @@ enum Pruned {
 impl Janitor {
     pub fn new(store: Arc<dyn Positions>, lanes: Lanes, clock: Arc<Clock>, registry: &mut Registry) -> Self {
         let looks = Counter::default();
-        let meaning = "Times that a user was looked at for cleared and outlived records";
+        let meaning = "Times that a user was looked at for cleared and expired records";
         registry.register("janitor_looks", meaning, looks.clone());
         Janitor { store, lanes, clock, unreadable: Unreadable::default(), looks }
     }

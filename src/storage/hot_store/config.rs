@@ -47,7 +47,7 @@ pub struct Config {
     /// Bytes of table blocks kept in memory for reads. Tables in the making come on top: 16 MiB, up to five times as
     /// much while the disk cannot follow.
     pub cache_bytes: u64,
-    /// The time from the end of one pass over the whole store, which removes what is outlived, to the next.
+    /// The time from the end of one pass over the whole store, which removes what has expired, to the next.
     #[serde(with = "humantime_serde")]
     pub prune_interval: Duration,
 }

@@ -75,7 +75,7 @@ impl Link {
         let Some(can_swap) = found.map_err(|error| dial::trouble(address, &error))? else { return Ok(()) };
         if self.can_swap.set(can_swap).is_ok() {
             let with = if can_swap { "SET IFEQ" } else { "a script" };
-            tracing::info!(event = "redis_compares", node = %address, with, "how steady beats are compared and written");
+            tracing::info!(event = "redis_write_method", node = %address, with, "how steady beats are compared and written");
         }
         Ok(())
     }

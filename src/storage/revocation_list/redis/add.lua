@@ -17,15 +17,15 @@ end
 
 -- Some at a time: whoever commits to this server waits meanwhile.
 if not held and full() then
-  local all, outlived = redis.call('HGETALL', key), {}
+  local all, expired = redis.call('HGETALL', key), {}
   for place = 1, #all, 2 do
     local ends = string.sub(all[place + 1], 21)
-    if all[place] ~= 'edition' and ends ~= '' and ends <= now and #outlived < 1000 then
-      outlived[#outlived + 1] = all[place]
+    if all[place] ~= 'edition' and ends ~= '' and ends <= now and #expired < 1000 then
+      expired[#expired + 1] = all[place]
     end
   end
-  if #outlived > 0 then
-    redis.call('HDEL', key, unpack(outlived))
+  if #expired > 0 then
+    redis.call('HDEL', key, unpack(expired))
   end
   if full() then
     return false
