@@ -1,4 +1,4 @@
-//! Finds users who have something that nobody can see any more: cleared and expired records, expired tombstones, clears
+//! Finds users who have something that no read returns any more: cleared and expired records, expired tombstones, clears
 //! and pauses.
 //!
 //! One thread looks for them every `prune_interval` in everything, in steps of [`STEP_ROWS`] with a pause after each. Who

@@ -6,7 +6,7 @@
 //! | `{h}:h:<mid>` | the user's head: token, forgetting, the content being played with its row | string |
 //! | `{h}:r:<mid>` | the user's other rows, by content | hash |
 //! | `{h}:t:<mid>` | the user's contents, by when they give way to the cap | sorted set |
-//! | `{h}:x` | the shard's users, by when they have to be looked at for what has expired or cleared | sorted set |
+//! | `{h}:x` | the shard's users, by when they have to be looked at for expired and cleared records | sorted set |
 //! | `{h}:c:<day>` | the rules that have claims on the day | hash |
 //! | `{h}:c:<day>:<rule>` | users who claimed by a rule per user | set of signed 64-bit decimals |
 //! | `{h}:w:<day>:<mid>` | claims per content that are kept exactly | hash |
