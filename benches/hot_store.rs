@@ -104,6 +104,7 @@ fn open(dir: &Path) -> EmbeddedStore {
         hot_store: Backend::Embedded,
         data_dir: dir.to_owned(),
         group_interval: Duration::ZERO,
+        steady_hold: Duration::ZERO,
         ready_share: 1.0,
         retention: Duration::from_secs(90 * 86_400),
         records_per_user: NonZeroU32::new(10_000).expect("not zero"),

@@ -80,6 +80,7 @@ impl Edge<'_> {
             quota: Quota::new(limits.frames_per_second, limits.burst),
             socket: config.socket.clone(),
             reading: config.reading.clone(),
+            steady_hold: config.store.steady_hold,
             metrics: metrics.clone(),
             mid_hash: mid_hash.clone(),
             stop: stop.clone(),

@@ -62,9 +62,9 @@ impl Gateway {
         let registry = metrics::part(&mut whole);
         let reads = StoreReads::new(registry);
         let rewards = Rewards::build(config, &stores, calendar, &clock, reads.clone(), registry);
-        let (hot, judged) = (stores.hot.clone(), clock.clone());
-        let clock_guard = ClockGuard::new(move || hot.time(), judged, registry);
-        let history = History::new(stores.hot.clone(), clock.clone(), reads);
+        let clock_guard = clock_guard(&stores, clock.clone(), registry);
+        let holding = (!config.store.steady_hold.is_zero()).then(|| access.presence.clone());
+        let history = History::new(stores.hot.clone(), clock.clone(), reads, holding);
         let steady = config.push.steady_interval;
         let channel = stores.channel;
         let fanout = Arc::new(Fanout::new(access.presence.clone(), channel.clone(), steady, clock.clone(), registry));
@@ -119,4 +119,10 @@ impl Gateway {
             peer_messages,
         }
     }
+}
+
+/// Compares the clock with the store's, among others.
+fn clock_guard(stores: &Stores, clock: Arc<Clock>, registry: &mut Registry) -> ClockGuard {
+    let hot = stores.hot.clone();
+    ClockGuard::new(move || hot.time(), clock, registry)
 }

@@ -240,6 +240,17 @@ impl Checks<'_> {
         self.require(config.store.group_interval <= GROUP_INTERVAL_LIMIT, "store.group_interval", || {
             "must be at most 1s: an ack may wait that long".to_owned()
         });
+        let hold = config.store.steady_hold;
+        self.require(hold <= config.push.steady_interval, "store.steady_hold", || {
+            let interval = config.push.steady_interval;
+            format!("{hold:?} must not be longer than push.steady_interval ({interval:?}): it would delay pushes")
+        });
+        self.require(hold <= socket.idle / 2, "store.steady_hold", || {
+            format!(
+                "{hold:?} must be at most half of socket.idle ({:?}): a client would take it for a lost ack",
+                socket.idle
+            )
+        });
         let share = config.store.ready_share;
         self.require(share > 0.0 && share <= 1.0, "store.ready_share", || "must be above 0 and at most 1".to_owned());
         self.require(socket.ping < socket.idle, "socket.idle", || {

@@ -153,6 +153,10 @@ fn durations_are_neither_nothing_nor_forever() {
         refused(&format!("[store]\nready_share = {outside}"), &in_file("store.ready_share"), "above 0");
     }
     refused("[store]\ngroup_interval = \"2s\"", &in_file("store.group_interval"), "at most 1s");
+    accepted("[store]\nsteady_hold = \"30s\"");
+    refused("[store]\nsteady_hold = \"31s\"", &in_file("store.steady_hold"), "push.steady_interval");
+    let idle = "[socket]\nping = \"10s\"\nidle = \"20s\"\n[store]\nsteady_hold = \"11s\"";
+    refused(idle, &in_file("store.steady_hold"), "half of socket.idle");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What the edge of one thread works with.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::domain::clock::Clock;
 use crate::domain::clock_guard::ClockStatus;
@@ -41,6 +42,8 @@ pub struct ConnectionContext {
     pub quota: Quota,
     pub socket: SocketConfig,
     pub reading: Reading,
+    /// How long steady beats may wait for later ones; zero = they do not.
+    pub steady_hold: Duration,
     pub metrics: Metrics,
     /// Names users in logs.
     pub mid_hash: MidHash,

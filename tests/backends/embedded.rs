@@ -29,6 +29,7 @@ fn config(dir: &Path, limits: Limits) -> Config {
         hot_store: StoreKind::Embedded,
         data_dir: dir.to_owned(),
         group_interval: Duration::from_millis(2),
+        steady_hold: Duration::ZERO,
         ready_share: 1.0,
         retention: Duration::from_millis(limits.retention_ms),
         records_per_user: NonZeroU32::new(limits.records_per_user).unwrap(),

@@ -75,6 +75,11 @@ pub struct Gateway {
 
 impl Gateway {
     pub fn new() -> Self {
+        Self::holding(Duration::ZERO)
+    }
+
+    /// One that holds steady beats for so long.
+    pub fn holding(steady_hold: Duration) -> Self {
         let mut registry = Registry::default();
         let registry = &mut registry;
         let clock = Arc::new(Clock::of(Box::new(TestTime::begin()), 0, Duration::MAX));
@@ -85,14 +90,14 @@ impl Gateway {
         let (authenticator, key) = authenticator(&presence, &clock, registry);
         let mut limits = DEFAULTS.limits.clone();
         (limits.uncommitted_slots, limits.beats, limits.items) = (UNCOMMITTED, ITEMS, ITEMS);
-        limits.ack_delay = ACK_DELAY;
+        limits.ack_delay = ACK_DELAY.max(steady_hold);
         let store_reads = StoreReads::new(registry);
         let admission = Admission { retention: Retention::of(Duration::from_hours(24)) };
         let intake = Intake { submit_queue, admission, clock: clock.clone(), metrics: IngestMetrics::new(registry) };
         let context = ConnectionContext {
             lanes: Lanes::new(vec![intake], Box::new(|_| 0)),
             clock: clock.clone(),
-            history: History::new(reads.clone(), clock.clone(), store_reads.clone()),
+            history: History::new(reads.clone(), clock.clone(), store_reads.clone(), Some(presence.clone())),
             connect_lookup: connect_lookup(&reads, &clock, store_reads, registry),
             authenticator,
             requests: Arc::new(Rates::new(limits.frames_per_second, limits.burst)),
@@ -103,6 +108,7 @@ impl Gateway {
             limits,
             socket: DEFAULTS.socket.clone(),
             reading: DEFAULTS.reading.clone(),
+            steady_hold,
             metrics: Metrics::new(CODES.iter().map(|(code, _)| *code), registry),
             mid_hash: MidHash::with_key(&[0; 16]),
             stop: shutdown.stop(),
@@ -143,6 +149,11 @@ impl Gateway {
         let completions = completions.map(|(entry, outcome)| Completion { entry, outcome, news: None });
         self.submit_queue().answer(completions.collect());
         assert_eq!(self.completions.as_mut().now_or_never(), None, "it waits for more");
+    }
+
+    /// Beats that waited for later ones.
+    pub fn held(&self) -> u64 {
+        self.context.lanes.intake(self.context.lanes.of(UserId(0))).metrics.held.get()
     }
 
     pub fn commit_all(&mut self) {

@@ -7,6 +7,7 @@
 mod acks;
 mod endings;
 mod gateway;
+mod holds;
 mod operations;
 mod peer;
 #[path = "../backends/plain_store.rs"]

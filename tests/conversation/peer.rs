@@ -52,8 +52,13 @@ pub struct Peer {
 impl Peer {
     /// Of a client that said hello with a number (0: none), and asked for acks as late as this.
     pub fn new(gateway: &Gateway, user: UserId, seq: u32, ack_delay: Duration) -> Self {
+        Self::staying(gateway, user, seq, ack_delay, TOKEN_LIFE)
+    }
+
+    /// The same, with a token for so long.
+    pub fn staying(gateway: &Gateway, user: UserId, seq: u32, ack_delay: Duration, life: Duration) -> Self {
         let context = gateway.context.clone();
-        let identity = context.authenticator.identify(&gateway.token(user, TOKEN_LIFE)).unwrap();
+        let identity = context.authenticator.identify(&gateway.token(user, life)).unwrap();
         let notify = Arc::<Notify>::default();
         let registration = context.authenticator.enter(&identity, Notifier::Own(notify.clone())).unwrap();
         let hello = Hello { ack_delay: Some(ack_delay.as_millis() as u64), ..Hello::default() };
@@ -100,6 +105,11 @@ impl Peer {
         self.go_on();
     }
 
+    /// Whether it holds a beat that others may join.
+    pub fn holds(&self) -> bool {
+        self.conversation.as_ref().is_some_and(Conversation::holds)
+    }
+
     pub fn next_deadline(&self) -> Option<Instant> {
         self.conversation.as_ref().and_then(Conversation::next_deadline)
     }
@@ -116,7 +126,7 @@ impl Peer {
     fn step(&mut self, now: Instant) -> bool {
         if self.stuck {
             self.poll_waits(now);
-            self.conversation.iter_mut().for_each(Conversation::give_way);
+            self.conversation.iter_mut().for_each(|conversation| conversation.give_way(now));
             return false;
         }
         let Some(conversation) = &mut self.conversation else { return false };
@@ -151,6 +161,8 @@ impl Peer {
             conversation.hear("{", now());
             assert!(conversation.say().is_none(), "nothing is said after the end");
         }
+        // As a live socket does it that is left.
+        self.conversation.iter_mut().for_each(|conversation| conversation.commit_held(now()));
         (self.end, self.conversation, self.room) = (Some(end), None, None);
         false
     }

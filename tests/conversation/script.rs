@@ -80,6 +80,12 @@ impl Script {
     }
 
     fn beats(&mut self, seq: u32, rng: &mut SmallRng) -> (String, Kind) {
+        if rng.random_bool(0.4) {
+            // One goes on: it may be held.
+            self.made += 1;
+            let goes_on = beat(0, 1, PLAYED + self.made);
+            return (beats(seq, &[goes_on]), Kind::Beats(vec![(goes_on, false)]));
+        }
         let count = if rng.random_bool(0.05) { 3 * BEATS } else { rng.random_range(0..=BEATS) };
         let items = (0..count).map(|_| {
             self.made += 1;

@@ -69,6 +69,7 @@ mod settings;
 mod silence;
 mod slow_readers;
 mod start;
+mod steady_holds;
 mod strict;
 mod strikes;
 mod tls;

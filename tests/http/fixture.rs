@@ -133,7 +133,7 @@ impl Fixture {
         let context = Arc::new(ConnectionContext {
             lanes: Lanes::new(vec![intake], Box::new(|_| 0)),
             clock: clock.clone(),
-            history: History::new(store, clock.clone(), connect_lookup.reads.clone()),
+            history: History::new(store, clock.clone(), connect_lookup.reads.clone(), None),
             connect_lookup: Arc::new(connect_lookup),
             authenticator,
             mid_hash: heartline::model::mid_hash::MidHash::with_key(&[0; 16]),
@@ -145,6 +145,7 @@ impl Fixture {
             limits: defaults.limits,
             socket: defaults.socket,
             reading: defaults.reading,
+            steady_hold: Duration::ZERO,
             metrics: heartline::edge::metrics::Metrics::new(std::iter::empty(), &mut registry),
             clock_status: clock_guard.clock_status(),
             stop: shutdown.stop(),

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::oneshot;
 
 use super::pushes::{Overflow, Pushes};
 use super::ready_list::Notifier;
@@ -81,6 +82,8 @@ pub struct InboxBatch {
     /// When to look again for pushes without a notification.
     pub next_push: Option<Instant>,
     pub close_request: Option<CloseRequest>,
+    /// A read waits for what the connection holds.
+    pub commit_held: bool,
 }
 
 /// What is rare is boxed: every connection keeps one of these.
@@ -103,6 +106,11 @@ struct Waiting {
     order: Option<Box<Outcome>>,
     pushes: Option<Box<Pushes>>,
     close_request: Option<CloseRequest>,
+    /// The connection holds its oldest unanswered slot, or has just committed it.
+    holds: bool,
+    /// Reads that wait for that slot: dropped with its answer.
+    #[expect(clippy::box_collection, reason = "every connection keeps the room, and few have one")]
+    reads: Option<Box<Vec<oneshot::Sender<()>>>>,
 }
 
 impl Inbox {
@@ -188,7 +196,25 @@ impl Inbox {
             pushes,
             next_push,
             close_request: waiting.close_request,
+            commit_held: waiting.reads.is_some(),
         }
+    }
+
+    /// The connection holds a slot that it has not submitted yet. All older ones are answered.
+    pub fn holds(&self) {
+        self.lock().holds = true;
+    }
+
+    /// Has the connection commit what it holds. What is returned ends with the answer to it; `None`: it holds nothing.
+    pub fn commit_held(&self) -> Option<oneshot::Receiver<()>> {
+        let mut waiting = self.lock();
+        if !waiting.holds {
+            return None;
+        }
+        let (sender, committed) = oneshot::channel();
+        waiting.reads.get_or_insert_default().push(sender);
+        self.notify(waiting);
+        Some(committed)
     }
 
     /// Leaves the answer to the oldest slot that is not answered yet. `steady`: it may be told late.
@@ -199,6 +225,8 @@ impl Inbox {
             return;
         }
         waiting.slots += 1;
+        waiting.holds = false;
+        waiting.reads = None;
         waiting.urgent |= !steady;
         waiting.rejected.extend(rejected);
         if !steady || !waiting.patient {

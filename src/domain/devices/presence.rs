@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::oneshot;
 
 use super::inbox::{CloseRequest, Inbox};
 use super::ready_list::Notifier;
@@ -135,6 +136,13 @@ impl Presence {
             let shown = |inbox: &&Arc<Inbox>| inbox.token(|token| token.id.as_deref() == Some(id));
             inboxes.filter(shown).for_each(|inbox| inbox.dismiss(CloseRequest::Kicked));
         }
+    }
+
+    /// Has the user's connections commit the beats that they hold. Each of what is returned ends when that is done.
+    pub fn commit_held(&self, user: UserId) -> Vec<oneshot::Receiver<()>> {
+        let mut commits = Vec::new();
+        self.each(user, |inbox| commits.extend(inbox.commit_held()));
+        commits
     }
 
     /// Visits the user's connections under the lock of the user's shard.

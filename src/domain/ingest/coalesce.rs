@@ -75,11 +75,11 @@ impl Slot {
     }
 
     /// Whether a beat of the same key is near enough to join.
-    fn reaches(&self, at: u64) -> bool {
+    pub fn reaches(&self, at: u64) -> bool {
         self.newest_at.max(at) - self.oldest_at.min(at) <= SLOT_SPAN_MS_MAX
     }
 
-    fn join(&mut self, other: Slot) {
+    pub fn join(&mut self, other: Slot) {
         self.oldest_at = self.oldest_at.min(other.oldest_at);
         self.newest_at = self.newest_at.max(other.newest_at);
         self.beats += other.beats;

@@ -1,7 +1,9 @@
 //! Where beats and forgetting come in, from whatever edge.
 
 use std::sync::Arc;
+use std::time::Instant;
 
+use super::coalesce::Slot;
 use super::metrics::Metrics;
 use super::source::Source;
 use super::submit_queue::SubmitQueue;
@@ -47,6 +49,20 @@ impl Intake {
         taken.slots = self.submit_queue.submit(source, admitted);
         taken.clock = taken.rejected.iter().any(|rejected| rejected.reason == Reason::Clock).then_some(now);
         taken
+    }
+
+    /// A beat that is to be [submitted](Self::submit_held) later; nothing, if it is rejected alone.
+    pub fn hold(&self, source: &Source, beat: &Beat) -> Option<Slot> {
+        self.admission.judge(beat, self.clock.now()).ok()?;
+        let Source { inbox, device, seq, read, flag, decisions } = *source;
+        let known = decisions.of(beat.content, flag);
+        Some(Slot::new(inbox.clone(), device.clone(), *beat, BeatRef { seq, index: 0 }, known, read))
+    }
+
+    /// The inbox gets one answer. `now`: from when on the time to the commit is measured.
+    pub fn submit_held(&self, mut slot: Slot, now: Instant) {
+        slot.opened = now;
+        self.submit_queue.submit_held(slot);
     }
 
     /// A forgetting or a switch; its outcome comes to the inbox.

@@ -41,6 +41,8 @@ pub struct Metrics {
     group_slots: Histogram,
     commit_seconds: Histogram,
     ack_seconds: Histogram,
+    /// Steady beats that waited for later ones.
+    pub held: Counter,
     pub(super) listener_panics: Counter,
 }
 
@@ -82,11 +84,18 @@ impl Metrics {
             group_slots: Histogram::new([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 4096.0]),
             commit_seconds: Histogram::new(seconds()),
             ack_seconds: Histogram::new(seconds()),
+            held: Counter::default(),
             listener_panics: Counter::default(),
         };
         registry.register("commit_group_slots", "Slots and operations in one group", metrics.group_slots.clone());
         registry.register("commit_seconds", "Time to write and sync one group", metrics.commit_seconds.clone());
-        registry.register("ack_seconds", "From reading a slot's first beat to its commit", metrics.ack_seconds.clone());
+        registry.register(
+            "ack_seconds",
+            "From reading a slot's first beat, or the end of its hold, to its commit",
+            metrics.ack_seconds.clone(),
+        );
+        let meaning = "Steady beats that waited for later ones of their session (store.steady_hold)";
+        registry.register("beats_held", meaning, metrics.held.clone());
         let meaning = "Panics of commit listeners; each loses what one of them had to do for one group";
         registry.register("commit_listener_panics", meaning, metrics.listener_panics.clone());
         metrics

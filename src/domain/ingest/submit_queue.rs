@@ -124,6 +124,12 @@ impl SubmitQueue {
         count
     }
 
+    /// Takes a slot that was held. The inbox gets its answer.
+    pub(super) fn submit_held(&self, slot: Slot) {
+        self.lock().add(slot);
+        self.wake.notify_one();
+    }
+
     /// Takes a forgetting or a switch. The inbox gets its outcome.
     pub fn order(&self, inbox: &Arc<Inbox>, action: Action) {
         self.lock().order(inbox.clone(), action);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::decisions::DecidedRules;
 use super::memory::{Asker, Memory};
 use super::metrics::Metrics;
 use super::today::Today;
@@ -12,7 +13,7 @@ use crate::domain::store_reads::Unavailable;
 use crate::model::ids::UserId;
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
-use crate::model::rewards::rule::{RuleSet, Rules};
+use crate::model::rewards::rule::{Per, RuleSet, Rules};
 use crate::storage::hot_store::{CLAIM_DAYS, Claims};
 
 /// Claims that one answer tells of, at most.
@@ -46,6 +47,13 @@ impl ConnectLookup {
     /// The day it was at that moment. Cheap enough for every ack.
     pub fn day_at(&self, moment: Instant) -> Day {
         self.today.day(self.clock.at(moment))
+    }
+
+    /// Whether no reward can follow from a beat of today of which its sender knows so much.
+    pub fn is_all_decided(&self, known: DecidedRules, now: Instant) -> bool {
+        let day = Some(self.day_at(now));
+        let open = |per, decided| decided != day && !self.rules.per(per).is_empty();
+        !open(Per::User, known.user) && !open(Per::Content, known.content)
     }
 
     pub async fn of(&self, user: UserId) -> Result<ConnectInfo, Unavailable> {

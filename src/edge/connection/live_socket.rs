@@ -140,7 +140,8 @@ impl LiveSocket {
 
     /// Leaves everything but the socket, then that.
     pub async fn leave(self, end: End) {
-        let LiveSocket { socket, conversation, context, at_end, .. } = self;
+        let LiveSocket { socket, mut conversation, context, at_end, .. } = self;
+        conversation.commit_held(Instant::now());
         context.metrics.connections.dec();
         at_end.log.disconnected(&conversation, &context, &end);
         drop((conversation, context));
@@ -170,7 +171,7 @@ impl LiveSocket {
                 self.listens(now);
                 // What others wait for goes on: it must not depend on what this peer reads.
                 self.poll_waits(cx, now);
-                self.conversation.give_way();
+                self.conversation.give_way(now);
             }
             if self.may_leave(now) {
                 return Err(self.left(cx));

@@ -27,6 +27,10 @@ pub struct Config {
     /// make the groups, not by the store.
     #[serde(with = "humantime_serde")]
     pub group_interval: Duration,
+    /// How long a steady beat may wait, unacked, for later ones of its session, if its client allows late acks; zero = it
+    /// does not. Kept by the connections, not by the store.
+    #[serde(with = "humantime_serde")]
+    pub steady_hold: Duration,
     /// While less than this share of the users can be committed, the gateway is not ready. Above 0, at most 1.
     pub ready_share: f64,
     /// How long records, tombstones, clears and pauses are kept after their `at`.

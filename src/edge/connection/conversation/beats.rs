@@ -11,6 +11,12 @@ use crate::model::rewards::claim::ClaimKey;
 impl Conversation {
     pub(super) fn take_beats(&mut self, seq: u32, beats: &Beats, now: Instant) {
         self.strikes = 0;
+        if self.hold(seq, beats, now) {
+            self.be_patient();
+            return;
+        }
+        self.commit_held(now);
+        self.steady.submitted(&beats.items);
         let (inbox, flag) = (self.registration.inbox(), beats.flag);
         let source = Source { inbox, device: &self.device, seq, read: now, flag, decisions: &self.decisions };
         let taken = self.intake().beats(&source, &beats.items);

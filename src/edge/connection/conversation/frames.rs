@@ -12,6 +12,7 @@ use crate::edge::protocol::json;
 impl Conversation {
     /// Takes one message in; a long one when it is its turn. Nothing, unless it [listens](Self::listens).
     pub fn hear(&mut self, text: &str, now: Instant) {
+        self.look_for_answers(now);
         if !self.listens() {
             return;
         }
@@ -28,10 +29,19 @@ impl Conversation {
     }
 
     pub(super) fn take_in(&mut self, text: &str, deadline: Instant, now: Instant) {
-        match json::decode(text, &self.context.frame_limits()) {
+        let decoded = json::decode(text, &self.context.frame_limits());
+        // Beats may join what is held.
+        if !matches!(&decoded, Ok(ClientFrame { operation: Operation::Beats(_), .. })) {
+            self.commit_held(now);
+        }
+        match decoded {
             Ok(frame) => match self.use_up(frame.seq) {
                 Ok(()) if self.may_start(&frame.operation) => self.start(frame, now),
-                Ok(()) => self.state.hold(HeldFrame::Frame { frame, deadline, permit: None }),
+                Ok(()) => {
+                    // The frame may wait for its answer.
+                    self.commit_held(now);
+                    self.state.hold(HeldFrame::Frame { frame, deadline, permit: None });
+                }
                 Err(message) => self.fail(Some(frame.seq), ErrorCode::Invalid, message, now),
             },
             Err(DecodeError { seq, code, message, .. }) => match seq.map_or(Ok(()), |seq| self.use_up(seq)) {

@@ -19,6 +19,8 @@ impl Conversation {
 
     pub(super) fn take_in_long(&mut self, text: &str, permit: LargeFramePermit, now: Instant) {
         self.take_in(text, now + OPERATION_TIMEOUT, now);
+        // Others wait for the turn, which ends with the commit.
+        self.commit_held(now);
         self.keep_turn(permit);
     }
 
@@ -35,8 +37,9 @@ impl Conversation {
         }
     }
 
-    /// Gives up the turn of a long frame while the client does not read, so that other connections get theirs.
-    pub fn give_way(&mut self) {
+    /// While the client does not read, others do not wait for it: they get the turn of a long frame, and read what was held.
+    pub fn give_way(&mut self, now: Instant) {
+        self.commit_held(now);
         if let Some(Held { frame: HeldFrame::Frame { permit, .. }, .. }) = self.state.held_mut() {
             *permit = None;
         }

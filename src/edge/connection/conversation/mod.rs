@@ -15,6 +15,7 @@ mod renewal;
 mod replies;
 mod requests;
 mod state;
+mod steady_hold;
 mod token_expiry;
 mod unacked_frames;
 
@@ -24,6 +25,7 @@ use std::time::{Duration, Instant};
 use renewal::capped;
 use replies::Replies;
 use state::{Held, State};
+use steady_hold::SteadyHold;
 use token_expiry::TokenExpiry;
 use unacked_frames::UnackedFrames;
 
@@ -59,6 +61,7 @@ pub struct Conversation {
     /// An order was answered `unavailable`; its outcome will come, and is dropped. Until then there is no other.
     outcome_is_late: bool,
     beats: UnackedFrames,
+    steady: SteadyHold,
     decisions: Decisions,
     state: State,
     replies: Replies,
@@ -87,6 +90,7 @@ impl Conversation {
             strikes: 0,
             outcome_is_late: false,
             beats: UnackedFrames::default(),
+            steady: SteadyHold::default(),
             decisions: Decisions::new(flag),
             state: match seq {
                 u32::MAX => State::Closing(CloseReason::OutOfNumbers, None),
@@ -122,14 +126,21 @@ impl Conversation {
     pub fn advance(&mut self, now: Instant) {
         let batch = self.inbox().take(now);
         self.beats.frames.answered(batch.slots);
+        if batch.slots > 0 && self.beats.frames.slots() == 0 {
+            self.steady.answered(batch.rejected.is_empty());
+        }
         self.beats.rejected.extend(batch.rejected);
         for push in batch.pushes {
-            if let Push::Flag(day) = push {
-                self.decisions.decided_user(day);
+            match push {
+                Push::Flag(day) => self.decisions.decided_user(day),
+                _ => self.steady.record_changed(),
             }
             self.replies.add([ServerFrame::Push(push)]);
         }
         self.next_push = batch.next_push;
+        if batch.commit_held || self.steady.until().is_some_and(|until| now >= until) {
+            self.commit_held(now);
+        }
         let claims = batch.news.map(|news| self.learn(*news)).unwrap_or_default();
         let due = self.beats.due.is_none_or(|due| now >= due);
         let closes = batch.close_request.is_some();
@@ -159,6 +170,7 @@ impl Conversation {
 
     /// From now on nothing is acked late, and no list waits for its turn.
     pub fn hurry(&mut self, now: Instant) {
+        self.commit_held(now);
         self.forsake_waiting_list(now);
         self.ack_delay = None;
         self.beats.due = None;
@@ -197,6 +209,11 @@ impl Conversation {
         self.state.held().is_some_and(Held::waits_for_permit)
     }
 
+    /// Whether a beat waits for later ones.
+    pub fn holds(&self) -> bool {
+        self.steady.until().is_some()
+    }
+
     /// Whether a read is under way, or a list waits for its turn.
     pub fn has_read(&self) -> bool {
         self.state.read().is_some()
@@ -216,7 +233,7 @@ impl Conversation {
         let held = self.state.held().and_then(Held::deadline);
         let order = self.state.order().map(|order| order.deadline);
         let expiry = self.listens().then(|| self.lease.ends());
-        [held, order, expiry, self.next_push, self.beats.due].into_iter().flatten().min()
+        [held, order, expiry, self.next_push, self.beats.due, self.steady.until()].into_iter().flatten().min()
     }
 
     /// Whatever is under way is cut off: the other side is gone or has broken the rules.
@@ -225,6 +242,7 @@ impl Conversation {
     }
 
     fn end_later(&mut self, reason: CloseReason, now: Instant) {
+        self.commit_held(now);
         self.forsake_waiting_list(now);
         self.state.close_later(reason);
     }

@@ -23,6 +23,7 @@ fn open(dir: &Path, prune_interval: Duration, records_per_user: u32) -> Embedded
         hot_store: Backend::Embedded,
         data_dir: dir.to_owned(),
         group_interval: Duration::ZERO,
+        steady_hold: Duration::ZERO,
         ready_share: 1.0,
         retention: Duration::from_secs(10),
         records_per_user: NonZeroU32::new(records_per_user).unwrap(),

@@ -22,6 +22,7 @@ fn open(dir: &Path, user_cache: usize) -> EmbeddedStore {
         hot_store: Backend::Embedded,
         data_dir: dir.to_owned(),
         group_interval: Duration::ZERO,
+        steady_hold: Duration::ZERO,
         ready_share: 1.0,
         retention: Duration::from_secs(10),
         records_per_user: NonZeroU32::new(3).unwrap(),

@@ -1,0 +1,121 @@
+//! Steady beats that wait for later ones of their session, so that one commit keeps several (`store.steady_hold`).
+//!
+//! A beat is held if the connection knows that the stored record plays in its session, and that no reward can follow from
+//! it. It is a slot that was opened but not submitted: it is not acked, and anything else on the connection submits it
+//! first. So the order of commits is that of the frames.
+
+use std::time::{Duration, Instant};
+
+use super::Conversation;
+use super::state::State;
+use crate::domain::ingest::coalesce::Slot;
+use crate::domain::ingest::source::Source;
+use crate::edge::protocol::frame::Beats;
+use crate::model::beat::{Beat, State as Playback};
+use crate::model::ids::{Content, SessionId};
+
+#[derive(Default)]
+pub struct SteadyHold {
+    /// What the last beats frame played, if it had one beat.
+    last: Option<Playing>,
+    /// The beat of that frame was stored, and nothing is known to have changed its record since.
+    is_stored: bool,
+    /// Boxed, since every connection keeps the room.
+    waiting: Option<Box<Waiting>>,
+}
+
+type Playing = (Content, SessionId);
+
+struct Waiting {
+    slot: Slot,
+    until: Instant,
+}
+
+impl SteadyHold {
+    pub fn until(&self) -> Option<Instant> {
+        self.waiting.as_ref().map(|waiting| waiting.until)
+    }
+
+    /// These beats were submitted.
+    pub fn submitted(&mut self, beats: &[Beat]) {
+        self.is_stored = false;
+        self.last = match beats {
+            [beat] if beat.state == Playback::Playing => Some((beat.content, beat.session)),
+            _ => None,
+        };
+    }
+
+    /// All beats are answered; `stored`: none was rejected.
+    pub fn answered(&mut self, stored: bool) {
+        self.is_stored = stored;
+    }
+
+    /// The record may be another by now.
+    pub fn record_changed(&mut self) {
+        self.is_stored = false;
+    }
+
+    fn goes_on(&self, beat: &Beat) -> bool {
+        let playing = beat.state == Playback::Playing;
+        playing && self.is_stored && self.last == Some((beat.content, beat.session))
+    }
+}
+
+impl Conversation {
+    /// Holds the beat of this frame, or has it join the one that is held. False: it must be committed now.
+    pub(super) fn hold(&mut self, seq: u32, beats: &Beats, now: Instant) -> bool {
+        let [beat] = &*beats.items else { return false };
+        let Some((hold, delay)) = self.may_hold() else { return false };
+        let source = Source {
+            inbox: self.registration.inbox(),
+            device: &self.device,
+            seq,
+            read: now,
+            flag: beats.flag,
+            decisions: &self.decisions,
+        };
+        let Some(slot) = self.intake().hold(&source, beat) else { return false };
+        let is_steady = self.steady.goes_on(beat) && self.context.connect_lookup.is_all_decided(slot.known, now);
+        if !is_steady {
+            return false;
+        }
+        match &mut self.steady.waiting {
+            Some(waiting) if waiting.slot.reaches(beat.at) => {
+                waiting.slot.join(slot);
+                self.beats.frames.submitted(seq, 0);
+            }
+            Some(_) => return false,
+            None if self.beats.frames.slots() > 0 => return false,
+            None => {
+                self.steady.waiting = Some(Box::new(Waiting { slot, until: now + hold.min(delay) }));
+                self.beats.frames.submitted(seq, 1);
+                self.beats.due.get_or_insert(now + delay);
+                self.inbox().holds();
+            }
+        }
+        self.intake().metrics.held.inc();
+        true
+    }
+
+    /// The answer to what was held may be there untold, since its ack may be late: until it is seen nothing is held.
+    pub(super) fn look_for_answers(&mut self, now: Instant) {
+        if self.steady.until().is_none() && self.beats.frames.slots() > 0 && self.may_hold().is_some() {
+            self.advance(now);
+        }
+    }
+
+    /// For how long a beat may be held, and its ack be late.
+    fn may_hold(&self) -> Option<(Duration, Duration)> {
+        let hold = Some(self.context.steady_hold).filter(|hold| !hold.is_zero())?;
+        let delay = self.ack_delay.filter(|delay| !delay.is_zero())?;
+        let free = matches!(self.state, State::Open) && self.intake().submit_queue.has_room();
+        free.then_some((hold, delay))
+    }
+
+    /// Commits what is held, if anything is.
+    pub fn commit_held(&mut self, now: Instant) {
+        if let Some(waiting) = self.steady.waiting.take() {
+            self.intake().submit_held(waiting.slot, now);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! `store.steady_hold`: steady beats wait for later ones, unacked; whatever asks for them commits them.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::support::{MID, TestClient, TestGateway, beat, beats};
+
+const HOLD: Duration = Duration::from_secs(2);
+
+fn gateway() -> TestGateway {
+    TestGateway::with(&[("store.steady_hold", "2s"), ("rewards.rules", "[]")])
+}
+
+/// A client whose content 100 plays, and which has asked for acks as late as the hold; the `at` of its newest beat.
+async fn playing(gateway: &TestGateway) -> (TestClient, u64) {
+    let mut client = gateway.connect(MID).await;
+    client.call(json!({"hello": {"ack_delay": HOLD.as_millis() as u64}})).await;
+    let at = client.now() - 1_000;
+    client.watch([beat(100, at)]).await;
+    (client, at)
+}
+
+#[tokio::test]
+async fn one_ack_tells_of_all_beats_of_a_hold() {
+    let gateway = gateway();
+    let (mut client, at) = playing(&gateway).await;
+    let began = Instant::now();
+    let mut last = 0;
+    for step in 1..=5 {
+        last = client.send(beats([beat(100, at + step).pos(1_000 * step)])).await;
+    }
+    assert_eq!(client.next().await, json!({"ack": {"seq": last}}));
+    assert!(began.elapsed() >= HOLD, "after {:?}", began.elapsed());
+    assert_eq!(client.position(100).await, Some(5_000));
+}
+
+#[tokio::test]
+async fn other_sockets_and_requests_read_what_is_held() {
+    let gateway = gateway();
+    let (mut client, at) = playing(&gateway).await;
+    let mut other = gateway.connect(MID).await;
+    let http = gateway.http(MID);
+    let began = Instant::now();
+    for step in 1..=3 {
+        client.send(beats([beat(100, at + 2 * step).pos(1_000 * step)])).await;
+        // Until it has been read from the socket.
+        while other.position(100).await != Some(1_000 * step) {}
+        client.send(beats([beat(100, at + 2 * step + 1).pos(1_000 * step + 1)])).await;
+        let position = async || http.get("/v1/history").await.json()["records"][0]["pos"].as_u64();
+        while position().await != Some(1_000 * step + 1) {}
+    }
+    assert!(began.elapsed() < HOLD, "after {:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn a_drain_commits_what_is_held_and_says_so() {
+    let mut gateway = gateway();
+    let (mut client, at) = playing(&gateway).await;
+    let seq = client.send(beats([beat(100, at + 1).pos(78_000)])).await;
+    gateway.wait_for_metric("heartline_beats_held_total", |held| held > 0.0).await;
+    gateway.terminate();
+    client.acked(seq).await;
+    assert!(gateway.ended().await.success());
+    gateway.restart();
+    assert_eq!(gateway.connect(MID).await.position(100).await, Some(78_000));
+}
