@@ -7,7 +7,7 @@ import time
 from auditor.audit import Audit, arguments, scratch_directory
 from auditor.event_log import EventLog, Tail
 from auditor.readback import read_back
-from auditor.rewards import outbox_entries, published
+from auditor.rewards import held, outbox_entries, published
 from auditor.rules import SETTINGS
 from wire.gateway import Gateway
 
@@ -17,12 +17,17 @@ ROUNDS_IN_FLIGHT_MIN = 0.8
 # A kill that finds every event published shows nothing of the outbox.
 ROUNDS_UNPUBLISHED_MIN = 0.3
 OUTBOX_SECONDS_MAX = 20
+# Of each round, with --hold.
+HELD_MIN = 20
 
 
 def main():
-    args = arguments(__doc__, rounds=20).parse_args()
+    parser = arguments(__doc__, rounds=20)
+    parser.add_argument("--hold", type=int, default=0, help="milliseconds that steady beats wait for later ones")
+    args = parser.parse_args()
+    settings = {**SETTINGS, "STORE__STEADY_HOLD": f"{args.hold}ms"}
     with scratch_directory(args) as scratch:
-        gateway = Gateway(args.binary, scratch / "data", scratch / "gateway.log", **SETTINGS)
+        gateway = Gateway(args.binary, scratch / "data", scratch / "gateway.log", **settings)
         try:
             ok = OneGateway(args, scratch, gateway).run()
         finally:
@@ -34,7 +39,7 @@ class OneGateway(Audit):
     def __init__(self, args, scratch, gateway):
         super().__init__(args, scratch, EventLog)
         self._gateway = gateway
-        self._with_flight = self._with_unpublished = 0
+        self._with_flight = self._with_unpublished = self._held = 0
 
     def start(self):
         self._gateway.start()
@@ -77,6 +82,9 @@ class OneGateway(Audit):
         self.expect(code == 0, "drain", f"exit code {code} after SIGTERM")
         enough = self._with_flight >= ROUNDS_IN_FLIGHT_MIN * rounds
         self.expect(enough, "load", f"beats were in flight in only {self._with_flight} of {rounds} rounds")
+        if self.args.hold:
+            print(f"{self._held} beats were held", flush=True)
+            self.expect(self._held >= HELD_MIN * rounds, "load", f"only {self._held} beats were held")
         enough = self._with_unpublished >= ROUNDS_UNPUBLISHED_MIN * rounds
         self.expect(enough, "load", f"events were unpublished in only {self._with_unpublished} of {rounds} rounds")
 
@@ -86,6 +94,7 @@ class OneGateway(Audit):
         for loader in self.loaders:
             loader.go(self._gateway.ws)
         time.sleep(seconds)  # not a wait for anything: the random moment of the end
+        self._held += held(self._gateway) if self.args.hold else 0
         end()
         tail.end()
         self.wait_until_parked()

@@ -54,6 +54,7 @@ class Audit:
         for n in range(args.loaders):
             # A drain turns away who comes.
             options = ("--crowded", "--newcomers", newcomers, "--first-newcomer", FIRST_NEWCOMER * (n + 1))
+            options += ("--ack-delay", getattr(args, "hold", 0))
             journal = scratch / f"journal-{n}"
             self.loaders.append(Loader(1 + n * share, share, args.seed, journal, *map(str, options)))
         self.judge = Judge([loader.journal for loader in self.loaders])

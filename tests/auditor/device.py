@@ -29,11 +29,11 @@ _connections = itertools.count(1)
 
 class Device:
     """`crowded`: whether others are there, so that the gateway may turn it away for now. `late`: seconds before it first
-    comes."""
+    comes. `ack_delay`: milliseconds that it lets steady beats wait for their ack."""
 
-    def __init__(self, habits, journal, crowded=False, late=0):
+    def __init__(self, habits, journal, crowded=False, late=0, ack_delay=0):
         self._habits, self._journal, self._crowded = habits, journal, crowded
-        self._late, self._flag = late, None
+        self._late, self._flag, self._ack_delay = late, None, ack_delay
         self._mid, self._dice = habits.viewer.mid, habits.dice
         self._unanswered = {}  # seq -> operation to resend after a reconnect
         self._again = deque()  # of those, what is still to be resent
@@ -46,7 +46,7 @@ class Device:
             place, dialed = self._dice.choice(PLACES), wall_ms()
             try:
                 url = self._dice.choice(urls)
-                socket, welcome, seq = await dial(url, token(self._mid), place, self._habits.device)
+                socket, welcome, seq = await dial(url, token(self._mid), place, self._habits.device, self._ack_delay)
             except InvalidStatus as refused:
                 if not self._crowded or refused.response.status_code != 503:
                     raise

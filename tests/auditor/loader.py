@@ -25,6 +25,7 @@ async def main():
     parser.add_argument("--crowded", action="store_true", help="the gateway may turn away who comes: there are others")
     parser.add_argument("--newcomers", type=int, default=0, help="users who come anew in each round")
     parser.add_argument("--first-newcomer", type=int, default=100_000, help="the first of them")
+    parser.add_argument("--ack-delay", type=int, default=0, help="milliseconds that devices let steady beats wait")
     args = parser.parse_args()
 
     journal = Journal(args.journal)
@@ -49,9 +50,9 @@ async def main():
 def _devices(args, journal, mids, within=0):
     """Of these users, each of whom comes at some moment within so many seconds."""
     for mid in mids:
-        viewer = Viewer(mid, args.seed)
+        viewer = Viewer(mid, args.seed, steady=args.ack_delay > 0)
         late = viewer.dice.uniform(0, within)
-        yield from (Device(habits, journal, args.crowded, late) for habits in viewer.devices)
+        yield from (Device(habits, journal, args.crowded, late, args.ack_delay) for habits in viewer.devices)
 
 
 asyncio.run(main())

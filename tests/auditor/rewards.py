@@ -119,6 +119,11 @@ def outbox_entries(gateway):
     return _metric(gateway, "heartline_outbox_entries")
 
 
+def held(gateway):
+    """Beats that waited for later ones of their session in this process."""
+    return _metric(gateway, "heartline_beats_held_total")
+
+
 def published(gateway):
     """Events that this process has published."""
     return _metric(gateway, "heartline_events_published_total")

@@ -10,11 +10,15 @@ CONTENTS_PER_USER = 14
 SWITCHES_MAX = 40  # well below the 128 beyond which the gateway may merge intervals
 BEATS_MAX = 24
 REMEMBERED_MAX = 200
+STEADY_CHANCE = 0.9  # of going on with one content, for a steady device
 
 
 class Viewer:
-    def __init__(self, mid, seed):
+    """`steady`: its devices mostly play one content on, a beat a frame."""
+
+    def __init__(self, mid, seed, steady=False):
         self.mid = mid
+        self.steady = steady
         self.dice = random.Random(f"{seed}/{mid}")
         self.contents = self.dice.sample(CONTENTS, CONTENTS_PER_USER)
         self.devices = [Habits(self, f"device-{n}") for n in range(self.dice.choice((1, 1, 2, 3)))]
@@ -44,11 +48,14 @@ class Habits:
         self._playbacks = {}
         self._remembered = []  # beats sent before: resent for no reason, and `at`s to forget up to
         self._held_back = []  # made now, sent later than newer ones
+        self._content = None  # what a steady device plays
 
     def next(self, now):
         """The next operation, as the frame has it (without its `seq`)."""
         if self.viewer.paused and self.dice.random() < 0.3:
             return self.viewer.switch(now)
+        if self.viewer.steady and self.dice.random() < STEADY_CHANCE:
+            return {"beats": {"items": [self._next_of_one(now)]}}
         chance = self.dice.random()
         if chance < 0.80 or not self._remembered:
             return {"beats": {"items": self._beats(now)}}
@@ -62,6 +69,11 @@ class Habits:
         if chance < 0.988:
             return {"clear": {"at": self._forget_up_to(now)}}
         return self.viewer.switch(now) or self.next(now)
+
+    def _next_of_one(self, now):
+        if self._content is None or self.dice.random() < 0.05:
+            self._content = self.dice.choice(self.viewer.contents)
+        return self._beat(now, self._content)
 
     def _beats(self, now):
         beats = [self._beat(now) for _ in range(self.dice.randrange(1, BEATS_MAX))]
@@ -77,8 +89,8 @@ class Habits:
             beats, self._held_back = beats + self._held_back, []
         return beats
 
-    def _beat(self, now):
-        content = self.dice.choice(self.viewer.contents)
+    def _beat(self, now, content=None):
+        content = content or self.dice.choice(self.viewer.contents)
         playback = self._playbacks.get(content)
         if playback is None or self.dice.random() < 0.03:
             behind = self.dice.choice((0, 0, 0, self.dice.randrange(60_000), self.dice.randrange(40 * DAY)))

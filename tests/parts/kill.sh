@@ -4,3 +4,6 @@ need_python
 need_binary
 "$PYTHON" -m auditor "$HEARTLINE_BIN" --rounds "${AUDIT_ROUNDS:-$([[ $LONG ]] && echo 100 || echo 20)}" \
   ${AUDIT_SEED:+--seed "$AUDIT_SEED"}
+# The same with steady beats held back for later ones.
+"$PYTHON" -m auditor "$HEARTLINE_BIN" --hold 1000 --rounds "$([[ $LONG ]] && echo 40 || echo 6)" \
+  ${AUDIT_SEED:+--seed "$AUDIT_SEED"}

@@ -15,10 +15,12 @@ class GoingAway(Exception):
     """The gateway said `bye` to a socket that had just come."""
 
 
-async def dial(url, token, place="header", device="", **options):
-    """The open socket, its welcome, and the last `seq` used (a `hello` names the device)."""
+async def dial(url, token, place="header", device="", ack_delay=0, **options):
+    """The open socket, its welcome, and the last `seq` used (a `hello` names the device). `ack_delay`: milliseconds."""
     headers, offered = {}, [SUBPROTOCOL]
     hello = {"device": device, "client": "heartline-tests/1"}
+    if ack_delay:
+        hello["ack_delay"] = ack_delay
     if place == "header":
         headers["Authorization"] = f"Bearer {token}"
     elif place == "subprotocol":
