@@ -79,12 +79,19 @@ impl ContentRow {
     }
 
     /// Raises the tombstone to `at` and drops a record that is not newer. Returns the record that went, if one did; but
-    /// `None` if the tombstone was there already.
+    /// `None` if the tombstone was there already, or there is no version left for it.
+    ///
+    /// Versions stay below the next millisecond: a later store takes them for the time of the write. A delete that is older
+    /// than the record leaves the last version of the record's millisecond to the delete of the record. It may go without
+    /// one, since beats that are older than the record are refused anyway.
     pub fn delete(&mut self, at: u64) -> Option<Option<Record>> {
         if self.tombstone.is_some_and(|tombstone| tombstone.at >= at) {
             return None;
         }
         let version = (at * 1000 + 999).max(self.last_version() + 1);
+        if self.record.as_ref().is_some_and(|record| record.at > at && version >= record.at * 1000 + 999) {
+            return None;
+        }
         self.tombstone = Some(Tombstone { at, version });
         Some(self.record.take_if(|record| record.at <= at))
     }

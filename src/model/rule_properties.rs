@@ -163,4 +163,29 @@ proptest! {
             prop_assert!(after.version >= after.at * 1000);
         }
     }
+
+    #[test]
+    fn versions_stay_within_the_millisecond_of_the_newest_moment(steps in steps()) {
+        let mut user = User::default();
+        for step in &steps {
+            user.apply(step);
+            for row in user.contents.values() {
+                prop_assert!(row.last_version() < (row.newest() + 1) * 1000);
+            }
+        }
+    }
+}
+
+#[test]
+fn many_older_deletes_leave_a_version_for_the_delete_of_the_record() {
+    let (mut user, at) = (User::default(), 10_000);
+    user.apply(&Step::Beat(beat(1, at, 1)));
+    for older in at - 3_000..at {
+        user.apply(&Step::Delete { oid: 1, at: older });
+        let row = &user.contents[&content(1)];
+        assert!(row.last_version() < at * 1000 + 999 && row.record.is_some());
+    }
+    user.apply(&Step::Delete { oid: 1, at });
+    let row = &user.contents[&content(1)];
+    assert_eq!((row.record.as_ref(), row.last_version()), (None, at * 1000 + 999));
 }
