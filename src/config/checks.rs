@@ -245,6 +245,10 @@ impl Checks<'_> {
             let interval = config.push.steady_interval;
             format!("{hold:?} must not be longer than push.steady_interval ({interval:?}): it would delay pushes")
         });
+        self.require(hold <= config.limits.ack_delay, "store.steady_hold", || {
+            let delay = config.limits.ack_delay;
+            format!("{hold:?} must not be longer than limits.ack_delay ({delay:?}): no beat would be held so long")
+        });
         self.require(hold <= socket.idle / 2, "store.steady_hold", || {
             format!(
                 "{hold:?} must be at most half of socket.idle ({:?}): a client would take it for a lost ack",

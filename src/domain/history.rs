@@ -1,6 +1,10 @@
 //! "Where was I?": reads of the hot store, by the server's clock and within a time.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::time::timeout;
 
 use super::clock::Clock;
 use super::devices::presence::Presence;
@@ -10,6 +14,9 @@ use crate::model::page::{Page, PageRequest};
 use crate::model::record::Record;
 use crate::model::rows_read::RowsRead;
 use crate::storage::hot_store::Positions;
+
+/// How long a read waits for what other connections hold. After it, what is stored is read.
+const HELD_MAX: Duration = Duration::from_secs(1);
 
 #[derive(Clone)]
 pub struct History {
@@ -31,12 +38,11 @@ impl History {
         History { store, clock, reads, holding }
     }
 
-    async fn commit_held(&self, user: UserId) {
+    /// Has the user's connections here commit what they hold. While the store takes no writes, it is not waited for.
+    pub async fn commit_held(&self, user: UserId) {
         let Some(presence) = &self.holding else { return };
-        for commit in presence.commit_held(user) {
-            // Its other end is dropped when it is done.
-            let _ = commit.await;
-        }
+        // Its other ends are dropped as they are answered, or with their connections.
+        let _ = timeout(HELD_MAX, join_all(presence.commit_held(user))).await;
     }
 
     /// The live records of these contents, in the order asked.

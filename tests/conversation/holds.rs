@@ -1,8 +1,10 @@
 //! Steady beats wait for later ones of their session, and for nothing else.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use heartline::domain::devices::ready_list::Notifier;
 use heartline::domain::ingest::coalesce::Entry;
 use heartline::model::ids::UserId;
 use heartline::model::push::Push;
@@ -10,7 +12,7 @@ use heartline::model::push::Push;
 use crate::acks::acks;
 use crate::gateway::{ACK_DELAY, Gateway};
 use crate::peer::Peer;
-use crate::text::{beat, beats, delete, get, hello, token};
+use crate::text::{beat, beats, clear, delete, get, hello, token};
 use crate::time::{BEGIN, pass, play};
 
 const USER: UserId = UserId(42);
@@ -112,6 +114,42 @@ fn a_new_token_commits_and_changes_nothing_else() {
         pass(MOMENT).await;
         peer.send(beats(4, &[beat(1, 1, BEGIN + 4)]));
         assert_eq!(submitted(&gateway), [0; 0]);
+    });
+}
+
+#[test]
+fn after_an_order_the_next_beat_is_not_steady() {
+    for order in [delete(2, &[1], BEGIN + 1), clear(2, BEGIN + 1)] {
+        play(async {
+            let mut gateway = Gateway::holding(HOLD);
+            let mut peer = playing(&mut gateway, ACK_DELAY);
+            peer.send(order.clone());
+            gateway.commit_all();
+            peer.go_on();
+            peer.send(beats(3, &[beat(1, 1, BEGIN + 3)]));
+            assert_eq!(submitted(&gateway), [3], "{order}");
+        });
+    }
+}
+
+#[test]
+fn another_device_s_change_commits_it() {
+    play(async {
+        let mut gateway = Gateway::holding(HOLD);
+        let mut peer = playing(&mut gateway, ACK_DELAY);
+        peer.send(beats(2, &[beat(1, 1, BEGIN + 2)]));
+        gateway.tell(USER, |inbox| inbox.push(Push::Recording { paused: false }));
+        peer.go_on();
+        assert_eq!(submitted(&gateway), [2]);
+    });
+    play(async {
+        // A request of its own client.
+        let mut gateway = Gateway::holding(HOLD);
+        let mut peer = playing(&mut gateway, ACK_DELAY);
+        peer.send(beats(2, &[beat(1, 1, BEGIN + 2)]));
+        gateway.presence.request(USER, Some(peer.connection), Notifier::Own(Arc::default()));
+        peer.go_on();
+        assert_eq!(submitted(&gateway), [2]);
     });
 }
 

@@ -18,7 +18,7 @@ use crate::peer::Peer;
 use crate::script::Script;
 use crate::store::Asked;
 use crate::time::{now, pass, play};
-use crate::witness::{Committed, Witness};
+use crate::witness::{Committed, Kind, Witness};
 
 const WALKS: u64 = 2_000;
 const STEPS: usize = 120;
@@ -255,7 +255,8 @@ impl Walk {
         for Client { peer, witness, .. } in &self.clients {
             let open: Vec<_> = witness.open().collect();
             assert!(witness.refused.is_empty(), "{:?} could have been answered", witness.refused);
-            let rests = peer.holds() || peer.end.is_some() || witness.waits_for_time(&self.committed);
+            let holds = peer.holds() && open.iter().all(|(_, kind)| matches!(kind, Kind::Beats(_)));
+            let rests = holds || peer.end.is_some() || witness.waits_for_time(&self.committed);
             assert!(rests, "{:?} is not answered {open:?}", peer.user);
         }
         let until = now() + REST;

@@ -6,10 +6,10 @@ use serde_json::json;
 
 use crate::support::{MID, TestClient, TestGateway, beat, beats};
 
-const HOLD: Duration = Duration::from_secs(2);
+const HOLD: Duration = Duration::from_secs(4);
 
 fn gateway() -> TestGateway {
-    TestGateway::with(&[("store.steady_hold", "2s"), ("rewards.rules", "[]")])
+    TestGateway::with(&[("store.steady_hold", "4s"), ("rewards.rules", "[]")])
 }
 
 /// A client whose content 100 plays, and which has asked for acks as late as the hold; the `at` of its newest beat.
@@ -41,16 +41,31 @@ async fn other_sockets_and_requests_read_what_is_held() {
     let (mut client, at) = playing(&gateway).await;
     let mut other = gateway.connect(MID).await;
     let http = gateway.http(MID);
-    let began = Instant::now();
+    let held = async |count: f64| gateway.wait_for_metric("heartline_beats_held_total", |held| held >= count).await;
     for step in 1..=3 {
         client.send(beats([beat(100, at + 2 * step).pos(1_000 * step)])).await;
-        // Until it has been read from the socket.
-        while other.position(100).await != Some(1_000 * step) {}
+        held(2.0 * step as f64 - 1.0).await;
+        let began = Instant::now();
+        assert_eq!(other.position(100).await, Some(1_000 * step));
         client.send(beats([beat(100, at + 2 * step + 1).pos(1_000 * step + 1)])).await;
-        let position = async || http.get("/v1/history").await.json()["records"][0]["pos"].as_u64();
-        while position().await != Some(1_000 * step + 1) {}
+        held(2.0 * step as f64).await;
+        let history = http.get("/v1/history").await.json();
+        assert_eq!(history["records"][0]["pos"].as_u64(), Some(1_000 * step + 1));
+        assert!(began.elapsed() < HOLD, "after {:?}", began.elapsed());
     }
-    assert!(began.elapsed() < HOLD, "after {:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn a_lost_connection_commits_what_it_holds() {
+    let gateway = gateway();
+    let (mut client, at) = playing(&gateway).await;
+    client.send(beats([beat(100, at + 1).pos(78_000)])).await;
+    gateway.wait_for_metric("heartline_beats_held_total", |held| held > 0.0).await;
+    let began = Instant::now();
+    drop(client);
+    let mut other = gateway.connect(MID).await;
+    while other.position(100).await != Some(78_000) {}
+    assert!(began.elapsed() < HOLD / 2, "after {:?}", began.elapsed());
 }
 
 #[tokio::test]
@@ -59,8 +74,10 @@ async fn a_drain_commits_what_is_held_and_says_so() {
     let (mut client, at) = playing(&gateway).await;
     let seq = client.send(beats([beat(100, at + 1).pos(78_000)])).await;
     gateway.wait_for_metric("heartline_beats_held_total", |held| held > 0.0).await;
+    let began = Instant::now();
     gateway.terminate();
     client.acked(seq).await;
+    assert!(began.elapsed() < HOLD / 2, "after {:?}", began.elapsed());
     assert!(gateway.ended().await.success());
     gateway.restart();
     assert_eq!(gateway.connect(MID).await.position(100).await, Some(78_000));

@@ -84,6 +84,8 @@ pub struct InboxBatch {
     pub close_request: Option<CloseRequest>,
     /// A read waits for what the connection holds.
     pub commit_held: bool,
+    /// A request on behalf of the connection changes something.
+    pub record_changed: bool,
 }
 
 /// What is rare is boxed: every connection keeps one of these.
@@ -108,6 +110,7 @@ struct Waiting {
     close_request: Option<CloseRequest>,
     /// The connection holds its oldest unanswered slot, or has just committed it.
     holds: bool,
+    record_changed: bool,
     /// Reads that wait for that slot: dropped with its answer.
     #[expect(clippy::box_collection, reason = "every connection keeps the room, and few have one")]
     reads: Option<Box<Vec<oneshot::Sender<()>>>>,
@@ -197,6 +200,16 @@ impl Inbox {
             next_push,
             close_request: waiting.close_request,
             commit_held: waiting.reads.is_some(),
+            record_changed: std::mem::take(&mut waiting.record_changed),
+        }
+    }
+
+    /// A request on behalf of the connection is about to change something of which it is not told.
+    pub fn record_changes(&self) {
+        let mut waiting = self.lock();
+        waiting.record_changed = true;
+        if waiting.holds {
+            self.notify(waiting);
         }
     }
 
@@ -212,7 +225,10 @@ impl Inbox {
             return None;
         }
         let (sender, committed) = oneshot::channel();
-        waiting.reads.get_or_insert_default().push(sender);
+        let reads = waiting.reads.get_or_insert_default();
+        // Of reads that have given up.
+        reads.retain(|read| !read.is_closed());
+        reads.push(sender);
         self.notify(waiting);
         Some(committed)
     }
@@ -293,7 +309,9 @@ impl Inbox {
 
     /// A slot cannot be answered, and so none after it: the connection must go.
     pub fn cannot_answer(&self) {
-        self.lock().unanswerable = true;
+        let mut waiting = self.lock();
+        (waiting.unanswerable, waiting.holds, waiting.reads) = (true, false, None);
+        drop(waiting);
         self.dismiss(CloseRequest::Unreadable);
     }
 

@@ -75,7 +75,11 @@ impl Presence {
 
     /// An inbox for one request of `user`. What it changes is told to all of the user's connections but `origin`.
     pub fn request(&self, user: UserId, origin: Option<ConnectionId>, notifier: Notifier) -> Arc<Inbox> {
-        let connections = self.shard(user).get(&user).map(|devices| devices.count.clone()).unwrap_or_default();
+        let shard = self.shard(user);
+        let devices = shard.get(&user);
+        let own = devices.into_iter().flat_map(|devices| &devices.inboxes).filter(|inbox| Some(inbox.id) == origin);
+        own.for_each(|inbox| inbox.record_changes());
+        let connections = devices.map(|devices| devices.count.clone()).unwrap_or_default();
         Inbox::of_request(user, origin, connections, notifier)
     }
 

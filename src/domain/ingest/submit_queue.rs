@@ -126,8 +126,14 @@ impl SubmitQueue {
 
     /// Takes a slot that was held. The inbox gets its answer.
     pub(super) fn submit_held(&self, slot: Slot) {
-        self.lock().add(slot);
-        self.wake.notify_one();
+        let mut slots = self.lock();
+        let first = slots.is_empty();
+        let opened = slots.add(slot);
+        drop(slots);
+        debug_assert!(opened, "all older slots of the connection were answered");
+        if first {
+            self.wake.notify_one();
+        }
     }
 
     /// Takes a forgetting or a switch. The inbox gets its outcome.

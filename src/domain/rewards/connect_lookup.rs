@@ -10,7 +10,7 @@ use super::today::Today;
 use crate::domain::clock::Clock;
 use crate::domain::store_reads::StoreReads;
 use crate::domain::store_reads::Unavailable;
-use crate::model::ids::UserId;
+use crate::model::ids::{Content, UserId};
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
 use crate::model::rewards::rule::{Per, RuleSet, Rules};
@@ -49,10 +49,10 @@ impl ConnectLookup {
         self.today.day(self.clock.at(moment))
     }
 
-    /// Whether no reward can follow from a beat of today of which its sender knows so much.
-    pub fn is_all_decided(&self, known: DecidedRules, now: Instant) -> bool {
+    /// Whether its sender knows that no reward of today can follow from a beat. Rules that begin tomorrow count as open.
+    pub fn is_all_decided(&self, content: Content, known: DecidedRules, now: Instant) -> bool {
         let day = Some(self.day_at(now));
-        let open = |per, decided| decided != day && !self.rules.per(per).is_empty();
+        let open = |per, decided| decided != day && !self.rules.for_content(self.rules.per(per), content).is_empty();
         !open(Per::User, known.user) && !open(Per::Content, known.content)
     }
 

@@ -54,6 +54,7 @@ async fn erase(State(users): State<Arc<UserOperations>>, request: Request) -> Re
     query::none(request.uri())?;
     let body = body::whole(request.into_body(), USER_BODY_BYTES_MAX).await?;
     let user = decode_user_body(&body)?;
+    users.history.commit_held(user).await;
     let intake = users.lanes.intake(users.lanes.of(user));
     Pending::of(intake, |notifier| users.presence.request(user, None, notifier))?.order(Action::Erase).await?;
     tracing::info!(user = %users.mid_hash.of(user), "erased");

@@ -16,11 +16,11 @@ impl Conversation {
             return;
         }
         self.commit_held(now);
-        self.steady.submitted(&beats.items);
         let (inbox, flag) = (self.registration.inbox(), beats.flag);
         let source = Source { inbox, device: &self.device, seq, read: now, flag, decisions: &self.decisions };
         let taken = self.intake().beats(&source, &beats.items);
         self.beats.frames.submitted(seq, taken.slots);
+        self.steady.submitted(&beats.items, taken.slots);
         self.beats.rejected.extend(taken.rejected);
         self.beats.clock = self.beats.clock.max(taken.clock);
         if let Some(delay) = self.ack_delay.filter(|delay| taken.slots > 0 && !delay.is_zero()) {

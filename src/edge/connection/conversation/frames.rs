@@ -22,6 +22,7 @@ impl Conversation {
         match self.intake().submit_queue.try_large_frame_permit() {
             Some(permit) => self.take_in_long(text, permit, now),
             None => {
+                self.commit_held(now);
                 let until = Some(now + OPERATION_TIMEOUT);
                 self.state.hold(HeldFrame::Text { text: text.to_owned(), until });
             }
@@ -42,7 +43,10 @@ impl Conversation {
                     self.commit_held(now);
                     self.state.hold(HeldFrame::Frame { frame, deadline, permit: None });
                 }
-                Err(message) => self.fail(Some(frame.seq), ErrorCode::Invalid, message, now),
+                Err(message) => {
+                    self.commit_held(now);
+                    self.fail(Some(frame.seq), ErrorCode::Invalid, message, now);
+                }
             },
             Err(DecodeError { seq, code, message, .. }) => match seq.map_or(Ok(()), |seq| self.use_up(seq)) {
                 Ok(()) => self.fail(seq, code, message, now),

@@ -127,18 +127,22 @@ impl Conversation {
         let batch = self.inbox().take(now);
         self.beats.frames.answered(batch.slots);
         if batch.slots > 0 && self.beats.frames.slots() == 0 {
-            self.steady.answered(batch.rejected.is_empty());
+            self.steady.answered();
         }
+        let mut changed = batch.record_changed || !batch.rejected.is_empty();
         self.beats.rejected.extend(batch.rejected);
         for push in batch.pushes {
             match push {
                 Push::Flag(day) => self.decisions.decided_user(day),
-                _ => self.steady.record_changed(),
+                _ => changed = true,
             }
             self.replies.add([ServerFrame::Push(push)]);
         }
         self.next_push = batch.next_push;
-        if batch.commit_held || self.steady.until().is_some_and(|until| now >= until) {
+        if changed {
+            self.steady.record_changed();
+        }
+        if changed || batch.commit_held || self.steady.until().is_some_and(|until| now >= until) {
             self.commit_held(now);
         }
         let claims = batch.news.map(|news| self.learn(*news)).unwrap_or_default();

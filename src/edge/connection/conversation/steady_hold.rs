@@ -16,9 +16,10 @@ use crate::model::ids::{Content, SessionId};
 
 #[derive(Default)]
 pub struct SteadyHold {
-    /// What the last beats frame played, if it had one beat.
+    /// What the last frame of beats plays: one beat, in a slot of its own. `None` as well when the record may have been
+    /// changed by anything else since, or a beat was rejected.
     last: Option<Playing>,
-    /// The beat of that frame was stored, and nothing is known to have changed its record since.
+    /// The beat of that frame is stored.
     is_stored: bool,
     /// Boxed, since every connection keeps the room.
     waiting: Option<Box<Waiting>>,
@@ -36,23 +37,23 @@ impl SteadyHold {
         self.waiting.as_ref().map(|waiting| waiting.until)
     }
 
-    /// These beats were submitted.
-    pub fn submitted(&mut self, beats: &[Beat]) {
+    /// These beats were submitted, in so many new slots.
+    pub fn submitted(&mut self, beats: &[Beat], slots: usize) {
         self.is_stored = false;
         self.last = match beats {
-            [beat] if beat.state == Playback::Playing => Some((beat.content, beat.session)),
+            [beat] if beat.state == Playback::Playing && slots == 1 => Some((beat.content, beat.session)),
             _ => None,
         };
     }
 
-    /// All beats are answered; `stored`: none was rejected.
-    pub fn answered(&mut self, stored: bool) {
-        self.is_stored = stored;
+    /// All beats are answered.
+    pub fn answered(&mut self) {
+        self.is_stored = true;
     }
 
-    /// The record may be another by now.
+    /// The record may be another by now, or has not become what was sent.
     pub fn record_changed(&mut self) {
-        self.is_stored = false;
+        self.last = None;
     }
 
     fn goes_on(&self, beat: &Beat) -> bool {
@@ -75,7 +76,8 @@ impl Conversation {
             decisions: &self.decisions,
         };
         let Some(slot) = self.intake().hold(&source, beat) else { return false };
-        let is_steady = self.steady.goes_on(beat) && self.context.connect_lookup.is_all_decided(slot.known, now);
+        let is_steady =
+            self.steady.goes_on(beat) && self.context.connect_lookup.is_all_decided(beat.content, slot.known, now);
         if !is_steady {
             return false;
         }
