@@ -154,7 +154,10 @@ fn durations_are_neither_nothing_nor_forever() {
     }
     refused("[store]\ngroup_interval = \"2s\"", &in_file("store.group_interval"), "at most 1s");
     accepted("[store]\nsteady_hold = \"30s\"");
-    refused("[store]\nsteady_hold = \"31s\"", &in_file("store.steady_hold"), "push.steady_interval");
+    let late = "[limits]\nack_delay = \"20s\"\n[store]\nsteady_hold = \"21s\"";
+    refused(late, &in_file("store.steady_hold"), "limits.ack_delay");
+    let push = "[push]\nsteady_interval = \"20s\"\n[store]\nsteady_hold = \"21s\"";
+    refused(push, &in_file("store.steady_hold"), "push.steady_interval");
     let idle = "[socket]\nping = \"10s\"\nidle = \"20s\"\n[store]\nsteady_hold = \"11s\"";
     refused(idle, &in_file("store.steady_hold"), "half of socket.idle");
 }

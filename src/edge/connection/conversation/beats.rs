@@ -1,5 +1,6 @@
 //! Beats of a conversation: taken in, acked, and what was decided of them.
 
+use std::num::NonZeroU64;
 use std::time::Instant;
 
 use super::Conversation;
@@ -20,9 +21,12 @@ impl Conversation {
         let source = Source { inbox, device: &self.device, seq, read: now, flag, decisions: &self.decisions };
         let taken = self.intake().beats(&source, &beats.items);
         self.beats.frames.submitted(seq, taken.slots);
-        self.steady.submitted(&beats.items, taken.slots);
+        match self.may_hold() {
+            Some(_) => self.steady.get_or_insert_default().submitted(&beats.items, taken.slots),
+            None => self.steady = None,
+        }
         self.beats.rejected.extend(taken.rejected);
-        self.beats.clock = self.beats.clock.max(taken.clock);
+        self.beats.clock = self.beats.clock.max(taken.clock.and_then(NonZeroU64::new));
         if let Some(delay) = self.ack_delay.filter(|delay| taken.slots > 0 && !delay.is_zero()) {
             self.beats.due.get_or_insert(now + delay);
         }

@@ -61,7 +61,8 @@ pub struct Conversation {
     /// An order was answered `unavailable`; its outcome will come, and is dropped. Until then there is no other.
     outcome_is_late: bool,
     beats: UnackedFrames,
-    steady: SteadyHold,
+    /// Of clients whose beats may be held, from their first beats on.
+    steady: Option<Box<SteadyHold>>,
     decisions: Decisions,
     state: State,
     replies: Replies,
@@ -90,7 +91,7 @@ impl Conversation {
             strikes: 0,
             outcome_is_late: false,
             beats: UnackedFrames::default(),
-            steady: SteadyHold::default(),
+            steady: None,
             decisions: Decisions::new(flag),
             state: match seq {
                 u32::MAX => State::Closing(CloseReason::OutOfNumbers, None),
@@ -127,7 +128,7 @@ impl Conversation {
         let batch = self.inbox().take(now);
         self.beats.frames.answered(batch.slots);
         if batch.slots > 0 && self.beats.frames.slots() == 0 {
-            self.steady.answered();
+            self.steady.iter_mut().for_each(|steady| steady.answered());
         }
         let mut changed = batch.record_changed || !batch.rejected.is_empty();
         self.beats.rejected.extend(batch.rejected);
@@ -140,9 +141,9 @@ impl Conversation {
         }
         self.next_push = batch.next_push;
         if changed {
-            self.steady.record_changed();
+            self.record_changes(now);
         }
-        if changed || batch.commit_held || self.steady.until().is_some_and(|until| now >= until) {
+        if batch.commit_held || self.held_until().is_some_and(|until| now >= until) {
             self.commit_held(now);
         }
         let claims = batch.news.map(|news| self.learn(*news)).unwrap_or_default();
@@ -215,7 +216,7 @@ impl Conversation {
 
     /// Whether a beat waits for later ones.
     pub fn holds(&self) -> bool {
-        self.steady.until().is_some()
+        self.held_until().is_some()
     }
 
     /// Whether a read is under way, or a list waits for its turn.
@@ -237,7 +238,7 @@ impl Conversation {
         let held = self.state.held().and_then(Held::deadline);
         let order = self.state.order().map(|order| order.deadline);
         let expiry = self.listens().then(|| self.lease.ends());
-        [held, order, expiry, self.next_push, self.beats.due, self.steady.until()].into_iter().flatten().min()
+        [held, order, expiry, self.next_push, self.beats.due, self.held_until()].into_iter().flatten().min()
     }
 
     /// Whatever is under way is cut off: the other side is gone or has broken the rules.

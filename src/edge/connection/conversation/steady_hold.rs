@@ -21,7 +21,7 @@ pub struct SteadyHold {
     last: Option<Playing>,
     /// The beat of that frame is stored.
     is_stored: bool,
-    /// Boxed, since every connection keeps the room.
+    /// Boxed, since mostly nothing waits.
     waiting: Option<Box<Waiting>>,
 }
 
@@ -33,10 +33,6 @@ struct Waiting {
 }
 
 impl SteadyHold {
-    pub fn until(&self) -> Option<Instant> {
-        self.waiting.as_ref().map(|waiting| waiting.until)
-    }
-
     /// These beats were submitted, in so many new slots.
     pub fn submitted(&mut self, beats: &[Beat], slots: usize) {
         self.is_stored = false;
@@ -76,12 +72,13 @@ impl Conversation {
             decisions: &self.decisions,
         };
         let Some(slot) = self.intake().hold(&source, beat) else { return false };
-        let is_steady =
-            self.steady.goes_on(beat) && self.context.connect_lookup.is_all_decided(beat.content, slot.known, now);
+        let goes_on = self.steady.as_ref().is_some_and(|steady| steady.goes_on(beat));
+        let is_steady = goes_on && self.context.connect_lookup.is_all_decided(beat.content, slot.known, now);
         if !is_steady {
             return false;
         }
-        match &mut self.steady.waiting {
+        let Some(steady) = &mut self.steady else { return false };
+        match &mut steady.waiting {
             Some(waiting) if waiting.slot.reaches(beat.at) => {
                 waiting.slot.join(slot);
                 self.beats.frames.submitted(seq, 0);
@@ -89,7 +86,7 @@ impl Conversation {
             Some(_) => return false,
             None if self.beats.frames.slots() > 0 => return false,
             None => {
-                self.steady.waiting = Some(Box::new(Waiting { slot, until: now + hold.min(delay) }));
+                steady.waiting = Some(Box::new(Waiting { slot, until: now + hold.min(delay) }));
                 self.beats.frames.submitted(seq, 1);
                 self.beats.due.get_or_insert(now + delay);
                 self.inbox().holds();
@@ -101,22 +98,33 @@ impl Conversation {
 
     /// The answer to what was held may be there untold, since its ack may be late: until it is seen nothing is held.
     pub(super) fn look_for_answers(&mut self, now: Instant) {
-        if self.steady.until().is_none() && self.beats.frames.slots() > 0 && self.may_hold().is_some() {
+        if self.held_until().is_none() && self.beats.frames.slots() > 0 && self.may_hold().is_some() {
             self.advance(now);
         }
     }
 
     /// For how long a beat may be held, and its ack be late.
-    fn may_hold(&self) -> Option<(Duration, Duration)> {
+    pub(super) fn may_hold(&self) -> Option<(Duration, Duration)> {
         let hold = Some(self.context.steady_hold).filter(|hold| !hold.is_zero())?;
         let delay = self.ack_delay.filter(|delay| !delay.is_zero())?;
         let free = matches!(self.state, State::Open) && self.intake().submit_queue.has_room();
         free.then_some((hold, delay))
     }
 
+    /// Until when a beat is held, if one is.
+    pub(super) fn held_until(&self) -> Option<Instant> {
+        self.steady.as_ref()?.waiting.as_ref().map(|waiting| waiting.until)
+    }
+
+    /// The record of what plays may be another by now: what is held is committed, and the next beat is not steady.
+    pub(super) fn record_changes(&mut self, now: Instant) {
+        self.commit_held(now);
+        self.steady.iter_mut().for_each(|steady| steady.record_changed());
+    }
+
     /// Commits what is held, if anything is.
     pub fn commit_held(&mut self, now: Instant) {
-        if let Some(waiting) = self.steady.waiting.take() {
+        if let Some(waiting) = self.steady.as_mut().and_then(|steady| steady.waiting.take()) {
             self.intake().submit_held(waiting.slot, now);
         }
     }

@@ -1,6 +1,7 @@
 //! The beats of a connection that are not answered yet, and the answers that are not said yet.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::time::Instant;
 
 use crate::domain::devices::inbox::Rejected;
@@ -20,7 +21,7 @@ pub struct UnackedFrames {
     pub patient: bool,
     pub rejected: Vec<Rejected>,
     /// The server's clock, when a beat was ahead of it.
-    pub clock: Option<u64>,
+    pub clock: Option<NonZeroU64>,
     said: u32,
 }
 
@@ -48,6 +49,6 @@ impl UnackedFrames {
             record: rejected.record.filter(|_| is_among_the_first(rejected.place.seq)),
         };
         let rejected = std::mem::take(&mut self.rejected).into_iter().map(rejection).collect();
-        Some(Ack { seq, flag: flag(), rejected, now: self.clock.take() })
+        Some(Ack { seq, flag: flag(), rejected, now: self.clock.take().map(NonZeroU64::get) })
     }
 }
