@@ -80,7 +80,7 @@ impl Script {
     }
 
     fn beats(&mut self, seq: u32, rng: &mut SmallRng) -> (String, Kind) {
-        if rng.random_bool(0.4) {
+        if rng.random_bool(0.6) {
             // One goes on: it may be held.
             self.made += 1;
             let goes_on = beat(0, 1, PLAYED + self.made);
