@@ -1,0 +1,71 @@
+# Dependencies are built once per machine: what a run has built of them is kept in a cache outside the clone, and a clone
+# without a target folder begins with a copy. A run needs no cache: without one, or with a damaged one, cargo builds what
+# is missing.
+
+# Prints the folder for what this machine keeps between clones, or nothing where there is none.
+machine_cache() {
+  local folder=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
+  [[ -n $folder ]] && mkdir -p "$folder/heartline-tests" 2>/dev/null && echo "$folder/heartline-tests"
+}
+
+# What decides which dependencies there are, and how they are built.
+dependencies_key() {
+  { cat Cargo.toml Cargo.lock && rustc -vV && env | grep -E '^(RUSTFLAGS|CARGO_PROFILE_|CARGO_ENCODED_RUSTFLAGS)' | sort; } |
+    sha256sum | cut -c1-20
+}
+
+use_built_dependencies() {
+  local cache kept profile
+  cache=$(machine_cache) || return 0
+  kept=$cache/dependencies/$(dependencies_key)
+  for profile in debug release; do
+    [[ -d $kept/$profile && ! -d $CARGO_TARGET_DIR/$profile ]] || continue
+    mkdir -p "$CARGO_TARGET_DIR"
+    # Under its name once it is whole: an interrupted copy is not taken for one.
+    if cp -a --reflink=auto "$kept/$profile" "$CARGO_TARGET_DIR/$profile.part"; then
+      mv "$CARGO_TARGET_DIR/$profile.part" "$CARGO_TARGET_DIR/$profile"
+      touch "$kept"
+      echo "dependencies of the $profile build: taken from $kept"
+    else
+      rm -rf "$CARGO_TARGET_DIR/$profile.part"
+    fi
+  done
+}
+
+# Of a profile, once everything that it takes was built.
+keep_built_dependencies() { # PROFILE
+  local profile=$1 cache kept
+  local built=$CARGO_TARGET_DIR/$profile stage=$CARGO_TARGET_DIR/tests/dependencies
+  cache=$(machine_cache) || return 0
+  kept=$cache/dependencies/$(dependencies_key)
+  [[ ! -d $kept/$profile && -d $built/.fingerprint ]] || return 0
+  rm -rf "$stage"
+  mkdir -p "$stage/$profile" "$kept"
+  # Links are enough to remove from: our own code goes, and what is left is copied.
+  if cp -al "$built/.fingerprint" "$built/build" "$built/deps" "$stage/$profile" && remove_own_code "$stage/$profile" &&
+    cp -a --reflink=auto "$stage/$profile" "$kept/$profile.$$" && mv -T "$kept/$profile.$$" "$kept/$profile"; then
+    echo "dependencies of the $profile build: kept in $kept"
+  else
+    echo "dependencies of the $profile build cannot be kept in $kept" >&2
+  fi
+  rm -rf "$stage" "$kept/$profile.$$"
+  forget_old_dependencies "$cache/dependencies"
+}
+
+# By the hashes of the package. `cargo clean --package` goes by the names of targets: for our test called `redis`, it would
+# remove the crate of that name.
+remove_own_code() { # FOLDER
+  local folder=$1 own
+  for own in "$folder"/.fingerprint/heartline-*; do
+    rm -rf "$own" "$folder"/deps/*-"${own##*-}"{,.*}
+  done
+  [[ -z $(compgen -G "$folder/deps/*heartline*") ]]
+}
+
+# The two that were used last stay.
+forget_old_dependencies() { # FOLDER
+  local old
+  while IFS= read -r old; do
+    rm -rf "${1:?}/$old"
+  done < <(ls -t "$1" | tail -n +3)
+}
