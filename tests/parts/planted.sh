@@ -7,9 +7,13 @@
 #   Caught-by: redis TARGET NAME      an integration test of the library that needs Redis, exactly this one
 #   Caught-by: valkey TARGET NAME     the same, on Valkey
 #   Caught-by: auditor MODULE [ARG]   `python -m MODULE BINARY [ARG...]`
-# A patch with the line "Only with --long" is left out of the short run: a similar one stands for it.
 # Without a patch the same tests must pass: a test that always fails catches nothing.
+#
+# With --long all are tried. Without it, those that the change touches are, and a third of the others: those that were not
+# tried on this machine for the longest time. With --changed, only those that the change touches.
 . tests/parts/needs.bash
+. tests/runner/change.bash
+. tests/runner/dependencies.bash
 need_cargo
 need_command cc build-essential
 need_command git git
@@ -22,10 +26,35 @@ need_kafka
 
 # What the tree is built with is built already, for the other tests.
 export HEARTLINE_BIN=$CARGO_TARGET_DIR/debug/heartline
-patches=()
-for patch in "$PWD"/tests/planted/*.patch; do
-  [[ -z $LONG ]] && grep -qx 'Only with --long' "$patch" || patches+=("$patch")
-done
+tried=$(machine_cache) && tried=$tried/plants || tried=$TOOLS/plants
+mkdir -p "$tried"
+
+age_order() { # PATCH...: the one that was tried longest ago first, in random order where that is the same
+  local patch
+  for patch in "$@"; do
+    echo "$(stat -c %Y "$tried/$(basename "$patch" .patch)" 2>/dev/null || echo 0) $RANDOM $patch"
+  done | sort -n -k 1,1 -k 2,2 | cut -d ' ' -f 3
+}
+
+choose_patches() {
+  local all=(tests/planted/*.patch) others touched third
+  if [[ $LONG ]]; then
+    patches=("${all[@]}")
+    return
+  fi
+  mapfile -t touched < <(plants_touched)
+  mapfile -t others < <(printf '%s\n' "${touched[@]}" | grep -vxFf - <(printf '%s\n' "${all[@]}"))
+  third=$(((${#others[@]} + 2) / 3))
+  [[ -z ${CHANGED:-} ]] || third=0
+  patches=("${touched[@]}")
+  [[ $third == 0 ]] || mapfile -t -O "${#patches[@]}" patches < <(age_order "${others[@]}" | head -n "$third")
+  echo "${#touched[@]} of ${#all[@]} planted bugs are touched by the change; of the others $third are tried:"
+  printf '  %s\n' "${patches[@]}"
+}
+
+choose_patches
+[[ ${#patches[@]} -gt 0 ]] || exit 0
+patches=("${patches[@]/#/$PWD/}")
 tree=$TOOLS/planted
 
 copy_tree() { # without old times: what is built from it must be seen as changed
@@ -105,6 +134,7 @@ catches() { # BUG FILE KIND NAME...: with it
   elif ! grep -q "$itself" "$output"; then
     complain "$bug: ${*:3} fell over something else"
   else
+    touch "$tried/$bug"
     echo "ok  $bug: caught by ${*:3} ($((SECONDS - began)) s)" >&3
   fi
 }
