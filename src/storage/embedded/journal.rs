@@ -11,6 +11,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 const CHUNK_BYTES: usize = 1 << 20;
+/// What a chunk behind the end is compared with.
+static EMPTY: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];
 /// The newest journal may have been begun just after the sync failed. No commit follows that failure, so there is no
 /// third.
 const JOURNALS_MAX: usize = 2;
@@ -30,7 +32,7 @@ fn write_file_anew(journal: &Path) -> io::Result<()> {
             Ok(0) => break,
             Ok(bytes) => {
                 // A journal is as long as it may become, and empty behind its end.
-                if chunk[..bytes].iter().any(|byte| *byte != 0) {
+                if chunk[..bytes] != EMPTY[..bytes] {
                     file.write_all_at(&chunk[..bytes], at)?;
                 }
                 at += bytes as u64;
