@@ -48,8 +48,11 @@ choose_patches() {
   [[ -z ${CHANGED:-} ]] || third=0
   patches=("${touched[@]}")
   [[ $third == 0 ]] || mapfile -t -O "${#patches[@]}" patches < <(age_order "${others[@]}" | head -n "$third")
-  echo "${#touched[@]} of ${#all[@]} planted bugs are touched by the change; of the others $third are tried:"
-  printf '  %s\n' "${patches[@]}"
+  echo "note: of ${#all[@]} planted bugs the change touches ${#touched[@]}; of the others $third are tried: $(names "${patches[@]}")"
+}
+
+names() { # PATCH...
+  [[ $# == 0 ]] || basename --suffix=.patch "$@" | paste -sd ' '
 }
 
 choose_patches

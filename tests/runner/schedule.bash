@@ -47,7 +47,7 @@ judge() { # what has just finished
   if [[ $code == 0 ]]; then
     verdicts[$ended]="ok    ${verdicts[$ended]}"
     passed+=("$ended")
-    [[ ${#chosen[@]} -gt 0 ]] || tail -n 3 "$logs/$ended.log"
+    [[ ${#chosen[@]} -gt 0 ]] || { grep '^note: ' "$logs/$ended.log"; tail -n 3 "$logs/$ended.log"; }
   else
     [[ $code != 124 ]] || code="not done after $seconds_max s"
     verdicts[$ended]="FAIL  ${verdicts[$ended]} (exit code $code; target/tests/logs/$ended.log)"
