@@ -6,17 +6,18 @@ import time
 
 from auditor.audit import Audit, arguments, scratch_directory
 from auditor.event_log import EventLog, Tail
+from auditor.progress import PATIENCE_SECONDS, came
 from auditor.readback import read_back
 from auditor.rewards import held, outbox_entries, published
 from auditor.rules import SETTINGS
 from wire.gateway import Gateway
 
-KILL_AFTER_SECONDS = (0.4, 2.5)
 KILL_STARTING_CHANCE = 0.25
 ROUNDS_IN_FLIGHT_MIN = 0.8
 # A kill that finds every event published shows nothing of the outbox.
 ROUNDS_UNPUBLISHED_MIN = 0.3
-OUTBOX_SECONDS_MAX = 20
+# So in every other round it comes early, while newcomers claim, and when some of it is unpublished.
+EARLY_SHARE = 0.3
 # Of each round, with --hold.
 HELD_MIN = 20
 
@@ -42,23 +43,25 @@ class OneGateway(Audit):
         self._with_flight = self._with_unpublished = self._held = 0
 
     def start(self):
+        began = time.monotonic()
         self._gateway.start()
+        self._start_seconds = time.monotonic() - began
 
     def round(self, number):
-        alive = self.dice.uniform(*KILL_AFTER_SECONDS)
-        figures = self._play(alive, self._gateway.kill)
+        acks = self.some_acks(EARLY_SHARE if number % 2 else 1)
+        seconds, figures = self._play(acks, self._gateway.kill, unpublished=number % 2)
         self._with_flight += figures.in_flight > 0
         twice = self.dice.random() < KILL_STARTING_CHANCE
         if twice:
             self._gateway.spawn()
-            time.sleep(self.dice.uniform(0, 0.1))  # again a random moment, of the start this time
+            time.sleep(self.dice.random() * self._start_seconds)  # again a random moment, of the start this time
             self._gateway.kill()
-        self._gateway.start()
+        self.start()
         self._read_back(self.judge.lately())
         unpublished = published(self._gateway)
         self._with_unpublished += unpublished > 0
         print(
-            f"round {number:3}: killed after {alive:4.2f} s{', again while starting' if twice else ''}: "
+            f"round {number:3}: killed after {acks} acks in {seconds:4.2f} s{', again while starting' if twice else ''}: "
             f"{figures}, {self.judge.lost()} lost, {len(self.rewards.claims)} claims so far, {unpublished} events "
             f"unpublished, {len(self.faults)} faults",
             flush=True,
@@ -68,9 +71,9 @@ class OneGateway(Audit):
         """SIGTERM under load: nothing is left for the next process to publish, and the log is what was tailed."""
         self.judge.goodbyes = True
         ended = []
-        figures = self._play(self.dice.uniform(*KILL_AFTER_SECONDS), lambda: ended.append(self._gateway.stop()))
+        _, figures = self._play(self.some_acks(), lambda: ended.append(self._gateway.stop(PATIENCE_SECONDS)))
         self.expect(ended == [0], "drain", f"exit code {ended} after SIGTERM under load")
-        self._gateway.start()
+        self.start()
         self._read_back(self.judge.ledgers())
         late = published(self._gateway)
         self.expect(late == 0, "I6", f"{late} events were published after the drain, by the next process")
@@ -78,35 +81,44 @@ class OneGateway(Audit):
         print(f"drained under load: {figures}, {len(self.faults)} faults", flush=True)
 
     def end(self, rounds):
-        code = self._gateway.stop()
+        code = self._gateway.stop(PATIENCE_SECONDS)
         self.expect(code == 0, "drain", f"exit code {code} after SIGTERM")
         enough = self._with_flight >= ROUNDS_IN_FLIGHT_MIN * rounds
         self.expect(enough, "load", f"beats were in flight in only {self._with_flight} of {rounds} rounds")
         if self.args.hold:
             print(f"{self._held} beats were held", flush=True)
-            self.expect(self._held >= HELD_MIN * rounds, "load", f"only {self._held} beats were held")
         enough = self._with_unpublished >= ROUNDS_UNPUBLISHED_MIN * rounds
         self.expect(enough, "load", f"events were unpublished in only {self._with_unpublished} of {rounds} rounds")
 
-    def _play(self, seconds, end):
-        """The figures of what was played until the gateway was ended in this way."""
+    def _play(self, acks, end, unpublished=False):
+        """How long it took and the figures of what was played until the gateway was ended in this way."""
         tail = Tail(self.log, self._gateway)
+        began = time.monotonic()
         for loader in self.loaders:
             loader.go(self._gateway.ws)
-        time.sleep(seconds)  # not a wait for anything: the random moment of the end
-        self._held += held(self._gateway) if self.args.hold else 0
+        self.play_on(acks, [self._gateway])
+        if self.args.hold:
+            self._wait_until_held()
+        if unpublished:
+            # Or until twice as many acks: who has claimed all there is claims no more.
+            came(lambda: outbox_entries(self._gateway) or self.progress.acked() >= 2 * acks)
+        seconds = time.monotonic() - began
         end()
         tail.end()
         self.wait_until_parked()
-        return self.judge.read_journals()
+        return seconds, self.judge.read_journals()
+
+    def _wait_until_held(self):
+        enough = came(lambda: held(self._gateway) >= HELD_MIN, look_seconds=0.05)
+        beats = held(self._gateway)
+        self.expect(enough, "load", f"only {beats} beats were held")
+        self._held += beats
 
     def _read_back(self, ledgers):
         asyncio.run(read_back([self._gateway.ws], ledgers, self.dice.random()))
         self.rewards.judge(self._gateway, self.judge.by_user(), ledgers)
-        give_up = time.monotonic() + OUTBOX_SECONDS_MAX
-        while (entries := outbox_entries(self._gateway)) and time.monotonic() < give_up:
-            time.sleep(0.05)
-        self.expect(not entries, "I6", f"{entries} entries stay in the outbox")
+        published_all = came(lambda: not outbox_entries(self._gateway), look_seconds=0.05)
+        self.expect(published_all, "I6", f"{outbox_entries(self._gateway)} entries stay in the outbox")
 
 
 if __name__ == "__main__":

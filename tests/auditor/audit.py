@@ -10,9 +10,14 @@ from pathlib import Path
 
 from auditor.crew import Loader
 from auditor.judge import Judge
-from auditor.rewards import FOLLOW_SECONDS, Rewards
+from auditor.progress import Progress, came
+from auditor.rewards import Rewards, outbox_entries
 
 FAULTS_SHOWN_MAX = 20
+# Frames of beats that are acked before something is killed, for each user of a round.
+ACKS_A_USER = (0.5, 15)
+# And then so long, so that a kill does not always meet the same moment of a commit.
+MOMENT_SECONDS = 0.02
 FIRST_NEWCOMER = 100_000  # and so many users for the newcomers of each loader
 
 
@@ -44,8 +49,8 @@ def scratch_directory(args):
 class Audit:
     """`start`, `round`, `drain` and `end` say what is audited."""
 
-    def __init__(self, args, scratch, log_of, follow_seconds=FOLLOW_SECONDS):
-        """`log_of`: makes what reads events, from the list that it adds faults to."""
+    def __init__(self, args, scratch, log_of, unpublished=outbox_entries):
+        """`log_of`: makes what reads events, from the list that it adds faults to. `unpublished`: as of `Rewards`."""
         print(f"seed {args.seed}, {args.users} users and {args.newcomers} new ones a round, {args.rounds} rounds", flush=True)
         self.args = args
         self.dice = random.Random(args.seed)
@@ -57,10 +62,11 @@ class Audit:
             options += ("--ack-delay", getattr(args, "hold", 0))
             journal = scratch / f"journal-{n}"
             self.loaders.append(Loader(1 + n * share, share, args.seed, journal, *map(str, options)))
-        self.judge = Judge([loader.journal for loader in self.loaders])
+        journals = [loader.journal for loader in self.loaders]
+        self.judge, self.progress = Judge(journals), Progress(journals)
         self.faults = self.judge.faults
         self.log = log_of(self.faults)
-        self.rewards = Rewards(self.log, self.faults, follow_seconds=follow_seconds)
+        self.rewards = Rewards(self.log, self.faults, unpublished=unpublished)
 
     def run(self):
         """Whether all promises hold."""
@@ -96,6 +102,22 @@ class Audit:
     def wait_until_parked(self):
         for loader in self.loaders:
             loader.wait_until_parked()
+
+    def some_acks(self, share=1):
+        """A random number, of which a share of the users that play has its part."""
+        return 1 + int(share * self.dice.uniform(*ACKS_A_USER) * (self.args.users + self.args.newcomers))
+
+    def play_on(self, acks, gateways, promise="load", without=None):
+        """Until so many frames that are sent from now on were acked. `without`: what was killed, and is not there."""
+        self.progress.begin()
+        reached = self.progress.reaches(acks, lambda: all(gateway.process.poll() is None for gateway in gateways))
+        if reached:
+            time.sleep(self.dice.uniform(0, MOMENT_SECONDS))
+            came(self.progress.waits)
+            return
+        text = f"only {self.progress.acked()} of {acks} acks come{f' without {without}' if without else ''}"
+        ended = [gateway.process.returncode for gateway in gateways if gateway.process.poll() is not None]
+        self.expect(False, promise, f"{text}{f'; a gateway ended by itself, with {ended}' if ended else ''}")
 
     def expect(self, holds, promise, text):
         if not holds:

@@ -7,13 +7,13 @@ import random
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from auditor.journal import wall_ms
+from auditor.progress import PATIENCE_SECONDS
 from wire.dial import dial
 from wire.tokens import token
 
 AT_ONCE = 50
 GET_MAX = 500
 LIMITS = (3, 7, 200)
-PATIENCE_SECONDS = 60
 AGAIN_SECONDS = 0.25
 OVERLOADED = 1013
 

@@ -9,50 +9,52 @@ import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+from auditor.progress import PATIENCE_SECONDS
 from auditor.rules import AHEAD_MS, CONTENT_RULE, FRESH_MS, USER_RULE, ZONE, day_of, id_of
 from wire.http import call
 
-# How long events may take to follow their claims once nobody claims any more.
-FOLLOW_SECONDS = 20
-# Where there are several gateways, one takes up what another has left when it is so old.
-TAKEOVER_SECONDS = 15
-LATE_SECONDS = 30
 LOOK_SECONDS = 0.05
-PATIENCE_SECONDS = 60
 ASKING_AT_ONCE = 16
 RULES = {USER_RULE, CONTENT_RULE}
 
 
-class Rewards:
-    """`others`: users from this id on are somebody else's; their events are judged by themselves alone."""
+def outbox_entries(gateway):
+    """Claims whose events are still to be published."""
+    return _metric(gateway, "heartline_outbox_entries")
 
-    def __init__(self, log, faults, others=None, follow_seconds=FOLLOW_SECONDS):
-        self._log, self._faults, self._follow_seconds = log, faults, follow_seconds
+
+class Rewards:
+    """`others`: users from this id on are somebody else's; their events are judged by themselves alone. `unpublished`: how
+    many claims of a gateway, or of all that share a store, still wait for their events."""
+
+    def __init__(self, log, faults, others=None, unpublished=outbox_entries):
+        self._log, self._faults, self._unpublished = log, faults, unpublished
         self._others = others or float("inf")
         self.claims = {}  # id -> the event
         self._of_user = {}  # mid -> ids
         self.repeated = 0  # events that came once more
 
     def judge(self, gateway, all_ledgers, asked=()):
-        """While nobody of ours plays. `all_ledgers` by user; `asked`: those whose rewards of today are looked at."""
-        give_up = time.monotonic() + self._follow_seconds
+        """While nobody of ours plays. `all_ledgers` by user; `asked`: those whose rewards of today are looked at.
+
+        Events follow their claims until no claim waits for its event any more. What is not there then never comes."""
+        give_up = time.monotonic() + PATIENCE_SECONDS
         while True:
-            # A look that began in time and took long says nothing of what came meanwhile.
-            over = time.monotonic() > give_up
+            over = self._is_over(gateway, give_up)
             self._catch_up(gateway, all_ledgers)
             missing = [(ledger, id) for ledger in all_ledgers.values() for id in self._missing(ledger)]
             if not missing or over:
                 break
             time.sleep(LOOK_SECONDS)
         self._judge_today(gateway, all_ledgers, asked, give_up)
-        if missing:
-            # Too late is as wrong as lost, but another mistake.
-            time.sleep(LATE_SECONDS)
-            self._catch_up(gateway, all_ledgers)
         for ledger, id in missing:
-            ledger.fault("I5", f"the event {id} {'came late' if id in self.claims else 'is not there'}")
+            ledger.fault("I5", f"the event {id} is not there")
             ledger.rewards.due.discard(id)
             ledger.rewards.told.discard(id)
+
+    def _is_over(self, gateway, give_up):
+        """Whether nothing is to be waited for any more. To be asked before the log is read: then all is in it."""
+        return not self._unpublished(gateway) or time.monotonic() > give_up
 
     def _catch_up(self, gateway, ledgers):
         self._log.catch_up(gateway)
@@ -85,19 +87,19 @@ class Rewards:
                 self._fault("I5", f"no beat was sent that could have claimed {event}")
 
     def _judge_today(self, gateway, all_ledgers, asked, give_up):
-        """What the gateway lists must be what there are events of; an event may follow until then, a listing may not."""
+        """What the gateway lists must be what there are events of; an event may follow, a listing may not."""
         asked = list(asked)
         with ThreadPoolExecutor(ASKING_AT_ONCE) as pool:
             while asked:
-                in_time, ahead = time.monotonic() < give_up, []
+                over, ahead = self._is_over(gateway, give_up), []
+                self._catch_up(gateway, all_ledgers)
                 for ledger, (listed, published) in zip(asked, pool.map(lambda one: self._today(gateway, one), asked)):
-                    if listed > published and in_time:
+                    if listed > published and not over:
                         ahead.append(ledger)
                     elif listed != published:
                         ledger.fault("I5", f"events of {published - listed}, listed today {listed - published}")
                 if asked := ahead:
                     time.sleep(LOOK_SECONDS)
-                    self._catch_up(gateway, all_ledgers)
 
     def _today(self, gateway, ledger):
         """The ids of what is listed, and of what there are events of."""
@@ -112,11 +114,6 @@ class Rewards:
 
     def _fault(self, promise, text):
         self._faults.append((promise, text))
-
-
-def outbox_entries(gateway):
-    """Claims whose events are still to be published."""
-    return _metric(gateway, "heartline_outbox_entries")
 
 
 def held(gateway):

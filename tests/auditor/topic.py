@@ -7,9 +7,11 @@ import json
 
 from kafka import KafkaConsumer, TopicPartition
 
+from auditor.progress import PATIENCE_SECONDS
+
 NAME = "heartline.rewards"
 POLL_MS = 200
-SILENT_POLLS_MAX = 100
+SILENT_POLLS_MAX = PATIENCE_SECONDS * 1000 // POLL_MS
 
 
 class Topic:
@@ -43,7 +45,11 @@ class Topic:
     def _read(self, begin):
         """What is there now, from these offsets on."""
         consumer = KafkaConsumer(
-            bootstrap_servers=self._broker.address, group_id=None, enable_auto_commit=False, auto_offset_reset="earliest"
+            bootstrap_servers=self._broker.address,
+            bootstrap_timeout_ms=PATIENCE_SECONDS * 1000,
+            group_id=None,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
         )
         try:
             numbers = consumer.partitions_for_topic(NAME) or ()
