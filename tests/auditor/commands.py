@@ -6,6 +6,7 @@ not remember, and no other command that there would not be without beats; Kafka 
 
 import argparse
 import asyncio
+import math
 import re
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 from auditor.audit import scratch_directory
+from auditor.progress import came
 from auditor.rewards import outbox_entries
 from auditor.rules import SETTINGS
 from auditor.topic import Topic
@@ -27,11 +29,11 @@ CONTENTS = 20  # beats in a frame, one each
 PAUSE_SECONDS = 0.1
 FULL_FRAME = 500
 SCRIPT = "EVALSHA"
+MARK = "ECHO"  # which no gateway sends
 # Other commands come by the clock, the rarest every few seconds: this is long enough to see them all.
 IDLE_SECONDS = 8
-# And in a shorter time no more than this beyond.
+# And no more than this beyond what the clock makes of it in the time that the beats take.
 OTHERS_MAX = 20
-WAIT_SECONDS_MAX = 30
 
 _LINE = re.compile(r'^[\d.]+ \[\d+ (?P<from>\S+)\] "(?P<command>[^"]*)"(?: "(?P<first>[0-9a-f]{40})")?', re.M)
 
@@ -59,18 +61,17 @@ async def watch(fleet, path, faults):
     clients = [await Client.open(gateway, mid) for mid in range(1, USERS + 1)]
     # What there is to claim is claimed, and told.
     await asyncio.gather(*(client.beats(*_beats(client, FULL_FRAME)) for client in clients))
-    give_up = time.monotonic() + WAIT_SECONDS_MAX
-    while outbox_entries(gateway) and time.monotonic() < give_up:
-        await asyncio.sleep(0.1)
+    if not await asyncio.to_thread(came, lambda: not outbox_entries(gateway), look_seconds=0.1):
+        faults.append(("load", f"{outbox_entries(gateway)} entries stay in the outbox"))
     topic.catch_up()
     claims = len(topic.take())
     if claims != USERS * (1 + FULL_FRAME):
         faults.append(("load", f"{claims} events of {USERS} users with {FULL_FRAME} contents each"))
 
     with Monitor(fleet.redis.nodes[0].port, path) as monitor:
-        idle = await monitor.during(asyncio.sleep(IDLE_SECONDS))
-        busy = await monitor.during(asyncio.gather(*(_play(client) for client in clients)))
-        full = await monitor.during(clients[0].beats(*_beats(clients[0], FULL_FRAME)))
+        idle, idle_seconds = await monitor.during(asyncio.sleep(IDLE_SECONDS))
+        busy, busy_seconds = await monitor.during(asyncio.gather(*(_play(client) for client in clients)))
+        full, _ = await monitor.during(clients[0].beats(*_beats(clients[0], FULL_FRAME)))
     topic.catch_up()
     late = len(topic.take())
     if late:
@@ -81,7 +82,9 @@ async def watch(fleet, path, faults):
     # for what gateways that died have left to publish.
     (commit,) = (name for name in full if name.startswith(SCRIPT) and name not in idle)
     by_the_clock = [name for name in idle if name.startswith(SCRIPT)]
-    calls, others = busy.pop(commit, 0), busy - idle
+    longer = max(1, busy_seconds / idle_seconds)
+    by_clock = Counter({name: math.ceil(count * longer) for name, count in idle.items()})
+    calls, others = busy.pop(commit, 0), busy - by_clock
     for name in by_the_clock:
         others.pop(name, None)
     print(f"idle for {IDLE_SECONDS} s: {dict(idle)}")
@@ -116,15 +119,13 @@ class Monitor:
     """What clients ask of Redis, by its MONITOR; what scripts do inside is theirs."""
 
     def __init__(self, port, path):
-        self._port, self._path = port, path
+        self._cli, self._path = ["redis-cli", "-h", "127.0.0.1", "-p", str(port)], path
 
     def __enter__(self):
-        command = ["redis-cli", "-h", "127.0.0.1", "-p", str(self._port), "MONITOR"]
         with open(self._path, "wb") as out:
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out)
-        give_up = time.monotonic() + WAIT_SECONDS_MAX
-        while "OK" not in self._path.read_text() and time.monotonic() < give_up:
-            time.sleep(0.02)
+            self._process = subprocess.Popen([*self._cli, "MONITOR"], stdin=subprocess.DEVNULL, stdout=out)
+        if not came(lambda: "OK" in self._path.read_text(), look_seconds=0.02):
+            raise RuntimeError("Redis does not say that it is watched")
         return self
 
     def __exit__(self, *_):
@@ -132,15 +133,24 @@ class Monitor:
         self._process.wait()
 
     async def during(self, what):
-        """The commands while it lasts, by name."""
-        begun = self._path.stat().st_size
+        """The commands while it lasts, by name, and how long that was."""
+        self._mark()
+        begun, began = self._path.stat().st_size, time.monotonic()
         await what
-        await asyncio.sleep(0.2)
+        seconds = time.monotonic() - began
+        self._mark()
         with open(self._path, errors="replace") as lines:
             lines.seek(begun)
             text = lines.read()
-        found = (found for found in _LINE.finditer(text) if found["from"] != "lua")
-        return Counter(" ".join(filter(None, (one["command"].upper(), one["first"]))) for one in found)
+        found = (found for found in _LINE.finditer(text) if found["from"] != "lua" and found["command"] != MARK)
+        return Counter(" ".join(filter(None, (one["command"].upper(), one["first"]))) for one in found), seconds
+
+    def _mark(self):
+        """Redis has told of all that it was asked before when it tells of this."""
+        seen = self._path.read_text(errors="replace").count(f'"{MARK}"')
+        subprocess.run([*self._cli, MARK, "mark"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
+        if not came(lambda: self._path.read_text(errors="replace").count(f'"{MARK}"') > seen, look_seconds=0.02):
+            raise RuntimeError("Redis does not tell what it is asked")
 
 
 if __name__ == "__main__":

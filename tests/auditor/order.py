@@ -18,6 +18,7 @@ from pathlib import Path
 
 import websockets.frames
 
+from auditor.progress import PATIENCE_SECONDS, came
 from auditor.trace import CALLS, READS, SYNCS, WRITES, read_trace
 from wire.dial import dial
 from wire.gateway import Gateway
@@ -45,12 +46,15 @@ def main():
     try:
         gateway.start()
         asyncio.run(_load(gateway.ws))
-        pid, code = gateway.process.pid, gateway.stop()
-        asyncio.run(_until_written(trace, pid))
+        pid, code = gateway.process.pid, gateway.stop(PATIENCE_SECONDS)
+        ended = re.compile(rf"^{pid} .*\+\+\+ (exited|killed)", re.M)
+        written = came(lambda: ended.search(trace.read_text(errors="replace")), look_seconds=0.05)
         faults, seen = judge(trace.read_text(errors="replace").splitlines(), gateway.data_dir)
     finally:
         gateway.kill()
         shutil.rmtree(scratch)
+    if not written:
+        faults.append("the trace does not come to the end of the gateway")
     if code != 0:
         faults.append(f"exit code {code} after SIGTERM")
     print(f"{seen['beats']} frames of beats read, {seen['acks']} acks written, {seen['syncs']} syncs between them")
@@ -65,7 +69,7 @@ async def _load(url):
 
 async def _play(url, mid):
     """New beats only, a few in flight: each must be committed for its ack."""
-    socket, welcome, first = await dial(url, token(mid))
+    socket, welcome, first = await dial(url, token(mid), open_timeout=PATIENCE_SECONDS)
     session, acked = random.getrandbits(64), first
     async with socket:
         for seq in range(first + 1, first + 1 + FRAMES):
@@ -74,12 +78,6 @@ async def _play(url, mid):
             await socket.send(json.dumps({"seq": seq, "beats": {"items": items}}, separators=(",", ":")))
             while seq - acked >= IN_FLIGHT_MAX or (seq == first + FRAMES and acked < seq):
                 acked = json.loads(await socket.recv())["ack"]["seq"]
-
-
-async def _until_written(trace, pid):
-    async with asyncio.timeout(30):
-        while not re.search(rf"^{pid} .*\+\+\+ (exited|killed)", trace.read_text(errors="replace"), re.M):
-            await asyncio.sleep(0.05)
 
 
 class Stream:
