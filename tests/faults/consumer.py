@@ -9,8 +9,10 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
+from auditor.progress import PATIENCE_SECONDS, came
 from auditor.rules import CONTENT_RULE, SETTINGS, USER_RULE
 from faults.scene import Scene, arguments
 from wire.ports import quiet_port
@@ -18,8 +20,11 @@ from wire.tokens import CONTROL_TOKEN
 
 CONSUMER = Path(__file__).parents[2] / "docs" / "consumer.py"
 POINTS = {USER_RULE: 10, CONTENT_RULE: 2}  # as the consumer has them
-KILL_AFTER_SECONDS = (0.3, 1.5)
-CATCH_UP_SECONDS = 30
+# What comes before a kill: frames of beats that are acked, for each user, and claims that are credited.
+ACKS_A_USER = (0.5, 8)
+CREDITS = (1, 100)
+# And then so long, so that a kill does not always meet the same moment.
+MOMENT_SECONDS = 0.02
 
 
 def main():
@@ -36,11 +41,7 @@ def kill_both(scene):
     consumer = Consumer(scene, f"http://{control}")
     scene.at_end(consumer.kill)
     for number in range(1, scene.args.rounds + 1):
-        witnesses.play(gateway)
-        consumer.start()
-        for end in scene.dice.sample((consumer.kill, gateway.kill), 2):
-            time.sleep(scene.dice.uniform(*KILL_AFTER_SECONDS))  # not a wait for anything: the random moment of a kill
-            end()
+        play_and_kill(scene, gateway, witnesses, consumer)
         witnesses.park()
         gateway.start()
         figures = witnesses.testify(gateway)
@@ -53,7 +54,23 @@ def kill_both(scene):
     consumer.wait_for(len(witnesses.rewards.claims))
     consumer.kill()
     judge(scene, consumer, witnesses.rewards)
-    scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
+    scene.expect(gateway.stop(PATIENCE_SECONDS) == 0, "an exit code other than 0 after SIGTERM")
+
+
+def play_and_kill(scene, gateway, witnesses, consumer):
+    """Both are killed, either of them first, when beats were acked and claims credited."""
+    credits = len(consumer.credited()) + scene.dice.randint(*CREDITS)
+    acks = 1 + int(scene.dice.uniform(*ACKS_A_USER) * 2 * scene.args.users)
+    witnesses.progress.begin()
+    witnesses.play(gateway)
+    consumer.start()
+    reached = witnesses.progress.reaches(acks, lambda: gateway.process.poll() is None)
+    scene.expect(reached, f"only {witnesses.progress.acked()} of {acks} acks come")
+    credited = came(lambda: len(consumer.credited()) >= credits)
+    scene.expect(credited, f"only {len(consumer.credited())} of {credits} claims are credited")
+    for end in scene.dice.sample((consumer.kill, gateway.kill), 2):
+        time.sleep(scene.dice.uniform(0, MOMENT_SECONDS))
+        end()
 
 
 def judge(scene, consumer, rewards):
@@ -93,7 +110,8 @@ class Consumer:
 
     def once(self, *options):
         """Runs it until it has read all there is; the points by user, as it prints them."""
-        done = subprocess.run([*self._command, "--once", *options], capture_output=True, text=True, timeout=60)
+        command = [*self._command, "--once", *options]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
         if done.returncode != 0:
             raise RuntimeError(f"the consumer ended with {done.returncode}: {done.stderr}")
         lines = done.stdout.partition("points:\n")[2].splitlines()
@@ -103,13 +121,13 @@ class Consumer:
     def credited(self):
         if not self._database.exists():
             return set()
-        with sqlite3.connect(self._database) as database:
-            return {id for (id,) in database.execute("SELECT id FROM credit")}
+        with closing(sqlite3.connect(self._database, timeout=PATIENCE_SECONDS)) as database:
+            # It may have been killed before it made its table.
+            made = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'credit'").fetchone()
+            return {id for (id,) in database.execute("SELECT id FROM credit")} if made else set()
 
     def wait_for(self, count):
-        give_up = time.monotonic() + CATCH_UP_SECONDS
-        while len(self.credited()) < count and time.monotonic() < give_up:
-            time.sleep(0.1)
+        came(lambda: len(self.credited()) >= count, look_seconds=0.1)
 
     def forget_everything(self):
         for file in self._database.parent.glob(f"{self._database.name}*"):

@@ -8,6 +8,7 @@ import asyncio
 import sys
 import time
 
+from auditor.progress import PATIENCE_SECONDS, came
 from auditor.rewards import outbox_entries, published
 from auditor.rules import SETTINGS, USER_RULE
 from faults.failing_disk import EVENTS, FailingDisk
@@ -17,15 +18,17 @@ from wire.http import call, control
 
 OUTBOX = 50
 USERS = 200
-# The log is opened anew at growing intervals; no longer than this after it can be.
-MENDED_SECONDS_MAX = 20
-FAILED_SECONDS = (0.5, 2.0)
-HEALTHY_SECONDS = (0.5, 2.0)
+FAILURES_A_ROUND = 3
+# Frames of beats that are acked before a failure and while it lasts, for each user: few enough that users still claim.
+ACKS_A_USER = (0.2, 1.5)
+# So many failures must be noticed by the gateway: one that no event meets shows nothing.
+NOTICED_SHARE = 0.5
+SUSPENDED = 'event="events_suspended"'
 ONE_RULE = f'[{{ id = "{USER_RULE}", per = "user", kinds = [], watched = "0s", exact = true }}]'
 
 
 def main():
-    args = arguments(__doc__, seconds=30, users=30)
+    args = arguments(__doc__, rounds=4, users=30)
     with Scene(args) as scene:
         disk = FailingDisk(scene)
         full_outbox(scene, disk)
@@ -56,7 +59,7 @@ def full_outbox(scene, disk):
     events = control(gateway, "GET", "/v1/events?limit=1000").json()["events"]
     ids = {entry["event"]["id"] for entry in events}
     scene.expect(len(ids) == USERS + OUTBOX, f"{len(ids)} claims of {USERS} users and {OUTBOX} more")
-    scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
+    scene.expect(gateway.stop(PATIENCE_SECONDS) == 0, "an exit code other than 0 after SIGTERM")
     scene.say(f"outbox full at {claimed} of {USERS} users, all acked; published {seconds:.1f} s after the log was mended")
 
 
@@ -75,15 +78,13 @@ def failing_now_and_then(scene, disk):
     """Under load and in every way; and what was read of the log once stays there."""
     gateway = scene.gateway(scene.scratch / "now-and-then", disk.before, **SETTINGS).start()
     witnesses = scene.witnesses(scene.args.users, newcomers=scene.args.users)
-    until, failures = time.monotonic() + scene.args.seconds, 0
-    while time.monotonic() < until and not scene.faults:
+    failures = noticed = 0
+    for number in range(1, scene.args.rounds + 1):
         tail = witnesses.tail(gateway)
         witnesses.play(gateway)
-        for _ in range(3):
-            time.sleep(scene.dice.uniform(*HEALTHY_SECONDS))  # not a wait for anything: a random moment
-            disk.fail(EVENTS, ("lose", "once", "keep")[failures % 3])
-            time.sleep(scene.dice.uniform(*FAILED_SECONDS))
-            disk.mend()
+        for _ in range(FAILURES_A_ROUND):
+            play_on(scene, witnesses, gateway)
+            noticed += fail(scene, disk, witnesses, gateway, ("lose", "once", "keep")[failures % 3])
             failures += 1
         scene.expect(gateway.process.poll() is None, f"the gateway has ended: {gateway.stderr()}")
         gateway.kill()
@@ -93,12 +94,34 @@ def failing_now_and_then(scene, disk):
         figures = witnesses.testify(gateway)
         witnesses.testify_rewards(gateway)
         claims = len(witnesses.rewards.claims)
-        scene.say(f"{failures} failures: {figures}, {claims} claims, {len(scene.faults)} faults")
-    scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
+        scene.say(f"{failures} failures, {noticed} noticed: {figures}, {claims} claims, {len(scene.faults)} faults")
+        if scene.faults:
+            return
+    scene.expect(noticed >= NOTICED_SHARE * failures, f"only {noticed} of {failures} failures were noticed")
+    scene.expect(gateway.stop(PATIENCE_SECONDS) == 0, "an exit code other than 0 after SIGTERM")
     gateway.start()
     witnesses.replay(gateway)
-    scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
+    scene.expect(gateway.stop(PATIENCE_SECONDS) == 0, "an exit code other than 0 after SIGTERM")
     scene.say(f"{witnesses.totals()}, {witnesses.rewards.repeated} events once more")
+
+
+def fail(scene, disk, witnesses, gateway, mode):
+    """While it fails, beats are acked. Whether an event met the failure: users may have claimed all there is."""
+    known = gateway.stderr().count(SUSPENDED)
+    disk.fail(EVENTS, mode)
+    acks = play_on(scene, witnesses, gateway)
+    came(lambda: gateway.stderr().count(SUSPENDED) > known or witnesses.progress.acked() >= 2 * acks)
+    disk.mend()
+    return gateway.stderr().count(SUSPENDED) > known
+
+
+def play_on(scene, witnesses, gateway):
+    """Until a random number of frames that are sent from now on were acked; that number."""
+    acks = 1 + int(scene.dice.uniform(*ACKS_A_USER) * 2 * scene.args.users)
+    witnesses.progress.begin()
+    reached = witnesses.progress.reaches(acks, lambda: gateway.process.poll() is None)
+    scene.expect(reached, f"only {witnesses.progress.acked()} of {acks} acks come")
+    return acks
 
 
 async def _beats(gateway, mids):
@@ -118,9 +141,10 @@ async def _beat(gateway, mid):
 def _until_published(scene, gateway, count):
     """Waits for it; how long it took."""
     began = time.monotonic()
-    while (outbox_entries(gateway) or published(gateway) < count) and time.monotonic() - began < MENDED_SECONDS_MAX:
-        time.sleep(0.05)
-    scene.expect(not outbox_entries(gateway), f"the outbox is not empty {MENDED_SECONDS_MAX} s after the log was mended")
+    came(lambda: not outbox_entries(gateway) and published(gateway) >= count, look_seconds=0.05)
+    entries, events = outbox_entries(gateway), published(gateway)
+    text = f"when the log was mended, {events} of {count} events are published, and {entries} entries stay in the outbox"
+    scene.expect(not entries and events >= count, text)
     return time.monotonic() - began
 
 

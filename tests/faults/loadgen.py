@@ -30,6 +30,10 @@ class Loadgen:
                 raise RuntimeError(f"loadgen does not come to its load: {self._progress.read_text()}")
             time.sleep(0.05)
 
+    def acked(self):
+        """Beats that were acked by the end of the last second."""
+        return sum(map(int, _SECOND.findall(self._progress.read_text())))
+
     def is_running(self):
         return self._process.poll() is None
 

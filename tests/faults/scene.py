@@ -14,6 +14,7 @@ from websockets.exceptions import WebSocketException
 from auditor.crew import Loader
 from auditor.event_log import EventLog, Tail
 from auditor.judge import Judge
+from auditor.progress import Progress
 from auditor.readback import read_back
 from auditor.rewards import Rewards, published
 from faults.loadgen import FIRST_MID, Loadgen, complaints, summary
@@ -163,6 +164,7 @@ class Witnesses:
         journal = scene.scratch / "journal"
         self._loader = Loader(1, users, scene.args.seed, journal, "--crowded", "--newcomers", str(newcomers))
         self._judge = Judge([journal], goodbyes=True)
+        self.progress = Progress([journal])
         self.log = EventLog(self._judge.faults)
         self.rewards = Rewards(self.log, self._judge.faults, others=FIRST_MID)
         self._loader.wait_until_parked()

@@ -3,5 +3,5 @@
 need_command cc build-essential
 need_python
 need_binary
-"$PYTHON" -m faults.events "$HEARTLINE_BIN" $([[ $LONG ]] && echo --seconds 600 --users 100)
+"$PYTHON" -m faults.events "$HEARTLINE_BIN" $([[ $LONG ]] && echo --rounds 80 --users 100)
 "$PYTHON" -m faults.consumer "$HEARTLINE_BIN" $([[ $LONG ]] && echo --rounds 100)

@@ -2,4 +2,4 @@
 . tests/parts/needs.bash
 need_python
 need_binary
-"$PYTHON" -m faults.kills "$HEARTLINE_BIN" $([[ $LONG ]] && echo --seconds 900 --rounds 30 --rate 6000 --users 40)
+"$PYTHON" -m faults.kills "$HEARTLINE_BIN" $([[ $LONG ]] && echo --seconds 900 --rounds 100 --rate 6000 --users 40)
