@@ -6,6 +6,7 @@ import json
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
+from auditor.progress import PATIENCE_SECONDS
 from python.served import Served
 from wire.client import Client
 from wire.dial import OPTIONS, PLACES, SUBPROTOCOL
@@ -15,9 +16,7 @@ from wire.tokens import token
 OTHER_KEY = "another-key-that-the-gateway-was-never-told-of"
 
 
-class Admission(Served):
-    settings = {"SOCKET__HELLO_TIMEOUT": "2s"}
-
+class AdmissionTest(Served):
     async def connect(self, path="/v1/connect", subprotocols=(SUBPROTOCOL,), **headers):
         socket = await connect(
             self.served.ws + path, subprotocols=list(subprotocols), additional_headers=headers, **OPTIONS
@@ -25,15 +24,24 @@ class Admission(Served):
         self.addAsyncCleanup(socket.close)
         return socket
 
+    async def close_code_of(self, socket):
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await socket.wait_closed()
+        return socket.close_code
+
+
+class Silence(AdmissionTest):
+    settings = {"SOCKET__HELLO_TIMEOUT": "1s"}
+
+    async def test_no_hello_in_time_closes(self):
+        self.assertEqual(await self.close_code_of(await self.connect()), 4001)
+
+
+class Admission(AdmissionTest):
     async def status_of(self, *args, **kwargs):
         with self.assertRaises(InvalidStatus) as refused:
             await self.connect(*args, **kwargs)
         return refused.exception.response.status_code
-
-    async def close_code_of(self, socket):
-        async with asyncio.timeout(10):
-            await socket.wait_closed()
-        return socket.close_code
 
     async def test_each_place_of_the_token_is_welcomed_as_its_user(self):
         for place in PLACES:
@@ -70,9 +78,6 @@ class Admission(Served):
         socket = await self.connect()
         await socket.send(json.dumps({"seq": 1, "list": {}}))
         self.assertEqual(await self.close_code_of(socket), 4001)
-
-    async def test_no_hello_in_time_closes(self):
-        self.assertEqual(await self.close_code_of(await self.connect()), 4001)
 
     async def test_a_token_in_the_url_is_refused(self):
         self.assertEqual(await self.status_of(f"/v1/connect?token={token(7)}"), 400)

@@ -11,11 +11,16 @@ import threading
 import time
 import unittest
 import urllib.parse
+from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from auditor.progress import PATIENCE_SECONDS
+
 CONSUMER = Path(__file__).parents[2] / "docs" / "consumer.py"
-PATIENCE = 30
+KILLS = 20
+NEW_BEFORE_A_START = 20
+CREDITS_BEFORE_A_KILL_MAX = 12
 
 
 class FakeLog:
@@ -112,7 +117,7 @@ class Consumer(unittest.TestCase):
 
     def run_once(self, *arguments):
         command = self.command("--once", *arguments)
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
@@ -127,7 +132,7 @@ class Consumer(unittest.TestCase):
             return dict(database.execute("SELECT mid, SUM(points) FROM credit GROUP BY mid"))
 
     def wait_for(self, points):
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < until:
             try:
                 if self.points() == points:
@@ -145,7 +150,7 @@ class Consumer(unittest.TestCase):
             if wrong:
                 file.write_text(wrong)
             command = self.command("--once", "--token-file", file)
-            refused = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+            refused = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
             self.assertEqual((refused.returncode, refused.stderr.count("\n")), (1, 1), refused.stderr)
             self.assertIn(str(file), refused.stderr)
         file.write_text(f"{self.log.token}\n")
@@ -188,22 +193,22 @@ class Consumer(unittest.TestCase):
 
     def test_it_is_right_after_any_number_of_kills(self):
         self.log.page_max, self.log.delay = 5, 0.002
-        expected = {}
-        for number in range(4000):
-            mid = number % 100
-            # Every third comes twice.
-            self.log.add(*[event(mid, oid=number + 1)] * (2 if number % 3 == 0 else 1))
-            expected[str(mid)] = expected.get(str(mid), 0) + 2
-        dice, kills = random.Random(5), 0
-        while kills < 25:
-            child = self.start(*(["--replay"] if kills == 6 else []))
-            child.stdout.readline()
-            time.sleep(dice.uniform(0, 0.15))
-            self.assertIsNone(child.poll(), "it was killed in the middle")
+        dice, expected, interrupted = random.Random(5), Counter(), 0
+        for kill in range(KILLS):
+            # There is always more to credit than is waited for.
+            for number in range(kill * NEW_BEFORE_A_START, (kill + 1) * NEW_BEFORE_A_START):
+                mid = number % 100
+                # Every third comes twice.
+                self.log.add(*[event(mid, oid=number + 1)] * (2 if number % 3 == 0 else 1))
+                expected[str(mid)] += 2
+            child = self.start(*(["--replay"] if kill == 6 else []))
+            for _ in range(dice.randint(1, CREDITS_BEFORE_A_KILL_MAX)):
+                child.stdout.readline()
+            self.assertIsNone(child.poll(), "it ended by itself")
             child.kill()
             child.communicate()
-            kills += 1
-        self.assertLess(sum(self.points().values()), sum(expected.values()), "it was not through before the last kill")
+            interrupted += self.points() != expected
+        self.assertGreater(interrupted, KILLS // 5, "it was through before it was killed")
         self.log.delay, self.log.page_max = 0, 1000
         self.run_once()
         self.assertEqual(self.points(), expected)
@@ -228,7 +233,7 @@ class Consumer(unittest.TestCase):
         self.run_once()
         self.log.add(*(event(mid) for mid in range(9, 15)))
         self.log.first = 13
-        done = subprocess.run(self.command("--once"), capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(self.command("--once"), capture_output=True, text=True, timeout=PATIENCE_SECONDS)
         self.assertIn("offsets 10 to 12 are gone", done.stderr)
         self.assertEqual(set(self.points()), {str(mid) for mid in [*range(9), 12, 13, 14]})
 
@@ -238,7 +243,7 @@ class Consumer(unittest.TestCase):
         self.log.wipe()
         # As many as before and one more: by its offset alone the consumer would take the last one only.
         self.log.add(event(3), *(event(mid) for mid in range(4, 7)))
-        done = subprocess.run(self.command("--once"), capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(self.command("--once"), capture_output=True, text=True, timeout=PATIENCE_SECONDS)
         self.assertIn("the log is another one", done.stderr)
         self.assertEqual(self.points(), {str(mid): 10 for mid in range(1, 7)})
         self.log.asked.clear()
@@ -278,7 +283,7 @@ class Consumer(unittest.TestCase):
 
     def test_without_a_log_it_ends_with_one_line(self):
         self.log.close()
-        done = subprocess.run(self.command("--once"), capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(self.command("--once"), capture_output=True, text=True, timeout=PATIENCE_SECONDS)
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
 

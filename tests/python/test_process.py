@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 
+from auditor.progress import PATIENCE_SECONDS
 from python.served import BINARY, Scratch
 from wire.client import Client, beat
 from wire.dial import dial
@@ -90,7 +91,7 @@ class Stops(Scratch):
         self.assertTrue(200 <= bye["reconnect_after"] <= 10_000, bye)
         self.assertEqual(client.untaken("ack")[-1]["seq"], sent[-1])
         self.assertEqual(await client.closed(), 1012)
-        self.assertEqual(gateway.wait(), 0)
+        self.assertEqual(gateway.wait(PATIENCE_SECONDS), 0)
         gateway.start()
         async with await Client.open(gateway, 42) as again:
             self.assertEqual(len(await again.list()), 20)
@@ -107,7 +108,7 @@ class Stops(Scratch):
         client = Client(*await dial(gateway.ws, printed.stdout.strip()))
         self.assertEqual(client.welcome["mid"], "42")
         await client.socket.close()
-        gateway.stop()
+        gateway.stop(PATIENCE_SECONDS)
         gateway.start()
         self.assertEqual(kept.read_text(), made)
 
@@ -121,4 +122,4 @@ class Stops(Scratch):
 
 def run(*args):
     kept = {k: v for k, v in os.environ.items() if not k.startswith("HEARTLINE__")}
-    return subprocess.run([BINARY, *map(str, args)], capture_output=True, text=True, env=kept, timeout=30)
+    return subprocess.run([BINARY, *map(str, args)], capture_output=True, text=True, env=kept, timeout=PATIENCE_SECONDS)
