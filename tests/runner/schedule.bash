@@ -61,7 +61,7 @@ judge() { # what has just finished
 run_side_by_side() { # PART...
   local name
   for name in "$@"; do
-    if [[ ${#running[@]} -ge $(nproc) ]]; then
+    if [[ ${#running[@]} -gt $(nproc) ]]; then
       finish
       judge
     fi
