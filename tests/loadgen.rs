@@ -88,6 +88,31 @@ fn sockets_that_are_lost_come_back_and_nothing_acked_is_lost_with_them() {
     assert_all_stored(&run, 20);
 }
 
+#[test]
+fn a_load_without_a_duration_lasts_until_standard_input_ends() {
+    let (gateway, scratch) = (TestGateway::start(), scratch());
+    let url = format!("ws://{}", gateway.address());
+    let mut line = vec!["--url", &url, "--secret", SECRET, "--until-stdin-ends", "--warm-up", "0s", "--verify"];
+    line.extend(["--sockets", "20", "--rate", "200", "--processes", "2", "--drain", "60s"]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_loadgen"));
+    let command = command.args(line).env("TMPDIR", scratch.path()).stdin(Stdio::piped());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
+    let mut progress = BufReader::new(child.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
+    for _ in 0..2 {
+        progress.find(|line| line.contains(" sent, ")).expect("a second under load");
+    }
+    drop(child.stdin.take());
+    progress.for_each(drop);
+    let output = child.wait_with_output().expect("its end");
+    let run = report(&output);
+    assert_eq!(output.status.code(), Some(0), "{run}");
+    let beats = run["intended"].as_u64().expect("a number");
+    assert!(beats >= 300, "{run}");
+    assert_nothing_lost(&run, beats);
+    assert_all_stored(&run, 20);
+    assert!(run["seconds"].as_f64().is_some_and(|seconds| seconds > 1.5 && seconds < 3600.0), "{run}");
+}
+
 /// Free a moment ago: a gateway that is killed comes back where its clients look for it.
 fn free_address() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");

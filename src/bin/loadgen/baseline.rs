@@ -123,6 +123,7 @@ impl Ring<'_> {
                     watched: &served.watched,
                     settle,
                     begins: None,
+                    end: None,
                 };
                 runs.push((contender.name, outcome.measure().await?));
                 drop(served);

@@ -52,7 +52,7 @@ async fn obey(
                 tell(&Message::Connected);
             }
             Order::Load { at } => {
-                load(&stage, &members, at).await;
+                load(&stage, &members, at, &mut orders).await;
                 let unanswered = members.iter().map(|member| member.unanswered() as u64).sum();
                 let mut tally = stage.tally.borrow_mut();
                 tally.counts.unanswered = unanswered;
@@ -60,6 +60,8 @@ async fn obey(
                 let (latency, lag, seconds) = (tally.latency.take(), tally.lag.take(), tally.take_seconds());
                 tell(&Message::Loaded { counts, latency, lag, seconds });
             }
+            // It had come to its end before.
+            Order::End => {}
             Order::Verify => tell(&Message::Verified(readback::all(&stage, &members).await)),
         }
     }
@@ -84,11 +86,20 @@ async fn connect(crowd: u32, stage: &Rc<Stage>, members: &[Rc<Member>]) -> Resul
     Ok(())
 }
 
-async fn load(stage: &Rc<Stage>, members: &[Rc<Member>], at: u64) {
+async fn load(stage: &Rc<Stage>, members: &[Rc<Member>], at: u64, orders: &mut mpsc::Receiver<Order>) {
     let start = Instant::now() + Duration::from_millis(at.saturating_sub(wall_ms()));
     stage.begin(start);
     let seconds = spawn_local(tell_seconds(stage.clone(), start));
-    send_all(stage, members).await;
+    let mut next = 0;
+    let is_told_to_end = tokio::select! {
+        () = send_all(stage, members, &mut next) => false,
+        // During a load nothing else is ordered.
+        order = orders.recv() => order.is_some(),
+    };
+    if is_told_to_end {
+        stage.end();
+        send_all(stage, members, &mut next).await;
+    }
     let deadline = Instant::now() + stage.load.drain;
     while !stage.is_done() && Instant::now() < deadline {
         sleep(DONE_EVERY).await;
@@ -96,22 +107,22 @@ async fn load(stage: &Rc<Stage>, members: &[Rc<Member>], at: u64) {
     seconds.abort();
 }
 
-async fn send_all(stage: &Stage, members: &[Rc<Member>]) {
-    let schedule = stage.schedule;
-    let mut next = 0;
-    while next < schedule.total {
+/// From the beat `next` on; it may be broken off, and goes on there.
+async fn send_all(stage: &Stage, members: &[Rc<Member>], next: &mut u64) {
+    let schedule = stage.schedule();
+    while *next < schedule.total {
         let now = stage.now().unwrap_or(0);
         let due = schedule.due(now);
-        let end = due.min(next + BATCH);
-        for beat in next..end {
+        let end = due.min(*next + BATCH);
+        for beat in *next..end {
             let (slot, turn) = schedule.turn(beat);
             members[slot].turn(stage, turn, now);
         }
-        next = end;
-        if next < due {
+        *next = end;
+        if *next < due {
             yield_now().await;
         } else {
-            sleep_until(stage.moment(schedule.intended(next)).into()).await;
+            sleep_until(stage.moment(schedule.intended(*next)).into()).await;
         }
     }
 }

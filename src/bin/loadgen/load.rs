@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
+use super::end;
 use super::viewer::Habits;
 
 #[derive(Args, Clone, Debug, Deserialize, Serialize)]
@@ -18,6 +19,9 @@ pub struct Load {
     /// How long is measured.
     #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
     pub duration: Duration,
+    /// Go on until standard input ends, however long that takes.
+    #[arg(long, conflicts_with_all = ["duration", "ramp", "baseline", "attack", "compare_with", "race", "compare_rewards"])]
+    pub until_stdin_ends: bool,
     /// How long the same load runs before.
     #[arg(long, default_value = "3s", value_parser = humantime::parse_duration)]
     pub warm_up: Duration,
@@ -90,9 +94,9 @@ impl Load {
         }
     }
 
-    /// Seconds of load, measured or not.
-    pub fn seconds(&self) -> f64 {
-        (self.warm_up + self.duration).as_secs_f64()
+    /// How long it lasts, measured or not, unless it is ended before.
+    pub fn lasts(&self) -> Duration {
+        self.warm_up + if self.until_stdin_ends { end::NEVER } else { self.duration }
     }
 
     /// Why this cannot be done, if so.
@@ -108,7 +112,8 @@ impl Load {
         if (self.users_per_socket > 1) == self.visit.is_zero() {
             return Some("--users-per-socket and --visit belong together");
         }
-        (self.rate * self.seconds() < 1.0).then_some("there is not one beat to send: raise --rate or --duration")
+        (self.rate * self.lasts().as_secs_f64() < 1.0)
+            .then_some("there is not one beat to send: raise --rate or --duration")
     }
 }
 

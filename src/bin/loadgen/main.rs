@@ -20,6 +20,7 @@ mod crowd;
 mod dial;
 mod dice;
 mod echo;
+mod end;
 mod growth;
 mod host;
 mod latency;
@@ -65,6 +66,7 @@ use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 
 use baseline::Ring;
+use end::End;
 use growth::Growth;
 use load::Load;
 use measure::Run;
@@ -177,7 +179,8 @@ async fn one(
     let watched: Vec<_> =
         options.watched.iter().chain(started.iter().flat_map(|served| &served.watched)).cloned().collect();
     let targets: Vec<_> = targets.iter().chain(started.iter().map(|served| &served.target)).cloned().collect();
-    Run { load: &load, targets: &targets, credentials, watched: &watched, settle: options.settle, begins: None }
+    let end = load.until_stdin_ends.then(End::of_standard_input);
+    Run { load: &load, targets: &targets, credentials, watched: &watched, settle: options.settle, begins: None, end }
         .measure()
         .await
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tokio::time::{sleep, sleep_until};
 
+use super::end::{self, End};
 use super::latency::{Latencies, Recorded};
 use super::load::Load;
 use super::message::{Message, Order, Readback};
@@ -29,6 +30,8 @@ pub struct Run<'a> {
     pub settle: Duration,
     /// Told when the load begins.
     pub begins: Option<oneshot::Sender<Instant>>,
+    /// When it ends, if not after its duration.
+    pub end: Option<End>,
 }
 
 impl Run<'_> {
@@ -48,7 +51,7 @@ impl Run<'_> {
             None => None,
         };
         let acked = loaded.counts.acked_measured;
-        let seconds = self.load.duration.as_secs_f64();
+        let seconds = loaded.seconds;
         let processes = self.names().into_iter().map(|(name, pids)| {
             let (before, after, cpu) = (rss_before[name], rss_loaded[name], loaded.cpu[name]);
             let process = Process {
@@ -70,7 +73,8 @@ impl Run<'_> {
             rss: client_rss,
         };
         let latencies = (loaded.latency, loaded.lag);
-        let outcome = Outcome::new(self.load, &loaded.counts, latencies, processes.collect(), client, verified);
+        let outcome =
+            Outcome::new(self.load, seconds, &loaded.counts, latencies, processes.collect(), client, verified);
         Ok(Outcome { by_second: loaded.by_second, ..outcome })
     }
 
@@ -104,13 +108,16 @@ impl Run<'_> {
         let measured = async {
             sleep_until((start + self.load.warm_up).into()).await;
             let before = used();
-            sleep_until((start + self.load.warm_up + self.load.duration).into()).await;
-            Ok((before, used()))
+            let lasted = tokio::select! {
+                () = sleep_until((start + self.load.lasts()).into()) => self.load.lasts(),
+                () = end::of(self.end.clone()) => start.elapsed(),
+            };
+            Ok((before, used(), lasted.saturating_sub(self.load.warm_up).as_secs_f64()))
         };
         let mut counts = Counts::default();
         let (mut latency, mut lag) = (Latencies::new(), Latencies::new());
         let mut by_second = Vec::new();
-        let heard = workers.hear(|message| match message {
+        let heard = workers.hear_until(self.end.clone(), |message| match message {
             Message::Second { number, second } => {
                 progress.second(number, &second);
                 false
@@ -125,15 +132,17 @@ impl Run<'_> {
             }
             _ => false,
         });
-        let (((before, client_before), (after, client_after)), ()) = tokio::try_join!(measured, heard)?;
+        let (((before, client_before), (after, client_after), seconds), ()) = tokio::try_join!(measured, heard)?;
         let used =
             |(name, before): (_, Option<f64>)| (name, after[name].zip(before).map(|(after, before)| after - before));
         let cpu = before.into_iter().map(used).collect();
-        Ok(Loaded { counts, latency, lag, by_second, cpu, client_cpu: client_after - client_before })
+        Ok(Loaded { seconds, counts, latency, lag, by_second, cpu, client_cpu: client_after - client_before })
     }
 }
 
 struct Loaded<'a> {
+    /// Measured.
+    seconds: f64,
     counts: Counts,
     latency: Latencies,
     lag: Latencies,

@@ -141,7 +141,7 @@ impl Member {
             // An ack came between the moment it was due and this one.
             return;
         }
-        let intended = stage.schedule.intended_turn(self.slot, turn);
+        let intended = stage.schedule().intended_turn(self.slot, turn);
         match intended.filter(|_| state.turns == turn && self.may_send(stage, &state)) {
             Some(intended) => {
                 self.beat(stage, &mut state, intended);
@@ -155,7 +155,7 @@ impl Member {
     fn catch_up(&self, stage: &Stage, state: &mut State) {
         let Some(now) = stage.now() else { return };
         while self.may_send(stage, state)
-            && let Some(intended) = stage.schedule.intended_turn(self.slot, state.turns)
+            && let Some(intended) = stage.schedule().intended_turn(self.slot, state.turns)
             && intended <= now
         {
             self.beat(stage, state, intended);

@@ -37,6 +37,8 @@ pub enum Order {
     Load {
         at: u64,
     },
+    /// No beat is due any more.
+    End,
     Verify,
 }
 

@@ -77,13 +77,13 @@ pub struct Client {
 impl Outcome {
     pub fn new(
         load: &Load,
+        seconds: f64,
         counts: &Counts,
         (latency, lag): (Latencies, Latencies),
         processes: BTreeMap<String, Process>,
         client: Client,
         verified: Option<Readback>,
     ) -> Self {
-        let seconds = load.duration.as_secs_f64();
         Outcome {
             sockets: load.sockets,
             seconds,

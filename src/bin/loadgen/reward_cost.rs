@@ -108,7 +108,15 @@ impl Contender {
         let served = Sort::Gateway.start(&servers, &load, credentials).await?;
         let targets = [served.target.clone()];
         let settle = Duration::ZERO;
-        let run = Run { load: &load, targets: &targets, credentials, watched: &served.watched, settle, begins: None };
+        let run = Run {
+            load: &load,
+            targets: &targets,
+            credentials,
+            watched: &served.watched,
+            settle,
+            begins: None,
+            end: None,
+        };
         let outcome = run.measure().await?;
         let gateway = served.admin.as_ref().ok_or("the gateway has no admin listener")?;
         let metrics = admin::get(gateway, "/metrics").await?;

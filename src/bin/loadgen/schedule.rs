@@ -37,6 +37,11 @@ impl Schedule {
         due.min(self.total)
     }
 
+    /// What of it is due by `now`.
+    pub fn until(self, now: u64) -> Self {
+        Schedule { total: self.due(now), ..self }
+    }
+
     /// The viewer of a beat, and which of its beats it is (from 0).
     pub fn turn(&self, beat: u64) -> (usize, u64) {
         ((beat % self.sockets) as usize, beat / self.sockets)
@@ -75,6 +80,8 @@ mod tests {
                 assert_eq!(schedule.due(intended - 1), beat, "{rate} {beat}");
             }
             assert_eq!(schedule.due(u64::MAX / 2), schedule.total);
+            let half = schedule.until(50_000_000_000);
+            assert_eq!((half.total, half.due(u64::MAX / 2)), (schedule.due(50_000_000_000), half.total));
         }
     }
 }

@@ -29,7 +29,7 @@ pub struct Stage {
     pub echo: bool,
     pub run: u64,
     pub tokens: Tokens,
-    pub schedule: Schedule,
+    schedule: Cell<Schedule>,
     pub tally: RefCell<Tally>,
     pub dice: RefCell<Dice>,
     pub scratch: RefCell<Vec<u8>>,
@@ -46,7 +46,7 @@ pub struct Stage {
     /// When the load began, nanoseconds since `began`.
     start: Cell<Option<u64>>,
     /// From, to, nanoseconds of the load.
-    measured: (u64, u64),
+    measured: Cell<(u64, u64)>,
 }
 
 #[derive(Default)]
@@ -62,18 +62,18 @@ impl Stage {
         let rate = load.rate * (end - first) as f64 / load.sockets as f64;
         // Crowds take turns, too.
         let offset = f64::from(crowd) / load.rate;
-        let schedule = Schedule::new(rate, load.seconds(), end - first, offset);
+        let schedule = Schedule::new(rate, load.lasts().as_secs_f64(), end - first, offset);
         let mut tally = Tally::new(load.by_second);
         tally.counts.intended = schedule.total;
         let warm_up = load.warm_up.as_nanos() as u64;
-        let ttl = load.warm_up + load.duration + load.drain + TOKEN_SPARE;
+        let ttl = load.lasts() + load.drain + TOKEN_SPARE;
         let stage = Stage {
             habits: load.habits(),
             targets: task.targets.clone(),
             echo: task.targets.iter().all(|target| target.echo),
             run: task.run,
             tokens: Tokens::new(&task.credentials, ttl),
-            schedule,
+            schedule: Cell::new(schedule),
             tally: RefCell::new(tally),
             dice: RefCell::new(Dice::new(task.run << 16 | u64::from(crowd))),
             scratch: RefCell::new(vec![0; SCRATCH_BYTES]),
@@ -85,7 +85,7 @@ impl Stage {
             open: Cell::new(0),
             began: Instant::now(),
             start: Cell::new(None),
-            measured: (warm_up, warm_up + load.duration.as_nanos() as u64),
+            measured: Cell::new((warm_up, load.lasts().as_nanos() as u64)),
             load,
         };
         Rc::new(stage)
@@ -93,6 +93,19 @@ impl Stage {
 
     pub fn begin(&self, at: Instant) {
         self.start.set(Some(at.saturating_duration_since(self.began).as_nanos() as u64));
+    }
+
+    pub fn schedule(&self) -> Schedule {
+        self.schedule.get()
+    }
+
+    /// Ends the load: beats that are not due yet never will be.
+    pub fn end(&self) {
+        let now = self.now().unwrap_or(0);
+        let schedule = self.schedule().until(now);
+        self.tally.borrow_mut().counts.intended = schedule.total;
+        self.schedule.set(schedule);
+        self.measured.set((self.measured.get().0, now));
     }
 
     /// Nanoseconds of the load until now; `None` before it.
@@ -115,12 +128,13 @@ impl Stage {
     }
 
     pub fn is_measured(&self, nanos: u64) -> bool {
-        (self.measured.0..self.measured.1).contains(&nanos)
+        let (from, to) = self.measured.get();
+        (from..to).contains(&nanos)
     }
 
     /// Whether all beats were due.
     pub fn is_over(&self) -> bool {
-        self.now().is_some_and(|now| now >= self.measured.1)
+        self.now().is_some_and(|now| now >= self.measured.get().1)
     }
 
     pub fn share(&self) -> f64 {

@@ -2,6 +2,7 @@
 
 use tokio::sync::mpsc;
 
+use super::end::{self, End};
 use super::load::Load;
 use super::message::{Message, Order, Task};
 use super::offspring::Offspring;
@@ -54,10 +55,24 @@ impl Workers {
     }
 
     /// Hears the crowds until each of them has said what is waited for; `take` returns whether a message was that.
-    pub async fn hear(&mut self, mut take: impl FnMut(Message) -> bool) -> Result<(), String> {
-        let mut waiting = self.crowds;
+    pub async fn hear(&mut self, take: impl FnMut(Message) -> bool) -> Result<(), String> {
+        self.hear_until(None, take).await
+    }
+
+    /// The same, of a load that ends when `end` comes: then they are told.
+    pub async fn hear_until(&mut self, end: Option<End>, mut take: impl FnMut(Message) -> bool) -> Result<(), String> {
+        let mut ends = std::pin::pin!(end::of(end));
+        let (mut waiting, mut has_ended) = (self.crowds, false);
         while waiting > 0 {
-            match self.messages.recv().await.ok_or("no child process is left")?? {
+            let message = tokio::select! {
+                message = self.messages.recv() => message.ok_or("no child process is left")??,
+                () = &mut ends, if !has_ended => {
+                    has_ended = true;
+                    self.order(Order::End)?;
+                    continue;
+                }
+            };
+            match message {
                 Message::Failed { why } => return Err(why),
                 message => waiting -= u32::from(take(message)),
             }

@@ -104,6 +104,7 @@ impl One<'_> {
             watched: &served.watched,
             settle: Duration::ZERO,
             begins: Some(begins),
+            end: None,
         };
         let newcomers = Newcomers::default();
         let tokens = Tokens::new(self.credentials, TOKEN_LIFE);
