@@ -18,7 +18,7 @@ use super::target::{Credentials, Target};
 
 /// What a Redis is measured as, by itself.
 const REDIS: &str = "redis";
-const START_MAX: Duration = Duration::from_secs(30);
+const START_MAX: Duration = Duration::from_secs(120);
 /// The gateway allows this many frames a second and connection unless told otherwise.
 const FRAMES_PER_SECOND: f64 = 20.0;
 

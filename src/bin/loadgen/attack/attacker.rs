@@ -49,7 +49,7 @@ pub fn run() -> Result<(), String> {
 async fn attack(assault: Assault) -> Toll {
     let begins = Instant::now() + Duration::from_millis(assault.at.saturating_sub(wall_ms()));
     let scene = Rc::new(Scene::new(assault));
-    let Assault { connections, per_second, life_max, .. } = scene.assault;
+    let Assault { connections, per_second, patience, open_max, .. } = scene.assault;
     let opened = begins + Duration::from_secs_f64(connections as f64 / per_second);
     let mut open = JoinSet::new();
     let mut toll = Toll::default();
@@ -66,7 +66,9 @@ async fn attack(assault: Assault) -> Toll {
         });
         toll.open_peak = toll.open_peak.max(open.len() as u64);
     }
-    while let Ok(Some(ended)) = timeout_at(opened + life_max, open.join_next()).await {
+    while open.len() as u64 > open_max
+        && let Ok(Some(ended)) = timeout_at(opened + patience, open.join_next()).await
+    {
         toll.count(ended.expect("no panic"));
     }
     let left = open.len() as u64;

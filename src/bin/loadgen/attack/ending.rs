@@ -79,6 +79,15 @@ impl From<ErrorKind> for Ending {
 pub async fn heard(
     stream: &mut (impl AsyncRead + Unpin),
     mut rest: Vec<u8>,
+    hear: impl FnMut(&[u8]) -> Option<Ending>,
+) -> Ending {
+    heard_so_far(stream, &mut rest, hear).await
+}
+
+/// The same for who listens on afterwards: what was read and not heard is left in `rest`.
+pub async fn heard_so_far(
+    stream: &mut (impl AsyncRead + Unpin),
+    rest: &mut Vec<u8>,
     mut hear: impl FnMut(&[u8]) -> Option<Ending>,
 ) -> Ending {
     loop {
@@ -92,13 +101,14 @@ pub async fn heard(
                 Opcode::Text => hear(payload),
                 Opcode::Ping | Opcode::Pong => None,
             };
+            start += frame.end;
             if let Some(ending) = ended {
+                rest.drain(..start);
                 return ending;
             }
-            start += frame.end;
         }
         rest.drain(..start);
-        if let Err(ending) = more(stream, &mut rest).await {
+        if let Err(ending) = more(stream, rest).await {
             return ending;
         }
     }

@@ -9,6 +9,9 @@ pub struct SiegeOptions {
     /// How much of each attack: connections, and their pace.
     #[arg(long, default_value = "1", value_parser = share)]
     pub attack_share: f64,
+    /// How much of the time of each attack: connections, at the same pace.
+    #[arg(long, default_value = "1", value_parser = share)]
+    pub attack_time: f64,
     /// Addresses that an attacker has.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=200))]
     pub attack_addresses: u8,

@@ -11,6 +11,8 @@ use super::ending::Ending;
 /// Sockets that one user may have by the gateway's defaults.
 const CONNECTIONS_PER_USER: u64 = 32;
 const MIB: u64 = 1 << 20;
+/// So many times as long as on a quiet machine may the last connection take.
+const PATIENCE: u32 = 5;
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
@@ -39,7 +41,7 @@ pub enum Attack {
 pub struct Plan {
     pub connections: u64,
     pub per_second: f64,
-    /// How long the last of them may take from when it is opened until it has ended.
+    /// How long the last of them takes, on a quiet machine, from when it is opened until it has ended, at most.
     pub life_max: Duration,
     /// How each must end, as the attacker sees it.
     pub endings: &'static [Ending],
@@ -118,15 +120,20 @@ impl Attack {
 }
 
 impl Plan {
-    /// As much of it, over the same time.
-    pub fn scaled(self, share: f64) -> Self {
-        let connections = (self.connections as f64 * share).ceil() as u64;
+    /// As much of it, over as much of the time.
+    pub fn scaled(self, share: f64, time: f64) -> Self {
+        let connections = (self.connections as f64 * share * time).ceil() as u64;
         Plan { connections, per_second: self.per_second * share, ..self }
     }
 
-    /// From the first connection to the end of the last, at most.
-    pub fn lasts(&self) -> Duration {
-        Duration::from_secs_f64(self.connections as f64 / self.per_second) + self.life_max
+    /// From when the last connection is opened until it is given up.
+    pub fn patience(&self) -> Duration {
+        PATIENCE * self.life_max
+    }
+
+    /// From the first connection until the last is given up.
+    pub fn lasts_at_most(&self) -> Duration {
+        Duration::from_secs_f64(self.connections as f64 / self.per_second) + self.patience()
     }
 }
 
@@ -161,10 +168,16 @@ mod tests {
     }
 
     #[test]
-    fn a_smaller_one_lasts_as_long() {
+    fn a_smaller_one_lasts_as_long_unless_it_is_shorter() {
         for attack in Attack::value_variants() {
-            let (whole, part) = (attack.plan(), attack.plan().scaled(0.2));
-            assert_eq!((whole.lasts(), whole.connections), (part.lasts(), part.connections * 5), "{}", attack.name());
+            let (whole, part, short) = (attack.plan(), attack.plan().scaled(0.2, 1.0), attack.plan().scaled(0.2, 0.5));
+            let name = attack.name();
+            assert_eq!(
+                (whole.lasts_at_most(), whole.connections),
+                (part.lasts_at_most(), part.connections * 5),
+                "{name}"
+            );
+            assert_eq!((short.connections * 2, short.per_second), (part.connections, part.per_second), "{name}");
         }
     }
 }

@@ -6,30 +6,32 @@ use std::time::Duration;
 use socket2::SockRef;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use tokio::time::sleep;
+use tokio::time::timeout;
 
+use super::super::answer;
 use super::super::dial::{self, DialError};
 use super::super::text::write_beats;
 use super::super::viewer::Beat;
 use super::super::wire::{self, Opcode};
 use super::bytes;
-use super::ending::{Ending, heard};
+use super::ending::{Ending, heard, heard_so_far};
 use super::scene::Scene;
 
 /// So few that the answers to all of them stay below `limits.list_rows_burst`: beyond it lists wait, and do not pile up.
 const READERS_PER_USER: u64 = 5;
 const RECORDS: u32 = 200;
+/// How the gateway closes who does not read.
+const TOO_SLOW: u16 = 4009;
 /// Some megabytes of answers. With what it has said before no more than the burst allows.
 const LISTS: u32 = 60;
-/// By then the first of a user has written what the others ask for.
-const WRITTEN_AFTER: Duration = Duration::from_secs(3);
-/// Longer than the gateway waits for a reader, and for its close to be taken.
-const DEAF_FOR: Duration = Duration::from_secs(15);
+/// Until the gateway has closed all of them. One that does not is listened to after so long.
+const DEAF_FOR_MAX: Duration = Duration::from_secs(60);
 const RECEIVE_BUFFER_BYTES: u32 = 4096;
 /// As on an Ethernet. With the loopback's 64 KiB the kernel takes in megabytes for each socket.
 const SEGMENT_BYTES: u32 = 1460;
 
-/// Asks for far more than the kernel takes in, and reads it when it is too late.
+/// Asks for far more than the kernel takes in, and reads it when it is too late. The first of a user writes what the others
+/// ask for.
 pub async fn deaf(scene: &Scene, number: u64) -> Ending {
     let user = number / READERS_PER_USER;
     let entered = async {
@@ -45,14 +47,19 @@ pub async fn deaf(scene: &Scene, number: u64) -> Ending {
         if let Err(error) = dialed.stream.write_all(&beats).await {
             return error.kind().into();
         }
+        let acked = |text: &[u8]| answer::plain_ack(text).map(|_| Ending::Acked);
+        match heard_so_far(&mut dialed.stream, &mut dialed.rest, acked).await {
+            Ending::Acked => scene.written(user),
+            ending => return ending,
+        }
     } else {
-        sleep(WRITTEN_AFTER).await;
+        scene.wait_until_written(user).await;
     }
     let lists = bytes::lists(LISTS, RECORDS, 2, scene.mask());
     if let Err(error) = dialed.stream.write_all(&lists).await {
         return error.kind().into();
     }
-    sleep(DEAF_FOR).await;
+    let _ = timeout(DEAF_FOR_MAX, scene.wait_until_all_closed(TOO_SLOW)).await;
     heard(&mut dialed.stream, dialed.rest, |_| None).await
 }
 

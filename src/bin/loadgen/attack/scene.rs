@@ -1,21 +1,27 @@
 //! What the connections of an attacker share.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpStream;
+use tokio::sync::{Notify, OnceCell};
+use tokio::time::sleep;
 
 use super::super::dial::{self, DialError, Dialed};
 use super::super::dice::Dice;
 use super::super::target::{Credentials, Target, Tokens};
 use super::super::text::Names;
+use super::counters::Counters;
+use super::ending::Ending;
 use super::plan::Attack;
 
 const TOKEN_LIFE: Duration = Duration::from_secs(3600);
 const PORT_FIRST: u64 = 20_000;
 const PORTS: u64 = 40_000;
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// The first line to an attacker.
 #[derive(Deserialize, Serialize)]
@@ -23,11 +29,14 @@ pub struct Assault {
     pub attack: Attack,
     pub connections: u64,
     pub per_second: f64,
-    /// How long the last connection may take.
-    pub life_max: Duration,
+    /// How long after the last connection was opened the others are waited for, and how many may be left then.
+    pub patience: Duration,
+    pub open_max: u64,
     /// When the first connection is opened, milliseconds since 1970.
     pub at: u64,
     pub target: Target,
+    /// Where the gateway says what it has counted.
+    pub admin: Target,
     pub credentials: Credentials,
     /// Addresses that its connections take in turns.
     pub addresses: u8,
@@ -41,13 +50,24 @@ pub struct Scene {
     pub assault: Assault,
     tokens: Tokens,
     dice: RefCell<Dice>,
+    /// Users of whom something is stored.
+    written: RefCell<HashSet<u64>>,
+    another_is_written: Notify,
+    all_are_closed: OnceCell<()>,
 }
 
 impl Scene {
     pub fn new(assault: Assault) -> Self {
         let tokens = Tokens::new(&assault.credentials, TOKEN_LIFE);
         let dice = RefCell::new(Dice::new(assault.run));
-        Scene { assault, tokens, dice }
+        Scene {
+            assault,
+            tokens,
+            dice,
+            written: RefCell::default(),
+            another_is_written: Notify::new(),
+            all_are_closed: OnceCell::new(),
+        }
     }
 
     /// The user of this number.
@@ -73,6 +93,34 @@ impl Scene {
     pub async fn enter(&self, number: u64, user: u64) -> Result<Dialed, DialError> {
         let stream = self.connect(number).await?;
         dial::enter(&self.assault.target, stream, &self.token(user)).await
+    }
+
+    pub fn written(&self, user: u64) {
+        self.written.borrow_mut().insert(user);
+        self.another_is_written.notify_waiters();
+    }
+
+    pub async fn wait_until_written(&self, user: u64) {
+        while !self.written.borrow().contains(&user) {
+            self.another_is_written.notified().await;
+        }
+    }
+
+    /// Until the gateway has closed as many connections with this code as this attack has: who does not read does not see
+    /// it. One looks for all of them.
+    pub async fn wait_until_all_closed(&self, code: u16) {
+        let kind = Ending::Closed(code).to_string();
+        let closed = async {
+            loop {
+                if let Ok(counters) = Counters::read(&self.assault.admin).await
+                    && counters.of(&kind) >= self.assault.connections
+                {
+                    return;
+                }
+                sleep(LOOK_EVERY).await;
+            }
+        };
+        self.all_are_closed.get_or_init(|| closed).await;
     }
 
     /// Other addresses in each run, from 2 on in their last number; those of honest sockets end in 1.

@@ -11,7 +11,7 @@ use super::super::target::Target;
 
 const PAGE: usize = 1_000;
 /// Events follow their claims; the longest wait for them.
-const FOLLOW_MAX: Duration = Duration::from_secs(30);
+const FOLLOW_MAX: Duration = Duration::from_secs(120);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// How often each event is there, by its id.
