@@ -5,11 +5,12 @@ import time
 
 from tiers.kafka_broker import KafkaBroker
 from tiers.redis_server import Redis
+from tiers.server import START_SECONDS_MAX
 from wire.gateway import Gateway
 from wire.http import call
 from wire.ports import quiet_port
 
-READY_SECONDS_MAX = 60
+READY_SECONDS_MAX = START_SECONDS_MAX
 
 
 class Fleet:

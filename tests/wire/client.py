@@ -5,9 +5,8 @@ import json
 import time
 
 from wire.dial import dial
+from wire.patience import PATIENCE_SECONDS
 from wire.tokens import token
-
-PATIENCE_SECONDS = 15
 
 
 class Client:

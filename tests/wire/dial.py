@@ -4,11 +4,20 @@ import json
 
 from websockets.asyncio.client import connect
 
+from wire.patience import PATIENCE_SECONDS
+
 SUBPROTOCOL = "heartline.v1.json"
 PLACES = ("header", "subprotocol", "hello")
 
 # Frames are small and many: compression would only cost, and the gateway does the pinging.
-OPTIONS = {"compression": None, "ping_interval": None, "close_timeout": 2, "max_queue": 1024, "proxy": None}
+OPTIONS = {
+    "compression": None,
+    "ping_interval": None,
+    "open_timeout": PATIENCE_SECONDS,
+    "close_timeout": 2,
+    "max_queue": 1024,
+    "proxy": None,
+}
 
 
 class GoingAway(Exception):

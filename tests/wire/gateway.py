@@ -7,12 +7,12 @@ import signal
 import subprocess
 import time
 
+from wire.patience import PATIENCE_SECONDS
 from wire.tokens import CONTROL_TOKEN, KEY
 
 READY = re.compile(
     rb"^heartline is listening on (https?://\S+) \(admin (http://\S+)\)\ncontrol listener: (http://\S+) .*\n", re.M
 )
-START_SECONDS_MAX = 30
 
 
 class StartFailed(Exception):
@@ -52,7 +52,7 @@ class Gateway:
         kept = {k: v for k, v in os.environ.items() if not k.startswith("HEARTLINE__")}
         return {**kept, **{f"HEARTLINE__{k}": str(v) for k, v in self.settings.items()}}
 
-    def run(self, command, seconds=60):
+    def run(self, command, seconds=PATIENCE_SECONDS):
         """Another command with the same settings, to its end."""
         done = subprocess.run(
             [self.binary, command], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds,
@@ -81,7 +81,7 @@ class Gateway:
 
     def wait_until_ready(self):
         text, pipe = b"", self.process.stdout
-        give_up = time.monotonic() + START_SECONDS_MAX
+        give_up = time.monotonic() + PATIENCE_SECONDS
         while not (ready := READY.search(text)):
             readable, _, _ = select.select([pipe], [], [], max(0, give_up - time.monotonic()))
             chunk = os.read(pipe.fileno(), 4096) if readable else b""
@@ -104,12 +104,12 @@ class Gateway:
             self.process.kill()
             self._reap()
 
-    def stop(self, seconds=30):
+    def stop(self, seconds=PATIENCE_SECONDS):
         """SIGTERM; the exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.wait(seconds)
 
-    def wait(self, seconds=30):
+    def wait(self, seconds=PATIENCE_SECONDS):
         try:
             self.process.wait(seconds)
         finally:

@@ -5,6 +5,7 @@ import urllib.error
 import urllib.request
 from dataclasses import dataclass
 
+from wire.patience import PATIENCE_SECONDS
 from wire.tokens import CONTROL_TOKEN, token
 
 
@@ -30,7 +31,7 @@ def call(base, method, path, mid=None, body=None, headers=()):
     # No proxy of the environment may come between a test and its own machine.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        answer = opener.open(request, timeout=15)
+        answer = opener.open(request, timeout=PATIENCE_SECONDS)
     except urllib.error.HTTPError as error:
         answer = error
     with answer:
