@@ -21,6 +21,8 @@ from faults.stepping_clock import SteppingClock
 from wire.client import Client, beat
 from wire.dial import dial
 from wire.http import call, control
+from wire.metrics import wait_for_acks
+from wire.patience import PATIENCE_SECONDS, until
 from wire.tokens import CONTROL_TOKEN, token
 
 DAYS = 100
@@ -30,9 +32,13 @@ USERS = 40
 MID = 900_000
 CONTENTS = 200
 PRUNE_SECONDS = 3
-# The gateway looks at the clock every second.
-NOTICED_SECONDS_MAX = 10
-SECONDS_PLAYED = 3
+# What may be seen of a step that is not followed must not come while these last: then there is nothing to wait for.
+PASSES_SECONDS = 2 * PRUNE_SECONDS
+UNANSWERED_SECONDS = 2
+# Of the witnesses, before a step.
+ACKS_PLAYED = 2_000
+# Of a gateway that is a day off, or is not.
+SECONDS_OFF_MAX = 60
 
 
 def main():
@@ -40,6 +46,8 @@ def main():
     with Scene(args) as scene:
         clock = SteppingClock(scene)
         steps_while_serving(scene, clock)
+        if scene.faults:
+            sys.exit(scene.verdict())
         wrong_at_a_start(scene, clock)
         set_right_and_accepted(scene, clock)
         sys.exit(scene.verdict())
@@ -51,9 +59,10 @@ def steps_while_serving(scene, clock):
     for number in range(1, scene.args.steps + 1):
         days = DAYS if number % 2 else -DAYS
         witnesses.play(gateway)
-        time.sleep(SECONDS_PLAYED)
+        wait_for_acks(ACKS_PLAYED, gateway)
+        until("an event of a reward", lambda: _event_times(gateway))
         asyncio.run(_step_and_back(scene, gateway, clock, days, MID + number))
-        time.sleep(2 * PRUNE_SECONDS)  # two passes of the pruner, which must find nothing
+        time.sleep(PASSES_SECONDS)  # two passes of the pruner, which must find nothing
         gateway.kill()
         witnesses.park()
         gateway.start()
@@ -77,18 +86,20 @@ async def _step_and_back(scene, gateway, clock, days, mid):
         day, events = await _reward_day(gateway), _event_times(gateway)
         clock.set(days)
         scene.expect(len(await client.list()) == CONTENTS, "a step of the clock hides records")
-        await _until(scene, lambda: _reasons(gateway), "ready while the clock is wrong")
+        if scene.faults:
+            return  # it is followed: nothing of what is waited for would come
+        await _until("the gateway is not ready while the clock is wrong", lambda: _reasons(gateway))
         scene.expect(any(f"stepped {side}" in reason for reason in _reasons(gateway)), f"reasons: {_reasons(gateway)}")
         status = await asyncio.to_thread(_status_of_a_beat, gateway, mid, at)
         scene.expect(status == 503, f"a request is answered {status} while the clock is wrong")
         scene.expect(await _upgrade_status(gateway, mid) == 503, "a socket is taken while the clock is wrong")
         waiting = asyncio.create_task(client.beats(beat(CONTENTS, client.now())))
-        done, _ = await asyncio.wait([waiting], timeout=2)
+        done, _ = await asyncio.wait([waiting], timeout=UNANSWERED_SECONDS)
         scene.expect(not done, f"a beat was answered while the clock was wrong: {done}")
         clock.set(0)
         rejected = await waiting
         scene.expect(not rejected, f"after the step a beat was rejected: {rejected}")
-        await _until(scene, lambda: not _reasons(gateway), "not ready although the clock is back")
+        await _until("the gateway is ready when the clock is back", lambda: not _reasons(gateway))
         scene.expect(await _reward_day(gateway) == day, "the day of the rewards has moved")
         times = _event_times(gateway)
         scene.expect(times[: len(events)] == events, "events are gone from the log")
@@ -136,28 +147,23 @@ async def _upgrade_status(gateway, mid):
         return refused.response.status_code
 
 
-async def _until(scene, holds, otherwise):
-    give_up = time.monotonic() + NOTICED_SECONDS_MAX
-    while not await asyncio.to_thread(holds):
-        if time.monotonic() > give_up:
-            scene.fault(otherwise)
-            return
-        await asyncio.sleep(0.1)
+async def _until(what, holds):
+    await asyncio.to_thread(until, what, holds)
 
 
 def wrong_at_a_start(scene, clock):
     """Set right a moment later, as by NTP: by then a pass of the pruner may have looked at the time."""
     gateway = _gateway(scene, clock, "start").start()
     acked = asyncio.run(_some_records(gateway))
-    asyncio.run(_until(scene, lambda: _event_times(gateway), "no event of a reward"))
+    until("an event of a reward", lambda: _event_times(gateway))
     events = _event_times(gateway)
     scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
     clock.set(DAYS)
     gateway.start()
     asyncio.run(_read_by_the_wrong_clock(gateway))
     clock.set(0)
-    asyncio.run(_until(scene, lambda: _reasons(gateway), "ready although the wall clock was set back by days"))
-    time.sleep(4 * PRUNE_SECONDS)  # passes of the pruner, which must find nothing
+    until("the gateway is not ready when the wall clock was set back by days", lambda: _reasons(gateway))
+    time.sleep(2 * PASSES_SECONDS)  # passes of the pruner, which must find nothing
     gateway.kill()
     gateway.start()
     there = asyncio.run(_oids(gateway))
@@ -175,18 +181,18 @@ def set_right_and_accepted(scene, clock):
     gateway = _gateway(scene, clock, "behind").start()
     asyncio.run(_some_records(gateway))
     clock.set(0)
-    asyncio.run(_until(scene, lambda: _reasons(gateway), "ready although the wall clock stepped by a day"))
-    asyncio.run(_until(scene, lambda: 'event="clock_step"' in gateway.stderr(), "not logged: clock_step"))
+    until("the gateway is not ready when the wall clock stepped by a day", lambda: _reasons(gateway))
+    until("clock_step is logged", lambda: 'event="clock_step"' in gateway.stderr())
     told = _clock_command(gateway)
     scene.expect("stepped forward by 1day" in told.stdout, f"heartline clock: {told}")
     scene.expect(_reasons(gateway), "ready after a mere question about the clock")
     told = _clock_command(gateway, "--accept")
     scene.expect(told.returncode == 0 and "is believed" in told.stdout, f"heartline clock --accept: {told}")
-    asyncio.run(_until(scene, lambda: not _reasons(gateway), "not ready although the wall clock was accepted"))
+    until("the gateway is ready when the wall clock was accepted", lambda: not _reasons(gateway))
     off = asyncio.run(_seconds_off(scene, gateway))
-    scene.expect(abs(off) < NOTICED_SECONDS_MAX, f"the gateway is {off:.0f} s off the clock that was accepted")
+    scene.expect(abs(off) < SECONDS_OFF_MAX, f"the gateway is {off:.0f} s off the clock that was accepted")
     for event in ("clock_accepted", "clock_step_over"):
-        asyncio.run(_until(scene, lambda event=event: event in gateway.stderr(), f"not logged: {event}"))
+        until(f"{event} is logged", lambda event=event: event in gateway.stderr())
     scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
     scene.say(f"started a day behind, set right and accepted: {off:.1f} s off")
 
@@ -195,7 +201,7 @@ def _clock_command(gateway, *options):
     listen = gateway.control.removeprefix("http://")
     settings = {"HEARTLINE__CONTROL__LISTEN": listen, "HEARTLINE__CONTROL__TOKEN": CONTROL_TOKEN}
     command = [gateway.binary, "clock", *options]
-    return subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True, timeout=30)
+    return subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
 
 
 async def _seconds_off(scene, gateway):

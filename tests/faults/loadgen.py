@@ -3,8 +3,8 @@
 import json
 import re
 import subprocess
-import time
 
+from wire.patience import until
 from wire.tokens import KEY
 
 FIRST_MID = 1_000_000  # beyond the users of the auditor
@@ -19,16 +19,20 @@ class Loadgen:
         command = [binary, "--url", url, "--secret", KEY, "--first-mid", FIRST_MID, *options]
         with open(self._progress, "wb") as progress:
             self._process = subprocess.Popen(
-                [str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=progress
+                [str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=progress
             )
 
-    def wait_for_acks(self, seconds=60):
-        """Until its sockets are connected and the load has begun."""
-        give_up = time.monotonic() + seconds
-        while not any(int(acked) for acked in _SECOND.findall(self._progress.read_text())):
-            if not self.is_running() or time.monotonic() > give_up:
-                raise RuntimeError(f"loadgen does not come to its load: {self._progress.read_text()}")
-            time.sleep(0.05)
+    def wait_for_acks(self, count=1):
+        """Until it was told of so many acks more, as far as it has said: once a second. At first that waits for its
+        sockets, too."""
+        enough = self._acked() + count
+        until(f"{count} acks of loadgen", lambda: self._acked() >= enough)
+
+    def _acked(self):
+        said = self._progress.read_text()
+        if not self.is_running():
+            raise RuntimeError(f"loadgen has ended: {said}")
+        return sum(map(int, _SECOND.findall(said)))
 
     def acked(self):
         """Beats that were acked by the end of the last second."""
@@ -38,7 +42,7 @@ class Loadgen:
         return self._process.poll() is None
 
     def end(self, seconds):
-        """Waits for its exit code and its report; no report is an error."""
+        """Ends its standard input, and waits for its exit code and its report; no report is an error."""
         text, _ = self._process.communicate(timeout=seconds)
         if not text:
             raise RuntimeError(f"loadgen reports nothing: {self._progress.read_text()}")

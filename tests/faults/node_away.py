@@ -5,6 +5,7 @@ grow to twice what it was. The best of the rounds counts, since other work on th
 """
 
 import asyncio
+import itertools
 import re
 import sys
 import time
@@ -15,17 +16,19 @@ from faults.scene import Scene, arguments
 from tiers.redis_server import CLUSTER
 from wire.client import Client, beat
 from wire.http import call
+from wire.metrics import metrics
+from wire.patience import until_meanwhile
 
 SERVED = re.compile(r"^heartline_store_served_ratio (\S+)$", re.M)
 USERS = range(1, 301)
 # And the node that it comes to first: the last one has shard 0, and with it what all users share.
 FAULTS = {"SIGKILL": 0, "SIGSTOP": 2}
 APART_SECONDS = 0.4
-QUIET_SECONDS = 3
-# Longer than a gateway waits for the answer of a server that hangs.
-AWAY_SECONDS = 6
-HELD_UP_SECONDS_MAX = 5
-BACK_SECONDS_MAX = 10
+# Of each user, before and while a node is away: that is at least until the gateway says so.
+QUIET_BEATS = 8
+AWAY_BEATS = 15
+# What so many beats may take while a node is away, by what they have taken before.
+HELD_UP_RATIO_MAX = 4
 OVERLOADED = 1013
 # A faster 99th percentile is noise.
 FLOOR_MS = 8
@@ -65,28 +68,32 @@ class NodeAway:
 
     async def round(self, fault, victim, theirs, others):
         self._scene.expect(len(theirs) > 50 and len(others) > 100, f"{len(theirs)} and {len(others)} users")
-        quiet = await self.phase(QUIET_SECONDS, others, theirs)
+        began = time.monotonic()
+        quiet = await self.phase(QUIET_BEATS, [*others, *theirs], others)
+        beats_max = HELD_UP_RATIO_MAX * AWAY_BEATS / QUIET_BEATS * (time.monotonic() - began)
         put_away(fault, victim)
-        waiting = [asyncio.create_task(player.play_until(time.monotonic() + AWAY_SECONDS)) for player in theirs]
+        gone = time.monotonic()
+        waiting = [asyncio.create_task(player.play(1)) for player in theirs]
+        # Seldom, so that the looks do not slow down what is measured.
+        looks = until_meanwhile("/readyz tells of it", lambda: asyncio.to_thread(self.is_partly_served), every=0.5)
+        noticed = asyncio.create_task(looks)
         try:
-            async with asyncio.timeout(AWAY_SECONDS + HELD_UP_SECONDS_MAX):
-                away = await self.phase(AWAY_SECONDS, others)
+            async with asyncio.timeout(beats_max):
+                away = await self.phase(AWAY_BEATS, others, others, noticed.done)
         except TimeoutError:
             self._scene.fault(f"{fault}: users of other nodes wait for the node that is away")
             sys.exit(self._scene.verdict())
-        self.looks_partly_served(others, theirs)
+        await noticed
+        self.counts_served(others, theirs)
         await self.serves_others(others[0], theirs[0].mid, others[1].mid)
-        acked = sum(player.acked_since(time.monotonic() - AWAY_SECONDS + 1) for player in theirs)
+        acked = sum(player.acked_since(gone) for player in theirs)
         self._scene.expect(acked == 0, f"{fault}: {acked} acks while their node was away")
         began = time.monotonic()
         bring_back(fault, victim)
-        await asyncio.wait_for(asyncio.gather(*waiting), BACK_SECONDS_MAX)
+        await until_meanwhile("all acked when their node is back", lambda: all(task.done() for task in waiting))
+        await asyncio.gather(*waiting)
         back = time.monotonic() - began
-        while self.readyz() != (200, {"ready": True}):
-            if time.monotonic() - began > BACK_SECONDS_MAX:
-                self._scene.fault(f"{fault}: /readyz says {self.readyz()}")
-                break
-            await asyncio.sleep(0.05)
+        await until_meanwhile("ready when the node is back", lambda: self.readyz() == (200, {"ready": True}))
         ratio = away / max(quiet, FLOOR_MS)
         self._scene.say(
             f"{fault} of the node of {len(theirs)} users: p99 of {len(others)} others {quiet:.1f} ms before, {away:.1f} "
@@ -94,23 +101,23 @@ class NodeAway:
         )
         return ratio
 
-    async def phase(self, seconds, measured, beside=()):
-        """The 99th percentile of the acks of `measured`, milliseconds."""
-        end = time.monotonic() + seconds
-        taken = await asyncio.gather(*(player.play_until(end) for player in (*measured, *beside)))
-        times = sorted(time for times in taken[: len(measured)] for time in times)
+    async def phase(self, beats, players, measured, enough=lambda: True):
+        """The 99th percentile of the acks of `measured`, milliseconds; so many of each, and until it is enough."""
+        taken = await asyncio.gather(*(player.play(beats, enough) for player in players))
+        of = set(measured)
+        times = sorted(itertools.chain(*(times for player, times in zip(players, taken, strict=True) if player in of)))
         return times[len(times) * 99 // 100]
 
     def readyz(self):
         answer = call(self._gateway.admin, "GET", "/readyz")
         return answer.status, answer.json()
 
-    def looks_partly_served(self, others, theirs):
+    def is_partly_served(self):
         status, body = self.readyz()
-        partly = status == 200 and any("of the users" in reason for reason in body.get("degraded", ()))
-        self._scene.expect(partly, f"/readyz says {status} {body}")
-        metrics = call(self._gateway.admin, "GET", "/metrics").text
-        served = float(SERVED.search(metrics)[1])
+        return status == 200 and any("of the users" in reason for reason in body.get("degraded", ()))
+
+    def counts_served(self, others, theirs):
+        served = float(SERVED.search(metrics(self._gateway))[1])
         share = len(others) / (len(others) + len(theirs))
         self._scene.expect(abs(served - share) < 0.15, f"{served} served, {share} of the users are others")
 
@@ -153,11 +160,11 @@ class Player:
         self.last = (at, pos)
         return 1000 * (self._acks[-1] - began)
 
-    async def play_until(self, end):
-        """Always begins with one beat; spread over the time between two."""
+    async def play(self, beats, enough=lambda: True):
+        """So many, and until it is enough; begins at a moment of its own within the time between two."""
         taken = []
         await asyncio.sleep(APART_SECONDS * (self.mid % 100) / 100)
-        while not taken or time.monotonic() < end:
+        while len(taken) < beats or not enough():
             taken.append(await self.beat())
             await asyncio.sleep(APART_SECONDS)
         return taken

@@ -21,6 +21,7 @@ from faults.loadgen import FIRST_MID, Loadgen, complaints, summary
 from tiers.redis_server import Redis
 from wire.dial import GoingAway
 from wire.gateway import Gateway
+from wire.patience import PATIENCE_SECONDS, NeverCame
 from wire.ports import quiet_port
 
 FAULTS_SHOWN_MAX = 20
@@ -29,11 +30,13 @@ LAST_LINE = "heartline: "
 # The cause when tables could not be written beside the commits, and the next commit learns of it.
 TABLES_UNWRITTEN = "tables cannot be written"
 # From the first socket that is lost to the end of the process.
-ENDS_AGAIN_SECONDS_MAX = 5
+ENDS_AGAIN_SECONDS_MAX = PATIENCE_SECONDS
 # From where a crowd is waited for until it has read back.
 CROWD_SECONDS_MAX = 900
-# From the first failure to the end: the second in which sockets are told, and a busy machine.
-END_SECONDS_MAX = 30
+# From the first failure to the end.
+END_SECONDS_MAX = PATIENCE_SECONDS
+# Of a crowd that goes on as long as its scene does; what was unacked at the end may wait for a gateway that starts.
+UNTIL_TOLD = ("--until-stdin-ends", "--drain", "300s")
 
 
 def arguments(doc, **numbers):
@@ -63,9 +66,11 @@ class Scene:
         print(f"seed {self.args.seed}", flush=True)
         return self
 
-    def __exit__(self, kind, *_):
+    def __exit__(self, kind, error, _):
         if kind not in (None, SystemExit):
             self._explain()
+        if kind is NeverCame:
+            self.fault(error)
         for end in reversed(self._ends):
             end()
         if self.args.keep:
@@ -86,7 +91,7 @@ class Scene:
         print(text, flush=True)
 
     def fault(self, text):
-        self.faults.append(text)
+        self.faults.append(str(text))
         self.say(f"FAULT {text}")
 
     def expect(self, holds, text):
@@ -119,7 +124,7 @@ class Scene:
         return redis, gateway.start()
 
     def crowd(self, gateway, *options):
-        """Beats until its time is over, and then reads back."""
+        """Beats until its time is over, or until it is judged, and then reads back."""
         crowd = Loadgen(self.args.loadgen, gateway.ws, self.scratch, "--verify", "--warm-up", "0s", *options)
         self.at_end(crowd.kill)
         crowd.wait_for_acks()

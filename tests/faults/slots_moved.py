@@ -8,19 +8,17 @@ import asyncio
 import itertools
 import re
 import sys
-import time
 
 from faults.scene import Scene, arguments
 from tiers.redis_server import CLUSTER
 from wire.client import Client, beat, item
 from wire.http import call
+from wire.patience import PATIENCE_SECONDS, until_meanwhile
 
 USERS = range(1, 401)
 APART_SECONDS = 0.3
-# From one key of a slot to the next: so long its keys are on two nodes.
-KEY_SECONDS = 0.3
-SETTLE_SECONDS = 2
-WAIT_SECONDS_MAX = 30
+# Changes of all users from one key of a slot to the next: so long its keys are on two nodes.
+KEY_STEPS = len(USERS)
 FAILURES = re.compile(r'^heartline_redis_commit_failures_total\{kind="(\w+)"\} (\d+)$', re.M)
 
 
@@ -42,8 +40,11 @@ class SlotsMoved:
         await asyncio.gather(*(player.step(0) for player in players))
         stop = asyncio.Event()
         playing = [asyncio.create_task(player.play(stop)) for player in players]
-        moved = await self.move_slots()
-        await asyncio.sleep(SETTLE_SECONDS)
+        moved = await self.move_slots(players)
+        before = [player.steps for player in players]
+        await until_meanwhile(
+            "a change of every user", lambda: all(player.steps > steps for player, steps in zip(players, before))
+        )
         stop.set()
         await asyncio.gather(*playing)
         for player in players:
@@ -52,10 +53,9 @@ class SlotsMoved:
         self._scene.expect(failures["refused"] == "0", f"scripts were broken off: {failures}")
         retried = int(failures["moved"])
         self._scene.expect(retried > 0, "no call came while its keys moved")
-        steps = sum(player.steps for player in players)
-        self._scene.say(f"{steps} changes of {len(players)} users; {moved} keys moved, {retried} calls waited for them")
+        self._scene.say(f"{steps_of(players)} changes of {len(players)} users; {moved} keys moved, {retried} calls waited for them")
 
-    async def move_slots(self):
+    async def move_slots(self, players):
         """Slots that have users, each to the next node. Returns the number of keys."""
         nodes, moved = self._redis.nodes, 0
         ids = [node.cli("CLUSTER", "MYID")[0] for node in nodes]
@@ -72,7 +72,8 @@ class SlotsMoved:
                 said = nodes[place].cli("MIGRATE", "127.0.0.1", str(nodes[there].port), key, "0", "5000")
                 self._scene.expect(said in (["OK"], ["NOKEY"]), f"MIGRATE {key} says {said}")
                 moved += 1
-                await asyncio.sleep(KEY_SECONDS)
+                enough = steps_of(players) + KEY_STEPS
+                await until_meanwhile(f"{KEY_STEPS} changes", lambda enough=enough: steps_of(players) >= enough)
             # The new owner first, or the slot would have none for a moment.
             for node in (nodes[there], nodes[place], *nodes):
                 node.cli("CLUSTER", "SETSLOT", slot, "NODE", ids[there])
@@ -108,16 +109,20 @@ class Player:
 
     async def delete(self, oid):
         """Again until it is answered: a commit that waits for its keys may take longer than a request."""
-        at, give_up = self.client.now(), time.monotonic() + WAIT_SECONDS_MAX
-        while time.monotonic() < give_up:
-            await self.client.send(delete={"items": [item(oid)], "at": at})
-            name, body = await self.client.frame("result", "error")
-            if name == "result":
-                del self.acked[oid]
-                return
-            if body["code"] != "unavailable":
-                raise AssertionError(f"a delete was answered {body}")
-        raise AssertionError(f"a delete was not done in {WAIT_SECONDS_MAX} s")
+        at = self.client.now()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while True:
+                await self.client.send(delete={"items": [item(oid)], "at": at})
+                name, body = await self.client.frame("result", "error")
+                if name == "result":
+                    del self.acked[oid]
+                    return
+                if body["code"] != "unavailable":
+                    raise AssertionError(f"a delete was answered {body}")
+
+
+def steps_of(players):
+    return sum(player.steps for player in players)
 
 
 def rank(key):

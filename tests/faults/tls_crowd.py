@@ -1,6 +1,7 @@
 """`python -m faults.tls_crowd`: a process of TLS sockets that beat until they are told to end, and how it is commanded.
 
-Says `connected` once all are; ends when its standard input does, and then says in a line of JSON how it went.
+Says `connected` once all are; ends when its standard input does and every socket has had an ack after that, and then
+says in a line of JSON how it went.
 """
 
 import argparse
@@ -11,12 +12,14 @@ import resource
 import ssl
 import subprocess
 import sys
+import time
 from collections import Counter
 
 from websockets.exceptions import ConnectionClosed
 
 from wire.client import beat
 from wire.dial import dial
+from wire.patience import PATIENCE_SECONDS
 from wire.tokens import token
 
 CONNECTING_AT_ONCE = 50
@@ -37,7 +40,7 @@ class TlsCrowd:
             raise RuntimeError(f"a crowd of TLS sockets ended with exit code {self._process.wait()}")
 
     def end(self):
-        text, _ = self._process.communicate(timeout=60)
+        text, _ = self._process.communicate(timeout=2 * PATIENCE_SECONDS)
         return json.loads(text)
 
     def kill(self):
@@ -55,7 +58,7 @@ def context():
 class Member:
     def __init__(self, socket, welcome, seq):
         self._socket, self._at, self._seq = socket, welcome["now"], seq
-        self.acked, self.lost = 0, None
+        self.acked, self.lost, self.went_on = 0, None, False
 
     async def live(self):
         await asyncio.sleep(random.uniform(0, INTERVAL_SECONDS))
@@ -74,6 +77,18 @@ class Member:
         self.acked += 1
 
 
+async def everybody_goes_on(members):
+    """Until each has had another ack, or is lost; whoever does not come to that has no more acks than before."""
+    before = [member.acked for member in members]
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while any(member.acked == acked and member.lost is None for member, acked in zip(members, before, strict=True)):
+        if time.monotonic() > give_up:
+            break
+        await asyncio.sleep(0.05)
+    for member, acked in zip(members, before, strict=True):
+        member.went_on = member.acked > acked
+
+
 async def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--url", required=True)
@@ -86,18 +101,20 @@ async def main():
 
     async def connected(mid):
         async with gate:
-            return Member(*await dial(args.url, token(mid), ssl=trusting, open_timeout=60))
+            return Member(*await dial(args.url, token(mid), ssl=trusting))
 
     members = await asyncio.gather(*(connected(mid) for mid in range(args.first, args.first + args.sockets)))
     lives = [asyncio.create_task(member.live()) for member in members]
     print("connected", flush=True)
     await asyncio.to_thread(sys.stdin.read)
+    await everybody_goes_on(members)
     for life in lives:
         life.cancel()
     await asyncio.gather(*lives, return_exceptions=True)
     acked = [member.acked for member in members]
     lost = Counter(str(member.lost) for member in members if member.lost is not None)
-    print(json.dumps({"sockets": len(members), "acked": sum(acked), "acked_least": min(acked), "lost": lost}))
+    went_on = sum(member.went_on for member in members)
+    print(json.dumps({"sockets": len(members), "acked": sum(acked), "went_on": went_on, "lost": lost}))
     sys.stdout.flush()
 
 

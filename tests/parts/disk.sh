@@ -7,4 +7,4 @@ need_command mount mount
 # Mounts of its own: they are gone with it, however it ends.
 unshare --mount true ||
   die "a small disk to fill takes root; run: sudo tests/run disk (in a container: one with --cap-add SYS_ADMIN)"
-unshare --mount "$PYTHON" -m faults.disk "$HEARTLINE_BIN" $([[ $LONG ]] && echo --seconds 600 --fills 30)
+unshare --mount "$PYTHON" -m faults.disk "$HEARTLINE_BIN" $([[ $LONG ]] && echo --fills 60)

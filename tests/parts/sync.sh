@@ -2,5 +2,5 @@
 . tests/parts/needs.bash
 need_python
 need_binary
-"$PYTHON" -m faults.sync "$HEARTLINE_BIN" $([[ $LONG ]] && echo --seconds 600 --failures 60)
+"$PYTHON" -m faults.sync "$HEARTLINE_BIN" $([[ $LONG ]] && echo --failures 60)
 "$PYTHON" -m faults.table "$HEARTLINE_BIN"

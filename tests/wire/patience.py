@@ -22,7 +22,7 @@ def until(what, holds, seconds=PATIENCE_SECONDS, every=LOOK_EVERY_SECONDS):
     return found
 
 
-async def until_meanwhile(what, holds, seconds=PATIENCE_SECONDS):
+async def until_meanwhile(what, holds, seconds=PATIENCE_SECONDS, every=LOOK_EVERY_SECONDS):
     """The same in an event loop, which goes on; `holds` may be a coroutine."""
     give_up = time.monotonic() + seconds
     while True:
@@ -33,4 +33,4 @@ async def until_meanwhile(what, holds, seconds=PATIENCE_SECONDS):
             return found
         if time.monotonic() > give_up:
             raise NeverCame(f"not within {seconds} s: {what}")
-        await asyncio.sleep(LOOK_EVERY_SECONDS)
+        await asyncio.sleep(every)
