@@ -3,14 +3,13 @@
 import os
 import re
 import subprocess
-import time
 from pathlib import Path
 
 from wire.http import call
+from wire.patience import until
 
 CONFIGURATION = Path(__file__).parents[2] / "deploy" / "haproxy" / "haproxy.cfg"
 SERVER_STATUS = re.compile(r'^haproxy_server_status\{proxy="gateways",server="([^"]+)",state="([^"]+)"\} 1$', re.M)
-SEEN_SECONDS_MAX = 20
 # HAProxy connects from here, whatever it listens on.
 PROXY_ADDRESS = "127.0.0.1/32"
 # What a gateway behind it is told.
@@ -48,11 +47,13 @@ class Balancer:
 
     def wait_until(self, *ready):
         """Until just these gateways get new connections."""
-        give_up = time.monotonic() + SEEN_SECONDS_MAX
-        while (seen := self.ready()) != set(ready):
-            if self.process.poll() is not None or time.monotonic() > give_up:
-                raise RuntimeError(f"ready are {seen}, not {ready}; see {self.log}")
-            time.sleep(0.05)
+
+        def are_just_these():
+            if self.process.poll() is not None:
+                raise RuntimeError(f"HAProxy has ended; see {self.log}")
+            return self.ready() == set(ready)
+
+        until(f"ready for HAProxy are {ready}; see {self.log}", are_just_these)
 
     def ready(self):
         """The names of the gateways that get new connections; None while HAProxy does not answer."""

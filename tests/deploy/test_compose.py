@@ -8,6 +8,7 @@ import subprocess
 import unittest
 
 from deploy.files import BINARY, ROOT, compose, directives, presets, properties
+from wire.patience import PATIENCE_SECONDS
 from wire.tokens import KEY
 
 REDIS_PASSWORD = "a-password-of-the-tests"
@@ -197,7 +198,7 @@ class Compose(unittest.TestCase):
         [program, *arguments] = image_health()
         self.assertEqual(program, "/heartline")
         settings = {"HEARTLINE__ADMIN__LISTEN": "127.0.0.1:1"}
-        asked = subprocess.run([BINARY, *arguments], env=settings, capture_output=True, text=True, timeout=30)
+        asked = subprocess.run([BINARY, *arguments], env=settings, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
         self.assertEqual((asked.returncode, asked.stderr.count("\n")), (1, 1), asked.stderr)
 
     def test_versions_are_named(self):
@@ -233,5 +234,5 @@ def filled_in(text):
 def check_config(settings):
     kept = {k: v for k, v in os.environ.items() if not k.startswith("HEARTLINE__")}
     return subprocess.run(
-        [BINARY, "check-config"], env={**kept, **settings}, capture_output=True, text=True, timeout=30
+        [BINARY, "check-config"], env={**kept, **settings}, capture_output=True, text=True, timeout=PATIENCE_SECONDS
     )

@@ -3,15 +3,14 @@
 import os
 import subprocess
 import tempfile
-import time
 import unittest
 from pathlib import Path
 
 from deploy.files import ROOT, directives, presets
+from wire.patience import PATIENCE_SECONDS, until
 from wire.ports import quiet_port
 
 LOOPBACK = "127.0.0.1:1"
-START_SECONDS_MAX = 10
 # What a gateway asks for before it serves.
 ASKED = {
     "appendonly": "yes",
@@ -31,7 +30,7 @@ class HAProxy(unittest.TestCase):
             # Names of containers mean nothing here.
             hosts = {key: LOOPBACK for key, value in presets(path).items() if ":" in value}
             command = ["haproxy", "-c", "-dW", "-f", path]
-            checked = subprocess.run(command, env={**os.environ, **hosts}, capture_output=True, text=True, timeout=30)
+            checked = subprocess.run(command, env={**os.environ, **hosts}, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
             self.assertEqual(checked.returncode, 0, checked.stderr)
 
 
@@ -45,11 +44,8 @@ class Redis(unittest.TestCase):
             command = ["redis-server", file, *where, *further]
             with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
                 try:
-                    give_up = time.monotonic() + START_SECONDS_MAX
-                    while not socket.exists():
-                        self.assertIsNone(server.poll(), command)
-                        self.assertLess(time.monotonic(), give_up, "it never listens")
-                        time.sleep(0.02)
+                    until("Redis listens, or has ended", lambda: socket.exists() or server.poll() is not None)
+                    self.assertIsNone(server.poll(), command)
                     asked = ["redis-cli", "-s", socket, "config", "get", "*"]
                     lines = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.splitlines()
                 finally:

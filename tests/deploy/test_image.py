@@ -11,9 +11,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from deploy.files import BINARY, ROOT
+from wire.patience import PATIENCE_SECONDS
 from wire.tokens import KEY
-
-END_SECONDS_MAX = 10
 
 
 class Image(unittest.TestCase):
@@ -54,7 +53,7 @@ class Image(unittest.TestCase):
                 copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copy
                 copy(ROOT / source, context / source)
             plan = ["cargo", "tree", "--locked", "--offline", "--package", "heartline", "--depth", "0"]
-            read = subprocess.run(plan, cwd=context, capture_output=True, text=True, timeout=60)
+            read = subprocess.run(plan, cwd=context, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
             self.assertEqual(read.returncode, 0, read.stderr)
             benches = tomllib.loads((context / "Cargo.toml").read_text()).get("bench", [])
             for bench in benches:
@@ -107,7 +106,7 @@ class Image(unittest.TestCase):
                 try:
                     self.assertRegex(process.stdout.readline(), "^heartline is listening on ")
                     process.terminate()
-                    _, said = process.communicate(timeout=END_SECONDS_MAX)
+                    _, said = process.communicate(timeout=PATIENCE_SECONDS)
                 finally:
                     process.kill()
             self.assertEqual(process.returncode, 0, said)

@@ -15,6 +15,8 @@ from tiers.redis_server import SINGLE, Redis
 from wire.client import Client, beat
 from wire.gateway import Gateway
 from wire.http import call
+from wire.metrics import metrics
+from wire.patience import until
 
 BOARD = ROOT / "deploy/grafana/heartline.json"
 ALERTS = ROOT / "deploy/prometheus/alerts.yml"
@@ -58,14 +60,12 @@ class Metrics(unittest.IsolatedAsyncioTestCase):
             await client.beats(beat(7, client.now()))
             with self.assertRaises(Exception):
                 await connect(f"{self.gateway.ws}/v1/connect", subprotocols=["heartline.v1.json"], proxy=None)
-        metrics = {}
-        give_up = 100
-        while "heartline_closes_total" not in metrics and (give_up := give_up - 1):
-            text = call(self.gateway.admin, "GET", "/metrics").text
-            for name, labels in SAMPLE.findall(text):
-                for label, value in LABEL.findall(labels) or [("", "")]:
-                    metrics.setdefault(name, {}).setdefault(label, set()).add(value)
-        return metrics
+        until("the close is counted", lambda: "heartline_closes_total" in metrics(self.gateway))
+        exported = {}
+        for name, labels in SAMPLE.findall(metrics(self.gateway)):
+            for label, value in LABEL.findall(labels) or [("", "")]:
+                exported.setdefault(name, {}).setdefault(label, set()).add(value)
+        return exported
 
     def expressions(self):
         """All queries, each with where it stands."""
@@ -127,7 +127,7 @@ class Page(unittest.IsolatedAsyncioTestCase):
         self.gateway.start()
 
     def page(self):
-        return call(self.gateway.admin, "GET", "/metrics").text
+        return metrics(self.gateway)
 
     def test_it_is_what_prometheus_wants(self):
         problems = lint(self.page())

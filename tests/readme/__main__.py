@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 from wire.gateway import Gateway
+from wire.patience import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parents[2]
 BINARY = Path(os.environ["HEARTLINE_BIN"])
@@ -63,7 +64,7 @@ class Reader:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=120,
+            timeout=4 * PATIENCE_SECONDS,
         )
         return done.returncode, done.stdout
 
