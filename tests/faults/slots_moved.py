@@ -39,14 +39,14 @@ class SlotsMoved:
         players = [Player(await Client.open(self._gateway, mid), mid) for mid in USERS]
         await asyncio.gather(*(player.step(0) for player in players))
         stop = asyncio.Event()
-        playing = [asyncio.create_task(player.play(stop)) for player in players]
+        self._playing = [asyncio.create_task(player.play(stop)) for player in players]
         moved = await self.move_slots(players)
         before = [player.steps for player in players]
-        await until_meanwhile(
+        await self.players_come_to(
             "a change of every user", lambda: all(player.steps > steps for player, steps in zip(players, before))
         )
         stop.set()
-        await asyncio.gather(*playing)
+        await asyncio.gather(*self._playing)
         for player in players:
             await self.read_back(player)
         failures = dict(FAILURES.findall(call(self._gateway.admin, "GET", "/metrics").text))
@@ -73,11 +73,20 @@ class SlotsMoved:
                 self._scene.expect(said in (["OK"], ["NOKEY"]), f"MIGRATE {key} says {said}")
                 moved += 1
                 enough = steps_of(players) + KEY_STEPS
-                await until_meanwhile(f"{KEY_STEPS} changes", lambda enough=enough: steps_of(players) >= enough)
+                await self.players_come_to(f"{KEY_STEPS} changes", lambda enough=enough: steps_of(players) >= enough)
             # The new owner first, or the slot would have none for a moment.
             for node in (nodes[there], nodes[place], *nodes):
                 node.cli("CLUSTER", "SETSLOT", slot, "NODE", ids[there])
         return moved
+
+    async def players_come_to(self, what, holds):
+        def so_far():
+            for task in self._playing:
+                if task.done():
+                    task.result()  # it has failed: players go on until they are told to stop
+            return holds()
+
+        await until_meanwhile(what, so_far)
 
     async def read_back(self, player):
         stored = {int(record["oid"]): (record["at"], record["pos"]) for record in await player.client.list()}
@@ -119,6 +128,7 @@ class Player:
                     return
                 if body["code"] != "unavailable":
                     raise AssertionError(f"a delete was answered {body}")
+                await asyncio.sleep(APART_SECONDS)
 
 
 def steps_of(players):
