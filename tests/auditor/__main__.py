@@ -6,11 +6,12 @@ import time
 
 from auditor.audit import Audit, arguments, scratch_directory
 from auditor.event_log import EventLog, Tail
-from auditor.progress import PATIENCE_SECONDS, came
+from auditor.progress import LOOK_EVERY_SECONDS
 from auditor.readback import read_back
 from auditor.rewards import held, outbox_entries, published
 from auditor.rules import SETTINGS
 from wire.gateway import Gateway
+from wire.patience import PATIENCE_SECONDS, came
 
 KILL_STARTING_CHANCE = 0.25
 ROUNDS_IN_FLIGHT_MIN = 0.8
@@ -101,7 +102,7 @@ class OneGateway(Audit):
             self._wait_until_held()
         if unpublished:
             # Or until twice as many acks: who has claimed all there is claims no more.
-            came(lambda: outbox_entries(self._gateway) or self.progress.acked() >= 2 * acks)
+            came(lambda: outbox_entries(self._gateway) or self.progress.acked() >= 2 * acks, every=LOOK_EVERY_SECONDS)
         seconds = time.monotonic() - began
         end()
         tail.end()
@@ -109,7 +110,7 @@ class OneGateway(Audit):
         return seconds, self.judge.read_journals()
 
     def _wait_until_held(self):
-        enough = came(lambda: held(self._gateway) >= HELD_MIN, look_seconds=0.05)
+        enough = came(lambda: held(self._gateway) >= HELD_MIN, every=0.05)
         beats = held(self._gateway)
         self.expect(enough, "load", f"only {beats} beats were held")
         self._held += beats
@@ -117,7 +118,7 @@ class OneGateway(Audit):
     def _read_back(self, ledgers):
         asyncio.run(read_back([self._gateway.ws], ledgers, self.dice.random()))
         self.rewards.judge(self._gateway, self.judge.by_user(), ledgers)
-        published_all = came(lambda: not outbox_entries(self._gateway), look_seconds=0.05)
+        published_all = came(lambda: not outbox_entries(self._gateway), every=0.05)
         self.expect(published_all, "I6", f"{outbox_entries(self._gateway)} entries stay in the outbox")
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from auditor.crew import Loader
 from auditor.judge import Judge
-from auditor.progress import Progress, came
+from auditor.progress import LOOK_EVERY_SECONDS, Progress
 from auditor.rewards import Rewards, outbox_entries
+from wire.patience import came
 
 FAULTS_SHOWN_MAX = 20
 # Frames of beats that are acked before something is killed, for each user of a round.
@@ -113,7 +114,7 @@ class Audit:
         reached = self.progress.reaches(acks, lambda: all(gateway.process.poll() is None for gateway in gateways))
         if reached:
             time.sleep(self.dice.uniform(0, MOMENT_SECONDS))
-            came(self.progress.waits)
+            came(self.progress.waits, every=LOOK_EVERY_SECONDS)
             return
         text = f"only {self.progress.acked()} of {acks} acks come{f' without {without}' if without else ''}"
         ended = [gateway.process.returncode for gateway in gateways if gateway.process.poll() is not None]

@@ -15,13 +15,13 @@ from collections import Counter
 from pathlib import Path
 
 from auditor.audit import scratch_directory
-from auditor.progress import came
 from auditor.rewards import outbox_entries
 from auditor.rules import SETTINGS
 from auditor.topic import Topic
 from tiers.fleet import Fleet
 from tiers.redis_server import SINGLE
 from wire.client import Client, beat
+from wire.patience import came
 
 USERS = 20
 FRAMES = 30
@@ -61,7 +61,7 @@ async def watch(fleet, path, faults):
     clients = [await Client.open(gateway, mid) for mid in range(1, USERS + 1)]
     # What there is to claim is claimed, and told.
     await asyncio.gather(*(client.beats(*_beats(client, FULL_FRAME)) for client in clients))
-    if not await asyncio.to_thread(came, lambda: not outbox_entries(gateway), look_seconds=0.1):
+    if not await asyncio.to_thread(came, lambda: not outbox_entries(gateway), every=0.1):
         faults.append(("load", f"{outbox_entries(gateway)} entries stay in the outbox"))
     topic.catch_up()
     claims = len(topic.take())
@@ -124,7 +124,7 @@ class Monitor:
     def __enter__(self):
         with open(self._path, "wb") as out:
             self._process = subprocess.Popen([*self._cli, "MONITOR"], stdin=subprocess.DEVNULL, stdout=out)
-        if not came(lambda: "OK" in self._path.read_text(), look_seconds=0.02):
+        if not came(lambda: "OK" in self._path.read_text(), every=0.02):
             raise RuntimeError("Redis does not say that it is watched")
         return self
 
@@ -149,7 +149,7 @@ class Monitor:
         """Redis has told of all that it was asked before when it tells of this."""
         seen = self._path.read_text(errors="replace").count(f'"{MARK}"')
         subprocess.run([*self._cli, MARK, "mark"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
-        if not came(lambda: self._path.read_text(errors="replace").count(f'"{MARK}"') > seen, look_seconds=0.02):
+        if not came(lambda: self._path.read_text(errors="replace").count(f'"{MARK}"') > seen, every=0.02):
             raise RuntimeError("Redis does not tell what it is asked")
 
 

@@ -10,13 +10,13 @@ import time
 
 from auditor.audit import Audit, arguments, scratch_directory
 from auditor.journal import wall_ms
-from auditor.progress import PATIENCE_SECONDS, came
 from auditor.readback import read_back
 from auditor.rewards import outbox_entries
 from auditor.rules import SETTINGS
 from auditor.topic import Topic
 from tiers.fleet import Fleet
 from tiers.redis_server import CLUSTER, SINGLE
+from wire.patience import PATIENCE_SECONDS, came
 
 # How long the fault lasts, if nobody's acks tell: without Redis there are none.
 AWAY_SECONDS = (0.0, 0.5)
@@ -79,7 +79,7 @@ class FleetAudit(Audit):
     def judge_rewards(self, ledgers):
         """Every event has come, and the outbox is empty."""
         self.rewards.judge(self.fleet, self.judge.by_user(), ledgers)
-        published_all = came(lambda: not any(self._unpublished()), look_seconds=0.1)
+        published_all = came(lambda: not any(self._unpublished()), every=0.1)
         text = f"entries stay in the outbox: {self._unpublished()} (in Redis, and as the gateways say)"
         self.expect(published_all, "I6", text)
 

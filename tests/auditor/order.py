@@ -18,10 +18,10 @@ from pathlib import Path
 
 import websockets.frames
 
-from auditor.progress import PATIENCE_SECONDS, came
 from auditor.trace import CALLS, READS, SYNCS, WRITES, read_trace
 from wire.dial import dial
 from wire.gateway import Gateway
+from wire.patience import PATIENCE_SECONDS, came
 from wire.tokens import token
 
 SOCKETS = 8
@@ -48,7 +48,7 @@ def main():
         asyncio.run(_load(gateway.ws))
         pid, code = gateway.process.pid, gateway.stop(PATIENCE_SECONDS)
         ended = re.compile(rf"^{pid} .*\+\+\+ (exited|killed)", re.M)
-        written = came(lambda: ended.search(trace.read_text(errors="replace")), look_seconds=0.05)
+        written = came(lambda: ended.search(trace.read_text(errors="replace")), every=0.05)
         faults, seen = judge(trace.read_text(errors="replace").splitlines(), gateway.data_dir)
     finally:
         gateway.kill()

@@ -1,26 +1,15 @@
 """How far the load has come: tests wait for that, and never for seconds, which are worth little on a busy machine."""
 
 import re
-import time
 from collections import defaultdict, deque
 
-# For what must come. What is slow is not wrong: this ends only a wait for what never comes.
-PATIENCE_SECONDS = 120
-LOOK_SECONDS = 0.005
+from wire.patience import came
+
+LOOK_EVERY_SECONDS = 0.005
 
 _BEATS = re.compile(rb'\["sent",\d+,(\d+),\{"seq":(\d+),"beats"')
 _END = re.compile(rb'\["(?:closed|dropped)",\d+,(\d+),')
 _ACK = re.compile(rb'\["got",\d+,(\d+),\{"ack":\{"seq":(\d+)')
-
-
-def came(holds, look_seconds=LOOK_SECONDS):
-    """Waits until it holds; False when it does not within all patience."""
-    give_up = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
-        if time.monotonic() > give_up:
-            return False
-        time.sleep(look_seconds)
-    return True
 
 
 class Progress:
@@ -49,7 +38,7 @@ class Progress:
     def reaches(self, acks, goes_on=lambda: True):
         """Waits until there are so many; False when it does not go on, or none has come within all patience."""
         while (before := self.acked()) < acks:
-            if not came(lambda: self.acked() > before or not goes_on()) or not goes_on():
+            if not came(lambda: self.acked() > before or not goes_on(), every=LOOK_EVERY_SECONDS) or not goes_on():
                 return False
         return True
 

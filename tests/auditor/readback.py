@@ -7,8 +7,8 @@ import random
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from auditor.journal import wall_ms
-from auditor.progress import PATIENCE_SECONDS
 from wire.dial import dial
+from wire.patience import PATIENCE_SECONDS
 from wire.tokens import token
 
 AT_ONCE = 50

@@ -9,9 +9,9 @@ import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from auditor.progress import PATIENCE_SECONDS
 from auditor.rules import AHEAD_MS, CONTENT_RULE, FRESH_MS, USER_RULE, ZONE, day_of, id_of
 from wire.http import call
+from wire.patience import PATIENCE_SECONDS
 
 LOOK_SECONDS = 0.05
 ASKING_AT_ONCE = 16

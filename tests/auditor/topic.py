@@ -7,7 +7,7 @@ import json
 
 from kafka import KafkaConsumer, TopicPartition
 
-from auditor.progress import PATIENCE_SECONDS
+from wire.patience import PATIENCE_SECONDS
 
 NAME = "heartline.rewards"
 POLL_MS = 200

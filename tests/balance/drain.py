@@ -8,7 +8,6 @@ time that the protocol names.
 import argparse
 import asyncio
 import collections
-import random
 import sys
 import time
 from pathlib import Path

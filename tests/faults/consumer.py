@@ -12,9 +12,9 @@ from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
-from auditor.progress import PATIENCE_SECONDS, came
 from auditor.rules import CONTENT_RULE, SETTINGS, USER_RULE
 from faults.scene import Scene, arguments
+from wire.patience import PATIENCE_SECONDS, came
 from wire.ports import quiet_port
 from wire.tokens import CONTROL_TOKEN
 
@@ -127,7 +127,7 @@ class Consumer:
             return {id for (id,) in database.execute("SELECT id FROM credit")} if made else set()
 
     def wait_for(self, count):
-        came(lambda: len(self.credited()) >= count, look_seconds=0.1)
+        came(lambda: len(self.credited()) >= count, every=0.1)
 
     def forget_everything(self):
         for file in self._database.parent.glob(f"{self._database.name}*"):

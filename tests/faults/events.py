@@ -8,13 +8,13 @@ import asyncio
 import sys
 import time
 
-from auditor.progress import PATIENCE_SECONDS, came
 from auditor.rewards import outbox_entries, published
 from auditor.rules import SETTINGS, USER_RULE
 from faults.failing_disk import EVENTS, FailingDisk
 from faults.scene import Scene, arguments
 from wire.client import Client, beat
 from wire.http import call, control
+from wire.patience import PATIENCE_SECONDS, came
 
 OUTBOX = 50
 USERS = 200
@@ -141,7 +141,7 @@ async def _beat(gateway, mid):
 def _until_published(scene, gateway, count):
     """Waits until no claim waits for its event; how long it took. An entry goes after its event was published."""
     began = time.monotonic()
-    emptied = came(lambda: not outbox_entries(gateway), look_seconds=0.05)
+    emptied = came(lambda: not outbox_entries(gateway), every=0.05)
     scene.expect(emptied, f"{outbox_entries(gateway)} entries stay in the outbox when the log was mended")
     scene.expect(published(gateway) >= count, f"{published(gateway)} of {count} events are published")
     return time.monotonic() - began

@@ -11,11 +11,11 @@ import re
 import sys
 import time
 
-from auditor.progress import PATIENCE_SECONDS, came
 from auditor.rules import CONTENT_RULE, FRESH_MS, SETTINGS, USER_RULE
 from faults.loadgen import FIRST_MID
 from faults.scene import Scene, arguments
 from wire.http import call
+from wire.patience import PATIENCE_SECONDS, came
 
 # Of the load, for the rounds together; the rest comes after the last kill.
 KILLS_SHARE = 0.85
@@ -108,9 +108,9 @@ def until_random_moment(scene, gateway, beats):
     """Waits for one within so many acked beats of everybody; how many were."""
     if scene.dice.random() < BACK_CHANCE:
         enough = BACK_SHARE * scene.args.sockets
-        came(lambda: _sockets(gateway) >= enough or _acked(gateway) >= beats, LOOK_SECONDS)
+        came(lambda: _sockets(gateway) >= enough or _acked(gateway) >= beats, every=LOOK_SECONDS)
     acks = scene.dice.randint(min(_acked(gateway) + 1, beats), beats)
-    reached = came(lambda: _acked(gateway) >= acks, LOOK_SECONDS)
+    reached = came(lambda: _acked(gateway) >= acks, every=LOOK_SECONDS)
     scene.expect(reached, f"only {_acked(gateway)} of {acks} beats are acked")
     time.sleep(scene.dice.uniform(0, MOMENT_SECONDS))
     return _acked(gateway)

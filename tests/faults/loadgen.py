@@ -25,14 +25,13 @@ class Loadgen:
     def wait_for_acks(self, count=1):
         """Until it was told of so many acks more, as far as it has said: once a second. At first that waits for its
         sockets, too."""
-        enough = self._acked() + count
-        until(f"{count} acks of loadgen", lambda: self._acked() >= enough)
+        enough = self.acked() + count
+        until(f"{count} acks of loadgen", lambda: self._acked_so_far() >= enough)
 
-    def _acked(self):
-        said = self._progress.read_text()
+    def _acked_so_far(self):
         if not self.is_running():
-            raise RuntimeError(f"loadgen has ended: {said}")
-        return sum(map(int, _SECOND.findall(said)))
+            raise RuntimeError(f"loadgen has ended: {self._progress.read_text()}")
+        return self.acked()
 
     def acked(self):
         """Beats that were acked by the end of the last second."""

@@ -5,7 +5,6 @@ import asyncio
 import random
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 

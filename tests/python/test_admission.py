@@ -6,11 +6,11 @@ import json
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from auditor.progress import PATIENCE_SECONDS
 from python.served import Served
 from wire.client import Client
 from wire.dial import OPTIONS, PLACES, SUBPROTOCOL
 from wire.http import call, control
+from wire.patience import PATIENCE_SECONDS
 from wire.tokens import token
 
 OTHER_KEY = "another-key-that-the-gateway-was-never-told-of"

@@ -15,7 +15,7 @@ from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from auditor.progress import PATIENCE_SECONDS
+from wire.patience import PATIENCE_SECONDS
 
 CONSUMER = Path(__file__).parents[2] / "docs" / "consumer.py"
 KILLS = 20

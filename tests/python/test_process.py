@@ -4,11 +4,11 @@ import os
 import socket
 import subprocess
 
-from auditor.progress import PATIENCE_SECONDS
 from python.served import BINARY, Scratch
 from wire.client import Client, beat
 from wire.dial import dial
 from wire.gateway import StartFailed
+from wire.patience import PATIENCE_SECONDS
 
 USAGE, UNAVAILABLE, CANNOT_CREATE, CONFIG = 2, 69, 73, 78
 

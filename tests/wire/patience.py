@@ -4,7 +4,8 @@ import asyncio
 import inspect
 import time
 
-PATIENCE_SECONDS = 90
+# What is slow is not wrong: this ends only a wait for what never comes.
+PATIENCE_SECONDS = 120
 LOOK_EVERY_SECONDS = 0.02
 
 
@@ -12,18 +13,25 @@ class NeverCame(Exception):
     """What was waited for in vain."""
 
 
-def until(what, holds, seconds=PATIENCE_SECONDS, every=LOOK_EVERY_SECONDS):
-    """Looks until it holds, and returns what that was. `what` names it for whoever reads that it never came."""
+def came(holds, seconds=PATIENCE_SECONDS, every=LOOK_EVERY_SECONDS):
+    """Looks until it holds, and returns what that was; False when it never does."""
     give_up = time.monotonic() + seconds
     while not (found := holds()):
         if time.monotonic() > give_up:
-            raise NeverCame(f"not within {seconds} s: {what}")
+            return False
         time.sleep(every)
     return found
 
 
+def until(what, holds, seconds=PATIENCE_SECONDS, every=LOOK_EVERY_SECONDS):
+    """The same, for what must come. `what` names it for the reader of the fault."""
+    if not (found := came(holds, seconds, every)):
+        raise NeverCame(f"not within {seconds} s: {what}")
+    return found
+
+
 async def until_meanwhile(what, holds, seconds=PATIENCE_SECONDS, every=LOOK_EVERY_SECONDS):
-    """The same in an event loop, which goes on; `holds` may be a coroutine."""
+    """`until` in an event loop, which goes on; `holds` may be a coroutine."""
     give_up = time.monotonic() + seconds
     while True:
         found = holds()
