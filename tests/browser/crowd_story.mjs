@@ -1,15 +1,12 @@
 // What a viewer does with the crowd and sees of it. Each step takes what the one before it left.
 import assert from 'node:assert/strict';
+import { PATIENCE_MS } from './demo_page.mjs';
 import { worth } from './worth.mjs';
 
 const CROWD = 150;
 const DEVICES = 2;
 // Less than a beat of each that is playing.
 const MOST = CROWD / 2;
-// A crowd comes in one by one, and a browser opens one socket at a time.
-const ARRIVAL_MS_MAX = 60_000;
-// The longest pause before another attempt is 30 s, and what follows takes its time, too.
-const RETURN_MS_MAX = 90_000;
 
 // Beats that the gateway has answered, whatever the answer was.
 function beats(metrics) {
@@ -23,7 +20,7 @@ function covered(metrics) {
 
 // Asks for the metrics until they are as wanted.
 async function untilMetrics(gateway, what, holds) {
-  const deadline = performance.now() + 20_000;
+  const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
     const metrics = await gateway.metrics();
     if (holds(metrics)) return metrics;
@@ -37,7 +34,7 @@ function untilConnections(gateway, count) {
 
 // Waits for a moment when all that was sent is committed, and most of the crowd still waits for an ack.
 async function untilCommittedUnacked(crowd, gateway, memory) {
-  const deadline = performance.now() + 20_000;
+  const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
     const sent = await crowd.count('bots-sent');
     const committed = beats(await gateway.metrics()) - beats(memory.before);
@@ -57,11 +54,12 @@ export const steps = [
   [
     'a crowd comes in, and the gateway counts as many',
     async ({ demo, gateway, memory, shot }) => {
+      memory.began = performance.now();
       await demo.openHood();
       for (const device of demo.devices()) await device.online();
       memory.before = await untilConnections(gateway, DEVICES);
       await demo.crowd.resize(CROWD);
-      await demo.crowd.untilCount('bots-online', CROWD, ARRIVAL_MS_MAX);
+      await demo.crowd.untilCount('bots-online', CROWD);
       await untilConnections(gateway, CROWD + DEVICES);
       await demo.crowd.untilCount('gateway-connections', CROWD + DEVICES);
       await shot('crowd');
@@ -69,12 +67,12 @@ export const steps = [
   ],
   [
     'its beats are acked, and the chart shows each',
-    async ({ demo: { crowd } }) => {
+    async ({ demo: { crowd }, memory }) => {
       await crowd.untilAtLeast('bots-acked', 'data-count', 2 * CROWD);
       await crowd.untilAtLeast('ack-chart', 'data-points', 2 * CROWD);
       assert.ok((await crowd.paintedPixels('--answered')) > CROWD);
       const [p50, p99] = [await crowd.number('acks-p50', 'data-ms'), await crowd.number('acks-p99', 'data-ms')];
-      assert.ok(p50 > 0 && p50 <= p99 && p99 < 10_000, `p50 ${p50} ms, p99 ${p99} ms`);
+      assert.ok(p50 > 0 && p50 <= p99 && p99 < performance.now() - memory.began, `p50 ${p50} ms, p99 ${p99} ms`);
     },
   ],
   [
@@ -97,7 +95,7 @@ export const steps = [
       const late = await crowd.count('bots-late');
       await crowd.click('late-acks');
       await untilCommittedUnacked(crowd, gateway, memory);
-      await crowd.untilAtLeast('bots-late', 'data-count', late + 2 * CROWD, ARRIVAL_MS_MAX);
+      await crowd.untilAtLeast('bots-late', 'data-count', late + 2 * CROWD);
       const beatsAcked = (await crowd.count('bots-acked')) - before.acked;
       const acks = (await crowd.count('bots-acks')) - before.acks;
       assert.ok(beatsAcked > 1.2 * acks, `${acks} acks for ${beatsAcked} beats`);
@@ -135,7 +133,7 @@ export const steps = [
     'what everybody has earned is in the log, and the page counts each event once',
     async ({ demo: { rewards }, gateway }) => {
       // The last of them may still be on their way into the log.
-      const deadline = performance.now() + 20_000;
+      const deadline = performance.now() + PATIENCE_MS;
       for (;;) {
         const events = await gateway.events();
         const points = await rewards.number('points-all', 'data-count');
@@ -148,7 +146,7 @@ export const steps = [
     'the server is killed under a new crowd, which keeps its beats and tries again',
     async ({ demo: { crowd, phone }, gateway, shot }) => {
       await crowd.resize(CROWD);
-      await crowd.untilCount('bots-online', CROWD, ARRIVAL_MS_MAX);
+      await crowd.untilCount('bots-online', CROWD);
       // From now on the chart shows a device's acks, too.
       assert.equal(await crowd.paintedPixels('--line'), 0);
       await phone.click('play');
@@ -167,7 +165,7 @@ export const steps = [
     'the server is back: so is the crowd, what had no ack is sent, and every acked position is there',
     async ({ demo: { crowd }, gateway, shot }) => {
       await gateway.start();
-      await crowd.untilCount('bots-back', CROWD, RETURN_MS_MAX);
+      await crowd.untilCount('bots-back', CROWD);
       await crowd.untilCount('bots-online', CROWD);
       await untilConnections(gateway, CROWD + DEVICES);
       await crowd.untilIs('gateway', 'data-state', 'there');

@@ -1,5 +1,6 @@
 // The demo page as a test sees it: elements by data-role, values from data attributes.
-const PATIENCE_MS = 20_000;
+// The longest that is waited for what has to come, however busy the machine is.
+export const PATIENCE_MS = 120_000;
 
 export class DemoPage {
   constructor(page) {
@@ -22,9 +23,9 @@ export class DemoPage {
   }
 
   // Waits until `condition(argument)`, run in the page, holds.
-  async until(what, condition, argument, timeout = PATIENCE_MS) {
+  async until(what, condition, argument) {
     try {
-      await this.page.waitForFunction(condition, argument, { timeout, polling: 50 });
+      await this.page.waitForFunction(condition, argument, { timeout: PATIENCE_MS, polling: 50 });
     } catch (error) {
       throw new Error(`never came: ${what} (${error.message.split('\n')[0]})`);
     }
@@ -57,21 +58,21 @@ class Part {
   }
 
   // Waits until the attribute is exactly this.
-  untilIs(role, attribute, wanted, timeout) {
-    return this.untilAttribute(role, attribute, `is ${wanted}`, '===', String(wanted), timeout);
+  untilIs(role, attribute, wanted) {
+    return this.untilAttribute(role, attribute, `is ${wanted}`, '===', String(wanted));
   }
 
   // Waits until the attribute is a number of at least this.
-  untilAtLeast(role, attribute, least, timeout) {
-    return this.untilAttribute(role, attribute, `is at least ${least}`, '>=', least, timeout);
+  untilAtLeast(role, attribute, least) {
+    return this.untilAttribute(role, attribute, `is at least ${least}`, '>=', least);
   }
 
   // Waits until the attribute is a number of at most this.
-  untilAtMost(role, attribute, most, timeout) {
-    return this.untilAttribute(role, attribute, `is at most ${most}`, '<=', most, timeout);
+  untilAtMost(role, attribute, most) {
+    return this.untilAttribute(role, attribute, `is at most ${most}`, '<=', most);
   }
 
-  untilAttribute(role, attribute, words, comparison, wanted, timeout) {
+  untilAttribute(role, attribute, words, comparison, wanted) {
     return this.demo.until(
       `${attribute} of ${role} on ${this.name} ${words}`,
       ({ selector, attribute, comparison, wanted }) => {
@@ -81,12 +82,11 @@ class Part {
         return comparison === '>=' ? Number(value) >= wanted : Number(value) <= wanted;
       },
       { selector: this.selector(role), attribute, comparison, wanted },
-      timeout,
     );
   }
 
   untilShown(role) {
-    return this.part(role).waitFor({ state: 'visible', timeout: PATIENCE_MS });
+    return this.part(role).waitFor({ state: 'visible' });
   }
 
   selector(role) {
@@ -102,6 +102,15 @@ export class Device extends Part {
   // The position of the video itself, in milliseconds.
   position() {
     return this.part('video').evaluate((video) => Math.round(video.currentTime * 1000));
+  }
+
+  // Where what is played now, without a jump, began.
+  playedFrom() {
+    return this.part('video').evaluate((video) => {
+      const at = Array.from({ length: video.played.length }, (_, index) => index)
+        .find((index) => video.played.start(index) <= video.currentTime && video.currentTime <= video.played.end(index) + 1);
+      return Math.round(video.played.start(at) * 1000);
+    });
   }
 
   untilPlayed(least) {
@@ -154,7 +163,7 @@ export class Device extends Part {
   }
 
   async online() {
-    await this.untilIs('state', 'data-state', 'online', 60_000);
+    await this.untilIs('state', 'data-state', 'online');
   }
 
   async outboxEmpty() {
@@ -176,9 +185,9 @@ export class Guide extends Part {
     return this.root.locator('[data-step][data-done=true]').evaluateAll((steps) => steps.map((step) => step.dataset.step));
   }
 
-  async untilDone(name, timeout) {
+  async untilDone(name) {
     const selector = `[data-role=guide] [data-step=${name}][data-done=true]`;
-    await this.demo.until(`${name} ticked off`, (wanted) => document.querySelector(wanted) !== null, selector, timeout);
+    await this.demo.until(`${name} ticked off`, (wanted) => document.querySelector(wanted) !== null, selector);
   }
 
   seen(name) {
@@ -186,8 +195,8 @@ export class Guide extends Part {
   }
 
   // What was found after a restart, when it is there.
-  async recovery(timeout) {
-    await this.part('recovered').waitFor({ timeout });
+  async recovery() {
+    await this.part('recovered').waitFor();
     const found = await this.part('recovered').evaluate((shown) => ({ ...shown.dataset }));
     const numbers = ['checked', 'readBack', 'lost', 'resent'].map((name) => [name, Number(found[name])]);
     return { ...Object.fromEntries(numbers), text: await this.part('recovered-lost').textContent() };
@@ -223,8 +232,8 @@ export class Crowd extends Part {
     return this.number(role, 'data-count');
   }
 
-  untilCount(role, wanted, timeout) {
-    return this.untilIs(role, 'data-count', wanted, timeout);
+  untilCount(role, wanted) {
+    return this.untilIs(role, 'data-count', wanted);
   }
 
   // Presses the button; what the bots found.

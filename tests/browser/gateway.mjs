@@ -6,7 +6,7 @@ import { join } from 'node:path';
 const READY =
   /^heartline is listening on (http:\/\/\S+) \(admin (http:\/\/\S+)\)\ncontrol listener: (http:\/\/\S+) .*$/m;
 const CONTROL_TOKEN = 'a-control-token-of-the-browser-tests-0123456789';
-const START_MS_MAX = 30_000;
+const START_MS_MAX = 120_000;
 
 export class Gateway {
   // `settings` beside those that keep it apart from others, by their names in the environment.

@@ -1,10 +1,7 @@
 // The guide: a step is ticked off when its effect was seen, and not before. Each step takes what the one before it left.
 import assert from 'node:assert/strict';
-import { lossSteps } from './loss_story.mjs';
 
 const USER = '1001';
-// The longest pause before another attempt is 30 s, and the read-back follows it.
-const RECOVERY_MS_MAX = 60_000;
 // Long enough to be offered on the other device.
 const WATCHED_MS = 3_000;
 
@@ -73,7 +70,7 @@ export const steps = [
     'cut is ticked off when the TV is back and its positions were read',
     async ({ demo: { guide, tv } }) => {
       await tv.click('cut');
-      await guide.untilDone('cut', RECOVERY_MS_MAX);
+      await guide.untilDone('cut');
       assert.equal(await tv.value('state', 'data-state'), 'online');
       assert.match(await guide.seen('cut'), /, 0 lost\./);
       assert.deepEqual(await guide.done(), ['play', 'pause', 'continue', 'cut']);
@@ -85,7 +82,7 @@ export const steps = [
     async ({ demo: { guide }, gateway }) => {
       assert.equal(await gateway.stop(), 0);
       await gateway.start();
-      const found = await guide.recovery(RECOVERY_MS_MAX);
+      const found = await guide.recovery();
       assert.equal(found.lost, 0);
       assert.equal(await guide.part('pid').textContent(), String(gateway.child.pid));
       assert.match(await guide.seen('kill'), /clean stop/);
@@ -97,20 +94,23 @@ export const steps = [
     async ({ demo: { page, guide, phone, tv }, gateway, shot }) => {
       await page.evaluate(recordStates);
       await gateway.kill();
-      for (const device of [phone, tv]) await device.untilAtLeast('state', 'data-seconds', 3, RECOVERY_MS_MAX);
+      for (const device of [phone, tv]) await device.untilAtLeast('state', 'data-seconds', 3);
       assert.match(await tv.part('state').textContent(), /retry in \d+ s|connecting/);
       assert.equal(await guide.part('recovered').isVisible(), false);
       await shot('counting');
-      await page.waitForFunction(() => window.waits.some(({ shown, ended }) => ended && shown[0].seconds >= 3), null, { timeout: RECOVERY_MS_MAX });
+      await page.waitForFunction(() => window.waits.some(({ shown, ended }) => ended && shown[0].seconds >= 3));
       const waits = (await page.evaluate(() => window.waits)).filter(({ ended }) => ended);
       for (const { shown, ended } of waits) {
         const first = shown[0].seconds;
         const seconds = shown.map((each) => each.seconds);
-        assert.deepEqual(seconds, Array.from(seconds, (_, index) => first - index), 'one by one');
-        // A busy machine is late, never early.
+        // Seconds for which the page did nothing at all, a busy machine's: it is late by no more.
+        const late = (await page.evaluate(() => window.stillMsMax)) / 1000;
+        if (late < 0.5) assert.deepEqual(seconds, Array.from(seconds, (_, index) => first - index), 'one by one');
+        assert.deepEqual(seconds, [...new Set(seconds)].sort((one, other) => other - one), 'down');
         for (const { at, seconds } of shown) {
           const left = (ended - at) / 1000;
-          assert.ok(left > seconds - 1.1 && left < seconds + 1.5, `${seconds} s shown ${left} s before the attempt`);
+          const inTime = left > seconds - 1.1 - late && left < seconds + 0.5 + late;
+          assert.ok(inTime, `${seconds} s shown ${left} s before the attempt; late by up to ${late} s`);
         }
       }
       assert.deepEqual(await guide.done(), ['play', 'pause', 'continue', 'cut']);
@@ -119,11 +119,11 @@ export const steps = [
   [
     'while the gateway is away, every request settles within its timeout',
     async ({ demo: { page } }) => {
-      const { code, message, took, quickly, refused } = await page.evaluate(askWithoutGateway);
-      assert.equal(code, 'timeout');
-      assert.match(message, /^get: no answer within 700 ms; the connection is (waiting|connecting)$/);
-      assert.ok(took >= 690 && took < 5_000, `${took} ms`);
-      assert.ok(quickly >= 290 && quickly < 5_000, `list: ${quickly} ms`);
+      const { codes, messages, took, refused } = await page.evaluate(askWithoutGateway);
+      assert.deepEqual(codes, ['timeout', 'timeout']);
+      assert.match(messages[0], /^get: no answer within 700 ms; the connection is (waiting|connecting)$/);
+      assert.match(messages[1], /^list: no answer within 300 ms; the connection is (waiting|connecting)$/);
+      assert.ok(took[0] >= 690 && took[1] >= 290, `${took} ms`);
       assert.deepEqual(refused, ['TypeError', 'TypeError', 'TypeError']);
     },
   ],
@@ -131,7 +131,7 @@ export const steps = [
     'started again: kill is ticked off, and nothing was lost',
     async ({ demo: { guide, phone, tv }, gateway, shot }) => {
       await gateway.start();
-      await guide.untilDone('kill', RECOVERY_MS_MAX);
+      await guide.untilDone('kill');
       const { text, ...found } = await guide.recovery();
       // What the phone and the TV have watched: two videos.
       assert.deepEqual({ ...found, resent: found.resent > 0 }, { checked: 2, readBack: 2, lost: 0, resent: true });
@@ -149,12 +149,17 @@ export const steps = [
       assert.equal(await guide.part('recovered').isVisible(), false);
     },
   ],
-  ...lossSteps,
 ];
 
 // Runs in the page: from now on all waits of all devices: what was shown when, and when the attempt came.
 function recordStates() {
   window.waits = [];
+  window.stillMsMax = 0;
+  let lively = performance.now();
+  setInterval(() => {
+    window.stillMsMax = Math.max(window.stillMsMax, performance.now() - lively);
+    lively = performance.now();
+  }, 20);
   for (const shown of document.querySelectorAll('.device [data-role=state]')) {
     let wait = null;
     new MutationObserver(() => {
@@ -186,5 +191,7 @@ async function askWithoutGateway() {
   const refused = [];
   for (const timeout of [0, NaN, 2 ** 31]) refused.push((await failed(() => client.get([], { timeout }))).error.name);
   client.close();
-  return { code: got.error.code, message: got.error.message, took: got.took, quickly: listed.took, refused };
+  const both = [got, listed];
+  const [codes, messages] = ['code', 'message'].map((name) => both.map(({ error }) => error[name]));
+  return { codes, messages, took: both.map(({ took }) => took), refused };
 }

@@ -1,7 +1,7 @@
 // How the page looks: what is in sight at once, on both sizes of screen and in both schemes; and by keyboard alone.
 import assert from 'node:assert/strict';
 import { assertAccessible, assertTouchTargets } from './accessibility.mjs';
-import { DemoPage } from './demo_page.mjs';
+import { DemoPage, PATIENCE_MS } from './demo_page.mjs';
 
 const CROWD = 20;
 const WIDE = { width: 1280, height: 800 };
@@ -19,6 +19,7 @@ const IN_SIGHT = ['name', 'state', 'cut', 'video', 'play', 'seek', 'clock', 'sou
 export async function looks(browser, url, shots) {
   for (const [name, options] of Object.entries(VIEWS)) {
     const page = await browser.newPage(options);
+    page.setDefaultTimeout(PATIENCE_MS);
     await page.goto(url);
     const demo = new DemoPage(page);
     for (const device of demo.devices()) await device.online();

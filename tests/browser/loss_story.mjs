@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 const USER = '1001';
 const KIND = 1;
 const LOST = '101';
-const RECOVERY_MS_MAX = 60_000;
 
 async function untilSaved(device, oid) {
   await device.part('content').selectOption(oid);
@@ -51,7 +50,14 @@ async function deleteBehindItsBack(gateway) {
   gateway.listen = listen;
 }
 
-export const lossSteps = [
+export const steps = [
+  [
+    'both devices are online',
+    async ({ demo: { page, phone, tv } }) => {
+      await page.locator('[data-role=user]').selectOption(USER);
+      for (const device of [phone, tv]) await device.online();
+    },
+  ],
   [
     'all data is deleted after the kill while the TV plays: its resent beats do not hide the loss',
     async ({ demo, gateway, shot }) => {
@@ -62,7 +68,7 @@ export const lossSteps = [
       await tv.untilAtLeast('outbox', 'data-count', 1);
       gateway.deleteData();
       await gateway.start();
-      const { text, resent, ...found } = await guide.recovery(RECOVERY_MS_MAX);
+      const { text, resent, ...found } = await guide.recovery();
       assert.deepEqual(found, { checked: 1, readBack: 0, lost: 1 });
       assert.ok(resent >= 1);
       assert.equal(text, 'Data loss: 1 lost');
@@ -102,7 +108,7 @@ export const lossSteps = [
       await deletePosition(gateway.url, '100');
       await tv.pause();
       connect();
-      await guide.step('cut').locator('[data-role=seen]').waitFor({ timeout: RECOVERY_MS_MAX });
+      await guide.step('cut').locator('[data-role=seen]').waitFor();
       await page.unroute('**/demo/token');
       assert.match(await guide.seen('cut'), /1 of 1 acked positions lost/);
       assert.ok(!(await guide.done()).includes('cut'));
@@ -127,7 +133,7 @@ export const lossSteps = [
         await tv.tapeRows('welcome').nth(welcomes).waitFor({ state: 'attached' });
         await tv.online();
       }
-      await guide.untilDone('cut', RECOVERY_MS_MAX);
+      await guide.untilDone('cut');
       assert.equal(await guide.seen('cut'), 'Reconnected: 1 resent, 0 lost.');
     },
   ],
@@ -152,7 +158,7 @@ export const lossSteps = [
       await page.route('**/v1/history/get', (route) => route.abort());
       await gateway.kill();
       await gateway.start();
-      const { text, ...found } = await guide.recovery(RECOVERY_MS_MAX);
+      const { text, ...found } = await guide.recovery();
       await page.unroute('**/v1/history/get');
       assert.equal(text, 'Not checked');
       assert.deepEqual(found, { checked: NaN, readBack: NaN, lost: NaN, resent: 0 });
@@ -172,7 +178,7 @@ export const lossSteps = [
       await tv.untilIs('state', 'data-state', 'waiting');
       await deleteBehindItsBack(gateway);
       await gateway.start();
-      const { text, ...found } = await guide.recovery(RECOVERY_MS_MAX);
+      const { text, ...found } = await guide.recovery();
       assert.deepEqual(found, { checked: 2, readBack: 1, lost: 1, resent: 0 });
       assert.equal(text, 'Data loss: 1 lost');
       assert.match(await guide.seen('kill'), /1 of 2 acked positions lost/);
@@ -188,7 +194,7 @@ export const lossSteps = [
       await untilSaved(tv, '100');
       await gateway.kill();
       await gateway.start();
-      await guide.untilDone('kill', RECOVERY_MS_MAX);
+      await guide.untilDone('kill');
       const { checked, readBack, lost } = await guide.recovery();
       assert.deepEqual({ checked, readBack, lost }, { checked: 1, readBack: 1, lost: 0 });
     },

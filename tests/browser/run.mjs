@@ -1,61 +1,101 @@
 // node tests/browser/run.mjs: the demo page in a real browser, against the real binary, killed and restarted.
 // HEARTLINE_BIN, CHROMIUM and NODE_TOOLS come from tests/parts/browser.sh; pictures go to target/screenshots.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { launch } from './browser.mjs';
 import { steps as crowdSteps } from './crowd_story.mjs';
-import { DemoPage } from './demo_page.mjs';
+import { DemoPage, PATIENCE_MS } from './demo_page.mjs';
 import { Gateway } from './gateway.mjs';
 import { steps as guideSteps } from './guide_story.mjs';
 import { looks } from './looks.mjs';
+import { steps as lossSteps } from './loss_story.mjs';
 import { steps as rewardSteps } from './reward_story.mjs';
 import { steps } from './story.mjs';
 
 const SHOTS = 'target/screenshots';
+// Most of a story is waiting: for playback, and for the pauses between two attempts to connect.
+const AT_ONCE = 2;
+
+const WIDE = { width: 1360, height: 900 };
+const SMALLER = { width: 1280, height: 800 };
+// With this beats come more often than every five seconds, and so does what they bring.
+const beatsEvery = (interval) => ({ HEARTLINE__SOCKET__HEARTBEAT_INTERVAL: interval });
+
+// The longest first. Each has a gateway and a page of its own.
+const STORIES = [
+  { name: 'crowd', tell: tell(crowdSteps, SMALLER) },
+  { name: 'guide', tell: tell(guideSteps, SMALLER) },
+  { name: 'rewards', tell: tell(rewardSteps, WIDE), settings: beatsEvery('3s') },
+  { name: 'looks', tell: ({ browser, gateway }) => looks(browser, gateway.url, SHOTS), settings: beatsEvery('1s') },
+  { name: 'loss', tell: tell(lossSteps, SMALLER) },
+  { name: 'positions', tell: tell(steps, WIDE) },
+];
 
 const scratch = mkdtempSync(join(tmpdir(), 'heartline-browser-'));
-const gateway = new Gateway(process.env.HEARTLINE_BIN, scratch);
+const gateways = [];
 let browser;
 
 async function main() {
-  await gateway.start();
   browser = await launch();
-  await tell(steps, { width: 1360, height: 900 });
-  await tell(guideSteps, { width: 1280, height: 800 });
-  await tell(rewardSteps, { width: 1360, height: 900 });
-  await tell(crowdSteps, { width: 1280, height: 800 });
-  await looks(browser, gateway.url, SHOTS);
+  const left = [...STORIES];
+  const tellOn = async () => {
+    for (let story = left.shift(); story; story = left.shift()) await begin(story).catch(complain);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, tellOn));
 }
 
-// A story on a page of its own.
-async function tell(steps, viewport) {
-  const page = await browser.newPage({ viewport });
-  const faults = watch(page);
-  const shot = (name) => page.screenshot({ path: `${SHOTS}/${name}.png`, fullPage: true });
-  await page.goto(gateway.url);
-  const stage = { demo: new DemoPage(page), gateway, shot, memory: {} };
-  for (const [name, step] of steps) {
-    const began = performance.now();
-    try {
-      await step(stage);
-    } catch (error) {
-      await shot('failed').catch(() => {});
-      console.log(`not ok  ${name}`);
-      throw error;
+function complain(error) {
+  console.error(error.stack);
+  process.exitCode = 1;
+}
+
+async function begin({ name, tell, settings }) {
+  const folder = join(scratch, name);
+  mkdirSync(folder);
+  const gateway = new Gateway(process.env.HEARTLINE_BIN, folder, settings);
+  gateways.push(gateway);
+  const began = performance.now();
+  await gateway.start();
+  await tell({ browser, gateway, story: name });
+  await gateway.kill();
+  console.log(`ok  ${name}, all of it (${seconds(began)} s)`);
+}
+
+// A story on a page of its own, one step after the other.
+function tell(steps, viewport) {
+  return async ({ browser, gateway, story }) => {
+    const page = await browser.newPage({ viewport });
+    page.setDefaultTimeout(PATIENCE_MS);
+    const faults = watch(page, gateway.url);
+    const shot = (name) => page.screenshot({ path: `${SHOTS}/${name}.png`, fullPage: true });
+    await page.goto(gateway.url);
+    const stage = { demo: new DemoPage(page), gateway, shot, memory: {} };
+    for (const [name, step] of steps) {
+      const began = performance.now();
+      try {
+        await step(stage);
+      } catch (error) {
+        await shot(`failed-${story}`).catch(() => {});
+        console.log(`not ok  ${story}: ${name}`);
+        throw error;
+      }
+      console.log(`ok  ${story}: ${name} (${seconds(began)} s)`);
     }
-    console.log(`ok  ${name} (${((performance.now() - began) / 1000).toFixed(1)} s)`);
-  }
-  assert.deepEqual(faults, []);
-  await page.close();
+    assert.deepEqual(faults, []);
+    await page.close();
+  };
 }
 
-// Errors of the page's own scripts, and requests to anybody but the gateway.
-function watch(page) {
+function seconds(began) {
+  return ((performance.now() - began) / 1000).toFixed(1);
+}
+
+// Errors of the page's own scripts, and requests to anybody but the gateway. A story may have that listen elsewhere for a
+// while; the page knows nothing of it.
+function watch(page, home) {
   const faults = [];
-  // A story may have the gateway listen elsewhere for a while; the page knows nothing of that.
-  const home = gateway.url;
   page.on('pageerror', (error) => faults.push(`error on the page: ${error.stack}`));
   page.on('request', (request) => {
     const url = new URL(request.url());
@@ -67,10 +107,9 @@ function watch(page) {
 try {
   await main();
 } catch (error) {
-  console.error(error.stack);
-  process.exitCode = 1;
+  complain(error);
 } finally {
   await browser?.close();
-  await gateway.kill();
+  for (const gateway of gateways) await gateway.kill();
   rmSync(scratch, { recursive: true });
 }

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-const READY_MS_MAX = 20_000;
+const READY_MS_MAX = 120_000;
 
 // Ports that were free a moment ago, all different.
 export async function freePorts(count) {
