@@ -1,8 +1,6 @@
 //! The client's address: directly, behind a trusted proxy, and in spite of forged headers.
 
-use std::time::Duration;
-
-use crate::support::{MID, RawSocket, Refusal, TestClient, TestGateway, Token};
+use crate::support::{MID, RawSocket, Refusal, TestClient, TestGateway, Token, until};
 
 const ONE_EACH: (&str, &str) = ("limits.connections_per_address", "1");
 const TRUSTED: (&str, &str) = ("server.trusted_proxies", r#"["127.0.0.0/8"]"#);
@@ -56,8 +54,8 @@ async fn over_the_limit_of_an_address_an_upgrade_is_a_429_with_retry_after() {
     }
     clients[0].close(1000).await;
     // The place is given back a moment after the close is answered.
-    let comes_in = async { while gateway.upgrade().bearer(&Token::of(3).sign()).attempt().await.is_err() {} };
-    tokio::time::timeout(Duration::from_secs(10), comes_in).await.expect("a place that was given up stays taken");
+    let comes_in = async || gateway.upgrade().bearer(&Token::of(3).sign()).attempt().await.is_ok();
+    until("the place that was given up", comes_in).await;
 }
 
 #[tokio::test]

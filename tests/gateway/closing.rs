@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::support::{MID, Opcode, RawSocket, TestGateway, Token, beat, beats};
+use crate::support::{MID, Opcode, RawSocket, TestGateway, Token, beat, beats, until};
 
 #[tokio::test]
 async fn a_normal_close_is_answered_in_kind() {
@@ -47,9 +47,7 @@ async fn what_was_sent_before_a_close_is_stored() {
     client.send(beats([beat(100, at)])).await;
     client.close(1001).await;
     let mut client = gateway.connect(MID).await;
-    while client.position(100).await.is_none() {
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+    until("the position", async || client.position(100).await.is_some()).await;
 }
 
 #[tokio::test]

@@ -1,20 +1,20 @@
 //! A client that is slow, or many of them, hold up neither the probes nor the users nor the control listener.
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use futures_util::future::{join, join_all};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::{CONTROL_TOKEN, MID, TestGateway};
-
-/// Of the head, of a body, and a while for a busy machine.
-const HEAD_MAX: Duration = Duration::from_secs(8);
-const BODY_MAX: Duration = Duration::from_secs(14);
+use crate::support::{CONTROL_TOKEN, MID, TestGateway, in_time};
 
 /// More than the listeners take at a time.
 const CONTROL_CROWD: usize = 100;
 const PROBE_CROWD: usize = 1_100;
+/// A busy machine may need longer to make the crowds than they last.
+const ATTEMPTS: usize = 5;
 
 async fn sent(address: SocketAddr, text: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).await.expect("a listener");
@@ -23,12 +23,16 @@ async fn sent(address: SocketAddr, text: &str) -> TcpStream {
 }
 
 /// What is answered until the gateway closes the connection, and when that was.
-async fn until_closed(mut stream: TcpStream, within: Duration) -> String {
+async fn until_closed(mut stream: TcpStream) -> (String, Instant) {
     let mut answer = Vec::new();
     // A reset is an end like any other.
-    let ended = tokio::time::timeout(within, stream.read_to_end(&mut answer)).await;
-    assert!(ended.is_ok(), "still open after {within:?}");
-    String::from_utf8_lossy(&answer).into_owned()
+    let _ = in_time("the end of the connection", stream.read_to_end(&mut answer)).await;
+    (String::from_utf8_lossy(&answer).into_owned(), Instant::now())
+}
+
+/// Whether the gateway keeps it open, and has said nothing.
+fn is_kept(stream: &TcpStream) -> bool {
+    stream.try_read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
 }
 
 #[tokio::test]
@@ -40,12 +44,13 @@ async fn slow_heads_and_bodies_are_cut_off() {
     let nothing = [sent(admin, "").await, sent(control, "").await];
     let heads = [sent(admin, "GET /healthz HTTP/1.1\r\n").await, sent(control, &head).await];
     let body = sent(control, &body).await;
-    for slow in nothing.into_iter().chain(heads) {
-        let answer = until_closed(slow, HEAD_MAX).await;
-        assert!(!answer.contains(" 200 ") && !answer.contains(" 204 "), "{answer}");
-    }
-    let answer = until_closed(body, BODY_MAX).await;
+    let without_head = join_all(nothing.into_iter().chain(heads).map(until_closed));
+    let (without_head, (answer, body_ended)) = join(without_head, until_closed(body)).await;
     assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    for (answer, ended) in without_head {
+        assert!(!answer.contains(" 200 ") && !answer.contains(" 204 "), "{answer}");
+        assert!(ended < body_ended, "a head may take as long as a body");
+    }
 }
 
 /// More than the listener has places, so that some are closed before they have sent anything.
@@ -62,6 +67,16 @@ async fn crowd(address: SocketAddr, count: usize, text: &str) -> Vec<TcpStream> 
 #[tokio::test]
 async fn crowds_without_requests_lock_no_operator_out_and_slow_no_user() {
     rlimit::increase_nofile_limit(1 << 14).expect("enough files");
+    for _ in 0..ATTEMPTS {
+        if served_beside_crowds().await {
+            return;
+        }
+    }
+    panic!("nobody is served before the crowds are cut off");
+}
+
+/// Whether all are served while the crowds are there, which the gateway cuts off after a while.
+async fn served_beside_crowds() -> bool {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let half_a_head = "GET /v1/events HTTP/1.1\r\nhost: localhost\r\n";
@@ -69,16 +84,14 @@ async fn crowds_without_requests_lock_no_operator_out_and_slow_no_user() {
     let mut crowds = crowd(control, CONTROL_CROWD, half_a_head).await;
     crowds.extend(crowd(control, CONTROL_CROWD, "").await);
     crowds.extend(crowd(admin, PROBE_CROWD, "").await);
-    let began = Instant::now();
     for path in ["/healthz", "/readyz", "/metrics"] {
         assert_eq!(gateway.admin().get(path).await.status, 200, "{path}");
     }
     assert_eq!(gateway.control().get("/v1/events").await.status, 200);
     client.still_serves().await;
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
-    for slow in crowds {
-        until_closed(slow, HEAD_MAX).await;
-    }
+    let there = crowds.iter().any(is_kept);
+    join_all(crowds.into_iter().map(until_closed)).await;
+    there
 }
 
 #[tokio::test]
@@ -87,7 +100,7 @@ async fn what_was_not_read_of_a_long_request_is_refused() {
     let header = format!("x: {}\r\n", "x".repeat(60_000));
     for address in [gateway.admin_address(), gateway.control_address()] {
         let long = sent(address, &format!("GET /healthz HTTP/1.1\r\nhost: localhost\r\n{header}\r\n")).await;
-        let answer = until_closed(long, HEAD_MAX).await;
+        let (answer, _) = until_closed(long).await;
         assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431 "), "{answer}");
     }
 }

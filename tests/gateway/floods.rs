@@ -2,7 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::{MID, Opcode, RawSocket, TestGateway, Token};
+use crate::support::{MID, NEVER, Opcode, RawSocket, TestGateway, Token, until};
+
+/// Connections that say nothing stay, and one thread accepts them in their order.
+const PATIENT: [(&str, &str); 3] =
+    [("server.handshake_timeout", NEVER), ("socket.hello_timeout", NEVER), ("server.threads", "1")];
 
 fn status(answer: &str) -> &str {
     answer.split(' ').nth(1).unwrap_or_default()
@@ -15,29 +19,29 @@ async fn refused(gateway: &TestGateway, reason: &str, wanted: f64) {
 
 #[tokio::test]
 async fn connections_that_say_nothing_use_up_their_own_places_only() {
-    let gateway = TestGateway::with(&[("limits.handshakes", "3")]);
+    let gateway = TestGateway::with(&[&PATIENT[..], &[("limits.handshakes", "3")]].concat());
     let mut welcomed = gateway.connect(1).await;
     let _silent = [RawSocket::connect(gateway.address()).await, RawSocket::connect(gateway.address()).await];
     let waits_for_hello = RawSocket::upgrade(gateway.address(), None).await;
-    // Accepted in any order, on any thread.
-    tokio::time::sleep(Duration::from_millis(100)).await;
     let mut one_more = RawSocket::connect(gateway.address()).await;
     assert_eq!(one_more.ask_for_upgrade(None).await, "");
     refused(&gateway, "handshakes", 1.0).await;
     welcomed.still_serves().await;
     drop(waits_for_hello);
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    gateway.connect(2).await.still_serves().await;
+    // Its place is given back a moment later; who comes before that finds the connection closed.
+    let comes_in = async || {
+        let mut socket = RawSocket::connect(gateway.address()).await;
+        socket.ask_for_upgrade(Some(&Token::of(2).sign())).await.starts_with("HTTP/1.1 101 ")
+    };
+    until("a place", comes_in).await;
 }
 
 #[tokio::test]
 async fn one_address_has_only_so_many_connections_that_are_no_sockets() {
     let own_bound = [("limits.handshakes", "5"), ("limits.handshakes_per_address", "2")];
     for settings in [&[("limits.connections_per_address", "2")][..], &own_bound] {
-        let gateway = TestGateway::with(settings);
+        let gateway = TestGateway::with(&[&PATIENT[..], settings].concat());
         let _silent = [RawSocket::connect(gateway.address()).await, RawSocket::connect(gateway.address()).await];
-        // Accepted in any order, on any thread.
-        tokio::time::sleep(Duration::from_millis(100)).await;
         let mut one_more = RawSocket::connect(gateway.address()).await;
         assert_eq!(one_more.ask_for_upgrade(None).await, "", "{settings:?}");
         refused(&gateway, "address_handshakes", 1.0).await;
@@ -50,21 +54,26 @@ async fn upgrades_come_at_a_rate_whether_they_succeed_or_not() {
         [("limits.upgrades_per_second", "503"), ("limits.upgrades_per_second_per_address", "429")]
     {
         let gateway = TestGateway::with(&[(setting, "3")]);
+        let began = Instant::now();
         let mut first = gateway.connect(1).await;
-        let mut answers = Vec::new();
-        for _ in 0..10 {
+        let (mut served, mut refused) = (0, 0);
+        while refused < 6 {
             let mut socket = RawSocket::connect(gateway.address()).await;
             let answer = socket.ask_for_upgrade(Some("no-token")).await;
             if status(&answer) == expected {
+                refused += 1;
                 let problem = socket.rest().await;
                 assert!(problem.contains("upgrades per second"), "{setting}: {problem}");
+            } else {
+                served += 1;
+                assert_eq!(status(&answer), "401", "{answer}");
             }
-            answers.push(status(&answer).to_owned());
             assert_eq!(status(&answer) == expected, answer.to_lowercase().contains("retry-after: 1"), "{answer}");
+            // With the first one, what may come at once, and what may come since.
+            let most = 3.0 + 3.0 * began.elapsed().as_secs_f64();
+            assert!(f64::from(1 + served) <= most, "{served} served, {refused} refused in {:?}", began.elapsed());
         }
-        assert_eq!(answers[0], "401");
-        let over = answers.iter().filter(|answer| *answer == expected).count();
-        assert!((6..=8).contains(&over), "{answers:?}");
+        assert!(served > 0, "none came at once");
         first.still_serves().await;
         tokio::time::sleep(Duration::from_millis(1_000)).await;
         gateway.connect(2).await;
@@ -73,7 +82,7 @@ async fn upgrades_come_at_a_rate_whether_they_succeed_or_not() {
 
 #[tokio::test]
 async fn a_request_that_never_ends_is_cut_off() {
-    let quick = [("server.request_timeout", "300ms"), ("server.handshake_timeout", "300ms")];
+    let quick = [("server.request_timeout", "300ms"), ("server.handshake_timeout", "2s")];
     let gateway = TestGateway::with(&quick);
     let mut socket = RawSocket::connect(gateway.address()).await;
     let token = Token::of(MID).sign();
@@ -97,7 +106,7 @@ async fn a_request_that_never_ends_is_cut_off() {
 
 #[tokio::test]
 async fn an_answer_that_is_not_read_is_not_kept_for_ever() {
-    let quick = [("server.request_timeout", "300ms"), ("server.handshake_timeout", "300ms")];
+    let quick = [("server.request_timeout", "300ms"), ("server.handshake_timeout", "2s")];
     let gateway = TestGateway::with(&quick);
     let mut socket = RawSocket::connect_narrow(gateway.address()).await;
     // More than the kernel takes in for a reader that does not read.
@@ -149,22 +158,17 @@ async fn a_few_fragments_are_a_message_like_any_other() {
 async fn a_message_that_does_not_end_closes_with_4010_though_pings_come_between() {
     let gateway = TestGateway::with(&[("socket.message_timeout", "500ms")]);
     let mut socket = gateway.raw(MID).await;
-    let started = Instant::now();
     socket.write(&RawSocket::frame(0, Opcode::Text, b"{")).await;
-    let trickle = async {
-        for _ in 0..12 {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            socket.try_write(&RawSocket::frame(0x80, Opcode::Ping, b"")).await;
-        }
-    };
-    trickle.await;
+    for _ in 0..12 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        socket.try_write(&RawSocket::frame(0x80, Opcode::Ping, b"")).await;
+    }
     assert_eq!(socket.close_code().await, Some(4010));
-    assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
 }
 
 #[tokio::test]
 async fn more_bytes_than_a_connection_may_send_close_it_with_4008() {
-    let few = [("limits.bytes_per_second", "10000"), ("limits.bytes_burst", "200000")];
+    let few = [("limits.bytes_per_second", "1000"), ("limits.bytes_burst", "200000")];
     let gateway = TestGateway::with(&few);
     let mut bystander = gateway.connect(MID).await;
     let mut socket = gateway.raw(MID).await;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{MID, TestGateway, run};
+use crate::support::{MID, NEVER, TestGateway, run};
 
 fn health(address: &str) -> (Option<i32>, String) {
     let output = run(&["health"], &[("admin.listen", address)]);
@@ -11,21 +11,17 @@ fn health(address: &str) -> (Option<i32>, String) {
 
 #[tokio::test]
 async fn a_gateway_is_healthy_until_it_drains_or_is_gone() {
-    let mut gateway = TestGateway::with(&[("server.drain_timeout", "8s")]);
+    let mut gateway = TestGateway::with(&[("server.drain_timeout", NEVER)]);
     let address = gateway.admin_address().to_string();
     assert_eq!(health(&address), (Some(0), String::new()));
     let everywhere = format!("0.0.0.0:{}", gateway.admin_address().port());
     assert_eq!(health(&everywhere).0, Some(0));
-    // Never closes of itself, so the drain lasts to its deadline.
-    let _holder = gateway.raw(MID).await;
+    // Does not close of itself, so the drain lasts.
+    let holder = gateway.raw(MID).await;
     gateway.terminate();
-    let draining = loop {
-        match health(&address) {
-            (Some(0), _) => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
-            not => break not,
-        }
-    };
-    assert_eq!(draining, (Some(1), "heartline: not ready: draining\n".to_owned()));
+    gateway.wait_for_drain().await;
+    assert_eq!(health(&address), (Some(1), "heartline: not ready: draining\n".to_owned()));
+    drop(holder);
     gateway.ended().await;
     let (code, said) = health(&address);
     assert_eq!((code, said.lines().count()), (Some(1), 1), "{said}");

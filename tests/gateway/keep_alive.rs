@@ -2,51 +2,53 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::{MID, RawSocket, TestGateway};
+use futures_util::future::join_all;
+
+use crate::support::{MID, NEVER, RawSocket, TestGateway, until};
 
 const REQUEST: &str = "GET /nowhere HTTP/1.1\r\nHost: here\r\n\r\n";
 
-async fn ask(socket: &mut RawSocket) {
+/// Reads the whole answer, and returns its head in lower case.
+async fn ask(socket: &mut RawSocket) -> String {
     socket.try_write(REQUEST.as_bytes()).await;
-    let head = socket.head_of_answer().await;
-    assert!(head.starts_with("HTTP/1.1 404 "), "{head}");
-    let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+    let head = socket.head_of_answer().await.to_lowercase();
+    assert!(head.starts_with("http/1.1 404 "), "{head}");
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
     socket.read(length.expect("a length")).await;
-}
-
-/// How long the connection stays when it says nothing more.
-async fn stays(socket: &mut RawSocket) -> Duration {
-    let started = Instant::now();
-    assert_eq!(socket.rest().await, "");
-    started.elapsed()
+    head
 }
 
 #[tokio::test]
 async fn a_connection_between_requests_outlives_the_handshake() {
-    let gateway = TestGateway::with(&[("server.handshake_timeout", "300ms")]);
+    let settings =
+        [("server.handshake_timeout", "2s"), ("server.request_timeout", NEVER), ("server.keep_alive", NEVER)];
+    let gateway = TestGateway::with(&settings);
     let mut socket = RawSocket::connect(gateway.address()).await;
     ask(&mut socket).await;
-    tokio::time::sleep(Duration::from_millis(1_000)).await;
-    ask(&mut socket).await;
+    // One that never sends a request does not: it came later and ends first.
     let mut silent = RawSocket::connect(gateway.address()).await;
-    assert!(stays(&mut silent).await < Duration::from_secs(3), "it never sent a request");
+    assert_eq!(silent.rest().await, "");
+    ask(&mut socket).await;
 }
 
 #[tokio::test]
 async fn it_stays_as_long_as_the_setting_says() {
-    let settings = [("server.keep_alive", "700ms"), ("server.request_timeout", "100ms")];
+    const KEEP_ALIVE: Duration = Duration::from_secs(3);
+    // Between two requests none is slow.
+    let settings = [("server.keep_alive", "3s"), ("server.request_timeout", "1s")];
     let gateway = TestGateway::with(&settings);
-    for beginning in ["", "GET /nowhere HTTP/1.1\r\nHo"] {
+    let stays = ["", "GET /nowhere HTTP/1.1\r\nHo"].map(async |beginning| {
         let mut socket = RawSocket::connect(gateway.address()).await;
-        for _ in 0..3 {
-            ask(&mut socket).await;
-            tokio::time::sleep(Duration::from_millis(300)).await;
-        }
+        ask(&mut socket).await;
+        tokio::time::sleep(KEEP_ALIVE / 2).await;
+        let asks = Instant::now();
+        ask(&mut socket).await;
         socket.write(beginning.as_bytes()).await;
-        let stays = stays(&mut socket).await;
-        assert!((Duration::from_millis(200)..Duration::from_secs(4)).contains(&stays), "{stays:?}");
-    }
-    assert_eq!(gateway.metric("heartline_refused_total{reason=\"SlowRequest\"}").await, 0.0);
+        assert_eq!(socket.rest().await, "");
+        assert!(asks.elapsed() >= KEEP_ALIVE, "{:?}", asks.elapsed());
+    });
+    join_all(stays).await;
+    assert_eq!(gateway.metric("heartline_refused_total{reason=\"slow_request\"}").await, 0.0);
 }
 
 #[tokio::test]
@@ -69,9 +71,15 @@ async fn idle_connections_take_no_handshake_places() {
             ask(socket).await;
         }
         drop(idle.pop());
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        let mut fourth = RawSocket::connect(gateway.address()).await;
-        ask(&mut fourth).await;
-        ask(&mut fourth).await;
+        // Its place is given back a moment later.
+        let stays = async || {
+            let mut fourth = RawSocket::connect(gateway.address()).await;
+            let stays = !ask(&mut fourth).await.contains("connection: close");
+            if stays {
+                ask(&mut fourth).await;
+            }
+            stays
+        };
+        until("a place to stay", stays).await;
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::keys::{ALL, EC_1, ED_1, RSA_1, RSA_2, RSA_SHORT, TestKey, key_set};
-use crate::support::{MID, TestGateway, Token, in_time, run};
+use crate::support::{MID, TestGateway, Token, run, until};
 
 /// A key set that can be changed.
 struct KeyFile {
@@ -54,12 +54,7 @@ async fn refused(gateway: &TestGateway, token: &str) {
 /// SIGHUP, and what the log says then.
 async fn reload(gateway: &TestGateway, said: &str) {
     gateway.hang_up();
-    let logged = async {
-        while !gateway.log().contains(said) {
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
-    };
-    in_time(said, logged).await;
+    gateway.wait_for_log(said).await;
 }
 
 const READ_AGAIN: &str = "keys reloaded";
@@ -111,12 +106,7 @@ async fn a_new_file_holds_at_sighup_and_nobody_is_cut_off() {
 
     file.write(&key_set([EC_1.jwk()]));
     gateway.hang_up();
-    let gone = async {
-        while gateway.upgrade().bearer(&token(&RSA_1)).attempt().await.is_ok() {
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
-    };
-    in_time("the end of the old key", gone).await;
+    until("the end of the old key", async || gateway.upgrade().bearer(&token(&RSA_1)).attempt().await.is_err()).await;
     early.still_serves().await;
     early.call(json!({"token": {"token": token(&EC_1)}})).await;
 }

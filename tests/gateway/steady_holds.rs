@@ -4,18 +4,33 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::{MID, TestClient, TestGateway, beat, beats};
+use crate::support::{MID, NEVER, TestClient, TestGateway, beat, beats, until};
 
 const HOLD: Duration = Duration::from_secs(4);
 
-fn gateway() -> TestGateway {
-    TestGateway::with(&[("store.steady_hold", "4s"), ("rewards.rules", "[]")])
+/// A gateway that holds steady beats for so long.
+fn holding(hold: &str) -> TestGateway {
+    TestGateway::with(&[
+        ("store.steady_hold", hold),
+        ("limits.ack_delay", hold),
+        // May not be shorter than the hold, or than twice of it.
+        ("push.steady_interval", NEVER),
+        ("socket.idle", "1h"),
+        ("server.drain_timeout", NEVER),
+        ("rewards.rules", "[]"),
+    ])
 }
 
-/// A client whose content 100 plays, and which has asked for acks as late as the hold; the `at` of its newest beat.
+/// What it holds comes by itself when every test has run out of patience.
+fn gateway() -> TestGateway {
+    holding(NEVER)
+}
+
+/// A client whose content 100 plays, and which has asked for acks as late as can be; the `at` of its newest beat.
 async fn playing(gateway: &TestGateway) -> (TestClient, u64) {
     let mut client = gateway.connect(MID).await;
-    client.call(json!({"hello": {"ack_delay": HOLD.as_millis() as u64}})).await;
+    let delay = client.welcome()["limits"]["ack_delay"].clone();
+    client.call(json!({"hello": {"ack_delay": delay}})).await;
     let at = client.now() - 1_000;
     client.watch([beat(100, at)]).await;
     (client, at)
@@ -23,7 +38,7 @@ async fn playing(gateway: &TestGateway) -> (TestClient, u64) {
 
 #[tokio::test]
 async fn one_ack_tells_of_all_beats_of_a_hold() {
-    let gateway = gateway();
+    let gateway = holding("4s");
     let (mut client, at) = playing(&gateway).await;
     let began = Instant::now();
     let mut last = 0;
@@ -45,13 +60,11 @@ async fn other_sockets_and_requests_read_what_is_held() {
     for step in 1..=3 {
         client.send(beats([beat(100, at + 2 * step).pos(1_000 * step)])).await;
         held(2.0 * step as f64 - 1.0).await;
-        let began = Instant::now();
         assert_eq!(other.position(100).await, Some(1_000 * step));
         client.send(beats([beat(100, at + 2 * step + 1).pos(1_000 * step + 1)])).await;
         held(2.0 * step as f64).await;
         let history = http.get("/v1/history").await.json();
         assert_eq!(history["records"][0]["pos"].as_u64(), Some(1_000 * step + 1));
-        assert!(began.elapsed() < HOLD, "after {:?}", began.elapsed());
     }
 }
 
@@ -61,11 +74,9 @@ async fn a_lost_connection_commits_what_it_holds() {
     let (mut client, at) = playing(&gateway).await;
     client.send(beats([beat(100, at + 1).pos(78_000)])).await;
     gateway.wait_for_metric("heartline_beats_held_total", |held| held > 0.0).await;
-    let began = Instant::now();
     drop(client);
     let mut other = gateway.connect(MID).await;
-    while other.position(100).await != Some(78_000) {}
-    assert!(began.elapsed() < HOLD / 2, "after {:?}", began.elapsed());
+    until("the commit", async || other.position(100).await == Some(78_000)).await;
 }
 
 #[tokio::test]
@@ -74,10 +85,8 @@ async fn a_drain_commits_what_is_held_and_says_so() {
     let (mut client, at) = playing(&gateway).await;
     let seq = client.send(beats([beat(100, at + 1).pos(78_000)])).await;
     gateway.wait_for_metric("heartline_beats_held_total", |held| held > 0.0).await;
-    let began = Instant::now();
     gateway.terminate();
     client.acked(seq).await;
-    assert!(began.elapsed() < HOLD / 2, "after {:?}", began.elapsed());
     assert!(gateway.ended().await.success());
     gateway.restart();
     assert_eq!(gateway.connect(MID).await.position(100).await, Some(78_000));

@@ -1,10 +1,14 @@
 //! A request that says something the gateway does not understand is refused as a whole, and nothing is done.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use crate::support::{MID, RawSocket, TestGateway, Token, beat};
+
+/// Less than that of a refused body which is thrown away.
+const DISCARDS: Duration = Duration::from_millis(900);
+const ATTEMPTS: usize = 20;
 
 /// What the problem document of a 400 says.
 async fn refused(gateway: &TestGateway, method: &str, path: &str) -> String {
@@ -157,12 +161,18 @@ async fn a_body_announced_too_long_is_refused_before_it_is_sent() {
              Content-Length: {bytes}\r\nExpect: 100-continue\r\n\r\n"
         )
     };
-    let started = Instant::now();
-    socket.write(head(8 << 20).as_bytes()).await;
-    let answer = socket.head_of_answer().await;
-    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
-    // The rest of a refused body is discarded for a second, where there may be one.
-    assert!(started.elapsed().as_millis() < 900, "{:?}", started.elapsed());
+    // The rest of a refused body is discarded for a second, where there may be one. A busy machine may take as long for
+    // the answer, but not again and again.
+    let mut took = Vec::new();
+    while took.iter().all(|took| *took > DISCARDS) {
+        assert!(took.len() < ATTEMPTS, "{took:?}");
+        socket = RawSocket::connect(gateway.address()).await;
+        let started = Instant::now();
+        socket.write(head(8 << 20).as_bytes()).await;
+        let answer = socket.head_of_answer().await;
+        assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+        took.push(started.elapsed());
+    }
     let end = socket.rest().await;
     assert!(end.contains("/problems/too_large"), "the problem, and the end of the connection: {end}");
 

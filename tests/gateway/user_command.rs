@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{CONTROL_TOKEN, MID, TestGateway, beat, run};
+use crate::support::{CONTROL_TOKEN, MID, TestGateway, beat, run, until};
 
 #[tokio::test]
 async fn the_connections_of_a_user_are_listed_while_they_are_open() {
@@ -25,11 +25,7 @@ async fn the_connections_of_a_user_are_listed_while_they_are_open() {
     assert!(listed["gateway"].as_str().is_some_and(|name| name.ends_with(&port)), "{listed}");
     drop(phone);
     tv.close(1000).await;
-    let deadline = std::time::Instant::now() + crate::support::PATIENCE;
-    while list().await["connections"] != json!([]) {
-        assert!(std::time::Instant::now() < deadline, "still listed");
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+    until("an empty list", async || list().await["connections"] == json!([])).await;
     for bad in ["", "?mid=", "?mid=x", "?mid=42&limit=1"] {
         assert_eq!(gateway.control().get(&format!("/v1/connections{bad}")).await.status, 400, "{bad}");
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::future::Future;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -12,6 +12,8 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::PATIENCE;
+
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 pub struct TestClient<S = TcpStream> {
     socket: WebSocketStream<S>,
@@ -44,6 +46,16 @@ pub async fn in_time<T>(what: &str, future: impl Future<Output = T>) -> T {
         Ok(value) => value,
         Err(_) => panic!("{what} did not come within {PATIENCE:?}"),
     }
+}
+
+/// Looks again and again until it holds.
+pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let looks = async {
+        while !holds().await {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    };
+    in_time(what, looks).await;
 }
 
 /// `(index, reason)` of each rejection.

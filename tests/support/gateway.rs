@@ -13,12 +13,11 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::{CONTROL_TOKEN, Http, JSON_PROTOCOL, PATIENCE, RawSocket, RedisServer, SECRET, TestClient, Token, Upgrade};
+use super::{
+    CONTROL_TOKEN, Http, JSON_PROTOCOL, PATIENCE, RawSocket, RedisServer, SECRET, TestClient, Token, Upgrade, until,
+};
 
 type Settings = Vec<(String, String)>;
-
-/// A debug build on a busy machine needs a while.
-const START: Duration = Duration::from_secs(30);
 
 /// The hot store of all gateways that are not `embedded`: `embedded`, which holds without it, or `redis`.
 const STORE: &str = "HEARTLINE_TEST_STORE";
@@ -197,6 +196,16 @@ impl TestGateway {
         }
     }
 
+    /// Waits until the log has this in it.
+    pub async fn wait_for_log(&self, said: &str) {
+        until(&format!("{said:?} in the log"), async || self.log().contains(said)).await;
+    }
+
+    /// Waits until it knows that it is to end: from then on `/readyz` says so.
+    pub async fn wait_for_drain(&self) {
+        until("the drain", async || self.admin().get("/readyz").await.status != 200).await;
+    }
+
     // Ends
 
     /// SIGKILL.
@@ -330,7 +339,7 @@ fn launch(home: Arc<Home>, settings: Settings) -> Result<TestGateway, FailedStar
 
     let (mut printed, mut listens) = (Vec::new(), None);
     loop {
-        match printed_lines.recv_timeout(START) {
+        match printed_lines.recv_timeout(PATIENCE) {
             Ok(line) => match (listening(&line), listens) {
                 (Some(addresses), _) => listens = Some(addresses),
                 (None, Some((address, admin))) => {

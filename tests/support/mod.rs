@@ -17,7 +17,7 @@ mod token;
 mod upgrade;
 
 pub use beat::{Beat, beat, beats, items};
-pub use client::{Acked, TestClient, in_time, reasons};
+pub use client::{Acked, TestClient, in_time, reasons, until};
 pub use gateway::{DEMO_OVERRIDE, FailedStart, TestGateway, run};
 pub use http::{Answer, Http};
 pub use raw_socket::{Opcode, RawSocket};
@@ -28,8 +28,11 @@ pub use upgrade::{JSON_PROTOCOL, Refusal, Upgrade};
 
 use std::time::Duration;
 
-/// The longest a test waits for what it was promised. Reached only by a test that fails.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+/// The longest a test waits for what it was promised. Reached only by a test that fails, however busy the machine is.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The setting of a timer that must not be what ends a wait: a test that meets it has run out of patience long before.
+pub const NEVER: &str = "10m";
 
 /// The user most tests act as; each has a gateway of its own, so they never meet.
 pub const MID: u64 = 42;

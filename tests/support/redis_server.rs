@@ -17,7 +17,7 @@ pub use free_port::free_port;
 
 /// Names the program to start in place of `redis-server`, such as a Valkey.
 const PROGRAM: &str = "HEARTLINE_TEST_REDIS_SERVER";
-const START: Duration = Duration::from_secs(30);
+const START: Duration = Duration::from_secs(60);
 /// Another process may take the port between the look and the start, another test's Redis for one.
 const ATTEMPTS: usize = 5;
 

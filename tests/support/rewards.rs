@@ -112,11 +112,7 @@ impl TestGateway {
 
     /// Waits until what was claimed today is remembered, which is known of a gateway that logs at debug.
     pub async fn remembers(&self) {
-        let deadline = Instant::now() + PATIENCE;
-        while !self.log().contains("loaded the claims of today") {
-            assert!(Instant::now() < deadline, "it does not say so: {}", self.log());
-            tokio::time::sleep(LOOK_EVERY).await;
-        }
+        self.wait_for_log("loaded the claims of today").await;
     }
 
     /// SIGTERM, and a new process on the same data directory.
