@@ -24,7 +24,7 @@ const SOCKETS: u64 = 8;
 /// On each socket: fewer than a burst of frames.
 const BEATS: u64 = 80;
 const BETWEEN: Duration = Duration::from_millis(10);
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What the sockets were told.
 #[derive(Default)]

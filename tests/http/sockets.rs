@@ -31,7 +31,7 @@ async fn welcomed(address: SocketAddr, token: &str) -> Socket {
     socket
 }
 
-async fn say(socket: &mut Socket, frame: Value) {
+pub async fn say(socket: &mut Socket, frame: Value) {
     socket.send(Message::text(frame.to_string())).await.expect("sent");
 }
 
