@@ -75,7 +75,7 @@ fn soon(store: &EmbeddedStore, mut holds: impl FnMut() -> bool) {
             let prune = || vec![Change { user, action: Action::Prune { horizon } }];
             while commit(store, now, prune()) == [Outcome::Pruned { more: true }] {}
         }
-        assert!(started.elapsed() < Duration::from_secs(10), "it does not come about");
+        assert!(started.elapsed() < Duration::from_secs(60), "it does not come about");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
