@@ -17,6 +17,7 @@ use heartline::storage::hot_store::embedded::{EmbeddedStore, OpenError};
 use heartline::storage::outbox::Outbox;
 use tempfile::TempDir;
 
+use crate::PATIENCE;
 use crate::requests::*;
 
 pub struct Embedded {
@@ -47,13 +48,11 @@ fn wall_clock(now: u64) -> Arc<dyn Fn() -> u64 + Send + Sync> {
 }
 
 /// A process that another test starts has the lock, too, until it has become its own program.
-const LET_GO: Duration = Duration::from_secs(5);
-
 fn open(dir: &Path, limits: Limits) -> Arc<EmbeddedStore> {
     let began = Instant::now();
     loop {
         match EmbeddedStore::open(&config(dir, limits), wall_clock(NOW)) {
-            Err(OpenError::InUse { .. }) if began.elapsed() < LET_GO => thread::sleep(Duration::from_millis(1)),
+            Err(OpenError::InUse { .. }) if began.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(1)),
             opened => return Arc::new(opened.unwrap()),
         }
     }

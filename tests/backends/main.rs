@@ -30,6 +30,11 @@ mod revocation_list;
 mod transitions;
 mod valkey;
 
+use std::time::Duration;
+
+/// The longest a test waits for what it was promised.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Hands the cases of the hot store's suite to a macro, with what it wants to be handed along.
 macro_rules! hot_store_suite {
     ($each:ident, $($with:tt)*) => {

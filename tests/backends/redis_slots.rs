@@ -15,6 +15,7 @@ use heartline::model::shard::Shards;
 use heartline::storage::hot_store::{Committed, Group, HotStore, StoreError};
 use redis::{Connection, cmd};
 
+use crate::PATIENCE;
 use crate::redis::{OnRedis, Servers, Several, connection, key, open_remembering, tell};
 use crate::redis_server::RedisServer;
 use crate::requests::*;
@@ -87,7 +88,7 @@ fn nothing_is_written_while_some_of_what_a_call_touches_is_on_another_node() {
     moving.finish();
     let began = Instant::now();
     while let Err(error) = wait(store.commit(&group)) {
-        assert!(began.elapsed() < Duration::from_secs(10), "{error}");
+        assert!(began.elapsed() < PATIENCE, "{error}");
     }
     for user in [USER, other] {
         let stored = get(&store, user, vec![content(1), content(2), content(3)]);
@@ -141,7 +142,7 @@ fn known(store: &Arc<dyn HotStore>, group: &Group) -> Committed {
     loop {
         match wait(store.commit(group)) {
             Ok(committed) => return committed,
-            Err(error) => assert!(began.elapsed() < Duration::from_secs(15), "{error}"),
+            Err(error) => assert!(began.elapsed() < PATIENCE, "{error}"),
         }
     }
 }
@@ -196,7 +197,7 @@ fn beats_go_on_and_earn_later(fail: impl FnOnce(&mut RedisServer), recover: impl
     let began = Instant::now();
     let mut firsts = Vec::new();
     while firsts.is_empty() {
-        assert!(began.elapsed() < Duration::from_secs(15), "the calendar does not come back");
+        assert!(began.elapsed() < PATIENCE, "the calendar does not come back");
         let at = NOW + 2 + began.elapsed().as_millis() as u64;
         firsts = known(&store, &rewarded(user, at, 20_778, "first")).decided;
     }

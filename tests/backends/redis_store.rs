@@ -20,6 +20,7 @@ use heartline::storage::hot_store::{Committed, Group, HotStore, Positions, Store
 use heartline::storage::outbox::Outbox;
 use redis::{Connection, cmd};
 
+use crate::PATIENCE;
 use crate::hot_store_rewards::rewarding;
 use crate::redis::{
     OnRedis, OneServer, Servers, Several, Single, can_swap, connection, key, open_remembering, open_with, tell,
@@ -149,7 +150,7 @@ fn nothing_is_committed_to_a_shard_that_was_wiped() {
     tell::<()>(&mut connection, &["SET", &mark, &held]);
     let began = Instant::now();
     while attempt().is_err() {
-        assert!(began.elapsed() < Duration::from_secs(10), "it does not come back");
+        assert!(began.elapsed() < PATIENCE, "it does not come back");
         thread::sleep(Duration::from_millis(50));
     }
     assert_eq!(ats(&store, &[1]), [Some(1_000)]);
@@ -299,10 +300,10 @@ fn claim_of(store: &RedisStore, mid: u64, now: u64) -> Committed {
 #[ignore = "needs Redis: tests/run redis"]
 fn what_a_gateway_left_in_the_outbox_is_published_by_one_of_the_others() {
     let backend = OneServer::fresh(ROOMY);
-    let wall = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64;
-    let age = Duration::from_secs(2);
+    let age = Duration::from_secs(4);
     let gateway = || open_with(&backend.servers().url(), ROOMY, age, |_| false);
     let [lost, one, other] = [gateway(), gateway(), gateway()];
+    let wall = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64;
     assert!(claim_of(&lost, 1, wall).decided[0].first && claim_of(&one, 2, wall).decided[0].first);
     assert!(!claim_of(&other, 1, wall + 1).decided[0].first, "there is one of it, whoever asks");
     assert_eq!((lost.len(), one.len(), other.len()), (1, 1, 0));
@@ -317,7 +318,7 @@ fn what_a_gateway_left_in_the_outbox_is_published_by_one_of_the_others() {
     wait(one.remove(vec![last])).unwrap();
     let began = Instant::now();
     while users(&one).is_empty() && users(&other).is_empty() {
-        assert!(began.elapsed() < Duration::from_secs(10), "nobody takes it over");
+        assert!(began.elapsed() < PATIENCE, "nobody takes it over");
         thread::sleep(Duration::from_millis(50));
     }
     let took = if users(&one).is_empty() { &other } else { &one };
@@ -352,7 +353,7 @@ fn a_group_whose_outcome_is_unknown_may_be_committed_again() {
         let began = Instant::now();
         let mut outcome = first;
         while outcome.is_err() {
-            assert!(began.elapsed() < Duration::from_secs(10), "{outcome:?}");
+            assert!(began.elapsed() < PATIENCE, "{outcome:?}");
             runtime.block_on(async { tokio::time::sleep(Duration::from_millis(20)).await });
             outcome = runtime.block_on(store.commit(&group));
         }
@@ -365,7 +366,7 @@ fn a_group_whose_outcome_is_unknown_may_be_committed_again() {
     let kept = loop {
         match wait(store.get(USER, vec![content(1)], NOW)) {
             Ok(records) => break records,
-            Err(error) => assert!(began.elapsed() < Duration::from_secs(10), "{error}"),
+            Err(error) => assert!(began.elapsed() < PATIENCE, "{error}"),
         }
     };
     assert_eq!(kept[0].as_ref().map(|record| record.at), Some(1_000));

@@ -9,6 +9,7 @@ use heartline::model::rule::{Reason, Verdict};
 use heartline::storage::hot_store::{Group, HotStore, StoreError};
 use redis::Connection;
 
+use crate::PATIENCE;
 use crate::redis::{OnRedis, OneServer, Servers, can_swap, key, open_remembering, tell};
 use crate::redis_store::calls;
 use crate::requests::*;
@@ -50,7 +51,7 @@ impl Bench {
         let records = loop {
             match wait(self.store.get(USER, vec![content(1)], NOW)) {
                 Ok(records) => break records,
-                Err(error) => assert!(began.elapsed() < Duration::from_secs(10), "{error}"),
+                Err(error) => assert!(began.elapsed() < PATIENCE, "{error}"),
             }
         };
         assert_eq!(records[0].as_ref().map(|record| record.at), Some(at));
@@ -184,7 +185,7 @@ fn nothing_is_written_into_a_store_that_was_wiped() {
     let committed = loop {
         match wait(bench.store.commit(&group)) {
             Ok(committed) => break committed,
-            Err(error) => assert!(began.elapsed() < Duration::from_secs(10), "{error}"),
+            Err(error) => assert!(began.elapsed() < PATIENCE, "{error}"),
         }
     };
     assert_eq!(committed.outcomes, [STEADY]);
@@ -201,7 +202,7 @@ fn a_repetition_finds_what_the_first_try_has_replaced() {
         let group = Group::unrewarded(at, vec![beat_of(USER, content(1), at)]);
         let (mut outcome, began) = (None, Instant::now());
         while !matches!(outcome, Some(Ok(_))) {
-            assert!(began.elapsed() < Duration::from_secs(10), "{outcome:?}");
+            assert!(began.elapsed() < PATIENCE, "{outcome:?}");
             let first = outcome.is_none();
             outcome = Some(runtime.block_on(async {
                 let cut = async {

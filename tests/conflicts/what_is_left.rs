@@ -25,7 +25,7 @@ use crate::redis_server::RedisServer;
 use crate::requests::{Limits, everything};
 use crate::stored_user::StoredUser;
 
-const QUIET_AFTER: Duration = Duration::from_secs(20);
+const QUIET_AFTER: Duration = Duration::from_secs(60);
 
 /// Until no connection but this one is left: nothing is on its way any more.
 pub fn wait_until_quiet(server: &RedisServer) {

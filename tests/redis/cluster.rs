@@ -8,7 +8,7 @@ use heartline::storage::redis::prepare::prepare;
 use heartline::storage::redis::{Redis, tag};
 
 use super::server::{Server, free_port, redis_cli, refusal};
-use super::{away_within, back_within, count, try_count};
+use super::{PATIENCE, away, comes_back, count, goes_away, try_count};
 
 pub struct Cluster {
     pub nodes: Vec<Server>,
@@ -91,12 +91,12 @@ async fn the_users_of_a_node_that_is_down_wait_and_the_others_do_not() {
     let other = cluster.shard_on(&redis, up);
     count(&redis, &[1, other]).await;
     cluster.nodes[down].kill();
-    away_within(&redis, Duration::ZERO).await;
+    away(&redis).await;
     // The Cluster takes its time to notice, and then has a moment without an owner.
-    back_within(&redis, other, Duration::from_secs(5)).await;
+    comes_back(&redis, other).await;
     assert!(try_count(&redis, &[other, 1]).await.is_err(), "a group that needs both");
     cluster.nodes[down].start_again();
-    back_within(&redis, 1, Duration::from_secs(10)).await;
+    comes_back(&redis, 1).await;
 }
 
 #[tokio::test]
@@ -110,11 +110,11 @@ async fn it_is_opened_while_a_node_is_away_that_has_nothing_that_all_share() {
     drop(redis);
     cluster.nodes[down].kill();
     let redis = Redis::open(&cluster.config(up)).unwrap();
-    back_within(&redis, there, Duration::from_secs(5)).await;
+    comes_back(&redis, there).await;
     assert!(try_count(&redis, &[lost]).await.is_err());
     assert!(redis.is_connected(Shard(0)) && !redis.is_connected(Shard(lost)));
     cluster.nodes[down].start_again();
-    back_within(&redis, lost, Duration::from_secs(10)).await;
+    comes_back(&redis, lost).await;
     drop(redis);
 
     cluster.nodes[down].kill();
@@ -127,7 +127,7 @@ async fn it_is_opened_while_a_node_is_away_that_has_nothing_that_all_share() {
         if refused.contains("has lost the keys") {
             break;
         }
-        assert!(began.elapsed() < Duration::from_secs(10), "{refused}");
+        assert!(began.elapsed() < PATIENCE, "{refused}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert!(!redis.is_connected(Shard(lost)));
@@ -152,9 +152,9 @@ async fn one_node_that_is_set_otherwise_is_noticed() {
     let node = &cluster.nodes[cluster.of(&redis, 1)];
     node.set("appendfsync", "everysec");
     assert!(refusal(&cluster.config(0)).contains(&format!("-p {} CONFIG SET appendfsync always", node.port)));
-    away_within(&redis, Duration::from_secs(3)).await;
+    goes_away(&redis).await;
     node.set("appendfsync", "always");
-    back_within(&redis, 1, Duration::from_secs(3)).await;
+    comes_back(&redis, 1).await;
 }
 
 #[tokio::test]
@@ -179,7 +179,7 @@ async fn a_shard_that_moves_to_another_node_is_followed() {
     for node in [target, source] {
         node.tell::<()>(&["CLUSTER", "SETSLOT", &slot, "NODE", &id(target)]);
     }
-    back_within(&redis, 1, Duration::from_secs(3)).await;
+    comes_back(&redis, 1).await;
     assert_eq!(cluster.of(&redis, 1), to);
     assert_eq!(count(&redis, &[1]).await, [3], "what was counted came along");
 }

@@ -1,12 +1,11 @@
 //! A Redis belongs to one deployment, and is whole.
 
 use std::process::Command;
-use std::time::Duration;
 
 use heartline::storage::redis::prepare::{Prepared, prepare};
 
 use super::server::{Server, free_port};
-use super::{away_within, count, try_count};
+use super::{away, away_because, count};
 
 fn id(prepared: &Prepared) -> String {
     match prepared {
@@ -89,16 +88,12 @@ async fn one_that_is_wiped_while_it_runs_takes_nothing_more_and_neither_does_ano
     let redis = server.open();
     count(&redis, &[1, 2]).await;
     server.tell::<()>(&["FLUSHALL"]);
-    away_within(&redis, Duration::ZERO).await;
-    tokio::time::sleep(Duration::from_millis(1_500)).await;
-    let reason = away_within(&redis, Duration::ZERO).await;
-    assert!(reason.contains("data was wiped"), "{reason}");
+    away(&redis).await;
+    away_because(&redis, "data was wiped").await;
     assert_eq!(server.tell::<u64>(&["DBSIZE"]), 0, "nothing was written");
     // A gateway that takes it for a new one has another deployment, which this process was not started on.
     prepare(&server.config()).unwrap();
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    let error = try_count(&redis, &[1]).await.unwrap_err().to_string();
-    assert!(error.contains("belongs to the deployment"), "{error}");
+    away_because(&redis, "belongs to the deployment").await;
     assert_eq!(server.tell::<u64>(&["DBSIZE"]), 1000);
 }
 

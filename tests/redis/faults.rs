@@ -7,7 +7,7 @@ use heartline::storage::redis::config::RedisConfig;
 use heartline::storage::redis::{Redis, RedisRefused};
 
 use super::server::{Server, free_port};
-use super::{ask_count, away_within, back_within, count, try_count};
+use super::{PATIENCE, ask_count, away, away_because, comes_back, count, goes_away};
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
@@ -26,12 +26,13 @@ async fn one_that_is_killed_is_away_and_comes_back_with_what_it_had() {
     count(&redis, &[1, 2, 3]).await;
     server.kill();
     let began = Instant::now();
-    away_within(&redis, Duration::ZERO).await;
+    away(&redis).await;
     assert!(ask_count(&redis, 1).await.is_err());
-    assert!(began.elapsed() < Duration::from_millis(200), "it says so at once");
+    // Nothing was waited for: what does not answer is given up after two seconds or more.
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
     server.start_again();
     // The script has to be loaded anew.
-    let took = back_within(&redis, 1, Duration::from_secs(3)).await;
+    let took = comes_back(&redis, 1).await;
     assert_eq!(ask_count(&redis, 1).await.unwrap(), 2);
     println!("back after {took:?}");
 }
@@ -44,14 +45,16 @@ async fn one_that_stalls_is_given_up_and_found_again() {
     count(&redis, &[1]).await;
     server.signal("STOP");
     let began = Instant::now();
-    away_within(&redis, Duration::from_secs(5)).await;
-    assert!((2..5).contains(&began.elapsed().as_secs()), "{:?}", began.elapsed());
+    goes_away(&redis).await;
+    let given_up = began.elapsed();
+    assert!(given_up >= Duration::from_secs(2), "{given_up:?}");
+    let began = Instant::now();
     for _ in 0..1_000 {
-        assert!(try_count(&redis, &[1]).await.is_err(), "and at once from then on");
+        away(&redis).await;
     }
-    assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
+    assert!(began.elapsed() < 10 * given_up, "1,000 calls wait for {:?}", began.elapsed());
     server.signal("CONT");
-    back_within(&redis, 1, Duration::from_secs(5)).await;
+    comes_back(&redis, 1).await;
     // Whatever was waiting in the former connection.
     assert!((2..10).contains(&ask_count(&redis, 1).await.unwrap()));
 }
@@ -76,8 +79,8 @@ async fn connections_that_are_cut_are_opened_again() {
     for _ in 0..5 {
         count(&redis, &[1]).await;
         server.tell::<()>(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
-        back_within(&redis, 1, Duration::from_secs(2)).await;
-        back_within(&redis, 2, Duration::from_secs(2)).await;
+        comes_back(&redis, 1).await;
+        comes_back(&redis, 2).await;
     }
 }
 
@@ -88,10 +91,8 @@ async fn one_that_became_a_replica_takes_nothing() {
     let redis = server.open();
     count(&redis, &[1]).await;
     server.tell::<()>(&["REPLICAOF", "127.0.0.1", &other.port.to_string()]);
-    away_within(&redis, Duration::from_secs(1)).await;
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    let reason = away_within(&redis, Duration::ZERO).await;
-    assert!(reason.contains("is a replica"), "{reason}");
+    goes_away(&redis).await;
+    away_because(&redis, "is a replica").await;
 }
 
 #[tokio::test]
@@ -99,11 +100,19 @@ async fn one_that_became_a_replica_takes_nothing() {
 async fn its_clock_is_read() {
     let server = Server::prepared();
     let redis = server.open();
-    assert!(redis.time().await.unwrap().abs_diff(clock::wall()) < 200);
+    let (mut before, began) = (clock::wall(), Instant::now());
+    // An answer that was on its way for too long says too little.
+    let told = loop {
+        match redis.time().await {
+            Ok(told) => break told,
+            Err(error) => assert!(began.elapsed() < PATIENCE, "{error}"),
+        }
+        before = clock::wall();
+    };
+    // Both are rounded.
+    assert!((before - 1..=clock::wall() + 1).contains(&told), "{told} after {before}");
     server.signal("STOP");
-    let began = Instant::now();
     assert!(redis.time().await.is_err(), "and not guessed");
-    assert!(began.elapsed() < Duration::from_secs(5));
     server.signal("CONT");
 }
 
@@ -130,7 +139,7 @@ async fn a_handle_is_used_from_several_threads_and_its_thread_ends_with_it() {
     drop(redis);
     let began = Instant::now();
     while clients(&server) > 1 {
-        assert!(began.elapsed() < Duration::from_secs(2), "the connections stay");
+        assert!(began.elapsed() < PATIENCE, "the connections stay");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }

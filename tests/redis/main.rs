@@ -57,27 +57,50 @@ async fn ask_count(redis: &Redis, shard: u16) -> Result<u64, StoreError> {
     Ok(from_redis_value(answers.into_iter().next().unwrap()).unwrap())
 }
 
-/// Until it is away; returns what it says.
-async fn away_within(redis: &Redis, limit: Duration) -> String {
+/// The longest a test waits for what it was promised.
+const PATIENCE: Duration = Duration::from_secs(60);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// It is away now; returns what it says.
+async fn away(redis: &Redis) -> String {
+    match try_count(redis, &[1]).await {
+        Err(StoreError::Away(reason)) => reason,
+        other => panic!("not away, but {other:?}"),
+    }
+}
+
+/// Waits until it is away; returns what it says.
+async fn goes_away(redis: &Redis) -> String {
     let began = Instant::now();
     loop {
         match try_count(redis, &[1]).await {
             Err(StoreError::Away(reason)) => return reason,
             Err(other) => panic!("not away, but {other}"),
-            Ok(_) if began.elapsed() > limit => panic!("still there after {limit:?}"),
-            Ok(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+            Ok(_) => assert!(began.elapsed() < PATIENCE, "still there"),
         }
+        tokio::time::sleep(LOOK_EVERY).await;
     }
 }
 
-/// Until it takes this shard again; returns how long it took.
-async fn back_within(redis: &Redis, shard: u16, limit: Duration) -> Duration {
+/// It is away, and says this, too, after a while; returns all it says.
+async fn away_because(redis: &Redis, why: &str) -> String {
     let began = Instant::now();
     loop {
-        match try_count(redis, &[shard]).await {
-            Ok(_) => return began.elapsed(),
-            Err(error) if began.elapsed() > limit => panic!("after {limit:?}: {error}"),
-            Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+        let reason = away(redis).await;
+        if reason.contains(why) {
+            return reason;
         }
+        assert!(began.elapsed() < PATIENCE, "{why:?} is not what it says: {reason}");
+        tokio::time::sleep(LOOK_EVERY).await;
     }
+}
+
+/// Waits until it takes this shard again; returns how long it took.
+async fn comes_back(redis: &Redis, shard: u16) -> Duration {
+    let began = Instant::now();
+    while let Err(error) = try_count(redis, &[shard]).await {
+        assert!(began.elapsed() < PATIENCE, "not back: {error}");
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    began.elapsed()
 }

@@ -9,6 +9,8 @@ use heartline::storage::redis::{Redis, RedisRefused, prepare};
 use redis::{FromRedisValue, RedisResult, cmd};
 use tempfile::TempDir;
 
+use super::PATIENCE;
+
 #[path = "../support/free_port.rs"]
 mod free_port;
 
@@ -127,7 +129,7 @@ impl Server {
         };
         while answers().is_none() {
             let log = || fs::read_to_string(self.directory.path().join("out")).unwrap_or_default();
-            assert!(began.elapsed() < Duration::from_secs(10), "no redis-server answers: {}", log());
+            assert!(began.elapsed() < PATIENCE, "no redis-server answers: {}", log());
             std::thread::sleep(Duration::from_millis(10));
         }
     }

@@ -1,14 +1,10 @@
 //! What a Redis must be set to.
 
-use std::time::Duration;
-
 use heartline::storage::redis::config::{Durability, RedisConfig};
 use heartline::storage::redis::prepare;
 
 use super::server::{Server, refusal};
-use super::{away_within, back_within, count};
-
-const NOTICED: Duration = Duration::from_secs(3);
+use super::{comes_back, count, goes_away};
 
 fn relaxed(server: &Server) -> RedisConfig {
     RedisConfig { durability: Durability::Relaxed, ..server.config() }
@@ -54,10 +50,10 @@ async fn a_setting_that_is_changed_while_it_runs_is_noticed_and_so_is_its_mendin
     for (name, bad, good) in [("appendfsync", "no", "always"), ("maxmemory-policy", "allkeys-lru", "noeviction")] {
         server.set("maxmemory", "1gb");
         server.set(name, bad);
-        let reason = away_within(&redis, NOTICED).await;
+        let reason = goes_away(&redis).await;
         assert!(reason.contains(name), "{reason}");
         server.set(name, good);
-        back_within(&redis, 1, NOTICED).await;
+        comes_back(&redis, 1).await;
     }
 }
 
