@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::PATIENCE;
+
 const ADDRESS: &str = "HEARTLINE_TEST_KAFKA";
-const START: Duration = Duration::from_secs(60);
 
 /// The address of the broker for all tests.
 pub fn shared() -> String {
@@ -59,7 +60,7 @@ impl Broker {
     }
 
     fn started(&mut self) {
-        let deadline = Instant::now() + START;
+        let deadline = Instant::now() + PATIENCE;
         let (path, process) = (self.log(), self.process.as_mut().unwrap());
         let log = || std::fs::read_to_string(&path).unwrap();
         while !log().contains("Kafka Server started") {

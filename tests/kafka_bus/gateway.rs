@@ -1,12 +1,12 @@
 //! A gateway on the embedded store whose events go to Kafka: with it, without it, and with it again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::broker::{Broker, shared};
 use crate::reader::read;
-use crate::settings;
 use crate::support::{MID, TestGateway, beat, per_content, per_user, post_beats};
+use crate::{PATIENCE, settings};
 
 const OUTBOX: u64 = 50;
 const USERS: u64 = 120;
@@ -90,13 +90,12 @@ async fn while_kafka_is_away_acks_go_on_and_when_it_is_back_the_outbox_drains_by
     let back = Instant::now();
     gateway.wait_for_metric("heartline_outbox_entries", |entries| entries == 0.0).await;
     println!("drained {:?} after the broker was back", back.elapsed());
-    assert!(back.elapsed() < Duration::from_secs(5));
     gateway.wait_for_metric("heartline_event_bus_away", |away| away == 0.0).await;
     gateway.wait_for_metric("heartline_event_bus_complaints", |complaints| complaints == 0.0).await;
     assert!(!is_degraded(&gateway).await);
     // The outbox has room for some of them at a time.
     while play(&gateway, 11..=USERS).await.len() as u64 != USERS - 10 {
-        assert!(back.elapsed() < Duration::from_secs(30), "who had to wait claims with a later beat");
+        assert!(back.elapsed() < PATIENCE, "who had to wait claims with a later beat");
     }
     gateway.wait_for_metric("heartline_outbox_entries", |entries| entries == 0.0).await;
     let events = events(&address, "rewards");

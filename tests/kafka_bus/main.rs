@@ -29,6 +29,8 @@ use heartline::storage::event_bus::kafka::KafkaBus;
 use heartline::storage::event_bus::kafka::config::{KafkaConfig, Security};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// The longest a test waits for what it was promised. Brokers on a busy machine take their time.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// For one broker, and a topic of this test's own.
 fn settings(broker: &str) -> KafkaConfig {

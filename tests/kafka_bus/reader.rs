@@ -10,7 +10,7 @@ use rdkafka::message::{Headers, Message};
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 use serde_json::Value;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::PATIENCE;
 
 #[derive(Clone, Debug)]
 pub struct Read {

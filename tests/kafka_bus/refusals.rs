@@ -14,7 +14,6 @@ use crate::relayed::Relayed;
 use crate::{claim, settings};
 
 const EVENTS: u64 = 2_000;
-const PATIENCE: Duration = Duration::from_secs(30);
 const PARTITIONS: i32 = 6;
 
 type Cluster = MockCluster<'static, DefaultProducerContext>;
@@ -36,7 +35,7 @@ async fn publish(refusals: &[RDKafkaRespErr]) -> u64 {
     for first in (0..EVENTS).step_by(500) {
         cluster.request_errors(RDKafkaApiKey::Produce, refusals);
         relayed.claim((first..first + 500).map(|number| claim(number % 100, number)));
-        relayed.drained(PATIENCE).await;
+        relayed.drained().await;
     }
     let all = read(&kafka.brokers[0], &kafka.topic);
     has_all_in_order(&all, EVENTS);
@@ -81,7 +80,7 @@ async fn events_of_a_partition_without_a_leader_wait_for_it_alone() {
         let users = waiting_users(relayed).len();
         (5..50).contains(&users) && relayed.waiting().len() == 10 * users
     };
-    relayed.until(PATIENCE, |relayed| relayed.metric("event_bus_blocked") == 1.0 && only_all_of_some(relayed)).await;
+    relayed.until(|relayed| relayed.metric("event_bus_blocked") == 1.0 && only_all_of_some(relayed)).await;
     // On a busy machine others may have failed, too, until the first connection was there.
     let (users, failed_before, began) = (waiting_users(&relayed), relayed.failures(), Instant::now());
     tokio::time::sleep(3 * kafka.delivery_timeout).await;
@@ -89,7 +88,7 @@ async fn events_of_a_partition_without_a_leader_wait_for_it_alone() {
     assert!(again > 0 && again <= users.len() as u64 * rounds, "{again} sent again in {rounds} s");
 
     cluster.partition_leader(&kafka.topic, leaderless, Some(1)).unwrap();
-    relayed.drained(PATIENCE).await;
+    relayed.drained().await;
     let all = read(&kafka.brokers[0], &kafka.topic);
     assert_eq!(all.len(), 1_000, "nothing comes twice");
     has_all_in_order(&all, 1_000);

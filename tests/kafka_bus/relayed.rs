@@ -13,7 +13,7 @@ use heartline::storage::hot_store::Answer;
 use heartline::storage::outbox::{Outbox, OutboxNumber};
 use prometheus_client::registry::Registry;
 
-use crate::open;
+use crate::{PATIENCE, open};
 
 #[derive(Default)]
 struct MemoryOutbox(Mutex<Entries>);
@@ -79,6 +79,11 @@ impl Relayed {
         self.outbox.0.lock().unwrap().waiting.values().cloned().collect()
     }
 
+    /// How many these are.
+    pub fn backlog(&self) -> u64 {
+        self.outbox.len()
+    }
+
     pub fn degraded(&self) -> Vec<String> {
         self.health.degraded()
     }
@@ -96,15 +101,15 @@ impl Relayed {
         of("refused") + of("unknown")
     }
 
-    pub async fn drained(&self, within: Duration) {
-        self.until(within, |relayed| relayed.outbox.is_empty()).await;
+    pub async fn drained(&self) {
+        self.until(|relayed| relayed.outbox.is_empty()).await;
     }
 
-    pub async fn until(&self, within: Duration, holds: impl Fn(&Self) -> bool) {
+    pub async fn until(&self, holds: impl Fn(&Self) -> bool) {
         let began = Instant::now();
         while !holds(self) {
             let entries = self.outbox.len();
-            assert!(began.elapsed() < within, "{entries} events wait after {within:?}: {:?}", self.degraded());
+            assert!(began.elapsed() < PATIENCE, "{entries} events wait after {PATIENCE:?}: {:?}", self.degraded());
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }

@@ -10,10 +10,7 @@ use rdkafka::client::DefaultClientContext;
 
 use crate::broker::shared;
 use crate::publishing::publish;
-use crate::{claim, open, settings};
-
-/// Longer than between two looks at a topic with which something is wrong.
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::{PATIENCE, claim, open, settings};
 
 fn admin() -> AdminClient<DefaultClientContext> {
     ClientConfig::new().set("bootstrap.servers", shared()).create().unwrap()
