@@ -16,7 +16,7 @@ from pathlib import Path
 from autobahn.judge import EXCLUDED, faults
 
 AGENT = "heartline"
-CLIENT_SECONDS_MAX = 300
+CLIENT_SECONDS_MAX = 900
 FAULTS_SHOWN_MAX = 20
 
 
