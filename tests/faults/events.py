@@ -11,6 +11,7 @@ import time
 from auditor.rewards import outbox_entries, published
 from auditor.rules import SETTINGS, USER_RULE
 from faults.failing_disk import EVENTS, FailingDisk
+from faults.loadgen import FIRST_MID
 from faults.scene import Scene, arguments
 from wire.client import Client, beat
 from wire.http import call, control
@@ -21,9 +22,8 @@ USERS = 200
 FAILURES_A_ROUND = 3
 # Frames of beats that are acked before a failure and while it lasts, for each user: few enough that users still claim.
 ACKS_A_USER = (0.2, 1.5)
-# So many failures must be noticed by the gateway: one that no event meets shows nothing.
-NOTICED_SHARE = 0.5
 SUSPENDED = 'event="events_suspended"'
+RESUMED = 'event="events_resumed"'
 ONE_RULE = f'[{{ id = "{USER_RULE}", per = "user", kinds = [], watched = "0s", exact = true }}]'
 
 
@@ -78,13 +78,13 @@ def failing_now_and_then(scene, disk):
     """Under load and in every way; and what was read of the log once stays there."""
     gateway = scene.gateway(scene.scratch / "now-and-then", disk.before, **SETTINGS).start()
     witnesses = scene.witnesses(scene.args.users, newcomers=scene.args.users)
-    failures = noticed = 0
+    failures = 0
     for number in range(1, scene.args.rounds + 1):
         tail = witnesses.tail(gateway)
         witnesses.play(gateway)
         for _ in range(FAILURES_A_ROUND):
             play_on(scene, witnesses, gateway)
-            noticed += fail(scene, disk, witnesses, gateway, ("lose", "once", "keep")[failures % 3])
+            fail(scene, disk, witnesses, gateway, ("lose", "once", "keep")[failures % 3], FIRST_MID + failures)
             failures += 1
         scene.expect(gateway.process.poll() is None, f"the gateway has ended: {gateway.stderr()}")
         gateway.kill()
@@ -94,10 +94,9 @@ def failing_now_and_then(scene, disk):
         figures = witnesses.testify(gateway)
         witnesses.testify_rewards(gateway)
         claims = len(witnesses.rewards.claims)
-        scene.say(f"{failures} failures, {noticed} noticed: {figures}, {claims} claims, {len(scene.faults)} faults")
+        scene.say(f"{failures} failures: {figures}, {claims} claims, {len(scene.faults)} faults")
         if scene.faults:
             return
-    scene.expect(noticed >= NOTICED_SHARE * failures, f"only {noticed} of {failures} failures were noticed")
     scene.expect(gateway.stop(PATIENCE_SECONDS) == 0, "an exit code other than 0 after SIGTERM")
     gateway.start()
     witnesses.replay(gateway)
@@ -105,23 +104,30 @@ def failing_now_and_then(scene, disk):
     scene.say(f"{witnesses.totals()}, {witnesses.rewards.repeated} events once more")
 
 
-def fail(scene, disk, witnesses, gateway, mode):
-    """While it fails, beats are acked. Whether an event met the failure: users may have claimed all there is."""
-    known = gateway.stderr().count(SUSPENDED)
+def fail(scene, disk, witnesses, gateway, mode, newcomer):
+    """While it fails, beats are acked. A newcomer claims: the event meets the failure, and the gateway says so."""
+    over = came(lambda: _said(gateway, RESUMED) == _said(gateway, SUSPENDED))
+    scene.expect(over, "the gateway does not say that it writes events again")
+    known = _said(gateway, SUSPENDED)
     disk.fail(EVENTS, mode)
-    acks = play_on(scene, witnesses, gateway)
-    came(lambda: gateway.stderr().count(SUSPENDED) > known or witnesses.progress.acked() >= 2 * acks)
+    asyncio.run(_beat(gateway, newcomer))
+    play_on(scene, witnesses, gateway)
+    noticed = came(lambda: _said(gateway, SUSPENDED) > known)
+    scene.expect(noticed, f"the gateway does not say that it cannot write events ({mode})")
     disk.mend()
-    return gateway.stderr().count(SUSPENDED) > known
+
+
+def _said(gateway, event):
+    """How often the present process has logged it."""
+    return gateway.stderr().count(event)
 
 
 def play_on(scene, witnesses, gateway):
-    """Until a random number of frames that are sent from now on were acked; that number."""
+    """Until a random number of frames that are sent from now on were acked."""
     acks = 1 + int(scene.dice.uniform(*ACKS_A_USER) * 2 * scene.args.users)
     witnesses.progress.begin()
     reached = witnesses.progress.reaches(acks, lambda: gateway.process.poll() is None)
     scene.expect(reached, f"only {witnesses.progress.acked()} of {acks} acks come")
-    return acks
 
 
 async def _beats(gateway, mids):
