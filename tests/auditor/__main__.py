@@ -101,7 +101,7 @@ class OneGateway(Audit):
         if self.args.hold:
             self._wait_until_held()
         if unpublished:
-            # Or until twice as many acks: who has claimed all there is claims no more.
+            # Or until twice as many acks: users who have claimed everything claim no more.
             came(lambda: outbox_entries(self._gateway) or self.progress.acked() >= 2 * acks, every=LOOK_EVERY_SECONDS)
         seconds = time.monotonic() - began
         end()

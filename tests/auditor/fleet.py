@@ -18,7 +18,7 @@ from tiers.fleet import Fleet
 from tiers.redis_server import CLUSTER, SINGLE
 from wire.patience import PATIENCE_SECONDS, came
 
-# How long the fault lasts, if nobody's acks tell: without Redis there are none.
+# How long Redis is away: without it there are no acks to count.
 AWAY_SECONDS = (0.0, 0.5)
 # Of the acks before a kill: those that come while something is away, and when all are ready again.
 AWAY_SHARE = 0.2
@@ -136,7 +136,7 @@ class SeveralGateways(FleetAudit):
         return self._next_victims.pop()
 
     def _stay_away(self, name, victim):
-        """Nobody notices that a gateway or Kafka is away: what is sent now is acked, by the others."""
+        """While a gateway or Kafka is away, the other gateways ack what is sent."""
         if name == "Redis":
             time.sleep(self.dice.uniform(*AWAY_SECONDS))
         else:

@@ -31,7 +31,7 @@ class Progress:
         return self._acked
 
     def waits(self):
-        """Whether somebody waits for an ack."""
+        """Whether any client waits for an ack."""
         self.acked()
         return any(journal.waits() for journal in self._journals)
 

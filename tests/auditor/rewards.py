@@ -35,7 +35,7 @@ class Rewards:
         self.repeated = 0  # events that came once more
 
     def judge(self, gateway, all_ledgers, asked=()):
-        """While nobody of ours plays. `all_ledgers` by user; `asked`: those whose rewards of today are looked at.
+        """While none of our users play. `all_ledgers` by user; `asked`: those whose rewards of today are looked at.
 
         Events follow their claims until no claim waits for its event any more. What is not there then never comes."""
         give_up = time.monotonic() + PATIENCE_SECONDS

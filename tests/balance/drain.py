@@ -68,7 +68,7 @@ class Drain:
         began, before = time.monotonic(), [viewer.acked for viewer in self.viewers]
         enough = [acked + ACKS_BEFORE for acked in before]
         await until_meanwhile(
-            f"{ACKS_BEFORE} acks of everybody", lambda: all(v.acked >= acks for v, acks in zip(self.viewers, enough))
+            f"{ACKS_BEFORE} acks of every viewer", lambda: all(v.acked >= acks for v, acks in zip(self.viewers, enough))
         )
         return max(ACK_SECONDS_MIN, slowest_since(began, self.viewers))
 

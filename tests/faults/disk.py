@@ -20,7 +20,7 @@ CANNOT_CREATE = 73
 NO_SPACE = "No space left on device"
 MIB = 1 << 20
 MENDED_MIB = 1024  # more than a run can fill
-MENDED_ACKS = 20_000  # of the crowd, when the disk is mended for good
+MENDED_ACKS = 20_000  # of the crowd, after the last fill
 # A crowd that is slow takes a while to fill a few megabytes.
 FILL_SECONDS_MAX = 600
 # On a disk of this size a gateway makes its directory and serves.

@@ -2,9 +2,8 @@
 
 The gateway is killed and started again on the same port and directory while the load lasts: most often at a random
 moment after the crowd is back, sometimes while it still comes. Moments are counted in acked beats, of which each round
-has its part; on a slow machine it may have more than that, and there are fewer rounds. What some of the
-auditor's users were told is judged after each round, what everybody was told at the end; and after each round what was
-rewarded, of which the crowd claims some hundred times a second.
+has its part; on a slow machine a round takes more, and there are fewer rounds. After each round, the acks of some of the
+auditor's users are judged, and all rewards, of which the crowd claims some hundred a second. At the end, all acks are.
 """
 
 import re
@@ -105,7 +104,7 @@ def judge_rewards(scene, witnesses, gateway, report):
 
 
 def until_random_moment(scene, gateway, beats):
-    """Waits for one within so many acked beats of everybody; how many were."""
+    """Waits for a random moment within so many acked beats, and returns how many were acked by then."""
     if scene.dice.random() < BACK_CHANCE:
         enough = BACK_SHARE * scene.args.sockets
         came(lambda: _sockets(gateway) >= enough or _acked(gateway) >= beats, every=LOOK_SECONDS)

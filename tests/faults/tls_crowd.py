@@ -78,7 +78,7 @@ class Member:
 
 
 async def everybody_goes_on(members):
-    """Until each has had another ack, or is lost; whoever does not come to that has no more acks than before."""
+    """Until each has had another ack, or is lost; one that is neither has no more acks than before."""
     before = [member.acked for member in members]
     give_up = time.monotonic() + PATIENCE_SECONDS
     while any(member.acked == acked and member.lost is None for member, acked in zip(members, before, strict=True)):

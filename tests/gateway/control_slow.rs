@@ -72,7 +72,7 @@ async fn crowds_without_requests_lock_no_operator_out_and_slow_no_user() {
             return;
         }
     }
-    panic!("nobody is served before the crowds are cut off");
+    panic!("no request is answered before the crowds are cut off");
 }
 
 /// Whether all are served while the crowds are there, which the gateway cuts off after a while.

@@ -28,7 +28,7 @@ async fn connections_that_say_nothing_use_up_their_own_places_only() {
     refused(&gateway, "handshakes", 1.0).await;
     welcomed.still_serves().await;
     drop(waits_for_hello);
-    // Its place is given back a moment later; who comes before that finds the connection closed.
+    // Its place is given back a moment later; a connection that comes earlier is closed.
     let comes_in = async || {
         let mut socket = RawSocket::connect(gateway.address()).await;
         socket.ask_for_upgrade(Some(&Token::of(2).sign())).await.starts_with("HTTP/1.1 101 ")

@@ -126,7 +126,7 @@ async fn without_an_at_a_delete_takes_nothing_that_was_played_after_it() {
         answered as f64 + gateway.metric("heartline_uncommitted_slots").await >= 8.0
     };
     until("all deletes", taken_in).await;
-    // By the gateway's clock, which whoever is welcomed is told.
+    // By the clock of the gateway, which is in the welcome.
     let at = gateway.connect(MID).await.now() + 1;
     join_all((0..).zip(&mut clients).map(async |(oid, client)| client.watch([beat(oid, at)]).await)).await;
     assert!(join_all(deletes).await.into_iter().all(|status| status.expect("an answer") == 204));

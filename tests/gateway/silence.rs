@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::support::{MID, NEVER, Opcode, RawSocket, TestGateway};
 
-/// For those who are to be in time, several pings long.
+/// For clients that must be in time: several pings long.
 const PATIENT: [(&str, &str); 2] = [("socket.ping", "300ms"), ("socket.idle", "3s")];
 /// Longer than those may be silent.
 const LONG: Duration = Duration::from_millis(3_500);

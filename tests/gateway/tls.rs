@@ -93,7 +93,7 @@ async fn codes_of_the_gateway_arrive_over_tls() {
 #[tokio::test]
 async fn who_speaks_no_tls_or_none_in_time_is_closed() {
     let (files, certificate) = files();
-    // Time enough for who does speak it, in a debug build.
+    // Long enough for a client that speaks TLS, in a debug build.
     let quick = [("server.handshake_timeout", "3s"), ("server.request_timeout", NEVER), ("server.keep_alive", NEVER)];
     let gateway = files.gateway(&quick);
     let mut plain = RawSocket::connect(gateway.address()).await;

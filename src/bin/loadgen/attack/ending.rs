@@ -84,7 +84,7 @@ pub async fn heard(
     heard_so_far(stream, &mut rest, hear).await
 }
 
-/// The same for who listens on afterwards: what was read and not heard is left in `rest`.
+/// Like `heard`, for a caller that reads on: bytes that were read and not used stay in `rest`.
 pub async fn heard_so_far(
     stream: &mut (impl AsyncRead + Unpin),
     rest: &mut Vec<u8>,

@@ -20,7 +20,7 @@ use super::scene::Scene;
 /// So few that the answers to all of them stay below `limits.list_rows_burst`: beyond it lists wait, and do not pile up.
 const READERS_PER_USER: u64 = 5;
 const RECORDS: u32 = 200;
-/// How the gateway closes who does not read.
+/// The close code for a client that does not read.
 const TOO_SLOW: u16 = 4009;
 /// Some megabytes of answers. With what it has said before no more than the burst allows.
 const LISTS: u32 = 60;

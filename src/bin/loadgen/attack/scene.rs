@@ -50,7 +50,7 @@ pub struct Scene {
     pub assault: Assault,
     tokens: Tokens,
     dice: RefCell<Dice>,
-    /// Users of whom something is stored.
+    /// Users with stored records.
     written: RefCell<HashSet<u64>>,
     another_is_written: Notify,
     all_are_closed: OnceCell<()>,
@@ -106,8 +106,8 @@ impl Scene {
         }
     }
 
-    /// Until the gateway has closed as many connections with this code as this attack has: who does not read does not see
-    /// it. One looks for all of them.
+    /// Waits until the gateway has closed as many connections with this code as this attack has. A client that does not
+    /// read cannot see its close, so one task reads the metrics for all.
     pub async fn wait_until_all_closed(&self, code: u16) {
         let kind = Ending::Closed(code).to_string();
         let closed = async {
