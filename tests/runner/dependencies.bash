@@ -21,7 +21,8 @@ use_built_dependencies() {
   for profile in debug release; do
     [[ -d $kept/$profile && ! -d $CARGO_TARGET_DIR/$profile ]] || continue
     mkdir -p "$CARGO_TARGET_DIR"
-    # Under its name once it is whole: an interrupted copy is not taken for one.
+    # It gets its name once it is whole: an interrupted copy is never used.
+    rm -rf "$CARGO_TARGET_DIR/$profile.part"
     if cp -a --reflink=auto "$kept/$profile" "$CARGO_TARGET_DIR/$profile.part"; then
       mv "$CARGO_TARGET_DIR/$profile.part" "$CARGO_TARGET_DIR/$profile"
       touch "$kept"
