@@ -89,8 +89,9 @@ run_in_sight() { # PART: its log is on the terminal, too
   judge
 }
 
-run_failed_again() { # each alone; one that passes now is flaky
-  local name once=("${failed[@]}")
+run_failed_again() { # each alone, in the order of the table; one that passes now is flaky
+  local name once
+  mapfile -t once < <(all_parts | grep -xFf <(printf '%s\n' "${failed[@]}"))
   if [[ ${#once[@]} -gt $again_max ]]; then
     echo "${#once[@]} parts failed: more than $again_max are not run again"
     return
