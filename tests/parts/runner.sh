@@ -89,6 +89,8 @@ begin 'what a change touches'
 part always debug no "$steady" '*'
 part server release yes "$steady" src/server.rs
 part client release yes "$steady" src/client docs
+part bugs release yes "$steady" @plants
+printf 'Caught-by: unit x\n+++ b/src/server.rs\n' >"$tree/tests/planted/bug.patch"
 mkdir -p "$tree/src"
 touch "$tree/src/server.rs" "$tree/src/client.rs"
 commit=(git -C "$tree" -c user.name=runner -c user.email=runner@localhost commit --quiet --all --message)
@@ -103,7 +105,7 @@ run --changed
 ends_with 0 '2 passed, 0 failed' 'the change touches: always client'
 touch "$tree/src/server.rs.new"
 run --changed
-ends_with 0 '3 passed, 0 failed' 'the change touches: always server client'
+ends_with 0 '4 passed, 0 failed' 'the change touches: always server client bugs'
 
 # The table of this tree.
 missing=$(comm -3 <(all_parts | sort) <(cd tests/parts && printf '%s\n' *.sh | sed 's/\.sh$//' | sort))

@@ -45,15 +45,23 @@ is_touched() { # PREFIX...
   return 1
 }
 
-plants_touched() { # by the change; a patch a line
-  local changed patch kind target
+plants_touched() { # by the change: in the patch, in a file that it changes, or in the test that it names; a patch a line
+  local changed patch
   changed=$(changed_files) || return
   for patch in tests/planted/*.patch; do
-    read -r kind target _ < <(sed -n 's/^Caught-by: //p' "$patch")
-    [[ $kind == unit ]] && target=$patch || target=tests/${target//.//}
-    is_touched "$patch" "$target" $(files_of_plant "$patch") <<<"$changed" && echo "$patch"
+    is_touched "$patch" "$(test_of_plant "$patch")" $(files_of_plant "$patch") <<<"$changed" && echo "$patch"
   done
   return 0
+}
+
+test_of_plant() { # PATCH: the prefix of the files of the test that it names
+  local kind target name
+  read -r kind target name < <(sed -n 's/^Caught-by: //p' "$1")
+  case $kind in
+    unit) echo "$1" ;; # beside the code
+    auditor) echo "tests/${target//.//}" ;;
+    *) [[ -f tests/$target/${name%%::*}.rs ]] && echo "tests/$target/${name%%::*}.rs" || echo "tests/$target/" ;;
+  esac
 }
 
 parts_touched() { # by the change, in the order of the table
