@@ -1,7 +1,7 @@
 """`python -m faults.failover BINARY`: the master under Sentinel is killed, and its replica takes its place.
 
-Beats are acked again by gateways that nobody has touched, while the old master is still away. What the old master acknowledged and had not
-passed on is lost, as docs/operations.md says: how much that was is told, and not judged.
+Beats are acked again while the old master is still away, by gateways that were left alone. What the old master
+acknowledged and had not passed on is lost, as docs/tiers.md says: how much that was is told, and not judged.
 """
 
 from auditor.audit import arguments
@@ -25,6 +25,8 @@ def main():
 
 class Failover(FleetAudit):
     def round(self, number):
+        # Without the data, the replica would be a wiped store for the gateways, which they refuse.
+        until("the replica has all data", self.fleet.redis.replica_has_all)
         self.play()
         wait_for_acks(ACKS_BEFORE, *self.fleet.gateways)
         master, killed = self.fleet.redis.master(), wall_ms()

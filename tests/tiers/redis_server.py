@@ -64,6 +64,12 @@ class Redis:
         )
         return next((node for node in self.nodes if address[1:] == [str(node.port)]), None)
 
+    def replica_has_all(self):
+        """Whether the replica under Sentinel has caught up with its master."""
+        master = self.master()
+        replicas = [node for node in self.nodes if not node.watches and node is not master]
+        return master is not None and all("master_link_status:up" in node.cli("INFO", "replication") for node in replicas)
+
     def outbox_entries(self):
         """Of all shards together, by redis-cli."""
         asked = "".join(f"ZCARD {{h{shard}}}:o\n" for shard in range(SHARDS))
