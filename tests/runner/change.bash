@@ -65,18 +65,13 @@ test_of_plant() { # PATCH: the prefix of the files of the test that it names
 }
 
 parts_touched() { # by the change, in the order of the table
-  local changed part prefix prefixes
+  local changed part prefixes
   changed=$(changed_files) || return
   for part in $(all_parts); do
-    prefixes=()
-    while IFS= read -r prefix; do
-      if [[ $prefix == @plants ]]; then
-        mapfile -t -O "${#prefixes[@]}" prefixes < <(files_of_plant <(cat tests/planted/*.patch) | sort -u)
-      else
-        prefixes+=("$prefix")
-      fi
-    done < <(inputs_of "$part")
-    is_touched "${prefixes[@]}" <<<"$changed" && echo "$part"
+    mapfile -t prefixes < <(inputs_of "$part")
+    if is_touched "${prefixes[@]}" <<<"$changed" ||
+      [[ " ${prefixes[*]} " == *' @plants '* && -n $(plants_touched) ]]; then
+      echo "$part"
+    fi
   done
-  return 0
 }
