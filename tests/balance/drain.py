@@ -29,7 +29,7 @@ ACK_RATIO_MAX = 10
 # A faster ack is noise.
 ACK_SECONDS_MIN = 0.1
 # Uniform over ten seconds: each second has a tenth. Of 250 that is 25, with a deviation of 4.7.
-SHARE_MAX, SHARE_MIN = 0.2, 0.01
+SHARE_MAX, SHARE_MIN = 0.2, 0.03
 # In any quarter of a second a fortieth; of 250 that is 6, with a deviation of 2.5.
 QUARTER_SHARE_MAX = 0.1
 # Of each user before a drain: then the time that an ack takes is known.

@@ -81,6 +81,8 @@ pub enum Standing {
     Good,
     /// Nothing but the 99th percentile speaks against it.
     Slow,
+    /// The same, but it was no better when the attack was over.
+    Unclear,
     Bad,
 }
 
@@ -127,8 +129,10 @@ impl Verdict {
             verdict.newcomers_kept_out(),
             verdict.grown(),
         ];
+        let as_slow_after = verdict.spells.after.latency_ms.p99 >= verdict.spells.under.latency_ms.p99 / P99_RATIO_MAX;
         verdict.standing = match (&slow, others.iter().any(Option::is_some)) {
             (_, true) => Standing::Bad,
+            (Some(_), false) if as_slow_after => Standing::Unclear,
             (Some(_), false) => Standing::Slow,
             (None, false) => Standing::Good,
         };
