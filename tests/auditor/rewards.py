@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from auditor.rules import AHEAD_MS, CONTENT_RULE, FRESH_MS, USER_RULE, ZONE, day_of, id_of
 from wire.http import call
+from wire.metrics import metrics
 from wire.patience import PATIENCE_SECONDS
 
 LOOK_SECONDS = 0.05
@@ -127,8 +128,7 @@ def published(gateway):
 
 
 def _metric(gateway, name):
-    text = call(gateway.admin, "GET", "/metrics").text
-    found = re.search(rf"^{name} (\d+)$", text, re.M)
+    found = re.search(rf"^{name} (\d+)$", metrics(gateway), re.M)
     if found is None:
         raise RuntimeError(f"/metrics has no {name}")
     return int(found[1])

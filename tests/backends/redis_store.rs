@@ -318,7 +318,7 @@ fn what_a_gateway_left_in_the_outbox_is_published_by_one_of_the_others() {
     wait(one.remove(vec![last])).unwrap();
     let began = Instant::now();
     while users(&one).is_empty() && users(&other).is_empty() {
-        assert!(began.elapsed() < PATIENCE, "nobody takes it over");
+        assert!(began.elapsed() < PATIENCE, "the claim is not taken over");
         thread::sleep(Duration::from_millis(50));
     }
     let took = if users(&one).is_empty() { &other } else { &one };

@@ -21,7 +21,7 @@ from faults.stepping_clock import SteppingClock
 from wire.client import Client, beat
 from wire.dial import dial
 from wire.http import call, control
-from wire.metrics import wait_for_acks
+from wire.metrics import metrics, wait_for_acks
 from wire.patience import PATIENCE_SECONDS, until
 from wire.tokens import CONTROL_TOKEN, token
 
@@ -107,7 +107,7 @@ async def _step_and_back(scene, gateway, clock, days, mid):
         late = [time for time in times if time > tomorrow]
         scene.expect(events and not late, f"of {len(times)} events these have a time of the wrong clock: {late[:3]}")
         scene.expect(len(await client.list()) == CONTENTS + 1, "records are missing after the step")
-    steps = re.findall(r"^heartline_clock_steps_total (\d+)$", call(gateway.admin, "GET", "/metrics").text, re.M)
+    steps = re.findall(r"^heartline_clock_steps_total (\d+)$", metrics(gateway), re.M)
     scene.expect(steps == ["1"], f"steps counted since the start: {steps}, not one")
     logged = [event for event in ("clock_step", "clock_step_over") if event not in gateway.stderr()]
     scene.expect(not logged, f"not logged: {logged}")

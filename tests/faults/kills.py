@@ -13,7 +13,7 @@ import time
 from auditor.rules import CONTENT_RULE, FRESH_MS, SETTINGS, USER_RULE
 from faults.loadgen import FIRST_MID
 from faults.scene import Scene, arguments
-from wire.http import call
+from wire.metrics import metrics
 from wire.patience import PATIENCE_SECONDS, came
 
 # Of the load, for the rounds together; the rest comes after the last kill.
@@ -125,8 +125,7 @@ def _acked(gateway):
 
 
 def _metric(gateway, name):
-    metrics = call(gateway.admin, "GET", "/metrics").text
-    return map(int, re.findall(rf"^{name} (\d+)$", metrics, re.M))
+    return map(int, re.findall(rf"^{name} (\d+)$", metrics(gateway), re.M))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import sys
 from faults.scene import Scene, arguments
 from tiers.redis_server import CLUSTER
 from wire.client import Client, beat, item
-from wire.http import call
+from wire.metrics import metrics
 from wire.patience import PATIENCE_SECONDS, until_meanwhile
 
 USERS = range(1, 401)
@@ -49,7 +49,7 @@ class SlotsMoved:
         await asyncio.gather(*self._playing)
         for player in players:
             await self.read_back(player)
-        failures = dict(FAILURES.findall(call(self._gateway.admin, "GET", "/metrics").text))
+        failures = dict(FAILURES.findall(metrics(self._gateway)))
         self._scene.expect(failures["refused"] == "0", f"scripts were broken off: {failures}")
         retried = int(failures["moved"])
         self._scene.expect(retried > 0, "no call came while its keys moved")

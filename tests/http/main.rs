@@ -176,7 +176,7 @@ async fn a_user_who_asks_too_often_is_slowed_down() {
             answer if answer.status == 200 => served += 1,
             answer => break answer,
         }
-        assert!(served < 10 * Fixture::BURST, "nobody is slowed down");
+        assert!(served < 10 * Fixture::BURST, "no request is refused");
     };
     assert!(served >= Fixture::BURST, "{served} of a burst");
     slowed.problem(429, "too_fast");

@@ -59,7 +59,7 @@ impl Workers {
         self.hear_until(None, take).await
     }
 
-    /// The same for a load that `end` ends: the workers are told when it comes.
+    /// Like `hear`, for a load that `end` ends: the crowds are told when it comes.
     pub async fn hear_until(&mut self, end: Option<End>, mut take: impl FnMut(Message) -> bool) -> Result<(), String> {
         let mut ends = std::pin::pin!(end::of(end));
         let (mut waiting, mut has_ended) = (self.crowds, false);
