@@ -119,7 +119,7 @@ fn open(dir: &Path) -> EmbeddedStore {
 
 fn commit(store: &EmbeddedStore, group: Group) {
     let outcomes = store.commit(&group).now_or_never().expect("it blocks").expect("a commit").outcomes;
-    let written = |outcome: &Outcome| matches!(outcome, Outcome::Beat(Verdict::Written { .. }));
+    let written = |outcome: &Outcome| matches!(outcome, Outcome::Beat { verdict: Verdict::Written { .. }, .. });
     assert!(outcomes.iter().all(written), "a beat was not written");
 }
 

@@ -46,12 +46,12 @@ impl StoreLanes {
         let mut committers = Vec::new();
         let mut of_threads: Vec<_> = (0..threads).map(|_| (Vec::new(), Vec::new())).collect();
         // All lanes of a thread together have as much room as one.
-        let slots_max = SubmitQueue::SLOTS_MAX / store.lanes();
+        let weight_max = SubmitQueue::WEIGHT_MAX / store.lanes();
         for _ in 0..store.lanes() {
             let wake = Arc::new(Notify::new());
             let mut submit_queues = Vec::new();
             for (intakes, completions) in &mut of_threads {
-                let (submit_queue, of_queue) = SubmitQueue::new(wake.clone(), slots_max);
+                let (submit_queue, of_queue) = SubmitQueue::new(wake.clone(), weight_max);
                 submit_queues.push(submit_queue.clone());
                 intakes.push(Intake { submit_queue, admission, clock: clock.clone(), metrics: metrics.clone() });
                 completions.push(of_queue);

@@ -16,8 +16,9 @@ pub struct Change {
 
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// An admitted beat. `asks`: the rules by which it may be rewarded.
-    Beat { beat: Beat, device: Arc<str>, asks: RuleSet },
+    /// An admitted beat, and those of its session and content that it may speak for, the oldest first: if it was made while
+    /// recording was paused, the one before it counts, and so on. `asks`: the rules by which it may be rewarded.
+    Beat { beat: Beat, earlier: Vec<Beat>, device: Arc<str>, asks: RuleSet },
     /// Forget these contents, as they were at that moment (server-clock milliseconds).
     Delete { contents: Vec<Content>, at: u64 },
     /// Forget everything, as it was at that moment.
@@ -32,53 +33,53 @@ pub enum Action {
     Prune { horizon: u64 },
 }
 
+impl Action {
+    /// A beat that speaks for no other.
+    pub fn beat(beat: Beat, device: Arc<str>, asks: RuleSet) -> Self {
+        Action::Beat { beat, earlier: Vec::new(), device, asks }
+    }
+}
+
 /// What became of a [`Change`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    Beat(Verdict),
+    /// `skipped`: so many beats, the newest ones, were made while recording was paused. The verdict is on the one before
+    /// them, or on the oldest of all.
+    Beat { verdict: Verdict, skipped: usize },
     /// `moved`: the contents whose tombstone rose to `at`.
-    Deleted {
-        moved: Vec<Content>,
-        at: u64,
-    },
+    Deleted { moved: Vec<Content>, at: u64 },
     /// `moved`: the watermark rose to `at`.
-    Cleared {
-        moved: bool,
-        at: u64,
-    },
+    Cleared { moved: bool, at: u64 },
     /// `changed`: the state before it was the other one. `paused`: the state after it.
-    Recording {
-        changed: bool,
-        paused: bool,
-    },
+    Recording { changed: bool, paused: bool },
     /// Nothing up to `at` is there or comes back. `resumed`: recording was paused, and is not any more.
-    Erased {
-        at: u64,
-        resumed: bool,
-    },
+    Erased { at: u64, resumed: bool },
     /// `more`: not all that was to be removed is.
-    Pruned {
-        more: bool,
-    },
+    Pruned { more: bool },
     /// The `at` lies ahead of the clock and is newer than every record concerned: nothing was done.
     Ahead,
     /// The user's stored state cannot be read: nothing was done, and nothing will be until that is mended.
-    Unreadable {
-        why: Arc<str>,
-    },
+    Unreadable { why: Arc<str> },
 }
 
 impl Outcome {
     /// Whether something was done that others have to hear of.
     pub fn is_news(&self) -> bool {
         match self {
-            Outcome::Beat(verdict) => matches!(verdict, Verdict::Written { .. }),
+            Outcome::Beat { verdict, .. } => matches!(verdict, Verdict::Written { .. }),
             Outcome::Deleted { moved, .. } => !moved.is_empty(),
             Outcome::Cleared { moved, .. } => *moved,
             Outcome::Recording { changed, .. } => *changed,
             Outcome::Erased { .. } => true,
             Outcome::Pruned { .. } | Outcome::Ahead | Outcome::Unreadable { .. } => false,
         }
+    }
+}
+
+/// The answer to the newest beat.
+impl From<Verdict> for Outcome {
+    fn from(verdict: Verdict) -> Self {
+        Outcome::Beat { verdict, skipped: 0 }
     }
 }
 

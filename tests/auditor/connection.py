@@ -1,7 +1,7 @@
 """The frames of one connection, as its journal has them, turned into what the ledger knows.
 
-`ack.seq` is cumulative, a rejection never comes after an ack that covers it, and one slot (one connection, content
-and session) may let its newest beat speak for the others.
+`ack.seq` is cumulative, and a rejection never comes after an ack that covers it. What is acked and not rejected was
+stored, itself or a newer beat of its slot (one connection, content and session).
 """
 
 from collections import deque
@@ -10,14 +10,12 @@ from auditor.ledger import content_of, key_of
 
 BROKEN = 1006
 GOING_AWAY = 1012
-SLOT_SPAN = 60_000  # at most so much of `at` shares a slot
 POS_SLACK = 60_000
 
 
 class BeatsFrame:
     def __init__(self, seq, items, moment):
         self.seq, self.items, self.moment = seq, items, moment
-        self.answered = None  # the moment of its ack
         self.rejected = {}  # index -> reason
 
 
@@ -36,7 +34,6 @@ class Connection:
         self._goodbyes, self._bye = goodbyes, False
         self.unacked = deque()
         self._last_sent = self._last_acked = 0
-        self._lately = deque()  # acked while some of the unacked had been sent already
         self._asked = {}  # seq -> what to do with its result
         self._listing = None
 
@@ -113,17 +110,10 @@ class Connection:
             frame.rejected[rejection["index"]] = rejection["reason"]
             self.totals.rejected += 1
             self._rejected(frame, frame.items[rejection["index"]], rejection)
-        done = []
         while self.unacked and self.unacked[0].seq <= ack["seq"]:
-            frame = self.unacked.popleft()
-            frame.answered = self.ledger.moment
-            done.append(frame)
-        for frame in done:
-            self._answered(frame, done)
-        oldest = self.unacked[0].moment if self.unacked else self.ledger.moment
-        self._lately = deque(f for f in (*self._lately, *done) if f.answered > oldest)
+            self._answered(self.unacked.popleft())
 
-    def _answered(self, frame, together):
+    def _answered(self, frame):
         for index, beat in enumerate(frame.items):
             self.totals.acked += 1
             if index in frame.rejected:
@@ -131,26 +121,8 @@ class Connection:
             self.totals.accepted += 1
             if reason := _refused_alone(beat):
                 self.ledger.fault("protocol", f"{beat} was accepted, should be {reason}")
-            elif self._paused_slot_mate(frame, beat, together):
-                self.totals.excused += 1
             else:
                 self.ledger.acked(content_of(beat), key_of(beat))
-
-    def _paused_slot_mate(self, frame, beat, together):
-        """Could another beat of its slot, newer or a copy, have spoken for it and been refused by a pause?"""
-        if not self.ledger.pauses:
-            return False
-        key, content, session = key_of(beat), content_of(beat), beat["session"]
-        waiting = [f for f in self._lately if f.answered > frame.moment]
-        return any(
-            other is not beat
-            and other["session"] == session
-            and content_of(other) == content
-            and key[0] <= other["at"] <= key[0] + SLOT_SPAN
-            and self.ledger.pauses.possible(other["at"], mate.moment)
-            for mate in (*waiting, *together, *self.unacked)
-            for other in mate.items
-        )
 
     def _rejected(self, frame, beat, rejection):
         content, key, reason = content_of(beat), key_of(beat), rejection["reason"]

@@ -15,13 +15,12 @@ class Figures:
     rejected: int = 0  # of the acked
     accepted: int = 0  # of the acked: these needed a commit
     rewards: int = 0
-    excused: int = 0  # of the acked: a newer beat of their slot may have fallen into a pause
     in_flight: int = 0
 
     def __str__(self):
         return (
             f"{self.sockets} sockets, {self.sent} beats sent, {self.acked} acked "
-            f"({self.rejected} rejected, {self.excused} excused), {self.rewards} rewards, {self.in_flight} in flight"
+            f"({self.rejected} rejected), {self.rewards} rewards, {self.in_flight} in flight"
         )
 
 

@@ -11,6 +11,9 @@ SWITCHES_MAX = 40  # well below the 128 beyond which the gateway may merge inter
 BEATS_MAX = 24
 REMEMBERED_MAX = 200
 STEADY_CHANCE = 0.9  # of going on with one content, for a steady device
+# A device that was offline sends a trail of one session, within what a slot may span: some pauses begin in the midst of it.
+TRAIL_MS_MAX = 60_000
+TRAIL_BEATS_MAX = 40
 
 
 class Viewer:
@@ -27,12 +30,13 @@ class Viewer:
         self._paused = False
 
     def switch(self, now):
-        """Recording off, and on again soon after; None once there were enough switches."""
+        """Recording off, now or as of some moments ago, and on again soon after; None once there were enough switches."""
         if not self._paused and self._switches + 2 > SWITCHES_MAX:
             return None
         self._switches += 1
         self._paused = not self._paused
-        self._switched_at = max(now, self._switched_at + 1)
+        late = self.dice.randrange(TRAIL_MS_MAX) if self._paused and self.dice.random() < 0.5 else 0
+        self._switched_at = max(now - late, self._switched_at + 1)
         return {"recording": {"paused": self._paused, "at": self._switched_at}}
 
     @property
@@ -77,6 +81,8 @@ class Habits:
 
     def _beats(self, now):
         beats = [self._beat(now) for _ in range(self.dice.randrange(1, BEATS_MAX))]
+        if self.dice.random() < 0.1:
+            beats += self._trail(now)
         self._remembered += beats
         del self._remembered[:-REMEMBERED_MAX]
         if self.dice.random() < 0.2:
@@ -96,6 +102,12 @@ class Habits:
             behind = self.dice.choice((0, 0, 0, self.dice.randrange(60_000), self.dice.randrange(40 * DAY)))
             playback = self._playbacks[content] = Playback(*content, self.dice, behind)
         return playback.nonsense(now) if self.dice.random() < 0.01 else playback.beat(now)
+
+    def _trail(self, now):
+        content = self.dice.choice(self.viewer.contents)
+        playback = self._playbacks[content] = Playback(*content, self.dice)
+        ages = self.dice.sample(range(TRAIL_MS_MAX), self.dice.randrange(2, TRAIL_BEATS_MAX))
+        return [playback.beat(now - age) for age in sorted(ages, reverse=True)]
 
     def _forget_up_to(self, now):
         """Now, or the very `at` of some beat, or a millisecond beside it: the edges are where it goes wrong."""

@@ -17,11 +17,11 @@ fn beats(oids: &[(u64, u64)]) -> Vec<heartline::model::change::Change> {
 }
 
 fn written(outcome: &Outcome) -> bool {
-    matches!(outcome, Outcome::Beat(Verdict::Written { .. }))
+    matches!(outcome, Outcome::Beat { verdict: Verdict::Written { .. }, .. })
 }
 
 fn rejected(outcome: &Outcome, expected: Reason) -> bool {
-    matches!(outcome, Outcome::Beat(Verdict::Rejected { reason, .. }) if *reason == expected)
+    matches!(outcome, Outcome::Beat { verdict: Verdict::Rejected { reason, .. }, .. } if *reason == expected)
 }
 
 pub fn a_group_is_answered_in_its_order<B: Backend>() {
@@ -33,7 +33,7 @@ pub fn a_group_is_answered_in_its_order<B: Backend>() {
     let Committed { outcomes, transitions, .. } = commit_group(&store, NOW, changes);
     assert!(written(&outcomes[0]) && written(&outcomes[6]));
     assert!(rejected(&outcomes[2], Reason::Superseded) && rejected(&outcomes[5], Reason::Superseded));
-    assert_eq!(outcomes[3], Outcome::Beat(Verdict::Same));
+    assert_eq!(outcomes[3], Outcome::from(Verdict::Same));
     assert_eq!(outcomes[4], Outcome::Deleted { moved: vec![content(1)], at: 3_500 });
     let moved = [
         (0, None, Some(1_000), Cause::Beat),
@@ -48,9 +48,9 @@ pub fn a_group_is_answered_in_its_order<B: Backend>() {
 pub fn a_resend_is_the_same_beat<B: Backend>() {
     let mut backend = B::fresh(ROOMY);
     commit(&backend.store(), beats(&[(1, 1_000)]));
-    assert_eq!(commit(&backend.store(), beats(&[(1, 1_000)])), [Outcome::Beat(Verdict::Same)]);
+    assert_eq!(commit(&backend.store(), beats(&[(1, 1_000)])), [Outcome::from(Verdict::Same)]);
     backend.reopen(ROOMY);
-    assert_eq!(commit(&backend.store(), beats(&[(1, 1_000)])), [Outcome::Beat(Verdict::Same)]);
+    assert_eq!(commit(&backend.store(), beats(&[(1, 1_000)])), [Outcome::from(Verdict::Same)]);
 }
 
 pub fn a_group_may_be_committed_again<B: Backend>() {
@@ -65,7 +65,7 @@ pub fn a_group_may_be_committed_again<B: Backend>() {
     let state = (list(&store, USER, everything()), wait(store.paused(USER)).unwrap());
     let again = commit(&store, group());
     assert_eq!((list(&store, USER, everything()), wait(store.paused(USER)).unwrap()), state);
-    assert_eq!(again[1], Outcome::Beat(Verdict::Same));
+    assert_eq!(again[1], Outcome::from(Verdict::Same));
     assert_eq!(again[3], Outcome::Deleted { moved: vec![], at: 2_500 });
     assert_eq!(again[4], Outcome::Recording { changed: false, paused: true });
 }
@@ -163,7 +163,7 @@ pub fn a_late_beat_does_not_undo_a_clear<B: Backend>() {
     assert_eq!(ats(&store, &[1, 2]), [None, Some(6_000)]);
     let late = commit(&store, beats(&[(1, 4_999), (3, 5_000), (1, 5_001)]));
     assert!(rejected(&late[0], Reason::Superseded) && rejected(&late[1], Reason::Superseded));
-    assert_eq!(late[2], Outcome::Beat(Verdict::Written { steady: false }), "what was cleared is not played on");
+    assert_eq!(late[2], Outcome::from(Verdict::Written { steady: false }), "what was cleared is not played on");
     assert_eq!(oids(&list(&store, USER, everything())), [2, 1]);
 }
 
@@ -221,7 +221,7 @@ pub fn what_outlives_the_retention_is_in_no_read<B: Backend>() {
     assert_eq!(read(11_001), (1, vec![2]));
     assert_eq!(read(15_001), (0, vec![]));
     let outcomes = commit_at(&store, 12_000, beats(&[(1, 6_000)]));
-    assert_eq!(outcomes, [Outcome::Beat(Verdict::Written { steady: false })], "what has expired is not played on");
+    assert_eq!(outcomes, [Outcome::from(Verdict::Written { steady: false })], "what has expired is not played on");
 }
 
 pub fn a_cursor_is_stable_while_beats_arrive<B: Backend>() {

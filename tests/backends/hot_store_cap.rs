@@ -15,8 +15,8 @@ fn capped(records_per_user: u32) -> Limits {
 
 fn written<B: Backend>(backend: &B, oid: u64, at: u64) -> bool {
     match commit(&backend.store(), vec![beat_of(USER, content(oid), at)]).remove(0) {
-        Outcome::Beat(Verdict::Written { .. }) => true,
-        Outcome::Beat(Verdict::Rejected { reason: Reason::Superseded, .. }) => false,
+        Outcome::Beat { verdict: Verdict::Written { .. }, .. } => true,
+        Outcome::Beat { verdict: Verdict::Rejected { reason: Reason::Superseded, .. }, .. } => false,
         other => panic!("{other:?}"),
     }
 }

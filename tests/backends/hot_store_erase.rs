@@ -7,7 +7,7 @@ use heartline::model::rule::{Reason, Verdict};
 use crate::requests::*;
 
 fn superseded(outcome: &Outcome) -> bool {
-    matches!(outcome, Outcome::Beat(Verdict::Rejected { reason: Reason::Superseded, record: None }))
+    matches!(outcome, Outcome::Beat { verdict: Verdict::Rejected { reason: Reason::Superseded, record: None }, .. })
 }
 
 pub fn an_erased_user_has_nothing_left<B: Backend>() {
@@ -43,7 +43,7 @@ pub fn what_is_not_newer_than_an_erasure_never_comes_back<B: Backend>() {
         backend.reopen(ROOMY);
     }
     let outcomes = commit(&backend.store(), vec![beat_of(USER, content(1), ahead + 1)]);
-    assert_eq!(outcomes, [Outcome::Beat(Verdict::Written { steady: false })]);
+    assert_eq!(outcomes, [Outcome::from(Verdict::Written { steady: false })]);
 }
 
 pub fn an_erasure_takes_the_changes_of_its_group_in_their_order<B: Backend>() {
@@ -58,7 +58,10 @@ pub fn an_erasure_takes_the_changes_of_its_group_in_their_order<B: Backend>() {
         beat_of(USER, content(2), NOW + 1),
     ];
     let outcomes = commit(&store, group);
-    assert!(superseded(&outcomes[3]) && matches!(outcomes[4], Outcome::Beat(Verdict::Written { .. })), "{outcomes:?}");
+    assert!(
+        superseded(&outcomes[3]) && matches!(outcomes[4], Outcome::Beat { verdict: Verdict::Written { .. }, .. }),
+        "{outcomes:?}"
+    );
     assert_eq!(ats(&store, &[1, 2]), [None, Some(NOW + 1)]);
 }
 

@@ -65,20 +65,27 @@ fn asks() -> impl Strategy<Value = RuleSet> {
     (0usize..8).prop_map(|bits| (0..3).filter(|place| bits & (1 << place) != 0).collect())
 }
 
+/// Beats of one slot: the newest, and so many seconds before it the others.
+fn slot(content: Content, session: u64, newest_at: u64, back: &[u64], device: &str, asks: RuleSet) -> Action {
+    let beat = |at| Beat { watched: watched(at, session), dur: session, ..beat(content, at, session) };
+    let mut moments: Vec<u64> = back.iter().map(|seconds| newest_at.saturating_sub(seconds * 1_000).max(1)).collect();
+    moments.sort_unstable();
+    let earlier = moments.into_iter().map(beat).collect();
+    Action::Beat { beat: beat(newest_at), earlier, device: Arc::from(device), asks }
+}
+
 fn action(clears: u32) -> impl Strategy<Value = Action> {
     let device = prop_oneof![Just(""), Just("tv"), Just("phone")];
     prop_oneof![
-        20 => (any_content(), seconds(), 0..SESSIONS.len(), device, asks()).prop_map(|(content, at, session, device, asks)| {
-            let session = SESSIONS[session];
-            let beat = Beat { watched: watched(at, session), dur: session, ..beat(content, at, session) };
-            Action::Beat { beat, device: Arc::from(device), asks }
-        }),
+        20 => (any_content(), seconds(), 0..SESSIONS.len(), device, asks(), prop::collection::vec(0u64..20, 0..4)).prop_map(
+            |(content, at, session, device, asks, back)| slot(content, SESSIONS[session], at, &back, device, asks)
+        ),
         3 => (prop::collection::vec(any_content(), 0..4), seconds())
             .prop_map(|(contents, at)| Action::Delete { contents, at }),
         clears => seconds().prop_map(|at| Action::Clear { at }),
         1 => Just(Action::Erase),
         2 => Just(Action::Prune { horizon: u64::MAX }),
-        1 => (any::<bool>(), seconds()).prop_map(|(paused, at)| Action::Recording { paused, at }),
+        2 => (any::<bool>(), seconds()).prop_map(|(paused, at)| Action::Recording { paused, at }),
     ]
 }
 
@@ -176,6 +183,33 @@ pub fn it_answers_like_the_plain_model<B: Backend>() {
     });
 }
 
+/// The beats of a slot leave the record that they leave one by one.
+#[test]
+fn a_slot_leaves_what_its_beats_leave_one_by_one() {
+    let changes = (0..USERS.len(), action(1)).prop_map(|(user, action)| change(USERS[user], action));
+    proptest!(ProptestConfig { cases: 512, ..config() }, |(changes in prop::collection::vec(changes, 1..40))| {
+        let (mut in_slots, mut one_by_one) = (PlainStore::new(ROOMY), PlainStore::new(ROOMY));
+        let rewards = rewarding(Day::of_number(20_000), 0);
+        in_slots.commit(NOW, &rewards, &changes);
+        one_by_one.commit(NOW, &rewards, &changes.into_iter().flat_map(apart).collect::<Vec<_>>());
+        for (user, content) in USERS.into_iter().flat_map(|user| all_contents().into_iter().map(move |content| (user, content))) {
+            let stamp = |model: &PlainStore| model.get(user, content, NOW).map(|record| (record.stamp(), record.pos));
+            prop_assert_eq!(stamp(&in_slots), stamp(&one_by_one));
+        }
+    });
+}
+
+/// Each beat of a slot as a change of its own.
+fn apart(Change { user, action }: Change) -> Vec<Change> {
+    match action {
+        Action::Beat { beat, earlier, device, asks } => {
+            let alone = |beat| change(user, Action::beat(beat, Arc::clone(&device), asks));
+            earlier.into_iter().chain([beat]).map(alone).collect()
+        }
+        action => vec![change(user, action)],
+    }
+}
+
 /// Without clears: how soon what was cleared makes room is up to the backend.
 pub fn it_answers_like_the_plain_model_at_its_cap<B: Backend>() {
     proptest!(config(), |(steps in steps(0))| {
@@ -188,7 +222,7 @@ pub fn it_answers_like_the_plain_model_when_switches_are_many<B: Backend>() {
     let switch = (1u64..2_000, any::<bool>()).prop_map(|(at, paused)| Action::Recording { paused, at });
     let played = (1u64..2_010, 0..SESSIONS.len()).prop_map(|(at, session)| {
         let beat = Beat { watched: at, ..beat(Content { kind: 1, oid: 0 }, at, SESSIONS[session]) };
-        Action::Beat { beat, device: Arc::from(""), asks: RuleSet::NONE }
+        Action::beat(beat, Arc::from(""), RuleSet::NONE)
     });
     let action = prop_oneof![3 => switch, 1 => played].prop_map(|action| change(USERS[0], action));
     let groups = prop::collection::vec(prop::collection::vec(action, 20..60), 1..12);

@@ -114,7 +114,7 @@ fn a_steady_beat_waits_for_its_head_and_is_written_where_it_is_then() {
     assert!(matches!(refused, Err(StoreError::Away(_))), "{refused:?}");
     moving.finish();
     let committed = known(&store, &group);
-    assert_eq!(committed.outcomes, [Outcome::Beat(Verdict::Written { steady: true })]);
+    assert_eq!(committed.outcomes, [Outcome::from(Verdict::Written { steady: true })]);
     assert_eq!(committed.transitions.len(), 1);
     assert_eq!(ats(&store, &[1]), [Some(NOW + 2)]);
 }
@@ -132,7 +132,7 @@ fn rewarded(user: UserId, at: u64, day: u16, rule: &str) -> Group {
     let (asks, today) =
         (rules.all(), RewardDay { day: Day::of_number(day), rules: rules.all(), zone: Arc::from("UTC") });
     let beat = Beat { watched: 0, ..beat(content(1), at, at) };
-    let change = Change { user, action: Action::Beat { beat, device: Arc::from("tv"), asks } };
+    let change = Change { user, action: Action::beat(beat, Arc::from("tv"), asks) };
     Group::new(at, vec![change], Rewarding { rules: Arc::new(rules), today, claims_max: 100 })
 }
 

@@ -121,7 +121,10 @@ fn the_first_beat_of_a_connection_reads_nothing_once_it_was_welcomed() {
     wait(other.standing(user, day())).unwrap();
     commit(&store, vec![beat_of(user, content(1), 3_000)]);
     let late = commit(&other, vec![beat_of(user, content(1), 2_500)]);
-    assert!(matches!(late[0], Outcome::Beat(Verdict::Rejected { reason: Reason::Superseded, .. })), "{late:?}");
+    assert!(
+        matches!(late[0], Outcome::Beat { verdict: Verdict::Rejected { reason: Reason::Superseded, .. }, .. }),
+        "{late:?}"
+    );
 }
 
 #[test]
@@ -163,7 +166,7 @@ fn a_server_that_forgets_its_scripts_is_told_them_again() {
     let mut connection = backend.connection();
     for at in 1..20 {
         let outcomes = commit(&backend.store(), vec![beat_of(USER, content(1), at)]);
-        assert!(matches!(outcomes[0], Outcome::Beat(Verdict::Written { .. })), "{outcomes:?}");
+        assert!(matches!(outcomes[0], Outcome::Beat { verdict: Verdict::Written { .. }, .. }), "{outcomes:?}");
         tell::<()>(&mut connection, &["SCRIPT", "FLUSH"]);
     }
     assert_eq!(oids(&list(&backend.store(), USER, everything())), [1]);
@@ -207,14 +210,14 @@ fn two_gateways_on_one_user_see_what_the_other_has_written() {
     };
     let (one, other) = (open(), open());
     let beat = |store: &Arc<dyn HotStore>, oid, at| commit(store, vec![beat_of(USER, content(oid), at)]).remove(0);
-    let is_written = |outcome| matches!(outcome, Outcome::Beat(Verdict::Written { .. }));
+    let is_written = |outcome| matches!(outcome, Outcome::Beat { verdict: Verdict::Written { .. }, .. });
     for round in 1..20 {
         let at = round * 10_000;
         // Each has remembered what the other changes.
         assert!(is_written(beat(&one, 1, at)) && is_written(beat(&other, 2, at + 1)));
         assert!(is_written(beat(&one, 3, at + 2)));
         commit(&other, vec![delete(&[3], at + 10), recording(true, at + 20)]);
-        let refused = |reason| Outcome::Beat(Verdict::Rejected { reason, record: None });
+        let refused = |reason| Outcome::from(Verdict::Rejected { reason, record: None });
         assert_eq!(beat(&one, 3, at + 5), refused(Reason::Superseded));
         assert_eq!(beat(&one, 4, at + 25), refused(Reason::NotRecording));
         commit(&one, vec![recording(false, at + 30)]);
@@ -240,7 +243,7 @@ fn filtered(day: Day, expected: u64) -> Rewarding {
 
 fn asking(user: UserId, oid: u64, now: u64, asks: RuleSet) -> Change {
     let beat = Beat { session: SessionId(now), ..beat(content(oid), now, 1) };
-    change(user, Action::Beat { beat, device: Arc::from("tv"), asks })
+    change(user, Action::beat(beat, Arc::from("tv"), asks))
 }
 
 #[test]
@@ -280,7 +283,7 @@ fn an_erased_user_has_no_exact_claims_left_and_may_claim_again() {
         let rewards = rewarding(day(), 100);
         let asks = rewards.today.rules;
         let beat = Beat { watched: 0, ..beat(content(1), now, now) };
-        let beat = change(USER, Action::Beat { beat, device: Arc::from("tv"), asks });
+        let beat = change(USER, Action::beat(beat, Arc::from("tv"), asks));
         commit_rewarded(&backend.store(), now, rewards, vec![beat]).decided.len()
     };
     assert_eq!(ask(NOW), 1);
@@ -358,7 +361,8 @@ fn a_group_whose_outcome_is_unknown_may_be_committed_again() {
             outcome = runtime.block_on(store.commit(&group));
         }
         for outcome in outcome.unwrap().outcomes {
-            let known = matches!(outcome, Outcome::Beat(Verdict::Written { steady: false } | Verdict::Same));
+            let known =
+                matches!(outcome, Outcome::Beat { verdict: Verdict::Written { steady: false } | Verdict::Same, .. });
             assert!(known, "{outcome:?}");
         }
     }

@@ -52,7 +52,7 @@ fn rewarding() -> Rewarding {
 
 fn asking(user: UserId, oid: u64, at: u64) -> Change {
     let beat = Beat { session: SessionId(9), ..beat(content(oid), at, 9) };
-    change(user, Action::Beat { beat, device: Arc::from("tv"), asks: rewarding().rules.all() })
+    change(user, Action::beat(beat, Arc::from("tv"), rewarding().rules.all()))
 }
 
 fn bytes(hex: &str) -> Vec<u8> {
@@ -128,11 +128,11 @@ fn all_that_it_kept_is_there_and_decided_on() {
     let deleted = beat_of(USER, content(102), 1_795_433_422_000);
     let group = vec![before_the_clear, deleted, asking(USER, 100, LATER), asking(OTHER, 6, LATER)];
     let committed = commit_rewarded(&store, LATER, rewarding(), group);
-    let refused = |reason| Outcome::Beat(Verdict::Rejected { reason, record: None });
+    let refused = |reason| Outcome::from(Verdict::Rejected { reason, record: None });
     assert_eq!(committed.outcomes[0], refused(Reason::Superseded));
     assert_eq!(committed.outcomes[1], refused(Reason::Superseded));
     assert_eq!(committed.outcomes[3], refused(Reason::NotRecording));
-    assert_eq!(committed.outcomes[2], Outcome::Beat(Verdict::Written { steady: false }));
+    assert_eq!(committed.outcomes[2], Outcome::from(Verdict::Written { steady: false }));
     assert!(committed.decided.iter().all(|decided| decided.change == 2 && !decided.first));
     assert_eq!(committed.decided.len(), 3);
 }

@@ -86,7 +86,7 @@ pub fn change(user: UserId, action: Action) -> Change {
 }
 
 pub fn beat_of(user: UserId, content: Content, at: u64) -> Change {
-    change(user, Action::Beat { beat: beat(content, at, 1), device: Arc::from("tv"), asks: RuleSet::NONE })
+    change(user, Action::beat(beat(content, at, 1), Arc::from("tv"), RuleSet::NONE))
 }
 
 pub fn delete(oids: &[u64], at: u64) -> Change {

@@ -14,7 +14,7 @@ use crate::redis::{OnRedis, OneServer, Servers, can_swap, key, open_remembering,
 use crate::redis_store::calls;
 use crate::requests::*;
 
-const STEADY: Outcome = Outcome::Beat(Verdict::Written { steady: true });
+const STEADY: Outcome = Outcome::Beat { verdict: Verdict::Written { steady: true }, skipped: 0 };
 
 struct Bench {
     backend: OneServer,
@@ -127,7 +127,10 @@ fn what_another_gateway_has_written_is_found_by_the_script() {
     commit(&other, vec![beat_of(USER, content(1), NOW + 10)]);
     let late = |bench: &mut Bench| {
         let outcome = bench.beat(NOW + 5);
-        assert!(matches!(outcome, Outcome::Beat(Verdict::Rejected { reason: Reason::Superseded, .. })), "{outcome:?}");
+        assert!(
+            matches!(outcome, Outcome::Beat { verdict: Verdict::Rejected { reason: Reason::Superseded, .. }, .. }),
+            "{outcome:?}"
+        );
     };
     // Refused as a swap, refused by the script, and then decided anew: nothing to write, which the script compares.
     assert_eq!(bench.cost(late), (2, 1));
@@ -135,7 +138,7 @@ fn what_another_gateway_has_written_is_found_by_the_script() {
     commit(&other, vec![beat_of(USER, content(1), NOW + 20)]);
     assert_eq!(bench.cost(|bench| assert_eq!(bench.beat(NOW + 30), STEADY)), (1, 2));
     commit(&other, vec![recording(true, NOW + 40)]);
-    assert_eq!(bench.beat(NOW + 50), Outcome::Beat(Verdict::Rejected { reason: Reason::NotRecording, record: None }));
+    assert_eq!(bench.beat(NOW + 50), Outcome::from(Verdict::Rejected { reason: Reason::NotRecording, record: None }));
     assert_eq!(ats(&bench.store, &[1]), [Some(NOW + 30)]);
 }
 

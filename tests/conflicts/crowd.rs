@@ -103,6 +103,6 @@ impl Crowd {
     }
 
     fn action(beat: Beat) -> Action {
-        Action::Beat { beat, device: Arc::from("tv"), asks: Default::default() }
+        Action::beat(beat, Arc::from("tv"), Default::default())
     }
 }

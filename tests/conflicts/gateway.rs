@@ -94,7 +94,7 @@ async fn run(plan: Plan) -> Account {
     let witness = Arc::new(Witness::new(store.clone()));
     let clock = Arc::new(Clock::starting_at(0, Duration::MAX));
     let wake = Arc::new(Notify::new());
-    let (submit_queue, completions) = SubmitQueue::new(wake.clone(), SubmitQueue::SLOTS_MAX);
+    let (submit_queue, completions) = SubmitQueue::new(wake.clone(), SubmitQueue::WEIGHT_MAX);
     let mut registry = Registry::default();
     let of_ingest = Metrics::new(&mut registry);
     let committer = Committer {

@@ -6,7 +6,7 @@ use heartline::edge::protocol::frame::ServerFrame;
 use heartline::model::ids::UserId;
 use heartline::model::rule::Reason;
 
-use crate::gateway::{ACK_DELAY, Gateway, UNCOMMITTED};
+use crate::gateway::{ACK_DELAY, Gateway, UNCOMMITTED, WEIGHT};
 use crate::peer::Peer;
 use crate::text::{beat, beats, hello};
 use crate::time::{BEGIN, pass, play};
@@ -40,6 +40,43 @@ fn beats_are_acked_after_their_commit_and_in_their_order() {
         peer.send(beats(4, &[beat(2, 1, BEGIN + 2)]));
         gateway.commit_all();
         assert_eq!(acks(&peer.said()), [4]);
+    });
+}
+
+/// A slot keeps its beats, so those that join one are bounded, too.
+#[test]
+fn beats_of_one_slot_wait_in_bounded_numbers() {
+    play(async {
+        let mut gateway = Gateway::roomy();
+        let mut peer = Peer::new(&gateway, USER, 0, Duration::ZERO);
+        let most = 4 * UNCOMMITTED as u32;
+        for seq in 1..=most + 2 {
+            peer.send(beats(seq, &[beat(1, 1, BEGIN + u64::from(seq))]));
+        }
+        assert_eq!((peer.heard.len() as u32, peer.has_unread()), (most + 1, true), "one is held, the other not read");
+        gateway.commit_all();
+        assert_eq!(acks(&peer.said()), [most]);
+        gateway.commit_all();
+        assert_eq!(acks(&peer.said()), [most + 2]);
+    });
+}
+
+#[test]
+fn beats_that_share_slots_take_up_the_room_of_all_connections() {
+    play(async {
+        let mut gateway = Gateway::new();
+        let (mut one, mut other) =
+            (Peer::new(&gateway, USER, 0, Duration::ZERO), Peer::new(&gateway, UserId(43), 0, Duration::ZERO));
+        let trail: Vec<_> = (0..WEIGHT as u64).map(|after| beat(1, 1, BEGIN + after)).collect();
+        one.send(beats(1, &trail));
+        other.send(beats(1, &[beat(1, 1, BEGIN)]));
+        let first = gateway.take(usize::MAX);
+        assert_eq!(first.len(), 1, "the other finds no room");
+        gateway.commit(first);
+        assert_eq!(acks(&one.said()), [1]);
+        other.go_on();
+        gateway.commit_all();
+        assert_eq!(acks(&other.said()), [1]);
     });
 }
 

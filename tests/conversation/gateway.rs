@@ -50,10 +50,10 @@ use prometheus_client::registry::Registry;
 use crate::store::Reads;
 use crate::time::TestTime;
 
-/// Beats of one connection that may wait.
+/// Slots of one connection that may wait.
 pub const UNCOMMITTED: usize = 6;
-/// Slots of all connections together.
-pub const SLOTS: usize = 10;
+/// Beats of all connections together.
+pub const WEIGHT: usize = 10;
 /// Beats, or contents, of one frame.
 pub const ITEMS: usize = 100;
 /// Acks may be so late.
@@ -80,10 +80,19 @@ impl Gateway {
 
     /// One that holds steady beats for so long.
     pub fn holding(steady_hold: Duration) -> Self {
+        Self::with(steady_hold, WEIGHT)
+    }
+
+    /// One where only the bounds of a connection count.
+    pub fn roomy() -> Self {
+        Self::with(Duration::ZERO, usize::MAX)
+    }
+
+    fn with(steady_hold: Duration, weight_max: usize) -> Self {
         let mut registry = Registry::default();
         let registry = &mut registry;
         let clock = Arc::new(Clock::of(Box::new(TestTime::begin()), 0, Duration::MAX));
-        let (submit_queue, completions) = SubmitQueue::new(Arc::default(), SLOTS);
+        let (submit_queue, completions) = SubmitQueue::new(Arc::default(), weight_max);
         let shutdown = Shutdown::new(Duration::from_secs(1));
         let reads = Reads::new();
         let presence = Presence::new(8);
@@ -141,8 +150,8 @@ impl Gateway {
     }
 
     /// Commits a group, and hands the answers to the inboxes.
-    pub fn commit(&mut self, group: Vec<Entry>) {
-        let changes: Vec<_> = group.iter().map(|entry| entry.change(RuleSet::NONE)).collect();
+    pub fn commit(&mut self, mut group: Vec<Entry>) {
+        let changes: Vec<_> = group.iter_mut().map(|entry| entry.change(RuleSet::NONE)).collect();
         let now = self.context.clock.now();
         let committed = self.reads.plain.lock().unwrap().commit(now, &Rewarding::none(), &changes);
         let completions = group.into_iter().zip(committed.outcomes);

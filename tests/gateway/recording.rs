@@ -154,3 +154,27 @@ async fn deletes_and_clears_work_during_a_pause() {
     client.clear(at).await;
     assert_eq!(client.listed(json!({})).await, [0; 0]);
 }
+
+/// What each of the beats would be answered alone: the newest must not speak for those before the pause.
+#[tokio::test]
+async fn a_pause_between_the_beats_of_one_frame_refuses_the_later_ones_only() {
+    let gateway = TestGateway::start();
+    let mut client = gateway.connect(MID).await;
+    let now = client.now();
+    client.pause_recording(true, now - 20_000).await;
+    let beats = [30_000, 25_000, 15_000, 10_000].map(|ago| beat(100, now - ago).pos(ago));
+    let rejected = client.beats(beats).await;
+    assert_eq!(reasons(&rejected), [(2, "not_recording"), (3, "not_recording")]);
+    assert_eq!(client.position(100).await, Some(25_000));
+}
+
+#[tokio::test]
+async fn a_short_pause_between_the_beats_of_one_frame_refuses_none_after_it() {
+    let gateway = TestGateway::start();
+    let mut client = gateway.connect(MID).await;
+    let now = client.now();
+    client.pause_recording(true, now - 20_000).await;
+    client.pause_recording(false, now - 18_000).await;
+    client.watch([beat(100, now - 25_000), beat(100, now - 15_000).pos(15_000)]).await;
+    assert_eq!(client.position(100).await, Some(15_000));
+}

@@ -69,6 +69,24 @@ async fn other_sockets_and_requests_read_what_is_held() {
 }
 
 #[tokio::test]
+async fn a_pause_of_another_device_refuses_only_what_was_played_after_it() {
+    let gateway = gateway();
+    let (mut client, at) = playing(&gateway).await;
+    let mut other = gateway.connect(MID).await;
+    let mut last = 0;
+    for step in 1..=4 {
+        last = client.send(beats([beat(100, at + 100 * step).pos(1_000 * step)])).await;
+    }
+    gateway.wait_for_metric("heartline_beats_held_total", |held| held >= 4.0).await;
+    other.pause_recording(true, at + 250).await;
+    let rejected = client.acked(last).await.rejected;
+    let refused: Vec<_> = rejected.iter().map(|one| (one["seq"].as_u64(), one["reason"].as_str())).collect();
+    let [third, fourth] = [last - 1, last].map(|seq| (Some(u64::from(seq)), Some("not_recording")));
+    assert_eq!(refused, [third, fourth]);
+    assert_eq!(other.position(100).await, Some(2_000));
+}
+
+#[tokio::test]
 async fn a_lost_connection_commits_what_it_holds() {
     let gateway = gateway();
     let (mut client, at) = playing(&gateway).await;

@@ -278,7 +278,7 @@ fn commits(
     registry: &mut Registry,
 ) -> (Committer, Intake, Completions) {
     let (wake, metrics) = (Arc::new(Notify::new()), Metrics::new(registry));
-    let (submit_queue, completions) = SubmitQueue::new(wake.clone(), SubmitQueue::SLOTS_MAX);
+    let (submit_queue, completions) = SubmitQueue::new(wake.clone(), SubmitQueue::WEIGHT_MAX);
     let admission = Admission { retention: Retention::of(Duration::from_hours(24)) };
     let intake =
         Intake { submit_queue: submit_queue.clone(), admission, clock: clock.clone(), metrics: metrics.clone() };

@@ -118,7 +118,7 @@ impl Oracle {
         let (forgetting, contents) = (state.forgetting(user), state.contents(user));
         for ((_, change), outcome) in part.changes.iter().zip(&answer.outcomes) {
             let Action::Beat { beat, .. } = &change.action else { continue };
-            if !matches!(outcome, Outcome::Beat(Verdict::Written { .. } | Verdict::Same)) {
+            if !matches!(outcome, Outcome::Beat { verdict: Verdict::Written { .. } | Verdict::Same, .. }) {
                 continue;
             }
             let row = contents.get(&beat.content).cloned().unwrap_or_default();

@@ -174,7 +174,7 @@ impl Ask {
                     // It rises with time, more slowly in the second session.
                     let watched = (at - (BEGIN - 4 * DAY_MS)) / session;
                     let beat = Beat { watched, ..beat(*content, at, *session) };
-                    Action::Beat { beat, device: Arc::from("tv"), asks: *asks }
+                    Action::beat(beat, Arc::from("tv"), *asks)
                 }
                 Ask::Delete { contents, age } => Action::Delete { contents: contents.clone(), at: at(*age) },
                 Ask::Clear { age } => Action::Clear { at: at(*age) },

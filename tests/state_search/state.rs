@@ -95,7 +95,9 @@ impl State {
         let (mut playing, mut erased) = (None, false);
         for (change, outcome) in changes.iter().zip(outcomes) {
             match (&change.action, outcome) {
-                (Action::Beat { beat, .. }, Outcome::Beat(Verdict::Written { .. })) => playing = Some(beat.content),
+                (Action::Beat { beat, .. }, Outcome::Beat { verdict: Verdict::Written { .. }, .. }) => {
+                    playing = Some(beat.content)
+                }
                 (Action::Erase, _) => (playing, erased) = (None, true),
                 _ => {}
             }

@@ -94,7 +94,7 @@ impl Side {
 
     /// A beat of the connection moves the record on, or (not `steady`) makes it.
     fn write(&self, connection: &Registration, steady: bool, at: u64) {
-        let outcome = Outcome::Beat(Verdict::Written { steady });
+        let outcome = Outcome::from(Verdict::Written { steady });
         self.hear(committed(connection.inbox(), outcome), Some(record(at)));
     }
 }
@@ -217,7 +217,7 @@ fn a_flag_reaches_the_other_gateway_with_the_record_of_its_claim() {
     let (one, two, _) = two_gateways();
     let (origin, across) = (one.connect(), two.connect());
     let day = Day::of_number(20_778);
-    let outcome = Outcome::Beat(Verdict::Written { steady: false });
+    let outcome = Outcome::from(Verdict::Written { steady: false });
     one.hear(CommittedChange { flag: Some(day), ..committed(origin.inbox(), outcome) }, Some(record(5)));
     assert_eq!(told(&across), [Push::Flag(day), push(5)]);
     assert_eq!(told(&origin), []);

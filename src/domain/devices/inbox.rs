@@ -233,8 +233,9 @@ impl Inbox {
         Some(committed)
     }
 
-    /// Leaves the answer to the oldest slot that is not answered yet. `steady`: it may be told late.
-    pub fn answer_slot(&self, rejected: Option<Rejected>, steady: bool) {
+    /// Leaves the answer to the oldest slot that is not answered yet: its beats that were `rejected`. `steady`: it may be
+    /// told late.
+    pub fn answer_slot(&self, rejected: impl IntoIterator<Item = Rejected>, steady: bool) {
         let mut waiting = self.lock();
         // Slots are answered in their order, and an ack says all that is before it.
         if waiting.unanswerable {

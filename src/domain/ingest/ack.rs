@@ -11,34 +11,54 @@ use std::collections::VecDeque;
 /// Bounded by the uncommitted slots of the connection, since every frame kept here has at least one.
 #[derive(Debug, Default)]
 pub struct Unacked {
-    /// (the newest frame answered with these slots, slots still open)
-    frames: VecDeque<(u32, usize)>,
+    frames: VecDeque<Frames>,
     acked: u32,
-    slots: usize,
+    slots: u32,
+    beats: u32,
+}
+
+/// Frames that are answered together.
+#[derive(Debug)]
+struct Frames {
+    /// The newest of them.
+    seq: u32,
+    /// Still open.
+    slots: u32,
+    beats: u32,
 }
 
 impl Unacked {
-    /// The frame `seq` was taken and opened so many slots.
-    pub fn submitted(&mut self, seq: u32, slots: usize) {
-        self.slots += slots;
+    /// The frame `seq` was taken: so many slots were opened, by so many beats that were not rejected alone.
+    pub fn submitted(&mut self, seq: u32, slots: usize, beats: usize) {
+        let (slots, beats) = (slots as u32, beats as u32);
         match self.frames.back_mut() {
-            Some(last) if slots == 0 => last.0 = seq,
-            None if slots == 0 => self.acked = seq,
-            _ => self.frames.push_back((seq, slots)),
+            Some(last) if slots == 0 => {
+                last.seq = seq;
+                last.beats += beats;
+            }
+            None if slots == 0 => {
+                self.acked = seq;
+                return;
+            }
+            _ => self.frames.push_back(Frames { seq, slots, beats }),
         }
+        self.slots += slots;
+        self.beats += beats;
     }
 
     /// So many slots, the oldest, were committed or rejected.
-    pub fn answered(&mut self, mut slots: usize) {
+    pub fn answered(&mut self, slots: usize) {
+        let mut slots = slots as u32;
         self.slots -= slots;
-        while let Some((seq, open)) = self.frames.front_mut() {
-            let of_this = slots.min(*open);
-            *open -= of_this;
-            slots -= of_this;
-            if *open > 0 {
+        while let Some(first) = self.frames.front_mut() {
+            let of_these = slots.min(first.slots);
+            first.slots -= of_these;
+            slots -= of_these;
+            if first.slots > 0 {
                 return;
             }
-            self.acked = *seq;
+            self.acked = first.seq;
+            self.beats -= first.beats;
             self.frames.pop_front();
         }
     }
@@ -50,7 +70,12 @@ impl Unacked {
 
     /// Slots not committed yet.
     pub fn slots(&self) -> usize {
-        self.slots
+        self.slots as usize
+    }
+
+    /// Beats of frames that are not acked yet.
+    pub fn beats(&self) -> usize {
+        self.beats as usize
     }
 }
 
@@ -61,26 +86,26 @@ mod tests {
     #[test]
     fn a_frame_is_acked_with_the_last_of_its_slots() {
         let mut unacked = Unacked::default();
-        unacked.submitted(2, 2);
-        unacked.submitted(5, 1);
+        unacked.submitted(2, 2, 2);
+        unacked.submitted(5, 1, 3);
         unacked.answered(1);
         assert_eq!(unacked.acked(), 0);
         unacked.answered(1);
         assert_eq!(unacked.acked(), 2);
         unacked.answered(1);
-        assert_eq!((unacked.acked(), unacked.slots()), (5, 0));
+        assert_eq!((unacked.acked(), unacked.slots(), unacked.beats()), (5, 0, 0));
     }
 
     #[test]
     fn a_frame_without_slots_waits_for_those_before_it() {
         let mut unacked = Unacked::default();
-        unacked.submitted(1, 0);
+        unacked.submitted(1, 0, 0);
         assert_eq!(unacked.acked(), 1);
-        unacked.submitted(2, 1);
-        unacked.submitted(3, 0);
-        unacked.submitted(4, 1);
-        assert_eq!(unacked.acked(), 1);
+        unacked.submitted(2, 1, 1);
+        unacked.submitted(3, 0, 5);
+        unacked.submitted(4, 1, 2);
+        assert_eq!((unacked.acked(), unacked.beats()), (1, 8));
         unacked.answered(1);
-        assert_eq!(unacked.acked(), 3);
+        assert_eq!((unacked.acked(), unacked.beats()), (3, 2));
     }
 }

@@ -1,4 +1,7 @@
-//! One slot per connection, content and session: in it the newest beat speaks for all.
+//! One slot per connection, content and session: the newest beat of it that recording lets pass is the one that counts.
+//!
+//! Whether recording was paused is known at the commit, not before: a pause may be committed while a slot waits. So a slot
+//! keeps all of its beats, and the model goes from the newest back until one passes. Only that one is stored.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,6 +16,8 @@ use crate::model::rewards::rule::RuleSet;
 
 /// The beats of one slot lie within so many milliseconds of `at`, so that a long absence stays more than one point.
 const SLOT_SPAN_MS_MAX: u64 = 60_000;
+/// Beats of one slot, more than a frame has by default. The next beat opens another slot.
+const SLOT_BEATS_MAX: usize = 512;
 
 /// A beat that takes part in a commit, and what it speaks for.
 #[derive(Debug)]
@@ -22,16 +27,15 @@ pub struct Slot {
     pub device: Arc<str>,
     /// The newest so far.
     pub beat: Beat,
-    /// Where that one stood: its frame, and its place in the frame.
-    pub place: BeatRef,
+    /// Those before it, the oldest first; no longer here once [the store is asked](Entry::change).
+    earlier: Vec<Beat>,
+    /// Where the beats stood, each in its frame: of those before the newest, in their order.
+    earlier_places: Vec<BeatRef>,
+    place: BeatRef,
     /// What is decided already.
     pub known: DecidedRules,
-    /// How many beats came together here.
-    pub beats: u64,
     /// When the first of them was read.
     pub opened: Instant,
-    oldest_at: u64,
-    newest_at: u64,
 }
 
 /// What waits for the next group, in the order in which it came.
@@ -53,6 +57,8 @@ pub struct Slots {
     taken: usize,
     /// The newest slot of each key, by its number.
     open: HashMap<Key, usize>,
+    /// Of all entries.
+    weight: usize,
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -67,26 +73,46 @@ impl Slot {
         known: DecidedRules,
         opened: Instant,
     ) -> Self {
-        Slot { inbox, device, place, known, beats: 1, opened, oldest_at: beat.at, newest_at: beat.at, beat }
+        Slot { inbox, device, beat, earlier: Vec::new(), earlier_places: Vec::new(), place, known, opened }
     }
 
     fn key(&self) -> Key {
         Key(self.inbox.id, self.beat.content, self.beat.session)
     }
 
-    /// Whether a beat of the same key is near enough to join.
-    pub fn reaches(&self, at: u64) -> bool {
-        self.newest_at.max(at) - self.oldest_at.min(at) <= SLOT_SPAN_MS_MAX
+    /// How many beats came together here.
+    pub fn beats(&self) -> usize {
+        1 + self.earlier_places.len()
     }
 
-    pub fn join(&mut self, other: Slot) {
-        self.oldest_at = self.oldest_at.min(other.oldest_at);
-        self.newest_at = self.newest_at.max(other.newest_at);
-        self.beats += other.beats;
-        self.known = self.known.joined(other.known);
-        if other.beat.at > self.beat.at {
-            (self.beat, self.place, self.device) = (other.beat, other.place, other.device);
+    /// Where a beat stood: 0 is the newest, 1 the one before it, and so on.
+    pub fn place(&self, back: usize) -> BeatRef {
+        match back {
+            0 => self.place,
+            _ => self.earlier_places[self.earlier_places.len() - back],
         }
+    }
+
+    /// Whether a slot of one beat and of the same key can join. A record names one device.
+    pub fn takes(&self, other: &Slot) -> bool {
+        let at = other.beat.at;
+        let oldest_at = self.earlier.first().map_or(self.beat.at, |oldest| oldest.at);
+        let near = self.beat.at.max(at) - oldest_at.min(at) <= SLOT_SPAN_MS_MAX;
+        near && self.beats() < SLOT_BEATS_MAX && self.device == other.device
+    }
+
+    /// Adds the beat of a slot of one.
+    pub fn join(&mut self, other: Slot) {
+        debug_assert_eq!(other.beats(), 1);
+        self.known = self.known.joined(other.known);
+        let (mut beat, mut place) = (other.beat, other.place);
+        if beat.at > self.beat.at {
+            std::mem::swap(&mut self.beat, &mut beat);
+            std::mem::swap(&mut self.place, &mut place);
+        }
+        let after = self.earlier.partition_point(|earlier| earlier.at <= beat.at);
+        self.earlier.insert(after, beat);
+        self.earlier_places.insert(after, place);
     }
 }
 
@@ -98,10 +124,21 @@ impl Entry {
         }
     }
 
-    /// What the store is asked to do; `asks`: the rules that are open for a beat.
-    pub fn change(&self, asks: RuleSet) -> Change {
+    /// Beats that wait here, or one order.
+    pub fn weight(&self) -> usize {
+        match self {
+            Entry::Slot(slot) => slot.beats(),
+            Entry::Order { .. } => 1,
+        }
+    }
+
+    /// What the store is asked to do, to be called once; `asks`: the rules that are open for a beat.
+    pub fn change(&mut self, asks: RuleSet) -> Change {
         let action = match self {
-            Entry::Slot(slot) => Action::Beat { beat: slot.beat, device: slot.device.clone(), asks },
+            Entry::Slot(slot) => {
+                let earlier = std::mem::take(&mut slot.earlier);
+                Action::Beat { beat: slot.beat, earlier, device: slot.device.clone(), asks }
+            }
             Entry::Order { action, .. } => action.clone(),
         };
         Change { user: self.inbox().user, action }
@@ -111,10 +148,11 @@ impl Entry {
 impl Slots {
     /// True: it took a slot of its own.
     pub fn add(&mut self, slot: Slot) -> bool {
+        self.weight += slot.beats();
         let next = self.taken + self.entries.len();
         let number = self.open.entry(slot.key()).or_insert(next);
         if let Some(Entry::Slot(open)) = self.entries.get_mut(*number - self.taken)
-            && open.reaches(slot.beat.at)
+            && open.takes(&slot)
         {
             open.join(slot);
             return false;
@@ -125,19 +163,28 @@ impl Slots {
     }
 
     pub fn order(&mut self, inbox: Arc<Inbox>, action: Action) {
+        self.weight += 1;
         self.entries.push_back(Entry::Order { inbox, action });
     }
 
-    /// Moves the oldest entries, at most `max`, to `group`. Nothing joins them any more.
-    pub fn take_into(&mut self, group: &mut Vec<Entry>, max: usize) {
+    /// Moves the oldest entries, at most `max`, to `group`. Nothing joins them any more. Returns their weight.
+    pub fn take_into(&mut self, group: &mut Vec<Entry>, max: usize) -> usize {
         let count = self.entries.len().min(max);
         self.taken += count;
-        group.extend(self.entries.drain(..count));
+        let mut weight = 0;
+        group.extend(self.entries.drain(..count).inspect(|entry| weight += entry.weight()));
+        self.weight -= weight;
         if self.entries.is_empty() {
             self.open.clear();
         } else {
             self.open.retain(|_, number| *number >= self.taken);
         }
+        weight
+    }
+
+    /// All beats and orders that wait.
+    pub fn weight(&self) -> usize {
+        self.weight
     }
 
     pub fn len(&self) -> usize {
@@ -157,7 +204,8 @@ mod tests {
     use crate::model::forgetting::{ContentRow, UserRow};
     use crate::model::ids::UserId;
     use crate::model::moment::Moment;
-    use crate::model::rule::judge;
+    use crate::model::recording::Switch;
+    use crate::model::rule::{Reason, Verdict, judge};
     use proptest::prelude::*;
 
     fn beat(oid: u64, session: u64, at: u64) -> Beat {
@@ -177,11 +225,11 @@ mod tests {
         )
     }
 
-    fn beats_of(slots: &mut Slots, max: usize) -> Vec<(u64, u64, u64)> {
+    fn beats_of(slots: &mut Slots, max: usize) -> Vec<(u64, u64, usize)> {
         let mut group = Vec::new();
         slots.take_into(&mut group, max);
         let beats = group.iter().filter_map(|entry| match entry {
-            Entry::Slot(slot) => Some((slot.beat.session.0, slot.beat.at, slot.beats)),
+            Entry::Slot(slot) => Some((slot.beat.session.0, slot.beat.at, slot.beats())),
             Entry::Order { .. } => None,
         });
         beats.collect()
@@ -206,6 +254,40 @@ mod tests {
     }
 
     #[test]
+    fn a_full_slot_takes_no_more() {
+        let (one, mut slots) = (inbox(UserId(1)), Slots::default());
+        for at in 1..=SLOT_BEATS_MAX as u64 + 2 {
+            slots.add(slot(&one, beat(100, 1, at), 1));
+        }
+        let full = SLOT_BEATS_MAX as u64;
+        assert_eq!(slots.weight(), SLOT_BEATS_MAX + 2);
+        assert_eq!(beats_of(&mut slots, 1), [(1, full, SLOT_BEATS_MAX)]);
+        assert_eq!(slots.weight(), 2);
+        assert_eq!(beats_of(&mut slots, 1), [(1, full + 2, 2)]);
+    }
+
+    #[test]
+    fn devices_do_not_share_slots() {
+        let (one, mut slots) = (inbox(UserId(1)), Slots::default());
+        slots.add(slot(&one, beat(100, 1, 10), 1));
+        assert!(slots.add(Slot { device: Arc::from("renamed"), ..slot(&one, beat(100, 1, 11), 2) }));
+    }
+
+    #[test]
+    fn a_slot_knows_where_each_beat_stood() {
+        let one = inbox(UserId(1));
+        let mut all = slot(&one, beat(100, 1, 30), 1);
+        for (at, seq) in [(10, 2), (40, 3), (40, 4), (20, 5), (40, 6)] {
+            all.join(slot(&one, beat(100, 1, at), seq));
+        }
+        let places: Vec<u32> = (0..all.beats()).map(|back| all.place(back).seq).collect();
+        assert_eq!(places, [3, 6, 4, 1, 5, 2], "the newest first, and of copies the first");
+        let Action::Beat { beat, earlier, .. } = Entry::Slot(all).change(RuleSet::NONE).action else { unreachable!() };
+        let moments: Vec<u64> = earlier.iter().chain([&beat]).map(|beat| beat.at).collect();
+        assert_eq!(moments, [10, 20, 30, 40, 40, 40]);
+    }
+
+    #[test]
     fn connections_do_not_share_slots() {
         let mut slots = Slots::default();
         assert!(slots.add(slot(&inbox(UserId(1)), beat(100, 1, 10), 1)));
@@ -224,13 +306,19 @@ mod tests {
     }
 
     proptest! {
-        /// However the beats are grouped and coalesced, what is kept is what would be kept without slots.
+        /// However the beats are grouped and coalesced, and whenever recording was paused, what is kept is what would be
+        /// kept without slots.
         #[test]
         fn coalescing_changes_nothing_of_what_is_kept(
             beats in prop::collection::vec((0u64..3, 1u64..3, 1u64..200_000), 0..60),
             tombstone in 0u64..200_000,
+            switches in prop::collection::vec((any::<bool>(), 1u64..200_000), 0..8),
             groups in prop::collection::vec(1usize..9, 0..20),
         ) {
+            let mut user = UserRow::default();
+            for (paused, at) in switches {
+                user.recording.switch(Switch { at, paused }, 0);
+            }
             let one = inbox(UserId(1));
             let beats: Vec<Beat> = beats.into_iter().map(|(oid, session, at)| beat(oid, session, at)).collect();
             let mut rows: HashMap<Content, ContentRow> = HashMap::new();
@@ -238,10 +326,10 @@ mod tests {
                 rows.entry(Content { kind: 1, oid }).or_default().delete(tombstone);
             }
             let keep = |rows: &mut HashMap<Content, ContentRow>, beat: &Beat| {
-                judge(&UserRow::default(), rows.entry(beat.content).or_default(), beat, &Arc::from(""), &Moment::default());
+                judge(&user, rows.entry(beat.content).or_default(), beat, &Arc::from(""), &Moment::default()).0
             };
             let mut expected = rows.clone();
-            beats.iter().for_each(|beat| keep(&mut expected, beat));
+            beats.iter().for_each(|beat| drop(keep(&mut expected, beat)));
 
             let (mut slots, mut group, mut sizes) = (Slots::default(), Vec::new(), groups.into_iter());
             for each in &beats {
@@ -251,9 +339,12 @@ mod tests {
                 }
             }
             slots.take_into(&mut group, usize::MAX);
-            for entry in &group {
-                let Entry::Slot(slot) = entry else { unreachable!("only beats were added") };
-                keep(&mut rows, &slot.beat);
+            prop_assert_eq!(group.iter().map(Entry::weight).sum::<usize>(), beats.len());
+            for entry in &mut group {
+                let Action::Beat { beat, earlier, .. } = entry.change(RuleSet::NONE).action else { unreachable!() };
+                let paused = |verdict: &Verdict| matches!(verdict, Verdict::Rejected { reason: Reason::NotRecording, .. });
+                let mut newest_first = [beat].into_iter().chain(earlier.into_iter().rev());
+                newest_first.find(|beat| !paused(&keep(&mut rows, beat)));
             }
             let stamps = |rows: &HashMap<Content, ContentRow>| {
                 let mut all: Vec<_> = rows.values().filter_map(|row| row.record.as_ref()).map(|r| (r.content, r.stamp())).collect();

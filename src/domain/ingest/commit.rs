@@ -122,9 +122,9 @@ impl Committer {
             return Err(NoBatch { lists, put_off: false });
         }
         let rewards = self.judge.rewarding(now);
-        let Lists { entries, mut asked, mut changes, heard } = lists;
+        let Lists { mut entries, mut asked, mut changes, heard } = lists;
         asked.extend(entries.iter().map(|entry| self.ask(entry, &rewards.today)));
-        changes.extend(entries.iter().zip(&asked).map(|(entry, asked)| entry.change(asked.open)));
+        changes.extend(entries.iter_mut().zip(&asked).map(|(entry, asked)| entry.change(asked.open)));
         let group = Group::new(now, changes, rewards);
         Ok(Batch { entries, shares, asked, heard, group, began: Instant::now() })
     }

@@ -160,7 +160,7 @@ impl Scene {
     fn beside(mut listeners: Vec<Arc<dyn CommitListener>>) -> Self {
         let store = Arc::new(Told::default());
         let (wake, clock) = (Arc::new(Notify::new()), Arc::new(Clock::starting_at(0, Duration::MAX)));
-        let (submit_queue, completions) = SubmitQueue::new(wake.clone(), SubmitQueue::SLOTS_MAX);
+        let (submit_queue, completions) = SubmitQueue::new(wake.clone(), SubmitQueue::WEIGHT_MAX);
         let scribe = Scribe { heard: Mutex::default(), answered: Mutex::default(), completions: completions.into() };
         let scribe = Arc::new(scribe);
         listeners.push(scribe.clone());

@@ -104,20 +104,21 @@ impl Metrics {
     /// To be called when the group has just been committed: one look at the clock is enough for all of it.
     pub(super) fn observe(&self, entries: &[Entry], outcomes: &[Outcome]) {
         let now = Instant::now();
-        let (mut written, mut covered) = (0, 0);
+        let (mut written, mut covered) = (0, 0_usize);
         for (entry, outcome) in entries.iter().zip(outcomes) {
-            let (Entry::Slot(slot), Outcome::Beat(verdict)) = (entry, outcome) else { continue };
+            let (Entry::Slot(slot), Outcome::Beat { verdict, skipped }) = (entry, outcome) else { continue };
             match verdict {
                 Verdict::Written { .. } => written += 1,
                 Verdict::Same => drop(self.beats.same.inc()),
                 Verdict::Rejected { reason, .. } => self.beats.rejected(*reason),
             }
-            covered += slot.beats - 1;
+            (0..*skipped).for_each(|_| self.beats.rejected(Reason::NotRecording));
+            covered += slot.beats() - 1 - skipped;
             self.ack_seconds.observe(now.saturating_duration_since(slot.opened).as_secs_f64());
         }
         self.group_slots.observe(entries.len() as f64);
         self.beats.written.inc_by(written);
-        self.beats.covered.inc_by(covered);
+        self.beats.covered.inc_by(covered as u64);
     }
 
     pub(super) fn committed(&self, took: Duration) {

@@ -12,7 +12,7 @@ use crate::domain::devices::inbox::{BeatRef, Inbox, Rejected};
 use crate::domain::rewards::reward_notice::RewardNotice;
 use crate::model::beat::Beat;
 use crate::model::change::{Action, Outcome};
-use crate::model::rule::Verdict;
+use crate::model::rule::{Reason, Verdict};
 
 /// An entry and what became of it.
 #[derive(Debug)]
@@ -31,11 +31,16 @@ impl Completion {
             entry.inbox().leave_news(*news);
         }
         match (entry, outcome) {
-            (Entry::Slot(slot), Outcome::Beat(Verdict::Rejected { reason, record })) => {
-                slot.inbox.answer_slot(Some(Rejected { place: slot.place, reason, record }), false);
-            }
-            (Entry::Slot(slot), Outcome::Beat(verdict)) => {
-                slot.inbox.answer_slot(None, verdict.is_steady(&slot.beat) && !rewarded);
+            (Entry::Slot(slot), Outcome::Beat { verdict, skipped }) => {
+                let steady = skipped == 0 && verdict.is_steady(&slot.beat) && !rewarded;
+                let skip = |back| Rejected { place: slot.place(back), reason: Reason::NotRecording, record: None };
+                let decided = match verdict {
+                    Verdict::Rejected { reason, record } => {
+                        Some(Rejected { place: slot.place(skipped), reason, record })
+                    }
+                    Verdict::Written { .. } | Verdict::Same => None,
+                };
+                slot.inbox.answer_slot(decided.into_iter().chain((0..skipped).rev().map(skip)), steady);
             }
             (Entry::Slot(slot), Outcome::Unreadable { .. }) => slot.inbox.cannot_answer(),
             (Entry::Slot(slot), _) => slot.inbox.answer_slot(None, false),
@@ -51,9 +56,11 @@ impl Completion {
 #[derive(Debug)]
 pub struct SubmitQueue {
     slots: Mutex<Slots>,
-    slots_max: usize,
-    /// Taken and not yet answered; the waiting ones are in `slots`.
+    weight_max: usize,
+    /// Entries that were taken and are not answered yet; the waiting ones are in `slots`.
     in_flight: AtomicUsize,
+    /// Of those.
+    weight_in_flight: AtomicUsize,
     answers: mpsc::UnboundedSender<Vec<Completion>>,
     /// Lists of answers that were handed out, empty again, for groups to come.
     spare: Mutex<Vec<Vec<Completion>>>,
@@ -75,10 +82,10 @@ pub struct Completions {
 }
 
 impl SubmitQueue {
-    /// Uncommitted entries of one thread (about 200 bytes each), shared by its lanes. Beyond its share of it, the connections
-    /// of a lane hold their frames back.
-    /// It bounds the list of answers, too: an entry counts until it is answered.
-    pub const SLOTS_MAX: usize = 262_144;
+    /// Uncommitted beats and orders of one thread (about 250 bytes each, 100 for a beat that shares a slot), shared by its
+    /// lanes. Beyond its share of it, the connections of a lane hold their frames back.
+    /// It bounds the list of answers, too: a beat counts until it is answered.
+    pub const WEIGHT_MAX: usize = 262_144;
 
     /// A frame of so many bytes, some 60 beats, is a long one.
     pub const LONG_FRAME_BYTES: usize = 8192;
@@ -88,13 +95,15 @@ impl SubmitQueue {
     /// Lists of answers that are kept. One is filled while the one before is emptied.
     const SPARE_MAX: usize = 2;
 
-    /// `wake` wakes the committer. `slots_max`: so many entries there may be before connections hold their frames back.
-    pub fn new(wake: Arc<Notify>, slots_max: usize) -> (Arc<SubmitQueue>, Completions) {
+    /// `wake` wakes the committer. `weight_max`: so many beats and orders there may be before connections hold their frames
+    /// back.
+    pub fn new(wake: Arc<Notify>, weight_max: usize) -> (Arc<SubmitQueue>, Completions) {
         let (sender, answers) = mpsc::unbounded_channel();
         let submit_queue = Arc::new(SubmitQueue {
             slots: Mutex::default(),
-            slots_max,
+            weight_max,
             in_flight: AtomicUsize::new(0),
+            weight_in_flight: AtomicUsize::new(0),
             answers: sender,
             spare: Mutex::default(),
             wake,
@@ -144,7 +153,7 @@ impl SubmitQueue {
 
     /// Whether another frame may be submitted.
     pub fn has_room(&self) -> bool {
-        self.len() < self.slots_max
+        self.lock().weight() + self.weight_in_flight.load(Ordering::Relaxed) < self.weight_max
     }
 
     /// Waits for a commit, after which there may be room.
@@ -176,8 +185,9 @@ impl SubmitQueue {
     pub fn take_into(&self, group: &mut Vec<Entry>, max: usize) {
         let mut slots = self.lock();
         let before = group.len();
-        slots.take_into(group, max);
+        let weight = slots.take_into(group, max);
         self.in_flight.fetch_add(group.len() - before, Ordering::Relaxed);
+        self.weight_in_flight.fetch_add(weight, Ordering::Relaxed);
     }
 
     /// For the committer: a list for answers, empty.
@@ -210,8 +220,10 @@ impl Completions {
     pub async fn run(mut self) {
         while let Some(mut answered) = self.answers.recv().await {
             let count = answered.len();
+            let weight: usize = answered.iter().map(|completion| completion.entry.weight()).sum();
             answered.drain(..).for_each(Completion::deliver);
             self.submit_queue.in_flight.fetch_sub(count, Ordering::Relaxed);
+            self.submit_queue.weight_in_flight.fetch_sub(weight, Ordering::Relaxed);
             self.submit_queue.room.notify_waiters();
             let mut spare = self.submit_queue.spare();
             if spare.len() < SubmitQueue::SPARE_MAX {

@@ -87,13 +87,34 @@ impl<'g> Decider<'g> {
     ) -> Result<Outcome, S::Error> {
         (self.place, self.user) = (place, user);
         match action {
-            Action::Beat { beat, device, asks } => self.beat(state, beat, device, *asks).map(Outcome::Beat),
+            Action::Beat { beat, earlier, device, asks } => self.beats(state, beat, earlier, device, *asks),
             Action::Delete { contents, at } => self.delete(state, contents, *at),
             Action::Clear { at } => self.clear(state, *at),
             Action::Recording { paused, at } => self.recording(state, *paused, *at),
             Action::Erase => self.erase(state),
             Action::Prune { horizon } => self.prune(state, *horizon),
         }
+    }
+
+    /// From the newest back to the first that recording lets pass, or to the oldest.
+    fn beats<S: UserState>(
+        &mut self,
+        state: &mut S,
+        newest: &Beat,
+        earlier: &[Beat],
+        device: &Arc<str>,
+        asks: RuleSet,
+    ) -> Result<Outcome, S::Error> {
+        let mut verdict = self.beat(state, newest, device, asks)?;
+        let mut skipped = 0;
+        for beat in earlier.iter().rev() {
+            if !matches!(verdict, Verdict::Rejected { reason: Reason::NotRecording, .. }) {
+                break;
+            }
+            skipped += 1;
+            verdict = self.beat(state, beat, device, asks)?;
+        }
+        Ok(Outcome::Beat { verdict, skipped })
     }
 
     fn beat<S: UserState>(

@@ -20,7 +20,7 @@ impl Conversation {
         let (inbox, flag) = (self.registration.inbox(), beats.flag);
         let source = Source { inbox, device: &self.device, seq, read: now, flag, decisions: &self.decisions };
         let taken = self.intake().beats(&source, &beats.items);
-        self.beats.frames.submitted(seq, taken.slots);
+        self.beats.frames.submitted(seq, taken.slots, beats.items.len() - taken.rejected.len());
         match self.may_hold() {
             Some(_) => self.steady.get_or_insert_default().submitted(&beats.items, taken.slots),
             None => self.steady = None,

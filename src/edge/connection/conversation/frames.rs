@@ -9,6 +9,9 @@ use crate::edge::connection::close::CloseReason;
 use crate::edge::protocol::frame::{ClientFrame, DecodeError, ErrorCode, Operation};
 use crate::edge::protocol::json;
 
+/// Uncommitted beats of a connection, for each slot that it may have: slots keep their beats.
+const BEATS_PER_SLOT: usize = 4;
+
 impl Conversation {
     /// Takes one message in; a long one when it is its turn. Nothing, unless it [listens](Self::listens).
     pub fn hear(&mut self, text: &str, now: Instant) {
@@ -71,7 +74,9 @@ impl Conversation {
         let slots = self.beats.frames.slots();
         match operation {
             Operation::Beats(beats) => {
-                let fits = slots + beats.items.len() <= self.context.limits.uncommitted_slots;
+                let (more, most) = (beats.items.len(), self.context.limits.uncommitted_slots);
+                let beats_fit = self.beats.frames.beats() + more <= BEATS_PER_SLOT * most;
+                let fits = slots + more <= most && beats_fit;
                 (fits || slots == 0) && self.intake().submit_queue.has_room()
             }
             Operation::Hello(_) | Operation::Token { .. } => true,

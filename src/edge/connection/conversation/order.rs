@@ -32,7 +32,7 @@ impl Order {
             Outcome::Ahead => Err(Refusal::Invalid(format!("{}.at: is ahead of the server's clock", self.operation))),
             Outcome::Unreadable { .. } => Err(Refusal::Unavailable),
             Outcome::Recording { paused, .. } => Ok(Answer::Recording { paused: *paused }),
-            Outcome::Beat(_)
+            Outcome::Beat { .. }
             | Outcome::Deleted { .. }
             | Outcome::Cleared { .. }
             | Outcome::Erased { .. }

@@ -79,15 +79,15 @@ impl Conversation {
         }
         let Some(steady) = &mut self.steady else { return false };
         match &mut steady.waiting {
-            Some(waiting) if waiting.slot.reaches(beat.at) => {
+            Some(waiting) if waiting.slot.takes(&slot) => {
                 waiting.slot.join(slot);
-                self.beats.frames.submitted(seq, 0);
+                self.beats.frames.submitted(seq, 0, 1);
             }
             Some(_) => return false,
             None if self.beats.frames.slots() > 0 => return false,
             None => {
                 steady.waiting = Some(Box::new(Waiting { slot, until: now + hold.min(delay) }));
-                self.beats.frames.submitted(seq, 1);
+                self.beats.frames.submitted(seq, 1, 1);
                 self.beats.due.get_or_insert(now + delay);
                 self.inbox().holds();
             }

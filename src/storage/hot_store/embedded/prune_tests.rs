@@ -50,7 +50,7 @@ fn beat(oid: u64, at: u64) -> Change {
         rate: 1.0,
         at,
     };
-    Change { user: USER, action: Action::Beat { beat, device: Arc::from(""), asks: RuleSet::NONE } }
+    Change { user: USER, action: Action::beat(beat, Arc::from(""), RuleSet::NONE) }
 }
 
 fn clear(at: u64) -> Change {
@@ -125,7 +125,7 @@ fn what_has_expired_goes_with_the_next_pass() {
     commit(&store, 50_000, vec![beat(7, 49_000)]);
     soon(&store, || stored(&store) == 1);
     let again = commit(&store, 50_000, vec![beat(7, 49_000), beat(1, 3_999)]);
-    assert_eq!(again[0], Outcome::Beat(Verdict::Same));
+    assert_eq!(again[0], Outcome::from(Verdict::Same));
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn action() -> impl Strategy<Value = (Action, u64)> {
     let beat = |(content, session)| {
         let session = SessionId(session);
         let beat = Beat { content, pos: 1, dur: 0, state: State::Playing, session, watched: 1, rate: 1.0, at: 0 };
-        Action::Beat { beat, device: Arc::from("tv"), asks: RuleSet::NONE }
+        Action::beat(beat, Arc::from("tv"), RuleSet::NONE)
     };
     let action = prop_oneof![
         20 => (any_content(), 1u64..3).prop_map(beat),

@@ -248,7 +248,9 @@ impl UserRound {
         for place in &self.places {
             let Change { user, action } = &group.changes[*place];
             let outcome = decider.decide(&mut draft, *place, *user, action)?;
-            if let (Action::Beat { beat, .. }, Outcome::Beat(Verdict::Written { .. })) = (action, &outcome) {
+            if let (Action::Beat { beat, .. }, Outcome::Beat { verdict: Verdict::Written { .. }, .. }) =
+                (action, &outcome)
+            {
                 draft.plays(beat.content);
             }
             outcomes.push(outcome);
