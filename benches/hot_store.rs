@@ -167,7 +167,7 @@ impl Players {
             rate: 1.0,
             at: self.now,
         };
-        Change { user: player.user, action: Action::Beat { beat, device: player.device.clone(), asks: RuleSet::NONE } }
+        Change { user: player.user, action: Action::beat(beat, player.device.clone(), RuleSet::NONE) }
     }
 }
 

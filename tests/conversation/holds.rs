@@ -61,6 +61,26 @@ fn one_commit_keeps_all_beats_of_a_hold() {
 }
 
 #[test]
+fn a_read_waits_for_what_a_connection_held_that_has_ended() {
+    play(async {
+        let mut gateway = Gateway::holding(HOLD);
+        let mut peer = playing(&mut gateway, ACK_DELAY);
+        peer.send(beats(2, &[beat(1, 1, BEGIN + 2)]));
+        gateway.kick(USER);
+        peer.go_on();
+        assert!(peer.end.is_some());
+        let mut waits = gateway.presence.commit_held(USER);
+        assert_eq!(waits.len(), 1, "the connection has not left");
+        assert_eq!((&mut waits[0]).now_or_never(), None);
+        gateway.commit_all();
+        assert!((&mut waits[0]).now_or_never().is_some());
+        peer.go_on();
+        let request = gateway.presence.request(USER, None, Notifier::Own(Arc::default()));
+        assert!(!request.has_others(), "now it has");
+    });
+}
+
+#[test]
 fn the_next_hold_begins_although_the_ack_of_the_last_one_waits() {
     play(async {
         let mut gateway = Gateway::holding(HOLD);

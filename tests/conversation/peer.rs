@@ -47,6 +47,8 @@ pub struct Peer {
     /// What was said since the last look.
     pub said: Vec<ServerFrame>,
     pub end: Option<End>,
+    /// Once it has ended: what it still waits for.
+    parting: Option<LocalBoxFuture<'static, ()>>,
 }
 
 impl Peer {
@@ -76,6 +78,7 @@ impl Peer {
             heard: Vec::new(),
             said: Vec::new(),
             end: None,
+            parting: None,
         }
     }
 
@@ -120,6 +123,7 @@ impl Peer {
         self.look |= self.notify.notified().now_or_never().is_some();
         self.look |= self.next_deadline().is_some_and(|deadline| deadline <= now);
         while self.step(now) {}
+        self.parting.take_if(|parting| parting.now_or_never().is_some());
     }
 
     /// Whether there is more to do.
@@ -162,8 +166,8 @@ impl Peer {
             assert!(conversation.say().is_none(), "nothing is said after the end");
         }
         // As a live socket does it that is left.
-        self.conversation.iter_mut().for_each(|conversation| conversation.commit_held(now()));
-        (self.end, self.conversation, self.room) = (Some(end), None, None);
+        self.parting = self.conversation.take().map(|conversation| conversation.part(now()).boxed_local());
+        (self.end, self.room) = (Some(end), None);
         false
     }
 

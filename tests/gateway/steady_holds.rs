@@ -28,11 +28,15 @@ fn gateway() -> TestGateway {
 
 /// A client whose content 100 plays, and which has asked for acks as late as can be; the `at` of its newest beat.
 async fn playing(gateway: &TestGateway) -> (TestClient, u64) {
+    playing_content(gateway, 100).await
+}
+
+async fn playing_content(gateway: &TestGateway, oid: u64) -> (TestClient, u64) {
     let mut client = gateway.connect(MID).await;
     let delay = client.welcome()["limits"]["ack_delay"].clone();
     client.call(json!({"hello": {"ack_delay": delay}})).await;
     let at = client.now() - 1_000;
-    client.watch([beat(100, at)]).await;
+    client.watch([beat(oid, at)]).await;
     (client, at)
 }
 
@@ -95,6 +99,20 @@ async fn a_lost_connection_commits_what_it_holds() {
     drop(client);
     let mut other = gateway.connect(MID).await;
     until("the commit", async || other.position(100).await == Some(78_000)).await;
+}
+
+/// A read that finds the connection gone must not find what was stored before.
+#[tokio::test]
+async fn a_read_just_after_the_end_of_a_connection_sees_what_it_held() {
+    let gateway = gateway();
+    let mut other = gateway.connect(MID).await;
+    for round in 1..=20 {
+        let (mut client, at) = playing_content(&gateway, round).await;
+        client.send(beats([beat(round, at + 1).pos(78_000)])).await;
+        gateway.wait_for_metric("heartline_beats_held_total", |held| held >= round as f64).await;
+        client.reset();
+        assert_eq!(other.position(round).await, Some(78_000), "round {round}");
+    }
 }
 
 #[tokio::test]

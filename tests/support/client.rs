@@ -64,6 +64,13 @@ pub fn reasons(rejected: &[Value]) -> Vec<(u64, &str)> {
     rejected.iter().map(|one| (of(one), one["reason"].as_str().expect("a reason"))).collect()
 }
 
+impl TestClient<TcpStream> {
+    /// Goes without a word, as a process that was killed: the gateway gets a reset.
+    pub fn reset(self) {
+        self.socket.get_ref().set_zero_linger().expect("a socket option");
+    }
+}
+
 impl<S: AsyncRead + AsyncWrite + Unpin> TestClient<S> {
     pub fn over(socket: WebSocketStream<S>, protocol: Option<String>) -> Self {
         Self {

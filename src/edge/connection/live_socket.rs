@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use futures_util::future::LocalBoxFuture;
+use futures_util::future::{LocalBoxFuture, join};
 use tokio::time::Sleep;
 
 use super::close::CloseReason;
@@ -138,18 +138,23 @@ impl LiveSocket {
         self.wake();
     }
 
-    /// Leaves everything but the socket, then that.
+    /// Leaves everything; the user's connections last, when what was held is committed.
     pub async fn leave(self, end: End) {
-        let LiveSocket { socket, mut conversation, context, at_end, .. } = self;
-        conversation.commit_held(Instant::now());
+        let LiveSocket { socket, conversation, context, at_end, .. } = self;
         context.metrics.connections.dec();
         at_end.log.disconnected(&conversation, &context, &end);
-        drop((conversation, context));
-        match end {
-            End::Close(reason) => Box::pin(socket.close(reason)).await,
-            End::ClosedByClient(code) => Box::pin(socket.part(code)).await,
-            End::Lost => socket.lose(),
-        }
+        drop(context);
+        let parted = conversation.part(Instant::now());
+        let closed = async {
+            match end {
+                End::Close(reason) => Box::pin(socket.close(reason)).await,
+                End::ClosedByClient(code) => Box::pin(socket.part(code)).await,
+                End::Lost => socket.lose(),
+            }
+            // While the store is away, others may come in its place.
+            drop(at_end);
+        };
+        join(closed, parted).await;
     }
 
     /// Does all that can be done now, and has the task woken for the rest.

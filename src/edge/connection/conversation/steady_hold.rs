@@ -122,6 +122,20 @@ impl Conversation {
         self.steady.iter_mut().for_each(|steady| steady.record_changed());
     }
 
+    /// Commits what is held, and ends with the answer to it. Until then the connection stays among those of its user, so that
+    /// a read waits for the answer, too.
+    pub fn part(mut self, now: Instant) -> impl Future<Output = ()> + use<> {
+        self.commit_held(now);
+        let parting = self.inbox().commit_held().map(|committed| (committed, self.registration));
+        async move {
+            if let Some((committed, registration)) = parting {
+                // It is dropped as it is answered.
+                let _ = committed.await;
+                drop(registration);
+            }
+        }
+    }
+
     /// Commits what is held, if anything is.
     pub fn commit_held(&mut self, now: Instant) {
         if let Some(waiting) = self.steady.as_mut().and_then(|steady| steady.waiting.take()) {
