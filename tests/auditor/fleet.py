@@ -11,7 +11,7 @@ import time
 from auditor.audit import Audit, arguments, scratch_directory
 from auditor.journal import wall_ms
 from auditor.readback import read_back
-from auditor.rewards import outbox_entries
+from auditor.rewards import held, outbox_entries
 from auditor.rules import SETTINGS
 from auditor.topic import Topic
 from tiers.fleet import Fleet
@@ -25,6 +25,8 @@ AWAY_SHARE = 0.2
 PLAY_ON_SHARE = 0.4
 KILL_STARTING_CHANCE = 0.25
 ROUNDS_IN_FLIGHT_MIN = 0.6
+# By the gateways together, since each was started: seen before at least one kill of a run with --hold.
+HELD_MIN = 100
 # Between two looks at rewards: another gateway takes up what a killed one has left only after a while.
 ROUNDS_OF_REWARDS = 10
 
@@ -32,6 +34,7 @@ ROUNDS_OF_REWARDS = 10
 def main():
     parser = arguments(__doc__, rounds=30, users=100, newcomers=40)
     parser.add_argument("--redis", choices=(SINGLE, CLUSTER), default=SINGLE)
+    parser.add_argument("--hold", type=int, default=0, help="milliseconds that steady beats wait for later ones")
     args = parser.parse_args()
     SeveralGateways.on_a_fleet(args, args.redis)
 
@@ -43,7 +46,8 @@ class FleetAudit(Audit):
     def on_a_fleet(cls, args, redis_kind):
         """Does it with a fleet of its own, and ends the process with the verdict."""
         with scratch_directory(args) as scratch:
-            fleet = Fleet(args.binary, scratch, redis_kind, **SETTINGS)
+            hold = getattr(args, "hold", 0)
+            fleet = Fleet(args.binary, scratch, redis_kind, **SETTINGS, STORE__STEADY_HOLD=f"{hold}ms")
             audit = cls(args, scratch, fleet)
             try:
                 ok = audit.run()
@@ -91,7 +95,7 @@ class FleetAudit(Audit):
 class SeveralGateways(FleetAudit):
     def __init__(self, args, scratch, fleet):
         super().__init__(args, scratch, fleet)
-        self._with_flight = self._with_unpublished = 0
+        self._with_flight = self._with_unpublished = self._held = 0
         self._next_victims = []
         self._start_seconds = {}  # by victim: how long its last start took
 
@@ -108,6 +112,7 @@ class SeveralGateways(FleetAudit):
         self._killed[name] += 1
         self.play()
         self.play_on(acks := self.some_acks(), self.fleet.gateways)
+        self._held = max(self._held, sum(map(held, self.fleet.gateways)))
         killed = wall_ms()
         victim.kill()
         unpublished = self.fleet.redis.outbox_entries() if name != "Redis" else 0
@@ -179,6 +184,9 @@ class SeveralGateways(FleetAudit):
         enough = self._with_flight >= ROUNDS_IN_FLIGHT_MIN * rounds
         self.expect(enough, "load", f"beats were in flight in only {self._with_flight} of {rounds} rounds")
         self.expect(self._with_unpublished, "load", "no kill found an event unpublished")
+        if self.args.hold:
+            self.expect(self._held >= HELD_MIN, "load", f"only {self._held} beats were held")
+            print(f"at least {self._held} beats were held", flush=True)
         print(f"killed: {self._killed}; {self._with_flight} times with beats in flight, {self._with_unpublished} with events")
 
 
