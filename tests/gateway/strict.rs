@@ -93,6 +93,7 @@ async fn control_requests_are_as_strict() {
         ("POST", "/v1/erase?dry_run=true", user.clone()),
         ("POST", "/v1/kick?for=60", user.clone()),
         ("POST", "/v1/revoke?until=5", user.clone()),
+        ("POST", "/v1/clock/accept", user.clone()),
         ("DELETE", "/v1/revoke?mid=42", user),
         ("DELETE", "/v1/revoke?mid=42&all", None),
         ("GET", "/v1/revoke?mid=42", None),
@@ -103,6 +104,32 @@ async fn control_requests_are_as_strict() {
     }
     assert_eq!(client.position(100).await, Some(10_000));
     assert_eq!(gateway.admin().get("/healthz?from=balancer").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_control_body_that_is_not_understood_does_nothing() {
+    let gateway = TestGateway::start();
+    let mut client = gateway.connect(MID).await;
+    let at = client.now();
+    client.watch([beat(100, at)]).await;
+    for path in ["/v1/erase", "/v1/kick", "/v1/revoke"] {
+        for (body, says) in [
+            (r#"{"mid":"42","dry_run":true}"#, "body: unknown field dry_run; "),
+            (r#"{"mid":"42","mids":["43"]}"#, "body: unknown field mids; did you mean mid?"),
+            (r#"{"mid":"42","mid":"42"}"#, "mid: appears twice"),
+            (r#"{"mid":"42"} {}"#, "body: is not JSON"),
+        ] {
+            let sent = Some(("application/json", body.to_owned()));
+            let problem = gateway.control().send("POST", path, sent).await.problem(400, "invalid");
+            let detail = problem["detail"].as_str().expect("a detail");
+            assert!(detail.starts_with(says), "{path} {body}: {detail}");
+        }
+    }
+    assert_eq!(client.position(100).await, Some(10_000));
+    assert_eq!(gateway.control().get("/v1/revoke").await.json(), json!({"revocations": []}));
+    // What clients send may have fields of a later protocol.
+    let paused = gateway.http(MID).put("/v1/recording", &json!({"paused": true, "later": 5})).await;
+    assert_eq!(paused.status, 200, "{}", paused.text());
 }
 
 #[tokio::test]

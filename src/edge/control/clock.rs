@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::body::HttpBody;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::Uri;
@@ -20,6 +21,9 @@ pub async fn get(State(control): State<Arc<Control>>, uri: Uri) -> Result<Respon
 /// Answered like `GET`, with the clocks after it; done when no step is in doubt, too. 409 when only a restart helps.
 pub async fn accept(State(control): State<Arc<Control>>, request: Request) -> Result<Response, Problem> {
     query::none(request.uri())?;
+    if !request.body().is_end_stream() {
+        return Err(Problem::invalid("body: this path takes none"));
+    }
     let step = control.clock_status.accept().map_err(|TooFarAhead(by)| {
         let by = humantime::format_duration(by);
         Problem::conflict(format!(

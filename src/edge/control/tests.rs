@@ -69,6 +69,10 @@ impl Fixture {
         self.ask(Request::get(path), "").await
     }
 
+    async fn post(&self, path: &str, body: &'static str) -> (u16, String) {
+        self.ask(Request::post(path), body).await
+    }
+
     async fn kick(&self, body: &'static str) -> u16 {
         self.ask(Request::post("/v1/kick").header("content-type", "application/json"), body).await.0
     }
@@ -147,6 +151,30 @@ async fn a_kick_names_a_user_by_text_or_number() {
     for bad in ["", "{}", r#"{"mid":"x"}"#, r#"{"mid":-1}"#, r#"["42"]"#] {
         assert_eq!(fixture.kick(bad).await, 400, "{bad}");
     }
+}
+
+#[tokio::test]
+async fn a_body_is_understood_whole_or_nothing_is_done() {
+    let fixture = Fixture::new();
+    for (path, body, says) in [
+        ("/v1/kick", r#"{"mid":"42","dry_run":true}"#, "body: unknown field dry_run; known: mid"),
+        ("/v1/kick", r#"{"dry_run":null,"mid":"42"}"#, "body: unknown field dry_run; known: mid"),
+        ("/v1/kick", r#"{"mids":"42","mid":"42"}"#, "body: unknown field mids; did you mean mid?"),
+        ("/v1/kick", r#"{"mid":"42","mid":"42"}"#, "mid: appears twice"),
+        ("/v1/kick", r#"{"mid":"42"} {"mid":"42"}"#, "body: is not JSON"),
+        ("/v1/revoke", r#"{"mid":"42","for":5}"#, "body: unknown field for; known: mid, jti, until"),
+        ("/v1/revoke", r#"{"mid":"42","Until":99}"#, "body: unknown field Until; did you mean until?"),
+        ("/v1/revoke", r#"{"jti":"a","jti":"b"}"#, "jti: appears twice"),
+        ("/v1/clock/accept", r#"{"dry_run":true}"#, "body: this path takes none"),
+    ] {
+        let (status, problem) = fixture.post(path, body).await;
+        assert!(
+            status == 400 && problem.contains(&format!(r#""detail":"{says}""#)),
+            "{path} {body}: {status} {problem}"
+        );
+    }
+    assert!(!fixture.kick_list.refuses(UserId(42), Instant::now()));
+    assert_eq!(fixture.get("/v1/revoke").await.1, r#"{"revocations":[]}"#);
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use crate::edge::protocol::frame::FrameLimits;
 use crate::edge::protocol::json::{
     decode_event_request, decode_export, decode_forgetting, decode_mid, decode_page_request, decode_revoked,
 };
+use crate::edge::protocol::unknown_field;
 use crate::model::event_page::EventRequest;
 use crate::model::ids::{ConnectionId, UserId};
 use crate::model::page::PageRequest;
@@ -17,11 +18,6 @@ use crate::model::revocation::Revoked;
 
 /// URLs end up in logs, histories and referrers, so a token there is refused at once: the mistake shows in testing.
 const TOKEN_NAMES: [&str; 3] = ["token", "access_token", "jwt"];
-
-/// So many letters may be wrong in a name for the suggestion of another.
-const NEAR_MAX: usize = 2;
-/// A longer name is cut in the answer.
-const NAME_CHARS_MAX: usize = 40;
 
 /// Which page of a list is asked for.
 pub fn page_request(uri: &Uri, limits: &FrameLimits) -> Result<PageRequest, Problem> {
@@ -72,7 +68,7 @@ fn fields<const COUNT: usize>(uri: &Uri, known: [&str; COUNT]) -> Result<[Option
     let mut values = [const { None }; COUNT];
     for (name, value) in pairs(uri) {
         let Some(index) = known.iter().position(|known| *known == name) else {
-            return Err(Problem::invalid(unknown(&name, &known)));
+            return Err(Problem::invalid(format!("query: {}", unknown_field::complaint(&name, &known))));
         };
         if values[index].replace(value).is_some() {
             return Err(Problem::invalid(format!("query: {name} is given twice")));
@@ -84,18 +80,6 @@ fn fields<const COUNT: usize>(uri: &Uri, known: [&str; COUNT]) -> Result<[Option
 fn pairs(uri: &Uri) -> Vec<(String, String)> {
     // Any text can be read as pairs; what is not UTF-8 is replaced.
     Query::try_from_uri(uri).map(|Query(pairs)| pairs).unwrap_or_default()
-}
-
-fn unknown(name: &str, known: &[&str]) -> String {
-    let name: String = name.chars().take(NAME_CHARS_MAX).collect();
-    let distance = |known: &&&str| strsim::damerau_levenshtein(&name, known);
-    let near = known.iter().min_by_key(distance).filter(|known| distance(known) <= NEAR_MAX.min(known.len() - 1));
-    let hint = match (near, known) {
-        (Some(near), _) => format!("did you mean {near}?"),
-        (None, []) => "this path takes none".to_owned(),
-        (None, _) => format!("known: {}", known.join(", ")),
-    };
-    format!("query: unknown field {name}; {hint}")
 }
 
 /// Answers 400 to a request with a token in its URL.

@@ -3,6 +3,7 @@
 //! - [`frame`]: the frames as values
 //! - [`json`]: their JSON, over the socket and as bodies and queries of HTTP
 //! - [`cursor`]: the opaque text with which a list goes on
+//! - [`unknown_field`]: what is said of a field where none may be ignored
 //! - `words`: the words of the wire for the enumerations of the model
 //!
 //! Nothing here waits, keeps state or knows what becomes of a frame. A codec refuses what cannot be decoded; whether a
@@ -11,4 +12,5 @@
 pub mod cursor;
 pub mod frame;
 pub mod json;
+pub mod unknown_field;
 mod words;

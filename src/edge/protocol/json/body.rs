@@ -45,7 +45,9 @@ struct RecordingBodyShape {
     connection: Option<ConnectionName>,
 }
 
+/// A field that is not known would be left out without a word: of an operator's call, nothing is.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct UserBodyShape {
     mid: Id,
 }
@@ -171,6 +173,11 @@ mod tests {
     #[test]
     fn a_kick_names_a_user() {
         assert_eq!(decode_user_body(br#"{"mid":"42"}"#), Ok(UserId(42)));
-        assert_eq!(message(decode_user_body(br#"{"mid":"x"}"#)), "mid: must be a decimal number of 64 bits");
+        let refused = |body: &str| message(decode_user_body(body.as_bytes()));
+        assert_eq!(refused(r#"{"mid":"x"}"#), "mid: must be a decimal number of 64 bits");
+        assert_eq!(refused(r#"{"mid":"42","dry_run":true}"#), "body: unknown field dry_run; known: mid");
+        assert_eq!(refused(r#"{"Mid":"42"}"#), "body: unknown field Mid; did you mean mid?");
+        // As it was written, with what looks like a part of the complaint in it.
+        assert_eq!(refused(r#"{"mid":"42","a`, expected `b":1}"#), "body: unknown field a`, expected `b; known: mid");
     }
 }

@@ -4,13 +4,14 @@ use serde::de::DeserializeSeed;
 use serde_path_to_error::{Path, Segment, Track};
 
 use crate::edge::protocol::frame::{DecodeError, ErrorCode};
+use crate::edge::protocol::unknown_field;
 
 #[derive(Debug, PartialEq)]
 pub(super) struct Fault {
     /// Empty: the thing itself.
     path: String,
     code: ErrorCode,
-    /// Never quotes the client: what it sent may be a token.
+    /// Never quotes a client: what it sent may be a token. An operator's field that is not known is named.
     complaint: String,
 }
 
@@ -85,6 +86,10 @@ fn describe(path: String, error: &serde_json::Error) -> Fault {
     if let Some(name) = quoted("duplicate field `") {
         return field(name, "appears twice");
     }
+    if let Some((name, known)) = unknown_field_of(text) {
+        let parent = path.strip_suffix(name).map_or(&*path, |parent| parent.trim_end_matches('.'));
+        return Fault::invalid(parent, unknown_field::complaint(name, &known));
+    }
     // Of a field that may be missing no `null` gets here. What a list holds is no field.
     if text.starts_with("invalid type: null,") && !path.is_empty() && !path.ends_with(']') {
         return Fault::invalid(&path, "is missing");
@@ -103,4 +108,10 @@ fn describe(path: String, error: &serde_json::Error) -> Fault {
         _ => "is not valid",
     };
     Fault::invalid(&path, complaint)
+}
+
+/// The field that a strict shape does not have, and those that it has. Only the end of the text is ours.
+fn unknown_field_of(text: &str) -> Option<(&str, Vec<&str>)> {
+    let (name, known) = text.strip_prefix("unknown field `")?.rsplit_once("`, expected ")?;
+    Some((name, known.split('`').skip(1).step_by(2).collect()))
 }

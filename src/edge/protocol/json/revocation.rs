@@ -20,6 +20,7 @@ pub struct RevokeBody {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct RevokeBodyShape {
     mid: Option<Id>,
     jti: Option<Text<TOKEN_ID_BYTES_MAX>>,
@@ -93,13 +94,14 @@ mod tests {
         let user = RevokeBody { what: Revoked::User(UserId(42)), until: None };
         assert_eq!(decoded(r#"{"mid":"42"}"#), Ok(user));
         let token = RevokeBody { what: Revoked::Token("a".into()), until: Some(5) };
-        assert_eq!(decoded(r#"{"jti":"a","until":5,"why":"ignored"}"#), Ok(token));
+        assert_eq!(decoded(r#"{"jti":"a","until":5}"#), Ok(token));
         for (body, message) in [
             ("{}", "mid: is missing; give mid or jti"),
             (r#"{"mid":"42","jti":"a"}"#, "jti: must not be given together with mid"),
             (r#"{"jti":""}"#, "jti: must be from 1 to 256 bytes long"),
             (r#"{"jti":5}"#, "jti: must be a string"),
             (r#"{"mid":"x"}"#, "mid: must be a decimal number of 64 bits"),
+            (r#"{"jti":"a","why":"stolen"}"#, "body: unknown field why; known: mid, jti, until"),
         ] {
             assert_eq!(decoded(body), Err(message.to_owned()), "{body}");
         }
