@@ -1,8 +1,14 @@
 //! Whether the append-only file (AOF) of a server is in force.
 //!
 //! `appendonly yes` says that it is wanted. After `CONFIG SET appendonly yes` it is written to a temporary file until its
-//! first rewrite has ended; a restart before that loads the file of before, or nothing. `INFO` has no field for this: a
-//! rewrite of a file that is in force looks the same. So what was seen before is compared with what is seen now.
+//! first rewrite has ended; a restart before that loads the file of before, or nothing. The same happens when a replica
+//! has been sent all data of its master, and it may be promoted before the rewrite has ended. `INFO` has no field for
+//! this: a rewrite of a file that is in force looks the same. So what was seen before is compared with what is seen now.
+//!
+//! A server takes the replication ID of its master, and a new one when it is promoted. So a master that still has its ID
+//! was no replica in between. One that has another may have been: its first replica gives it a new ID, too. A server that
+//! is promoted keeps the ID of its master as its second one. That is zeros before, and again when it had no replica for
+//! `repl-backlog-ttl`.
 
 use std::collections::HashMap;
 
@@ -23,6 +29,8 @@ pub(super) struct AppendOnlyFile {
     config_sets: u64,
     /// How often these counts were reset.
     resets: u64,
+    replication_id: String,
+    second_replication_id: String,
 }
 
 impl AppendOnlyFile {
@@ -45,6 +53,8 @@ impl AppendOnlyFile {
             rewrites: number("aof_rewrites"),
             config_sets: calls("cmdstat_config|set"),
             resets: calls("cmdstat_config|resetstat"),
+            replication_id: text("master_replid").to_owned(),
+            second_replication_id: text("master_replid2").to_owned(),
         }
     }
 
@@ -68,11 +78,20 @@ impl AppendOnlyFile {
         match before.filter(|before| before.run_id == self.run_id) {
             // Switching it off kills a rewrite, and switching it on begins another.
             Some(before) if before.rewriting && self.rewriting && before.rewrites == self.rewrites => true,
-            // To switch it off and on takes two CONFIG SETs.
-            Some(before) => before.resets == self.resets && self.config_sets < before.config_sets + 2,
-            // The same if it has a base; to switch on what has none takes one.
-            None => self.resets == 0 && self.config_sets < if self.base_bytes == 0 { 1 } else { 2 },
+            // To switch it off and on takes two CONFIG SETs, or a master to copy.
+            Some(before) => {
+                before.replication_id == self.replication_id
+                    && before.resets == self.resets
+                    && self.config_sets < before.config_sets + 2
+            }
+            // The same, if it has a base: one that has none may have been switched on, or copied, only now.
+            None => self.base_bytes > 0 && !self.was_replica() && self.resets == 0 && self.config_sets < 2,
         }
+    }
+
+    /// Whether it may have been.
+    fn was_replica(&self) -> bool {
+        self.second_replication_id.is_empty() || self.second_replication_id.bytes().any(|byte| byte != b'0')
     }
 }
 
@@ -80,9 +99,25 @@ impl AppendOnlyFile {
 mod tests {
     use super::*;
 
+    const NONE: &str = "0000000000000000000000000000000000000000";
+
     /// In force and at rest; 3 settings were changed.
     fn at_rest() -> AppendOnlyFile {
-        AppendOnlyFile { enabled: true, base_bytes: 88, rewrites: 4, config_sets: 3, ..AppendOnlyFile::default() }
+        AppendOnlyFile {
+            enabled: true,
+            base_bytes: 88,
+            rewrites: 4,
+            config_sets: 3,
+            replication_id: "d05b".to_owned(),
+            second_replication_id: NONE.to_owned(),
+            ..AppendOnlyFile::default()
+        }
+    }
+
+    /// Was a replica of the master `d05b`, which sent it everything.
+    fn promoted(of: &AppendOnlyFile) -> AppendOnlyFile {
+        let (replication_id, second_replication_id) = ("241c".to_owned(), "d05b".to_owned());
+        AppendOnlyFile { rewriting: true, replication_id, second_replication_id, ..of.clone() }
     }
 
     #[test]
@@ -98,6 +133,8 @@ mod tests {
             ("cmdstat_bgrewriteaof", "calls=6,usec=3,usec_per_call=0.25,rejected_calls=0,failed_calls=1"),
             ("cmdstat_config|set", "calls=12,usec=3,usec_per_call=0.25,rejected_calls=0,failed_calls=0"),
             ("cmdstat_config|resetstat", "calls=1,usec=3"),
+            ("master_replid", "241c"),
+            ("master_replid2", "d05b"),
         ];
         let info = info.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let expected = AppendOnlyFile {
@@ -110,6 +147,8 @@ mod tests {
             rewrites: 7,
             config_sets: 12,
             resets: 1,
+            replication_id: "241c".to_owned(),
+            second_replication_id: "d05b".to_owned(),
         };
         assert_eq!(AppendOnlyFile::read(&info.into()), expected);
     }
@@ -161,10 +200,39 @@ mod tests {
     #[test]
     fn at_the_first_look_the_settings_must_not_have_been_changed_too_often() {
         for (base_bytes, config_sets, resets, expected) in
-            [(0, 0, 0, true), (0, 1, 0, false), (88, 1, 0, true), (88, 2, 0, false), (88, 0, 1, false)]
+            [(0, 0, 0, false), (0, 1, 0, false), (88, 1, 0, true), (88, 2, 0, false), (88, 0, 1, false)]
         {
-            let now = AppendOnlyFile { rewriting: true, base_bytes, config_sets, resets, ..at_rest() };
-            assert_eq!(now.in_force(None), expected, "{now:?}");
+            for (rewriting, scheduled) in [(true, false), (false, true)] {
+                let now = AppendOnlyFile { rewriting, scheduled, base_bytes, config_sets, resets, ..at_rest() };
+                assert_eq!(now.in_force(None), expected, "{now:?}");
+            }
         }
+    }
+
+    /// The data of a master replace what is in the file: until that is written, the file has the data of before.
+    #[test]
+    fn one_that_copied_a_master_is_not_in_force_until_it_is_rewritten() {
+        let settled = AppendOnlyFile { config_sets: 0, ..at_rest() };
+        for base_bytes in [0, 88] {
+            let before = AppendOnlyFile { base_bytes, ..settled.clone() };
+            let now = AppendOnlyFile { rewrites: 5, ..promoted(&before) };
+            assert!(!now.in_force(None), "{now:?}");
+            assert!(!now.in_force(Some(&before)), "{now:?}");
+            let waiting = AppendOnlyFile { rewriting: false, scheduled: true, rewrites: 4, ..now.clone() };
+            assert!(!waiting.in_force(None) && !waiting.in_force(Some(&before)), "{waiting:?}");
+            let rewritten = AppendOnlyFile { rewriting: false, base_bytes: 99, ..now };
+            assert!(rewritten.in_force(None) && rewritten.in_force(Some(&before)), "{rewritten:?}");
+            let again = AppendOnlyFile { rewriting: true, rewrites: 6, ..rewritten.clone() };
+            assert!(again.in_force(Some(&rewritten)), "a later rewrite: {again:?}");
+        }
+        let unknown = AppendOnlyFile { rewriting: true, second_replication_id: String::new(), ..settled };
+        assert!(!unknown.in_force(None), "{unknown:?}");
+    }
+
+    #[test]
+    fn the_first_rewrite_of_an_empty_server_leaves_it_in_force() {
+        let before = AppendOnlyFile { base_bytes: 0, rewrites: 0, ..at_rest() };
+        let now = AppendOnlyFile { rewriting: true, rewrites: 1, ..before.clone() };
+        assert!(now.in_force(Some(&before)));
     }
 }
