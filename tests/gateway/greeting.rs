@@ -92,7 +92,8 @@ async fn anything_but_a_hello_before_the_welcome_closes_with_4001() {
     ] {
         let mut client = unknown(&gateway).await;
         client.send_text(text).await;
-        assert_eq!(client.closed().await, 4001, "{text}");
+        let because = (4001, "another frame before the welcome".to_owned());
+        assert_eq!(client.closed_because().await, because, "{text}");
     }
 }
 
@@ -100,10 +101,11 @@ async fn anything_but_a_hello_before_the_welcome_closes_with_4001() {
 async fn a_bad_token_in_hello_closes_with_4001_and_an_expired_one_with_4002() {
     let gateway = patient();
     let expired = Token::of(MID).expires_in(-60).sign();
-    for (token, code) in [("no-token", 4001), ("", 4001), (expired.as_str(), 4002)] {
+    let malformed = (4001, "malformed token");
+    for (token, (code, cause)) in [("no-token", malformed), ("", malformed), (expired.as_str(), (4002, "expired"))] {
         let mut client = unknown(&gateway).await;
         client.send(json!({"hello": {"token": token}})).await;
-        assert_eq!(client.closed().await, code, "{token}");
+        assert_eq!(client.closed_because().await, (code, cause.to_owned()), "{token}");
     }
 }
 
@@ -112,7 +114,7 @@ async fn a_hello_without_a_token_does_not_authenticate() {
     let gateway = patient();
     let mut client = unknown(&gateway).await;
     client.send(json!({"hello": {"device": "tv"}})).await;
-    assert_eq!(client.closed().await, 4001);
+    assert_eq!(client.closed_because().await, (4001, "missing token".to_owned()));
 }
 
 #[tokio::test]
@@ -141,7 +143,7 @@ async fn a_hello_that_authenticates_has_no_result() {
 #[tokio::test]
 async fn no_hello_in_time_closes_with_4001() {
     let gateway = TestGateway::with(&[("socket.hello_timeout", "300ms")]);
-    assert_eq!(unknown(&gateway).await.closed().await, 4001);
+    assert_eq!(unknown(&gateway).await.closed_because().await, (4001, "no hello in time".to_owned()));
 }
 
 #[tokio::test]

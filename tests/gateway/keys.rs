@@ -45,10 +45,14 @@ async fn accepted(gateway: &TestGateway, token: &str) {
     gateway.upgrade().bearer(token).welcomed().await.still_serves().await;
 }
 
-async fn refused(gateway: &TestGateway, token: &str) {
+/// The cause, which the reason of the close and the answer over HTTP give.
+async fn refused(gateway: &TestGateway, token: &str) -> String {
     assert_eq!(gateway.upgrade().bearer(token).refused().await.status, 401);
+    let answer = gateway.anonymous_http().bearer(token).get("/v1/history").await;
     let mut client = gateway.upgrade().token_as_protocol(token).open().await;
-    assert_eq!(client.closed().await, 4001);
+    let (code, cause) = client.closed_because().await;
+    assert_eq!((code, &answer.problem(401, "unauthorized")["detail"]), (4001, &json!(cause)));
+    cause
 }
 
 /// SIGHUP, and what the log says then.
@@ -71,6 +75,23 @@ async fn every_sort_of_key_lets_its_tokens_in() {
     }
     refused(&gateway, &RSA_2.sign_as(Some("rsa-1"), Token::of(MID).claims())).await;
     refused(&gateway, &Token::of(MID).sign()).await;
+}
+
+#[tokio::test]
+async fn a_token_that_is_refused_is_told_whether_by_kid_algorithm_or_signature() {
+    let file = KeyFile::of([RSA_1.jwk(), EC_1.jwk()]);
+    let gateway = file.gateway();
+    let claims = Token::of(MID);
+    for (token, cause) in [
+        (RSA_1.sign_as(Some("gone"), claims.claims()), "kid unknown"),
+        (ED_1.sign(claims.claims()), "kid unknown"),
+        (ED_1.sign_as(None, claims.claims()), "algorithm not allowed"),
+        (ED_1.sign_as(Some("rsa-1"), claims.claims()), "algorithm not allowed"),
+        (RSA_2.sign_as(Some("rsa-1"), claims.claims()), "bad signature"),
+        (RSA_2.sign_as(None, claims.claims()), "bad signature"),
+    ] {
+        assert_eq!(refused(&gateway, &token).await, cause);
+    }
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use jsonwebtoken::Algorithm;
 use serde_json::json;
 
 use crate::support::{MID, TestClient, TestGateway, Token, unix_seconds};
@@ -36,6 +37,8 @@ async fn a_renewal_for_another_user_is_unauthorized_and_changes_nothing() {
     for operation in [json!({"token": {"token": other}}), json!({"hello": {"token": other}})] {
         let error = client.refused(operation).await;
         assert_eq!((&error["code"], &error["retry"]), (&json!("unauthorized"), &json!(false)));
+        let message = error["message"].as_str().expect("a message");
+        assert!(message.ends_with("token: is not of the user of this connection"), "{message}");
     }
     client.still_serves().await;
 }
@@ -45,9 +48,15 @@ async fn a_bad_renewal_is_unauthorized() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let expired = Token::of(MID).expires_in(-60).sign();
-    for token in ["", "no-token", &expired] {
-        let error = client.refused(json!({"token": {"token": token}})).await;
-        assert_eq!(error["code"], "unauthorized", "{token}");
+    let forged = Token::of(MID).sign_with(Algorithm::HS256, "another-key-0123456789abcdef0123456789");
+    for (token, cause) in
+        [("", "malformed token"), ("no-token", "malformed token"), (&forged, "bad signature"), (&expired, "expired")]
+    {
+        for operation in ["token", "hello"] {
+            let error = client.refused(json!({operation: {"token": token}})).await;
+            assert_eq!(error["code"], "unauthorized", "{token}");
+            assert_eq!(error["message"], format!("{operation}.token: {cause}"));
+        }
     }
     // Three in a row: unauthorized neither counts as a broken frame nor closes.
     client.still_serves().await;
@@ -60,7 +69,9 @@ async fn a_renewal_by_what_has_ended_is_unauthorized_and_changes_nothing() {
     let welcomed = Instant::now();
     let ended = Token::of(MID).expires_in(-2).sign();
     for operation in [json!({"token": {"token": ended}}), json!({"hello": {"token": ended}})] {
-        assert_eq!(client.refused(operation).await["code"], "unauthorized");
+        let error = client.refused(operation).await;
+        assert_eq!(error["code"], "unauthorized");
+        assert!(error["message"].as_str().is_some_and(|message| message.ends_with(".token: expired")), "{error}");
     }
     tokio::time::sleep_until((welcomed + Duration::from_millis(5_500)).into()).await;
     client.still_serves().await;
@@ -94,7 +105,7 @@ async fn a_socket_is_closed_at_the_end_of_its_token() {
     let mut longer = lives_for(&gateway, 30).await;
     let token = Token::of(MID).expires_in(7);
     let mut client = gateway.upgrade().bearer(&token.sign()).welcomed().await;
-    assert_eq!(client.closed().await, 4002);
+    assert_eq!(client.closed_because().await, (4002, "expired".to_owned()));
     // The gateway's clock and this one are the same machine's.
     assert!(unix_seconds() >= token.expires_at() - 1, "closed before the end");
     longer.still_serves().await;

@@ -37,8 +37,8 @@ pub struct Acked {
 
 enum Incoming {
     Frame(Value),
-    /// The close code, none for a bare TCP end, 1005 for a close frame without a code.
-    Closed(Option<u16>),
+    /// The close code and its reason, none for a bare TCP end, 1005 for a close frame without a code.
+    Closed(Option<(u16, String)>),
 }
 
 pub async fn in_time<T>(what: &str, future: impl Future<Output = T>) -> T {
@@ -165,9 +165,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> TestClient<S> {
                 match read(&mut self.socket, &mut self.pings).await {
                     Incoming::Frame(frame) if matches(&frame) => return frame,
                     Incoming::Frame(frame) => self.inbox.push_back(frame),
-                    Incoming::Closed(code) => {
+                    Incoming::Closed(closing) => {
                         let kept = &self.inbox;
-                        panic!("closed with {code:?} while waiting for {what}; kept: {kept:?}")
+                        panic!("closed with {closing:?} while waiting for {what}; kept: {kept:?}")
                     }
                 }
             }
@@ -220,11 +220,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> TestClient<S> {
 
     /// The close code; what came before it stays for later. 1005 stands for a close frame without a code.
     pub async fn closed(&mut self) -> u16 {
+        self.closed_because().await.0
+    }
+
+    /// As `closed`, with the reason of the close frame.
+    pub async fn closed_because(&mut self) -> (u16, String) {
         let search = async {
             loop {
                 match read(&mut self.socket, &mut self.pings).await {
                     Incoming::Frame(frame) => self.inbox.push_back(frame),
-                    Incoming::Closed(code) => return code,
+                    Incoming::Closed(closing) => return closing,
                 }
             }
         };
@@ -253,7 +258,8 @@ async fn read<S: AsyncRead + AsyncWrite + Unpin>(socket: &mut WebSocketStream<S>
                 return Incoming::Frame(frame);
             }
             Some(Ok(Message::Close(frame))) => {
-                return Incoming::Closed(Some(frame.map_or(1005, |frame| frame.code.into())));
+                let closing = frame.map(|frame| (frame.code.into(), frame.reason.to_string()));
+                return Incoming::Closed(Some(closing.unwrap_or((1005, String::new()))));
             }
             Some(Ok(Message::Ping(_))) => *pings += 1,
             Some(Ok(Message::Pong(_))) => {}

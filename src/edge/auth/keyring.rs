@@ -4,18 +4,17 @@
 //! names none leaves the keys that have no name; without a `kid`, every key of the algorithm may be it. So keys can
 //! overlap: the new one is there before the first token that needs it, and the old one until its last token has ended.
 
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, DecodingKey, Header, Validation};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::token_error::TokenError;
 
 /// Keys that one token is checked with, at most: a bad token costs no more work than that.
 pub const TRIED_MAX: usize = 8;
-
-const UNREADABLE: TokenError = TokenError::Bad("the token is not a signed JWT with an object of claims");
-const NO_SUCH_KEY: TokenError = TokenError::Bad("no key of this gateway is for the kid and the algorithm of the token");
-const FORGED: TokenError = TokenError::Bad("the token is not signed with a key of this gateway");
 
 /// A key that signatures are checked with.
 pub struct CheckingKey {
@@ -55,28 +54,70 @@ impl Keyring {
 
     /// What a token claims, if it is signed with one of the keys.
     pub(super) fn claims<C: DeserializeOwned>(&self, token: &str) -> Result<C, TokenError> {
-        let header = jsonwebtoken::decode_header(token).map_err(|_| UNREADABLE)?;
+        let header = jsonwebtoken::decode_header(token).map_err(|_| unreadable(token))?;
         // It lists what must be understood to judge the token, and none of that is understood here.
         if header.crit.is_some() {
-            return Err(TokenError::Bad("the token has critical headers"));
+            return Err(TokenError::CriticalHeaders);
         }
-        let mut refusal = NO_SUCH_KEY;
+        let mut refusal = self.without_key(&header);
         for key in self.that_fit(&header).take(TRIED_MAX) {
             match jsonwebtoken::decode::<C>(token, &key.key, &key.validation) {
                 Ok(token) => return Ok(token.claims),
-                Err(error) if matches!(error.kind(), ErrorKind::InvalidSignature) => refusal = FORGED,
-                Err(_) => return Err(UNREADABLE),
+                Err(error) => match cause(error.kind()) {
+                    TokenError::Signature => refusal = TokenError::Signature,
+                    other => return Err(other),
+                },
             }
         }
         Err(refusal)
     }
 
+    /// What is wrong with a token that no key fits.
+    fn without_key(&self, header: &Header) -> TokenError {
+        match &header.kid {
+            Some(kid) if !self.has(kid) => TokenError::UnknownKid,
+            _ => TokenError::Algorithm,
+        }
+    }
+
+    fn has(&self, kid: &str) -> bool {
+        self.keys.iter().any(|key| key.kid.as_deref() == Some(kid))
+    }
+
     fn that_fit<'a>(&'a self, header: &'a Header) -> impl Iterator<Item = &'a CheckingKey> {
         let asked = header.kid.as_deref();
-        let named = asked.filter(|kid| self.keys.iter().any(|key| key.kid.as_deref() == Some(kid)));
+        let named = asked.filter(|kid| self.has(kid));
         let fits =
             move |key: &&CheckingKey| key.algorithm == header.alg && (asked.is_none() || key.kid.as_deref() == named);
         self.keys.iter().filter(fits)
+    }
+}
+
+/// Of a token whose header cannot be read. To name an algorithm that the library does not know, such as `none`, is no mistake
+/// of the form.
+fn unreadable(token: &str) -> TokenError {
+    #[derive(Deserialize)]
+    struct Named {
+        alg: String,
+    }
+    let mut parts = token.split('.');
+    let (header, others) = (parts.next().unwrap_or_default(), parts.count());
+    let header = BASE64_URL_SAFE_NO_PAD.decode(header).unwrap_or_default();
+    match serde_json::from_slice::<Named>(&header) {
+        Ok(Named { alg }) if others == 2 && alg.parse::<Algorithm>().is_err() => TokenError::Algorithm,
+        _ => TokenError::Malformed,
+    }
+}
+
+fn cause(kind: &ErrorKind) -> TokenError {
+    match kind {
+        ErrorKind::InvalidSignature => TokenError::Signature,
+        ErrorKind::InvalidAlgorithm
+        | ErrorKind::InvalidAlgorithmName
+        | ErrorKind::MissingAlgorithm
+        | ErrorKind::UnsupportedAlgorithm => TokenError::Algorithm,
+        // Keys were checked when they were read, and claims are not judged by the library: what is left is the form.
+        _ => TokenError::Malformed,
     }
 }
 

@@ -41,17 +41,17 @@ fn a_kid_means_one_key() {
     for key in ALL {
         assert_eq!(judge(&ring, &key.sign(&claims())), Ok(claims()));
     }
-    assert_eq!(judge(&ring, &RSA_2.sign_as(Some("rsa-1"), &claims())), Err(FORGED));
-    assert_eq!(judge(&ring, &RSA_2.sign_as(Some("ec-1"), &claims())), Err(NO_SUCH_KEY));
+    assert_eq!(judge(&ring, &RSA_2.sign_as(Some("rsa-1"), &claims())), Err(TokenError::Signature));
+    assert_eq!(judge(&ring, &RSA_2.sign_as(Some("ec-1"), &claims())), Err(TokenError::Algorithm));
 }
 
 #[test]
 fn an_unknown_kid_leaves_the_keys_that_have_none() {
     let named = ring([RSA_1.jwk(), RSA_2.jwk()]);
-    assert_eq!(judge(&named, &RSA_1.sign_as(Some("gone"), &claims())), Err(NO_SUCH_KEY));
+    assert_eq!(judge(&named, &RSA_1.sign_as(Some("gone"), &claims())), Err(TokenError::UnknownKid));
     let nameless = ring([RSA_1.jwk_without("kid"), RSA_2.jwk()]);
     assert_eq!(judge(&nameless, &RSA_1.sign_as(Some("gone"), &claims())), Ok(claims()));
-    assert_eq!(judge(&nameless, &RSA_2.sign_as(Some("gone"), &claims())), Err(FORGED));
+    assert_eq!(judge(&nameless, &RSA_2.sign_as(Some("gone"), &claims())), Err(TokenError::Signature));
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn without_a_kid_every_key_of_the_algorithm_may_be_it() {
     for key in [&EC_1, &RSA_1, &RSA_2, &OCT_1] {
         assert_eq!(judge(&ring, &key.sign_as(None, &claims())), Ok(claims()), "{}", key.kid);
     }
-    assert_eq!(judge(&ring, &ED_1.sign_as(None, &claims())), Err(NO_SUCH_KEY));
+    assert_eq!(judge(&ring, &ED_1.sign_as(None, &claims())), Err(TokenError::Algorithm));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn at_most_eight_keys_are_tried() {
         ring(others.chain([EC_1.jwk(), RSA_1.jwk()]))
     };
     assert_eq!(judge(&after(TRIED_MAX - 1), &token), Ok(claims()));
-    assert_eq!(judge(&after(TRIED_MAX), &token), Err(FORGED));
+    assert_eq!(judge(&after(TRIED_MAX), &token), Err(TokenError::Signature));
 }
 
 /// The oldest trick: what is public of an RSA key, used as the secret of HS256.
@@ -84,6 +84,6 @@ fn a_public_key_is_no_secret() {
         header.kid = kid.map(str::to_owned);
         let key = jsonwebtoken::EncodingKey::from_secret(public.as_bytes());
         let token = jsonwebtoken::encode(&header, &claims(), &key).expect("claims can be signed");
-        assert_eq!(judge(&ring, &token), Err(NO_SUCH_KEY));
+        assert_eq!(judge(&ring, &token), Err(TokenError::Algorithm));
     }
 }

@@ -90,7 +90,7 @@ impl Verifier {
     /// `wall_now_ms`: milliseconds since 1970 by the wall clock.
     pub fn verify(&self, token: &str, wall_now_ms: u64) -> Result<Identity, TokenError> {
         if token.len() > TOKEN_BYTES_MAX {
-            return Err(TokenError::Bad("the token is longer than 4096 bytes"));
+            return Err(TokenError::TooLong);
         }
         let claims: Claims = self.keyring().claims(token)?;
         self.check_origin(&claims)?;
@@ -99,8 +99,8 @@ impl Verifier {
             check_not_before(nbf, wall_now_ms)?;
         }
         // Last, so that "expired" means that all else is right.
-        let exp = claims.exp.ok_or(TokenError::Bad("the token has no exp"))?;
-        let expires_ms = date_ms(&exp).ok_or(TokenError::Bad("exp is not a number"))?;
+        let exp = claims.exp.ok_or(TokenError::NoExp)?;
+        let expires_ms = date_ms(&exp).ok_or(TokenError::ExpNotNumber)?;
         let token = mark(claims.iat.as_ref(), claims.jti.as_ref(), wall_now_ms);
         self.check_life(&token, expires_ms)?;
         if wall_now_ms >= expires_ms.saturating_add(LEEWAY_MS) {
@@ -118,9 +118,9 @@ impl Verifier {
     /// was issued and none lives for longer.
     fn check_life(&self, token: &TokenMark, expires_ms: u64) -> Result<(), TokenError> {
         let Some(life_max) = self.life_max else { return Ok(()) };
-        let issued_ms = token.issued_ms.ok_or(TokenError::Bad("the token has no iat, or one in the future"))?;
+        let issued_ms = token.issued_ms.ok_or(TokenError::NoIat)?;
         if expires_ms > issued_ms.saturating_add(life_max.as_millis() as u64) {
-            return Err(TokenError::Bad("the token lives for longer than auth.token_life_max"));
+            return Err(TokenError::LifeTooLong);
         }
         Ok(())
     }
@@ -129,12 +129,12 @@ impl Verifier {
         if let Some(audience) = &self.audience
             && !claims.aud.as_ref().is_some_and(|aud| names(aud, audience))
         {
-            return Err(TokenError::Bad("aud is not the audience of this gateway"));
+            return Err(TokenError::Audience);
         }
         if let Some(issuer) = &self.issuer
             && claims.iss.as_ref().and_then(Value::as_str) != Some(issuer)
         {
-            return Err(TokenError::Bad("iss is not the issuer of this gateway"));
+            return Err(TokenError::Issuer);
         }
         Ok(())
     }
@@ -164,10 +164,10 @@ fn names(aud: &Value, audience: &str) -> bool {
 
 /// A decimal `u64` as a string: digits only, since "+1" and " 1" would be further names of the same user.
 fn user(sub: Option<&Value>) -> Result<UserId, TokenError> {
-    let text = sub.and_then(Value::as_str).ok_or(TokenError::Bad("sub is not a string"))?;
+    let text = sub.and_then(Value::as_str).ok_or(TokenError::SubNotString)?;
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     let mid = text.parse().ok().filter(|_| digits);
-    mid.map(UserId).ok_or(TokenError::Bad("sub is not a user id, a decimal number up to 2^64-1"))
+    mid.map(UserId).ok_or(TokenError::SubNotNumber)
 }
 
 /// An `iat` that is still to come says nothing: its token would outlast every revocation until then.
@@ -178,9 +178,9 @@ fn mark(iat: Option<&Value>, jti: Option<&Value>, wall_now_ms: u64) -> TokenMark
 }
 
 fn check_not_before(nbf: &Value, wall_now_ms: u64) -> Result<(), TokenError> {
-    let from_ms = date_ms(nbf).ok_or(TokenError::Bad("nbf is not a number"))?;
+    let from_ms = date_ms(nbf).ok_or(TokenError::NbfNotNumber)?;
     if from_ms > wall_now_ms.saturating_add(LEEWAY_MS) {
-        return Err(TokenError::Bad("the token is not valid yet"));
+        return Err(TokenError::NotYetValid);
     }
     Ok(())
 }

@@ -1,11 +1,61 @@
 //! What is wrong with a token.
 
-/// Why a token is refused. The reasons are fixed words, so that nothing of a token gets into a log or an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+use std::fmt;
+
+/// Why a token is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenError {
-    #[error("{0}")]
-    Bad(&'static str),
+    TooLong,
+    /// Not three parts in base64url, or without an object of claims.
+    Malformed,
+    CriticalHeaders,
+    Algorithm,
+    UnknownKid,
+    Signature,
+    Audience,
+    Issuer,
+    SubNotString,
+    SubNotNumber,
+    NbfNotNumber,
+    NotYetValid,
+    NoExp,
+    ExpNotNumber,
+    NoIat,
+    LifeTooLong,
     /// Nothing but `exp` is wrong: a newer token of the same issuer would do.
-    #[error("the token has expired")]
     Expired,
 }
+
+impl TokenError {
+    /// As the client is told, over HTTP and in a close frame: fixed words, so that nothing of a token gets into a log or an
+    /// answer.
+    pub fn cause(self) -> &'static str {
+        match self {
+            TokenError::TooLong => "the token is longer than 4096 bytes",
+            TokenError::Malformed => "malformed token",
+            TokenError::CriticalHeaders => "the token has critical headers",
+            TokenError::Algorithm => "algorithm not allowed",
+            TokenError::UnknownKid => "kid unknown",
+            TokenError::Signature => "bad signature",
+            TokenError::Audience => "aud is not the audience of this gateway",
+            TokenError::Issuer => "iss is not the issuer of this gateway",
+            TokenError::SubNotString => "sub is not a string",
+            TokenError::SubNotNumber => "sub is not a decimal number",
+            TokenError::NbfNotNumber => "nbf is not a number",
+            TokenError::NotYetValid => "the token is not valid yet",
+            TokenError::NoExp => "the token has no exp",
+            TokenError::ExpNotNumber => "exp is not a number",
+            TokenError::NoIat => "the token has no iat, or one in the future",
+            TokenError::LifeTooLong => "the token lives for longer than auth.token_life_max",
+            TokenError::Expired => "expired",
+        }
+    }
+}
+
+impl fmt::Display for TokenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.cause())
+    }
+}
+
+impl std::error::Error for TokenError {}

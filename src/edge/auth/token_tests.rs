@@ -71,14 +71,14 @@ fn judge(claims: &Value) -> Result<Identity, TokenError> {
 
 fn reason(answer: Result<Identity, TokenError>) -> &'static str {
     match answer {
-        Err(TokenError::Bad(reason)) => reason,
-        other => panic!("not refused as bad: {other:?}"),
+        Err(TokenError::Expired) | Ok(_) => panic!("not refused as bad: {answer:?}"),
+        Err(error) => error.cause(),
     }
 }
 
-const FORGED: &str = "the token is not signed with a key of this gateway";
-const OTHER_ALGORITHM: &str = "no key of this gateway is for the kid and the algorithm of the token";
-const UNREADABLE: &str = "the token is not a signed JWT with an object of claims";
+const FORGED: &str = "bad signature";
+const OTHER_ALGORITHM: &str = "algorithm not allowed";
+const MALFORMED: &str = "malformed token";
 
 #[test]
 fn a_good_token_names_its_user_and_its_end() {
@@ -109,7 +109,7 @@ fn another_key_another_signature_or_none_is_refused() {
         "é.é.é".to_owned(),
     ];
     for token in broken {
-        assert_eq!(reason(verifier().verify(&token, NOW_MS)), UNREADABLE, "{token}");
+        assert_eq!(reason(verifier().verify(&token, NOW_MS)), MALFORMED, "{token}");
     }
 }
 
@@ -124,13 +124,13 @@ fn other_claims_under_the_same_signature_are_refused() {
 #[test]
 fn the_token_does_not_choose_its_algorithm() {
     let payload = good().to_string();
-    let unknown = ["none", "None", "NONE", "hs256", ""].map(|alg| (alg, UNREADABLE));
-    let known = ["RS256", "PS256", "ES256", "EdDSA", "HS384", "HS512"].map(|alg| (alg, OTHER_ALGORITHM));
-    for (alg, refusal) in unknown.into_iter().chain(known) {
+    let unknown = ["none", "None", "NONE", "hs256", ""];
+    let known = ["RS256", "PS256", "ES256", "EdDSA", "HS384", "HS512"];
+    for alg in unknown.into_iter().chain(known) {
         let header = json!({"typ": "JWT", "alg": alg}).to_string();
-        assert_eq!(reason(verifier().verify(&sign_text(&header, &payload), NOW_MS)), refusal, "{alg}, signed");
+        assert_eq!(reason(verifier().verify(&sign_text(&header, &payload), NOW_MS)), OTHER_ALGORITHM, "{alg}, signed");
         let bare = format!("{}.{}.", encoded(&header), encoded(&payload));
-        assert_eq!(reason(verifier().verify(&bare, NOW_MS)), refusal, "{alg}, without a signature");
+        assert_eq!(reason(verifier().verify(&bare, NOW_MS)), OTHER_ALGORITHM, "{alg}, without a signature");
     }
     for algorithm in [Algorithm::HS384, Algorithm::HS512] {
         let token = sign_as(algorithm, SECRET, &good());
@@ -212,7 +212,7 @@ fn sub_is_a_string_of_digits_within_u64() {
     assert_eq!(judge(&with("sub", json!("007"))).expect("leading zeros").user, UserId(7));
     assert_eq!(judge(&with("sub", json!("18446744073709551615"))).expect("the largest").user, UserId(u64::MAX));
     for odd in ["", "+1", "-1", " 1", "1 ", "1.0", "0x1", "1e3", "１", "18446744073709551616", "alice"] {
-        assert!(reason(judge(&with("sub", json!(odd)))).starts_with("sub is not a user id"), "{odd:?}");
+        assert_eq!(reason(judge(&with("sub", json!(odd)))), "sub is not a decimal number", "{odd:?}");
     }
     for odd in [json!(42), json!(null), json!(true)] {
         assert_eq!(reason(judge(&with("sub", odd))), "sub is not a string");
@@ -278,6 +278,6 @@ fn a_token_of_4096_bytes_is_read_and_a_longer_one_is_not() {
 fn claims_that_are_no_object_or_say_a_thing_twice_are_refused() {
     let header = r#"{"alg":"HS256"}"#;
     for payload in ["[]", "42", "null", "", "{", r#"{"sub":"1","sub":"2","exp":1795150060}"#] {
-        assert_eq!(reason(verifier().verify(&sign_text(header, payload), NOW_MS)), UNREADABLE, "{payload}");
+        assert_eq!(reason(verifier().verify(&sign_text(header, payload), NOW_MS)), MALFORMED, "{payload}");
     }
 }

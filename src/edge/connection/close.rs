@@ -1,6 +1,7 @@
 //! Every close code, in one table. The number tells the client whether to come back.
 
 use crate::domain::devices::inbox::CloseRequest;
+use crate::edge::auth::TokenError;
 use crate::edge::protocol::frame::ServerFrame;
 
 /// Somewhere between these a client waits before it comes back after a `bye`, so that not all come at once.
@@ -55,7 +56,12 @@ pub enum CloseReason {
     Unreadable,
     /// Three invalid frames in a row.
     Invalid,
-    Unauthorized,
+    /// A `hello` without a token.
+    NoToken,
+    NoHello,
+    /// Another frame than a `hello` before the welcome.
+    NotHello,
+    Unauthorized(TokenError),
     Expired,
     Kicked,
     Replaced,
@@ -69,7 +75,7 @@ pub enum CloseReason {
 }
 
 impl CloseReason {
-    /// The code, and a text for logs.
+    /// The code, and the reason of the close frame.
     pub fn code_and_text(self) -> (u16, &'static str) {
         match self {
             CloseReason::Protocol => (1002, "protocol error"),
@@ -81,8 +87,11 @@ impl CloseReason {
             CloseReason::Overloaded => (1013, "overloaded"),
             CloseReason::Unreadable => (1013, "history cannot be read, try again later"),
             CloseReason::Invalid => (4000, "three invalid frames in a row"),
-            CloseReason::Unauthorized => (4001, "missing or invalid token"),
-            CloseReason::Expired => (4002, "token expired"),
+            CloseReason::NoToken => (4001, "missing token"),
+            CloseReason::NoHello => (4001, "no hello in time"),
+            CloseReason::NotHello => (4001, "another frame before the welcome"),
+            CloseReason::Unauthorized(error) => (4001, error.cause()),
+            CloseReason::Expired => (4002, "expired"),
             CloseReason::Kicked => (4003, "kicked"),
             CloseReason::Replaced => (4004, "too many connections of this user"),
             CloseReason::TooFast => (4008, "too many frames"),
@@ -116,6 +125,15 @@ impl From<CloseRequest> for CloseReason {
     }
 }
 
+impl From<TokenError> for CloseReason {
+    fn from(error: TokenError) -> Self {
+        match error {
+            TokenError::Expired => CloseReason::Expired,
+            error => CloseReason::Unauthorized(error),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,7 +150,11 @@ mod tests {
             CloseReason::Overloaded,
             CloseReason::Unreadable,
             CloseReason::Invalid,
-            CloseReason::Unauthorized,
+            CloseReason::NoToken,
+            CloseReason::NoHello,
+            CloseReason::NotHello,
+            // The longest.
+            CloseReason::Unauthorized(TokenError::LifeTooLong),
             CloseReason::Expired,
             CloseReason::Kicked,
             CloseReason::Replaced,
@@ -142,7 +164,9 @@ mod tests {
             CloseReason::Idle,
             CloseReason::Unfinished,
         ] {
-            assert_ne!(word(reason.code_and_text().0), "other", "{reason:?}");
+            let (code, text) = reason.code_and_text();
+            assert_ne!(word(code), "other", "{reason:?}");
+            assert!(text.len() <= 123, "RFC 6455, section 5.5: {reason:?}");
         }
         assert_eq!((word(4999), word(1006)), ("other", "connection_lost"));
     }

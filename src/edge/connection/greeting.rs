@@ -47,10 +47,10 @@ pub async fn greet(
     let introduction = match token {
         Some(identity) => identity
             .map(|identity| Introduction { identity, hello: Hello::default(), seq: 0 })
-            .map_err(|error| Failed::Close(reason_of(&error))),
+            .map_err(|error| Failed::Close(error.into())),
         None => tokio::select! {
             introduction = wait_for_hello(&mut socket, &context) => introduction,
-            () = tokio::time::sleep(context.socket.hello_timeout) => Err(Failed::Close(CloseReason::Unauthorized)),
+            () = tokio::time::sleep(context.socket.hello_timeout) => Err(Failed::Close(CloseReason::NoHello)),
             _ = context.stop.draining() => Err(Failed::Close(CloseReason::Drain)),
         },
     };
@@ -76,13 +76,6 @@ pub async fn greet(
     None
 }
 
-fn reason_of(error: &TokenError) -> CloseReason {
-    match error {
-        TokenError::Expired => CloseReason::Expired,
-        TokenError::Bad(_) => CloseReason::Unauthorized,
-    }
-}
-
 /// Only a hello that cannot be decoded may be mended; anything else before the welcome ends the socket.
 async fn wait_for_hello(socket: &mut Socket, context: &ConnectionContext) -> Result<Introduction, Failed> {
     let mut rate = Rate::new(Instant::now());
@@ -105,10 +98,10 @@ async fn wait_for_hello(socket: &mut Socket, context: &ConnectionContext) -> Res
             Ok(frame) => match (frame.operation, frame.seq) {
                 (Operation::Hello(hello), seq) if seq > used_up => return introduce(context, hello, seq),
                 (Operation::Hello(_), seq) => (Some(seq), format!("seq: must be greater than {used_up}")),
-                _ => return Err(Failed::Close(CloseReason::Unauthorized)),
+                _ => return Err(Failed::Close(CloseReason::NotHello)),
             },
             Err(malformed) if malformed.hello => (malformed.seq, malformed.message),
-            Err(_) => return Err(Failed::Close(CloseReason::Unauthorized)),
+            Err(_) => return Err(Failed::Close(CloseReason::NotHello)),
         };
         let (seq, message) = malformed;
         used_up = used_up.max(seq.unwrap_or(0));
@@ -121,8 +114,8 @@ async fn wait_for_hello(socket: &mut Socket, context: &ConnectionContext) -> Res
 }
 
 fn introduce(context: &ConnectionContext, hello: Hello, seq: u32) -> Result<Introduction, Failed> {
-    let token = hello.token.as_ref().ok_or(Failed::Close(CloseReason::Unauthorized))?;
-    let identity = context.authenticator.identify(token.expose()).map_err(|error| Failed::Close(reason_of(&error)))?;
+    let token = hello.token.as_ref().ok_or(Failed::Close(CloseReason::NoToken))?;
+    let identity = context.authenticator.identify(token.expose()).map_err(|error| Failed::Close(error.into()))?;
     Ok(Introduction { identity, hello, seq })
 }
 

@@ -24,7 +24,7 @@ pub struct Caller {
 pub fn identify(authorization: &HeaderValue, authenticator: &Authenticator) -> Result<Identity, Problem> {
     let token =
         token_of(authorization).ok_or_else(|| Problem::unauthenticated("authorization: must be a bearer token"))?;
-    authenticator.identify(token).map_err(|error| Problem::unauthenticated(error.to_string()))
+    authenticator.identify(token).map_err(|error| Problem::unauthenticated(error.cause()))
 }
 
 /// The one `Authorization` of a request, if it has any. Of two, a proxy in front may have checked the other one.

@@ -3,14 +3,20 @@
 use std::time::{Duration, Instant};
 
 use super::Conversation;
+use crate::edge::auth::TokenError;
 use crate::edge::connection::close::CloseReason;
 use crate::edge::context::ConnectionContext;
 use crate::edge::protocol::frame::{Answer, Hello};
 
+const OTHER_USER: &str = "is not of the user of this connection";
+const SENT_AWAY: &str = "is revoked, or its user was kicked a moment ago";
+
 impl Conversation {
     pub(super) fn hello(&mut self, seq: u32, hello: Hello, now: Instant) {
-        if hello.token.as_ref().is_some_and(|token| self.renew(token.expose(), now).is_none()) {
-            return self.replies.unauthorized(seq, "hello.token");
+        if let Some(token) = &hello.token
+            && let Err(cause) = self.renew(token.expose(), now)
+        {
+            return self.replies.unauthorized(seq, "hello.token", cause);
         }
         if let Some(device) = hello.device {
             self.device = device.into();
@@ -26,25 +32,29 @@ impl Conversation {
 
     pub(super) fn token(&mut self, seq: u32, token: &str, now: Instant) {
         match self.renew(token, now) {
-            Some(expires) => self.succeed(seq, Answer::Token { expires }),
-            None => self.replies.unauthorized(seq, "token.token"),
+            Ok(expires) => self.succeed(seq, Answer::Token { expires }),
+            Err(cause) => self.replies.unauthorized(seq, "token.token", cause),
         }
     }
 
-    /// Takes over the end of a token that is good and of the same user; returns it (milliseconds since 1970).
-    fn renew(&mut self, token: &str, now: Instant) -> Option<u64> {
-        let identity = self.context.authenticator.identify(token).ok()?;
+    /// Takes over the end of a token that is good and of the same user; returns it (milliseconds since 1970), or what is
+    /// wrong.
+    fn renew(&mut self, token: &str, now: Instant) -> Result<u64, &'static str> {
+        let identity = self.context.authenticator.identify(token).map_err(TokenError::cause)?;
         let wall = self.context.clock.wall();
+        if identity.user != self.inbox().user {
+            return Err(OTHER_USER);
+        }
         // A token that has expired already must not close a healthy socket.
-        if identity.user != self.inbox().user || identity.expires_ms <= wall {
-            return None;
+        if identity.expires_ms <= wall {
+            return Err(TokenError::Expired.cause());
         }
         if !self.context.authenticator.renew(&self.registration, &identity) {
             self.end_now(CloseReason::Kicked);
-            return None;
+            return Err(SENT_AWAY);
         }
         self.lease.renew(&identity, now, wall);
-        Some(identity.expires_ms)
+        Ok(identity.expires_ms)
     }
 }
 

@@ -37,8 +37,8 @@ impl Replies {
         self.failure(Some(seq), ErrorCode::Unavailable, "store: unavailable, try again".to_owned());
     }
 
-    pub fn unauthorized(&mut self, seq: u32, path: &str) {
-        let message = format!("{path}: must be a valid token of the same user");
-        self.failure(Some(seq), ErrorCode::Unauthorized, message);
+    /// `cause`: what is wrong with the token of a renewal.
+    pub fn unauthorized(&mut self, seq: u32, path: &str, cause: &str) {
+        self.failure(Some(seq), ErrorCode::Unauthorized, format!("{path}: {cause}"));
     }
 }
