@@ -26,7 +26,8 @@
  *   flag       { flag }            the user's daily decisions of this date are made; from now on it is sent along
  *   reward     { id, rule, day, kind, oid }   a beat of this client was the first; content rules name the content
  *   frame      { direction, kind, seq, bytes, body }   every frame; tokens are left out
- *   fault      { message }         something that needs a developer
+ *   fault      { message }         something that needs a developer; also written to the console as an error, unless a
+ *                                  listener calls `event.preventDefault()`
  *
  * Requests (get, list, delete, clear, recording, rewards) always settle: while the gateway is away they wait for it, and
  * after `timeout` (10 s unless given) they reject with a HeartlineError whose code is `timeout`. While the client is
@@ -79,16 +80,19 @@ export class Heartline extends EventTarget {
    * @param {string} [options.storageName]  first part of the storage's keys, for several clients in one page
    * @param {'subprotocol' | 'hello'} [options.auth]  where the token goes
    * @param {number} [options.ackDelay]  how late acks of steady beats may come, in milliseconds
+   * @param {boolean} [options.debug]  writes state changes and frames to the console, without tokens
    * @param {typeof WebSocket} [options.WebSocket]
    * @param {typeof fetch} [options.fetch]
    */
   constructor({
     user, getToken, url = location.origin, device = '', storage = ownStorage(), storageName = 'heartline',
-    auth = 'subprotocol', ackDelay = 0, WebSocket = globalThis.WebSocket, fetch = globalThis.fetch.bind(globalThis),
+    auth = 'subprotocol', ackDelay = 0, debug = false,
+    WebSocket = globalThis.WebSocket, fetch = globalThis.fetch.bind(globalThis),
   }) {
     super();
     if (!/^\d{1,20}$/.test(user)) throw new TypeError('user must be a decimal id, the sub of its tokens');
     this.#user = BigInt(user).toString();
+    if (debug) this.#writeToConsole();
     const socketUrl = new URL('/v1/connect', url);
     socketUrl.protocol = socketUrl.protocol.replace('http', 'ws');
     this.#outbox = new Outbox({
@@ -106,6 +110,7 @@ export class Heartline extends EventTarget {
         received: (kind, body) => this.#received(kind, body),
         room: () => this.#pump(),
         owed: () => this.#delivery.owed || this.#requests.owed,
+        fault: message => this.#fault(message),
       },
     );
     this.#requests = new Requests(this.#connection);
@@ -120,7 +125,7 @@ export class Heartline extends EventTarget {
         changed: () => this.#emit('outbox', { size: this.#outbox.size }),
         flag: detail => this.#emit('flag', detail),
         reward: detail => this.#emit('reward', detail),
-        fault: message => this.#emit('fault', { message }),
+        fault: message => this.#fault(message),
         frame: detail => this.#emit('frame', detail),
       },
     );
@@ -223,6 +228,17 @@ export class Heartline extends EventTarget {
     this.dispatchEvent(new CustomEvent(type, { detail }));
   }
 
+  #fault(message) {
+    const event = new CustomEvent('fault', { detail: { message }, cancelable: true });
+    if (this.dispatchEvent(event)) console.error(`heartline: ${message}`);
+  }
+
+  #writeToConsole() {
+    for (const type of ['state', 'frame']) {
+      this.addEventListener(type, ({ detail }) => console.debug(`heartline: ${type}`, detail));
+    }
+  }
+
   #listenToPage() {
     if (typeof document === 'undefined') return;
     const signal = this.#listeners.signal;
@@ -267,7 +283,7 @@ export class Heartline extends EventTarget {
 
   #welcomed(welcome) {
     if (welcome.mid !== this.#user) {
-      this.#emit('fault', { message: `the token is of user ${welcome.mid}, not of ${this.#user}` });
+      this.#fault(`the token is of user ${welcome.mid}, not of ${this.#user}`);
       this.#connection.stop('the token is of another user');
       return;
     }
@@ -289,7 +305,7 @@ export class Heartline extends EventTarget {
 
   #failed(error) {
     const known = this.#delivery.error(error) || this.#requests.reject(error);
-    if (!known) this.#emit('fault', { message: `${error.code}: ${error.message}` });
+    if (!known) this.#fault(`${error.code}: ${error.message}`);
   }
 
   #accepted(beat) {

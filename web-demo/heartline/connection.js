@@ -5,6 +5,9 @@
  * name only; what beats and answers mean is the business of its owner.
  */
 
+import { Allowance } from './allowance.js';
+import { Refusals } from './refusals.js';
+
 const PROTOCOL = 'heartline.v1.json';
 const TOKEN_PREFIX = 'heartline.token.';
 
@@ -20,15 +23,22 @@ const RENEW_MS_APART = 1_000;
 /** The longest a timer can be. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
+/** Characters of a frame that cannot be read. */
+const SHOWN_MAX = 200;
+
+const REFUSED = 4001;
+const KICKED = 4003;
+
 /** What to do after a close. Every other code, and a socket that merely broke, means: again, with backoff. */
 const AFTER_CLOSE = new Map([
   [1002, 'stop'], [1003, 'stop'], [1007, 'stop'], [1009, 'stop'], [4000, 'stop'],  // a bug: again would only repeat it
-  [4001, 'new token'], [4002, 'new token'],
-  [4003, 'stop'],   // revoked or kicked
-  [4004, 'park'],   // too many connections: the user's next action decides
+  [REFUSED, 'refused'], // see refusals.js
+  [4002, 'new token'],
+  [KICKED, 'stop'],     // revoked or kicked
+  [4004, 'park'],       // too many connections: the user's next action decides
 ]);
 
-const LIMITS = { beats: 500, frames_per_second: 20, burst: 100, idle: 75_000 };
+const LIMITS = { beats: 500, items: 500, frames_per_second: 20, burst: 100, idle: 75_000 };
 
 /**
  * @typedef {'offline'|'connecting'|'online'|'waiting'|'parked'|'stopped'} State
@@ -50,6 +60,9 @@ export class Connection {
   #welcomedAt = null;
   #bye = null;
   #tokenRefused = false;
+  #refusals = new Refusals();
+  /** The last token that the gateway has closed with 4002. */
+  #expired = null;
   #allowance = new Allowance(LIMITS);
 
   /** @type {State} */
@@ -61,7 +74,7 @@ export class Connection {
   /**
    * @param {object} options  url, hello, auth, getToken, clock, WebSocket
    * @param {object} on  state(detail), reconnecting({ delay, due }), frame(detail), received(name, body), room(),
-   *   owed() → whether an answer is due
+   *   owed() → whether an answer is due, fault(message)
    */
   constructor(options, on) {
     this.#options = options;
@@ -76,6 +89,7 @@ export class Connection {
 
   open() {
     if (this.state === 'connecting' || this.state === 'online') return;
+    if (this.state === 'stopped') this.#refusals.clear();
     this.#connect();
   }
 
@@ -91,15 +105,16 @@ export class Connection {
     this.#enter('stopped', { reason });
   }
 
-  /** Whether one more frame is within the server's rate; if not, `room` is called when it is. */
-  take() {
-    return this.ready && this.#allowance.take(() => this.#on.room());
+  /** Whether so many more frames are within the server's rate; if not, `room` is called when they are. */
+  take(frames = 1) {
+    return this.ready && this.#allowance.take(frames, () => this.#on.room());
   }
 
   /** Sends one operation and returns its seq. */
   send(operation, body) {
-    const seq = ++this.#seq;
+    const seq = this.#seq + 1;
     const text = JSON.stringify({ seq, [operation]: body });
+    this.#seq = seq;
     this.#socket.send(text);
     this.#silenceTimer ??= this.#watchSilence();
     const secret = operation === 'hello' || operation === 'token';
@@ -110,6 +125,12 @@ export class Connection {
   /** Says something new of this client in its `hello`, now and on every later socket. */
   introduce(changes) {
     this.#hello = { ...this.#hello, ...changes };
+    this.take();
+    this.sayHello();
+  }
+
+  /** Says again who this is: a frame that is always valid, which ends a row of invalid ones. */
+  sayHello() {
     if (this.ready) this.#sayHello();
   }
 
@@ -128,15 +149,19 @@ export class Connection {
     const attempt = {};
     this.#socket = attempt;  // stands for the socket until there is one; a later attempt replaces it
     this.#connectTimer = setTimeout(() => this.#lost({ code: 1006, reason: 'no welcome in time' }), CONNECT_MS_MAX);
-    const { getToken, auth, url, WebSocket } = this.#options;
+    const { auth, url, WebSocket } = this.#options;
     let socket;
+    let token = '';
     try {
-      const token = await getToken({ refused: this.#tokenRefused });
-      if (this.#socket !== attempt) return;
+      token = await this.#askForToken(this.#tokenRefused);
+      if (this.#socket !== attempt || this.#isUseless(token)) return;
       this.token = token;
       socket = new WebSocket(url, auth === 'hello' ? [PROTOCOL] : [PROTOCOL, TOKEN_PREFIX + token]);
     } catch (error) {
-      if (this.#socket === attempt) this.#lost({ code: 1006, reason: `cannot connect: ${error.message}` });
+      if (this.#socket !== attempt) return;
+      const reason = `cannot connect: ${without(token, error)}`;
+      if (token !== '') this.#on.fault(reason);
+      this.#lost({ code: 1006, reason });
       return;
     }
     this.#socket = socket;
@@ -145,15 +170,28 @@ export class Connection {
     socket.onclose = ({ code, reason }) => this.#lost({ code, reason });
   }
 
+  /** Whether nothing but a refusal would come of this token: then that was the last attempt. */
+  #isUseless(token) {
+    if (token === this.#expired) this.#on.fault('getToken returned the expired token again');
+    if (!this.#refusals.repeats(token)) return false;
+    const { reason } = this.#refusals;
+    this.#drop();
+    this.#giveUp('getToken returned the refused token again', { code: REFUSED, reason });
+    return true;
+  }
+
   #receive(text) {
-    const frame = JSON.parse(text);
-    const kind = Object.keys(frame)[0];
-    const body = frame[kind];
+    const [kind, body] = parsed(text);
+    if (!kind) return this.#on.fault(`a frame that cannot be read: ${String(text).slice(0, SHOWN_MAX)}`);
     this.#on.frame({ direction: 'in', kind, seq: body.seq, bytes: size(text), body });
     if (kind === 'welcome') this.#begin(body);
     if (kind === 'bye') this.#bye = body;
     const socket = this.#socket;
-    this.#on.received(kind, body);
+    try {
+      this.#on.received(kind, body);
+    } catch (error) {
+      this.#on.fault(`${kind} was not understood: ${error.stack ?? error}`);
+    }
     if (this.#socket !== socket) return;  // what it said, or what the owner made of it, was the end of this socket
     if (kind === 'welcome') this.#enter('online');
     if (body.expires) this.#renewBefore(body.expires);  // in the welcome and in the result of a renewal
@@ -164,15 +202,16 @@ export class Connection {
   #begin(welcome) {
     clearTimeout(this.#connectTimer);
     this.#tokenRefused = false;
+    this.#refusals.clear();
+    this.#expired = null;
     this.#welcomedAt = performance.now();
     this.limits = { ...LIMITS, ...welcome.limits };
     this.#allowance.end();
     this.#allowance = new Allowance(this.limits);
-    if (this.#said !== this.#hello) this.#sayHello();
+    if (this.#said !== this.#hello) this.introduce({});
   }
 
   #sayHello(token) {
-    this.take();
     this.#said = this.#hello;
     this.send('hello', { ...token, ...this.#hello });
   }
@@ -189,7 +228,7 @@ export class Connection {
   /** Renews the token, again and again until the server has taken one or closes with 4002 at the end of the old. */
   async #renew(expires) {
     const socket = this.#socket;
-    const token = await this.#options.getToken({ refused: false }).catch(() => null);
+    const token = await this.#askForToken(false).catch(() => null);
     if (socket !== this.#socket || !this.ready) return;
     const left = expires - this.#options.clock.now();
     if (left > RENEW_MS_APART) {
@@ -198,6 +237,14 @@ export class Connection {
     if (token === null) return;
     this.token = token;
     this.send('token', { token });
+  }
+
+  async #askForToken(refused) {
+    const token = await this.#options.getToken({ refused });
+    if (typeof token === 'string' && token !== '') return token;
+    const wrong = new TypeError('getToken must return a token, as a string');
+    this.#on.fault(wrong.message);
+    throw wrong;
   }
 
   /**
@@ -213,12 +260,29 @@ export class Connection {
     if (this.#welcomedAt !== null && performance.now() - this.#welcomedAt > STEADY_MS) this.#attempts = 0;
     this.#drop();
     const next = AFTER_CLOSE.get(code);
-    if (next === 'stop') return this.#enter('stopped', { code, reason });
+    if (next === 'stop' && code === KICKED) return this.#enter('stopped', { code, reason });
+    if (next === 'stop') return this.#giveUp(`the gateway closed with ${code}`, { code, reason });
     if (next === 'park') return this.#enter('parked', { code, reason });
-    this.#tokenRefused = next === 'new token';
+    if (next === 'refused' && !this.#mayTryAgain(reason)) {
+      return this.#giveUp('the gateway refused two tokens in a row', { code, reason });
+    }
+    this.#tokenRefused = next === 'refused' || next === 'new token';
+    this.#expired = next === 'new token' ? this.token : null;
     const delay = bye?.reconnect_after ?? this.#backoff();
     this.#enter('waiting', { code, reason, delay });
     if (this.state === 'waiting') this.#connectAfter(delay);  // unless a listener has opened or closed it
+  }
+
+  #mayTryAgain(reason) {
+    const news = this.#refusals.add(this.token, reason);
+    if (news) this.#on.fault(`the gateway refused the token: ${reason || 'no reason given'}`);
+    return news || this.#refusals.passing;
+  }
+
+  /** Stops for good, and says so to a developer. */
+  #giveUp(what, { code, reason }) {
+    this.#on.fault(`stopped: ${what}${reason ? ` (${reason})` : ''}`);
+    this.#enter('stopped', { code, reason });
   }
 
   #connectAfter(delay) {
@@ -250,39 +314,19 @@ export class Connection {
   }
 }
 
-/**
- * A token bucket of half the server's burst: frames that the network held up arrive together, and the other half is
- * for them.
- */
-class Allowance {
-  #perSecond;
-  #capacity;
-  #level;
-  #filledAt = performance.now();
-  #timer = null;
+/** An error's message without the token, which the browser quotes if it cannot be a subprotocol. */
+function without(token, error) {
+  const message = String(error?.message ?? error);
+  return token === '' ? message : message.replaceAll(token, '…');
+}
 
-  constructor({ frames_per_second, burst }) {
-    this.#perSecond = frames_per_second;
-    this.#level = this.#capacity = Math.max(1, burst / 2);
-  }
-
-  take(whenRoom) {
-    const now = performance.now();
-    this.#level = Math.min(this.#capacity, this.#level + (now - this.#filledAt) / 1000 * this.#perSecond);
-    this.#filledAt = now;
-    if (this.#level >= 1) {
-      this.#level -= 1;
-      return true;
-    }
-    this.#timer ??= setTimeout(() => {
-      this.#timer = null;
-      whenRoom();
-    }, (1 - this.#level) / this.#perSecond * 1000 + 1);
-    return false;
-  }
-
-  end() {
-    clearTimeout(this.#timer);
+/** A frame's name and body; neither, if it is none. */
+function parsed(text) {
+  try {
+    const [[kind, body]] = Object.entries(JSON.parse(text));
+    return body !== null && typeof body === 'object' ? [kind, body] : [];
+  } catch {
+    return [];
   }
 }
 
