@@ -134,7 +134,8 @@ export class Device extends EventTarget {
     press('cut', async () => this.#cutConnection());
     press('offline', async () => this.#switchNetwork());
     press('recording', async () => {
-      const { paused } = await this.#client.recording(!this.#view.recordingPaused);
+      const client = this.#client;
+      const { paused } = await (this.#view.recordingPaused ? client.resumeRecording() : client.pauseRecording());
       this.#view.showRecording(paused);
     });
     press('delete', async () => {

@@ -29,11 +29,14 @@
  *   fault      { message }         something that needs a developer; also written to the console as an error, unless a
  *                                  listener calls `event.preventDefault()`
  *
- * Requests (get, list, delete, clear, recording, rewards) always settle: while the gateway is away they wait for it, and
- * after `timeout` (10 s unless given) they reject with a HeartlineError whose code is `timeout`. While the client is
- * offline or stopped they reject at once, with `offline`.
+ * A bad id or argument is a TypeError at once: thrown by the constructor and `play`, a rejection of the requests.
+ *
+ * Requests (get, list, delete, clear, pauseRecording, resumeRecording, rewards) always settle: while the gateway is
+ * away they wait for it, and after `timeout` (10 s unless given) they reject with a HeartlineError whose code is
+ * `timeout`. While the client is offline or stopped they reject at once, with `offline`.
  */
 
+import { checkedContent, checkedContents, checkedId, checkedMedia, checkedPage } from './heartline/arguments.js';
 import { ServerClock } from './heartline/clock.js';
 import { Connection } from './heartline/connection.js';
 import { Delivery } from './heartline/delivery.js';
@@ -41,13 +44,16 @@ import { Outbox, ownStorage } from './heartline/outbox.js';
 import { Http } from './heartline/http.js';
 import { whenHidden } from './heartline/page.js';
 import { Playback, newSession } from './heartline/playback.js';
-import { HeartlineError, Requests } from './heartline/requests.js';
+import { HeartlineError, Requests, checkedTimeout } from './heartline/requests.js';
 import { Seen } from './heartline/seen.js';
 
 const CLIENT = 'heartline-js/1.0';
 const INTERVAL_MS = 5_000;
 /** Of the sessions made here, so many are remembered. */
 const SESSIONS_MAX = 256;
+
+/** Errors of which three in a row end the connection, unless a valid frame comes between them. */
+const COUNTED = ['invalid', 'too_many'];
 
 export { HeartlineError };
 
@@ -72,7 +78,7 @@ export class Heartline extends EventTarget {
 
   /**
    * @param {object} options
-   * @param {string} options.user  the user's id: the `sub` of the tokens. The outbox is kept apart by it
+   * @param {string | bigint | number} options.user  the user's id, the `sub` of the tokens: each user has an outbox
    * @param {(why: { refused: boolean }) => Promise<string>} options.getToken  a valid token; a new one if `refused`
    * @param {string | URL} [options.url]  where the gateway is: the page's own origin
    * @param {string} [options.device]  what other devices call this one, up to 64 bytes
@@ -90,8 +96,8 @@ export class Heartline extends EventTarget {
     WebSocket = globalThis.WebSocket, fetch = globalThis.fetch.bind(globalThis),
   }) {
     super();
-    if (!/^\d{1,20}$/.test(user)) throw new TypeError('user must be a decimal id, the sub of its tokens');
-    this.#user = BigInt(user).toString();
+    this.#user = checkedId(user, 'user');
+    if (typeof getToken !== 'function') throw new TypeError('getToken must be a function');
     if (debug) this.#writeToConsole();
     const socketUrl = new URL('/v1/connect', url);
     socketUrl.protocol = socketUrl.protocol.replace('http', 'ws');
@@ -171,8 +177,9 @@ export class Heartline extends EventTarget {
 
   /** Reports what a media element plays from now on, until it is bound anew, emptied, or the playback stopped. */
   play(media, content) {
-    this.#playbacks.get(media)?.stop();
-    const playback = new Playback(media, content, this.#clock, {
+    const checked = checkedContent(content);
+    this.#playbacks.get(checkedMedia(media))?.stop();
+    const playback = new Playback(media, checked, this.#clock, {
       interval: () => this.#interval,
       made: beat => this.#made(beat),
       session: id => this.#ownSession(id),
@@ -183,35 +190,45 @@ export class Heartline extends EventTarget {
     return playback;
   }
 
-  /** Records of the given contents, in their order; null where nothing is known. */
-  async get(items, { timeout } = {}) {
-    const { records } = await this.#request('get', () => ({ items: items.map(identity) }), timeout);
+  /** Records of the given contents, a list or a single one, in their order; null where nothing is known. */
+  async get(contents, { timeout } = {}) {
+    const items = this.#checkedItems(contents);
+    checkedTimeout(timeout);
+    if (items.length === 0) return [];
+    const { records } = await this.#request('get', () => ({ items }), timeout);
     records.forEach(record => this.#seen.saw(record));
     return records;
   }
 
   /** One page of the history, newest first: { records, cursor }, without a cursor at its end. */
   async list({ limit, cursor, kinds, timeout } = {}) {
-    const page = await this.#request('list', () => ({ limit, cursor, kinds }), timeout);
+    const asked = checkedPage({ limit, cursor, kinds });
+    const page = await this.#request('list', () => asked, timeout);
     page.records.forEach(record => this.#seen.saw(record));
     return page;
   }
 
-  /** Forgets contents, as far as this client has seen them. */
-  delete(items, { timeout } = {}) {
-    const body = { items: items.map(identity) };
-    return this.#request('delete', this.#forgetting(body, this.#seen.newestOf(items)), timeout);
+  /** Forgets contents, a list or a single one, as far as this client has seen them. */
+  async delete(contents, { timeout } = {}) {
+    const items = this.#checkedItems(contents);
+    checkedTimeout(timeout);
+    if (items.length === 0) return;
+    await this.#request('delete', this.#forgetting({ items }, this.#seen.newestOf(items)), timeout);
   }
 
   /** Forgets everything of the user. */
-  clear({ timeout } = {}) {
-    return this.#request('clear', this.#forgetting({}, this.#seen.newestOfAll), timeout);
+  async clear({ timeout } = {}) {
+    await this.#request('clear', this.#forgetting({}, this.#seen.newestOfAll), timeout);
   }
 
-  /** Pauses the recording of the user's positions, on all devices, or resumes it. */
-  async recording(paused, { timeout } = {}) {
-    const { recording } = await this.#request('recording', this.#forgetting({ paused }, 0), timeout);
-    return recording;
+  /** Stops recording the user's positions, on all devices. Returns the state after it, { paused }. */
+  pauseRecording({ timeout } = {}) {
+    return this.#setRecording(true, timeout);
+  }
+
+  /** Records the user's positions again. Returns the state after it, { paused }. */
+  resumeRecording({ timeout } = {}) {
+    return this.#setRecording(false, timeout);
   }
 
   /** What the user has earned today: { day, rewards }. A reward that was lost with its socket is found here. */
@@ -304,6 +321,7 @@ export class Heartline extends EventTarget {
   }
 
   #failed(error) {
+    if (COUNTED.includes(error.code)) this.#connection.sayHello();
     const known = this.#delivery.error(error) || this.#requests.reject(error);
     if (!known) this.#fault(`${error.code}: ${error.message}`);
   }
@@ -340,6 +358,18 @@ export class Heartline extends EventTarget {
     return stamped;
   }
 
+  #checkedItems(contents) {
+    const items = checkedContents(contents);
+    const { items: most } = this.#connection.limits;
+    if (items.length > most) throw new HeartlineError('too_many', `at most ${most} contents, not ${items.length}`);
+    return items;
+  }
+
+  async #setRecording(paused, timeout) {
+    const { recording } = await this.#request('recording', this.#forgetting({ paused }, 0), timeout);
+    return recording;
+  }
+
   /** @param {() => object} body */
   #request(operation, body, timeout) {
     this.#userActed();
@@ -351,8 +381,4 @@ export class Heartline extends EventTarget {
     this.#delivery.pump();
     this.#requests.pump();
   }
-}
-
-function identity({ kind, oid }) {
-  return { kind, oid: String(oid) };
 }

@@ -53,7 +53,7 @@ export class Requests {
     return new Promise((resolve, reject) => {
       const request = { operation, body, resolve, reject, seq: 0 };
       request.timer = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(request), 1);
+        this.#remove(request);
         reject(timedOut(operation, patience, this.#connection.state));
       }, patience);
       this.#waiting.push(request);
@@ -61,11 +61,17 @@ export class Requests {
     });
   }
 
+  /** What cannot be encoded is refused, and holds up nothing else. */
   pump() {
-    for (const request of this.#waiting) {
+    for (const request of [...this.#waiting]) {
       if (request.seq > 0) continue;
       if (!this.#connection.take()) return;
-      request.seq = this.#connection.send(request.operation, request.body());
+      try {
+        request.seq = this.#connection.send(request.operation, request.body());
+      } catch (error) {
+        this.#remove(request);
+        request.reject(error);
+      }
     }
   }
 
@@ -96,11 +102,14 @@ export class Requests {
   }
 
   #take(seq) {
-    const index = this.#waiting.findIndex(request => request.seq > 0 && request.seq === seq);
-    if (index < 0) return undefined;
-    const [request] = this.#waiting.splice(index, 1);
-    clearTimeout(request.timer);
+    const request = this.#waiting.find(waiting => waiting.seq > 0 && waiting.seq === seq);
+    if (request) this.#remove(request);
     return request;
+  }
+
+  #remove(request) {
+    clearTimeout(request.timer);
+    this.#waiting.splice(this.#waiting.indexOf(request), 1);
   }
 }
 

@@ -1,0 +1,81 @@
+/**
+ * Checks what the application passes in, before anything is kept or sent. One bad id in a frame makes the server refuse
+ * the whole frame, and three such frames in a row end the client.
+ *
+ * Ids have 64 bits. A number beyond 2^53-1 is refused: JavaScript has rounded it already, to the id of something else.
+ */
+
+const ID_MAX = 2n ** 64n - 1n;
+const KIND_MAX = 2 ** 16 - 1;
+const KINDS_MAX = 32;
+const LIMIT_MAX = 2 ** 32 - 1;
+const CURSOR_MAX = 256;
+
+/** Whether this is an id as it is stored and sent: digits, at most 2^64-1. */
+export function isId(value) {
+  return typeof value === 'string' && /^\d{1,20}$/.test(value) && BigInt(value) <= ID_MAX;
+}
+
+export function isKind(value) {
+  return Number.isInteger(value) && value >= 0 && value <= KIND_MAX;
+}
+
+/** An id as a string without leading zeros. */
+export function checkedId(value, name) {
+  const whole = typeof value === 'bigint' || Number.isSafeInteger(value);
+  const text = whole ? String(value) : value;
+  if (!isId(text)) {
+    const wanted = 'an id from 0 to 2^64-1: a string of digits, a BigInt, or a number up to 2^53-1';
+    throw new TypeError(`${name} must be ${wanted}; got ${shown(value)}`);
+  }
+  return BigInt(text).toString();
+}
+
+export function checkedContent(content) {
+  if (typeof content !== 'object' || content === null) {
+    throw new TypeError(`a content must be an object { kind, oid }; got ${shown(content)}`);
+  }
+  return { kind: checkedKind(content.kind), oid: checkedId(content.oid, 'oid') };
+}
+
+/** A list of contents; a single one is a list of one. */
+export function checkedContents(contents) {
+  const list = typeof contents?.[Symbol.iterator] === 'function' ? [...contents] : [contents];
+  return list.map(checkedContent);
+}
+
+/** What a page of the history is asked by; what is missing is left out. */
+export function checkedPage({ limit, cursor, kinds }) {
+  if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= LIMIT_MAX)) {
+    throw new TypeError(`limit must be a whole number from 1; got ${shown(limit)}`);
+  }
+  const given = cursor ?? undefined;
+  if (given !== undefined && !(typeof given === 'string' && given !== '' && given.length <= CURSOR_MAX)) {
+    throw new TypeError(`cursor must be one that list() has returned; got ${shown(cursor)}`);
+  }
+  return { limit, cursor: given, kinds: checkedKinds(kinds ?? undefined) };
+}
+
+/** A media element, or what has its events and properties. */
+export function checkedMedia(media) {
+  if (typeof media?.addEventListener !== 'function') {
+    throw new TypeError(`media must be a media element; got ${shown(media)}`);
+  }
+  return media;
+}
+
+function checkedKinds(kinds) {
+  if (kinds === undefined) return undefined;
+  const list = Array.isArray(kinds) ? kinds : [kinds];
+  if (list.length > KINDS_MAX) throw new TypeError(`kinds must be at most ${KINDS_MAX}; got ${list.length}`);
+  return list.map(checkedKind);
+}
+
+function checkedKind(kind) {
+  if (!isKind(kind)) throw new TypeError(`kind must be a whole number from 0 to ${KIND_MAX}; got ${shown(kind)}`);
+  return kind;
+}
+
+function shown(value) {
+  return typeof value === 'string' ? JSON.stringify(value) : `${typeof value} ${String(value)}`;
+}
