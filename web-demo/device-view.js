@@ -5,7 +5,7 @@ import { title } from './rewards/rules.js';
 import { deviceName, latency, minutes } from './text.js';
 
 /** So many beats fill the outbox's meter. */
-const METER_MAX = 8;
+const METER_MAX = 24;
 /** A toast stays for so many acks after its reward, some ten seconds of playback, unless it is dismissed before. */
 const TOAST_ACKS = 2;
 /** More would hide the picture: then the oldest goes. */

@@ -19,7 +19,7 @@
  *   beat       { beat }            made, and in the outbox
  *   acked      { seq, frames: [{ seq, ms, beats }] }   what one ack answered, with the time it took
  *   rejected   { beat, reason, record }
- *   dropped    { beat }            the outbox was full, and this was its oldest
+ *   dropped    { beat }            the outbox was full, and gave up a session: this was its newest beat
  *   elsewhere  { beat, record }    a running playback was superseded by another session: "continued elsewhere"
  *   record     { record }          another device of the user moved
  *   deleted    { deleted, at }, cleared { at }, recording { paused }     on another device
@@ -147,9 +147,9 @@ export class Heartline extends EventTarget {
     return this.#outbox.size;
   }
 
-  /** Of each beat without an answer, what tells it from the others: its content and session. */
+  /** Of each beat without an answer, what tells it from the others: its content, session and time. */
   get unansweredKeys() {
-    return this.#outbox.keys();
+    return this.#outbox.entries().map(({ key, beat }) => `${key}/${beat.at}`);
   }
 
   /** How late acks of steady beats may come from now on, in milliseconds; the server may cap it. */
@@ -271,8 +271,7 @@ export class Heartline extends EventTarget {
   }
 
   #made(beat) {
-    this.#delivery.put(beat);
-    this.#emit('beat', { beat });
+    if (this.#delivery.put(beat)) this.#emit('beat', { beat });
   }
 
   #ownSession(id) {
@@ -331,17 +330,17 @@ export class Heartline extends EventTarget {
     for (const playback of this.#playbacks.values()) playback.accepted(beat);
   }
 
-  #rejected({ beat, reason, record }) {
+  #rejected({ beat, reason, record, newest }) {
     this.#seen.saw(record);
     this.#emit('rejected', { beat, reason, record });
     const playback = [...this.#playbacks.values()].find(({ session }) => session === beat.session);
     if (playback) playback.rejected(beat, reason);
-    else if (reason === 'clock') this.#madeAnew(beat);
+    else if (reason === 'clock' && newest) this.#madeAnew(beat);
     const elsewhere = reason === 'superseded' && record && !this.#sessions.has(record.session);
     if (playback && elsewhere) this.#emit('elsewhere', { beat, record });
   }
 
-  /** A beat whose playback is over was ahead of the server's clock: the clock is right now, so it is said again. */
+  /** The last beat of a playback that is over was ahead of the clock, which is right now: it is said again. */
   #madeAnew(beat) {
     const session = newSession();
     this.#ownSession(session);

@@ -4,14 +4,19 @@
  * Flow: `put` → outbox (stored) → frame → ack or rejection → out of the outbox. A beat is sent once on each
  * connection; it goes again only after a reconnect, or over HTTP when the page is hidden.
  *
- * Bound: at most FRAMES_MAX frames without an ack. Beyond that the outbox gathers, where a newer beat replaces an older.
+ * If the server refuses a whole frame of several beats, they are sent again, each in a frame of its own: then only the
+ * one that it cannot read is lost.
+ *
+ * Bound: at most FRAMES_MAX frames without an ack. Beyond that the outbox gathers, and thins out.
  */
 
-import { Outbox } from './outbox.js';
+import { sendable } from './beat.js';
 
 const FRAMES_MAX = 64;
 /** A browser's budget for all its keepalive requests is 64 KiB. */
 const FLUSH_BYTES_MAX = 60 * 1024;
+
+/** @typedef {import('./outbox.js').Entry} Entry */
 
 export class Delivery {
   #connection;
@@ -20,13 +25,17 @@ export class Delivery {
   #http;
   #device;
   #on;
-  /** Keys of beats to be sent on this connection. */
+  /** To be sent on this connection, the oldest first. @type {Set<Entry>} */
   #unsent = new Set();
-  /** seq → { sentAt, items: [{ key, beat, at }] }, in the order of seq. */
+  /** The beats of frames that were refused as a whole. @type {Entry[]} */
+  #suspects = [];
+  /** seq → { sentAt, entries }, in the order of seq. */
   #frames = new Map();
+  /** What is in these frames. @type {Set<Entry>} */
+  #inFlight = new Set();
   /** Beats that were rejected: the socket and HTTP may both say so, and only the first says something new. */
   #rejected = new WeakSet();
-  /** The beats on their way over HTTP, as `key@at`. */
+  /** On their way over HTTP. @type {Set<Entry>} */
   #flushing = new Set();
   #flag;
   #connectionId;
@@ -34,7 +43,7 @@ export class Delivery {
   /**
    * @param {object} parts  connection, outbox, clock, http
    * @param {string} device
-   * @param {object} on  acked({ seq, frames }), accepted(beat), rejected({ beat, reason, record }), changed(),
+   * @param {object} on  acked({ seq, frames }), accepted(beat), rejected({ beat, reason, record, newest }), changed(),
    *   flag({ flag }), reward(reward), fault(message), frame(detail)
    */
   constructor({ connection, outbox, clock, http }, device, on) {
@@ -51,12 +60,18 @@ export class Delivery {
     return this.#frames.size > 0;
   }
 
-  /** Stores a beat and sends it as soon as it may be. */
+  /** Stores a beat and sends it as soon as it may be. Returns false for one that cannot be sent. */
   put(beat) {
-    const key = this.#outbox.put(beat, this.#clock.local());
-    if (beat.at !== undefined) this.#unsent.add(key);
+    if (!sendable(beat)) {
+      this.#on.fault(`this position cannot be stored, and is left out: ${JSON.stringify(beat)}`);
+      return false;
+    }
+    const entry = this.#outbox.put(beat, this.#clock.local());
+    // Without a connection everything waits for the next welcome.
+    if (this.#connection.ready && beat.at !== undefined && !this.#inFlight.has(entry)) this.#unsent.add(entry);
     this.#on.changed();
     this.pump();
+    return true;
   }
 
   /** The server's daily flag, of which the newest is kept and sent along: a date, which as text is in its order. */
@@ -71,29 +86,31 @@ export class Delivery {
     this.#connectionId = connection;
     this.flag(flag);
     this.#outbox.stamp(this.#clock);
-    this.#unsent = new Set(this.#outbox.keys());
+    this.#unsent = new Set(this.#outbox.entries());
     this.pump();
   }
 
   /** After a loss: what had no ack is unanswered. */
   end() {
     this.#frames.clear();
+    this.#inFlight.clear();
     this.#unsent.clear();
+    this.#suspects = [];
     this.#connectionId = undefined;
   }
 
   pump() {
-    while (this.#unsent.size > 0 && this.#frames.size < FRAMES_MAX && this.#connection.take()) {
-      const keys = [...this.#unsent].slice(0, this.#connection.limits.beats);
-      const items = [];
-      for (const key of keys) {
-        this.#unsent.delete(key);
-        const beat = this.#outbox.get(key);
-        if (beat) items.push({ key, beat, at: beat.at });
-      }
-      if (items.length === 0) continue;
-      const seq = this.#connection.send('beats', { flag: this.#flag, items: items.map(({ beat }) => beat) });
-      this.#frames.set(seq, { sentAt: this.#clock.local(), items });
+    this.#suspects = this.#suspects.filter(entry => this.#outbox.has(entry));
+    // A valid frame after each: three that are refused in a row would be the end of the connection.
+    while (this.#suspects.length > 0 && this.#mayCarry(2)) {
+      this.#send([this.#suspects.shift()]);
+      this.#connection.sayHello();
+    }
+    for (const entry of this.#unsent) if (!this.#outbox.has(entry)) this.#unsent.delete(entry);
+    while (this.#unsent.size > 0 && this.#mayCarry(1)) {
+      const entries = [...this.#unsent].slice(0, this.#connection.limits.beats);
+      for (const entry of entries) this.#unsent.delete(entry);
+      this.#send(entries);
     }
   }
 
@@ -102,12 +119,12 @@ export class Delivery {
     this.flag(flag);
     // Sent with a `clock` rejection only: the time it took is that of the frame rejected.
     if (now !== undefined) this.#clock.rebase(now, this.#frames.get(rejected.at(-1)?.seq)?.sentAt);
-    for (const { seq, index, ...answer } of rejected) this.#reject(this.#frames.get(seq)?.items[index], answer);
+    for (const { seq, index, ...answer } of rejected) this.#reject(this.#frames.get(seq)?.entries[index], answer);
     const frames = [];
-    for (const [sent, { sentAt, items }] of this.#frames) {
+    for (const [sent, { sentAt, entries }] of this.#frames) {
       if (sent > seq) break;
-      this.#frames.delete(sent);
-      const beats = items.filter(item => this.#accept(item)).map(({ beat }) => beat);
+      this.#forget(sent);
+      const beats = entries.filter(entry => this.#accept(entry)).map(({ beat }) => beat);
       frames.push({ seq: sent, ms: this.#clock.local() - sentAt, beats });
     }
     this.#on.changed();
@@ -119,11 +136,16 @@ export class Delivery {
   error({ seq, code, message, retry }) {
     const frame = this.#frames.get(seq);
     if (!frame) return false;
-    this.#frames.delete(seq);
+    this.#forget(seq);
     if (retry) return true;
-    for (const item of frame.items) this.#reject(item, { reason: code });
-    this.#on.fault(`${code}: ${message}`);
-    this.#on.changed();
+    if (frame.entries.length > 1) {
+      this.#suspects.push(...frame.entries);
+    } else {
+      this.#reject(frame.entries[0], { reason: code });
+      this.#on.fault(`${code}: ${message}; left out: ${JSON.stringify(frame.entries[0].beat)}`);
+      this.#on.changed();
+    }
+    this.pump();
     return true;
   }
 
@@ -133,50 +155,71 @@ export class Delivery {
    */
   async flush() {
     if (!this.#http.ready) return;
-    const { limits } = this.#connection;
     const body = { flag: this.#flag, device: this.#device, connection: this.#connectionId, items: [] };
-    const items = [];
-    let room = FLUSH_BYTES_MAX - size(body);
-    for (const key of this.#outbox.keys().reverse()) {
-      const beat = this.#outbox.get(key);
-      room -= size(beat) + 1;
-      if (room < 0 || items.length === limits.beats) break;
-      if (!this.#flushing.has(`${key}@${beat.at}`)) items.push({ key, beat, at: beat.at });
-    }
-    if (items.length === 0) return;
-    body.items = items.map(({ beat }) => beat);
+    const entries = this.#newest(FLUSH_BYTES_MAX - size(body));
+    if (entries.length === 0) return;
+    body.items = entries.map(({ beat }) => beat);
     const askedAt = this.#clock.local();
-    const marks = items.map(({ key, at }) => `${key}@${at}`);
-    for (const mark of marks) this.#flushing.add(mark);
+    for (const entry of entries) this.#flushing.add(entry);
     this.#on.frame({ direction: 'out', kind: 'POST /v1/beats', bytes: size(body), body });
     try {
       const answer = await this.#http.post('/v1/beats', body);
       this.#on.frame({ direction: 'in', kind: 'POST /v1/beats', bytes: size(answer), body: answer });
       this.#clock.rebase(answer.now, askedAt);
       this.flag(answer.flag);
-      for (const { index, ...rest } of answer.rejected ?? []) this.#reject(items[index], rest);
-      for (const item of items) this.#accept(item);
+      // The oldest first, as over the socket.
+      const rejected = [...answer.rejected ?? []].sort((one, other) => other.index - one.index);
+      for (const { index, ...rest } of rejected) this.#reject(entries[index], rest);
+      for (const entry of [...entries].reverse()) this.#accept(entry);
       for (const reward of answer.rewards ?? []) this.#on.reward(reward);
       this.#on.changed();
     } catch {
       // Not answered: it stays in the outbox, and the next connection carries it.
     } finally {
-      for (const mark of marks) this.#flushing.delete(mark);
+      for (const entry of entries) this.#flushing.delete(entry);
     }
   }
 
-  #accept({ key, beat, at }) {
+  /** The newest beats that fit into so many bytes, the newest first, without those that are on their way already. */
+  #newest(room) {
+    const entries = [];
+    for (const entry of this.#outbox.entries().reverse()) {
+      room -= size(entry.beat) + 1;
+      if (room < 0 || entries.length === this.#connection.limits.beats) break;
+      if (!this.#flushing.has(entry)) entries.push(entry);
+    }
+    return entries;
+  }
+
+  #mayCarry(frames) {
+    return this.#frames.size < FRAMES_MAX && this.#connection.take(frames);
+  }
+
+  #send(entries) {
+    const items = entries.map(({ beat }) => beat);
+    const seq = this.#connection.send('beats', { flag: this.#flag, items });
+    for (const entry of entries) this.#inFlight.add(entry);
+    this.#frames.set(seq, { sentAt: this.#clock.local(), entries });
+  }
+
+  #forget(seq) {
+    for (const entry of this.#frames.get(seq).entries) this.#inFlight.delete(entry);
+    this.#frames.delete(seq);
+  }
+
+  #accept({ key, beat }) {
     if (this.#rejected.has(beat)) return false;
-    this.#outbox.settle(key, at);
+    this.#outbox.settle(key, beat.at);
     this.#on.accepted(beat);
     return true;
   }
 
-  #reject(item, { reason, record }) {
-    if (!item || this.#rejected.has(item.beat)) return;
-    this.#rejected.add(item.beat);
-    this.#outbox.settle(item.key, item.at);
-    this.#on.rejected({ beat: item.beat, reason, record });
+  #reject(entry, { reason, record }) {
+    if (!entry || this.#rejected.has(entry.beat)) return;
+    this.#rejected.add(entry.beat);
+    const newest = this.#outbox.isNewest(entry);
+    this.#outbox.settle(entry.key, entry.beat.at);
+    this.#on.rejected({ beat: entry.beat, reason, record, newest });
   }
 }
 

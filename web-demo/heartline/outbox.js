@@ -1,38 +1,33 @@
 /**
- * The beats that have no answer yet: the newest of each session and content, kept beyond a reload.
+ * The beats that have no answer yet, kept beyond a reload.
  *
- * Every entry has a key of its own in the storage, and its session belongs to one page, so that several pages of one
- * user never overwrite each other's. A page takes over what earlier ones left behind; if one of those still
- * lives, both send the same beats, which is harmless.
+ * Of each session and content it keeps several, not only the newest: the server may refuse the newest because recording
+ * was paused at that time, and then the newest of the others is the position. When there are too many, those that lie
+ * closest together are thinned out, so what such a refusal costs is bounded by the gap between two kept beats.
  *
- * Bound: ENTRIES_MAX entries of some 250 bytes for each user. When it is full the oldest is given up and
- * `dropped` is called with it. Where the storage refuses (full, forbidden, absent) the beats are kept in memory only.
+ * Every session has a key of its own in the storage, and belongs to one page, so that several pages of one user never
+ * overwrite each other's. A page takes over what earlier ones left behind; if one of those still lives, both send the
+ * same beats, which is harmless.
+ *
+ * Bounds: SESSION_MAX beats of each session and content, ENTRIES_MAX beats of some 250 bytes for each user. When it is
+ * full, sessions are thinned out to their newest beat, the oldest session first; then the oldest session is given up,
+ * and `dropped` is called with its newest beat. Where the storage refuses (full, forbidden, absent) the beats are kept
+ * in memory only.
  */
 
-const ENTRIES_MAX = 256;
-const ID_MAX = 2n ** 64n - 1n;
-const KIND_MAX = 2 ** 16 - 1;
-const STATES = ['playing', 'paused', 'seeked', 'ended'];
+import { sendable } from './beat.js';
 
-/**
- * @typedef {object} Beat  See docs/protocol.md. `at` is missing until the server's clock is known.
- * @property {number} kind
- * @property {string} oid
- * @property {number} pos
- * @property {number} [dur]
- * @property {'playing'|'paused'|'seeked'|'ended'} state
- * @property {string} session
- * @property {number} watched
- * @property {number} rate
- * @property {number} [at]
- */
+const ENTRIES_MAX = 512;
+const SESSION_MAX = 24;
+
+/** @typedef {{ key: string, beat: import('./beat.js').Beat, made: number }} Entry  made: by the local clock */
 
 export class Outbox {
   #storage;
   #prefix;
   #dropped;
-  /** key → { beat, made }, the oldest first. @type {Map<string, { beat: Beat, made: number }>} */
-  #entries = new Map();
+  /** key → beats, the oldest first; the session that moved last is the last. @type {Map<string, Entry[]>} */
+  #sessions = new Map();
 
   constructor({ storage, name, user, dropped }) {
     this.#storage = storage;
@@ -41,46 +36,75 @@ export class Outbox {
     this.#adopt();
   }
 
+  /** In beats. */
   get size() {
-    return this.#entries.size;
+    return [...this.#sessions.values()].reduce((sum, entries) => sum + entries.length, 0);
   }
 
   static key(beat) {
     return `${beat.kind}/${beat.oid}/${beat.session}`;
   }
 
-  /** Keeps a beat in place of an older one of its session. `made` is the local time of its making. */
+  /**
+   * Keeps a beat, in place of one of the same session and `at`; a beat that is kept already stays as it is.
+   * @param {number} made  the local time of its making
+   * @returns {Entry}
+   */
   put(beat, made) {
     const key = Outbox.key(beat);
-    this.#entries.delete(key);
-    this.#entries.set(key, { beat, made });
+    const entries = this.#sessions.get(key) ?? [];
+    this.#sessions.delete(key);
+    this.#sessions.set(key, entries);
+    const known = entries.find(entry => entry.beat === beat);
+    const entry = known ?? { key, beat, made };
+    if (!known) insert(entries, entry);
+    while (entries.length > SESSION_MAX) thinOut(entries);
     this.#write(key);
-    if (this.#entries.size > ENTRIES_MAX) this.#dropOldest();
-    return key;
+    this.#bound();
+    return entry;
   }
 
-  get(key) {
-    return this.#entries.get(key)?.beat;
+  has(entry) {
+    return this.#sessions.get(entry.key)?.includes(entry) ?? false;
   }
 
-  /** The keys of all beats that can be sent, the oldest first. */
-  keys() {
-    return [...this.#entries].filter(([, { beat }]) => beat.at !== undefined).map(([key]) => key);
+  /** Whether it is the newest of its session. */
+  isNewest(entry) {
+    return this.#sessions.get(entry.key)?.at(-1) === entry;
   }
 
-  /** Forgets a beat that was answered, unless a newer one has taken its place. */
+  /** All beats that can be sent, the oldest first. */
+  entries() {
+    const all = [...this.#sessions.values()].flat().filter(({ beat }) => beat.at !== undefined);
+    return all.sort((one, other) => one.beat.at - other.beat.at);
+  }
+
+  /** Forgets a beat that was answered. */
   settle(key, at) {
-    if (this.#entries.get(key)?.beat.at === at) this.#entries.delete(key);
-    // Another page may have put a newer beat under the same key since it was read here.
-    if (this.#read(key)?.beat.at === at) this.#access(storage => storage.removeItem(this.#prefix + key));
+    const others = ({ beat }) => beat.at !== at;
+    const entries = this.#sessions.get(key)?.filter(others) ?? [];
+    if (entries.length > 0) this.#sessions.set(key, entries);
+    else this.#sessions.delete(key);
+    // Another page may have put newer beats under the same key since it was read here.
+    const stored = this.#read(key);
+    const left = stored.filter(others);
+    if (left.length < stored.length) this.#store(key, left);
   }
 
-  /** Gives the beats made before the first welcome their `at`, once and for all, and stores it. */
+  /**
+   * Gives the beats made before the first welcome their `at`, once and for all, and stores it. Within a session it
+   * rises strictly, and none is ahead of the server's clock: so the newest gets its own first.
+   */
   stamp(clock) {
-    for (const [key, entry] of this.#entries) {
-      if (entry.beat.at !== undefined) continue;
-      // A page that adopted the same entry may have been faster: then that is its `at`.
-      entry.beat.at = this.#read(key)?.beat.at ?? clock.at(entry.made);
+    for (const [key, entries] of this.#sessions) {
+      if (entries.every(({ beat }) => beat.at !== undefined)) continue;
+      const stored = this.#read(key);
+      let next = Infinity;
+      for (const { beat, made } of [...entries].reverse()) {
+        // A page that adopted the same entry may have been faster: then that is its `at`.
+        beat.at ??= stored.find(other => other.made === made)?.beat.at ?? Math.min(clock.at(made), next - 1);
+        next = beat.at;
+      }
       this.#write(key);
     }
   }
@@ -90,31 +114,50 @@ export class Outbox {
       const all = Array.from({ length: storage.length }, (_, i) => storage.key(i));
       return all.filter(name => name.startsWith(this.#prefix)).map(name => name.slice(this.#prefix.length));
     }) ?? [];
-    const entries = [];
+    const sessions = [];
     for (const key of found) {
-      const entry = this.#read(key);
-      if (entry && valid(entry) && Outbox.key(entry.beat) === key) entries.push([key, entry]);
-      else this.#access(storage => storage.removeItem(this.#prefix + key));
+      const entries = [];
+      for (const stored of this.#read(key)) insert(entries, { key, ...stored });
+      while (entries.length > SESSION_MAX) thinOut(entries);
+      if (entries.length > 0) sessions.push([key, entries]);
+      else this.#store(key, []);
     }
-    entries.sort(([, a], [, b]) => a.made - b.made);
-    this.#entries = new Map(entries);
-    while (this.#entries.size > ENTRIES_MAX) this.#dropOldest();
+    sessions.sort(([, one], [, other]) => one.at(-1).made - other.at(-1).made);
+    this.#sessions = new Map(sessions);
+    this.#bound();
   }
 
-  #dropOldest() {
-    const [key, { beat }] = this.#entries.entries().next().value;
-    this.#entries.delete(key);
-    this.#access(storage => storage.removeItem(this.#prefix + key));
-    this.#dropped(beat);
+  #bound() {
+    let excess = this.size - ENTRIES_MAX;
+    for (const [key, entries] of this.#sessions) {
+      if (excess <= 0) return;
+      if (entries.length === 1) continue;
+      for (; excess > 0 && entries.length > 1; excess--) thinOut(entries);
+      this.#write(key);
+    }
+    for (; excess > 0; excess--) {
+      const [key, [{ beat }]] = this.#sessions.entries().next().value;
+      this.#sessions.delete(key);
+      this.#store(key, []);
+      this.#dropped(beat);
+    }
   }
 
   #write(key) {
-    const text = JSON.stringify(this.#entries.get(key));
-    this.#access(storage => storage.setItem(this.#prefix + key, text));
+    this.#store(key, this.#sessions.get(key).map(({ beat, made }) => ({ beat, made })));
   }
 
+  #store(key, entries) {
+    const name = this.#prefix + key;
+    if (entries.length === 0) this.#access(storage => storage.removeItem(name));
+    else this.#access(storage => storage.setItem(name, JSON.stringify(entries)));
+  }
+
+  /** What is stored of a session, without what cannot be sent. Earlier versions stored one beat, not a list. */
   #read(key) {
-    return this.#access(storage => JSON.parse(storage.getItem(this.#prefix + key)));
+    const found = this.#access(storage => JSON.parse(storage.getItem(this.#prefix + key)));
+    const usable = stored => Number.isFinite(stored?.made) && sendable(stored.beat) && Outbox.key(stored.beat) === key;
+    return [found].flat().filter(usable).map(({ beat, made }) => ({ beat, made }));
   }
 
   /** A storage may throw at any call, and what it holds may have been changed by hand: then it holds nothing. */
@@ -136,12 +179,27 @@ export function ownStorage() {
   }
 }
 
-/** Whether a stored entry can be sent: one that cannot would make the server refuse the whole frame it is in. */
-function valid({ beat, made }) {
-  const count = value => Number.isSafeInteger(value) && value >= 0;
-  const id = value => typeof value === 'string' && /^\d{1,20}$/.test(value) && BigInt(value) <= ID_MAX;
-  return Number.isFinite(made) && typeof beat === 'object' && beat !== null
-    && count(beat.kind) && beat.kind <= KIND_MAX && id(beat.oid) && id(beat.session) && count(beat.pos) && count(beat.watched)
-    && (beat.dur === undefined || count(beat.dur)) && (beat.at === undefined || count(beat.at))
-    && Number.isFinite(beat.rate) && STATES.includes(beat.state);
+/** Puts an entry in its place among those of its session, or in the place of the one with its `at`. */
+function insert(entries, entry) {
+  const { at } = entry.beat;
+  const same = at === undefined ? -1 : entries.findIndex(({ beat }) => beat.at === at);
+  if (same >= 0) {
+    entries[same] = entry;
+    return;
+  }
+  const before = entries.findLastIndex(other => moment(other) <= moment(entry));
+  entries.splice(before + 1, 0, entry);
+}
+
+/** Removes the older of the two that are closest to each other. The newest is not looked at: it always stays. */
+function thinOut(entries) {
+  let older = 0;
+  const gap = index => moment(entries[index + 1]) - moment(entries[index]);
+  for (let index = 1; index < entries.length - 2; index++) if (gap(index) < gap(older)) older = index;
+  entries.splice(older, 1);
+}
+
+/** All beats of a session have an `at`, or none has. */
+function moment({ beat, made }) {
+  return beat.at ?? made;
 }
