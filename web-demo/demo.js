@@ -31,7 +31,7 @@
 //                               data-pos (ms), data-from (the record's device), data-oid
 //   [data-role=toast]           button, one per reward earned here: data-id, data-rule, data-day; pressed, or two acks
 //                               later, it is gone
-//   [data-role=elsewhere]       note "Continued on ...", hidden unless a beat was superseded by another session
+//   [data-role=elsewhere]       note "Continued on ...", hidden unless another device took over what plays here
 //   [data-role=sound]           button; aria-pressed. The videos start muted
 //   [data-role=offline]         button: stays off the network until pressed again; aria-pressed
 //   [data-role=recording]       button: pauses recording for the user; aria-pressed = paused

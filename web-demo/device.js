@@ -39,6 +39,8 @@ export class Device extends EventTarget {
   #playback = null;
   #oid = null;
   #offer = null;
+  /** The `at` of the last record that took over from here. */
+  #elsewhereAt = 0;
   #latencies = [];
   #question;
 
@@ -248,7 +250,7 @@ export class Device extends EventTarget {
     this.#view.showLatency('latency-median', sorted[(sorted.length - 1) >> 1]);
     this.#view.showAcked(beats.at(-1));
     this.#view.ageRewards();
-    if (beats.some(({ session }) => session === this.#playback.session)) {
+    if (beats.some(({ session, at }) => session === this.#playback.session && at > this.#elsewhereAt)) {
       this.#propose(null);
       this.#view.showElsewhere(null);
     }
@@ -278,6 +280,7 @@ export class Device extends EventTarget {
 
   #continuedElsewhere(record) {
     this.#moved(record);
+    this.#elsewhereAt = record.at;
     this.#view.showElsewhere(record);
   }
 

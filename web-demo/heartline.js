@@ -20,7 +20,8 @@
  *   acked      { seq, frames: [{ seq, ms, beats }] }   what one ack answered, with the time it took
  *   rejected   { beat, reason, record }
  *   dropped    { beat }            the outbox was full, and gave up a session: this was its newest beat
- *   elsewhere  { beat, record }    a running playback was superseded by another session: "continued elsewhere"
+ *   elsewhere  { beat, record }    another device took over what plays here; beat: the newest made here. Told once,
+ *                                  until the user starts or moves this playback again
  *   record     { record }          another device of the user moved
  *   deleted    { deleted, at }, cleared { at }, recording { paused }     on another device
  *   flag       { flag }            the user's daily decisions of this date are made; from now on it is sent along
@@ -313,10 +314,21 @@ export class Heartline extends EventTarget {
   #pushed(push) {
     this.#delivery.flag(push.flag);
     this.#seen.saw(push.record);
-    if (push.record) this.#emit('record', push);
+    if (push.record) this.#moved(push.record);
     if (push.deleted) this.#emit('deleted', push);
     if (push.cleared) this.#emit('cleared', push);
     if (push.recording) this.#emit('recording', push.recording);
+  }
+
+  #moved(record) {
+    this.#emit('record', { record });
+    if (record.state !== 'playing') return;
+    for (const playback of [...this.#playbacks.values()]) if (playback.plays) this.#tellElsewhere(playback, record);
+  }
+
+  #tellElsewhere(playback, record) {
+    const elsewhere = !this.#sessions.has(record.session) && playback.takenOver(record);
+    if (elsewhere) this.#emit('elsewhere', { beat: playback.newest, record });
   }
 
   #failed(error) {
@@ -336,8 +348,7 @@ export class Heartline extends EventTarget {
     const playback = [...this.#playbacks.values()].find(({ session }) => session === beat.session);
     if (playback) playback.rejected(beat, reason);
     else if (reason === 'clock' && newest) this.#madeAnew(beat);
-    const elsewhere = reason === 'superseded' && record && !this.#sessions.has(record.session);
-    if (playback && elsewhere) this.#emit('elsewhere', { beat, record });
+    if (playback && reason === 'superseded' && record) this.#tellElsewhere(playback, record);
   }
 
   /** The last beat of a playback that is over was ahead of the clock, which is right now: it is said again. */

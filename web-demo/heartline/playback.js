@@ -28,25 +28,29 @@ export class Playback {
   #last = null;
   #lastMadeAt = -Infinity;
   #lastRejected = false;
+  /** The user has started or moved this playback, and no beat says so yet. */
+  #acted = false;
+  /** Another device has taken over since the user last did so. */
+  #taken = false;
 
   /** The current session's id. */
   session = newSession();
 
   /**
    * @param {HTMLMediaElement} media
-   * @param {{ kind: number, oid: string }} content
+   * @param {{ kind: number, oid: string }} content  checked
    * @param {object} on  interval() → milliseconds, made(beat), session(id), action(), stopped()
    */
-  constructor(media, { kind, oid }, clock, on) {
+  constructor(media, content, clock, on) {
     this.#media = media;
-    this.#content = { kind, oid: String(oid) };
+    this.#content = content;
     this.#clock = clock;
     this.#on = on;
     this.#look();
     on.session(this.session);
     const signal = this.#listeners.signal;
     const listen = (type, act) => media.addEventListener(type, act, { signal });
-    listen('play', () => this.#on.action());
+    listen('play', () => this.#userActed());
     listen('playing', () => this.#started());
     listen('timeupdate', () => this.#progressed());
     listen('pause', () => this.#paused());
@@ -59,6 +63,11 @@ export class Playback {
 
   get content() {
     return this.#content;
+  }
+
+  /** The newest beat; null before the first. */
+  get newest() {
+    return this.#last;
   }
 
   /** The page is being hidden, and may not come back. */
@@ -88,6 +97,26 @@ export class Playback {
     if (reason === 'clock') this.#make(beat.state, { anew: true });
   }
 
+  get plays() {
+    return !this.#media.paused;
+  }
+
+  /**
+   * Another device has stored this record: whether it has taken over from this playback. True once, until the user
+   * starts or moves this playback again.
+   */
+  takenOver({ kind, oid, at }) {
+    const same = kind === this.#content.kind && oid === this.#content.oid;
+    if (this.#taken || !same || !(at >= this.#last?.at)) return false;
+    this.#taken = true;
+    return true;
+  }
+
+  #userActed() {
+    this.#acted = true;
+    this.#on.action();
+  }
+
   #started() {
     this.#ended = false;
     this.#advance();
@@ -108,7 +137,7 @@ export class Playback {
 
   #jumped() {
     this.#look();
-    this.#on.action();
+    this.#userActed();
     if (!this.#ended) return;
     this.#ended = false;
     this.#played = this.#accepted = 0;
@@ -172,6 +201,7 @@ export class Playback {
     if (now !== undefined) beat.at = ahead ? now : Math.max(now, lastAt + 1);
     this.#last = beat;
     this.#lastRejected = false;
+    if (this.#acted) this.#acted = this.#taken = false;
     this.#on.made(beat);
   }
 

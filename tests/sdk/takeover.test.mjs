@@ -1,0 +1,120 @@
+// Two devices of one user: `elsewhere` is told once when the other one takes over.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Media } from './media.mjs';
+import { Stage, until, untilPast } from './stage.mjs';
+
+const CONTENT = { kind: 1, oid: '100' };
+const stage = new Stage();
+before(() => stage.start());
+after(() => stage.stop());
+
+// A device with a media element that is bound to the content.
+async function device(user, content = CONTENT) {
+  const client = await stage.online(user);
+  const media = new Media();
+  client.play(media, content);
+  return { client, media };
+}
+
+async function settled({ client }) {
+  await until('the acks', () => client.unanswered === 0);
+}
+
+// Until the record that another device has stored is here.
+async function told({ client }, { client: other }) {
+  const { at } = other.seen.beat.at(-1).beat;
+  await until('the push', () => client.seen.record.some(({ record }) => record.at === at));
+}
+
+// Until what the first device makes is newer than anything of the second.
+async function newer({ client }, { client: other }) {
+  await untilPast(client, other.seen.beat.at(-1).beat.at);
+}
+
+// It plays on, and jumps: each change is pushed at once.
+async function goOn(there, here) {
+  for (let second = 10; second < 14; second++) {
+    there.media.advance(1);
+    for (const change of [() => there.media.seek(second), () => there.media.play()]) {
+      change();
+      await told(here, there);
+    }
+  }
+}
+
+const elsewhere = ({ client }) => client.seen.elsewhere.length;
+
+test('another device takes over: told once, and again after the user came back here', async () => {
+  const here = await device('1');
+  const there = await device('1');
+  here.media.play();
+  await settled(here);
+  for (const times of [1, 2]) {
+    await newer(there, here);
+    there.media.play();
+    await told(here, there);
+    assert.equal(elsewhere(here), times);
+    const { beat, record } = here.client.seen.elsewhere.at(-1);
+    assert.equal(beat, here.client.seen.beat.at(-1).beat);
+    assert.equal(record.session, there.client.seen.beat.at(-1).beat.session);
+    await goOn(there, here);
+    assert.equal(elsewhere(here), times);
+    there.media.pause();
+    await told(here, there);
+    await newer(here, there);
+    here.media.advance(1);
+    here.media.pause();
+    here.media.play();
+    await settled(here);
+  }
+});
+
+test('nothing is told where nothing plays, of a pause, of another content, or of a session made here', async () => {
+  const here = await device('2');
+  const there = await device('2');
+  there.media.play();
+  await told(here, there);
+  await newer(here, there);
+  here.media.play();
+  await settled(here);
+  await newer(there, here);
+  there.media.advance(2);
+  there.media.pause();
+  await told(here, there);
+  const other = await device('2', { kind: 1, oid: '200' });
+  other.media.play();
+  await told(here, other);
+  here.media.advance(2);
+  here.media.pause();
+  await settled(here);
+  await newer(there, here);
+  there.media.play();
+  await told(here, there);
+  assert.equal(elsewhere(here), 0);
+  const mine = new Media();
+  here.client.play(mine, CONTENT);
+  mine.play();
+  await settled(here);
+  assert.equal(elsewhere(here), 0);
+});
+
+test('a beat that another device superseded tells it, too, and only once', async () => {
+  const here = await device('3');
+  here.media.play();
+  await settled(here);
+  here.client.disconnect();
+  here.media.advance(2);
+  here.media.pause();
+  here.media.play();
+  const there = await device('3');
+  await newer(there, here);
+  there.media.play();
+  await settled(there);
+  here.client.connect();
+  await until('the answers', () => here.client.state === 'online' && here.client.unanswered === 0);
+  assert.ok(here.client.seen.rejected.every(({ reason }) => reason === 'superseded'));
+  assert.equal(elsewhere(here), 1);
+  await goOn(there, here);
+  assert.equal(elsewhere(here), 1);
+});
