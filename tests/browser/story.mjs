@@ -52,6 +52,16 @@ export const steps = [
     },
   ],
   [
+    'the phone plays what plays on the TV, and the TV says so',
+    async ({ demo, demo: { page, phone, tv } }) => {
+      await page.evaluate(recordNotes, tv.selector('elsewhere'));
+      await phone.click('play');
+      await demo.until('a note on the TV', () => window.notes.some((note) => /phone/.test(note)));
+      await phone.pause();
+      await phone.outboxEmpty();
+    },
+  ],
+  [
     'a cut socket comes back by itself',
     async ({ demo: { tv } }) => {
       const welcomes = await tv.tapeRows('welcome').count();
@@ -151,3 +161,10 @@ export const steps = [
     },
   ],
 ];
+
+// Runs in the page: from now on what the note says, which is gone with the next beat that is acked.
+function recordNotes(selector) {
+  const note = document.querySelector(selector);
+  window.notes = [];
+  new MutationObserver(() => note.hidden || window.notes.push(note.textContent)).observe(note, { attributes: true });
+}
