@@ -105,6 +105,27 @@ need_haproxy() {
   need_command haproxy haproxy
 }
 
+# Sets NODE, which knows --experimental-websocket and tells modules by their syntax: 20.19 or later. An older one gets a newer
+# one of its own, below TOOLS.
+need_node() {
+  need_command node nodejs
+  need_command npm npm
+  NODE=$(command -v node)
+  if ! new_enough "$NODE"; then
+    NODE=$TOOLS/newer-node/node_modules/node/bin/node
+    one_at_a_time install_node
+  fi
+}
+
+new_enough() { # NODE
+  "$1" -e 'const [major, minor] = process.versions.node.split("."); process.exit(major > 20 || (major == 20 && minor >= 19) ? 0 : 1)' 2>/dev/null
+}
+
+install_node() {
+  local install=(npm install --loglevel=error --no-audit --no-fund --prefix "$TOOLS/newer-node" node@22)
+  new_enough "$NODE" || twice "${install[@]}" || die "cannot install; run: ${install[*]}"
+}
+
 # Sets CHROMIUM; playwright-core drives it, and downloads no browser. axe-core checks the accessibility of the page.
 need_browser() {
   need_command node nodejs
