@@ -11,6 +11,7 @@ pub mod decide;
 pub mod event_page;
 pub mod forgetting;
 pub mod ids;
+pub mod live;
 pub mod mid_hash;
 pub mod moment;
 pub mod page;

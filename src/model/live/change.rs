@@ -1,0 +1,86 @@
+//! What the live numbers have to hear of.
+
+use crate::model::beat::State;
+use crate::model::ids::{Content, SessionId, UserId};
+use crate::model::transition::{Cause, Transition};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LiveChange {
+    /// A `playing` beat was written.
+    Playing {
+        user: UserId,
+        session: SessionId,
+        content: Content,
+        at: u64,
+    },
+    /// An `ended` beat was written.
+    Ended {
+        user: UserId,
+        session: SessionId,
+        at: u64,
+    },
+    Erased(UserId),
+    /// At this moment.
+    Kicked {
+        user: UserId,
+        at: u64,
+    },
+}
+
+impl LiveChange {
+    /// `None`: it does not concern them. A pause or a seek changes nothing: the session runs out if no more is played.
+    pub fn of(transition: &Transition) -> Option<Self> {
+        if transition.cause != Cause::Beat {
+            return None;
+        }
+        let (user, record) = (transition.user, transition.after.as_ref()?);
+        let (session, content, at) = (record.session, record.content, record.at);
+        match record.state {
+            State::Playing => Some(LiveChange::Playing { user, session, content, at }),
+            State::Ended => Some(LiveChange::Ended { user, session, at }),
+            State::Paused | State::Seeked => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::record::Record;
+    use crate::model::rewards::credit::Credit;
+
+    fn written(state: State, cause: Cause) -> Transition {
+        let content = Content { kind: 1, oid: 100 };
+        let record = Record {
+            content,
+            pos: 10_000,
+            dur: 0,
+            state,
+            session: SessionId(7),
+            device: "".into(),
+            watched: 5_000,
+            at: 1_000,
+            version: 1_000_000,
+            credit: Credit::default(),
+        };
+        Transition { user: UserId(42), content, before: None, after: Some(record), cause }
+    }
+
+    #[test]
+    fn written_beats_alone_are_heard_of() {
+        let (user, session, at) = (UserId(42), SessionId(7), 1_000);
+        let playing = LiveChange::Playing { user, session, content: Content { kind: 1, oid: 100 }, at };
+        for (state, change) in [
+            (State::Playing, Some(playing)),
+            (State::Ended, Some(LiveChange::Ended { user, session, at })),
+            (State::Paused, None),
+            (State::Seeked, None),
+        ] {
+            assert_eq!(LiveChange::of(&written(state, Cause::Beat)), change);
+        }
+        for cause in [Cause::Delete, Cause::Clear, Cause::Erase, Cause::Cap, Cause::Expiry] {
+            let removed = Transition { after: None, ..written(State::Playing, cause) };
+            assert_eq!(LiveChange::of(&removed), None, "{cause:?}");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Who is watching what, now: sessions, counts of them, the contents with the most of them, and the last hour.
+//!
+//! ```text
+//! LiveChange ─▶ sessions (with wheel) ─▶ contents ─▶ top
+//!                                                └─▶ series
+//! ```
+//!
+//! `now` is an argument, in milliseconds of the server's clock. It never goes back.
+
+pub mod change;
+mod contents;
+mod history;
+mod numbers;
+mod series;
+mod sessions;
+mod top;
+mod visits;
+mod wheel;
+
+pub use change::LiveChange;
+pub use contents::Counts;
+pub use numbers::{LiveNumbers, Sizes};
+pub use series::{MINUTES, SECONDS};
+pub use top::{Ranked, Ranking};
+pub use visits::Visit;
+
+#[cfg(test)]
+mod properties;

@@ -1,0 +1,160 @@
+//! The numbers against a model that keeps every session in a map and counts anew each time.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::model::ids::{Content, SessionId, UserId};
+
+const TIMEOUT: u64 = 20_000;
+const SIZES: Sizes = Sizes { sessions: 1_000_000, top: 1_000, tail: 50 };
+
+#[derive(Clone, Debug)]
+enum Step {
+    Change(Change, u64),
+    /// Milliseconds.
+    Wait(u64),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    Play { user: u64, session: u64, oid: u64 },
+    End { user: u64, session: u64 },
+    Erase { user: u64 },
+    Kick { user: u64 },
+}
+
+/// Each session with its content and the `at` of its newest beat.
+#[derive(Default)]
+struct Naive {
+    sessions: BTreeMap<(UserId, SessionId), (Content, u64)>,
+    kicks: BTreeMap<UserId, u64>,
+    visits: Vec<Visit>,
+}
+
+impl Naive {
+    fn apply(&mut self, change: LiveChange, now: u64) {
+        self.run_out(now);
+        match change {
+            LiveChange::Playing { user, session, content, at } => {
+                if at + TIMEOUT <= now || self.kicks.get(&user).is_some_and(|kicked| at <= *kicked) {
+                    return;
+                }
+                let before = self.sessions.get(&(user, session)).copied();
+                if before.is_some_and(|(_, newest)| at < newest) {
+                    return;
+                }
+                if before.is_none_or(|(watched, _)| watched != content) {
+                    self.visits.push(Visit { at, content });
+                }
+                self.sessions.insert((user, session), (content, at));
+            }
+            LiveChange::Ended { user, session, at } => {
+                if self.sessions.get(&(user, session)).is_some_and(|(_, newest)| *newest <= at) {
+                    self.sessions.remove(&(user, session));
+                }
+            }
+            LiveChange::Erased(user) => self.sessions.retain(|(of, _), _| *of != user),
+            LiveChange::Kicked { user, at } => {
+                self.sessions.retain(|(of, _), _| *of != user);
+                self.kicks.insert(user, at);
+            }
+        }
+    }
+
+    fn run_out(&mut self, now: u64) {
+        self.sessions.retain(|_, (_, at)| *at + TIMEOUT > now);
+    }
+
+    fn judge(&self, live: &mut LiveNumbers) {
+        let users: BTreeSet<_> = self.sessions.keys().map(|(user, _)| *user).collect();
+        assert_eq!((live.sessions(), live.users()), (self.sessions.len() as u64, users.len() as u64));
+        let mut kinds: BTreeMap<u16, u32> = BTreeMap::new();
+        let mut contents: BTreeMap<Content, (u32, BTreeSet<UserId>)> = BTreeMap::new();
+        for ((user, _), (content, _)) in &self.sessions {
+            *kinds.entry(content.kind).or_default() += 1;
+            let counted = contents.entry(*content).or_default();
+            counted.0 += 1;
+            counted.1.insert(*user);
+        }
+        assert_eq!(live.kinds(), kinds.into_iter().collect::<Vec<_>>());
+        for oid in 0..OIDS {
+            let content = content_of(oid);
+            let counted = contents.get(&content).map(|(sessions, users)| (*sessions, users.len() as u32));
+            let counts = live.counts(content);
+            assert_eq!((counts.sessions, counts.users), counted.unwrap_or_default(), "{content:?}");
+        }
+        let mut ranked: Vec<_> = contents.iter().map(|(content, (sessions, _))| (*content, *sessions)).collect();
+        ranked.sort_by_key(|(_, sessions)| std::cmp::Reverse(*sessions));
+        let top = live.top();
+        assert_eq!(top.ranked.iter().map(|one| (one.content, one.sessions)).collect::<Vec<_>>(), ranked);
+        assert_eq!(top.error, 0);
+        let newest: Vec<Visit> = self.visits.iter().rev().take(SIZES.tail).copied().collect();
+        assert_eq!(live.visits(), newest);
+    }
+}
+
+const OIDS: u64 = 6;
+
+fn content_of(oid: u64) -> Content {
+    Content { kind: 1 + (oid % 2) as u16, oid }
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let change = prop_oneof![
+        8 => (0..5_u64, 0..3_u64, 0..OIDS).prop_map(|(user, session, oid)| Change::Play { user, session, oid }),
+        2 => (0..5_u64, 0..3_u64).prop_map(|(user, session)| Change::End { user, session }),
+        1 => (0..5_u64).prop_map(|user| Change::Erase { user }),
+        1 => (0..5_u64).prop_map(|user| Change::Kick { user }),
+    ];
+    let step = prop_oneof![
+        // How long ago it was made; what is below 5000 is ahead of the clock.
+        6 => (change, 0..40_000_u64).prop_map(|(change, ago)| Step::Change(change, ago)),
+        2 => prop_oneof![0..3_000_u64, 0..30_000_u64, Just(5_000_000)].prop_map(Step::Wait),
+    ];
+    prop::collection::vec(step, 1..120)
+}
+
+proptest! {
+    #[test]
+    fn the_numbers_are_those_of_an_exact_count(steps in steps()) {
+        let (mut live, mut naive) = (LiveNumbers::new(TIMEOUT, SIZES), Naive::default());
+        let mut now = 1_700_000_000_123;
+        let mut published = BTreeMap::new();
+        for step in steps {
+            match step {
+                Step::Wait(wait) => now += wait,
+                Step::Change(change, ago) => {
+                    let at = now + 5_000 - ago;
+                    let change = match change {
+                        Change::Play { user, session, oid } => LiveChange::Playing {
+                            user: UserId(user),
+                            session: SessionId(session),
+                            content: content_of(oid),
+                            at,
+                        },
+                        Change::End { user, session } => {
+                            LiveChange::Ended { user: UserId(user), session: SessionId(session), at }
+                        }
+                        Change::Erase { user } => LiveChange::Erased(UserId(user)),
+                        Change::Kick { user } => LiveChange::Kicked { user: UserId(user), at: now },
+                    };
+                    live.advance(now);
+                    live.apply(change, now);
+                    naive.apply(change, now);
+                }
+            }
+            live.advance(now);
+            naive.run_out(now);
+            naive.judge(&mut live);
+            for (content, counts) in live.take_changed() {
+                published.insert(content, counts);
+            }
+            for oid in 0..OIDS {
+                let told = published.get(&content_of(oid)).copied().unwrap_or_default();
+                prop_assert_eq!(told, live.counts(content_of(oid)));
+            }
+        }
+    }
+}
