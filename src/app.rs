@@ -10,6 +10,7 @@ mod gateway;
 mod hot;
 mod lanes;
 mod listeners;
+mod live;
 mod log;
 mod operator;
 mod rewards;
@@ -91,6 +92,7 @@ fn run(config: Config) -> Result<(), StartError> {
     let Listeners { public, probes, control } = listeners;
 
     threads::keep_time(gateway.clock_guard).map_err(StartError::Process)?;
+    threads::count_live(gateway.live_counting, shutdown.stop()).map_err(StartError::Process)?;
     let commit =
         CommitThread::start(gateway.committers, gateway.watch, shutdown.stop()).map_err(StartError::Process)?;
     let has_demo = demo::is_served(&config);
@@ -116,7 +118,8 @@ fn run(config: Config) -> Result<(), StartError> {
     let nothing = std::future::ready(());
     let probes = operator::start("probes", probes, router, operator::PROBES, nothing, shutdown.stop());
     let others = control::users::routes(UserOperations { gateway: name_of(addresses.public), ..gateway.users })
-        .merge(control::events::routes(tail));
+        .merge(control::events::routes(tail))
+        .merge(control::live::routes(gateway.live_routes));
     let guard = Guard { token: control_token, hosts: config.control.hosts.clone() };
     let router = control::router(gateway.control, others, guard);
     let answers = join_all(gateway.control_completions.into_iter().map(Completions::run));

@@ -6,6 +6,7 @@ use prometheus_client::registry::Registry;
 
 use super::edge::{Access, Edge, EdgeParts};
 use super::lanes::{Shared, StoreLanes};
+use super::live::Live;
 use super::rewards::{Calendar, RewardTasks, Rewards};
 use super::stores::Stores;
 use crate::config::Config;
@@ -21,10 +22,12 @@ use crate::domain::ingest::removals::RemovalCount;
 use crate::domain::ingest::submit_queue::Completions;
 use crate::domain::ingest::unreadable::UnreadableLog;
 use crate::domain::ingest::watch::Watch;
+use crate::domain::live::counting::LiveCounting;
 use crate::domain::peer_messages::PeerMessages;
 use crate::domain::store_reads::StoreReads;
 use crate::edge::admin::Admin;
 use crate::edge::control::Control;
+use crate::edge::control::live::LiveRoutes;
 use crate::edge::control::users::UserOperations;
 use crate::shutdown::Shutdown;
 use crate::telemetry::metrics;
@@ -46,6 +49,8 @@ pub(super) struct Gateway {
     pub reward_tasks: RewardTasks,
     /// Hears the other gateways on the same store.
     pub peer_messages: Arc<PeerMessages>,
+    pub live_routes: LiveRoutes,
+    pub live_counting: LiveCounting,
 }
 
 impl Gateway {
@@ -68,7 +73,8 @@ impl Gateway {
         let steady = config.push.steady_interval;
         let channel = stores.channel;
         let fanout = Arc::new(Fanout::new(access.presence.clone(), channel.clone(), steady, clock.clone(), registry));
-        let kick_list = Arc::new(KickList::with_channel(access.presence.clone(), channel));
+        let live = Live::build(config, &clock, registry);
+        let kick_list = Arc::new(KickList::with_channel(access.presence.clone(), channel, live.on_kick()));
         let mid_hash = config.log.mid_hash();
         let unreadable = Arc::new(UnreadableLog::new(mid_hash.clone(), registry));
         let removals = Arc::new(RemovalCount::new(registry));
@@ -77,7 +83,7 @@ impl Gateway {
             store: stores.hot,
             clock: clock.clone(),
             judge: Arc::new(rewards.judge),
-            listeners: vec![fanout.clone(), unreadable as Arc<dyn CommitListener>, removals],
+            listeners: vec![fanout.clone(), unreadable as Arc<dyn CommitListener>, removals, live.inlet.clone()],
         };
         let StoreLanes { committers, watch, health, threads: mut of_threads } =
             StoreLanes::build(&shared, threads + 2, registry);
@@ -89,6 +95,7 @@ impl Gateway {
             fanout,
             kick_list: kick_list.clone(),
             memory: rewards.reward_tasks.memory(),
+            live: live.inlet,
             revocations: access.revocations.clone(),
         });
         let admin = Admin {
@@ -117,6 +124,8 @@ impl Gateway {
             janitor_completions,
             reward_tasks: rewards.reward_tasks,
             peer_messages,
+            live_routes: live.routes,
+            live_counting: live.counting,
         }
     }
 }

@@ -22,6 +22,7 @@ use crate::domain::clock_guard::ClockGuard;
 use crate::domain::ingest::commit::Committer;
 use crate::domain::ingest::submit_queue::Completions;
 use crate::domain::ingest::watch::Watch;
+use crate::domain::live::counting::LiveCounting;
 use crate::edge::config::ServerConfig;
 use crate::edge::context::ConnectionContext;
 use crate::edge::http;
@@ -115,6 +116,20 @@ pub(super) fn keep_time(clock_guard: ClockGuard) -> io::Result<()> {
     let runtime = runtime()?;
     runtime.block_on(clock_guard.look());
     spawn("time", move || runtime.block_on(clock_guard.run()))?;
+    Ok(())
+}
+
+/// Counts who is watching until the process ends.
+pub(super) fn count_live(counting: LiveCounting, stop: Stop) -> io::Result<()> {
+    let runtime = runtime()?;
+    spawn("live", move || {
+        runtime.block_on(async {
+            tokio::select! {
+                () = counting.run() => {}
+                () = stop.stopped() => {}
+            }
+        });
+    })?;
     Ok(())
 }
 

@@ -41,6 +41,7 @@ pub(super) fn problems(config: &Config, layers: &Layers) -> Vec<Problem> {
     checks.events(config);
     checks.kafka(config);
     checks.reading(config);
+    checks.live(config);
     checks.problems
 }
 

@@ -11,6 +11,7 @@ mod given;
 mod kafka_checks;
 mod kind;
 mod layers;
+mod live_checks;
 mod lookalikes;
 mod reading_checks;
 mod redis_checks;
@@ -21,6 +22,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::domain::devices::config::PushConfig;
+use crate::domain::live::config::LiveConfig;
 use crate::domain::rewards::config::RewardsConfig;
 use crate::edge::auth::AuthConfig;
 use crate::edge::config::{AdminConfig, ControlConfig, DemoConfig, ServerConfig};
@@ -56,6 +58,7 @@ pub struct Config {
     pub kafka: KafkaConfig,
     pub reading: Reading,
     pub push: PushConfig,
+    pub live: LiveConfig,
     pub demo: DemoConfig,
     pub log: LogConfig,
 }

@@ -2,7 +2,7 @@
 //!
 //! [`ingest`] carries beats and forgetting to the hot store and the answers back; [`history`] and [`events`]
 //! read; [`devices`] knows which connections a user has here and what is waiting for each of them; [`rewards`] decides
-//! which user was first; [`revocations`] says which tokens are refused although they are signed; [`clock_guard`] whether the
+//! which user was first; [`live`] counts who is watching; [`revocations`] says which tokens are refused although they are signed; [`clock_guard`] whether the
 //! [`clock`] is that of the store. Only [`time_source`] reads the clocks that it goes by.
 
 pub mod clock;
@@ -12,6 +12,7 @@ pub mod devices;
 pub mod events;
 pub mod history;
 pub mod ingest;
+pub mod live;
 pub mod peer_messages;
 pub mod revocations;
 pub mod rewards;

@@ -20,6 +20,7 @@ use std::time::Instant;
 
 use super::devices::fanout::Fanout;
 use super::devices::kick_list::KickList;
+use super::live::inlet::LiveInlet;
 use super::revocations::Revocations;
 use super::rewards::memory::Memory;
 use crate::model::ids::UserId;
@@ -30,6 +31,7 @@ pub struct PeerMessages {
     pub fanout: Arc<Fanout>,
     pub kick_list: Arc<KickList>,
     pub memory: Arc<Memory>,
+    pub live: Arc<LiveInlet>,
     pub revocations: Arc<Revocations>,
 }
 
@@ -41,7 +43,10 @@ impl ChannelSubscriber for PeerMessages {
     fn announced(&self, announcement: Announcement) {
         match announcement {
             Announcement::Kicked(user) => self.kick_list.kick(user, Instant::now()),
-            Announcement::Erased(user) => self.memory.forget(user),
+            Announcement::Erased(user) => {
+                self.memory.forget(user);
+                self.live.erased(user);
+            }
             Announcement::Revocations => self.revocations.read_again(),
         }
     }

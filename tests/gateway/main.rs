@@ -37,6 +37,8 @@ mod kicks;
 mod late_acks;
 mod list_rates;
 mod lists;
+mod live;
+mod live_streams;
 mod loads;
 mod log_lines;
 mod malformed;

@@ -25,6 +25,8 @@ const BLOCKED_MAX: usize = 65_536;
 pub struct KickList {
     presence: Arc<Presence>,
     channel: Arc<dyn DeviceChannel>,
+    /// Called with each user who is kicked; must not block.
+    heard: Box<dyn Fn(UserId) + Send + Sync>,
     until: Mutex<HashMap<UserId, Instant>>,
     /// Spares the lock while no user is blocked, which is nearly always.
     any: AtomicBool,
@@ -33,12 +35,16 @@ pub struct KickList {
 impl KickList {
     /// Of a gateway that is alone.
     pub fn new(presence: Arc<Presence>) -> Self {
-        Self::with_channel(presence, Arc::new(Alone))
+        Self::with_channel(presence, Arc::new(Alone), Box::new(|_| {}))
     }
 
-    /// Of one gateway among several.
-    pub fn with_channel(presence: Arc<Presence>, channel: Arc<dyn DeviceChannel>) -> Self {
-        KickList { presence, channel, until: Mutex::default(), any: AtomicBool::new(false) }
+    /// Of one gateway among several. `heard` is called with each user who is kicked, here or elsewhere; it must not block.
+    pub fn with_channel(
+        presence: Arc<Presence>,
+        channel: Arc<dyn DeviceChannel>,
+        heard: Box<dyn Fn(UserId) + Send + Sync>,
+    ) -> Self {
+        KickList { presence, channel, heard, until: Mutex::default(), any: AtomicBool::new(false) }
     }
 
     /// Kicks here, and says so to the other gateways; while they cannot be told it tries for two seconds, as the way to
@@ -69,6 +75,7 @@ impl KickList {
         until.insert(user, now + BLOCKED_FOR);
         self.any.store(true, Ordering::Release);
         drop(until);
+        (self.heard)(user);
         self.presence.dismiss(user, CloseRequest::Kicked);
     }
 

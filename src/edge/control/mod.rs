@@ -1,4 +1,4 @@
-//! The control listener: kicks, revocations, one user's records, the event log, the clock. It is for operators and for back-ends.
+//! The control listener: kicks, revocations, one user's records, the event log, live numbers, the clock. It is for operators and for back-ends.
 //!
 //! [`guard`] lets a call in, and logs it; the routes behind it need not know of either.
 
@@ -7,6 +7,7 @@ pub mod events;
 pub mod guard;
 mod host;
 mod kick;
+pub mod live;
 mod revoke;
 pub mod users;
 
@@ -36,7 +37,7 @@ pub struct Control {
     pub mid_hash: MidHash,
 }
 
-/// `others`: the routes of [`users`] and of [`events`].
+/// `others`: the routes of [`users`], of [`events`] and of [`live`].
 pub fn router(control: Control, others: Router, guard: Guard) -> Router {
     Router::new()
         .route("/v1/kick", post(kick::post))

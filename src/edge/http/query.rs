@@ -8,7 +8,8 @@ use http::Uri;
 use super::problem::Problem;
 use crate::edge::protocol::frame::FrameLimits;
 use crate::edge::protocol::json::{
-    decode_event_request, decode_export, decode_forgetting, decode_mid, decode_page_request, decode_revoked,
+    RankedBy, decode_event_request, decode_export, decode_forgetting, decode_mid, decode_page_request, decode_revoked,
+    decode_tail, decode_top,
 };
 use crate::edge::protocol::unknown_field;
 use crate::model::event_page::EventRequest;
@@ -54,6 +55,18 @@ pub fn user(uri: &Uri) -> Result<UserId, Problem> {
 pub fn events(uri: &Uri) -> Result<EventRequest, Problem> {
     let [after, limit, wait] = fields(uri, ["after", "limit", "wait"])?;
     Ok(decode_event_request(after.as_deref(), limit.as_deref(), wait.as_deref())?)
+}
+
+/// How many contents are asked for, and by what they are ranked.
+pub fn top(uri: &Uri) -> Result<(usize, RankedBy), Problem> {
+    let [limit, by] = fields(uri, ["limit", "by"])?;
+    Ok(decode_top(limit.as_deref(), by.as_deref())?)
+}
+
+/// How many visits are asked for.
+pub fn tail(uri: &Uri) -> Result<usize, Problem> {
+    let [limit] = fields(uri, ["limit"])?;
+    Ok(decode_tail(limit.as_deref())?)
 }
 
 /// For a path that takes no query.

@@ -1,8 +1,10 @@
 //! The HTTP server behind the probe and the control listener: few connections, one request each, all of it within a time.
 //!
 //! So whatever a client does (slow headers, a slow body, an answer it does not read), it takes one permit for that long; and
-//! connections without a request keep no other client out, however many they are.
+//! connections without a request keep no other client out, however many they are. An answer that is a stream gives its permit
+//! back when it begins ([`LongAnswer`]).
 
+mod long_answer;
 mod permits;
 #[cfg(test)]
 mod tests;
@@ -10,6 +12,7 @@ mod tests;
 use std::convert::Infallible;
 use std::future::pending;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::time::Duration;
 
 use axum::Router;
@@ -25,6 +28,8 @@ use tower::ServiceExt;
 
 use self::permits::{Permit, Permits};
 
+pub use self::long_answer::LongAnswer;
+
 const BUFFER_BYTES: usize = 16 * 1024;
 /// After an error such as "too many open files" accepting rests for a moment.
 const ACCEPT_REST: Duration = Duration::from_millis(50);
@@ -36,7 +41,7 @@ pub struct Bounds {
     pub connections: usize,
     /// From the accepted connection to the end of the request's head.
     pub head: Duration,
-    /// From the accepted connection to the end of the answer.
+    /// From the accepted connection to the end of the answer, if it is no [`LongAnswer`].
     pub request: Duration,
 }
 
@@ -69,9 +74,11 @@ pub async fn serve(listener: TcpListener, router: Router, bounds: Bounds) {
 }
 
 async fn answer(stream: TcpStream, source: SocketAddr, router: Router, bounds: Bounds, permit: Permit) {
+    let long_answer = LongAnswer::of(permit);
     let service = service_fn(|mut request: Request<Incoming>| {
-        let is_kept = permit.keep();
+        let is_kept = long_answer.keep();
         request.extensions_mut().insert(ConnectInfo(source));
+        request.extensions_mut().insert(long_answer.clone());
         let answer = router.clone().oneshot(request.map(Body::new));
         async move {
             match is_kept {
@@ -87,9 +94,15 @@ async fn answer(stream: TcpStream, source: SocketAddr, router: Router, bounds: B
         .keep_alive(false)
         .max_buf_size(BUFFER_BYTES)
         .serve_connection(TokioIo::new(stream), service);
-    match tokio::time::timeout(bounds.request, connection).await {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::debug!(%source, %error, "HTTP connection failed"),
-        Err(_) => tracing::debug!(%source, "closed: the request took longer than {:?}", bounds.request),
+    let mut connection = pin!(connection);
+    let answered = tokio::select! {
+        answered = &mut connection => answered,
+        () = long_answer.begun() => connection.await,
+        () = tokio::time::sleep(bounds.request) => {
+            return tracing::debug!(%source, "closed: the request took longer than {:?}", bounds.request);
+        }
+    };
+    if let Err(error) = answered {
+        tracing::debug!(%source, %error, "HTTP connection failed");
     }
 }

@@ -2,7 +2,12 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::routing::get;
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::future::ready;
+use futures_util::stream::once;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Notify;
 use tokio::time::timeout;
@@ -100,4 +105,35 @@ async fn a_crowd_without_requests_keeps_none_with_one_out() {
         crowd.push(fixture.sent("").await);
         assert!(until_closed(fixture.sent(REQUEST).await).await.ends_with("now"));
     }
+}
+
+#[tokio::test]
+async fn a_long_answer_has_no_permit_and_no_time_limit() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    let release = Arc::new(Notify::new());
+    let released = release.clone();
+    let stream = async move |Extension(long_answer): Extension<LongAnswer>| {
+        long_answer.begins();
+        let rest = async move {
+            released.notified().await;
+            Ok::<_, Infallible>(Bytes::from_static(b"the rest"))
+        };
+        Body::from_stream(once(ready(Ok(Bytes::from_static(b"begun")))).chain(once(rest)))
+    };
+    let router =
+        Router::new().route("/now", get("now")).route("/stream", get(stream)).route("/never", get(pending::<()>));
+    // As soon as it can be, so that the request that ends by it comes after the stream.
+    let request = Duration::from_millis(50);
+    tokio::spawn(serve(listener, router, Bounds { connections: 1, head: LONG, request }));
+    let fixture = Fixture { address, begun: Arc::default(), release };
+
+    let mut long = fixture.sent("GET /stream HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
+    let mut begun = Vec::new();
+    while !begun.ends_with(b"begun\r\n") {
+        assert_ne!(long.read_buf(&mut begun).await.expect("an answer"), 0, "closed");
+    }
+    assert_eq!(until_closed(fixture.sent("GET /never HTTP/1.1\r\nhost: localhost\r\n\r\n").await).await, "");
+    fixture.release.notify_one();
+    assert!(until_closed(long).await.contains("the rest"));
 }

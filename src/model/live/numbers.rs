@@ -73,10 +73,14 @@ impl LiveNumbers {
         }
     }
 
-    /// Ends what has run out, and notes the counts of each second.
-    pub fn advance(&mut self, now: u64) {
+    /// Ends what has run out.
+    pub fn run_out(&mut self, now: u64) {
         self.sessions.run_out(now, &mut self.contents);
         self.kicks.forget_before(now.saturating_sub(self.timeout));
+    }
+
+    /// Notes the counts for this second, and for those since the last one that was noted.
+    pub fn note(&mut self, now: u64) {
         let (second, all) = (now / 1000, self.sessions());
         let noted = self.series.noted();
         if self.contents.top.error(all) > 0

@@ -140,12 +140,13 @@ proptest! {
                         Change::Erase { user } => LiveChange::Erased(UserId(user)),
                         Change::Kick { user } => LiveChange::Kicked { user: UserId(user), at: now },
                     };
-                    live.advance(now);
+                    live.run_out(now);
                     live.apply(change, now);
                     naive.apply(change, now);
                 }
             }
-            live.advance(now);
+            live.run_out(now);
+            live.note(now);
             naive.run_out(now);
             naive.judge(&mut live);
             for (content, counts) in live.take_changed() {

@@ -16,6 +16,7 @@ mod encode;
 mod envelope;
 mod events;
 mod fault;
+mod live;
 mod number;
 mod operation;
 mod query;
@@ -43,5 +44,9 @@ pub use body::{BeatsBody, RecordingBody, decode_beats_body, decode_get_body, dec
 pub use decode::decode;
 pub use encode::{encode, encode_into};
 pub use events::{decode_event_request, encode_events};
+pub use live::{
+    RankedBy, decode_tail, decode_top, encode_live, encode_live_counts, encode_live_event, encode_series, encode_tail,
+    encode_top,
+};
 pub use query::{decode_content, decode_export, decode_forgetting, decode_mid, decode_page_request};
 pub use revocation::{RevokeBody, decode_revoke_body, decode_revoked, encode_revocations};

@@ -1,0 +1,93 @@
+//! What was published last, for any number of readers.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use tokio::sync::watch;
+
+use crate::model::ids::Content;
+use crate::model::live::{Counts, MINUTES, Ranking, SECONDS, Visit};
+
+/// Locks of the counts. The live thread holds one for as long as it takes to write the counts that changed in a second.
+const SHARDS: usize = 64;
+
+/// The numbers of one second.
+#[derive(Clone, Debug)]
+pub struct LiveView {
+    /// Milliseconds of the server's clock.
+    pub at: u64,
+    pub users: u64,
+    pub sessions: u64,
+    /// By kind.
+    pub kinds: Vec<(u16, u32)>,
+    pub top: Ranking,
+    pub rising: Ranking,
+    /// The oldest first.
+    pub seconds: [u32; SECONDS],
+    pub minutes: [u32; MINUTES],
+    /// The newest first.
+    pub visits: Vec<Visit>,
+}
+
+/// The newest view, and the counts of each content that is watched.
+pub struct LiveBoard {
+    newest: watch::Sender<Arc<LiveView>>,
+    counts: Vec<RwLock<HashMap<Content, Counts>>>,
+    hasher: RandomState,
+}
+
+impl LiveBoard {
+    pub fn new() -> Arc<Self> {
+        Arc::new(LiveBoard {
+            newest: watch::Sender::new(Arc::new(LiveView::empty())),
+            counts: (0..SHARDS).map(|_| RwLock::default()).collect(),
+            hasher: RandomState::new(),
+        })
+    }
+
+    pub fn newest(&self) -> Arc<LiveView> {
+        self.newest.borrow().clone()
+    }
+
+    /// Sees the newest view; one that it is too slow for is skipped.
+    pub fn follow(&self) -> watch::Receiver<Arc<LiveView>> {
+        self.newest.subscribe()
+    }
+
+    pub fn counts(&self, content: Content) -> Counts {
+        self.shard(content).read().get(&content).copied().unwrap_or_default()
+    }
+
+    pub(super) fn publish(&self, view: LiveView, changed: Vec<(Content, Counts)>) {
+        for (content, counts) in changed {
+            let mut shard = self.shard(content).write();
+            match counts.sessions {
+                0 => drop(shard.remove(&content)),
+                _ => drop(shard.insert(content, counts)),
+            }
+        }
+        self.newest.send_replace(Arc::new(view));
+    }
+
+    fn shard(&self, content: Content) -> &RwLock<HashMap<Content, Counts>> {
+        &self.counts[self.hasher.hash_one(content) as usize % self.counts.len()]
+    }
+}
+
+impl LiveView {
+    fn empty() -> Self {
+        LiveView {
+            at: 0,
+            users: 0,
+            sessions: 0,
+            kinds: Vec::new(),
+            top: Ranking::default(),
+            rising: Ranking::default(),
+            seconds: [0; SECONDS],
+            minutes: [0; MINUTES],
+            visits: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Settings of the live numbers. Each is explained, with its default, in `deploy/heartline.toml`.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LiveConfig {
+    /// 0 = as long as the interval of heartbeats asks for.
+    #[serde(with = "humantime_serde")]
+    pub timeout: Duration,
+    /// Streams at a time.
+    pub streams: usize,
+    /// Visits that are kept.
+    pub tail: usize,
+    /// Contents that are ranked.
+    pub top: usize,
+}
+
+impl LiveConfig {
+    /// How long a session is live after its newest beat.
+    pub fn session_timeout(&self, heartbeat_interval: Duration, steady_hold: Duration) -> Duration {
+        match self.timeout.is_zero() {
+            true => heartbeat_interval.saturating_mul(5) / 2 + steady_hold,
+            false => self.timeout,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_timeout_a_session_outlives_two_lost_beats() {
+        let of = |timeout| LiveConfig { timeout, streams: 1, tail: 1, top: 1 };
+        let seconds = Duration::from_secs;
+        assert_eq!(of(seconds(0)).session_timeout(seconds(5), seconds(15)), Duration::from_millis(27_500));
+        assert_eq!(of(seconds(7)).session_timeout(seconds(5), seconds(15)), seconds(7));
+    }
+}

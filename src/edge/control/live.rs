@@ -1,0 +1,159 @@
+//! `/v1/live`: who is watching what, now.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Extension, Path, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use bytes::Bytes;
+use futures_util::stream;
+use http::{HeaderValue, Uri, header};
+use parking_lot::Mutex;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::domain::live::board::{LiveBoard, LiveView};
+use crate::edge::http::problem::Problem;
+use crate::edge::http::{body, query};
+use crate::edge::operator_server::LongAnswer;
+use crate::edge::protocol::json::{
+    decode_content, encode_live, encode_live_counts, encode_live_event, encode_series, encode_tail, encode_top,
+};
+
+/// When to ask again for a stream.
+const STREAM_RETRY_SECONDS: u64 = 2;
+/// How long a client waits before it opens a stream again, milliseconds.
+const RETRY: &str = "retry: 2000\n\n";
+
+/// What it works with.
+pub struct LiveRoutes {
+    board: Arc<LiveBoard>,
+    streams: Streams,
+}
+
+struct Streams {
+    free: Arc<Semaphore>,
+    open: Gauge<i64, AtomicI64>,
+    /// The newest event, so that it is encoded once for all.
+    event: Mutex<Option<(Arc<LiveView>, Bytes)>>,
+}
+
+/// A place among the streams, given back when dropped.
+struct Place {
+    open: Gauge<i64, AtomicI64>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl LiveRoutes {
+    /// `streams` at a time.
+    pub fn new(board: Arc<LiveBoard>, streams: usize, registry: &mut Registry) -> Self {
+        let open = Gauge::default();
+        registry.register("live_streams", "Open streams of live numbers", open.clone());
+        let streams = Streams { free: Arc::new(Semaphore::new(streams)), open, event: Mutex::default() };
+        LiveRoutes { board, streams }
+    }
+}
+
+/// To be merged into the router of the control listener, whose guard lets calls in.
+pub fn routes(live: LiveRoutes) -> Router {
+    Router::new()
+        .route("/v1/live", get(numbers))
+        .route("/v1/live/top", get(top))
+        .route("/v1/live/series", get(series))
+        .route("/v1/live/tail", get(tail))
+        .route("/v1/live/stream", get(streamed))
+        .route("/v1/live/{kind}/{oid}", get(counts))
+        .with_state(Arc::new(live))
+}
+
+async fn numbers(State(live): State<Arc<LiveRoutes>>, uri: Uri) -> Result<Response, Problem> {
+    query::none(&uri)?;
+    Ok(body::answered(encode_live(&live.board.newest())))
+}
+
+async fn counts(
+    State(live): State<Arc<LiveRoutes>>,
+    path: Result<Path<(String, String)>, PathRejection>,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    query::none(&uri)?;
+    let Path((kind, oid)) = path.map_err(|_| Problem::invalid("path: must be UTF-8"))?;
+    let content = decode_content(&kind, &oid)?;
+    Ok(body::answered(encode_live_counts(live.board.counts(content))))
+}
+
+async fn top(State(live): State<Arc<LiveRoutes>>, uri: Uri) -> Result<Response, Problem> {
+    let (limit, by) = query::top(&uri)?;
+    Ok(body::answered(encode_top(&live.board.newest(), limit, by)))
+}
+
+async fn series(State(live): State<Arc<LiveRoutes>>, uri: Uri) -> Result<Response, Problem> {
+    query::none(&uri)?;
+    Ok(body::answered(encode_series(&live.board.newest())))
+}
+
+async fn tail(State(live): State<Arc<LiveRoutes>>, uri: Uri) -> Result<Response, Problem> {
+    let limit = query::tail(&uri)?;
+    Ok(body::answered(encode_tail(&live.board.newest(), limit)))
+}
+
+/// Server-Sent Events: the newest numbers at once, then those of each second. What the client is too slow for is skipped:
+/// the next event is made when there is room for it.
+async fn streamed(
+    State(live): State<Arc<LiveRoutes>>,
+    Extension(long_answer): Extension<LongAnswer>,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    query::none(&uri)?;
+    let place = live.streams.place()?;
+    let mut views = live.board.follow();
+    views.mark_changed();
+    long_answer.begins();
+    let events = stream::unfold((live, views, place, Some(RETRY)), async |(live, mut views, place, head)| {
+        if let Some(head) = head {
+            return Some((Ok::<_, Infallible>(Bytes::from_static(head.as_bytes())), (live, views, place, None)));
+        }
+        views.changed().await.ok()?;
+        let view = views.borrow_and_update().clone();
+        let event = live.streams.event_of(view);
+        Some((Ok(event), (live, views, place, None)))
+    });
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    ];
+    Ok((headers, Body::from_stream(events)).into_response())
+}
+
+impl Streams {
+    fn place(&self) -> Result<Place, Problem> {
+        let full = |_| Problem::unavailable("all live.streams are in use", STREAM_RETRY_SECONDS);
+        let permit = self.free.clone().try_acquire_owned().map_err(full)?;
+        self.open.inc();
+        Ok(Place { open: self.open.clone(), _permit: permit })
+    }
+
+    fn event_of(&self, view: Arc<LiveView>) -> Bytes {
+        let mut newest = self.event.lock();
+        match &*newest {
+            Some((of, event)) if Arc::ptr_eq(of, &view) => event.clone(),
+            _ => {
+                let event = Bytes::from(format!("event: live\ndata: {}\n\n", encode_live_event(&view)));
+                *newest = Some((view, event.clone()));
+                event
+            }
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.open.dec();
+    }
+}
