@@ -11,12 +11,12 @@ use super::rewards::{Calendar, RewardTasks, Rewards};
 use super::stores::Stores;
 use crate::config::Config;
 use crate::domain::clock::Clock;
-use crate::domain::clock_guard::ClockGuard;
-use crate::domain::commit_listener::CommitListener;
+use crate::domain::clock_guard::{ClockGuard, ClockStatus};
 use crate::domain::devices::fanout::Fanout;
 use crate::domain::devices::kick_list::KickList;
 use crate::domain::history::History;
 use crate::domain::ingest::commit::Committer;
+use crate::domain::ingest::health::StoreHealth;
 use crate::domain::ingest::janitor::Janitor;
 use crate::domain::ingest::removals::RemovalCount;
 use crate::domain::ingest::submit_queue::Completions;
@@ -24,6 +24,7 @@ use crate::domain::ingest::unreadable::UnreadableLog;
 use crate::domain::ingest::watch::Watch;
 use crate::domain::live::counting::LiveCounting;
 use crate::domain::peer_messages::PeerMessages;
+use crate::domain::rewards::bus_health::BusHealth;
 use crate::domain::store_reads::StoreReads;
 use crate::edge::admin::Admin;
 use crate::edge::control::Control;
@@ -76,14 +77,17 @@ impl Gateway {
         let live = Live::build(config, &clock, registry);
         let kick_list = Arc::new(KickList::with_channel(access.presence.clone(), channel, live.on_kick()));
         let mid_hash = config.log.mid_hash();
-        let unreadable = Arc::new(UnreadableLog::new(mid_hash.clone(), registry));
-        let removals = Arc::new(RemovalCount::new(registry));
         let shared = Shared {
             config,
             store: stores.hot,
             clock: clock.clone(),
             judge: Arc::new(rewards.judge),
-            listeners: vec![fanout.clone(), unreadable as Arc<dyn CommitListener>, removals, live.inlet.clone()],
+            listeners: vec![
+                fanout.clone(),
+                Arc::new(UnreadableLog::new(mid_hash.clone(), registry)),
+                Arc::new(RemovalCount::new(registry)),
+                live.inlet.clone(),
+            ],
         };
         let StoreLanes { committers, watch, health, threads: mut of_threads } =
             StoreLanes::build(&shared, threads + 2, registry);
@@ -98,14 +102,7 @@ impl Gateway {
             live: live.inlet,
             revocations: access.revocations.clone(),
         });
-        let admin = Admin {
-            health,
-            ready_share: config.store.ready_share,
-            stop: shutdown.stop(),
-            clock_status: clock_status.clone(),
-            registry: Arc::default(),
-            bus: rewards.health,
-        };
+        let admin = admin(config, health, shutdown, clock_status.clone(), rewards.health);
         let edge = Edge { config, clock, history, connect_lookup: rewards.connect_lookup, mid_hash, clock_status };
         let users = edge.user_operations(control_lanes, access.presence.clone());
         let control = edge.control(kick_list.clone(), access.revocations.clone());
@@ -128,6 +125,18 @@ impl Gateway {
             live_counting: live.counting,
         }
     }
+}
+
+/// Its registry is given to it when it is complete.
+fn admin(
+    config: &Config,
+    health: Arc<StoreHealth>,
+    shutdown: &Shutdown,
+    clock_status: ClockStatus,
+    bus: Arc<BusHealth>,
+) -> Admin {
+    let (ready_share, stop) = (config.store.ready_share, shutdown.stop());
+    Admin { health, ready_share, stop, clock_status, registry: Arc::default(), bus }
 }
 
 /// Compares the clock with the store's, among others.
