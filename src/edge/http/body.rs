@@ -18,6 +18,11 @@ const ARRIVAL_MAX: Duration = Duration::from_secs(10);
 /// How long the rest of a refused body is thrown away, so that the answer is not lost to a TCP reset.
 const DISCARD_MAX: Duration = Duration::from_secs(1);
 
+/// In the extensions of an answer: it goes on for as long as its client reads it. On the public listener the time limit of
+/// an answer then begins again with each piece of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Streamed;
+
 /// The whole body of a request, which must say that it is JSON. Whether it is, is for the codec to judge.
 pub async fn received(request: Request, bytes_max: usize) -> Result<Bytes, Problem> {
     if !is_json(request.headers()) {

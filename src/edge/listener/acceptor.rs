@@ -30,6 +30,7 @@ use crate::edge::connection::upgrade::{self, Upgrade};
 use crate::edge::connection_limiter::ConnectionPermit;
 use crate::edge::context::ConnectionContext;
 use crate::edge::http::arriving_body::{ArrivingBody, DRAIN_GRACE};
+use crate::edge::http::body::Streamed;
 use crate::edge::http::problem::Problem;
 use crate::edge::metrics::Refused;
 
@@ -137,7 +138,8 @@ impl Acceptor {
                 if upgrade.borrow().is_none() && !self.may_stay(permit, connected) {
                     response.headers_mut().insert(header::CONNECTION, CLOSE);
                 }
-                Ok::<_, Infallible>(response.map(|body| timer.answer(body)))
+                let streams = response.extensions().get::<Streamed>().is_some();
+                Ok::<_, Infallible>(response.map(|body| if streams { timer.stream(body) } else { timer.answer(body) }))
             }
         });
         let connection = http1::Builder::new()

@@ -56,7 +56,12 @@ impl HttpTimer {
 
     /// The answer as the connection sends it. After its end the next request is waited for.
     pub fn answer(self: &Rc<Self>, body: Inner) -> AnswerBody {
-        AnswerBody { body, begun: Bytes::new(), timer: self.clone() }
+        AnswerBody { body, begun: Bytes::new(), streams: false, timer: self.clone() }
+    }
+
+    /// An answer that goes on for as long as the client reads it: the time of an answer begins again with each piece.
+    pub fn stream(self: &Rc<Self>, body: Inner) -> AnswerBody {
+        AnswerBody { body, begun: Bytes::new(), streams: true, timer: self.clone() }
     }
 
     fn wait_for(&self, wait: Wait) {
@@ -91,6 +96,7 @@ pub(super) struct AnswerBody {
     body: Inner,
     /// What is left of a frame that is larger than a piece.
     begun: Bytes,
+    streams: bool,
     timer: Rc<HttpTimer>,
 }
 
@@ -107,6 +113,9 @@ impl Body for AnswerBody {
                 },
                 ended => return Poll::Ready(ended),
             }
+        }
+        if self.streams {
+            self.timer.wait_for(Wait::Answer);
         }
         let piece = PIECE_BYTES.min(self.begun.len());
         Poll::Ready(Some(Ok(Frame::data(self.begun.split_to(piece)))))
@@ -134,6 +143,9 @@ impl Drop for AnswerBody {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
+    use futures_util::{StreamExt, stream};
     use http_body_util::BodyExt;
 
     use super::*;
@@ -169,6 +181,27 @@ mod tests {
             drop(timer.answer(Inner::empty()));
         };
         assert_eq!(tokio::join!(expired(&timer), answered).0, (Wait::NextRequest, 76));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_may_go_on_for_as_long_as_it_is_read() {
+        let timer = HttpTimer::start(TIMEOUTS);
+        timer.request();
+        let pieces = stream::repeat_with(|| Ok::<_, Infallible>("piece")).then(async |piece| {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            piece
+        });
+        let mut answer = timer.stream(Inner::from_stream(pieces));
+        let read = async {
+            for _ in 0..100 {
+                answer.frame().await.expect("a frame").expect("a piece");
+            }
+        };
+        tokio::select! {
+            _ = timer.expired() => panic!("cut off while it was read"),
+            () = read => {}
+        }
+        assert_eq!(expired(&timer).await, (Wait::Answer, 35));
     }
 
     #[tokio::test]
