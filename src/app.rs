@@ -99,8 +99,9 @@ fn run(config: Config) -> Result<(), StartError> {
     let demo = has_demo.then(|| {
         let clock = config.demo.clock.then_some(rewards_clock);
         let behind_proxies = config.demo.issue_tokens_for_any_user_with_the_real_key;
-        let (registry, tail) = (registry.clone(), tail.clone());
-        demo_router(DemoContext { key: key.clone(), registry, tail, clock, behind_proxies })
+        let (registry, tail, live) = (registry.clone(), tail.clone(), gateway.live_routes.clone());
+        let (key, stop) = (key.clone(), shutdown.stop());
+        demo_router(DemoContext { key, registry, tail, live, clock, behind_proxies, stop })
     });
     let edges = gateway.edges.into_iter().zip(public);
     let edges: Result<Vec<_>, _> = edges

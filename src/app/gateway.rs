@@ -50,7 +50,7 @@ pub(super) struct Gateway {
     pub reward_tasks: RewardTasks,
     /// Hears the other gateways on the same store.
     pub peer_messages: Arc<PeerMessages>,
-    pub live_routes: LiveRoutes,
+    pub live_routes: Arc<LiveRoutes>,
     pub live_counting: LiveCounting,
 }
 

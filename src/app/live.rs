@@ -16,7 +16,7 @@ use crate::model::live::Sizes;
 pub(super) struct Live {
     /// Hears of commits, kicks and erasures.
     pub inlet: Arc<LiveInlet>,
-    pub routes: LiveRoutes,
+    pub routes: Arc<LiveRoutes>,
     /// For a thread of its own.
     pub counting: LiveCounting,
 }
@@ -28,7 +28,7 @@ impl Live {
         let timeout = config.live.session_timeout(config.socket.heartbeat_interval, config.store.steady_hold);
         let sizes = Sizes { sessions: SESSIONS_MAX, top: config.live.top, tail: config.live.tail };
         let counting = LiveCounting::new(inlet.clone(), board.clone(), clock.clone(), timeout, sizes, registry);
-        let routes = LiveRoutes::new(board, config.live.streams, registry);
+        let routes = Arc::new(LiveRoutes::new(board, config.live.streams, registry));
         Live { inlet, routes, counting }
     }
 

@@ -20,6 +20,7 @@ mod control_slow;
 mod cross_origin;
 mod crowds;
 mod deletes;
+mod demo_live;
 mod demo_routes;
 mod drain;
 mod durability;

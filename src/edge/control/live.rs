@@ -1,6 +1,7 @@
 //! `/v1/live`: who is watching what, now.
 
 use std::convert::Infallible;
+use std::future::{pending, ready};
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
@@ -11,7 +12,7 @@ use axum::extract::{Extension, Path, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use http::{HeaderValue, Uri, header};
 use parking_lot::Mutex;
 use prometheus_client::metrics::gauge::Gauge;
@@ -58,10 +59,31 @@ impl LiveRoutes {
         let streams = Streams { free: Arc::new(Semaphore::new(streams)), open, event: Mutex::default() };
         LiveRoutes { board, streams }
     }
+
+    /// Server-Sent Events: the newest numbers at once, then those of each second, until `end` resolves. What the client is
+    /// too slow for is skipped: the next event is made when there is room for it.
+    pub fn stream(self: &Arc<Self>, end: impl Future<Output: Send> + Send + 'static) -> Result<Response, Problem> {
+        let place = self.streams.place()?;
+        let mut views = self.board.follow();
+        views.mark_changed();
+        let events = stream::unfold((self.clone(), views, place), async |(live, mut views, place)| {
+            views.changed().await.ok()?;
+            let view = views.borrow_and_update().clone();
+            let event = live.streams.event_of(view);
+            Some((event, (live, views, place)))
+        });
+        let head = stream::once(ready(Bytes::from_static(RETRY.as_bytes())));
+        let all = head.chain(events).take_until(end).map(Ok::<_, Infallible>);
+        let headers = [
+            (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+            (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        ];
+        Ok((headers, Body::from_stream(all)).into_response())
+    }
 }
 
 /// To be merged into the router of the control listener, whose guard lets calls in.
-pub fn routes(live: LiveRoutes) -> Router {
+pub fn routes(live: Arc<LiveRoutes>) -> Router {
     Router::new()
         .route("/v1/live", get(numbers))
         .route("/v1/live/top", get(top))
@@ -69,7 +91,7 @@ pub fn routes(live: LiveRoutes) -> Router {
         .route("/v1/live/tail", get(tail))
         .route("/v1/live/stream", get(streamed))
         .route("/v1/live/{kind}/{oid}", get(counts))
-        .with_state(Arc::new(live))
+        .with_state(live)
 }
 
 async fn numbers(State(live): State<Arc<LiveRoutes>>, uri: Uri) -> Result<Response, Problem> {
@@ -103,32 +125,15 @@ async fn tail(State(live): State<Arc<LiveRoutes>>, uri: Uri) -> Result<Response,
     Ok(body::answered(encode_tail(&live.board.newest(), limit)))
 }
 
-/// Server-Sent Events: the newest numbers at once, then those of each second. What the client is too slow for is skipped:
-/// the next event is made when there is room for it.
 async fn streamed(
     State(live): State<Arc<LiveRoutes>>,
     Extension(long_answer): Extension<LongAnswer>,
     uri: Uri,
 ) -> Result<Response, Problem> {
     query::none(&uri)?;
-    let place = live.streams.place()?;
-    let mut views = live.board.follow();
-    views.mark_changed();
+    let answer = live.stream(pending::<()>())?;
     long_answer.begins();
-    let events = stream::unfold((live, views, place, Some(RETRY)), async |(live, mut views, place, head)| {
-        if let Some(head) = head {
-            return Some((Ok::<_, Infallible>(Bytes::from_static(head.as_bytes())), (live, views, place, None)));
-        }
-        views.changed().await.ok()?;
-        let view = views.borrow_and_update().clone();
-        let event = live.streams.event_of(view);
-        Some((Ok(event), (live, views, place, None)))
-    });
-    let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
-        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-    ];
-    Ok((headers, Body::from_stream(events)).into_response())
+    Ok(answer)
 }
 
 impl Streams {

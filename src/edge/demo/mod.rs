@@ -1,9 +1,10 @@
 //! The demo: its page, the documentation, the stand-in for an app's own back-end that hands out tokens, the gateway's own
-//! counters, the event log, the reward clock, and which process this is. On a loopback address only.
+//! counters, the event log, the live numbers, the reward clock, and which process this is. On a loopback address only.
 
 mod clock;
 mod docs;
 mod events;
+mod live;
 mod metrics;
 mod page;
 mod process;
@@ -26,7 +27,9 @@ use prometheus_client::registry::Registry;
 pub use self::clock::RewardsClock;
 use super::auth::SigningKey;
 use super::control::events::Tail;
+use super::control::live::LiveRoutes;
 use super::http::{problem, query};
+use crate::shutdown::Stop;
 
 /// The page takes all it needs from here, and only pages from here may frame it.
 const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; \
@@ -40,10 +43,13 @@ pub struct DemoContext {
     /// All that is counted, complete.
     pub registry: Arc<Registry>,
     pub tail: Tail,
+    pub live: Arc<LiveRoutes>,
     /// None: it cannot be moved.
     pub clock: Option<RewardsClock>,
     /// Whether requests may come through a proxy.
     pub behind_proxies: bool,
+    /// Streams end when the drain begins.
+    pub stop: Stop,
 }
 
 /// To be merged into the router of the public listener, whose fallback answers for all other paths.
@@ -51,6 +57,8 @@ pub fn router(context: DemoContext) -> Router {
     Router::new()
         .route("/", get(page::index))
         .route("/demo/{*path}", get(page::file))
+        .route("/demo/live/", get(page::live))
+        .route("/demo/live/stream", get(live::stream))
         .route("/demo/docs/", get(docs::index))
         .route("/demo/docs/{name}", get(docs::text))
         .route("/demo/process", get(process::get))

@@ -12,6 +12,7 @@ use super::range::{RequestedRange, wanted};
 use crate::edge::http::problem::Problem;
 
 const INDEX: &str = "index.html";
+const LIVE: &str = "live/index.html";
 /// Browsers keep what they have and ask each time whether it is still good.
 const CACHING: HeaderValue = HeaderValue::from_static("no-cache");
 
@@ -22,6 +23,11 @@ struct Files;
 /// `GET /`.
 pub async fn index(method: Method, headers: HeaderMap) -> Result<Response, Problem> {
     answer(INDEX, &method, &headers)
+}
+
+/// `GET /demo/live/`.
+pub async fn live(method: Method, headers: HeaderMap) -> Result<Response, Problem> {
+    answer(LIVE, &method, &headers)
 }
 
 /// `GET /demo/<path>`.

@@ -15,6 +15,7 @@ use super::*;
 use crate::domain::clock::Clock;
 use crate::domain::events::Events;
 use crate::domain::events::tests::MemoryLog;
+use crate::domain::live::board::LiveBoard;
 use crate::domain::rewards::today::Today;
 use crate::edge::auth::{AuthConfig, Verifier};
 use crate::model::ids::UserId;
@@ -45,8 +46,10 @@ fn context() -> DemoContext {
     let beats: Counter = Counter::default();
     registry.register("beats", "Beats", beats.clone());
     beats.inc_by(7);
-    let tail = Tail::Log { events: Events::new(MemoryLog::with(3)), stop: Shutdown::new(Duration::ZERO).stop() };
-    DemoContext { key: key(), registry: Arc::new(registry), tail, clock: None, behind_proxies: false }
+    let stop = Shutdown::new(Duration::ZERO).stop();
+    let tail = Tail::Log { events: Events::new(MemoryLog::with(3)), stop: stop.clone() };
+    let live = Arc::new(LiveRoutes::new(LiveBoard::new(), 1, &mut registry));
+    DemoContext { key: key(), registry: Arc::new(registry), tail, live, clock: None, behind_proxies: false, stop }
 }
 
 /// A clock of which nobody knows how late in the day it is.
@@ -77,7 +80,7 @@ fn header<'a>(head: &'a response::Parts, name: &str) -> &'a str {
 
 #[tokio::test]
 async fn the_page_is_html_and_safe_to_open() {
-    for path in ["/", "/demo/index.html"] {
+    for path in ["/", "/demo/index.html", "/demo/live/"] {
         let (head, body) = ask(Request::get(path), "").await;
         assert_eq!((head.status, header(&head, "content-type")), (StatusCode::OK, "text/html; charset=utf-8"));
         assert!(!body.is_empty());
@@ -232,6 +235,7 @@ async fn other_pages_get_neither_a_token_nor_numbers_and_move_nothing() {
         Request::post("/demo/token"),
         Request::get("/demo/metrics"),
         Request::get("/demo/events"),
+        Request::get("/demo/live/stream"),
         Request::get("/demo/clock"),
         Request::post("/demo/clock"),
     ];
