@@ -97,7 +97,7 @@ async function assertAsks({ page, phone, tv }, name, shot) {
 }
 
 // Runs in the page: what makes it scroll sideways.
-function tooWide() {
+export function tooWide() {
   const page = document.documentElement;
   if (page.scrollWidth <= window.innerWidth) return [];
   const right = (element) => Math.round(element.getBoundingClientRect().right);

@@ -9,6 +9,7 @@ import { steps as crowdSteps } from './crowd_story.mjs';
 import { DemoPage, PATIENCE_MS } from './demo_page.mjs';
 import { Gateway } from './gateway.mjs';
 import { steps as guideSteps } from './guide_story.mjs';
+import { steps as liveSteps } from './live_story.mjs';
 import { looks } from './looks.mjs';
 import { steps as lossSteps } from './loss_story.mjs';
 import { steps as rewardSteps } from './reward_story.mjs';
@@ -30,6 +31,7 @@ const STORIES = [
   { name: 'rewards', tell: tell(rewardSteps, WIDE), settings: beatsEvery('3s') },
   { name: 'looks', tell: ({ browser, gateway }) => looks(browser, gateway.url, SHOTS), settings: beatsEvery('1s') },
   { name: 'loss', tell: tell(lossSteps, SMALLER) },
+  { name: 'live', tell: tell(liveSteps, WIDE), settings: { ...beatsEvery('1s'), HEARTLINE__LIVE__TIMEOUT: '3s' } },
   { name: 'positions', tell: tell(steps, WIDE) },
 ];
 
@@ -69,7 +71,7 @@ function tell(steps, viewport) {
     const page = await browser.newPage({ viewport });
     page.setDefaultTimeout(PATIENCE_MS);
     const faults = watch(page, gateway.url);
-    const shot = (name) => page.screenshot({ path: `${SHOTS}/${name}.png`, fullPage: true });
+    const shot = (name, of = page) => of.screenshot({ path: `${SHOTS}/${name}.png`, fullPage: true });
     await page.goto(gateway.url);
     const stage = { demo: new DemoPage(page), gateway, shot, memory: {} };
     for (const [name, step] of steps) {

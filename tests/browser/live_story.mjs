@@ -1,0 +1,189 @@
+// The live page beside the demo: it moves with whoever watches there. Each step takes what the one before it left.
+import assert from 'node:assert/strict';
+import { assertAccessible, assertTouchTargets } from './accessibility.mjs';
+import { LivePage, PARTS } from './live_page.mjs';
+import { tooWide } from './looks.mjs';
+
+const BOTS = 12;
+const PHONE = 1;
+const WIDE = { width: 1280, height: 800 };
+const NARROW = { width: 390, height: 844 };
+const VIEWS = {
+  wide: { viewport: WIDE },
+  'wide-dark': { viewport: WIDE, colorScheme: 'dark' },
+  narrow: { viewport: NARROW },
+  'narrow-dark': { viewport: NARROW, colorScheme: 'dark' },
+};
+
+// What a gateway says that knows all there is to know, and of which the crowd of a test is not enough.
+const KNOWN = {
+  at: 1_700_000_000_000,
+  users: 1_204,
+  sessions: 1_310,
+  kinds: [{ kind: 1, sessions: 1_200 }, { kind: 65_535, sessions: 110 }],
+  top: {
+    top: [{ kind: 1, oid: '101', sessions: 900 }, { kind: 65_535, oid: '18446744073709551615', sessions: 110 }],
+    error: 3,
+  },
+  rising: { top: [], error: 0 },
+  shares: {
+    countries: { DE: 812, FR: 200, XX: 1 },
+    os: { Android: 700, iOS: 400, Windows: 90, macOS: 50, Linux: 40, Tizen: 30, webOS: 20, Fuchsia: 2, Haiku: 1 },
+    browsers: {},
+    devices: { tv: 400, phone: 910 },
+  },
+  series: { seconds: Array(60).fill(1_310), minutes: Array(60).fill(1_300) },
+  tail: [{ at: 1_700_000_000_000, kind: 1, oid: '100', device: 'tv', country: 'DE', os: 'Android', browser: 'Chrome' }],
+};
+
+function browserOf({ page }) {
+  return page.context().browser();
+}
+
+async function assertLooks(live, name) {
+  await assertAccessible(live.page, name);
+  assert.deepEqual(await live.page.evaluate(tooWide), [], `${name}: wider than the screen`);
+}
+
+export const steps = [
+  [
+    'the demo leads to it, and nobody is watching',
+    async ({ demo, memory }) => {
+      const href = await demo.page.locator('nav a', { hasText: 'Live' }).getAttribute('href');
+      memory.url = new URL(href, demo.page.url()).href;
+      memory.context = await browserOf(demo).newContext({ viewport: WIDE });
+      memory.live = await LivePage.open(memory.context, memory.url);
+      await memory.live.untilState('live');
+      await memory.live.untilUsers(0);
+      const { sessions, top, rising, tail } = await memory.live.shown();
+      assert.deepEqual({ sessions, top, rising, tail }, { sessions: 0, top: [], rising: [], tail: [] });
+      assert.deepEqual(await memory.live.partsInSight(), PARTS.filter((part) => part !== 'shares'));
+    },
+  ],
+  [
+    'it moves when the crowd comes, and shows what is watched',
+    async ({ demo, memory: { live } }) => {
+      await demo.openHood();
+      await demo.phone.online();
+      await demo.phone.click('play');
+      await demo.crowd.resize(BOTS);
+      await live.untilUsers(BOTS + PHONE);
+      const { sessions, kinds, minute, top, rising, tail } = await live.shown();
+      assert.equal(sessions, BOTS + PHONE);
+      assert.deepEqual(kinds.map(({ kind, sessions }) => [kind, sessions]), [[1, sessions]]);
+      assert.equal(Number(minute.newest), sessions);
+      assert.equal(top.reduce((sum, { sessions }) => sum + sessions, 0), sessions);
+      assert.deepEqual(top, top.toSorted((one, other) => other.sessions - one.sessions), 'the first one first');
+      assert.match(top.find(({ oid }) => oid === '100').text, /^Dawn\s+1\/100\s+1$/);
+      assert.match(top.find(({ oid }) => oid !== '100').text, /^1\/1\d{3}\s+\d+$/);
+      assert.deepEqual(new Set(rising.map(({ oid }) => oid)), new Set(top.map(({ oid }) => oid)));
+      assert.ok(tail.length >= sessions, 'a visit each');
+      assert.deepEqual(new Set(tail.map(({ oid }) => oid)), new Set(top.map(({ oid }) => oid)));
+    },
+  ],
+  [
+    'nothing but the events of the gateway moves it',
+    async ({ memory: { live } }) => {
+      const { at } = await live.shown();
+      await live.untilAfter(at);
+      assert.deepEqual(await live.motions(), []);
+    },
+  ],
+  [
+    'in light, dark, and on a phone',
+    async ({ demo, memory, shot }) => {
+      for (const [name, options] of Object.entries(VIEWS)) {
+        const context = await browserOf(demo).newContext(options);
+        const live = await LivePage.open(context, memory.url);
+        await live.untilUsers(1, BOTS + PHONE);
+        await assertLooks(live, name);
+        await assertTouchTargets(live.page, name);
+        await shot(`live-${name}`, live.page);
+        await context.close();
+      }
+    },
+  ],
+  [
+    'each part by itself, all on one stream',
+    async ({ gateway, memory, shot }) => {
+      const open = async (name) => {
+        const live = await LivePage.open(memory.context, `${memory.url}?part=${name}`);
+        await live.untilUsers(1, BOTS + PHONE);
+        return live;
+      };
+      const alone = await Promise.all(PARTS.map(open));
+      for (const [index, live] of alone.entries()) {
+        assert.deepEqual(await live.partsInSight(), [PARTS[index]]);
+        assert.equal(await live.page.locator('nav, footer').filter({ visible: true }).count(), 0);
+        await assertLooks(live, PARTS[index]);
+      }
+      await shot('live-part-top', alone[PARTS.indexOf('top')].page);
+      const [first, ...others] = alone;
+      await first.page.goto(`${memory.url}?part=tail,now,nothing`);
+      assert.deepEqual(await first.partsInSight(), ['now', 'tail']);
+      await first.page.goto(`${memory.url}?part=nothing`);
+      assert.match(await first.part('unknown').innerText(), /no such part\. The parts are now, minute/);
+      const streams = (await gateway.metrics()).heartline_live_streams;
+      assert.equal(streams, 1);
+      for (const { page } of [first, ...others]) await page.close();
+    },
+  ],
+  [
+    'what is known of devices and places is shown; refused, it asks again when it is told to',
+    async ({ demo, memory, shot }) => {
+      const context = await browserOf(demo).newContext({ viewport: WIDE });
+      let refused = true;
+      // A page without shared workers has a stream of its own.
+      await context.addInitScript(() => delete window.SharedWorker);
+      await context.route('**/demo/live/stream', (route) => {
+        if (refused) return route.fulfill({ status: 503 });
+        const body = `event: live\ndata: ${JSON.stringify(KNOWN)}\n\n`;
+        return route.fulfill({ contentType: 'text/event-stream', body });
+      });
+      const live = await LivePage.open(context, memory.url);
+      await live.untilState('refused');
+      await assertLooks(live, 'refused');
+      refused = false;
+      await live.part('again').click();
+      await live.untilUsers(KNOWN.users);
+      assert.deepEqual(await live.partsInSight(), PARTS);
+      const share = (name) => live.page.locator(`[data-share=${name}]`).innerText();
+      assert.match(await share('devices'), /^Devices\s+phone\s+910\s+69%\s+TV\s+400\s+31%$/);
+      assert.match(await share('countries'), /^Countries\s+Germany\s+812\s+80%\s+France/);
+      assert.match(await share('os'), /webOS\s+20\s+2%\s+others\s+3\s+0%$/);
+      assert.equal(await live.page.locator('[data-share=browsers]').isVisible(), false);
+      assert.match((await live.shown()).tail[0].text, /Dawn[^]*TV · Android · Chrome · Germany/);
+      assert.equal(await live.part('top-error').innerText(), 'A content left out by mistake has at most 3 sessions.');
+      assert.equal(await live.part('rising-error').isVisible(), false);
+      await assertLooks(live, 'all that is known');
+      await shot('live-known', live.page);
+      await context.close();
+    },
+  ],
+  [
+    'killed and started again, the gateway is followed again',
+    async ({ gateway, memory: { live } }) => {
+      await gateway.kill();
+      await live.untilState('away');
+      const { at, users } = await live.shown();
+      assert.ok(users > 0, 'the last numbers stay');
+      await gateway.start();
+      await live.untilState('live');
+      await live.untilAfter(at);
+      await live.untilUsers(BOTS / 2, BOTS + PHONE);
+    },
+  ],
+  [
+    'when they stop, it runs out',
+    async ({ demo, memory: { live, context } }) => {
+      await demo.crowd.resize(0);
+      if ((await demo.phone.value('play', 'data-playing')) === 'true') await demo.phone.pause();
+      await live.untilUsers(0);
+      const { sessions, top, tail, minute } = await live.shown();
+      assert.deepEqual({ sessions, top }, { sessions: 0, top: [] });
+      assert.ok(tail.length > 0 && Number(minute.most) >= BOTS / 2, 'what was is still there');
+      assert.deepEqual(await live.motions(), []);
+      await context.close();
+    },
+  ],
+];
