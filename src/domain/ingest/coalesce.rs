@@ -306,8 +306,7 @@ mod tests {
     }
 
     proptest! {
-        /// However the beats are grouped and coalesced, and whenever recording was paused, what is kept is what would be
-        /// kept without slots.
+        /// Slots, groups and pauses of recording leave the records that the same beats leave one by one.
         #[test]
         fn coalescing_changes_nothing_of_what_is_kept(
             beats in prop::collection::vec((0u64..3, 1u64..3, 1u64..200_000), 0..60),

@@ -41,7 +41,7 @@ impl LiveInlet {
         self.add([LiveChange::Kicked { user, at }]);
     }
 
-    /// By another gateway; what is erased here is heard of by its commit.
+    /// Another gateway has erased the user. An erasure here comes with its commit.
     pub fn erased(&self, user: UserId) {
         self.add([LiveChange::Erased(user)]);
     }

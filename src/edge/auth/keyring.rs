@@ -116,7 +116,7 @@ fn cause(kind: &ErrorKind) -> TokenError {
         | ErrorKind::InvalidAlgorithmName
         | ErrorKind::MissingAlgorithm
         | ErrorKind::UnsupportedAlgorithm => TokenError::Algorithm,
-        // Keys were checked when they were read, and claims are not judged by the library: what is left is the form.
+        // The library judges neither keys nor claims here, so any other error is one of form.
         _ => TokenError::Malformed,
     }
 }

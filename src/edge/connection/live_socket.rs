@@ -138,7 +138,7 @@ impl LiveSocket {
         self.wake();
     }
 
-    /// Leaves everything; the user's connections last, when what was held is committed.
+    /// Closes the socket. The connection stays among its user's until the beats that it held are committed.
     pub async fn leave(self, end: End) {
         let LiveSocket { socket, conversation, context, at_end, .. } = self;
         context.metrics.connections.dec();

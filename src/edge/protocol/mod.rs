@@ -3,7 +3,7 @@
 //! - [`frame`]: the frames as values
 //! - [`json`]: their JSON, over the socket and as bodies and queries of HTTP
 //! - [`cursor`]: the opaque text with which a list goes on
-//! - [`unknown_field`]: what is said of a field where none may be ignored
+//! - [`unknown_field`]: the error for a field that is not known
 //! - `words`: the words of the wire for the enumerations of the model
 //!
 //! Nothing here waits, keeps state or knows what becomes of a frame. A codec refuses what cannot be decoded; whether a

@@ -1,4 +1,4 @@
-//! What is said of a field that is not known, where none may be ignored: in queries, and in bodies of the control listener.
+//! The error for an unknown field in a query, or in a body of the control listener.
 
 /// So many letters may be wrong in a name for the suggestion of another.
 const NEAR_MAX: usize = 2;

@@ -110,7 +110,8 @@ fn describe(path: String, error: &serde_json::Error) -> Fault {
     Fault::invalid(&path, complaint)
 }
 
-/// The field that a strict shape does not have, and those that it has. Only the end of the text is ours.
+/// The unknown field and the known ones, from serde's message. The name may hold anything, so the message is split at
+/// its last marker.
 fn unknown_field_of(text: &str) -> Option<(&str, Vec<&str>)> {
     let (name, known) = text.strip_prefix("unknown field `")?.rsplit_once("`, expected ")?;
     Some((name, known.split('`').skip(1).step_by(2).collect()))

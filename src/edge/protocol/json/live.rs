@@ -1,4 +1,4 @@
-//! What operators ask of the live numbers, and are told.
+//! Requests for the live numbers, and their answers.
 
 use serde::Serialize;
 
