@@ -14,6 +14,7 @@ pub mod ids;
 pub mod live;
 pub mod mid_hash;
 pub mod moment;
+pub mod pack;
 pub mod page;
 pub mod push;
 pub mod reading;

@@ -8,6 +8,29 @@ use super::ids::UserId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Shard(pub u16);
 
+/// `shard % 100`: the unit in which users are packed for the event bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Region(pub u16);
+
+impl Shard {
+    pub fn region(self) -> Region {
+        Region(self.0 % Region::COUNT)
+    }
+}
+
+impl Region {
+    pub const COUNT: u16 = 100;
+
+    pub fn all() -> impl Iterator<Item = Region> {
+        (0..Region::COUNT).map(Region)
+    }
+
+    /// The shards whose users are of this region.
+    pub fn shards(self) -> impl Iterator<Item = Shard> {
+        Shards::DEFAULT.all().filter(move |shard| shard.region() == self)
+    }
+}
+
 /// How many shards there are. A store keeps to the number it was made with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shards(u16);
@@ -71,6 +94,17 @@ mod tests {
             assert!(include_str!("../../docs/rewards.md").contains(&row), "the page has {row}");
             assert_eq!(Shards(u16::MAX).of(UserId(mid)), Shard((hash % 65_535) as u16), "{mid}: more of the hash");
         }
+    }
+
+    #[test]
+    fn each_shard_is_of_one_region() {
+        let mut shards: Vec<Shard> = Region::all().flat_map(Region::shards).collect();
+        assert_eq!(
+            Region(7).shards().map(|shard| shard.0).collect::<Vec<_>>(),
+            [7, 107, 207, 307, 407, 507, 607, 707, 807, 907]
+        );
+        shards.sort_unstable();
+        assert!(shards.into_iter().eq(Shards::DEFAULT.all()));
     }
 
     #[test]

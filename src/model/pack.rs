@@ -1,0 +1,96 @@
+//! What leaves the hot store for the history store: whole rows of users, by which it can be written in any order and any
+//! number of times.
+
+use std::sync::Arc;
+
+use super::beat::State;
+use super::forgetting::{ContentRow, UserRow};
+use super::ids::{Content, SessionId, UserId};
+use super::record::Record;
+use super::recording::Switch;
+use super::shard::Region;
+
+/// Users of one region.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pack {
+    /// The id of the hot store that the users are of.
+    pub deployment: Arc<str>,
+    pub region: Region,
+    pub users: Vec<UserPack>,
+}
+
+/// What may have changed of a user since the last pack that had them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UserPack {
+    pub user: UserId,
+    /// `None`: nothing was forgotten, or not more than the last pack said.
+    pub forgetting: Option<PackedForgetting>,
+    pub rows: Vec<PackedRow>,
+}
+
+/// What the user has asked to forget.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackedForgetting {
+    /// Server-clock milliseconds; 0 = never cleared.
+    pub watermark: u64,
+    pub floor: u64,
+    pub switches: Vec<Switch>,
+    /// Microseconds: the version of the token under which it was read.
+    pub version: u64,
+}
+
+/// One content of a user.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PackedRow {
+    pub content: Content,
+    /// `None`: deleted.
+    pub record: Option<PackedRecord>,
+    /// Server-clock milliseconds; 0 = none.
+    pub tombstone: u64,
+    /// Microseconds: the newest of the record and the tombstone.
+    pub version: u64,
+}
+
+/// A record without what only the hot store needs. The units are those of [`Record`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct PackedRecord {
+    pub pos: u64,
+    pub dur: u64,
+    pub state: State,
+    pub session: SessionId,
+    pub device: Arc<str>,
+    pub watched: u64,
+    pub at: u64,
+}
+
+impl PackedForgetting {
+    /// `None`: the user has forgotten nothing.
+    pub fn of(row: &UserRow, version: u64) -> Option<Self> {
+        let switches = row.recording.switches().to_vec();
+        let is_empty = row.watermark == 0 && row.floor == 0 && switches.is_empty();
+        (!is_empty).then_some(PackedForgetting { watermark: row.watermark, floor: row.floor, switches, version })
+    }
+}
+
+impl PackedRow {
+    pub fn of(content: Content, row: &ContentRow) -> Self {
+        PackedRow {
+            content,
+            record: row.record.as_ref().map(PackedRecord::of),
+            tombstone: row.tombstone.map_or(0, |tombstone| tombstone.at),
+            version: row.last_version(),
+        }
+    }
+
+    /// The newest moment that the content is known by, server-clock milliseconds: it expires a retention later.
+    pub fn newest(&self) -> u64 {
+        self.record.as_ref().map_or(0, |record| record.at).max(self.tombstone)
+    }
+}
+
+impl PackedRecord {
+    fn of(record: &Record) -> Self {
+        let Record { pos, dur, state, session, ref device, watched, at, .. } = *record;
+        PackedRecord { pos, dur, state, session, device: device.clone(), watched, at }
+    }
+}
