@@ -28,7 +28,7 @@ pub(super) fn open(config: &Config, clock: Arc<Clock>, stop: Stop) -> Result<(Ar
         }
         Backend::Kafka => {
             let bus = KafkaBus::open(&config.kafka, &config.events)?;
-            let topic = &config.kafka.topic;
+            let topic = &config.kafka.topics.rewards;
             let place = format!("events are published to Kafka (events.event_bus); read them from topic {topic}");
             Ok((Arc::new(bus), Tail::Elsewhere(place.into())))
         }

@@ -4,14 +4,15 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::Config;
-use super::checks::Checks;
+use super::checks::{Checks, LONGEST};
 use crate::storage::event_bus::config::Backend;
-use crate::storage::event_bus::kafka::config::{is_broker, is_topic};
+use crate::storage::event_bus::kafka::config::{Topics, is_broker, is_topic};
 
 const PARTITIONS: RangeInclusive<u16> = 1..=10_000;
 const REPLICATION: RangeInclusive<u16> = 1..=100;
 const LINGER_MAX: Duration = Duration::from_secs(1);
 const DELIVERY_TIMEOUT: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(600);
+const RETENTION: RangeInclusive<Duration> = Duration::from_millis(1)..=LONGEST;
 
 impl Checks<'_> {
     pub(super) fn kafka(&mut self, config: &Config) {
@@ -27,9 +28,7 @@ impl Checks<'_> {
             "is empty, but events.event_bus is \"kafka\"; list a broker, or set events.event_bus = \"embedded\""
                 .to_owned()
         });
-        self.require(is_topic(&kafka.topic), "kafka.topic", || {
-            format!("{:?} cannot be used; write 1 to 249 letters, digits, dots, hyphens and underscores", kafka.topic)
-        });
+        self.kafka_topics(config);
         self.require(PARTITIONS.contains(&kafka.partitions), "kafka.partitions", || "must be 1 to 10000".to_owned());
         self.require(REPLICATION.contains(&kafka.replication), "kafka.replication", || "must be 1 to 100".to_owned());
         self.at_least_one("kafka.min_in_sync", kafka.min_in_sync.into());
@@ -44,6 +43,23 @@ impl Checks<'_> {
             "must be shorter than kafka.delivery_timeout".to_owned()
         });
         self.kafka_security(config);
+    }
+
+    fn kafka_topics(&mut self, config: &Config) {
+        let Topics { rewards, history } = &config.kafka.topics;
+        for (setting, topic) in [("kafka.topics.rewards", rewards), ("kafka.topics.history", history)] {
+            self.require(is_topic(topic), setting, || {
+                format!("{topic:?} cannot be used; write 1 to 249 letters, digits, dots, hyphens and underscores")
+            });
+        }
+        self.require(history != rewards, "kafka.topics.history", || {
+            format!("{history:?} is also kafka.topics.rewards; choose another topic")
+        });
+        let retention = config.kafka.history_retention;
+        self.require(RETENTION.contains(&retention), "kafka.history_retention", || "must be 1ms to 3650d".to_owned());
+        self.require(retention.subsec_nanos().is_multiple_of(1_000_000), "kafka.history_retention", || {
+            "must be whole milliseconds".to_owned()
+        });
     }
 
     fn kafka_security(&mut self, config: &Config) {

@@ -3,7 +3,7 @@ use crate::storage::event_bus::kafka::config::Security;
 
 /// What is wrong with this section, without the name of the file.
 fn problems(section: &str) -> Vec<String> {
-    let file = format!("[kafka]\n{section}");
+    let file = if section.starts_with('[') { section.to_owned() } else { format!("[kafka]\n{section}") };
     config(&file, &[]).map_or_else(|problems| problems, |_| Vec::new())
 }
 
@@ -34,11 +34,41 @@ fn kafka_as_the_bus_needs_a_broker() {
 
 #[test]
 fn a_topic_has_a_name_that_kafka_takes() {
-    for name in ["heartline.rewards", "a", "A_b-1", &"x".repeat(249)] {
-        assert_eq!(good(&format!("[kafka]\ntopic = \"{name}\""), &[]).kafka.topic, name);
+    let topics = |key: &str, name: &str| format!("[kafka.topics]\n{key} = \"{name}\"");
+    for name in ["heartline.x", "a", "A_b-1", &"x".repeat(249)] {
+        assert_eq!(good(&topics("rewards", name), &[]).kafka.topics.rewards, name);
+        assert_eq!(good("", &[("HEARTLINE__KAFKA__TOPICS__HISTORY", name)]).kafka.topics.history, name);
     }
     for name in ["", ".", "..", "a b", "a/b", "ü", &"x".repeat(250)] {
-        refused(&format!("topic = \"{name}\""), "kafka.topic: ", "249");
+        for key in ["rewards", "history"] {
+            refused(&topics(key, name), &format!("kafka.topics.{key}: "), "249");
+        }
+    }
+}
+
+#[test]
+fn each_topic_is_another_one() {
+    for (key, name) in [("rewards", "heartline.history"), ("history", "heartline.rewards")] {
+        refused(&format!("topics.{key} = {name:?}"), "kafka.topics.history: ", "is also kafka.topics.rewards");
+    }
+}
+
+#[test]
+fn a_topic_under_its_old_name_is_told_the_new_one() {
+    let file = "/etc/heartline.toml: kafka.topic: is now called kafka.topics.rewards";
+    assert_eq!(problems("topic = \"x\""), [file]);
+    let variable = config("", &[("HEARTLINE__KAFKA__TOPIC", "x")]).expect_err("renamed");
+    assert_eq!(variable, ["HEARTLINE__KAFKA__TOPIC: is now called HEARTLINE__KAFKA__TOPICS__REWARDS"]);
+    // Its default proves nothing.
+    assert_eq!(problems("topic = \"x\"\ntopics.history = \"heartline.rewards\"").len(), 1);
+}
+
+#[test]
+fn history_is_kept_for_a_time_that_kafka_can_say() {
+    let of = |text: &str| good(&format!("[kafka]\nhistory_retention = {text:?}"), &[]).kafka.history_retention;
+    assert_eq!((of("7d").as_secs(), of("1ms").as_millis()), (7 * 24 * 3600, 1));
+    for (text, word) in [("0s", "1ms to 3650d"), ("3651d", "1ms to 3650d"), ("1500us", "whole milliseconds")] {
+        refused(&format!("history_retention = {text:?}"), "kafka.history_retention: ", word);
     }
 }
 

@@ -19,7 +19,10 @@ const SECRET_WORDS: [&str; 4] = ["secret", "key", "password", "token"];
 /// Keys that end so and only name a file.
 const NAMES_OF_FILES: [&str; 1] = ["tls_key"];
 
-/// All settings, as a table of sections.
+/// Settings that have another name now, with the new one.
+const RENAMED: [(&str, &str); 1] = [("kafka.topic", "kafka.topics.rewards")];
+
+/// All settings, as a table of sections. A section may hold others: `kafka.topics`.
 #[derive(Clone)]
 pub(super) struct Layers {
     table: Table,
@@ -79,31 +82,60 @@ impl Layers {
                 problems.push(Problem::new(format!("{file}: {section}"), unknown("section", hint)));
                 continue;
             }
-            match value {
-                Value::Table(keys) => problems.extend(self.add_section(file, &section, keys)),
-                _ => problems.push(Problem::new(format!("{file}: {section}"), "expected a section, such as [limits]")),
+            problems.extend(self.add_section(file, &section, value));
+        }
+        problems
+    }
+
+    fn add_section(&mut self, file: &str, section: &str, value: Value) -> Vec<Problem> {
+        let Value::Table(keys) = value else {
+            return vec![Problem::new(
+                format!("{file}: {section}"),
+                format!("expected a section, such as [{section}]"),
+            )];
+        };
+        let mut problems = Vec::new();
+        for (key, value) in keys {
+            let name = format!("{section}.{key}");
+            match self.is_section(&name) {
+                true => problems.extend(self.add_section(file, &name, value)),
+                false => problems.extend(self.add_setting(file, &name, value).err()),
             }
         }
         problems
     }
 
-    fn add_section(&mut self, file: &str, section: &str, keys: Table) -> Vec<Problem> {
-        let set = |(key, value): (String, Value)| {
-            let setting = format!("{section}.{key}");
-            let place = format!("{file}: {setting}");
-            let Some(&kind) = self.kinds.get(&setting) else {
-                let hint = nearest(&setting, self.kinds.keys());
-                self.broken.extend(hint.clone());
-                return Err(Problem::new(place, unknown("setting", hint)));
-            };
-            let given = shown(&setting, &value);
-            match kind.admit(value) {
-                Some(value) => self.set(&setting, value, place),
-                None => return Err(self.mistaken(&setting, place, kind, &given)),
-            }
-            Ok(())
+    /// Whether settings have this name and a dot in front of theirs.
+    fn is_section(&self, name: &str) -> bool {
+        self.kinds.keys().any(|setting| setting.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
+    }
+
+    fn add_setting(&mut self, file: &str, setting: &str, value: Value) -> Result<(), Problem> {
+        let place = format!("{file}: {setting}");
+        let Some(&kind) = self.kinds.get(setting) else {
+            return Err(self.unknown_setting(setting, place, str::to_owned));
         };
-        keys.into_iter().map(set).filter_map(Result::err).collect()
+        let given = shown(setting, &value);
+        match kind.admit(value) {
+            Some(value) => self.set(setting, value, place),
+            None => return Err(self.mistaken(setting, place, kind, &given)),
+        }
+        Ok(())
+    }
+
+    /// `place` names no setting, and `name` is how one is written there. What was probably meant is taken for broken.
+    fn unknown_setting(&mut self, given: &str, place: String, name: impl Fn(&str) -> String) -> Problem {
+        let message = match (renamed(given), nearest(given, self.kinds.keys())) {
+            (Some(new), _) => {
+                self.broken.insert(new.to_owned());
+                format!("is now called {}", name(new))
+            }
+            (None, near) => {
+                self.broken.extend(near.clone());
+                unknown("setting", near.map(|near| name(&near)))
+            }
+        };
+        Problem::new(place, message)
     }
 
     /// Lays the variables of this process over what is there. Variables of other programs are ignored.
@@ -118,11 +150,8 @@ impl Layers {
 
     fn add_variable(&mut self, name: &str, value: OsString) -> Result<(), Problem> {
         let Some((setting, &kind)) = self.kinds.iter().find(|(setting, _)| variable(setting) == name) else {
-            let meant = name[PREFIX.len()..].replace("__", ".").to_lowercase();
-            let hint = nearest(&meant, self.kinds.keys());
-            self.broken.extend(hint.clone());
-            let hint = hint.map(|setting| variable(&setting));
-            return Err(Problem::new(name, unknown("setting", hint)));
+            let given = name[PREFIX.len()..].replace("__", ".").to_lowercase();
+            return Err(self.unknown_setting(&given, name.to_owned(), variable));
         };
         let setting = setting.clone();
         let Ok(text) = value.into_string() else {
@@ -138,8 +167,7 @@ impl Layers {
     }
 
     fn set(&mut self, setting: &str, value: Value, place: String) {
-        let (section, key) = setting.split_once('.').expect("a setting is section.key");
-        self.table[section][key] = value;
+        *slot(&mut self.table, setting).expect("a setting has a default") = value;
         self.places.insert(setting.to_owned(), place);
     }
 
@@ -188,17 +216,15 @@ impl Layers {
     }
 
     fn give_up(&mut self, setting: &str) -> Option<()> {
-        let (section, key) = setting.split_once('.')?;
-        let default = Self::defaults().table.get(section)?.get(key)?.clone();
-        self.table[section][key] = default;
+        let default = slot(&mut Self::defaults().table, setting)?.clone();
+        *slot(&mut self.table, setting)? = default;
         self.broken.insert(setting.to_owned());
         Some(())
     }
 
     /// The entry, and the index that it was given at.
     fn drop_entry(&mut self, setting: &str, index: usize) -> Option<(Value, usize)> {
-        let (section, key) = setting.split_once('.')?;
-        let entries = self.table.get_mut(section)?.get_mut(key)?.as_array_mut()?;
+        let entries = slot(&mut self.table, setting)?.as_array_mut()?;
         let entry = (index < entries.len()).then(|| entries.remove(index))?;
         if entries.is_empty() {
             self.broken.insert(setting.to_owned());
@@ -212,22 +238,33 @@ impl Layers {
     /// As TOML, with secrets masked; one that is empty is shown to be.
     pub(super) fn masked(&self) -> String {
         let mut table = self.table.clone();
-        for (_, section) in table.iter_mut() {
-            for (key, value) in section.as_table_mut().into_iter().flat_map(Table::iter_mut) {
-                if is_secret(key) && value.as_str().is_some_and(|text| !text.is_empty()) {
-                    *value = Value::String(MASK.to_owned());
-                } else if let Some(url) = value.as_str().and_then(without_password) {
-                    *value = Value::String(url);
-                }
-            }
-        }
+        mask(&mut table);
         toml::to_string(&table).expect("a table of settings is TOML")
+    }
+}
+
+/// Where the value of a setting is.
+fn slot<'a>(table: &'a mut Table, setting: &str) -> Option<&'a mut Value> {
+    let (section, key) = setting.rsplit_once('.')?;
+    let section = section.split('.').try_fold(table, |table, name| table.get_mut(name)?.as_table_mut())?;
+    section.get_mut(key)
+}
+
+fn mask(table: &mut Table) {
+    for (key, value) in table.iter_mut() {
+        if let Some(section) = value.as_table_mut() {
+            mask(section);
+        } else if is_secret(key) && value.as_str().is_some_and(|text| !text.is_empty()) {
+            *value = Value::String(MASK.to_owned());
+        } else if let Some(url) = value.as_str().and_then(without_password) {
+            *value = Value::String(url);
+        }
     }
 }
 
 /// What a table in a list is called: by its id, or by its place if it has none.
 fn name_of(setting: &str, entry: &Table, index: usize) -> String {
-    let key = setting.split_once('.').map_or(setting, |(_, key)| key);
+    let key = setting.rsplit_once('.').map_or(setting, |(_, key)| key);
     let singular = key.trim_end_matches('s');
     match entry.get("id").and_then(Value::as_str) {
         Some(id) => format!("{singular} {id:?}"),
@@ -281,6 +318,11 @@ fn one_line(message: &str) -> String {
     message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// What a setting that had this name is called now.
+pub(super) fn renamed(setting: &str) -> Option<&'static str> {
+    RENAMED.iter().find(|(old, _)| *old == setting).map(|(_, new)| *new)
+}
+
 /// What was probably meant, if anything is close enough.
 pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> Option<String> {
     let (distance, close) = known.map(|known| (strsim::damerau_levenshtein(name, known), known)).min()?;
@@ -293,7 +335,17 @@ fn unknown(what: &str, hint: Option<String>) -> String {
 }
 
 fn kinds(defaults: &Table) -> BTreeMap<String, Kind> {
-    let sections = defaults.iter().filter_map(|(section, keys)| Some((section, keys.as_table()?)));
-    let settings = sections.flat_map(|(section, keys)| keys.iter().map(move |(key, value)| (section, key, value)));
-    settings.map(|(section, key, value)| (format!("{section}.{key}"), Kind::of(value))).collect()
+    let mut kinds = BTreeMap::new();
+    for (section, keys) in defaults {
+        add_kinds(section, keys, &mut kinds);
+    }
+    kinds
+}
+
+/// Of a setting, or of all in a section.
+fn add_kinds(name: &str, value: &Value, kinds: &mut BTreeMap<String, Kind>) {
+    match value {
+        Value::Table(keys) => keys.iter().for_each(|(key, value)| add_kinds(&format!("{name}.{key}"), value, kinds)),
+        setting => drop(kinds.insert(name.to_owned(), Kind::of(setting))),
+    }
 }

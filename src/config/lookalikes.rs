@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::layers::{Layers, nearest, variable};
+use super::layers::{Layers, nearest, renamed, variable};
 
 /// With two underscores behind it, it is the name of a setting.
 const PREFIX: &str = "HEARTLINE_";
@@ -27,7 +27,9 @@ fn warning(layers: &Layers, name: &str, value: &str) -> Option<String> {
     if is_service_link(key, value) {
         return None;
     }
-    let hint = match nearest(&format!("{section}.{key}"), layers.settings()) {
+    let given = format!("{section}.{key}");
+    let meant = renamed(&given).map(str::to_owned).or_else(|| nearest(&given, layers.settings()));
+    let hint = match meant {
         Some(near) => format!("did you mean {}?", variable(&near)),
         None => format!("settings are named {PREFIX}_SECTION__KEY"),
     };

@@ -132,6 +132,8 @@ fn a_value_of_another_type_is_named_with_its_place() {
     assert_eq!(file_problem("[limits]\nbeats = 1.5"), ": limits.beats: expected a whole number, got 1.5");
     assert_eq!(file_problem("[limits.beats]\nx = 1"), ": limits.beats: expected a whole number, got a table");
     assert_eq!(file_problem("limits = 5"), ": limits: expected a section, such as [limits]");
+    assert_eq!(file_problem("[kafka]\ntopics = \"x\""), ": kafka.topics: expected a section, such as [kafka.topics]");
+    assert_eq!(file_problem("[kafka.topics]\nhistory = 5"), ": kafka.topics.history: expected a text, got 5");
 }
 
 #[test]
@@ -161,6 +163,14 @@ fn unknown_keys_are_refused_and_the_nearest_is_named() {
         "HEARTLINE__limits__beats: no such setting; did you mean HEARTLINE__LIMITS__BEATS?"
     );
     assert_eq!(problem("", &[("HEARTLINE__CASSANDRA__URL", "x")]), "HEARTLINE__CASSANDRA__URL: no such setting");
+    assert_eq!(
+        problem("", &[("HEARTLINE__KAFKA__TOPICS__REWARD", "x")]),
+        "HEARTLINE__KAFKA__TOPICS__REWARD: no such setting; did you mean HEARTLINE__KAFKA__TOPICS__REWARDS?"
+    );
+    assert_eq!(
+        file_problem("[kafka.topics]\nhistorys = \"x\""),
+        ": kafka.topics.historys: no such setting; did you mean kafka.topics.history?"
+    );
     assert_eq!(problem("", &[("HEARTLINE__", "x")]), "HEARTLINE__: no such setting");
 }
 
@@ -241,7 +251,7 @@ fn a_secret_of_the_wrong_type_is_not_shown() {
 #[test]
 fn what_check_config_prints_is_a_file_of_the_same_settings() {
     let mut layers = Layers::defaults();
-    assert_eq!(layers.add_text(FILE, "[limits]\nbeats = 100"), []);
+    assert_eq!(layers.add_text(FILE, "[limits]\nbeats = 100\n[kafka.topics]\nhistory = \"h\""), []);
     let printed = layers.masked();
     let mut again = Layers::defaults();
     assert_eq!(again.add_text(FILE, &printed), []);

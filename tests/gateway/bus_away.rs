@@ -13,7 +13,7 @@ fn gateway() -> TestGateway {
         ("rewards.rules", &rules(&[per_user("first-of-day", "0s")])),
         ("events.event_bus", "kafka"),
         ("kafka.brokers", NOBODY),
-        ("kafka.topic", "rewards-of-a-test"),
+        ("kafka.topics.rewards", "rewards-of-a-test"),
         ("kafka.delivery_timeout", "1s"),
         ("rewards.outbox", "20"),
     ])

@@ -19,7 +19,7 @@ async fn an_event_is_a_cloud_event_in_binary_mode_under_its_user() {
     let mut of_user = claim(u64::MAX, 100);
     (of_user.key.content, of_user.device) = (None, "\"ü\"".into());
     publish(&open(&kafka), [claim(42, 7), of_user]).await.unwrap();
-    let mut all = read(&kafka.brokers[0], &kafka.topic);
+    let mut all = read(&kafka.brokers[0], &kafka.topics.rewards);
     all.sort_by_key(|read| read.key.len());
     let expected = |id: &str, mid: &str| -> BTreeMap<String, String> {
         let headers = [
@@ -53,7 +53,7 @@ async fn each_user_has_a_partition_and_his_order() {
     relayed.claim((0..10_000).map(|number| claim(number % USERS, number)));
     relayed.drained().await;
     publish(&open(&kafka), []).await.unwrap();
-    let all = read(&kafka.brokers[0], &kafka.topic);
+    let all = read(&kafka.brokers[0], &kafka.topics.rewards);
     assert_eq!(all.len(), 10_000, "no event comes twice while nothing fails");
     has_all_in_order(&all, 10_000);
     let used: BTreeSet<i32> = all.iter().map(|read| read.partition).collect();

@@ -15,7 +15,7 @@ fn gateway(broker: &str, topic: &str, settings: &[(&str, &str)]) -> TestGateway 
     let kafka = [
         ("events.event_bus", "kafka"),
         ("kafka.brokers", broker),
-        ("kafka.topic", topic),
+        ("kafka.topics.rewards", topic),
         ("kafka.replication", "1"),
         ("kafka.min_in_sync", "1"),
         ("kafka.delivery_timeout", "3s"),
@@ -54,14 +54,14 @@ async fn is_degraded(gateway: &TestGateway) -> bool {
 #[ignore = "needs Kafka: tests/run kafka"]
 async fn each_claim_is_one_event() {
     let kafka = settings(&shared());
-    let gateway = gateway(&kafka.brokers[0], &kafka.topic, &[]);
+    let gateway = gateway(&kafka.brokers[0], &kafka.topics.rewards, &[]);
     let mut client = gateway.connect(MID).await;
     let (today, at) = (client.today(), client.now());
     client.play(None, [beat(100, at), beat(200, at)]).await;
     client.play(None, [beat(100, at + 1), beat(200, at + 1)]).await;
     gateway.wait_for_metric("heartline_events_published_total", |published| published == 3.0).await;
     let expected = [format!("first-of-day:{today}:42"), format!("first-view:{today}:42:1:100")];
-    let events = events(&kafka.brokers[0], &kafka.topic);
+    let events = events(&kafka.brokers[0], &kafka.topics.rewards);
     assert_eq!(events.len(), 3, "{events:?}");
     assert!(expected.iter().all(|id| events.get(id) == Some(&1)), "{events:?}");
     assert!(!is_degraded(&gateway).await);

@@ -52,7 +52,7 @@ fn published(relayed: &Relayed) -> f64 {
 }
 
 fn check(kafka: &KafkaConfig, events: u64) {
-    let all = read(&kafka.brokers[0], &kafka.topic);
+    let all = read(&kafka.brokers[0], &kafka.topics.rewards);
     has_all_in_order(&all, events);
     println!("{} messages for {events} events", all.len());
 }

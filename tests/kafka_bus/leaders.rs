@@ -36,8 +36,8 @@ async fn without_the_leader_of_some_partitions_the_events_of_all_others_go_on() 
     relayed.claim((0..USERS).map(|user| claim(user, user)));
     relayed.drained().await;
     let partition: BTreeMap<u64, i32> =
-        read(&kafka.brokers[0], &kafka.topic).iter().map(|event| (event.number(), event.partition)).collect();
-    let led = led_by(3, &kafka.brokers[0], &kafka.topic);
+        read(&kafka.brokers[0], &kafka.topics.rewards).iter().map(|event| (event.number(), event.partition)).collect();
+    let led = led_by(3, &kafka.brokers[0], &kafka.topics.rewards);
     let wait: BTreeSet<u64> = (0..USERS).filter(|user| led.contains(&partition[user])).collect();
     assert!(wait.len() > 5 && wait.len() < USERS as usize / 2, "{led:?} {wait:?}");
 
@@ -67,7 +67,7 @@ async fn without_the_leader_of_some_partitions_the_events_of_all_others_go_on() 
     let back = Instant::now();
     relayed.drained().await;
     println!("drained {:?} after the broker was back", back.elapsed());
-    let all = read(&kafka.brokers[0], &kafka.topic);
+    let all = read(&kafka.brokers[0], &kafka.topics.rewards);
     has_all_in_order(&all, (ROUNDS + 1) * USERS);
     // One that was on its way when the broker died may be there twice.
     let others = all.iter().filter(|event| !wait.contains(&(event.number() % USERS))).count() as u64;

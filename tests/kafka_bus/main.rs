@@ -26,7 +26,7 @@ use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::model::secret::Secret;
 use heartline::storage::event_bus::config::{Backend, Config};
 use heartline::storage::event_bus::kafka::KafkaBus;
-use heartline::storage::event_bus::kafka::config::{KafkaConfig, Security};
+use heartline::storage::event_bus::kafka::config::{KafkaConfig, Security, Topics};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The longest a test waits for what it was promised. Brokers on a busy machine take their time.
@@ -34,11 +34,13 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// For one broker, and a topic of this test's own.
 fn settings(broker: &str) -> KafkaConfig {
+    let topic = format!("heartline.test.{:x}", rand::random::<u64>());
     KafkaConfig {
         brokers: vec![broker.to_owned()],
-        topic: format!("heartline.test.{:x}", rand::random::<u64>()),
+        topics: Topics { rewards: topic.clone(), history: format!("{topic}.history") },
         create_topic: true,
         partitions: 6,
+        history_retention: 2 * DAY,
         replication: 1,
         min_in_sync: 1,
         linger: Duration::from_millis(5),

@@ -24,7 +24,7 @@ fn cluster() -> (Cluster, KafkaConfig) {
     let mut kafka = settings(&cluster.bootstrap_servers());
     // Several requests for each partition.
     kafka.linger = Duration::ZERO;
-    cluster.create_topic(&kafka.topic, PARTITIONS, 3).unwrap();
+    cluster.create_topic(&kafka.topics.rewards, PARTITIONS, 3).unwrap();
     (cluster, kafka)
 }
 
@@ -37,7 +37,7 @@ async fn publish(refusals: &[RDKafkaRespErr]) -> u64 {
         relayed.claim((first..first + 500).map(|number| claim(number % 100, number)));
         relayed.drained().await;
     }
-    let all = read(&kafka.brokers[0], &kafka.topic);
+    let all = read(&kafka.brokers[0], &kafka.topics.rewards);
     has_all_in_order(&all, EVENTS);
     relayed.failures()
 }
@@ -67,7 +67,7 @@ async fn events_of_a_partition_without_a_leader_wait_for_it_alone() {
     let (cluster, mut kafka) = cluster();
     let leaderless = 2;
     // Before anything is sent there: the mock falls over a request for such a partition.
-    cluster.partition_leader(&kafka.topic, leaderless, None).unwrap();
+    cluster.partition_leader(&kafka.topics.rewards, leaderless, None).unwrap();
     kafka.delivery_timeout = Duration::from_secs(1);
     let relayed = Relayed::start(&kafka);
     for round in 0..10 {
@@ -87,9 +87,9 @@ async fn events_of_a_partition_without_a_leader_wait_for_it_alone() {
     let (again, rounds) = (relayed.failures() - failed_before, began.elapsed().as_secs() + 1);
     assert!(again > 0 && again <= users.len() as u64 * rounds, "{again} sent again in {rounds} s");
 
-    cluster.partition_leader(&kafka.topic, leaderless, Some(1)).unwrap();
+    cluster.partition_leader(&kafka.topics.rewards, leaderless, Some(1)).unwrap();
     relayed.drained().await;
-    let all = read(&kafka.brokers[0], &kafka.topic);
+    let all = read(&kafka.brokers[0], &kafka.topics.rewards);
     assert_eq!(all.len(), 1_000, "nothing comes twice");
     has_all_in_order(&all, 1_000);
     let there = all.iter().filter(|event| event.partition == leaderless);

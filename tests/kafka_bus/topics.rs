@@ -41,9 +41,9 @@ async fn a_missing_topic_is_made_as_promised() {
     let bus = open(&kafka);
     publish(&bus, [claim(1, 1)]).await.unwrap();
     let admin = admin();
-    let metadata = admin.inner().fetch_metadata(Some(&kafka.topic), PATIENCE).unwrap();
+    let metadata = admin.inner().fetch_metadata(Some(&kafka.topics.rewards), PATIENCE).unwrap();
     assert_eq!(metadata.topics()[0].partitions().len(), 6);
-    let topic = ResourceSpecifier::Topic(&kafka.topic);
+    let topic = ResourceSpecifier::Topic(&kafka.topics.rewards);
     let described = admin.describe_configs([&topic], &AdminOptions::new()).await.unwrap().remove(0).unwrap();
     for (name, value) in [("min.insync.replicas", "1"), ("retention.ms", "259200000"), ("cleanup.policy", "delete")] {
         assert_eq!(described.get(name).unwrap().value.as_deref(), Some(value), "{name}");
@@ -58,9 +58,12 @@ async fn a_missing_topic_that_may_not_be_made_is_complained_of_until_it_is_there
     (kafka.create_topic, kafka.delivery_timeout) = (false, Duration::from_secs(2));
     let bus = open(&kafka);
     let complaints = until(&bus, |complaints| !complaints.is_empty()).await;
-    assert!(complaints[0].contains(&kafka.topic) && complaints[0].contains("kafka.create_topic"), "{complaints:?}");
+    assert!(
+        complaints[0].contains(&kafka.topics.rewards) && complaints[0].contains("kafka.create_topic"),
+        "{complaints:?}"
+    );
     publish(&bus, [claim(1, 1)]).await.unwrap_err();
-    make(&kafka.topic, &[]).await;
+    make(&kafka.topics.rewards, &[]).await;
     while publish(&bus, [claim(1, 1)]).await.is_err() {}
     until(&bus, <[String]>::is_empty).await;
 }
@@ -70,7 +73,7 @@ async fn a_missing_topic_that_may_not_be_made_is_complained_of_until_it_is_there
 async fn a_topic_that_may_lose_events_is_complained_of_and_used() {
     let mut kafka = settings(&shared());
     (kafka.replication, kafka.min_in_sync) = (2, 2);
-    make(&kafka.topic, &[("unclean.leader.election.enable", "true"), ("cleanup.policy", "compact")]).await;
+    make(&kafka.topics.rewards, &[("unclean.leader.election.enable", "true"), ("cleanup.policy", "compact")]).await;
     let bus = open(&kafka);
     publish(&bus, [claim(1, 1)]).await.unwrap();
     let complaints = until(&bus, |complaints| complaints.len() == 5).await;

@@ -57,10 +57,15 @@ fn documents(root: &Path) -> Vec<PathBuf> {
 /// Every setting as `section.key`.
 fn settings(defaults: &str) -> BTreeSet<String> {
     let tables: toml::Table = defaults.parse().expect("TOML");
-    let keys = |(section, table): (&String, &toml::Value)| -> Vec<String> {
-        table.as_table().expect("a section").keys().map(|key| format!("{section}.{key}")).collect()
-    };
-    tables.iter().flat_map(keys).collect()
+    tables.iter().flat_map(|(section, keys)| settings_of(section, keys)).collect()
+}
+
+/// The setting itself, or all of a section.
+fn settings_of(name: &str, value: &toml::Value) -> Vec<String> {
+    match value.as_table() {
+        Some(keys) => keys.iter().flat_map(|(key, value)| settings_of(&format!("{name}.{key}"), value)).collect(),
+        None => vec![name.to_owned()],
+    }
 }
 
 /// The targets of links and images, but for those on other hosts.
@@ -94,22 +99,24 @@ fn anchors(text: &str) -> Vec<String> {
 
 /// What stands as `section.key` in inline code, or as HEARTLINE__SECTION__KEY anywhere.
 fn named_settings(text: &str, settings: &BTreeSet<String>) -> BTreeSet<String> {
-    let sections: BTreeSet<&str> = settings.iter().filter_map(|setting| setting.split('.').next()).collect();
+    let sections: BTreeSet<&str> =
+        settings.iter().flat_map(|setting| setting.match_indices('.').map(|(end, _)| &setting[..end])).collect();
     let prose = without_blocks(text);
     let code: Vec<&str> = prose.split('`').skip(1).step_by(2).collect();
     let words = code.iter().flat_map(|code| code.split(|c: char| !(c.is_ascii_alphanumeric() || "._/-".contains(c))));
     let named = words.filter(|word| {
-        let (section, key) = word.split_once('.').unwrap_or((word, ""));
+        let (section, key) = word.rsplit_once('.').unwrap_or((word, ""));
         let plain = key.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
         !key.is_empty()
             && plain
             && sections.contains(section)
+            && !sections.contains(word)
             && !FILE_ENDINGS.contains(&key)
             && !WIRE_NAMES.contains(word)
     });
     let variables = text.split("HEARTLINE__").skip(1).map(|rest| {
         let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
-        rest[..end].replacen("__", ".", 1).to_lowercase()
+        rest[..end].replace("__", ".").to_lowercase()
     });
     named.map(str::to_owned).chain(variables.filter(|variable| variable != "section.key")).collect()
 }
@@ -154,10 +161,13 @@ mod planted {
 
     #[test]
     fn settings_are_found_and_files_are_none() {
-        let known = settings("[store]\ndata_dir = 1\n[events]\nretention = 2");
-        let text = "`store.gone` `store.data_dir = 1` `events.md` `a/store.rs` store.none HEARTLINE__EVENTS__GONE=1";
+        let known = settings("[store]\ndata_dir = 1\n[events]\nretention = 2\n[events.names]\nof = 3");
+        assert!(known.contains("events.names.of"), "{known:?}");
+        let text = "`store.gone` `store.data_dir = 1` `events.md` `a/store.rs` store.none HEARTLINE__EVENTS__GONE=1 \
+                    `events.names` `events.names.none` `events.of.others` HEARTLINE__EVENTS__NAMES__OF=1";
         let named: Vec<_> = named_settings(text, &known).into_iter().collect();
-        assert_eq!(named, ["events.gone", "store.data_dir", "store.gone"]);
+        let expected = ["events.gone", "events.names.none", "events.names.of", "store.data_dir", "store.gone"];
+        assert_eq!(named, expected);
     }
 
     #[test]

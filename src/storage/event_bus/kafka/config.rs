@@ -12,11 +12,14 @@ use crate::model::secret::Secret;
 pub struct KafkaConfig {
     /// `HOST:PORT` of those who are asked first.
     pub brokers: Vec<String>,
-    pub topic: String,
-    /// The topic is made if it is missing.
+    pub topics: Topics,
+    /// A topic is made if it is missing.
     pub create_topic: bool,
     /// Of a topic that is made.
     pub partitions: u16,
+    /// Of a topic for history that is made.
+    #[serde(with = "humantime_serde")]
+    pub history_retention: Duration,
     /// Copies of each event.
     pub replication: u16,
     /// Copies that there are at least when an event counts as published.
@@ -30,6 +33,14 @@ pub struct KafkaConfig {
     pub security: Security,
     pub sasl_user: String,
     pub sasl_password: Secret,
+}
+
+/// `[kafka.topics]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Topics {
+    pub rewards: String,
+    pub history: String,
 }
 
 /// How brokers are spoken to, by the names of Kafka's own `security.protocol`.

@@ -96,7 +96,7 @@ impl EventBus for KafkaBus {
         let producer = self.producer();
         for Event { claim, receipt } in events {
             let Message { key, headers, value } = Message::of(&CloudEvent::of(&claim, &self.source));
-            let record = BaseRecord::with_opaque_to(&self.config.topic, Box::new(receipt));
+            let record = BaseRecord::with_opaque_to(&self.config.topics.rewards, Box::new(receipt));
             if let Err((error, record)) = producer.send(record.key(&key).headers(headers).payload(&value)) {
                 record.delivery_opaque.report(Delivery::Refused(why(&error)));
             }

@@ -42,7 +42,7 @@ type Admin = AdminClient<DefaultClientContext>;
 impl Topic {
     pub fn of(config: &KafkaConfig, retention: Duration) -> Self {
         Topic {
-            name: config.topic.clone(),
+            name: config.topics.rewards.clone(),
             create: config.create_topic,
             partitions: config.partitions,
             replication: config.replication,
