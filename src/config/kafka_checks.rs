@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::Config;
 use super::checks::{Checks, LONGEST};
 use crate::storage::event_bus::config::Backend;
-use crate::storage::event_bus::kafka::config::{Topics, is_broker, is_topic};
+use crate::storage::kafka::config::{Topics, is_broker, is_topic};
 
 const PARTITIONS: RangeInclusive<u16> = 1..=10_000;
 const REPLICATION: RangeInclusive<u16> = 1..=100;

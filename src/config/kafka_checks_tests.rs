@@ -1,5 +1,5 @@
 use super::super::tests::{config, good};
-use crate::storage::event_bus::kafka::config::Security;
+use crate::storage::kafka::config::Security;
 
 /// What is wrong with this section, without the name of the file.
 fn problems(section: &str) -> Vec<String> {

@@ -29,8 +29,8 @@ use crate::edge::config::{AdminConfig, ControlConfig, DemoConfig, ServerConfig};
 use crate::edge::limits::{LimitsConfig, SocketConfig};
 use crate::model::reading::Reading;
 use crate::storage::event_bus;
-use crate::storage::event_bus::kafka::config::KafkaConfig;
 use crate::storage::hot_store;
+use crate::storage::kafka::config::KafkaConfig;
 use crate::storage::redis::config::RedisConfig;
 use crate::telemetry::LogConfig;
 

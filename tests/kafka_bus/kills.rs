@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use heartline::storage::event_bus::kafka::config::KafkaConfig;
+use heartline::storage::kafka::config::KafkaConfig;
 use tokio::task::spawn_blocking;
 
 use crate::broker::Broker;

@@ -26,7 +26,7 @@ use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::model::secret::Secret;
 use heartline::storage::event_bus::config::{Backend, Config};
 use heartline::storage::event_bus::kafka::KafkaBus;
-use heartline::storage::event_bus::kafka::config::{KafkaConfig, Security, Topics};
+use heartline::storage::kafka::config::{KafkaConfig, Security, Topics};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The longest a test waits for what it was promised. Brokers on a busy machine take their time.

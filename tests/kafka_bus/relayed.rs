@@ -8,8 +8,8 @@ use heartline::domain::rewards::bus_health::BusHealth;
 use heartline::domain::rewards::relay::Relay;
 use heartline::domain::rewards::relay_notify::RelayNotify;
 use heartline::model::rewards::claim::Claim;
-use heartline::storage::event_bus::kafka::config::KafkaConfig;
 use heartline::storage::hot_store::Answer;
+use heartline::storage::kafka::config::KafkaConfig;
 use heartline::storage::outbox::{Outbox, OutboxNumber};
 use prometheus_client::registry::Registry;
 

@@ -1,8 +1,8 @@
 //! Publishing as the relay does it, one call at a time.
 
 use heartline::model::rewards::claim::Claim;
-use heartline::storage::event_bus::EventBus;
-use heartline::storage::event_bus::delivery::{Delivery, Event, Receipt};
+use heartline::storage::delivery::{Delivery, Receipt};
+use heartline::storage::event_bus::{Event, EventBus};
 use tokio::sync::mpsc::unbounded_channel;
 
 /// Hands all over in one call, and waits for their reports: the first failure, if there is one.

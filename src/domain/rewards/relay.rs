@@ -20,8 +20,8 @@ use super::bus_watch::{BusState, BusWatch};
 use super::relay_notify::RelayNotify;
 use super::waiting_events::{RETRY, WaitingEvents};
 use crate::model::backoff::Backoff;
-use crate::storage::event_bus::EventBus;
-use crate::storage::event_bus::delivery::{Delivery, Event, Receipt, Report};
+use crate::storage::delivery::{Delivery, Receipt, Report};
+use crate::storage::event_bus::{Event, EventBus};
 use crate::storage::outbox::{Outbox, OutboxNumber};
 
 /// Entries that are read together, and events that are handed over together.

@@ -2,15 +2,22 @@
 
 pub mod cloud_event;
 pub mod config;
-pub mod delivery;
 pub mod embedded;
 pub mod kafka;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 
-use self::delivery::Event;
+use super::delivery::Receipt;
 use crate::model::event_page::LogPart;
+use crate::model::rewards::claim::Claim;
+
+/// An event to publish: that of a claim.
+#[derive(Debug)]
+pub struct Event {
+    pub claim: Claim,
+    pub receipt: Receipt,
+}
 
 /// Takes events and keeps them for consumers.
 ///
@@ -51,3 +58,27 @@ pub trait EventLog: Send + Sync + 'static {
 #[derive(Debug, thiserror::Error)]
 #[error("event bus unavailable: {0}")]
 pub struct BusError(pub String);
+
+#[cfg(test)]
+pub mod tests {
+    use tokio::sync::mpsc::unbounded_channel;
+
+    use super::*;
+    use crate::storage::delivery::Delivery;
+
+    /// Hands all over in one call; their deliveries, in the order of the claims.
+    pub async fn publish(bus: &dyn EventBus, claims: Vec<Claim>) -> Vec<Delivery> {
+        let (receipts, mut reports) = unbounded_channel();
+        let events = claims.into_iter().zip(1..);
+        bus.publish(
+            events.map(|(claim, number)| Event { claim, receipt: Receipt::new(number, receipts.clone()) }).collect(),
+        );
+        drop(receipts);
+        let mut all = Vec::new();
+        while let Some(report) = reports.recv().await {
+            all.push(report);
+        }
+        all.sort_by_key(|report| report.number);
+        all.into_iter().map(|report| report.delivery).collect()
+    }
+}

@@ -6,9 +6,10 @@ use std::time::Instant;
 
 use super::*;
 use crate::model::rewards::claim::Claim;
+use crate::storage::delivery::Delivery;
 use crate::storage::event_bus::cloud_event::tests::claim;
 use crate::storage::event_bus::config::Backend;
-use crate::storage::event_bus::delivery::{self, Delivery};
+use crate::storage::event_bus::tests as events;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 const PASS: Duration = Duration::from_millis(20);
@@ -94,7 +95,7 @@ fn publish(log: &EmbeddedLog, mids: impl IntoIterator<Item = u64>) -> Result<(),
 
 /// All are published, or none is.
 fn publish_claims(log: &EmbeddedLog, claims: Vec<Claim>) -> Result<(), BusError> {
-    let mut deliveries = block_on(delivery::tests::publish(log, claims));
+    let mut deliveries = block_on(events::publish(log, claims));
     deliveries.dedup();
     assert!(deliveries.len() <= 1, "{deliveries:?}");
     match deliveries.pop() {

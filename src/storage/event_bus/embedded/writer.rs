@@ -14,9 +14,9 @@ use super::prune::Retention;
 use super::tables::Tables;
 use super::{RETRY_MAX, RETRY_MIN, Shared, away};
 use crate::model::backoff::Backoff;
+use crate::storage::delivery::{Delivery, Receipt};
 use crate::storage::embedded::{Clock, database, describe};
 use crate::storage::event_bus::config::Config;
-use crate::storage::event_bus::delivery::{Delivery, Receipt};
 use crate::storage::event_bus::{BusError, Offset};
 
 /// How often it is looked whether anything has become too old or too much, at least.

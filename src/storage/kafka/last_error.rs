@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
 
-/// The same error is logged again after so long. With one broker away its connection fails every second, while events
+/// The same error is logged again after so long. With one broker away its connection fails every second, while messages
 /// reach the others.
 const LOG_EVERY: Duration = Duration::from_secs(60);
 /// Different errors that are remembered; beyond it the oldest may be logged again sooner.

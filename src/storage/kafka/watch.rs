@@ -1,4 +1,4 @@
-//! Looks after the topic, on a thread of its own: the library's questions block.
+//! Looks after a topic, on a thread of its own: the library's questions block.
 
 use std::io;
 use std::sync::Arc;
@@ -71,7 +71,7 @@ impl Watcher {
             self.tell(found);
             asked = match asks.recv_timeout(pause) {
                 Ok(()) => {
-                    // Events that fail may ask without end.
+                    // Messages that fail may ask without end.
                     thread::sleep(LOOK_GAP);
                     true
                 }
@@ -87,7 +87,7 @@ impl Watcher {
         let complaints = match found {
             TopicState::Sound { partitions } => {
                 if self.was_wrong != Some(false) {
-                    tracing::info!(event = "kafka_connected", topic, partitions, "publishing events to kafka");
+                    tracing::info!(event = "kafka_connected", topic, partitions, "publishing to kafka");
                 }
                 Vec::new()
             }

@@ -1,4 +1,4 @@
-//! Whether the topic is as it has to be: asked at the start, and again and again.
+//! Whether a topic is as it has to be: asked at the start, and again and again.
 
 use std::time::Duration;
 
@@ -21,6 +21,17 @@ pub struct Topic {
     replication: u16,
     min_in_sync: u16,
     retention: Duration,
+    kind: Kind,
+}
+
+/// What it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Rewards,
+    /// Batches are as large as this, and the retention is that of the setting.
+    History {
+        batch_bytes_max: usize,
+    },
 }
 
 /// How it was found.
@@ -40,14 +51,25 @@ pub enum TopicState {
 type Admin = AdminClient<DefaultClientContext>;
 
 impl Topic {
-    pub fn of(config: &KafkaConfig, retention: Duration) -> Self {
+    pub fn of_rewards(config: &KafkaConfig, retention: Duration) -> Self {
+        Self::of(config, &config.topics.rewards, retention, Kind::Rewards)
+    }
+
+    /// `batch_bytes_max`: of messages that are sent together.
+    pub fn of_history(config: &KafkaConfig, batch_bytes_max: usize) -> Self {
+        let kind = Kind::History { batch_bytes_max };
+        Self::of(config, &config.topics.history, config.history_retention, kind)
+    }
+
+    fn of(config: &KafkaConfig, name: &str, retention: Duration, kind: Kind) -> Self {
         Topic {
-            name: config.topics.rewards.clone(),
+            name: name.to_owned(),
             create: config.create_topic,
             partitions: config.partitions,
             replication: config.replication,
             min_in_sync: config.min_in_sync,
             retention,
+            kind,
         }
     }
 
@@ -81,12 +103,9 @@ impl Topic {
     }
 
     async fn make(&self, admin: &Admin) -> KafkaResult<TopicState> {
-        let (min_in_sync, retention) = (self.min_in_sync.to_string(), self.retention.as_millis().to_string());
-        let new = NewTopic::new(&self.name, self.partitions.into(), TopicReplication::Fixed(self.replication.into()))
-            .set("min.insync.replicas", &min_in_sync)
-            .set("unclean.leader.election.enable", "false")
-            .set("cleanup.policy", "delete")
-            .set("retention.ms", &retention);
+        let settings = self.settings();
+        let new = NewTopic::new(&self.name, self.partitions.into(), TopicReplication::Fixed(self.replication.into()));
+        let new = settings.iter().fold(new, |new, (name, value)| new.set(name, value));
         let made = admin.create_topics([&new], &options().operation_timeout(Some(ANSWER_TIMEOUT))).await?;
         Ok(match made.into_iter().next() {
             // Another gateway was first.
@@ -101,7 +120,21 @@ impl Topic {
         })
     }
 
-    /// What is wrong with where its events are.
+    /// Those of a topic that is made.
+    fn settings(&self) -> Vec<(&'static str, String)> {
+        let mut settings = vec![
+            ("min.insync.replicas", self.min_in_sync.to_string()),
+            ("unclean.leader.election.enable", "false".to_owned()),
+            ("cleanup.policy", "delete".to_owned()),
+            ("retention.ms", self.retention.as_millis().to_string()),
+        ];
+        if let Kind::History { batch_bytes_max } = self.kind {
+            settings.push(("max.message.bytes", batch_bytes_max.to_string()));
+        }
+        settings
+    }
+
+    /// What is wrong with where its messages are.
     fn of_partitions(&self, topic: &MetadataTopic) -> Vec<String> {
         let few = |wanted: u16, count: fn(&rdkafka::metadata::MetadataPartition) -> usize| {
             topic.partitions().iter().filter(|partition| count(partition) < wanted.into()).count()
@@ -116,7 +149,7 @@ impl Topic {
                 complaints.push(self.says(&format!("{partitions} of {of} partitions {what}")));
             }
         };
-        complain(leaderless, "have no leader; events of their users wait".to_owned());
+        complain(leaderless, format!("have no leader; {} wait", self.kind.waiting()));
         complain(in_sync, format!("have fewer copies in sync than kafka.min_in_sync = {}", self.min_in_sync));
         complain(copies, format!("have fewer copies than kafka.replication = {}", self.replication));
         complaints
@@ -136,12 +169,19 @@ impl Topic {
                     complaints.push(self.says(&less));
                 }
                 if setting("unclean.leader.election.enable") == "true" {
-                    let unclean = "unclean.leader.election.enable is true: events may be lost; set it to false";
-                    complaints.push(self.says(unclean));
+                    let lost = self.kind.contents();
+                    let unclean =
+                        format!("unclean.leader.election.enable is true: {lost} may be lost; set it to false");
+                    complaints.push(self.says(&unclean));
                 }
                 if setting("cleanup.policy").contains("compact") {
-                    let compact = "cleanup.policy has compact: all but a user's newest event go; set it to delete";
-                    complaints.push(self.says(compact));
+                    let newest = self.kind.newest();
+                    let compact = format!("cleanup.policy has compact: all but {newest} go; set it to delete");
+                    complaints.push(self.says(&compact));
+                }
+                if let Kind::History { batch_bytes_max } = self.kind {
+                    complaints
+                        .extend(self.of_history_settings(setting, batch_bytes_max).iter().map(|what| self.says(what)));
                 }
             }
             // Publishing needs no right to read them.
@@ -150,12 +190,58 @@ impl Topic {
         Ok(complaints)
     }
 
+    fn of_history_settings<'a>(
+        &self,
+        setting: impl Fn(&'static str) -> &'a str,
+        batch_bytes_max: usize,
+    ) -> Vec<String> {
+        let (found, wanted) = (setting("retention.ms"), self.retention.as_millis().to_string());
+        let mut complaints = Vec::new();
+        if !found.is_empty() && found != wanted {
+            let retention = humantime::format_duration(self.retention);
+            complaints.push(format!(
+                "retention.ms is {found}, but kafka.history_retention is {retention}; set retention.ms to {wanted}"
+            ));
+        }
+        let found = setting("max.message.bytes");
+        if found.parse().is_ok_and(|bytes: usize| bytes < batch_bytes_max) {
+            complaints
+                .push(format!("max.message.bytes is {found}: large packs are refused; set it to {batch_bytes_max}"));
+        }
+        complaints
+    }
+
     fn wrong(&self, what: &str) -> TopicState {
         TopicState::Wrong(vec![self.says(what)])
     }
 
     fn says(&self, what: &str) -> String {
         format!("topic {}: {what}", self.name)
+    }
+}
+
+impl Kind {
+    fn contents(self) -> &'static str {
+        match self {
+            Kind::Rewards => "events",
+            Kind::History { .. } => "packs",
+        }
+    }
+
+    /// What waits for the leader of a partition.
+    fn waiting(self) -> &'static str {
+        match self {
+            Kind::Rewards => "events of their users",
+            Kind::History { .. } => "packs of their regions",
+        }
+    }
+
+    /// What compaction would leave.
+    fn newest(self) -> &'static str {
+        match self {
+            Kind::Rewards => "a user's newest event",
+            Kind::History { .. } => "a region's newest pack",
+        }
     }
 }
 

@@ -1,0 +1,165 @@
+//! Sends messages to one topic, and goes on with another client after an error that the library cannot get over.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rdkafka::client::ClientContext;
+use rdkafka::config::{ClientConfig, FromClientConfigAndContext, RDKafkaLogLevel};
+use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
+use rdkafka::message::OwnedHeaders;
+use rdkafka::producer::{BaseRecord, DeliveryResult, Producer as _, ProducerContext, ThreadedProducer};
+
+use super::client;
+use super::config::KafkaConfig;
+use super::last_error::LastError;
+use super::topic::Topic;
+use super::watch::TopicWatch;
+use crate::storage::delivery::{Delivery, Receipt};
+
+/// What differs from one producer to another.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// Messages that wait in the library; more are refused.
+    pub queue_messages_max: u32,
+    /// Their bytes.
+    pub queue_kib_max: u32,
+    /// A longer message is refused.
+    pub message_bytes_max: usize,
+    /// Requests to one broker that may be without an answer at a time.
+    pub in_flight_max: u8,
+    /// The name of a codec of Kafka's.
+    pub compression: &'static str,
+}
+
+/// May be used from any thread.
+pub struct Producer {
+    topic: String,
+    settings: ClientConfig,
+    client: Mutex<Arc<Client>>,
+    reports: Reports,
+}
+
+/// A thread of its own takes the reports.
+type Client = ThreadedProducer<Reports>;
+
+/// Passes on what the library has to say.
+#[derive(Clone)]
+struct Reports {
+    last_error: Arc<LastError>,
+    watch: Arc<TopicWatch>,
+    delivery_timeout: Duration,
+}
+
+impl Producer {
+    /// Waits for no broker. The topic is looked after from now on.
+    pub fn open(config: &KafkaConfig, topic: Topic, terms: Terms) -> Result<Self, String> {
+        let (name, settings) = (topic.name.clone(), settings(config, terms));
+        let watch = TopicWatch::start(topic, client::settings(config)).map_err(|error| error.to_string())?;
+        let reports =
+            Reports { last_error: Arc::default(), watch: Arc::new(watch), delivery_timeout: config.delivery_timeout };
+        let client = client(&settings, reports.clone()).map_err(|error| error.to_string())?;
+        Ok(Producer { topic: name, settings, client: Mutex::new(Arc::new(client)), reports })
+    }
+
+    /// Takes a message and does not wait. What the library does not take is refused.
+    pub fn send(&self, key: &str, headers: Option<OwnedHeaders>, value: &[u8], receipt: Receipt) {
+        let record = BaseRecord::with_opaque_to(&self.topic, Box::new(receipt)).key(key).payload(value);
+        let record = match headers {
+            Some(headers) => record.headers(headers),
+            None => record,
+        };
+        if let Err((error, record)) = self.client().send(record) {
+            record.delivery_opaque.report(Delivery::Refused(why(&error)));
+        }
+    }
+
+    /// What is known to be wrong with the topic.
+    pub fn complaints(&self) -> Vec<String> {
+        self.reports.watch.complaints()
+    }
+
+    /// The client that takes messages: another one after an error that it cannot get over.
+    fn client(&self) -> Arc<Client> {
+        let mut current = self.client.lock();
+        let Some((_, error)) = current.client().fatal_error() else { return current.clone() };
+        match client(&self.settings, self.reports.clone()) {
+            Ok(new) => {
+                tracing::warn!(event = "kafka_producer_replaced", error, "kafka producer failed; a new one begins");
+                let failed = std::mem::replace(&mut *current, Arc::new(new));
+                // Its end waits for its threads.
+                if let Err(error) = thread::Builder::new().name("kafka-end".into()).spawn(move || drop(failed)) {
+                    tracing::warn!(%error, "old kafka producer still has messages in flight");
+                }
+            }
+            Err(error) => tracing::error!(%error, "cannot create a new kafka producer; keeping the old one"),
+        }
+        current.clone()
+    }
+}
+
+/// The library repeats what a broker has not answered, until `kafka.delivery_timeout` is over, and sends nothing twice that
+/// a broker has.
+fn settings(config: &KafkaConfig, terms: Terms) -> ClientConfig {
+    let mut settings = client::settings(config);
+    settings
+        .set("enable.idempotence", "true")
+        .set("acks", "all")
+        .set("max.in.flight.requests.per.connection", terms.in_flight_max.to_string())
+        .set("message.timeout.ms", client::millis(config.delivery_timeout))
+        .set("topic.metadata.propagation.max.ms", client::millis(config.delivery_timeout))
+        .set("request.timeout.ms", client::millis(client::REQUEST_TIMEOUT))
+        .set("linger.ms", client::millis(config.linger))
+        .set("queue.buffering.max.messages", terms.queue_messages_max.to_string())
+        .set("queue.buffering.max.kbytes", terms.queue_kib_max.to_string())
+        .set("message.max.bytes", terms.message_bytes_max.to_string())
+        .set("compression.type", terms.compression)
+        // As the Java client does it: whoever joins topics by their keys finds them in the same partition.
+        .set("partitioner", "murmur2_random");
+    settings
+}
+
+fn client(settings: &ClientConfig, reports: Reports) -> KafkaResult<Client> {
+    Client::from_config_and_context(settings, reports)
+}
+
+fn why(error: &KafkaError) -> String {
+    match error.rdkafka_error_code() {
+        Some(RDKafkaErrorCode::QueueFull) => "too much waits for the brokers".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+impl ClientContext for Reports {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, line: &str) {
+        client::log(level, facility, line);
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        if client::is_new(&self.last_error, &error, reason) {
+            self.watch.look();
+        }
+    }
+}
+
+impl ProducerContext for Reports {
+    type DeliveryOpaque = Box<Receipt>;
+
+    fn delivery(&self, report: &DeliveryResult<'_>, receipt: Box<Receipt>) {
+        let Err((error, _)) = report else {
+            self.last_error.over();
+            return receipt.report(Delivery::Published);
+        };
+        self.watch.look();
+        let limit = self.delivery_timeout;
+        receipt.report(match error.rdkafka_error_code() {
+            Some(RDKafkaErrorCode::MessageTimedOut) => Delivery::Unknown(match self.last_error.text() {
+                trouble if trouble.is_empty() => format!("not delivered in {limit:?}"),
+                trouble => format!("not delivered in {limit:?}: {trouble}"),
+            }),
+            Some(RDKafkaErrorCode::PurgeInflight) => Delivery::Unknown(error.to_string()),
+            _ => Delivery::Refused(error.to_string()),
+        });
+    }
+}
