@@ -4,6 +4,7 @@ pub mod delivery;
 pub mod device_channel;
 pub mod embedded;
 pub mod event_bus;
+pub mod history_bus;
 pub mod hot_store;
 pub mod kafka;
 pub mod outbox;

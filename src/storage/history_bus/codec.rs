@@ -1,0 +1,169 @@
+//! Packs as bytes, and back.
+//!
+//! Decoding is strict: what the hot store cannot have written is [`DecodeError`], so that no later store has to doubt what
+//! it is given. Fields of a later version are left out.
+
+use std::sync::Arc;
+
+use prost::Message;
+use prost::encoding::{encoded_len_varint, key_len};
+
+use super::MESSAGE_BYTES_MAX;
+use super::wire::{WireContent, WireForgetting, WirePack, WireRecord, WireRow, WireUser};
+use crate::model::beat::State;
+use crate::model::ids::{Content, SessionId, UserId};
+use crate::model::pack::{Pack, PackedForgetting, PackedRecord, PackedRow, UserPack};
+use crate::model::recording::{Recording, Switch};
+use crate::model::shard::{Region, Shards};
+
+/// Grows when an older reader would misunderstand, not when it would merely miss something.
+const FORMAT: u32 = 1;
+
+/// The greatest time or length, as on every interface: milliseconds.
+const MILLIS_MAX: u64 = (1 << 53) - 1;
+/// Later stores write by a version, which is a signed number there.
+const VERSION_MAX: u64 = i64::MAX as u64;
+const DEPLOYMENT_BYTES_MAX: usize = 64;
+/// As a client may say it.
+const DEVICE_BYTES_MAX: usize = 64;
+
+const USERS_TAG: u32 = 4;
+const ROWS_TAG: u32 = 3;
+
+/// Bytes that are no pack of this version; why not, for the operator.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct DecodeError(String);
+
+pub fn encode(pack: &Pack) -> Vec<u8> {
+    let users = pack.users.iter().map(WireUser::from).collect();
+    WirePack { users, ..head(&pack.deployment, pack.region) }.encode_to_vec()
+}
+
+/// The length of a pack without users.
+pub fn head_len(deployment: &str, region: Region) -> usize {
+    head(deployment, region).encoded_len()
+}
+
+/// What this user adds to the length of a pack.
+pub fn user_len(user: &UserPack) -> usize {
+    framed(USERS_TAG, WireUser::from(user).encoded_len())
+}
+
+/// Cuts a user into parts that each add at most `bytes_max` to a pack, but at least one row. What the user forgets is in the
+/// first, and the rows keep their order.
+pub fn split(user: UserPack, bytes_max: usize) -> Vec<UserPack> {
+    if user_len(&user) <= bytes_max {
+        return vec![user];
+    }
+    let UserPack { user, forgetting, rows } = user;
+    let part = |forgetting| UserPack { user, forgetting, rows: Vec::new() };
+    let len = |part: &UserPack| WireUser::from(part).encoded_len();
+    let (empty_len, mut parts) = (len(&part(None)), vec![part(forgetting)]);
+    let mut part_len = len(&parts[0]);
+    for row in rows {
+        let row_len = framed(ROWS_TAG, WireRow::from(&row).encoded_len());
+        let last = parts.last().expect("there is a first part");
+        let has_some = last.forgetting.is_some() || !last.rows.is_empty();
+        if has_some && framed(USERS_TAG, part_len + row_len) > bytes_max {
+            parts.push(part(None));
+            part_len = empty_len;
+        }
+        part_len += row_len;
+        parts.last_mut().expect("there is a first part").rows.push(row);
+    }
+    parts
+}
+
+pub fn decode(bytes: &[u8]) -> Result<Pack, DecodeError> {
+    require(bytes.len() <= MESSAGE_BYTES_MAX, || {
+        format!("is {} bytes long; at most {MESSAGE_BYTES_MAX}", bytes.len())
+    })?;
+    let WirePack { format, deployment, region, users } =
+        WirePack::decode(bytes).map_err(|error| DecodeError(error.to_string()))?;
+    require(format == FORMAT, || format!("format is {format}, not {FORMAT}"))?;
+    let named = (1..=DEPLOYMENT_BYTES_MAX).contains(&deployment.len());
+    require(named, || format!("deployment has {} bytes; 1 to {DEPLOYMENT_BYTES_MAX}", deployment.len()))?;
+    require(region < Region::COUNT.into(), || format!("region is {region}; at most {}", Region::COUNT - 1))?;
+    let region = Region(region as u16);
+    let users = users.into_iter().map(|user| {
+        let mid = user.mid;
+        self::user(user, region).map_err(|DecodeError(why)| DecodeError(format!("user {mid}: {why}")))
+    });
+    Ok(Pack { deployment: deployment.into(), region, users: users.collect::<Result<_, _>>()? })
+}
+
+fn head(deployment: &str, region: Region) -> WirePack {
+    WirePack { format: FORMAT, deployment: deployment.to_owned(), region: region.0.into(), users: Vec::new() }
+}
+
+/// The length of a message of this length as a field.
+fn framed(tag: u32, len: usize) -> usize {
+    key_len(tag) + encoded_len_varint(len as u64) + len
+}
+
+fn user(wire: WireUser, region: Region) -> Result<UserPack, DecodeError> {
+    let user = UserId(wire.mid);
+    let home = Shards::DEFAULT.of(user).region();
+    require(home == region, || format!("is of region {}, not {}", home.0, region.0))?;
+    let rows = wire.rows.into_iter().enumerate().map(|(index, row)| {
+        self::row(row).map_err(|DecodeError(why)| DecodeError(format!("row {}: {why}", index + 1)))
+    });
+    let rows = rows.collect::<Result<_, _>>()?;
+    Ok(UserPack { user, forgetting: wire.forgetting.map(forgetting).transpose()?, rows })
+}
+
+fn forgetting(wire: WireForgetting) -> Result<PackedForgetting, DecodeError> {
+    let WireForgetting { watermark, floor, switches, version } = wire;
+    require(switches.len() <= Recording::SWITCHES_MAX, || {
+        format!("has {} switches; at most {}", switches.len(), Recording::SWITCHES_MAX)
+    })?;
+    let switches: Vec<Switch> = switches.iter().map(|switch| Switch { at: switch.at, paused: switch.paused }).collect();
+    millis("watermark", watermark)?;
+    millis("floor", floor)?;
+    switches.iter().try_for_each(|switch| millis("switch", switch.at))?;
+    require_version(version)?;
+    Ok(PackedForgetting { watermark, floor, switches, version })
+}
+
+fn row(wire: WireRow) -> Result<PackedRow, DecodeError> {
+    let WireRow { content, record, tombstone, version } = wire;
+    let Some(WireContent { kind: Some(kind), oid: Some(oid) }) = content else {
+        return Err(DecodeError("content is not complete".to_owned()));
+    };
+    let kind = u16::try_from(kind).map_err(|_| DecodeError(format!("kind is {kind}; at most {}", u16::MAX)))?;
+    require(record.is_some() || tombstone != 0, || "has neither a record nor a tombstone".to_owned())?;
+    millis("tombstone", tombstone)?;
+    require_version(version)?;
+    let record = record.map(self::record).transpose()?;
+    Ok(PackedRow { content: Content { kind, oid }, record, tombstone, version })
+}
+
+fn record(wire: WireRecord) -> Result<PackedRecord, DecodeError> {
+    let WireRecord { pos, dur, state, session, device, watched, at } = wire;
+    let known = u8::try_from(state).ok().and_then(State::of_number);
+    let state = known.ok_or_else(|| DecodeError(format!("state is {state}")))?;
+    for (name, number) in [("pos", pos), ("dur", dur), ("watched", watched), ("at", at)] {
+        millis(name, number)?;
+    }
+    require(device.len() <= DEVICE_BYTES_MAX, || {
+        format!("device has {} bytes; at most {DEVICE_BYTES_MAX}", device.len())
+    })?;
+    Ok(PackedRecord { pos, dur, state, session: SessionId(session), device: Arc::from(device), watched, at })
+}
+
+fn millis(name: &str, number: u64) -> Result<(), DecodeError> {
+    require(number <= MILLIS_MAX, || format!("{name} is {number}; at most {MILLIS_MAX}"))
+}
+
+fn require_version(version: u64) -> Result<(), DecodeError> {
+    require((1..=VERSION_MAX).contains(&version), || format!("version is {version}; 1 to {VERSION_MAX}"))
+}
+
+fn require(holds: bool, message: impl FnOnce() -> String) -> Result<(), DecodeError> {
+    if holds { Ok(()) } else { Err(DecodeError(message())) }
+}
+
+#[cfg(test)]
+#[path = "codec_tests.rs"]
+mod tests;
