@@ -54,6 +54,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("crate::storage::hot_store::redis", &["src/storage/*", "src/app*"]),
     ("crate::storage::event_bus::embedded", &["src/storage/*", "src/app*"]),
     ("crate::storage::event_bus::kafka", &["src/storage/*", "src/app*"]),
+    ("crate::storage::history_bus::kafka", &["src/storage/*", "src/app*"]),
     // Its settings are part of all settings.
     ("crate::storage::kafka", &["src/storage/*", "src/app*", "src/config*"]),
     ("crate::storage::revocation_list::file", &["src/storage/*", "src/app*"]),

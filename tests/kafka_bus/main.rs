@@ -1,4 +1,4 @@
-//! Events in a real Kafka: what the bus promises, and what a gateway does without it.
+//! Events and history in a real Kafka: what the buses promise, and what a gateway does without it.
 //!
 //! Most of these need a broker and say so: `tests/run kafka` starts one and runs them.
 
@@ -12,6 +12,7 @@ mod support;
 mod broker;
 mod bus;
 mod gateway;
+mod history;
 mod kills;
 mod leaders;
 mod reader;

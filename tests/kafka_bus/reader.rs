@@ -27,8 +27,22 @@ impl Read {
     }
 }
 
-/// All there is now: of each partition in its order.
+/// A message as it is.
+#[derive(Clone, Debug)]
+pub struct Raw {
+    pub partition: i32,
+    pub key: String,
+    pub headers: BTreeMap<String, String>,
+    pub value: Vec<u8>,
+}
+
+/// All events there are now: of each partition in its order.
 pub fn read(broker: &str, topic: &str) -> Vec<Read> {
+    read_raw(broker, topic).into_iter().map(parse).collect()
+}
+
+/// All messages there are now: of each partition in its order.
+pub fn read_raw(broker: &str, topic: &str) -> Vec<Raw> {
     let consumer: BaseConsumer =
         ClientConfig::new().set("bootstrap.servers", broker).set("group.id", "none").create().unwrap();
     let mut wanted = 0;
@@ -43,7 +57,7 @@ pub fn read(broker: &str, topic: &str) -> Vec<Read> {
     while (read.len() as i64) < wanted {
         assert!(Instant::now() < deadline, "{} of {wanted} messages of {topic} are read", read.len());
         let Some(message) = consumer.poll(Duration::from_millis(200)) else { continue };
-        read.push(parse(&message.unwrap()));
+        read.push(raw(&message.unwrap()));
     }
     read
 }
@@ -60,14 +74,18 @@ fn length(consumer: &BaseConsumer, topic: &str, partition: i32) -> i64 {
     }
 }
 
-fn parse(message: &impl Message) -> Read {
+fn parse(Raw { partition, key, headers, value }: Raw) -> Read {
+    Read { partition, key, headers, value: serde_json::from_slice(&value).unwrap() }
+}
+
+fn raw(message: &impl Message) -> Raw {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    let headers = message.headers().unwrap();
-    Read {
+    let headers = message.headers().into_iter().flat_map(Headers::iter);
+    Raw {
         partition: message.partition(),
         key: text(message.key().unwrap()),
-        headers: headers.iter().map(|header| (header.key.to_owned(), text(header.value.unwrap()))).collect(),
-        value: serde_json::from_slice(message.payload().unwrap()).unwrap(),
+        headers: headers.map(|header| (header.key.to_owned(), text(header.value.unwrap()))).collect(),
+        value: message.payload().unwrap().to_vec(),
     }
 }
 

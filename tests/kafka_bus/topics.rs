@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use heartline::storage::event_bus::EventBus;
 use heartline::storage::event_bus::kafka::KafkaBus;
+use heartline::storage::history_bus::HistoryBus;
+use heartline::storage::history_bus::kafka::KafkaHistory;
 use rdkafka::ClientConfig;
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication};
 use rdkafka::client::DefaultClientContext;
@@ -12,17 +14,34 @@ use crate::broker::shared;
 use crate::publishing::publish;
 use crate::{PATIENCE, claim, open, settings};
 
+/// A bus, whatever it carries.
+pub trait Complaining {
+    fn complaints(&self) -> Vec<String>;
+}
+
+impl Complaining for KafkaBus {
+    fn complaints(&self) -> Vec<String> {
+        EventBus::complaints(self)
+    }
+}
+
+impl Complaining for KafkaHistory {
+    fn complaints(&self) -> Vec<String> {
+        HistoryBus::complaints(self)
+    }
+}
+
 fn admin() -> AdminClient<DefaultClientContext> {
     ClientConfig::new().set("bootstrap.servers", shared()).create().unwrap()
 }
 
-async fn make(topic: &str, settings: &[(&str, &str)]) {
+pub async fn make(topic: &str, settings: &[(&str, &str)]) {
     let new = NewTopic::new(topic, 2, TopicReplication::Fixed(1));
     let new = settings.iter().fold(new, |new, (name, value)| new.set(name, value));
     admin().create_topics([&new], &AdminOptions::new()).await.unwrap()[0].as_ref().unwrap();
 }
 
-async fn until(bus: &KafkaBus, wanted: impl Fn(&[String]) -> bool) -> Vec<String> {
+pub async fn until(bus: &impl Complaining, wanted: impl Fn(&[String]) -> bool) -> Vec<String> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let complaints = bus.complaints();
@@ -34,21 +53,27 @@ async fn until(bus: &KafkaBus, wanted: impl Fn(&[String]) -> bool) -> Vec<String
     }
 }
 
+/// The topic has six partitions, and these settings.
+pub async fn is_made(topic: &str, settings: &[(&str, &str)]) {
+    let admin = admin();
+    let metadata = admin.inner().fetch_metadata(Some(topic), PATIENCE).unwrap();
+    assert_eq!(metadata.topics()[0].partitions().len(), 6);
+    let topic = ResourceSpecifier::Topic(topic);
+    let described = admin.describe_configs([&topic], &AdminOptions::new()).await.unwrap().remove(0).unwrap();
+    for (name, value) in settings {
+        assert_eq!(described.get(name).unwrap().value.as_deref(), Some(*value), "{name}");
+    }
+}
+
 #[tokio::test]
 #[ignore = "needs Kafka: tests/run kafka"]
 async fn a_missing_topic_is_made_as_promised() {
     let kafka = settings(&shared());
     let bus = open(&kafka);
     publish(&bus, [claim(1, 1)]).await.unwrap();
-    let admin = admin();
-    let metadata = admin.inner().fetch_metadata(Some(&kafka.topics.rewards), PATIENCE).unwrap();
-    assert_eq!(metadata.topics()[0].partitions().len(), 6);
-    let topic = ResourceSpecifier::Topic(&kafka.topics.rewards);
-    let described = admin.describe_configs([&topic], &AdminOptions::new()).await.unwrap().remove(0).unwrap();
-    for (name, value) in [("min.insync.replicas", "1"), ("retention.ms", "259200000"), ("cleanup.policy", "delete")] {
-        assert_eq!(described.get(name).unwrap().value.as_deref(), Some(value), "{name}");
-    }
-    assert_eq!(bus.complaints(), [""; 0]);
+    let settings = [("min.insync.replicas", "1"), ("retention.ms", "259200000"), ("cleanup.policy", "delete")];
+    is_made(&kafka.topics.rewards, &settings).await;
+    assert_eq!(EventBus::complaints(&bus), [""; 0]);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Where packs go from the hot store, on their way to the history store.
 
 pub mod codec;
+pub mod kafka;
 #[cfg(test)]
 pub mod memory;
 mod wire;

@@ -1,0 +1,56 @@
+//! Packs in a topic of Kafka, keyed by region: a message's value is the pack, compressed.
+//!
+//! **Failure.** As [of all messages](crate::storage::kafka).
+//!
+//! **Memory.** [`QUEUE_PACKS_MAX`] packs and [`QUEUE_KIB_MAX`] KiB; more is refused.
+
+use super::{HistoryBus, MESSAGE_BYTES_MAX, PackMessage};
+use crate::storage::kafka::config::KafkaConfig;
+use crate::storage::kafka::producer::{Producer, Terms};
+use crate::storage::kafka::topic::Topic;
+
+/// Packs that wait in the library; more are refused.
+const QUEUE_PACKS_MAX: u32 = 4_096;
+/// Their bytes, before they are compressed.
+const QUEUE_KIB_MAX: u32 = 32 * 1024;
+
+/// Of packs that are sent together: the library fills a batch up to 1 MB and sends a longer message alone.
+const BATCH_BYTES_MAX: usize = 2 * MESSAGE_BYTES_MAX;
+
+const TERMS: Terms = Terms {
+    queue_messages_max: QUEUE_PACKS_MAX,
+    queue_kib_max: QUEUE_KIB_MAX,
+    // Its key and frame count, too.
+    message_bytes_max: MESSAGE_BYTES_MAX + 1024,
+    // Any order will do.
+    in_flight_max: 5,
+    compression: "lz4",
+};
+
+/// The client library refuses its settings, or cannot start.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot publish history to Kafka: {0}; correct [kafka]")]
+pub struct KafkaRefused(String);
+
+pub struct KafkaHistory {
+    producer: Producer,
+}
+
+impl KafkaHistory {
+    /// Waits for no broker. A topic that is made keeps packs for `kafka.history_retention`.
+    pub fn open(config: &KafkaConfig) -> Result<Self, KafkaRefused> {
+        let topic = Topic::of_history(config, BATCH_BYTES_MAX);
+        Ok(KafkaHistory { producer: Producer::open(config, topic, TERMS).map_err(KafkaRefused)? })
+    }
+}
+
+impl HistoryBus for KafkaHistory {
+    /// What the library does not take is refused.
+    fn publish(&self, message: PackMessage) {
+        self.producer.send(&message.region.0.to_string(), None, &message.bytes, message.receipt);
+    }
+
+    fn complaints(&self) -> Vec<String> {
+        self.producer.complaints()
+    }
+}
