@@ -101,6 +101,33 @@ fetch_kafka() {
   twice tests/services/kafka.sh fetch || die "cannot download Kafka; run: tests/services/kafka.sh fetch"
 }
 
+# The node of tests/services/cassandra.sh, whose jars are kept below TOOLS.
+need_cassandra() {
+  need_command java openjdk-17-jre-headless
+  need_command mvn maven
+  one_at_a_time fetch_cassandra
+}
+
+fetch_cassandra() {
+  twice tests/services/cassandra.sh fetch || die "cannot download Cassandra; run: tests/services/cassandra.sh fetch"
+}
+
+# Starts one for the tests of this part, and exports where it is. The part ends it: `end_cassandra` in a trap.
+start_cassandra() {
+  bash tests/services/cassandra.sh "$TMPDIR/cassandra" >"$TMPDIR/cassandra.log" 2>&1 &
+  cassandra=$!
+  until grep -q 'Startup complete' "$TMPDIR/cassandra.log"; do
+    kill -0 "$cassandra" 2>/dev/null || die "Cassandra does not start: $(tail -n 5 "$TMPDIR/cassandra.log")"
+    sleep 0.1
+  done
+  HEARTLINE_TEST_CASSANDRA=127.0.0.1:$(<"$TMPDIR/cassandra/port")
+  export HEARTLINE_TEST_CASSANDRA
+}
+
+end_cassandra() {
+  [[ -z ${cassandra:-} ]] || { kill "$cassandra"; wait "$cassandra" || true; }
+}
+
 need_haproxy() {
   need_command haproxy haproxy
 }
