@@ -57,6 +57,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("crate::storage::history_bus::kafka", &["src/storage/*", "src/app*"]),
     // Its settings are part of all settings.
     ("crate::storage::kafka", &["src/storage/*", "src/app*", "src/config*"]),
+    ("crate::storage::history_store::cassandra", &["src/storage/*", "src/app*", "src/config*"]),
     ("crate::storage::revocation_list::file", &["src/storage/*", "src/app*"]),
 ];
 

@@ -12,7 +12,7 @@ pub struct Retention {
 }
 
 impl Retention {
-    pub fn of(duration: Duration) -> Self {
+    pub const fn of(duration: Duration) -> Self {
         Retention { ms: duration.as_millis() as u64 }
     }
 

@@ -5,6 +5,7 @@ pub mod device_channel;
 pub mod embedded;
 pub mod event_bus;
 pub mod history_bus;
+pub mod history_store;
 pub mod hot_store;
 pub mod kafka;
 pub mod outbox;

@@ -1,0 +1,105 @@
+//! What a history store has of a user.
+
+use crate::model::forgetting::UserRow;
+use crate::model::pack::{PackedForgetting, PackedRow};
+use crate::model::recording::Recording;
+use crate::model::retention::Retention;
+
+/// All that is kept of a user, as far as it still says something.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HistoryUser {
+    /// `None`: nothing was forgotten, or a retention ago.
+    pub forgetting: Option<PackedForgetting>,
+    /// Sorted by content.
+    pub rows: Vec<PackedRow>,
+}
+
+impl HistoryUser {
+    /// What a read at `now` may show of what a store has found. A store may find more, because it removes by its own clock
+    /// and in its own time.
+    pub fn seen(
+        found: Option<PackedForgetting>,
+        mut rows: Vec<PackedRow>,
+        retention: Retention,
+        now: u64,
+    ) -> HistoryUser {
+        let horizon = retention.horizon(now);
+        let watermark = found.as_ref().map_or(0, |found| found.watermark);
+        rows.retain(|row| row.newest() > watermark && row.newest() >= horizon);
+        for row in &mut rows {
+            // A record that its delete removed, and a late pack brought back after the delete's marks were compacted away.
+            row.record.take_if(|record| record.at <= row.tombstone);
+        }
+        rows.sort_unstable_by_key(|row| row.content);
+        let forgetting = found.and_then(|found| {
+            let recording = Recording::from_parts(found.switches, 0);
+            let mut user = UserRow { watermark: found.watermark, floor: found.floor, recording };
+            user.prune(horizon);
+            PackedForgetting::of(&user, found.version)
+        });
+        HistoryUser { forgetting, rows }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::model::beat::State;
+    use crate::model::ids::{Content, SessionId};
+    use crate::model::pack::PackedRecord;
+    use crate::model::recording::Switch;
+
+    const HOUR: u64 = 3_600_000;
+    const NOW: u64 = 1_795_150_000_000;
+
+    fn row(oid: u64, at: Option<u64>, tombstone: u64) -> PackedRow {
+        let record = at.map(|at| PackedRecord {
+            pos: 1,
+            dur: 2,
+            state: State::Paused,
+            session: SessionId(3),
+            device: Arc::from("tv"),
+            watched: 4,
+            at,
+        });
+        PackedRow { content: Content { kind: 1, oid }, record, tombstone, version: 5 }
+    }
+
+    fn seen(watermark: u64, switches: &[(u64, bool)], rows: Vec<PackedRow>) -> HistoryUser {
+        let switches = switches.iter().map(|&(at, paused)| Switch { at, paused }).collect();
+        let found = PackedForgetting { watermark, floor: 0, switches, version: 9 };
+        HistoryUser::seen(Some(found), rows, Retention::of(Duration::from_millis(HOUR)), NOW)
+    }
+
+    #[test]
+    fn rows_below_the_watermark_or_the_horizon_are_not_seen() {
+        let horizon = NOW - HOUR;
+        let rows = vec![
+            row(5, Some(NOW - 10), 0),
+            row(4, Some(NOW - 20), 0),
+            row(3, None, NOW - 10),
+            row(2, None, NOW - 20),
+            row(1, Some(NOW), NOW - 20),
+        ];
+        let kept = |user: HistoryUser| user.rows.iter().map(|row| row.content.oid).collect::<Vec<_>>();
+        assert_eq!(kept(seen(NOW - 20, &[], rows)), [1, 3, 5]);
+        assert_eq!(kept(seen(0, &[], vec![row(1, Some(horizon - 1), 0), row(2, None, horizon)])), [2]);
+    }
+
+    #[test]
+    fn a_record_that_is_not_newer_than_its_tombstone_is_not_seen() {
+        let user = seen(0, &[], vec![row(1, Some(NOW - 5), NOW - 5), row(2, Some(NOW - 4), NOW - 5)]);
+        assert_eq!(user.rows.iter().map(|row| row.record.is_some()).collect::<Vec<_>>(), [false, true]);
+    }
+
+    #[test]
+    fn what_was_forgotten_a_retention_ago_is_not_seen_but_a_pause_that_goes_on_is() {
+        let old = NOW - HOUR - 1;
+        assert_eq!(seen(old, &[(old - 9, true), (old, false)], Vec::new()).forgetting, None);
+        let paused = seen(old, &[(old, true)], Vec::new()).forgetting.expect("a pause");
+        assert_eq!((paused.watermark, paused.switches.len(), paused.version), (0, 1, 9));
+    }
+}

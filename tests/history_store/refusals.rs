@@ -1,0 +1,101 @@
+//! What is wrong with a Cassandra is said at the start, with what mends it.
+
+use heartline::storage::history_store::cassandra::config::{CassandraConfig, Replication};
+use heartline::storage::history_store::cassandra::{CassandraRefused, CassandraStore, Schema};
+use scylla::client::session::Session;
+use scylla::client::session_builder::SessionBuilder;
+
+use crate::cassandra::{settings, shared};
+use crate::words::*;
+
+/// A keyspace of this test's own, dropped at its end.
+struct Keyspace {
+    settings: CassandraConfig,
+    runtime: tokio::runtime::Runtime,
+    session: Session,
+}
+
+impl Keyspace {
+    fn new() -> Self {
+        let mut settings = settings(&shared());
+        settings.keyspace = format!("heartline_test_{:x}", rand::random::<u64>());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let session = runtime.block_on(SessionBuilder::new().known_node(shared()).build()).unwrap();
+        Keyspace { settings, runtime, session }
+    }
+
+    /// With its own name for `KS`.
+    fn tell(&self, statement: &str) {
+        let statement = statement.replace("KS", &self.settings.keyspace);
+        self.runtime.block_on(self.session.query_unpaged(statement, &[])).unwrap();
+    }
+
+    fn open(&self, schema: Schema) -> Result<CassandraStore, CassandraRefused> {
+        CassandraStore::open(&self.settings, LONG, schema)
+    }
+
+    /// The code that the process would end with, and what it would say.
+    fn refusal(&self, schema: Schema) -> (u8, String) {
+        let refused = self.open(schema).map(drop).unwrap_err();
+        (refused.exit_code(), refused.to_string())
+    }
+}
+
+impl Drop for Keyspace {
+    fn drop(&mut self) {
+        self.tell("DROP KEYSPACE IF EXISTS KS");
+    }
+}
+
+fn has(refusal: (u8, String), words: &[&str]) {
+    assert!(refusal.0 == 78 && words.iter().all(|word| refusal.1.contains(word)), "{words:?}: {refusal:?}");
+}
+
+#[test]
+#[ignore = "needs Cassandra: tests/run cassandra"]
+fn what_is_missing_is_made_or_named() {
+    let keyspace = Keyspace::new();
+    has(keyspace.refusal(Schema::Find), &["there is no keyspace heartline_test_"]);
+    keyspace.tell("CREATE KEYSPACE KS WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+    has(keyspace.refusal(Schema::Find), &["there is no table heartline_test_"]);
+    drop(keyspace.open(Schema::Make).unwrap());
+    drop(keyspace.open(Schema::Find).unwrap());
+    drop(keyspace.open(Schema::Make).unwrap());
+    keyspace.tell("ALTER TABLE KS.history ADD note text");
+    keyspace.tell("ALTER TABLE KS.history WITH compaction = {'class': 'SizeTieredCompactionStrategy'}");
+    drop(keyspace.open(Schema::Make).unwrap());
+}
+
+#[test]
+#[ignore = "needs Cassandra: tests/run cassandra"]
+fn another_table_or_replication_is_refused() {
+    let mut keyspace = Keyspace::new();
+    keyspace.tell("CREATE KEYSPACE KS WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+    keyspace.tell("CREATE TABLE KS.history (mid text, kind int, oid bigint, pos bigint, PRIMARY KEY (mid, kind, oid))");
+    has(keyspace.refusal(Schema::Make), &["a column mid (text, partition_key)", "no column version (bigint, regular)"]);
+    keyspace.settings.replication = Replication::Each(3);
+    has(keyspace.refusal(Schema::Make), &["SimpleStrategy { replication_factor = 1 }", "cassandra.replication"]);
+    keyspace.settings.replication = Replication::ByDataCenter([("datacenter1".to_owned(), 1)].into());
+    has(keyspace.refusal(Schema::Make), &["cassandra.replication"]);
+    keyspace.tell("ALTER KEYSPACE KS WITH durable_writes = false");
+    keyspace.settings.replication = Replication::Each(1);
+    has(keyspace.refusal(Schema::Make), &["durable_writes"]);
+}
+
+#[test]
+#[ignore = "needs Cassandra: tests/run cassandra"]
+fn too_few_nodes_are_named() {
+    let mut keyspace = Keyspace::new();
+    keyspace.settings.replication = Replication::Each(3);
+    has(keyspace.refusal(Schema::Make), &["datacenter1 has 1 node(s), too few for 3 copies"]);
+}
+
+#[test]
+fn a_cassandra_that_is_away_is_named() {
+    let refused = CassandraStore::open(&settings("127.0.0.1:1"), LONG, Schema::Make).map(drop).unwrap_err();
+    assert_eq!(refused.exit_code(), 69);
+    assert!(
+        refused.to_string().contains("127.0.0.1:1") && refused.to_string().contains("cassandra.nodes"),
+        "{refused}"
+    );
+}
