@@ -40,6 +40,8 @@ pub(super) fn problems(config: &Config, layers: &Layers) -> Vec<Problem> {
     checks.rewards(config);
     checks.events(config);
     checks.kafka(config);
+    checks.history(config);
+    checks.cassandra(config);
     checks.reading(config);
     checks.live(config);
     checks.problems

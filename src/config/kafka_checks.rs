@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::Config;
 use super::checks::{Checks, LONGEST};
 use crate::storage::event_bus::config::Backend;
-use crate::storage::kafka::config::{Topics, is_broker, is_topic};
+use crate::storage::host_port::is_host_port;
+use crate::storage::kafka::config::{Topics, is_topic};
 
 const PARTITIONS: RangeInclusive<u16> = 1..=10_000;
 const REPLICATION: RangeInclusive<u16> = 1..=100;
@@ -19,7 +20,7 @@ impl Checks<'_> {
         let kafka = &config.kafka;
         for (index, broker) in kafka.brokers.iter().enumerate() {
             let entry = format!("kafka.brokers[{index}]");
-            self.require(is_broker(broker), &entry, || {
+            self.require(is_host_port(broker), &entry, || {
                 format!("expected HOST:PORT such as a.example:9092, got {broker:?}")
             });
         }

@@ -10,6 +10,8 @@ use toml::Value;
 pub(super) enum Kind {
     Flag,
     Whole,
+    /// Or of the same for several places, by their names.
+    WholeOrTable,
     Fraction,
     Duration,
     Address,
@@ -36,6 +38,7 @@ impl Kind {
         match self {
             Kind::Flag => "true or false",
             Kind::Whole => "a whole number",
+            Kind::WholeOrTable => "a whole number, or a table of them such as { dc1 = 3 }",
             Kind::Fraction => "a number",
             Kind::Duration => "a duration such as \"30s\"",
             Kind::Address => "an address with a port, such as \"127.0.0.1:7700\" or \"localhost:7700\"",
@@ -51,7 +54,8 @@ impl Kind {
             (Kind::Flag, Value::Boolean(_)) | (Kind::Fraction, Value::Float(_)) | (Kind::Text, Value::String(_)) => {
                 true
             }
-            (Kind::Whole, Value::Integer(number)) => *number >= 0,
+            (Kind::Whole | Kind::WholeOrTable, Value::Integer(number)) => *number >= 0,
+            (Kind::WholeOrTable, Value::Table(_)) => true,
             (Kind::Fraction, Value::Integer(number)) => return Some(Value::Float(*number as f64)),
             (Kind::Duration, Value::String(text)) => is_duration(text),
             (Kind::Address, Value::String(text)) => {

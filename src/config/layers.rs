@@ -22,6 +22,9 @@ const NAMES_OF_FILES: [&str; 1] = ["tls_key"];
 /// Settings that have another name now, with the new one.
 const RENAMED: [(&str, &str); 1] = [("kafka.topic", "kafka.topics.rewards")];
 
+/// Settings whose default is a number, and that may be a table as well.
+const NUMBERS_OR_TABLES: [&str; 1] = ["cassandra.replication"];
+
 /// All settings, as a table of sections. A section may hold others: `kafka.topics`.
 #[derive(Clone)]
 pub(super) struct Layers {
@@ -203,8 +206,12 @@ impl Layers {
         let (setting, inner) = path.split_once('[').unwrap_or((path, ""));
         let (index, field) = inner.split_once(']').unwrap_or_default();
         let Ok(index) = index.parse::<usize>() else {
+            // What stands behind the key is in a table.
+            let known = self.kinds.keys().find(|known| setting.starts_with(&format!("{known}.")));
+            let (setting, field) = setting.split_at(known.map_or(setting.len(), String::len));
             self.give_up(setting)?;
-            return Some(Problem::new(self.place(setting), one_line(message)));
+            let field = field.strip_prefix('.').map(|field| format!("{field}: ")).unwrap_or_default();
+            return Some(Problem::new(self.place(setting), format!("{field}{}", one_line(message))));
         };
         let (entry, given_index) = self.drop_entry(setting, index)?;
         let Value::Table(entry) = entry else {
@@ -346,6 +353,7 @@ fn kinds(defaults: &Table) -> BTreeMap<String, Kind> {
 fn add_kinds(name: &str, value: &Value, kinds: &mut BTreeMap<String, Kind>) {
     match value {
         Value::Table(keys) => keys.iter().for_each(|(key, value)| add_kinds(&format!("{name}.{key}"), value, kinds)),
+        _ if NUMBERS_OR_TABLES.contains(&name) => drop(kinds.insert(name.to_owned(), Kind::WholeOrTable)),
         setting => drop(kinds.insert(name.to_owned(), Kind::of(setting))),
     }
 }

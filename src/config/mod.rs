@@ -8,6 +8,7 @@
 mod checks;
 mod error;
 mod given;
+mod history_checks;
 mod kafka_checks;
 mod kind;
 mod layers;
@@ -29,6 +30,8 @@ use crate::edge::config::{AdminConfig, ControlConfig, DemoConfig, ServerConfig};
 use crate::edge::limits::{LimitsConfig, SocketConfig};
 use crate::model::reading::Reading;
 use crate::storage::event_bus;
+use crate::storage::history_store::cassandra::config::CassandraConfig;
+use crate::storage::history_store::config::HistoryConfig;
 use crate::storage::hot_store;
 use crate::storage::kafka::config::KafkaConfig;
 use crate::storage::redis::config::RedisConfig;
@@ -56,6 +59,8 @@ pub struct Config {
     pub rewards: RewardsConfig,
     pub events: event_bus::config::Config,
     pub kafka: KafkaConfig,
+    pub history: HistoryConfig,
+    pub cassandra: CassandraConfig,
     pub reading: Reading,
     pub push: PushConfig,
     pub live: LiveConfig,

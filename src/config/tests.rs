@@ -162,7 +162,7 @@ fn unknown_keys_are_refused_and_the_nearest_is_named() {
         problem("", &[("HEARTLINE__limits__beats", "1")]),
         "HEARTLINE__limits__beats: no such setting; did you mean HEARTLINE__LIMITS__BEATS?"
     );
-    assert_eq!(problem("", &[("HEARTLINE__CASSANDRA__URL", "x")]), "HEARTLINE__CASSANDRA__URL: no such setting");
+    assert_eq!(problem("", &[("HEARTLINE__POSTGRES__URL", "x")]), "HEARTLINE__POSTGRES__URL: no such setting");
     assert_eq!(
         problem("", &[("HEARTLINE__KAFKA__TOPICS__REWARD", "x")]),
         "HEARTLINE__KAFKA__TOPICS__REWARD: no such setting; did you mean HEARTLINE__KAFKA__TOPICS__REWARDS?"
@@ -224,10 +224,12 @@ fn a_file_that_is_not_there_is_named() {
 fn secrets_are_masked_in_dumps_and_in_what_check_config_prints() {
     let canary = "canary-of-32-bytes-or-a-few-more!";
     assert!(canary.len() >= SECRET_BYTES_MIN);
-    let variables = ["AUTH__HS256_SECRET", "CONTROL__TOKEN", "LOG__MID_KEY", "KAFKA__SASL_PASSWORD"];
+    let variables =
+        ["AUTH__HS256_SECRET", "CONTROL__TOKEN", "LOG__MID_KEY", "KAFKA__SASL_PASSWORD", "CASSANDRA__PASSWORD"];
     let variables = variables.map(|key| format!("HEARTLINE__{key}"));
     let mut layers = Layers::defaults();
-    assert_eq!(layers.add_text(FILE, "[kafka]\nsecurity = \"sasl_plaintext\"\nsasl_user = \"u\""), []);
+    let file = "[kafka]\nsecurity = \"sasl_plaintext\"\nsasl_user = \"u\"\n[cassandra]\nuser = \"u\"";
+    assert_eq!(layers.add_text(FILE, file), []);
     let mut variables: Vec<_> = variables.iter().map(|name| (name.as_str(), canary)).collect();
     let url = format!("redis-cluster://me:{canary}@10.0.0.5:7000,10.0.0.6:7000");
     variables.push(("HEARTLINE__REDIS__URL", &url));
@@ -251,7 +253,8 @@ fn a_secret_of_the_wrong_type_is_not_shown() {
 #[test]
 fn what_check_config_prints_is_a_file_of_the_same_settings() {
     let mut layers = Layers::defaults();
-    assert_eq!(layers.add_text(FILE, "[limits]\nbeats = 100\n[kafka.topics]\nhistory = \"h\""), []);
+    let given = "[limits]\nbeats = 100\n[kafka.topics]\nhistory = \"h\"\n[cassandra]\nreplication = { dc1 = 3 }";
+    assert_eq!(layers.add_text(FILE, given), []);
     let printed = layers.masked();
     let mut again = Layers::defaults();
     assert_eq!(again.add_text(FILE, &printed), []);

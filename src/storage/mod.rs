@@ -6,6 +6,7 @@ pub mod embedded;
 pub mod event_bus;
 pub mod history_bus;
 pub mod history_store;
+pub mod host_port;
 pub mod hot_store;
 pub mod kafka;
 pub mod outbox;

@@ -1,0 +1,76 @@
+//! Whether the history store can be what its settings say.
+
+use std::ops::RangeInclusive;
+
+use super::Config;
+use super::checks::Checks;
+use crate::storage::history_store::cassandra::config::{Replication, is_data_center, is_keyspace};
+use crate::storage::history_store::config::Backend;
+use crate::storage::host_port::is_host_port;
+use crate::storage::hot_store;
+
+const COPIES: RangeInclusive<u64> = 1..=100;
+
+impl Checks<'_> {
+    pub(super) fn history(&mut self, config: &Config) {
+        let is_kept = config.history.store != Backend::None;
+        let leaves = config.store.hot_store == hot_store::config::Backend::Redis;
+        self.require(!is_kept || leaves, "history.store", || {
+            "needs store.hot_store = \"redis\": the embedded hot store keeps everything by itself; set \"none\""
+                .to_owned()
+        });
+    }
+
+    pub(super) fn cassandra(&mut self, config: &Config) {
+        let cassandra = &config.cassandra;
+        for (index, node) in cassandra.nodes.iter().enumerate() {
+            self.require(is_host_port(node), &format!("cassandra.nodes[{index}]"), || {
+                format!("expected HOST:PORT such as a.example:9042, got {node:?}")
+            });
+        }
+        let nobody = config.history.store == Backend::Cassandra && cassandra.nodes.is_empty();
+        self.require(!nobody, "cassandra.nodes", || {
+            "is empty, but history.store is \"cassandra\"; list a node, or set history.store = \"none\"".to_owned()
+        });
+        self.require(is_keyspace(&cassandra.keyspace), "cassandra.keyspace", || {
+            format!(
+                "{:?} cannot be used; write a letter, and up to 47 lower-case letters, digits and underscores behind it",
+                cassandra.keyspace
+            )
+        });
+        self.replication(&cassandra.replication);
+        let (user, password) = (!cassandra.user.is_empty(), !cassandra.password.is_empty());
+        self.require(user || !password, "cassandra.user", || {
+            "is empty, but cassandra.password is set; set both or none".to_owned()
+        });
+        self.require(password || !user, "cassandra.password", || {
+            "is empty, but cassandra.user is set; set both or none".to_owned()
+        });
+    }
+
+    fn replication(&mut self, replication: &Replication) {
+        let setting = "cassandra.replication";
+        match replication {
+            Replication::Each(copies) => {
+                self.require(COPIES.contains(copies), setting, || "must be 1 to 100".to_owned());
+            }
+            Replication::ByDataCenter(copies) => {
+                self.require(!copies.is_empty(), setting, || {
+                    "names no data center; write { dc1 = 3 }, or a number for all".to_owned()
+                });
+                for (name, copies) in copies {
+                    self.require(is_data_center(name), setting, || {
+                        format!(
+                            "{name:?} is no name of a data center; use letters, digits, dots, hyphens and underscores"
+                        )
+                    });
+                    self.require(COPIES.contains(copies), setting, || format!("{name}: must be 1 to 100"));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "history_checks_tests.rs"]
+mod tests;
