@@ -7,6 +7,7 @@ mod edge;
 mod error;
 mod events;
 mod gateway;
+pub mod history;
 mod hot;
 mod lanes;
 mod listeners;

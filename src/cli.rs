@@ -4,6 +4,7 @@ pub mod clock;
 pub mod events;
 pub mod gateway;
 pub mod health;
+pub mod history;
 pub mod user;
 
 use std::num::NonZeroU64;
@@ -61,6 +62,15 @@ pub enum Command {
     User {
         /// The user's id.
         mid: u64,
+    },
+    /// Print what the history store (history.store) has of a user, one JSON line per content.
+    History {
+        /// The user's id.
+        #[arg(long)]
+        mid: u64,
+        /// Also ask the hot store of these settings, and add its record (redis) where it differs.
+        #[arg(long)]
+        compare: bool,
     },
     /// Print the wall clock and the clock of the gateway on this machine, and whether a step of the wall clock is in doubt.
     Clock {

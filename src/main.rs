@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use clap::Parser;
 use heartline::app;
+use heartline::app::history::LookError;
 use heartline::cli::clock as clock_command;
 use heartline::cli::events::{self, EventsOptions};
 use heartline::cli::gateway::GatewayError;
 use heartline::cli::health;
+use heartline::cli::history;
 use heartline::cli::user;
 use heartline::cli::{Cli, Command};
 use heartline::config::{self, Config, ConfigError};
@@ -52,6 +54,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         }
         Command::Health => health::check(&Config::load(file)?).map_err(Failure::NotReady),
         Command::User { mid } => print(&user::report(&Config::load(file)?, UserId(mid))?),
+        Command::History { mid, compare } => print(&history::report(&Config::load(file)?, UserId(mid), compare)?),
         Command::Clock { accept } => print(&clock_command::report(&Config::load(file)?, accept)?),
         Command::Hash { mid } => hash(&Config::load(file)?, UserId(mid)),
         Command::CheckConfig => check_config(file),
@@ -152,6 +155,8 @@ enum Failure {
     Redis(#[from] RedisRefused),
     #[error(transparent)]
     Gateway(#[from] GatewayError),
+    #[error(transparent)]
+    Look(#[from] LookError),
     #[error("{0}")]
     NotReady(String),
     #[error("log.mid_key is empty, so each start makes hashes with a new key; set it to compare them")]
@@ -170,6 +175,7 @@ impl Failure {
             Failure::Key(_) => 73,
             Failure::Serve(error) => error.exit_code(),
             Failure::Gateway(error) => error.exit_code(),
+            Failure::Look(error) => error.exit_code(),
             Failure::Output(_) => 74,
         }
     }

@@ -7,6 +7,7 @@ use crate::edge::auth::{KeptSecretError, KeySetError};
 use crate::edge::listener::TlsError;
 use crate::model::rewards::zone::NoZone;
 use crate::storage::event_bus::kafka::KafkaRefused;
+use crate::storage::history_store::cassandra::CassandraRefused;
 use crate::storage::hot_store::StoreError;
 use crate::storage::hot_store::embedded::OpenError;
 use crate::storage::redis::RedisRefused;
@@ -33,6 +34,8 @@ pub enum StartError {
     Tls(#[from] TlsError),
     #[error(transparent)]
     Kafka(#[from] KafkaRefused),
+    #[error(transparent)]
+    Cassandra(#[from] CassandraRefused),
     #[error(
         "{setting} = \"{address}\" cannot be used: {source}; set another address, or stop the process that uses it"
     )]
@@ -49,6 +52,7 @@ impl StartError {
             StartError::Store(_) | StartError::Key(_) | StartError::Revocations(_) => 73,
             StartError::KeySet(_) | StartError::Tls(_) | StartError::Zone(_) | StartError::Kafka(_) => 78,
             StartError::Redis(refused) => refused.exit_code(),
+            StartError::Cassandra(refused) => refused.exit_code(),
             StartError::Bind { .. } | StartError::StoreAway(_) => 69,
             StartError::Process(_) => 71,
             StartError::StoreFailed(_) => 74,

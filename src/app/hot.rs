@@ -53,6 +53,17 @@ pub(super) fn disk_usage(config: &Config) -> io::Result<DiskUsage> {
     DiskUsage::start(&config.store.data_dir, hot.into_iter().chain(events), DISK_USAGE_INTERVAL)
 }
 
+/// Of the hot store on Redis.
+pub(super) fn redis_settings(config: &Config) -> Settings {
+    Settings {
+        retention: Retention::of(config.store.retention),
+        records_per_user: config.store.records_per_user,
+        user_cache: config.store.user_cache,
+        outbox_max: config.rewards.outbox,
+        takeover_after: Settings::TAKEOVER_AFTER,
+    }
+}
+
 impl Hot {
     pub fn open(config: &Config) -> Result<Self, StartError> {
         match config.store.hot_store {
@@ -78,19 +89,12 @@ impl Hot {
         let logs_here = config.events.event_bus == event_bus::config::Backend::Embedded;
         let data_dir = logs_here.then(|| DataDir::take(&config.store.data_dir)).transpose()?;
         let redis = Redis::open(&config.redis)?;
-        let settings = Settings {
-            retention: Retention::of(config.store.retention),
-            records_per_user: config.store.records_per_user,
-            user_cache: config.store.user_cache,
-            outbox_max: config.rewards.outbox,
-            takeover_after: Settings::TAKEOVER_AFTER,
-        };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(StartError::Process)?;
         let channel = RedisChannel::new();
         let own = channel.clone();
         let follows = Arc::new(move |user| own.follows(user));
-        let store = runtime.block_on(RedisStore::open(redis.clone(), settings, follows));
+        let store = runtime.block_on(RedisStore::open(redis.clone(), redis_settings(config), follows));
         let store = Arc::new(store.map_err(StartError::StoreAway)?);
         Ok(Hot {
             outbox: store.clone(),

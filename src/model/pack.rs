@@ -89,7 +89,7 @@ impl PackedRow {
 }
 
 impl PackedRecord {
-    fn of(record: &Record) -> Self {
+    pub fn of(record: &Record) -> Self {
         let Record { pos, dur, state, session, ref device, watched, at, .. } = *record;
         PackedRecord { pos, dur, state, session, device: device.clone(), watched, at }
     }

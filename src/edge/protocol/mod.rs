@@ -13,4 +13,4 @@ pub mod cursor;
 pub mod frame;
 pub mod json;
 pub mod unknown_field;
-mod words;
+pub mod words;

@@ -3,7 +3,7 @@
 use crate::model::beat::State;
 use crate::model::rule::Reason;
 
-pub(super) fn state_word(state: State) -> &'static str {
+pub fn state_word(state: State) -> &'static str {
     match state {
         State::Playing => "playing",
         State::Paused => "paused",

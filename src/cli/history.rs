@@ -1,0 +1,132 @@
+//! `heartline history`: what the history store has of one user, a JSON object a line.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use crate::app::history::{LookError, look};
+use crate::config::Config;
+use crate::edge::protocol::words::state_word;
+use crate::model::ids::{Content, UserId};
+use crate::model::pack::{PackedRecord, PackedRow};
+use crate::model::record::Record;
+use crate::storage::history_store::HistoryUser;
+
+#[derive(Serialize)]
+struct ForgottenLine {
+    watermark: u64,
+    switches: Vec<SwitchView>,
+}
+
+#[derive(Serialize)]
+struct SwitchView {
+    at: u64,
+    paused: bool,
+}
+
+/// Ids are strings, since they do not fit into the numbers of JSON.
+#[derive(Serialize)]
+struct RecordView {
+    kind: u16,
+    oid: String,
+    pos: u64,
+    dur: u64,
+    state: &'static str,
+    session: String,
+    device: String,
+    watched: u64,
+    at: u64,
+    version: u64,
+}
+
+#[derive(Serialize)]
+struct TombstoneView {
+    kind: u16,
+    oid: String,
+    tombstone: u64,
+    version: u64,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum RowView {
+    Record(RecordView),
+    Tombstone(TombstoneView),
+}
+
+#[derive(Serialize)]
+struct RowLine {
+    #[serde(flatten)]
+    row: Option<RowView>,
+    /// What Redis has instead; null: nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redis: Option<Option<RecordView>>,
+}
+
+/// As lines. `compare`: with what Redis has where it has something else.
+pub fn report(config: &Config, user: UserId, compare: bool) -> Result<String, LookError> {
+    let (history, hot) = look(config, user, compare)?;
+    Ok(written(&history, hot.as_deref()))
+}
+
+fn written(history: &HistoryUser, hot: Option<&[Record]>) -> String {
+    let mut text = String::new();
+    let mut line = |json: serde_json::Result<String>| {
+        let _ = writeln!(text, "{}", json.expect("numbers and texts"));
+    };
+    let asked = history.forgetting.as_ref().filter(|told| told.watermark > 0 || !told.switches.is_empty());
+    if let Some(told) = asked {
+        let switches = told.switches.iter().map(|switch| SwitchView { at: switch.at, paused: switch.paused }).collect();
+        line(serde_json::to_string(&ForgottenLine { watermark: told.watermark, switches }));
+    }
+    let mut contents: BTreeMap<Content, (Option<&PackedRow>, Option<&Record>)> = BTreeMap::new();
+    for row in &history.rows {
+        contents.entry(row.content).or_default().0 = Some(row);
+    }
+    for record in hot.into_iter().flatten() {
+        contents.entry(record.content).or_default().1 = Some(record);
+    }
+    for (row, record) in contents.into_values() {
+        let differs = hot.is_some() && !is_same(row.and_then(|row| row.record.as_ref()), record);
+        let redis = differs
+            .then(|| record.map(|record| RecordView::of(record.content, &PackedRecord::of(record), record.version)));
+        line(serde_json::to_string(&RowLine { row: row.map(RowView::of), redis }));
+    }
+    text
+}
+
+/// Whether they tell the same of the content. The version of a row may be that of its tombstone.
+fn is_same(kept: Option<&PackedRecord>, hot: Option<&Record>) -> bool {
+    kept == hot.map(PackedRecord::of).as_ref()
+}
+
+impl RowView {
+    fn of(row: &PackedRow) -> Self {
+        let PackedRow { content, tombstone, version, .. } = *row;
+        let tombstone = || TombstoneView { kind: content.kind, oid: content.oid.to_string(), tombstone, version };
+        let record = row.record.as_ref().map(|record| RowView::Record(RecordView::of(content, record, version)));
+        record.unwrap_or_else(|| RowView::Tombstone(tombstone()))
+    }
+}
+
+impl RecordView {
+    fn of(content: Content, record: &PackedRecord, version: u64) -> Self {
+        RecordView {
+            kind: content.kind,
+            oid: content.oid.to_string(),
+            pos: record.pos,
+            dur: record.dur,
+            state: state_word(record.state),
+            session: record.session.0.to_string(),
+            device: record.device.to_string(),
+            watched: record.watched,
+            at: record.at,
+            version,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "history_tests.rs"]
+mod tests;
