@@ -6,6 +6,7 @@
 #   Caught-by: library TARGET NAME    an integration test of the library, exactly this one
 #   Caught-by: redis TARGET NAME      an integration test of the library that needs Redis, exactly this one
 #   Caught-by: valkey TARGET NAME     the same, on Valkey
+#   Caught-by: cassandra TARGET NAME  the same, on Cassandra
 #   Caught-by: auditor MODULE [ARG]   `python -m MODULE BINARY [ARG...]`
 # Without a patch the same tests must pass: a test that always fails catches nothing.
 #
@@ -23,6 +24,7 @@ need_python
 need_redis
 need_valkey
 need_kafka
+need_cassandra
 
 # What the tree is built with is built already, for the other tests.
 export HEARTLINE_BIN=$CARGO_TARGET_DIR/debug/heartline
@@ -73,7 +75,7 @@ copy_tree() { # without old times: what is built from it must be seen as changed
 build() { # KIND TARGET: what the bug is in; tests of the binary are built only once
   case $1 in
     unit) cargo test --locked --quiet --no-run --lib ;;
-    library | redis | valkey) cargo test --locked --quiet --no-run --test "$2" ;;
+    library | redis | valkey | cassandra) cargo test --locked --quiet --no-run --test "$2" ;;
     *) cargo build --locked --quiet --bin heartline ;;
   esac
 }
@@ -81,7 +83,7 @@ build() { # KIND TARGET: what the bug is in; tests of the binary are built only 
 built() { # KIND TARGET: the file
   case $1 in
     unit) sed -n 's|^ *Executable unittests src/lib.rs (\(.*\))$|\1|p' "$TMPDIR/executables" ;;
-    cargo | library | redis | valkey) sed -n "s|^ *Executable tests/$2[./].* (\(.*\))$|\1|p" "$TMPDIR/executables" ;;
+    cargo | library | redis | valkey | cassandra) sed -n "s|^ *Executable tests/$2[./].* (\(.*\))$|\1|p" "$TMPDIR/executables" ;;
     auditor) echo "$HEARTLINE_BIN" ;;
     *) die "no kind of test is called $1" ;;
   esac
@@ -93,7 +95,7 @@ run_test() { # FILE KIND NAME...: its status; what it said is in $output
   case $kind in
     cargo | library) "$file" --exact "$2" ;;
     unit) "$file" --exact "$1" ;;
-    redis) "$file" --ignored --exact "$2" ;;
+    redis | cassandra) "$file" --ignored --exact "$2" ;;
     valkey) HEARTLINE_TEST_REDIS_SERVER=$VALKEY "$file" --ignored --exact "$2" ;;
     auditor) PYTHONPATH=$tree/tests "$PYTHON" -m "$1" "$file" "${@:2}" ;;
   esac >"$output" 2>&1
@@ -103,9 +105,12 @@ named_by() { # PATCH: its test, as words
   sed -n 's/^Caught-by: //p' "$1"
 }
 
+trap end_cassandra EXIT
+! grep -q '^Caught-by: cassandra ' "${patches[@]}" || start_cassandra
+
 copy_tree
 cd "$tree"
-mapfile -t targets < <(sed -n 's/^Caught-by: \(cargo\|library\|redis\|valkey\) \([a-z_]*\) .*/--test=\2/p' "${patches[@]}" | sort -u)
+mapfile -t targets < <(sed -n 's/^Caught-by: \(cargo\|library\|redis\|valkey\|cassandra\) \([a-z_]*\) .*/--test=\2/p' "${patches[@]}" | sort -u)
 { cargo test --locked --no-run --lib "${targets[@]}" && cargo build --locked --bins; } 2>"$TMPDIR/executables" ||
   die "the tree does not build: $(tail -n 30 "$TMPDIR/executables")"
 
