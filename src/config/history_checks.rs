@@ -1,20 +1,37 @@
 //! Whether the history store can be what its settings say.
 
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use super::Config;
 use super::checks::Checks;
+use crate::storage::event_bus;
+use crate::storage::history_bus::MESSAGE_BYTES_MAX;
 use crate::storage::history_store::cassandra::config::{Replication, is_data_center, is_keyspace};
-use crate::storage::history_store::config::Backend;
+use crate::storage::history_store::config::{Backend, HistoryConfig};
 use crate::storage::host_port::is_host_port;
 use crate::storage::hot_store;
+
+/// Below it, users who watch would be sent with nearly every beat.
+const INTERVAL: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_hours(1);
+const PACK_BYTES: RangeInclusive<usize> = 1_024..=MESSAGE_BYTES_MAX;
 
 const COPIES: RangeInclusive<u64> = 1..=100;
 
 impl Checks<'_> {
     pub(super) fn history(&mut self, config: &Config) {
-        let is_kept = config.history.store != Backend::None;
+        let is_kept = config.history.is_kept();
         let leaves = config.store.hot_store == hot_store::config::Backend::Redis;
+        let HistoryConfig { interval, pack_bytes, .. } = &config.history;
+        self.require(INTERVAL.contains(interval), "history.interval", || "must be 100ms to 1h".to_owned());
+        self.require(PACK_BYTES.contains(pack_bytes), "history.pack_bytes", || {
+            format!("must be {} to {}", PACK_BYTES.start(), PACK_BYTES.end())
+        });
+        // Of events that go there, too, another check says it.
+        let no_broker = config.kafka.brokers.is_empty() && config.events.event_bus != event_bus::config::Backend::Kafka;
+        self.require(!is_kept || !no_broker, "kafka.brokers", || {
+            "is empty, but history.store is set, and changes go there by Kafka; list a broker".to_owned()
+        });
         self.require(!is_kept || leaves, "history.store", || {
             "needs store.hot_store = \"redis\": the embedded hot store keeps everything by itself; set \"none\""
                 .to_owned()

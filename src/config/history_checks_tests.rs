@@ -26,12 +26,30 @@ fn it_is_off_by_default() {
 }
 
 #[test]
+fn packs_have_bounds() {
+    let of = |section: &str| config(&format!("[history]\n{section}"), &[]).expect_err(section).remove(0);
+    for (section, word) in [
+        ("interval = \"99ms\"", "history.interval: must be 100ms to 1h"),
+        ("interval = \"61m\"", "history.interval: must be 100ms to 1h"),
+        ("pack_bytes = 1023", "history.pack_bytes: must be 1024 to 1048576"),
+        ("pack_bytes = 1048577", "history.pack_bytes: must be 1024 to 1048576"),
+    ] {
+        assert!(of(section).contains(word), "{section}: {}", of(section));
+    }
+}
+
+#[test]
 fn it_needs_redis_and_a_node() {
     let on = "[history]\nstore = \"cassandra\"\n[cassandra]\nnodes = [\"a:9042\"]";
     assert_eq!(good(&format!("{ON_REDIS}{on}"), &[]).history.store, Backend::Cassandra);
     let embedded = config(on, &[]).expect_err("embedded");
     assert!(embedded.len() == 1 && embedded[0].contains("history.store: needs store.hot_store"), "{embedded:?}");
     refused("[history]\nstore = \"cassandra\"", "cassandra.nodes: ", "is empty");
+    refused(
+        "nodes = [\"a:9042\"]\n[history]\nstore = \"cassandra\"\n[kafka]\nbrokers = []",
+        "kafka.brokers: ",
+        "is empty, but history.store",
+    );
     refused("[history]\nstore = \"hbase\"", "history.store: ", "expected \"none\" or \"cassandra\"");
     refused("nodes = [\"a:9042\", \"b\"]", "cassandra.nodes[1]: ", "expected HOST:PORT");
 }

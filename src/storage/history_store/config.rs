@@ -1,5 +1,7 @@
 //! The settings of the history store.
 
+use std::time::Duration;
+
 use serde::Deserialize;
 
 /// Where what leaves the hot store is kept.
@@ -17,4 +19,16 @@ pub enum Backend {
 #[serde(deny_unknown_fields)]
 pub struct HistoryConfig {
     pub store: Backend,
+    /// From a user's first change to its pack, and from pack to pack while the user is being written.
+    #[serde(with = "humantime_serde")]
+    pub interval: Duration,
+    /// Bytes of a pack, before they are compressed.
+    pub pack_bytes: usize,
+}
+
+impl HistoryConfig {
+    /// Whether changes leave the hot store.
+    pub fn is_kept(&self) -> bool {
+        self.store != Backend::None
+    }
 }
