@@ -18,6 +18,7 @@ use crate::storage::event_bus::embedded::EmbeddedLog;
 use crate::storage::hot_store::HotStore;
 use crate::storage::hot_store::config::Backend;
 use crate::storage::hot_store::embedded::EmbeddedStore;
+use crate::storage::hot_store::listed_users::ListedUsers;
 use crate::storage::hot_store::optimistic::Metrics;
 use crate::storage::hot_store::redis::{RedisStore, Settings};
 use crate::storage::outbox::Outbox;
@@ -42,6 +43,7 @@ pub(super) struct Hot {
 pub(super) struct Shared {
     pub redis: Redis,
     pub channel: Arc<RedisChannel>,
+    pub listed: Arc<dyn ListedUsers>,
     pub metrics: Metrics,
 }
 
@@ -58,6 +60,7 @@ pub(super) fn redis_settings(config: &Config) -> Settings {
     Settings {
         retention: Retention::of(config.store.retention),
         records_per_user: config.store.records_per_user,
+        history_interval: config.history.is_kept().then_some(config.history.interval),
         user_cache: config.store.user_cache,
         outbox_max: config.rewards.outbox,
         takeover_after: Settings::TAKEOVER_AFTER,
@@ -102,7 +105,7 @@ impl Hot {
             // The clock is held against that of Redis.
             clock_floor: 0,
             calendar: store.calendar().cloned(),
-            redis: Some(Shared { redis, channel, metrics: store.metrics().clone() }),
+            redis: Some(Shared { redis, channel, metrics: store.metrics().clone(), listed: store.clone() }),
             _data_dir: data_dir,
             store,
         })

@@ -17,6 +17,7 @@ mod ledger;
 #[allow(dead_code, reason = "the state search uses the rest")]
 mod plain_store;
 mod redis;
+mod redis_listed;
 mod redis_looks;
 #[path = "../support/redis_server.rs"]
 #[allow(dead_code, reason = "others use the rest")]

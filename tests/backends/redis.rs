@@ -186,6 +186,7 @@ pub fn open_remembering(
         retention: limits.retention(),
         records_per_user: NonZeroU32::new(limits.records_per_user).unwrap(),
         user_cache: NonZeroUsize::new(users).unwrap(),
+        history_interval: None,
         outbox_max: 1_000_000,
         takeover_after,
     };

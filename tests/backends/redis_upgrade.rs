@@ -99,6 +99,24 @@ fn it_is_refused_until_it_is_upgraded() {
 
 #[test]
 #[ignore = "needs Redis: tests/run redis"]
+fn heads_of_the_last_version_stay_as_they_are() {
+    let (servers, mut connection) = written_by_the_older_version();
+    upgraded(&servers);
+    let head = |connection: &mut Connection| cmd("GET").arg(key(USER, "h")).query::<Vec<u8>>(connection).unwrap();
+    let before = head(&mut connection);
+    mark_all(&mut connection, &format!("{ID} format=3 shards=1000 hash=siphash-2-4"));
+    let refused = Redis::open(&RedisConfig::strict(&servers.url())).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("heartline upgrade"), "{refused}");
+    assert_eq!(upgraded(&servers), Upgraded::Done { id: ID.to_owned(), users: 0 });
+    assert_eq!(head(&mut connection), before);
+    assert_eq!(
+        oids(&list(&(Arc::new(open(&servers.url(), ROOMY)) as Arc<dyn HotStore>), USER, everything())),
+        [u64::MAX, 101]
+    );
+}
+
+#[test]
+#[ignore = "needs Redis: tests/run redis"]
 fn all_that_it_kept_is_there_and_decided_on() {
     let (servers, mut connection) = written_by_the_older_version();
     upgraded(&servers);

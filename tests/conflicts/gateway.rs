@@ -74,6 +74,7 @@ pub fn settings(limits: Limits) -> Settings {
         retention: limits.retention(),
         records_per_user: NonZeroU32::new(limits.records_per_user).unwrap(),
         user_cache: NonZeroUsize::new(USER_CACHE).unwrap(),
+        history_interval: None,
         outbox_max: OUTBOX_MAX,
         takeover_after: Settings::TAKEOVER_AFTER,
     }

@@ -52,6 +52,7 @@ fn keep_in_redis(url: &str, user: UserId, rows: &[&PackedRow]) {
     prepare(&RedisConfig::strict(url)).unwrap();
     let redis = Redis::open(&RedisConfig::strict(url)).unwrap();
     let settings = Settings {
+        history_interval: None,
         retention: LONG,
         records_per_user: 100.try_into().unwrap(),
         user_cache: 10.try_into().unwrap(),

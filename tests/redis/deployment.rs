@@ -77,7 +77,7 @@ async fn one_of_another_format_or_of_two_deployments_is_refused() {
     for told in [server.refusal(), prepare(&server.config()).unwrap_err().to_string()] {
         assert!(told.contains("shards=500"), "{told}");
     }
-    server.tell::<()>(&["SET", "{h5}:deployment", "abc format=3 shards=1000 hash=siphash-2-4"]);
+    server.tell::<()>(&["SET", "{h5}:deployment", "abc format=4 shards=1000 hash=siphash-2-4"]);
     assert!(server.refusal().contains("abc"), "{}", server.refusal());
 }
 

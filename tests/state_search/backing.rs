@@ -1,6 +1,8 @@
 //! A store that does at once what it is told, as the search drives it.
 
-use heartline::model::ids::UserId;
+use std::collections::HashSet;
+
+use heartline::model::ids::{Content, UserId};
 use heartline::model::rewards::claim::Claim;
 use heartline::model::rewards::rewarding::Rewarding;
 use heartline::storage::hot_store::optimistic::UserStore;
@@ -13,6 +15,9 @@ pub trait Backing: UserStore {
     /// When the user is to be looked at, milliseconds.
     async fn look(&self, user: UserId) -> Option<u64>;
 
+    /// What the list has of the user.
+    async fn on_list(&self, user: UserId) -> OnList;
+
     /// How many rows there are outside the head.
     async fn rows(&self, user: UserId) -> usize;
 
@@ -21,4 +26,12 @@ pub trait Backing: UserStore {
 
     /// The claim's event was published.
     async fn published(&self, claim: &Claim);
+}
+
+#[derive(Debug, Default, PartialEq)]
+pub struct OnList {
+    pub due: Option<u64>,
+    pub marks: HashSet<Content>,
+    /// All contents count as marked.
+    pub all: bool,
 }

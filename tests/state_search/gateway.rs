@@ -12,6 +12,7 @@ use heartline::storage::hot_store::optimistic::{Limits, Optimistic, TokenSource}
 use heartline::storage::hot_store::{Committed, Group, StoreError};
 
 use crate::network::{Line, Network};
+use crate::packers::INTERVAL_MS;
 use crate::scenario::{Scenario, rewarding};
 
 const GROUPS_MAX: usize = 4;
@@ -43,7 +44,11 @@ type Answer = Result<(Committed, Vec<Claim>), StoreError>;
 impl Gateway {
     pub fn new(number: usize, scenario: &Scenario, network: &Arc<Mutex<Network>>) -> Self {
         let line = Line { gateway: number, network: network.clone() };
-        let limits = Limits { retention: scenario.limits.retention(), contents_max: scenario.limits.records_per_user };
+        let limits = Limits {
+            retention: scenario.limits.retention(),
+            contents_max: scenario.limits.records_per_user,
+            history_interval: scenario.carries(number).then_some(INTERVAL_MS),
+        };
         let heads = NonZeroUsize::new(scenario.heads).unwrap();
         let users = Optimistic::new(line, limits, TokenSource::new(number as u64), heads);
         Gateway { number, users, network: network.clone(), attempts: VecDeque::new(), failing: false }

@@ -5,10 +5,12 @@
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod backing;
+mod carried;
 mod gateway;
 mod memory;
 mod network;
 mod oracle;
+mod packers;
 #[path = "../backends/plain_store.rs"]
 #[allow(dead_code, reason = "others use the rest")]
 mod plain_store;

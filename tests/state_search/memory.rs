@@ -9,10 +9,10 @@ use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::model::rewards::rewarding::Rewarding;
 use heartline::storage::hot_store::StoreError;
 use heartline::storage::hot_store::optimistic::{
-    Applied, Apply, Claimable, Dead, Head, Load, Loaded, Need, StoredRow, UserStore, Write,
+    Applied, Apply, Claimable, Dead, Head, Load, Loaded, Marked, Need, StoredRow, UserStore, Write,
 };
 
-use crate::backing::Backing;
+use crate::backing::{Backing, OnList};
 
 pub struct Memory {
     users: Mutex<HashMap<UserId, User>>,
@@ -28,6 +28,9 @@ struct User {
     claims: HashSet<ClaimKey>,
     outbox: Vec<Claim>,
     look: Option<u64>,
+    due: Option<u64>,
+    /// `None`: all contents.
+    marks: BTreeMap<Option<Content>, u64>,
 }
 
 impl Memory {
@@ -52,6 +55,16 @@ impl UserStore for Memory {
         let applies = applies.iter().map(|apply| users.entry(apply.user).or_default().apply(apply, self.outbox_max));
         Ok(applies.collect())
     }
+
+    async fn put_off(&self, off: &[(UserId, u64)], due: u64) -> Result<(), StoreError> {
+        let mut users = self.users();
+        for (user, version) in off {
+            let user = users.entry(*user).or_default();
+            user.marks.retain(|_, marked| *marked > *version);
+            user.due = user.due.map(|_| due);
+        }
+        Ok(())
+    }
 }
 
 impl Backing for Memory {
@@ -59,6 +72,13 @@ impl Backing for Memory {
 
     async fn look(&self, user: UserId) -> Option<u64> {
         self.users().get(&user).and_then(|user| user.look)
+    }
+
+    async fn on_list(&self, user: UserId) -> OnList {
+        let users = self.users();
+        let Some(User { due, marks, .. }) = users.get(&user) else { return OnList::default() };
+        let contents = marks.keys().copied().flatten().collect();
+        OnList { due: *due, marks: contents, all: marks.contains_key(&None) }
     }
 
     async fn rows(&self, user: UserId) -> usize {
@@ -109,6 +129,11 @@ impl User {
                     rules.sort_unstable();
                     rules.dedup();
                     loaded.claim_rules = Some(rules);
+                }
+                Need::Marked => {
+                    let contents: Vec<Content> = self.marks.keys().copied().flatten().collect();
+                    self.name(&mut loaded, contents.iter().copied());
+                    loaded.marked = Some(Marked { contents, all: self.marks.contains_key(&None) });
                 }
                 Need::Dead(records, tombstones) => {
                     let is_dead = |known: &Eviction| match known.has_record {
@@ -186,9 +211,17 @@ impl User {
             }
             Write::LookAt { at, exact: true } => self.look = Some(*at),
             Write::LookAt { at, exact: false } => self.look = Some(self.look.map_or(*at, |look| look.min(*at))),
+            Write::List { due } => self.due = Some(self.due.map_or(*due, |known| known.min(*due))),
+            Write::Mark { content, version } => drop(self.marks.insert(*content, *version)),
+            Write::Unlist => {
+                self.due = None;
+                self.marks.clear();
+            }
             Write::RemoveUser => {
                 self.head = None;
                 self.look = None;
+                self.due = None;
+                self.marks.clear();
                 self.timeline.clear();
                 self.rows.clear();
             }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use heartline::model::ids::UserId;
 use heartline::storage::hot_store::StoreError;
 use heartline::storage::hot_store::optimistic::{Applied, Apply, Load, Loaded, Token, UserStore};
 use tokio::sync::oneshot;
@@ -17,6 +18,13 @@ pub type CallKey = (usize, Sender, usize);
 pub enum Call {
     Load(LoadCall),
     Apply(ApplyCall),
+    PutOff(PutOffCall),
+}
+
+pub struct PutOffCall {
+    pub users: Vec<(UserId, u64)>,
+    pub due: u64,
+    pub reply: Reply<()>,
 }
 
 pub struct LoadCall {
@@ -83,7 +91,7 @@ impl Line {
         let (reply, answer) = oneshot::channel();
         {
             let mut network = self.network();
-            let sender = network.polled.expect("groups alone speak to the store");
+            let sender = network.polled.expect("groups and packers alone speak to the store");
             let call = call(&mut network, sender, reply);
             if !network.ended.contains(&self.gateway) {
                 let mut key = (self.gateway, sender, 0);
@@ -114,6 +122,11 @@ impl UserStore for Line {
         });
         ask.await
     }
+
+    async fn put_off(&self, users: &[(UserId, u64)], due: u64) -> Result<(), StoreError> {
+        let users = users.to_vec();
+        self.ask(|_, _, reply| Call::PutOff(PutOffCall { users, due, reply })).await
+    }
 }
 
 impl LoadCall {
@@ -136,5 +149,6 @@ impl LoadCall {
         loaded.dead = more.dead.or(loaded.dead.take());
         loaded.claims.extend(more.claims);
         loaded.claim_rules = more.claim_rules.or(loaded.claim_rules.take());
+        loaded.marked = more.marked.or(loaded.marked.take());
     }
 }

@@ -4,7 +4,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use heartline::model::ids::UserId;
+use heartline::model::ids::{Content, UserId};
 use heartline::model::retention::Retention;
 use heartline::model::rewards::claim::Claim;
 use heartline::model::rewards::rewarding::Rewarding;
@@ -20,7 +20,7 @@ use redis::{Client, Connection, cmd};
 use tempfile::TempDir;
 use tokio::runtime::{Handle, Runtime};
 
-use crate::backing::Backing;
+use crate::backing::{Backing, OnList};
 use crate::redis_server::RedisServer;
 use crate::scenario::USERS;
 
@@ -76,6 +76,7 @@ impl OneRedis {
             retention: Retention::of(Duration::from_hours(48)),
             records_per_user: NonZeroU32::MAX,
             user_cache: NonZeroUsize::MIN,
+            history_interval: None,
             outbox_max: OUTBOX_MAX as u64,
             takeover_after: Duration::ZERO,
         };
@@ -103,6 +104,10 @@ impl UserStore for OnRedis {
     async fn apply(&self, applies: &[&Apply]) -> Result<Vec<Applied>, StoreError> {
         self.users.apply(applies).await
     }
+
+    async fn put_off(&self, users: &[(UserId, u64)], due: u64) -> Result<(), StoreError> {
+        self.users.put_off(users, due).await
+    }
 }
 
 impl Backing for OnRedis {
@@ -113,6 +118,17 @@ impl Backing for OnRedis {
     async fn look(&self, user: UserId) -> Option<u64> {
         let key = format!("{}:x", tag(Shards::DEFAULT.of(user)));
         cmd("ZSCORE").arg(key).arg(user.0).query(&mut *self.connection()).unwrap()
+    }
+
+    async fn on_list(&self, user: UserId) -> OnList {
+        let tag = tag(Shards::DEFAULT.of(user));
+        let (list, marks) = (format!("{tag}:d"), format!("{tag}:p:{}", user.0));
+        let due = cmd("ZSCORE").arg(list).arg(user.0).query(&mut *self.connection()).unwrap();
+        let marks: Vec<Vec<u8>> = cmd("ZRANGE").arg(marks).arg(0).arg(-1).query(&mut *self.connection()).unwrap();
+        let number = |bytes: &[u8]| bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
+        let content = |mark: &Vec<u8>| Content { kind: number(&mark[..2]) as u16, oid: number(&mark[2..]) };
+        let (all, contents): (Vec<_>, Vec<_>) = marks.into_iter().partition(|mark| mark == b"*");
+        OnList { due, marks: contents.iter().map(content).collect(), all: !all.is_empty() }
     }
 
     async fn rows(&self, user: UserId) -> usize {

@@ -38,6 +38,16 @@ pub struct Scenario {
     pub outbox_max: usize,
     pub ops: Vec<Op>,
     pub faults: Vec<Fault>,
+    pub history: History,
+}
+
+/// Which gateways carry changes to the history store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum History {
+    None,
+    All,
+    /// Every second one: it is being switched on.
+    Some,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +124,16 @@ impl Scenario {
             outbox_max: rng.random_range(1..=6),
             ops: (0..count).map(|number| Op::any(&mut rng, number, users)).collect(),
             faults,
+            history: *[History::None, History::All, History::All, History::Some].choose(&mut rng).unwrap(),
+        }
+    }
+
+    /// Whether this gateway lists whom it writes.
+    pub fn carries(&self, gateway: usize) -> bool {
+        match self.history {
+            History::None => false,
+            History::All => true,
+            History::Some => gateway.is_multiple_of(2),
         }
     }
 

@@ -1,5 +1,8 @@
 //! A run: gateways, what is on its way, and a store, driven by a schedule.
 
+#[path = "world_packing.rs"]
+mod packing;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -13,15 +16,19 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
 use crate::backing::Backing;
+use crate::carried;
 use crate::gateway::Gateway;
 use crate::network::{ApplyCall, Call, CallKey, LoadCall, Network, Sent};
 use crate::oracle::Oracle;
-use crate::scenario::{BEGIN, DAY_MS, Fault, LONG_PAUSES_END, ROOM, Scenario, USERS, rewarding};
+use crate::packers::{Bus, PACKERS, Packer};
+use crate::scenario::{BEGIN, DAY_MS, Fault, History, LONG_PAUSES_END, ROOM, Scenario, USERS, rewarding};
 use crate::state::{Answer, Part};
 use crate::stored;
 
 /// Steps of a run for each of its ops, and for its end.
 const STEPS_OF_OP: usize = 300;
+/// One may be as late as a lease lets it be.
+const PACKERS_COUNT: usize = 2;
 /// The breach of a run that does not end in so many steps.
 pub const RESTLESS: &str = "it does not come to rest";
 
@@ -38,6 +45,10 @@ pub struct World<'b, B> {
     ops: Vec<Begun>,
     /// How many ops of the scenario were begun.
     next: usize,
+    packers: Vec<Packer>,
+    bus: Arc<Mutex<Bus>>,
+    /// All users were looked through.
+    walked: bool,
     /// Calls that will be done some time.
     late: Vec<Sent>,
     /// Nothing goes wrong any more.
@@ -71,11 +82,16 @@ impl<'b, B: Backing> World<'b, B> {
             oracle: Oracle::new(scenario.limits),
             ops: Vec::new(),
             next: 0,
+            packers: Vec::new(),
+            bus: Arc::default(),
+            walked: false,
             late: Vec::new(),
             calm: false,
             trace: traced.then(Vec::new),
         };
         (0..scenario.gateways).for_each(|_| world.start());
+        let numbers = if scenario.history == History::None { 0..0 } else { PACKERS..PACKERS + PACKERS_COUNT };
+        world.packers.extend(numbers.map(|number| Packer::new(number, &world.network, &world.bus)));
         world
     }
 
@@ -103,26 +119,35 @@ impl<'b, B: Backing> World<'b, B> {
 
     /// The first promise that is broken, if one is.
     pub async fn run(&mut self) -> Result<(), String> {
-        let steps = STEPS_OF_OP * (self.scenario.ops.len() + 1);
+        let steps = STEPS_OF_OP * (self.scenario.ops.len() + 5);
         for step in 0..steps {
             let all_begun = self.next == self.scenario.ops.len();
             self.calm |= all_begun && (step > steps / 2 || self.rng.random_bool(0.02));
             self.step().await?;
             self.go_on().await?;
-            if self.calm && self.is_at_rest() {
-                return self.check_at_rest().await;
+            if self.calm && self.is_at_rest().await {
+                match std::mem::replace(&mut self.walked, true) || self.packers.is_empty() {
+                    true => return self.check_at_rest().await,
+                    false => self.walk().await?,
+                }
             }
         }
         Err(RESTLESS.to_owned())
     }
 
-    fn is_at_rest(&self) -> bool {
-        self.gateways.iter().all(Gateway::is_idle) && self.network().calls.is_empty() && self.late.is_empty()
+    async fn is_at_rest(&self) -> bool {
+        let idle = self.gateways.iter().all(Gateway::is_idle) && self.packers.iter().all(Packer::is_idle);
+        if !idle || !self.network().calls.is_empty() || !self.late.is_empty() || !self.bus().under_way.is_empty() {
+            return false;
+        }
+        self.packers.is_empty() || self.listed().await.is_empty()
     }
 
     /// One thing that happens.
     async fn step(&mut self) -> Result<(), String> {
-        match self.rng.random_range(0..100) {
+        match self.rng.random_range(0..116) {
+            100..107 => self.pack().await,
+            107..116 => self.deliver(),
             0..14 => self.begin().await,
             14..74 => return self.advance().await,
             74..84 => return self.do_late().await,
@@ -146,6 +171,7 @@ impl<'b, B: Backing> World<'b, B> {
                 self.answered(op, &group, &committed)?;
             }
         }
+        self.packers.iter_mut().for_each(Packer::poll);
         self.network().breach.take().map_or(Ok(()), Err)
     }
 
@@ -244,6 +270,10 @@ impl<'b, B: Backing> World<'b, B> {
         let call = match call {
             Some(Call::Load(call)) => self.advance_load(key, call).await,
             Some(Call::Apply(call)) => self.advance_apply(key, call).await?,
+            Some(Call::PutOff(call)) => {
+                self.put_off(key, call).await?;
+                None
+            }
             None => None,
         };
         if let Some(call) = call {
@@ -333,7 +363,11 @@ impl<'b, B: Backing> World<'b, B> {
         if matches!(applied, Applied::Done { .. }) && apply.writes.contains(&Write::RemoveUser) {
             self.may_go(apply)?;
         }
+        self.is_safe(apply.user).await?;
         let Apply { user, head: Some(head), .. } = apply else { return Ok(applied) };
+        if *gateway >= PACKERS {
+            return Ok(applied);
+        }
         if let Applied::NoRoom = applied {
             self.ops[*sender].no_room.insert(*user);
         }
@@ -404,6 +438,11 @@ impl<'b, B: Backing> World<'b, B> {
                     found.is_entered(&self.scenario.limits, self.now)?;
                 }
                 None => found.is_nothing()?,
+            }
+            if !self.packers.is_empty() {
+                let carried = carried::read(self.backing, user).await?;
+                let over = carried.is_over(&self.bus(), &self.scenario.limits, self.now);
+                over.map_err(|why| format!("user {}: {why}", user.0))?;
             }
             // What was claimed, erased and claimed again in one moment may be one entry.
             let texts = |claims: &[Claim]| claims.iter().map(|claim| format!("{claim:?}")).collect::<BTreeSet<_>>();

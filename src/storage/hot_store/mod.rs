@@ -6,6 +6,7 @@
 mod claims;
 pub mod config;
 pub mod embedded;
+pub mod listed_users;
 pub mod optimistic;
 mod positions;
 pub mod redis;
@@ -14,6 +15,7 @@ mod store_clock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use self::claims::{CLAIM_DAYS, Claims, UserStatus};
+pub use self::optimistic::ListedUser;
 pub use self::positions::Positions;
 pub use self::store_clock::StoreClock;
 use crate::model::change::{Change, Decided, Outcome};

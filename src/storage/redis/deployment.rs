@@ -12,9 +12,14 @@ use super::tag;
 use crate::model::shard::{Shard, Shards};
 
 /// Behind the id, in every ready key. Another number of shards or another hash would look for users elsewhere.
-const FORMAT: &str = "format=3 shards=1000 hash=siphash-2-4";
-/// Of versions that decided in Redis, and of those whose keys expired by themselves.
-const OLDER: [&str; 2] = ["format=1 shards=1000 hash=siphash-2-4", "format=2 shards=1000 hash=siphash-2-4"];
+const FORMAT: &str = "format=4 shards=1000 hash=siphash-2-4";
+/// Of versions that decided in Redis, of those whose keys expired by themselves, and of those whose heads know no list of
+/// what is to be carried to the history store.
+const OLDER: [&str; 3] = [
+    "format=1 shards=1000 hash=siphash-2-4",
+    "format=2 shards=1000 hash=siphash-2-4",
+    "format=3 shards=1000 hash=siphash-2-4",
+];
 const PREPARING: &str = "preparing ";
 const UPGRADING: &str = "upgrading ";
 
@@ -165,14 +170,14 @@ mod tests {
 
     #[test]
     fn a_mark_is_what_was_written() {
-        assert_eq!(of(ONE), Mark::Ready(Arc::from(format!("{ONE} format=3 shards=1000 hash=siphash-2-4"))));
+        assert_eq!(of(ONE), Mark::Ready(Arc::from(format!("{ONE} format=4 shards=1000 hash=siphash-2-4"))));
         for older in OLDER {
             assert_eq!(Mark::read(Some(format!("{ONE} {older}").as_bytes())), Mark::Older(ONE.to_owned()));
         }
         assert_eq!(Mark::read(Some(upgrading(ONE).as_bytes())), Mark::Upgrading(ONE.to_owned()));
         assert_eq!(begun(ONE), Mark::Preparing(ONE.to_owned()));
         assert_eq!(Mark::read(None), Mark::Absent);
-        for other in ["", "x", "preparing ", &format!("{ONE} format=4 shards=1000 hash=siphash-2-4"), "preparing x y"] {
+        for other in ["", "x", "preparing ", &format!("{ONE} format=5 shards=1000 hash=siphash-2-4"), "preparing x y"] {
             assert_eq!(Mark::read(Some(other.as_bytes())), Mark::Foreign(other.to_owned()));
         }
     }

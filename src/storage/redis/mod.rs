@@ -146,6 +146,11 @@ impl Redis {
         &self.shared.deployment
     }
 
+    /// The id of the deployment.
+    pub fn id(&self) -> Arc<str> {
+        deployment::id(&self.shared.deployment).into()
+    }
+
     pub fn register(&self, registry: &mut Registry) {
         self.shared.fleet.terms.metrics.register(registry);
     }

@@ -1,7 +1,7 @@
 //! Carries a Redis over that an older version has written.
 //!
 //! ```text
-//! all keys of the deployment: format=1 or 2 ─▶ upgrading ─▶ what was stored is carried over ─▶ all keys: format=3
+//! all keys of the deployment: format=1 to 3 ─▶ upgrading ─▶ what was stored is carried over ─▶ all keys: format=4
 //! ```
 //!
 //! While any key says *upgrading* no gateway of any version reads or writes. One that was broken off is begun again.

@@ -61,6 +61,7 @@ fn follow(contents: &mut Vec<Content>, write: &Write) {
         Write::Remove { content } => contents.retain(|known| known != content),
         Write::RemoveAll => contents.clear(),
         Write::LookAt { .. } | Write::RemoveUser | Write::Claim { .. } | Write::RemoveClaims { .. } => {}
+        Write::List { .. } | Write::Mark { .. } | Write::Unlist => {}
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::head::day_of;
+use super::head::{Listing, day_of};
 use super::known::{Known, Need};
 use super::limits::Limits;
 use super::{Head, StoredRow, Write};
@@ -17,6 +17,9 @@ use crate::model::transition::Cause;
 
 /// What is asked for first of what stands in an order; then twice as many each time.
 pub const FEW: usize = 8;
+
+/// When a user of whom nothing is left is looked at again who is still listed.
+const LISTED_AGAIN_MS: u64 = 3_600_000;
 
 /// Nothing of it is stored. What has to be read first ends it with that [`Need`], and it is made anew.
 pub struct Draft<'k> {
@@ -208,9 +211,17 @@ impl<'k> Draft<'k> {
             None => 0,
         };
         match next.unwrap_or_else(|| limits.retention.after(written)) {
+            // What was forgotten is still to be carried.
+            at if next.is_none() && at <= now && self.is_listed() => {
+                Write::LookAt { at: now + LISTED_AGAIN_MS, exact: true }
+            }
             at if next.is_none() && at <= now => Write::RemoveUser,
             at => Write::LookAt { at: at.max(now + 1), exact: true },
         }
+    }
+
+    fn is_listed(&self) -> bool {
+        self.head.is_some_and(|head| head.listing == Listing::Listed)
     }
 
     fn find(&self, content: Content) -> Option<usize> {

@@ -15,9 +15,22 @@ pub struct Head {
     pub token: Token,
     /// Others that wrote lately, each with its last token, the newest first; at most [`Head::WRITERS_MAX`].
     pub writers: Vec<Token>,
+    pub listing: Listing,
     pub forgetting: UserRow,
     /// Its row is nowhere else. It has a record.
     pub current: Option<(Content, StoredRow)>,
+}
+
+/// How far a user's changes were carried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Listing {
+    /// No gateway that carries changes has ever written the user.
+    #[default]
+    Unknown,
+    /// There was nothing left to carry at some time, and nothing was written since.
+    Carried,
+    /// In the list.
+    Listed,
 }
 
 /// The row of one content, with what of its claims nothing else can tell.

@@ -28,6 +28,8 @@ pub enum Need {
     All,
     Claim(ClaimKey),
     ClaimRules,
+    /// The rows of contents that are marked to be carried to the history store.
+    Marked,
     /// The rows of contents that clears and the retention have left, or the first of them: records up to the first moment,
     /// tombstones before the second, milliseconds.
     Dead(u64, u64),

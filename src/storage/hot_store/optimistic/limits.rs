@@ -5,4 +5,6 @@ use crate::model::retention::Retention;
 pub struct Limits {
     pub retention: Retention,
     pub contents_max: u32,
+    /// From a user's first change to when it is carried to the history store, milliseconds; `None`: it is not carried.
+    pub history_interval: Option<u64>,
 }

@@ -21,6 +21,8 @@ mod head;
 mod heads;
 mod known;
 mod limits;
+mod listed;
+mod listing;
 mod metrics;
 mod needs;
 mod round;
@@ -31,9 +33,10 @@ use std::future::Future;
 use std::sync::Arc;
 
 pub use commit::Optimistic;
-pub use head::{Head, StoredRow};
+pub use head::{Head, Listing, StoredRow};
 pub use known::{Claimable, Dead, Need};
 pub use limits::Limits;
+pub use listed::{ListedUser, list, read_listed, unlist};
 pub use metrics::Metrics;
 pub use token::{Token, TokenSource};
 pub use writes::Write;
@@ -61,6 +64,9 @@ pub trait UserStore: Send + Sync + 'static {
     /// # Errors
     /// Any of it may have been done, now or later.
     fn apply(&self, applies: &[&Apply]) -> impl Future<Output = Result<Vec<Applied>, StoreError>> + Send;
+
+    /// Removes the marks of these users up to a version, and has them due at that moment, milliseconds, if they are listed.
+    fn put_off(&self, users: &[(UserId, u64)], due: u64) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 
 /// What is needed of one user.
@@ -92,6 +98,16 @@ pub struct Loaded {
     pub claims: Vec<Claimable>,
     /// The rules that have claims, of the days whose claims may be kept.
     pub claim_rules: Option<Vec<(Day, Arc<str>)>>,
+    /// The contents that are marked, whose rows are among `rows`.
+    pub marked: Option<Marked>,
+}
+
+/// What was marked of a user to be carried to the history store.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Marked {
+    pub contents: Vec<Content>,
+    /// All contents count as marked.
+    pub all: bool,
 }
 
 /// What is to be written of one user.

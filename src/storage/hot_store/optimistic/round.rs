@@ -9,6 +9,7 @@ use super::draft::{Draft, Finished};
 use super::heads::Remembered;
 use super::known::{Known, Need};
 use super::limits::Limits;
+use super::listing::{Changes, ListingRule};
 use super::needs::Needs;
 use super::token::TokenSource;
 use super::{Applied, Apply, Head, Load, Loaded, Write};
@@ -261,7 +262,13 @@ impl UserRound {
         let (mut head, mut writes) = (None, Vec::new());
         if let Some(Finished { head: new, writes: all, dead }) = draft.finish(group.now, limits) {
             (head, writes) = (new, all);
-            head.iter_mut().for_each(|head| head.renew(tokens.next(before, group.now)));
+            if let Some(head) = &mut head {
+                head.renew(tokens.next(before, group.now));
+                let known = self.known.head.as_ref().and_then(Option::as_deref);
+                let changes = Changes::of(self.places.iter().map(|place| &group.changes[*place]));
+                let rule = ListingRule { interval: limits.history_interval, now: group.now };
+                rule.apply(known, head, &mut writes, changes);
+            }
             // Because of what was decided last: another row came into the head.
             let last = *self.places.last().expect("each user of a group has changes");
             let gone = |(record, cause)| (last, Transition::gone(self.user, record, cause));

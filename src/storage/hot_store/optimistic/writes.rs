@@ -42,6 +42,17 @@ pub enum Write {
         at: u64,
         exact: bool,
     },
+    /// The user's changes are to be carried to the history store at this moment, milliseconds, if it is not sooner.
+    List {
+        due: u64,
+    },
+    /// The content has changed outside the head, under the token of this version; `None`: all contents count as changed.
+    Mark {
+        content: Option<Content>,
+        version: u64,
+    },
+    /// All was carried: the user leaves the list, with all marks.
+    Unlist,
     /// Nothing is left to keep: the head goes, with whatever else has the user's name.
     RemoveUser,
 }

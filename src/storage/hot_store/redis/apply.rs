@@ -8,7 +8,7 @@ use ::redis::Value;
 use super::claims::{self, Words, words};
 use super::keys::{self, Keys};
 use super::users::RedisUsers;
-use super::{head, joined, looks, row, scripts, timeline, value};
+use super::{head, joined, listed, looks, row, scripts, timeline, value};
 use crate::model::ids::UserId;
 use crate::model::shard::Shard;
 use crate::storage::hot_store::StoreError;
@@ -166,6 +166,7 @@ impl RedisUsers {
             }
             Write::Remove { .. } => Vec::new(),
             Write::RemoveAll => vec![words(&[b"UNLINK", rows, timeline])],
+            Write::List { .. } | Write::Mark { .. } | Write::Unlist => listed::commands(names, user, write),
             Write::LookAt { at, exact } => vec![looks::enter(names, user, *at, *exact)],
             Write::RemoveUser => looks::remove(names, user),
             Write::Claim { claim, kept: false, .. } => vec![claims::publish(names, claim)],
@@ -225,6 +226,7 @@ fn removals(names: &Keys, user: UserId, write: &Write) -> Vec<Words> {
             let content = keys::content(*content);
             vec![words(&[b"HDEL", rows.as_bytes(), &content]), words(&[b"ZREM", timeline.as_bytes(), &content])]
         }
+        Write::Unlist => listed::leave(names, user),
         _ => Vec::new(),
     }
 }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 16 | the token: version 8, writer 8 |
 //! | 18 | watermark 6, floor 6, frozen 6 |
-//! | 1 + 16 n | others who wrote lately: version 8, writer 8 |
+//! | 1 + 16 n | the [listing](Listing) and how many others wrote lately; of each version 8, writer 8 |
 //! | 1 + 7 n | switches of recording: at 6, paused 1 |
 //! | the rest | the content being played, 10, and its row; or nothing |
 //!
@@ -15,7 +15,19 @@ use super::bytes::{DecodeError, Reader, put};
 use super::{keys, row};
 use crate::model::forgetting::UserRow;
 use crate::model::recording::{Recording, Switch};
-use crate::storage::hot_store::optimistic::{Head, Token};
+use crate::storage::hot_store::optimistic::{Head, Listing, Token};
+
+/// In one byte with the number of writers.
+const LISTED: u8 = 128;
+const CARRIED: u8 = 64;
+
+/// Where the byte of the listing is.
+pub const LISTING_AT: usize = 16 + 18;
+
+/// Whether this byte of a head says that no gateway that carries changes has ever written the user.
+pub fn is_unknown(byte: &[u8]) -> bool {
+    matches!(byte, [byte] if byte & (LISTED | CARRIED) == 0)
+}
 
 pub fn token(bytes: &mut Vec<u8>, token: Token) {
     put::<8>(bytes, token.version);
@@ -23,13 +35,18 @@ pub fn token(bytes: &mut Vec<u8>, token: Token) {
 }
 
 pub fn encode(head: &Head) -> Vec<u8> {
-    let Head { token: newest, writers, forgetting, current } = head;
+    let Head { token: newest, writers, listing, forgetting, current } = head;
     let mut bytes = Vec::with_capacity(128);
     token(&mut bytes, *newest);
     put::<6>(&mut bytes, forgetting.watermark);
     put::<6>(&mut bytes, forgetting.floor);
     put::<6>(&mut bytes, forgetting.recording.frozen());
-    put::<1>(&mut bytes, writers.len() as u64);
+    let listing = match listing {
+        Listing::Unknown => 0,
+        Listing::Carried => CARRIED,
+        Listing::Listed => LISTED,
+    };
+    bytes.push(listing | writers.len() as u8);
     writers.iter().for_each(|writer| token(&mut bytes, *writer));
     let switches = forgetting.recording.switches();
     put::<1>(&mut bytes, switches.len() as u64);
@@ -49,7 +66,14 @@ pub fn decode(bytes: &[u8]) -> Result<Head, DecodeError> {
     let token = |head: &mut Reader<'_>| Ok(Token { version: head.number(8)?, writer: head.number(8)? });
     let newest = token(&mut head)?;
     let (watermark, floor, frozen) = (head.number(6)?, head.number(6)?, head.number(6)?);
-    let writers = (0..head.byte()?).map(|_| token(&mut head)).collect::<Result<_, DecodeError>>()?;
+    let writers = head.byte()?;
+    let listing = match writers & (LISTED | CARRIED) {
+        0 => Listing::Unknown,
+        CARRIED => Listing::Carried,
+        LISTED => Listing::Listed,
+        _ => return Err(head.malformed()),
+    };
+    let writers = (0..writers & !(LISTED | CARRIED)).map(|_| token(&mut head)).collect::<Result<_, DecodeError>>()?;
     let switch = |head: &mut Reader<'_>| Ok(Switch { at: head.number(6)?, paused: head.byte()? == 1 });
     let switches = (0..head.byte()?).map(|_| switch(&mut head)).collect::<Result<_, DecodeError>>()?;
     let forgetting = UserRow { watermark, floor, recording: Recording::from_parts(switches, frozen) };
@@ -60,7 +84,7 @@ pub fn decode(bytes: &[u8]) -> Result<Head, DecodeError> {
             Some((content, row::parse(content, head.rest())?))
         }
     };
-    Ok(Head { token: newest, writers, forgetting, current })
+    Ok(Head { token: newest, writers, listing, forgetting, current })
 }
 
 #[cfg(test)]
@@ -75,11 +99,12 @@ mod tests {
         let head = Head {
             token: token(u64::MAX, 1),
             writers: vec![token(7, u64::MAX), token(8, 3)],
+            listing: Listing::Listed,
             forgetting,
             current: Some(row::tests::stored()),
         };
         assert_eq!(decode(&encode(&head)), Ok(head.clone()));
-        let without = Head { current: None, ..head };
+        let without = Head { current: None, listing: Listing::Carried, ..head };
         assert_eq!(decode(&encode(&without)), Ok(without.clone()));
         let bytes = encode(&without);
         (0..bytes.len()).for_each(|length| assert!(decode(&bytes[..length]).is_err(), "{length}"));

@@ -7,6 +7,8 @@
 //! | `{h}:r:<mid>` | the user's other rows, by content | hash |
 //! | `{h}:t:<mid>` | the user's contents, by when they give way to the cap | sorted set |
 //! | `{h}:x` | the shard's users, by when they have to be looked at for expired and cleared records | sorted set |
+//! | `{h}:d` | the shard's users who have changed, by when their changes are due to be carried to the history store | sorted set |
+//! | `{h}:p:<mid>` | the user's contents that have changed outside the head, by the version of the token that wrote them; `*` = all | sorted set |
 //! | `{h}:c:<day>` | the rules that have claims on the day | hash |
 //! | `{h}:c:<day>:<rule>` | users who claimed by a rule per user | set of signed 64-bit decimals |
 //! | `{h}:w:<day>:<mid>` | claims per content that are kept exactly | hash |
@@ -14,6 +16,8 @@
 //! | `{h}:o` | the outbox, by the moment of the claim | sorted set |
 //! | `{h0}:calendar` | the newest day on which anything was committed | hash |
 //! | `{h0}:filters:<day>` | the measures of the day's filters, by rule | hash |
+//! | `{h}:pack` | the gateway that carries the changes of the region, in its first shard | string that expires |
+//! | `{h0}:walk`, `{h0}:walked` | the gateway that looks for users who were never carried; when that began last | string |
 //! | `{h0}:takeover` | the gateway that publishes what others left in the outboxes | string that expires |
 //!
 //! The mid is decimal; a day is `2026-11-20`. Sharded channel `{h}:n:<mid>`: what other gateways are told of a user.
@@ -40,6 +44,18 @@ impl Keys {
         self.name(format_args!("takeover"))
     }
 
+    pub fn pack(&self) -> String {
+        self.name(format_args!("pack"))
+    }
+
+    pub fn walk(&self) -> String {
+        self.name(format_args!("walk"))
+    }
+
+    pub fn walked(&self) -> String {
+        self.name(format_args!("walked"))
+    }
+
     pub fn deployment(&self) -> String {
         self.name(format_args!("deployment"))
     }
@@ -58,6 +74,14 @@ impl Keys {
 
     pub fn looks(&self) -> String {
         self.name(format_args!("x"))
+    }
+
+    pub fn listed(&self) -> String {
+        self.name(format_args!("d"))
+    }
+
+    pub fn marks(&self, user: UserId) -> String {
+        self.name(format_args!("p:{}", user.0))
     }
 
     pub fn rules(&self, day: Day) -> String {

@@ -11,7 +11,7 @@ use super::bytes::DecodeError;
 use super::filter::Places;
 use super::keys::{self, Keys};
 use super::users::RedisUsers;
-use super::{claims, head, joined, row, timeline, value};
+use super::{claims, head, joined, listed, row, timeline, value};
 use crate::model::forgetting::Eviction;
 use crate::model::ids::{Content, UserId};
 use crate::model::rewards::day::Day;
@@ -112,6 +112,7 @@ impl RedisUsers {
                 }
                 Need::Newest(count) => newest(pipeline, &names.timeline(*user), "+inf", "0", *count),
                 Need::All => drop(pipeline.zrange(names.timeline(*user), 0, -1)),
+                Need::Marked => drop(pipeline.zrange(names.marks(*user), 0, -1)),
                 Need::Claim(key) => {
                     let filter = self.calendar.filter(key);
                     claims::ask(pipeline, &names, key, filter.as_ref());
@@ -189,6 +190,11 @@ impl RedisUsers {
                         rules.extend(value::texts(next()?)?.into_iter().map(|id| (*day, id.into())));
                     }
                     loaded.claim_rules = Some(rules);
+                }
+                Need::Marked => {
+                    let marked = listed::parse(next()?)?;
+                    named.extend(&marked.contents);
+                    loaded.marked = Some(marked);
                 }
                 Need::Dead(records, tombstones) => {
                     let mut first = || timeline::parse(next()?);

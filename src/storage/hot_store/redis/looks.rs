@@ -12,7 +12,7 @@ use rand::seq::SliceRandom;
 
 use super::claims::{Words, words};
 use super::keys::Keys;
-use super::{Shared, checked, joined, value};
+use super::{Shared, checked, joined, listed, value};
 use crate::model::ids::UserId;
 use crate::model::shard::{Shard, Shards};
 use crate::storage::hot_store::{Due, StoreError};
@@ -50,10 +50,12 @@ pub fn enter(names: &Keys, user: UserId, at: u64, exact: bool) -> Words {
 /// Nothing is left of the user.
 pub fn remove(names: &Keys, user: UserId) -> Vec<Words> {
     let [head, rows, timeline] = [names.head(user), names.rows(user), names.timeline(user)];
-    vec![
+    let mut commands = vec![
         words(&[b"UNLINK", head.as_bytes(), rows.as_bytes(), timeline.as_bytes()]),
         words(&[b"ZREM", names.looks().as_bytes(), user.0.to_string().as_bytes()]),
-    ]
+    ];
+    commands.extend(listed::leave(names, user));
+    commands
 }
 
 impl Shared {

@@ -49,6 +49,7 @@ pub mod head;
 mod joined;
 mod keys;
 mod list;
+mod listed;
 mod load;
 mod looks;
 mod outbox;
@@ -100,6 +101,8 @@ pub struct Settings {
     pub records_per_user: NonZeroU32,
     /// Users whose heads are remembered.
     pub user_cache: NonZeroUsize,
+    /// From a user's first change to when it is due to be carried to the history store; `None`: it is not carried.
+    pub history_interval: Option<Duration>,
     /// Entries of all outboxes together; a shard takes its share.
     pub outbox_max: u64,
     /// Age at which a claim that another gateway has made is published by this one. 0 = at once, even if another gateway does so, too.
@@ -118,6 +121,9 @@ struct Shared {
     calendar: Arc<StoreCalendar>,
     outbox: OutboxQueue,
     users: Optimistic<RedisUsers>,
+    /// Of what takes users off the list. Not those of the commits: of an unknown commit a newer token of its writer says
+    /// that it was done.
+    packing: TokenSource,
     rota: Rota,
 }
 
@@ -137,10 +143,15 @@ impl RedisStore {
     pub async fn open(redis: Redis, settings: Settings, follows: IsSubscribed) -> Result<Self, StoreError> {
         let (users, stored) = RedisUsers::open(redis.clone(), settings.clone(), follows).await?;
         let calendar = users.calendar.clone();
-        let limits = Limits { retention: settings.retention, contents_max: settings.records_per_user.get() };
+        let limits = Limits {
+            retention: settings.retention,
+            contents_max: settings.records_per_user.get(),
+            history_interval: settings.history_interval.map(|interval| interval.as_millis() as u64),
+        };
         let (tokens, user_cache) = (TokenSource::new(rand::random()), settings.user_cache);
         let users = Optimistic::new(users, limits, tokens, user_cache);
-        let shared = Shared { redis, settings, calendar, outbox: OutboxQueue::new(), users, rota: Rota::default() };
+        let (packing, outbox, rota) = (TokenSource::new(rand::random()), OutboxQueue::new(), Rota::default());
+        let shared = Shared { redis, settings, calendar, outbox, users, packing, rota };
         Ok(RedisStore { shared: Arc::new(shared), stored })
     }
 

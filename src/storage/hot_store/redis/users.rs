@@ -7,6 +7,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::calendar::StoreCalendar;
 use super::rules_of_day::RulesOfDay;
 use super::{IsSubscribed, Settings};
+use crate::model::ids::UserId;
 use crate::model::rewards::calendar::StoredCalendar;
 use crate::model::rewards::day::Day;
 use crate::model::rewards::rewarding::Rewarding;
@@ -81,5 +82,9 @@ impl UserStore for RedisUsers {
 
     async fn apply(&self, applies: &[&Apply]) -> Result<Vec<Applied>, StoreError> {
         self.apply_all(applies).await
+    }
+
+    async fn put_off(&self, users: &[(UserId, u64)], due: u64) -> Result<(), StoreError> {
+        self.put_off_all(users.to_vec(), due).await
     }
 }

@@ -1,0 +1,143 @@
+//! Users whose changes are to be carried to the history store: how they are read, and how they leave the list.
+
+use std::collections::BTreeMap;
+
+use super::head::Listing;
+use super::{Applied, Apply, Head, Load, Need, Token, TokenSource, UserStore, Write};
+use crate::model::forgetting::ContentRow;
+use crate::model::ids::{Content, UserId};
+use crate::model::pack::{PackedForgetting, PackedRow, UserPack};
+use crate::storage::hot_store::StoreError;
+
+/// What may have changed of a user who was listed. It is not of one moment: the head is older than the rows.
+#[derive(Clone, Debug)]
+pub struct ListedUser {
+    pub user: UserId,
+    /// `None`: nothing is left of the user.
+    head: Option<Box<Head>>,
+    rows: BTreeMap<Content, ContentRow>,
+    /// Why it cannot be carried.
+    pub unreadable: Option<String>,
+}
+
+/// Reads users, the head of each before the rest: a row that leaves it meanwhile is found outside.
+pub async fn read_listed(store: &impl UserStore, users: &[UserId]) -> Result<Vec<ListedUser>, StoreError> {
+    let load = |user: &UserId| Load { user: *user, needs: vec![Need::Head, Need::Marked] };
+    let loaded = store.load(&users.iter().map(load).collect::<Vec<_>>()).await?;
+    let (mut listed, mut whole) = (Vec::with_capacity(users.len()), Vec::new());
+    for (user, loaded) in users.iter().zip(loaded) {
+        if loaded.marked.as_ref().is_some_and(|marked| marked.all) {
+            whole.push((listed.len(), Load { user: *user, needs: vec![Need::All] }));
+        }
+        let mut found =
+            ListedUser { user: *user, head: None, rows: BTreeMap::new(), unreadable: loaded.unreadable.clone() };
+        found.head = loaded.head.flatten();
+        found.add(loaded.rows.into_iter().filter_map(|(content, row)| Some((content, row?.row))));
+        listed.push(found);
+    }
+    if !whole.is_empty() {
+        let (places, loads): (Vec<usize>, Vec<Load>) = whole.into_iter().unzip();
+        for (place, loaded) in places.into_iter().zip(store.load(&loads).await?) {
+            listed[place].unreadable = listed[place].unreadable.take().or(loaded.unreadable);
+            listed[place].add(loaded.rows.into_iter().filter_map(|(content, row)| Some((content, row?.row))));
+        }
+    }
+    Ok(listed)
+}
+
+/// Takes users off the list whose heads are still those that were read. Answers for each whether it was: who was not has
+/// changed since. To be called once all that was read of them was delivered.
+///
+/// # Errors
+/// Any of it may have been done, now or later.
+pub async fn unlist(
+    store: &impl UserStore,
+    tokens: &TokenSource,
+    users: &[ListedUser],
+    now: u64,
+) -> Result<Vec<bool>, StoreError> {
+    let applies: Vec<Apply> = users.iter().map(|listed| listed.unlisting(tokens, now)).collect();
+    let applied = store.apply(&applies.iter().collect::<Vec<_>>()).await?;
+    Ok(applied.iter().map(|applied| matches!(applied, Applied::Done { .. })).collect())
+}
+
+/// Lists users who were never listed, with all that they have. Returns how many were.
+pub async fn list(store: &impl UserStore, tokens: &TokenSource, users: &[UserId], now: u64) -> Result<u64, StoreError> {
+    let (mut listed, mut users) = (0, users.to_vec());
+    while !users.is_empty() {
+        let load = |user: &UserId| Load { user: *user, needs: vec![Need::Head] };
+        let loaded = store.load(&users.iter().map(load).collect::<Vec<_>>()).await?;
+        let listing = |(user, head): (&UserId, Option<Box<Head>>)| ListedUser::listing(*user, head?, tokens, now);
+        let heads = loaded.into_iter().map(|loaded| loaded.head.flatten());
+        let applies: Vec<Apply> = users.iter().zip(heads).filter_map(listing).collect();
+        let applied = store.apply(&applies.iter().collect::<Vec<_>>()).await?;
+        let refused = |applied: &Applied| matches!(applied, Applied::Refused(_));
+        listed += applied.iter().filter(|applied| matches!(applied, Applied::Done { .. })).count() as u64;
+        // Somebody who may not list has written them meanwhile.
+        users =
+            applies.iter().zip(&applied).filter(|(_, applied)| refused(applied)).map(|(apply, _)| apply.user).collect();
+    }
+    Ok(listed)
+}
+
+impl ListedUser {
+    pub fn new(user: UserId, head: Option<Box<Head>>, rows: BTreeMap<Content, ContentRow>) -> Self {
+        ListedUser { user, head, rows, unreadable: None }
+    }
+
+    /// The newest of each.
+    fn add(&mut self, rows: impl Iterator<Item = (Content, ContentRow)>) {
+        for (content, row) in rows {
+            let known = self.rows.entry(content).or_default();
+            if row.last_version() > known.last_version() {
+                *known = row;
+            }
+        }
+    }
+
+    /// `None`: nothing is left of the user.
+    pub fn token(&self) -> Option<Token> {
+        self.head.as_ref().map(|head| head.token)
+    }
+
+    /// What is to be carried: not what the user has cleared or what is older than `horizon`, milliseconds; the history
+    /// store does not have it either.
+    pub fn pack(&self, horizon: u64) -> UserPack {
+        let Some(head) = &self.head else {
+            return UserPack { user: self.user, forgetting: None, rows: Vec::new() };
+        };
+        let mut rows = self.rows.clone();
+        if let Some((content, stored)) = &head.current {
+            let known = rows.entry(*content).or_default();
+            if stored.row.last_version() > known.last_version() {
+                *known = stored.row.clone();
+            }
+        }
+        let watermark = head.forgetting.watermark;
+        let is_kept = |row: &PackedRow| row.newest() > watermark && row.newest() >= horizon;
+        let rows = rows.iter().map(|(content, row)| PackedRow::of(*content, row)).filter(is_kept).collect();
+        UserPack { user: self.user, forgetting: PackedForgetting::of(&head.forgetting, head.token.version), rows }
+    }
+
+    /// `None`: it is or was listed.
+    fn listing(user: UserId, known: Box<Head>, tokens: &TokenSource, now: u64) -> Option<Apply> {
+        let mut head = (known.listing == Listing::Unknown).then(|| known.clone())?;
+        let token = tokens.next(Some(known.token), now);
+        head.listing = Listing::Listed;
+        head.renew(token);
+        let writes = vec![Write::Mark { content: None, version: token.version }, Write::List { due: now }];
+        Some(Apply { user, expected: Some(known), head: Some(head), writes, news: false })
+    }
+
+    /// The bit is cleared under a new token, so that no commit that was decided on a listed head is applied any more. An
+    /// entry in the list whose head is not listed, or gone, leaves it likewise.
+    fn unlisting(&self, tokens: &TokenSource, now: u64) -> Apply {
+        let head = self.head.clone().filter(|head| head.listing == Listing::Listed).map(|mut head| {
+            head.listing = Listing::Carried;
+            let token = tokens.next(Some(head.token), now);
+            head.renew(token);
+            head
+        });
+        Apply { user: self.user, expected: self.head.clone(), head, writes: vec![Write::Unlist], news: false }
+    }
+}

@@ -1,0 +1,266 @@
+//! The list of users whose changes are to be carried to the history store: `{h}:d`, a sorted set in each shard of the users
+//! by when they are due; and of each the marks in `{h}:p:<mid>`, contents by versions.
+//!
+//! A version is below 2^53 until the year 2255, so that a score has all of it.
+
+use std::time::Duration;
+
+use ::redis::{Pipeline, Value, pipe};
+use futures_util::future::{BoxFuture, join_all, try_join_all};
+
+use super::bytes::DecodeError;
+use super::claims::{Words, words};
+use super::keys::{self, Keys};
+use super::users::RedisUsers;
+use super::{RedisStore, Shared, checked, head, joined, value};
+use crate::model::ids::UserId;
+use crate::model::shard::{Region, Shard, Shards};
+use crate::storage::hot_store::listed_users::{ListedUsers, Turn, Waiting};
+use crate::storage::hot_store::optimistic::{ListedUser, Marked, Write, list, read_listed, unlist};
+use crate::storage::hot_store::{Answer, StoreError};
+
+/// Among the marks: all contents count as marked.
+const ALL: &[u8] = b"*";
+/// Users that are looked at together.
+const STEP_USERS: usize = 256;
+/// Shards that are asked together.
+const STEP_SHARDS: usize = 100;
+
+/// What lists a user, marks a content or, in the step that clears the bit, does nothing yet: see [`leave`].
+pub fn commands(names: &Keys, user: UserId, write: &Write) -> Vec<Words> {
+    let mid = user.0.to_string();
+    match write {
+        Write::List { due } => {
+            vec![words(&[b"ZADD", names.listed().as_bytes(), b"LT", due.to_string().as_bytes(), mid.as_bytes()])]
+        }
+        Write::Mark { content, version } => {
+            let content = content.map(keys::content);
+            let member = content.as_ref().map_or(ALL, |content| content);
+            vec![words(&[b"ZADD", names.marks(user).as_bytes(), version.to_string().as_bytes(), member])]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What takes a user off the list.
+pub fn leave(names: &Keys, user: UserId) -> Vec<Words> {
+    vec![
+        words(&[b"ZREM", names.listed().as_bytes(), user.0.to_string().as_bytes()]),
+        words(&[b"UNLINK", names.marks(user).as_bytes()]),
+    ]
+}
+
+/// The members of the marks.
+pub fn parse(answer: Value) -> Result<Marked, DecodeError> {
+    let mut marked = Marked::default();
+    for member in value::array(answer)? {
+        match value::bytes(member)? {
+            all if all == ALL => marked.all = true,
+            content => marked.contents.push(keys::content_of(&content).ok_or(DecodeError("marks"))?),
+        }
+    }
+    Ok(marked)
+}
+
+impl Shared {
+    /// A key that its holder extends, and that others get when it has expired.
+    async fn take_turn(&self, shard: Shard, key: String, lease: Duration) -> Result<Turn, StoreError> {
+        let (me, lease) = (format!("{:016x}", self.packing.writer()), lease.as_millis() as u64);
+        // Looked at before anything is written: it may be no Redis of ours.
+        checked::ask(&self.redis, shard, pipe()).await?;
+        let mut commands = pipe();
+        commands.cmd("SET").arg(&key).arg(&me).arg("NX").arg("PX").arg(lease);
+        commands.get(&key).pttl(&key);
+        let mut answers = checked::ask(&self.redis, shard, commands).await?.into_iter().skip(1);
+        let holder = answers.next().map(value::bytes_or_nil).transpose()?.flatten();
+        if holder.is_none_or(|holder| holder == me.as_bytes()) {
+            let mut commands = pipe();
+            commands.cmd("PEXPIRE").arg(&key).arg(lease);
+            checked::ask(&self.redis, shard, commands).await?;
+            return Ok(Turn::Mine);
+        }
+        let rest = answers.next().map(value::number).transpose().unwrap_or_default();
+        Ok(Turn::Taken(Duration::from_millis(rest.unwrap_or_default())))
+    }
+
+    async fn due_of(&self, region: Region, now: u64, limit: usize) -> Result<Vec<UserId>, StoreError> {
+        let mut shards: Vec<Shard> = region.shards().filter(|shard| self.redis.is_connected(*shard)).collect();
+        let parts = joined::split(&self.redis, &mut shards, |shard| *shard, |_| 1).into_iter();
+        let found = join_all(parts.map(async |shards| {
+            let mut commands = pipe();
+            for shard in shards.iter() {
+                let command = commands.cmd("ZRANGEBYSCORE").arg(Keys::of(*shard).listed()).arg("-inf").arg(now);
+                command.arg("LIMIT").arg(0).arg(limit);
+            }
+            checked::ask(&self.redis, shards[0], commands).await
+        }));
+        let (mut users, mut failed) = (Vec::new(), None);
+        for members in found.await {
+            match members {
+                Ok(members) => {
+                    for members in members {
+                        users
+                            .extend(value::texts(members)?.iter().filter_map(|member| member.parse().ok()).map(UserId));
+                    }
+                }
+                Err(error) => failed = Some(error),
+            }
+        }
+        users.truncate(limit);
+        match failed {
+            Some(error) if users.is_empty() => Err(error),
+            _ => Ok(users),
+        }
+    }
+
+    async fn waiting_all(&self) -> Result<Waiting, StoreError> {
+        let mut waiting = Waiting::default();
+        let mut shards: Vec<Shard> = Shards::DEFAULT.all().collect();
+        for shards in shards.chunks_mut(STEP_SHARDS) {
+            let parts = joined::split(&self.redis, shards, |shard| *shard, |_| 1).into_iter();
+            let counted = parts.map(async |shards| {
+                let mut commands = pipe();
+                for shard in shards.iter() {
+                    let listed = Keys::of(*shard).listed();
+                    commands.zcard(&listed).zrange_withscores(&listed, 0, 0);
+                }
+                checked::ask(&self.redis, shards[0], commands).await
+            });
+            let mut answers = try_join_all(counted).await?.into_iter().flatten();
+            while let (Some(count), Some(first)) = (answers.next(), answers.next()) {
+                waiting.users += value::number(count)?;
+                let first = value::texts(first)?.pop().and_then(|score| score.parse::<f64>().ok());
+                waiting.oldest_due = waiting.oldest_due.into_iter().chain(first.map(|score| score as u64)).min();
+            }
+        }
+        Ok(waiting)
+    }
+
+    async fn take_walk(&self, since: u64, lease: Duration) -> Result<Turn, StoreError> {
+        let names = Keys::of(keys::COMMON);
+        let mut commands = pipe();
+        commands.get(names.walked());
+        let walked = checked::ask(&self.redis, keys::COMMON, commands).await?.pop();
+        let walked = walked.map(value::bytes_or_nil).transpose()?.flatten();
+        let walked = walked.and_then(|text| std::str::from_utf8(&text).ok()?.parse::<u64>().ok());
+        if walked.is_some_and(|began| began >= since) {
+            return Ok(Turn::Done);
+        }
+        self.take_turn(keys::COMMON, names.walk(), lease).await
+    }
+
+    async fn list_unknown(&self, shard: Shard, now: u64) -> Result<u64, StoreError> {
+        let (mut cursor, mut listed) = ("0".to_owned(), 0);
+        loop {
+            let mut commands = pipe();
+            commands.cmd("ZSCAN").arg(Keys::of(shard).looks()).arg(&cursor).arg("COUNT").arg(STEP_USERS);
+            let answer = checked::ask(&self.redis, shard, commands).await?.pop().unwrap_or(Value::Nil);
+            let mut parts = value::array(answer)?.into_iter();
+            let mut part = || parts.next().unwrap_or(Value::Nil);
+            cursor = String::from_utf8(value::bytes(part())?).unwrap_or_default();
+            let members = value::texts(part())?;
+            let users: Vec<UserId> =
+                members.iter().step_by(2).filter_map(|member| member.parse().ok()).map(UserId).collect();
+            for users in users.chunks(STEP_USERS) {
+                let unknown = self.unknown_among(shard, users).await?;
+                listed += list(self.users.store(), &self.packing, &unknown, now).await?;
+            }
+            if cursor == "0" || cursor.is_empty() {
+                return Ok(listed);
+            }
+        }
+    }
+
+    async fn unknown_among(&self, shard: Shard, users: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+        let (names, at) = (Keys::of(shard), head::LISTING_AT as isize);
+        let mut commands = Pipeline::new();
+        for user in users {
+            commands.getrange(names.head(*user), at, at);
+        }
+        let answers = checked::ask(&self.redis, shard, commands).await?;
+        let is_unknown = |answer: Value| value::bytes(answer).is_ok_and(|byte| head::is_unknown(&byte));
+        Ok(users.iter().zip(answers).filter(|(_, answer)| is_unknown(answer.clone())).map(|(user, _)| *user).collect())
+    }
+
+    async fn end_walk(&self, began: u64) -> Result<(), StoreError> {
+        let names = Keys::of(keys::COMMON);
+        let mut commands = pipe();
+        commands.set(names.walked(), began).del(names.walk());
+        checked::ask(&self.redis, keys::COMMON, commands).await.map(drop)
+    }
+}
+
+impl RedisUsers {
+    pub(super) async fn put_off_all(&self, mut users: Vec<(UserId, u64)>, due: u64) -> Result<(), StoreError> {
+        let shard = |(user, _): &(UserId, u64)| keys::shard_of(*user);
+        users.sort_by_key(shard);
+        let parts = joined::split(&self.redis, &mut users, shard, |_| 1).into_iter();
+        try_join_all(parts.map(async |part| {
+            let mut commands = pipe();
+            for (user, version) in part.iter() {
+                let names = Keys::of(keys::shard_of(*user));
+                commands.cmd("ZREMRANGEBYSCORE").arg(names.marks(*user)).arg("-inf").arg(*version);
+                commands.cmd("ZADD").arg(names.listed()).arg("XX").arg(due).arg(user.0);
+            }
+            let answers = checked::ask(&self.redis, shard(&part[0]), commands).await?;
+            answers.into_iter().try_for_each(|answer| value::number(answer).map(drop))?;
+            Ok::<_, StoreError>(())
+        }))
+        .await?;
+        Ok(())
+    }
+}
+
+impl RedisStore {
+    fn with<T>(
+        &self,
+        ask: impl for<'s> FnOnce(&'s Shared) -> BoxFuture<'s, Result<T, StoreError>> + Send + 'static,
+    ) -> Answer<T>
+    where
+        T: Send + 'static,
+    {
+        let shared = self.shared.clone();
+        Box::pin(async move { ask(&shared).await })
+    }
+}
+
+impl ListedUsers for RedisStore {
+    fn take(&self, region: Region, lease: Duration) -> Answer<Turn> {
+        let shard = Shard(region.0);
+        self.with(move |shared| Box::pin(shared.take_turn(shard, Keys::of(shard).pack(), lease)))
+    }
+
+    fn due(&self, region: Region, now: u64, limit: usize) -> Answer<Vec<UserId>> {
+        self.with(move |shared| Box::pin(shared.due_of(region, now, limit)))
+    }
+
+    fn read(&self, users: Vec<UserId>) -> Answer<Vec<ListedUser>> {
+        self.with(move |shared| Box::pin(async move { read_listed(shared.users.store(), &users).await }))
+    }
+
+    fn unlist(&self, users: Vec<ListedUser>, now: u64) -> Answer<Vec<bool>> {
+        self.with(move |shared| {
+            Box::pin(async move { unlist(shared.users.store(), &shared.packing, &users, now).await })
+        })
+    }
+
+    fn put_off(&self, users: Vec<(UserId, u64)>, due: u64) -> Answer<()> {
+        self.with(move |shared| Box::pin(shared.users.store().put_off_all(users, due)))
+    }
+
+    fn waiting(&self) -> Answer<Waiting> {
+        self.with(|shared| Box::pin(shared.waiting_all()))
+    }
+
+    fn take_walk(&self, since: u64, lease: Duration) -> Answer<Turn> {
+        self.with(move |shared| Box::pin(shared.take_walk(since, lease)))
+    }
+
+    fn list_unknown(&self, shard: Shard, now: u64) -> Answer<u64> {
+        self.with(move |shared| Box::pin(shared.list_unknown(shard, now)))
+    }
+
+    fn end_walk(&self, began: u64) -> Answer<()> {
+        self.with(move |shared| Box::pin(shared.end_walk(began)))
+    }
+}

@@ -1,0 +1,106 @@
+//! What packers do in a run.
+
+use std::sync::MutexGuard;
+
+use heartline::model::ids::UserId;
+use heartline::storage::hot_store::optimistic::{TokenSource, list};
+use rand::RngExt;
+
+use super::{World, lost};
+use crate::backing::Backing;
+use crate::carried;
+use crate::network::{CallKey, PutOffCall};
+use crate::packers::{Bus, Errand, PACKERS};
+use crate::scenario::{Fault, OIDS, USERS};
+
+impl<B: Backing> World<'_, B> {
+    pub(super) fn bus(&self) -> MutexGuard<'_, Bus> {
+        self.bus.lock().unwrap()
+    }
+
+    pub(super) async fn listed(&self) -> Vec<UserId> {
+        let mut listed = Vec::new();
+        for user in USERS {
+            if self.backing.on_list(user).await.due.is_some() {
+                listed.push(user);
+            }
+        }
+        listed
+    }
+
+    /// A packer begins with a user, or ends in the middle of one.
+    pub(super) async fn pack(&mut self) {
+        if self.packers.is_empty() {
+            return;
+        }
+        let place = self.rng.random_range(0..self.packers.len());
+        if !self.packers[place].is_idle() {
+            if self.strikes(Fault::Killed, 0.2) {
+                self.packers[place].ends();
+            }
+            return;
+        }
+        let listed = self.listed().await;
+        // A packer that was held up takes users of whom it has heard before.
+        let user = match listed.is_empty() || self.strikes(Fault::Late, 0.1) {
+            true if self.calm => return,
+            true => USERS[self.rng.random_range(0..USERS.len())],
+            false => listed[self.rng.random_range(0..listed.len())],
+        };
+        let errand = Errand {
+            user,
+            now: self.now,
+            horizon: self.scenario.limits.horizon(self.now),
+            cut: self.rng.random_range(0..=OIDS as usize),
+            stays: !self.calm && self.rng.random_bool(0.3),
+        };
+        let number = self.packers[place].number;
+        self.tell(|| format!("packer {number}: {errand:?}"));
+        self.packers[place].begin(errand);
+    }
+
+    /// A pack arrives, or is lost.
+    pub(super) fn deliver(&mut self) {
+        let count = self.bus().under_way.len();
+        if count == 0 {
+            return;
+        }
+        let place = self.rng.random_range(0..count);
+        if self.strikes(Fault::Lost, 0.15) {
+            self.bus().under_way.swap_remove(place);
+            return;
+        }
+        let again = self.strikes(Fault::Repeated, 0.1);
+        let pack = self.bus().under_way[place].pack.clone();
+        self.tell(|| format!("arrives: {pack:?}"));
+        self.bus().deliver(place, again);
+    }
+
+    pub(super) async fn put_off(&mut self, key: CallKey, call: PutOffCall) -> Result<(), String> {
+        let PutOffCall { users, due, reply } = call;
+        let done = !self.strikes(Fault::Lost, 0.1);
+        if done {
+            self.backing.put_off(&users, due).await.map_err(|error| error.to_string())?;
+        }
+        self.tell(|| format!("{key:?}: {users:?} are put off until {due}: {done}"));
+        let _ = reply.send(if done { Ok(()) } else { Err(lost()) });
+        for (user, _) in users {
+            self.is_safe(user).await?;
+        }
+        Ok(())
+    }
+
+    /// Whoever was never listed is listed.
+    pub(super) async fn walk(&mut self) -> Result<(), String> {
+        let tokens = TokenSource::new(2 * PACKERS as u64);
+        let listed = list(self.backing, &tokens, &USERS, self.now).await.map_err(|error| error.to_string())?;
+        self.tell(|| format!("{listed} users were never listed"));
+        Ok(())
+    }
+
+    pub(super) async fn is_safe(&self, user: UserId) -> Result<(), String> {
+        let found = carried::read(self.backing, user).await?;
+        let safe = found.is_safe(&self.bus(), &self.scenario.limits, self.now);
+        safe.map_err(|why| format!("user {}: {why}", user.0))
+    }
+}
