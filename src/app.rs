@@ -8,6 +8,7 @@ mod error;
 mod events;
 mod gateway;
 pub mod history;
+mod history_packs;
 mod hot;
 mod lanes;
 mod listeners;
@@ -84,8 +85,11 @@ fn run(config: Config) -> Result<(), StartError> {
     let rewards_clock = RewardsClock { today: calendar.today.clone(), clock: clock.clone() };
     let stores = Stores { hot: hot.store, outbox: hot.outbox, bus, channel: hot.channel };
     let access = Access { verifier, presence, revocations };
-    let mut gateway = Gateway::build(&config, stores, clock, calendar, access, threads, &shutdown);
-    let mut background: Vec<_> = hot.redis.map(|shared| hear(shared, &mut gateway)).into_iter().collect();
+    let mut gateway = Gateway::build(&config, stores, clock.clone(), calendar, access, threads, &shutdown);
+    let mut background = match hot.redis {
+        Some(shared) => beside_others(&config, shared, clock, &mut gateway, &shutdown)?,
+        None => Vec::new(),
+    };
     let disk_usage = hot::disk_usage(&config).map_err(StartError::Process)?;
     metrics::part(&mut gateway.registry).register_collector(Box::new(disk_usage));
     let registry = Arc::new(std::mem::take(&mut gateway.registry));
@@ -96,22 +100,18 @@ fn run(config: Config) -> Result<(), StartError> {
     threads::count_live(gateway.live_counting, shutdown.stop()).map_err(StartError::Process)?;
     let commit =
         CommitThread::start(gateway.committers, gateway.watch, shutdown.stop()).map_err(StartError::Process)?;
-    let has_demo = demo::is_served(&config);
-    let demo = has_demo.then(|| {
+    let demo = demo::is_served(&config).then(|| {
         let clock = config.demo.clock.then_some(rewards_clock);
         let behind_proxies = config.demo.issue_tokens_for_any_user_with_the_real_key;
         let (registry, tail, live) = (registry.clone(), tail.clone(), gateway.live_routes.clone());
         let (key, stop) = (key.clone(), shutdown.stop());
         demo_router(DemoContext { key, registry, tail, live, clock, behind_proxies, stop })
     });
-    let edges = gateway.edges.into_iter().zip(public);
-    let edges: Result<Vec<_>, _> = edges
-        .map(|((context, completions), listener)| {
-            EdgeThread::start(listener, context, completions, demo.clone(), tls.clone(), &config.server)
-        })
-        .collect();
-    let edges = edges.map_err(StartError::Process)?;
-    if has_demo && key.is_none() {
+    let edges = gateway.edges.into_iter().zip(public).map(|((context, completions), listener)| {
+        EdgeThread::start(listener, context, completions, demo.clone(), tls.clone(), &config.server)
+    });
+    let edges = edges.collect::<Result<Vec<_>, _>>().map_err(StartError::Process)?;
+    if demo.is_some() && key.is_none() {
         tracing::warn!("demo page cannot issue tokens: {SIGNS_NOTHING}");
     }
     descriptors::raise_limit();
@@ -151,8 +151,21 @@ fn revocations(config: &Config, hot: &Hot, presence: Arc<Presence>) -> Result<Ar
     Ok(Arc::new(Revocations::open(presence, list, hot.channel.clone(), token_life_max)?))
 }
 
+/// What a gateway does that shares its hot store.
+fn beside_others(
+    config: &Config,
+    shared: Shared,
+    clock: Arc<Clock>,
+    gateway: &mut Gateway,
+    shutdown: &Shutdown,
+) -> Result<Vec<BoxFuture<'static, ()>>, StartError> {
+    let packer = history_packs::open(config, &shared, clock, gateway)?;
+    let packing = packer.map(|packer| history_packs::run(packer, shutdown.stop()));
+    Ok(packing.into_iter().chain([hear(shared, gateway)]).collect())
+}
+
 /// Hears the other gateways on the same store until the process ends.
-fn hear(Shared { redis, channel, metrics: of_store }: Shared, gateway: &mut Gateway) -> BoxFuture<'static, ()> {
+fn hear(Shared { redis, channel, metrics: of_store, .. }: Shared, gateway: &mut Gateway) -> BoxFuture<'static, ()> {
     let registry = metrics::part(&mut gateway.registry);
     redis.register(registry);
     channel.register(registry);

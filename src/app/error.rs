@@ -7,6 +7,7 @@ use crate::edge::auth::{KeptSecretError, KeySetError};
 use crate::edge::listener::TlsError;
 use crate::model::rewards::zone::NoZone;
 use crate::storage::event_bus::kafka::KafkaRefused;
+use crate::storage::history_bus;
 use crate::storage::history_store::cassandra::CassandraRefused;
 use crate::storage::hot_store::StoreError;
 use crate::storage::hot_store::embedded::OpenError;
@@ -35,6 +36,8 @@ pub enum StartError {
     #[error(transparent)]
     Kafka(#[from] KafkaRefused),
     #[error(transparent)]
+    HistoryBus(#[from] history_bus::kafka::KafkaRefused),
+    #[error(transparent)]
     Cassandra(#[from] CassandraRefused),
     #[error(
         "{setting} = \"{address}\" cannot be used: {source}; set another address, or stop the process that uses it"
@@ -50,7 +53,8 @@ impl StartError {
     pub fn exit_code(&self) -> u8 {
         match self {
             StartError::Store(_) | StartError::Key(_) | StartError::Revocations(_) => 73,
-            StartError::KeySet(_) | StartError::Tls(_) | StartError::Zone(_) | StartError::Kafka(_) => 78,
+            StartError::KeySet(_) | StartError::Tls(_) | StartError::Zone(_) => 78,
+            StartError::Kafka(_) | StartError::HistoryBus(_) => 78,
             StartError::Redis(refused) => refused.exit_code(),
             StartError::Cassandra(refused) => refused.exit_code(),
             StartError::Bind { .. } | StartError::StoreAway(_) => 69,

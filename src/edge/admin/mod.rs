@@ -13,6 +13,7 @@ use super::http::body;
 use super::http::problem;
 use super::metrics;
 use crate::domain::clock_guard::ClockStatus;
+use crate::domain::history_packs::health::PackHealth;
 use crate::domain::ingest::health::StoreHealth;
 use crate::domain::rewards::bus_health::BusHealth;
 use crate::shutdown::Stop;
@@ -23,6 +24,8 @@ pub struct Admin {
     /// Not ready while less than this share of the users is served.
     pub ready_share: f64,
     pub bus: Arc<BusHealth>,
+    /// `None`: nothing leaves the hot store.
+    pub packs: Option<Arc<PackHealth>>,
     pub stop: Stop,
     pub clock_status: ClockStatus,
     /// All that is counted, complete.
@@ -58,6 +61,7 @@ async fn readyz(State(admin): State<Arc<Admin>>) -> Response {
     if reasons.is_empty() {
         // Taking a gateway out would not bring the bus back.
         let mut degraded = admin.bus.degraded();
+        degraded.extend(admin.packs.iter().flat_map(|packs| packs.degraded()));
         if served < 1.0 {
             degraded.push(waiting(served));
         }

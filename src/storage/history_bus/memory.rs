@@ -41,6 +41,15 @@ impl MemoryBus {
         waiting.into_iter().for_each(|message| self.publish(message));
     }
 
+    /// Takes one of the messages that wait.
+    pub fn takes_one(&self) {
+        let mut state = self.state.lock();
+        if let Some(PackMessage { bytes, receipt, .. }) = state.waiting.pop() {
+            state.published.push(codec::decode(&bytes).expect("a pack"));
+            receipt.report(Delivery::Published);
+        }
+    }
+
     pub fn complains(&self, complaints: Vec<String>) {
         self.state.lock().complaints = complaints;
     }

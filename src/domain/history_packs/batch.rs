@@ -1,0 +1,85 @@
+//! Packs in the making.
+
+use std::sync::Arc;
+
+use crate::model::pack::{Pack, UserPack};
+use crate::model::shard::Region;
+use crate::storage::history_bus::codec;
+use crate::storage::hot_store::ListedUser;
+
+/// Users of a region whose changes are sent together. Each pack is as long as it may be, but the last.
+pub struct Batch {
+    deployment: Arc<str>,
+    region: Region,
+    bytes_max: usize,
+    head_len: usize,
+    /// Of the pack that is being filled.
+    len: usize,
+    packs: Vec<Vec<UserPack>>,
+    /// All users, also those of whom there is nothing to send.
+    pub users: Vec<ListedUser>,
+    pub rows: u64,
+}
+
+impl Batch {
+    /// `bytes_max`: of a pack; a single row may be longer.
+    pub fn new(deployment: Arc<str>, region: Region, bytes_max: usize) -> Self {
+        let head_len = codec::head_len(&deployment, region);
+        let (packs, users) = (Vec::new(), Vec::new());
+        Batch { deployment, region, bytes_max, head_len, len: usize::MAX, packs, users, rows: 0 }
+    }
+
+    /// A pack and more have come together.
+    pub fn is_full(&self) -> bool {
+        self.packs.len() > 1
+    }
+
+    /// `horizon`: nothing older is sent, milliseconds.
+    pub fn add(&mut self, user: ListedUser, horizon: u64) {
+        let pack = user.pack(horizon);
+        self.users.push(user);
+        if pack.rows.is_empty() && pack.forgetting.is_none() {
+            return;
+        }
+        self.rows += pack.rows.len() as u64;
+        for part in codec::split(pack, self.bytes_max.saturating_sub(self.head_len)) {
+            let len = codec::user_len(&part);
+            if self.len.saturating_add(len) > self.bytes_max {
+                self.packs.push(Vec::new());
+                self.len = self.head_len;
+            }
+            self.len += len;
+            self.packs.last_mut().expect("there is one").push(part);
+        }
+    }
+
+    /// The packs as bytes, and whose they were.
+    pub fn encode(self) -> (Vec<Vec<u8>>, Vec<ListedUser>) {
+        let Batch { deployment, region, packs, users, .. } = self;
+        let encode = |users| codec::encode(&Pack { deployment: deployment.clone(), region, users });
+        (packs.into_iter().map(encode).collect(), users)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::history_packs::fixture::listed;
+
+    #[test]
+    fn packs_are_as_long_as_they_may_be_and_a_long_user_is_cut() {
+        let mut batch = Batch::new("d".into(), Region(19), 400);
+        // All of the same region.
+        let users = (0..).map(crate::model::ids::UserId);
+        let users = users.filter(|user| crate::model::shard::Shards::DEFAULT.of(*user).region() == Region(19));
+        users.take(6).zip([1, 1, 0, 20, 1, 1]).for_each(|(user, rows)| batch.add(listed(user, rows), 0));
+        assert!(batch.is_full());
+        assert_eq!((batch.users.len(), batch.rows), (6, 24));
+        let (packs, users) = batch.encode();
+        assert_eq!(users.len(), 6);
+        assert!((4..=7).contains(&packs.len()) && packs.iter().all(|pack| pack.len() <= 400), "{} packs", packs.len());
+        let packs: Vec<Pack> = packs.iter().map(|bytes| codec::decode(bytes).expect("a pack")).collect();
+        let rows = packs.iter().flat_map(|pack| &pack.users).map(|user| user.rows.len());
+        assert_eq!(rows.sum::<usize>(), 24);
+    }
+}

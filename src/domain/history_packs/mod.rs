@@ -1,0 +1,21 @@
+//! Carries what has changed from the hot store to the history bus.
+//!
+//! ```text
+//! the list: users of a region who are due ─▶ read ─▶ packs of whole rows ─▶ the bus
+//!      ▲                                                                      │ all are delivered
+//!      └── due again (is being written) ◀── or ──▶ off the list ◀─────────────┘
+//! ```
+//!
+//! Whoever is not delivered stays on the list, in the hot store, so that memory here is bounded however long the bus is away:
+//! of each of [`WORKERS`](packer::WORKERS) regions at a time there are a few packs. Regions are shared among gateways by
+//! leases that expire; two that carry the same user only do the work twice.
+
+mod batch;
+pub mod health;
+pub mod metrics;
+pub mod packer;
+mod turns;
+mod walk;
+
+#[cfg(test)]
+mod fixture;

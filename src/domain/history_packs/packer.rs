@@ -1,0 +1,215 @@
+//! Packs the changes of users who are due, region by region.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::sync::mpsc::unbounded_channel;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::batch::Batch;
+use super::health::PackHealth;
+use super::metrics::Metrics;
+use super::turns::Turns;
+use crate::domain::clock::Clock;
+use crate::model::ids::UserId;
+use crate::model::retention::Retention;
+use crate::model::shard::Region;
+use crate::storage::delivery::{Delivery, Receipt};
+use crate::storage::history_bus::{HistoryBus, PackMessage};
+use crate::storage::hot_store::listed_users::{ListedUsers, Turn, Waiting};
+use crate::storage::hot_store::{ListedUser, StoreError};
+
+/// Regions that are packed at a time.
+pub const WORKERS: u16 = 4;
+/// Users who are looked up at a time, by their ids.
+const DUE_MAX: usize = 8_192;
+/// Users who are read at a time, with all rows that have changed.
+const READ_MAX: usize = 64;
+/// When a user is tried again whose stored state cannot be read.
+const UNREADABLE_MS: u64 = 3_600_000;
+
+/// Carries users off the list. Any number of them may run, in any number of processes.
+pub struct Packer {
+    pub store: Arc<dyn ListedUsers>,
+    pub bus: Arc<dyn HistoryBus>,
+    pub clock: Arc<Clock>,
+    /// Of the hot store, so that no other one is written over its history.
+    pub deployment: Arc<str>,
+    /// From a user's first change to its pack, and from a pack to the next while the user is being written.
+    pub interval: Duration,
+    /// Bytes of a pack.
+    pub pack_bytes: usize,
+    pub retention: Retention,
+    pub health: Arc<PackHealth>,
+    pub metrics: Metrics,
+}
+
+/// Why a region is left before all who were due are carried.
+#[derive(Debug)]
+enum Left {
+    Store(StoreError),
+    Bus(String),
+}
+
+impl From<StoreError> for Left {
+    fn from(error: StoreError) -> Self {
+        Left::Store(error)
+    }
+}
+
+impl Packer {
+    /// Runs until it is dropped.
+    pub async fn run(self) {
+        let now = Instant::now();
+        let regions = |worker| Region::all().filter(move |region| region.0 % WORKERS == worker);
+        let workers = (0..WORKERS).map(|worker| self.work(Turns::new(regions(worker), self.interval, now)));
+        tokio::join!(join_all(workers), self.walk(), self.count());
+    }
+
+    async fn work(&self, mut turns: Turns) {
+        loop {
+            let (at, region) = turns.next();
+            sleep_until(at).await;
+            let turn = self.turn(region).await;
+            turns.over(region, turn, Instant::now());
+        }
+    }
+
+    /// What the store said; `None`: something was away, and it is to be tried again soon.
+    async fn turn(&self, region: Region) -> Option<Turn> {
+        // What is decided by a clock that is in doubt would be due at the wrong time.
+        if self.clock.doubt().is_some() {
+            return None;
+        }
+        let turn = self.store.take(region, self.interval).await.ok()?;
+        if turn == Turn::Mine {
+            match self.pack(region).await {
+                Ok(()) => {}
+                Err(Left::Bus(why)) => {
+                    self.health.sees(Some(why));
+                    return None;
+                }
+                Err(Left::Store(error)) => {
+                    // Others tell that the store is away.
+                    tracing::debug!(region = region.0, %error, "region left");
+                    return None;
+                }
+            }
+        }
+        Some(turn)
+    }
+
+    /// Carries all who are due in the region.
+    async fn pack(&self, region: Region) -> Result<(), Left> {
+        loop {
+            let due = self.store.due(region, self.clock.now(), DUE_MAX).await?;
+            let mut rest = &due[..];
+            while !rest.is_empty() {
+                rest = self.pack_some(region, rest).await?;
+                // The lease must not end in the middle.
+                self.store.take(region, self.interval).await?;
+            }
+            if due.len() < DUE_MAX {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Carries as many as a pack holds, or a few more. Returns the others.
+    async fn pack_some<'u>(&self, region: Region, mut users: &'u [UserId]) -> Result<&'u [UserId], Left> {
+        let mut batch = Batch::new(self.deployment.clone(), region, self.pack_bytes);
+        let (mut unreadable, now) = (Vec::new(), self.clock.now());
+        while !users.is_empty() && !batch.is_full() {
+            let (some, others) = users.split_at(users.len().min(READ_MAX));
+            for user in self.store.read(some.to_vec()).await? {
+                match &user.unreadable {
+                    None => batch.add(user, self.retention.horizon(now)),
+                    Some(why) => {
+                        tracing::error!(
+                            event = "listed_user_unreadable",
+                            why,
+                            "stored state of a listed user cannot be read"
+                        );
+                        unreadable.push((user.user, 0));
+                    }
+                }
+            }
+            users = others;
+        }
+        if !unreadable.is_empty() {
+            self.metrics.unreadable.inc_by(unreadable.len() as u64);
+            self.store.put_off(unreadable, now + UNREADABLE_MS).await?;
+        }
+        let rows = batch.rows;
+        let (packs, carried) = batch.encode();
+        self.deliver(region, packs).await.map_err(Left::Bus)?;
+        self.metrics.users.inc_by(carried.len() as u64);
+        self.metrics.rows.inc_by(rows);
+        self.settle(carried).await?;
+        Ok(users)
+    }
+
+    /// Returns when the bus has all of them.
+    async fn deliver(&self, region: Region, packs: Vec<Vec<u8>>) -> Result<(), String> {
+        let (receipts, mut reports) = unbounded_channel();
+        let (count, bytes) = (packs.len() as u64, packs.iter().map(Vec::len).sum::<usize>() as u64);
+        for (number, bytes) in packs.into_iter().enumerate() {
+            let receipt = Receipt::new(number as u64, receipts.clone());
+            self.bus.publish(PackMessage { region, bytes, receipt });
+        }
+        drop(receipts);
+        let mut failure = None;
+        while let Some(report) = reports.recv().await {
+            if let Delivery::Refused(why) | Delivery::Unknown(why) = report.delivery {
+                self.metrics.failures.inc();
+                failure = Some(why);
+            }
+        }
+        match failure {
+            Some(why) => Err(why),
+            None if count == 0 => Ok(()),
+            None => {
+                self.health.sees(None);
+                self.metrics.packs.inc_by(count);
+                self.metrics.bytes.inc_by(bytes);
+                Ok(())
+            }
+        }
+    }
+
+    /// All that was read of these users was delivered. Who has not been written for an interval leaves the list; taking
+    /// others off would only cost their next beat a conflict.
+    async fn settle(&self, users: Vec<ListedUser>) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let interval = self.interval.as_millis() as u64;
+        let version = |user: &ListedUser| user.token().map_or(0, |token| token.version);
+        let idle = |user: &ListedUser| version(user) / 1_000 + interval <= now;
+        let (idle, active): (Vec<_>, Vec<_>) = users.into_iter().partition(idle);
+        let mut again: Vec<(UserId, u64)> = active.iter().map(|user| (user.user, version(user))).collect();
+        let versions: Vec<(UserId, u64)> = idle.iter().map(|user| (user.user, version(user))).collect();
+        let left = self.store.unlist(idle, now).await?;
+        self.metrics.unlisted.inc_by(left.iter().filter(|left| **left).count() as u64);
+        again.extend(versions.into_iter().zip(left).filter(|(_, left)| !left).map(|(user, _)| user));
+        match again.is_empty() {
+            true => Ok(()),
+            false => self.store.put_off(again, now + interval).await,
+        }
+    }
+
+    /// Keeps the gauges of what waits.
+    async fn count(&self) {
+        loop {
+            if let Ok(Waiting { users, oldest_due }) = self.store.waiting().await {
+                self.metrics.listed.set(users as i64);
+                let late = oldest_due.map_or(0, |due| self.clock.now().saturating_sub(due));
+                self.metrics.overdue_seconds.set((late / 1_000) as i64);
+            }
+            sleep(self.interval).await;
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "packer_tests.rs"]
+mod tests;

@@ -1,0 +1,139 @@
+use std::time::Duration;
+
+use super::*;
+use crate::domain::history_packs::fixture::{List, user_at};
+use crate::model::shard::Shards;
+use crate::storage::history_bus::memory::{MemoryBus, Mood};
+
+const INTERVAL: Duration = Duration::from_secs(30);
+const BYTES: usize = 4_096;
+
+struct Scene {
+    list: Arc<List>,
+    bus: Arc<MemoryBus>,
+    clock: Arc<Clock>,
+    metrics: Metrics,
+    health: Arc<PackHealth>,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let bus = Arc::new(MemoryBus::default());
+        Scene {
+            list: Arc::default(),
+            health: Arc::new(PackHealth::new(bus.clone())),
+            bus,
+            clock: Arc::new(Clock::starting_at(0, Duration::MAX)),
+            metrics: Metrics::default(),
+        }
+    }
+
+    fn packer(&self) -> Packer {
+        Packer {
+            store: self.list.clone(),
+            bus: self.bus.clone(),
+            clock: self.clock.clone(),
+            deployment: Arc::from("d"),
+            interval: INTERVAL,
+            pack_bytes: BYTES,
+            retention: Retention::of(Duration::from_hours(24)),
+            health: self.health.clone(),
+            metrics: self.metrics.clone(),
+        }
+    }
+
+    /// So many users, written an hour ago and due since.
+    fn users(&self, count: u64, rows: usize) {
+        let at = self.clock.now() - 3_600_000;
+        (1..=count).for_each(|mid| self.list.add(user_at(UserId(mid), rows, at), at));
+    }
+
+    /// One turn of each region.
+    async fn turns(&self) {
+        let packer = self.packer();
+        for region in Region::all() {
+            packer.turn(region).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn all_that_is_due_goes_in_one_pack_a_region_and_leaves_the_list() {
+    let scene = Scene::new();
+    scene.users(2_000, 1);
+    scene.list.add(user_at(UserId(5_000), 1, 1), u64::MAX);
+    scene.turns().await;
+    assert_eq!(scene.list.due(), [(UserId(5_000), u64::MAX)], "who is not due stays");
+    let packs = scene.bus.published();
+    assert_eq!(packs.len(), usize::from(Region::COUNT));
+    let packed = packs.iter().flat_map(|pack| &pack.users).filter(|user| user.rows.len() == 1).count();
+    assert_eq!(packed, 2_000);
+    let counted = [&scene.metrics.packs, &scene.metrics.users, &scene.metrics.rows, &scene.metrics.unlisted];
+    assert_eq!(counted.map(|counter| counter.get()), [100, 2_000, 2_000, 2_000]);
+}
+
+#[tokio::test]
+async fn nothing_leaves_the_list_before_all_packs_are_delivered() {
+    for mood in [Mood::Refuses, Mood::Doubts] {
+        let scene = Scene::new();
+        scene.users(300, 2);
+        scene.bus.becomes(mood);
+        scene.turns().await;
+        assert_eq!(scene.list.due().len(), 300, "{mood:?}");
+        assert!(!scene.health.degraded().is_empty() && scene.metrics.failures.get() > 0);
+        scene.bus.becomes(Mood::Takes);
+        scene.turns().await;
+        assert_eq!((scene.list.due().len(), scene.health.degraded()), (0, vec![]), "{mood:?}");
+    }
+}
+
+#[tokio::test]
+async fn while_the_bus_says_nothing_a_region_has_a_few_packs_under_way_and_the_list_stays() {
+    let scene = Scene::new();
+    scene.bus.becomes(Mood::Waits);
+    let at = scene.clock.now() - 3_600_000;
+    let users = (1..).map(UserId).filter(|user| Shards::DEFAULT.of(*user).region() == Region(7)).take(5_000);
+    users.for_each(|user| scene.list.add(user_at(user, 1, at), at));
+    let packer = scene.packer();
+    let mut turn = Box::pin(packer.turn(Region(7)));
+    assert!(futures_util::poll!(&mut turn).is_pending());
+    assert!((1..=3).contains(&scene.bus.waiting()), "{} packs", scene.bus.waiting());
+    assert_eq!(scene.list.due().len(), 5_000);
+    scene.bus.becomes(Mood::Takes);
+    assert_eq!(turn.await, Some(Turn::Mine));
+    assert_eq!(scene.list.due(), []);
+}
+
+#[tokio::test]
+async fn a_user_of_several_packs_leaves_after_the_last_of_them() {
+    let scene = Scene::new();
+    scene.users(1, 500);
+    let region = Shards::DEFAULT.of(UserId(1)).region();
+    scene.bus.becomes(Mood::Waits);
+    let packer = scene.packer();
+    let mut turn = Box::pin(packer.turn(region));
+    assert!(futures_util::poll!(&mut turn).is_pending());
+    let count = scene.bus.waiting();
+    assert!(count > 3, "{count} packs");
+    scene.bus.takes_one();
+    assert!(futures_util::poll!(&mut turn).is_pending());
+    assert_eq!(scene.list.due().len(), 1);
+    scene.bus.becomes(Mood::Takes);
+    turn.await;
+    let rows: usize = scene.bus.published().iter().flat_map(|pack| &pack.users).map(|user| user.rows.len()).sum();
+    assert_eq!((scene.list.due().len(), rows), (0, 500));
+}
+
+#[tokio::test]
+async fn who_is_being_written_is_carried_and_stays_listed_until_an_interval_later() {
+    let scene = Scene::new();
+    let now = scene.clock.now();
+    scene.list.add(user_at(UserId(1), 1, now), now);
+    scene.list.add(user_at(UserId(2), 1, now - 60_000), now - 60_000);
+    scene.list.is_written(UserId(2));
+    scene.turns().await;
+    let due = scene.list.due();
+    assert_eq!(due.len(), 2);
+    assert!(due.iter().all(|(_, due)| (now + 30_000..now + 40_000).contains(due)), "{due:?}");
+    assert_eq!(scene.bus.published().iter().map(|pack| pack.users.len()).sum::<usize>(), 2);
+}
