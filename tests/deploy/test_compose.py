@@ -7,6 +7,8 @@ import re
 import subprocess
 import unittest
 
+import yaml
+
 from deploy.files import BINARY, ROOT, compose, directives, presets, properties
 from wire.patience import PATIENCE_SECONDS
 from wire.tokens import KEY
@@ -19,6 +21,7 @@ MOUNTED = {
     "demo-door": "deploy/haproxy/demo.cfg",
     "redis": "deploy/redis/redis.conf",
     "kafka": "deploy/kafka",
+    "cassandra": "deploy/cassandra/cassandra.yaml",
 }
 
 
@@ -38,7 +41,7 @@ class Compose(unittest.TestCase):
         return [tuple(port.rsplit(":", 2)) for port in self.services[service].get("ports", [])]
 
     def test_each_service_is_there(self):
-        expected = {"balancer", *GATEWAYS, "init", "redis", "kafka", "demo", "demo-door"}
+        expected = {"balancer", *GATEWAYS, "init", "redis", "kafka", "cassandra", "demo", "demo-door"}
         self.assertEqual(set(self.services), expected)
 
     def test_what_is_mounted_is_what_the_tests_use(self):
@@ -92,6 +95,23 @@ class Compose(unittest.TestCase):
         self.assertEqual([filled_in(word) for word in command[4:]], ["--requirepass", REDIS_PASSWORD])
         self.assertEqual(self.settings("redis")["REDISCLI_AUTH"], REDIS_PASSWORD)
         self.assertIn("/etc/redis/redis.conf", self.services["redis"]["volumes"][0])
+
+    def test_the_history_store_is_asked_for_and_found(self):
+        cassandra = self.services["cassandra"]
+        self.assertEqual(cassandra["profiles"], ["history"])
+        settings = yaml.safe_load((ROOT / "deploy/cassandra/cassandra.yaml").read_text())
+        self.assertEqual(settings["seed_provider"][0]["parameters"], [{"seeds": "cassandra"}])
+        [_, mounted, _] = cassandra["volumes"][0].split(":")
+        self.assertEqual(cassandra["environment"]["JVM_EXTRA_OPTS"], f"-Dcassandra.config=file://{mounted}")
+        tried = {
+            **image_settings(),
+            **self.settings("gateway-1"),
+            "HEARTLINE__HISTORY__STORE": "cassandra",
+            "HEARTLINE__CASSANDRA__NODES": f"cassandra:{settings['native_transport_port']}",
+            "HEARTLINE__CASSANDRA__REPLICATION": "1",
+        }
+        checked = check_config(tried)
+        self.assertEqual(checked.returncode, 0, checked.stderr)
 
     def test_the_balancer_finds_the_gateways(self):
         assumed = presets(ROOT / "deploy/haproxy/haproxy.cfg")
@@ -153,6 +173,7 @@ class Compose(unittest.TestCase):
         for service in GATEWAYS:
             self.assertEqual(reached[service], {"front", "store", "events"})
         self.assertEqual((reached["redis"], reached["kafka"], reached["init"]), ({"store"}, {"events"}, {"store"}))
+        self.assertEqual(reached["cassandra"], {"store"})
         self.assertFalse(reached["demo"] & reached["balancer"])
         for network in ("store", "events"):
             self.assertIs(self.file["networks"][network]["internal"], True, network)

@@ -14,12 +14,22 @@ const START: Duration = Duration::from_secs(120);
 
 pub struct CassandraNode {
     home: TempDir,
+    /// Settings that hold over those of deploy/cassandra.
+    settings: Vec<String>,
     process: Option<Child>,
 }
 
 impl CassandraNode {
     pub fn start() -> Self {
-        let mut node = CassandraNode { home: tempfile::tempdir().unwrap(), process: None };
+        Self::start_with(&[])
+    }
+
+    /// Each setting as `name=value`.
+    pub fn start_with(settings: &[&str]) -> Self {
+        let mut settings: Vec<String> =
+            settings.iter().map(|setting| format!("-Dcassandra.settings.{setting}")).collect();
+        settings.push("-Dcassandra.config.allow_system_properties=true".to_owned());
+        let mut node = CassandraNode { home: tempfile::tempdir().unwrap(), settings, process: None };
         node.start_again();
         node
     }
@@ -29,7 +39,12 @@ impl CassandraNode {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/services/cassandra.sh");
         let log = File::create(self.log()).unwrap();
         let mut command = Command::new(script);
-        command.arg(self.home.path()).stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+        command
+            .arg(self.home.path())
+            .env("JDK_JAVA_OPTIONS", self.settings.join(" "))
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().unwrap())
+            .stderr(log);
         let mut process = command.spawn().unwrap();
         let deadline = Instant::now() + START;
         let log = || std::fs::read_to_string(self.log()).unwrap();

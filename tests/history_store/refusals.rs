@@ -1,11 +1,13 @@
 //! What is wrong with a Cassandra is said at the start, with what mends it.
 
+use heartline::model::secret::Secret;
 use heartline::storage::history_store::cassandra::config::{CassandraConfig, Replication};
 use heartline::storage::history_store::cassandra::{CassandraRefused, CassandraStore, Schema};
 use scylla::client::session::Session;
 use scylla::client::session_builder::SessionBuilder;
 
 use crate::cassandra::{settings, shared};
+use crate::cassandra_node::CassandraNode;
 use crate::words::*;
 
 /// A keyspace of this test's own, dropped at its end.
@@ -88,6 +90,27 @@ fn too_few_nodes_are_named() {
     let mut keyspace = Keyspace::new();
     keyspace.settings.replication = Replication::Each(3);
     has(keyspace.refusal(Schema::Make), &["datacenter1 has 1 node(s), too few for 3 copies"]);
+}
+
+#[test]
+#[ignore = "needs Cassandra: tests/run cassandra"]
+fn a_user_is_let_in_by_the_password() {
+    let node = CassandraNode::start_with(&["authenticator=PasswordAuthenticator"]);
+    let mut settings = settings(&node.address());
+    let open = |settings: &CassandraConfig| CassandraStore::open(settings, LONG, Schema::Make).map(drop);
+    let refusal = |settings: &CassandraConfig| {
+        let refused = open(settings).unwrap_err();
+        (refused.exit_code(), refused.to_string())
+    };
+    has(refusal(&settings), &["asks for a user", "cassandra.user"]);
+    settings.user = "cassandra".to_owned();
+    settings.password = Secret::new("hunter2".to_owned());
+    let refused = refusal(&settings);
+    assert!(!refused.1.contains("hunter2"), "{refused:?}");
+    has(refused, &["refuses cassandra.user and cassandra.password"]);
+    settings.password = Secret::new("cassandra".to_owned());
+    // The role is made some time after the start.
+    until("the user is let in", || open(&settings).is_ok());
 }
 
 #[test]

@@ -26,9 +26,9 @@ mkdir -p "$1"
 dir=$(realpath "$1")
 . "$here/ports.bash"
 port=$(keep_port "$dir/port" 2 "${2:-}")
+# Of two lines the later holds.
 cat "$root/deploy/cassandra/cassandra.yaml" - >"$dir/cassandra.yaml" <<END
 
-endpoint_snitch: SimpleSnitch
 listen_address: 127.0.0.1
 rpc_address: 127.0.0.1
 native_transport_port: $port

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use scylla::client::execution_profile::ExecutionProfile;
+use scylla::client::execution_profile::{ExecutionProfile, ExecutionProfileHandle};
 use scylla::client::session::Session;
 use scylla::client::session_builder::SessionBuilder;
 use scylla::errors::ExecutionError;
@@ -36,7 +36,7 @@ pub(super) async fn connect(config: &CassandraConfig, schema: Schema) -> Result<
     if !config.user.is_empty() {
         builder = builder.user(&config.user, config.password.expose());
     }
-    let session = builder.build().await.map_err(|error| away(error.to_string()))?;
+    let session = builder.build().await.map_err(|error| CassandraRefused::of_connecting(&config.nodes, &error))?;
     let nodes = Nodes::of(&session, &config.nodes).await;
     let data_center = nodes.data_center(config.consistency)?;
     let handle = session.get_default_execution_profile_handle();
@@ -62,10 +62,7 @@ pub(super) async fn connect(config: &CassandraConfig, schema: Schema) -> Result<
 }
 
 /// At a local quorum nothing goes to another data center, where most replicas may know nothing of a write.
-fn profile(
-    consistency: Consistency,
-    data_center: Option<String>,
-) -> scylla::client::execution_profile::ExecutionProfileHandle {
+fn profile(consistency: Consistency, data_center: Option<String>) -> ExecutionProfileHandle {
     let mut policy = DefaultPolicy::builder().token_aware(true);
     policy = policy.permit_dc_failover(consistency != Consistency::LocalQuorum);
     if let Some(data_center) = data_center {

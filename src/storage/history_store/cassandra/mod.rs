@@ -12,7 +12,7 @@
 //!
 //! **Failure.** Every error is [`HistoryAway`] and may be repeated. Lost connections are opened again by the driver.
 //!
-//! **Memory.** [`REQUESTS_MAX`] requests at a time, of [`write`] at most 32 KiB each; beside that what the callers hand over.
+//! **Memory.** [`REQUESTS_MAX`] requests at a time, of at most 32 KiB each; beside that what the callers hand over.
 
 pub mod config;
 mod connect;

@@ -2,6 +2,10 @@
 
 use std::io;
 
+use scylla::errors::{
+    ConnectionError, ConnectionPoolError, ConnectionSetupRequestErrorKind, DbError, MetadataError, NewSessionError,
+};
+
 /// Of the start. Several lines if several things are wrong, each with what mends it.
 #[derive(Debug, thiserror::Error)]
 pub enum CassandraRefused {
@@ -16,6 +20,27 @@ pub enum CassandraRefused {
 impl CassandraRefused {
     pub(super) fn unfit(line: impl Into<String>) -> Self {
         CassandraRefused::Unfit(vec![line.into()])
+    }
+
+    /// Why there is no session: nobody answers, or the user is not let in.
+    pub(super) fn of_connecting(nodes: &[String], error: &NewSessionError) -> Self {
+        let unreachable = |cause: String| CassandraRefused::Unreachable { nodes: nodes.join(", "), cause };
+        let NewSessionError::MetadataError(MetadataError::ConnectionPoolError(ConnectionPoolError::Broken {
+            last_connection_error: last,
+        })) = error
+        else {
+            return unreachable(error.to_string());
+        };
+        let ConnectionError::ConnectionSetupRequestError(setup) = last else { return unreachable(last.to_string()) };
+        match setup.get_error() {
+            ConnectionSetupRequestErrorKind::MissingAuthentication => CassandraRefused::unfit(
+                "Cassandra asks for a user; set cassandra.user and cassandra.password".to_owned(),
+            ),
+            ConnectionSetupRequestErrorKind::DbError(DbError::AuthenticationError, reason) => {
+                CassandraRefused::unfit(format!("Cassandra refuses cassandra.user and cassandra.password: {reason}"))
+            }
+            other => unreachable(other.to_string()),
+        }
     }
 
     /// Of sysexits.h.
