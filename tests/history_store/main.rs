@@ -7,6 +7,7 @@
 mod cassandra;
 mod cassandra_node;
 mod command;
+mod counted;
 mod expiry;
 mod faults;
 mod forgetting;

@@ -1,0 +1,31 @@
+//! What the store counts.
+
+use heartline::storage::history_store::HistoryStore;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
+
+use crate::cassandra::OnCassandra;
+use crate::words::*;
+
+#[test]
+#[ignore = "needs Cassandra: tests/run cassandra"]
+fn rows_requests_and_what_had_expired_are_counted() {
+    let (store, user, now) = (OnCassandra::open(LONG), some_user(), wall());
+    let mut registry = Registry::with_prefix("heartline");
+    store.register(&mut registry);
+    let has = |line: &str| {
+        let mut text = String::new();
+        encode(&mut text, &registry).unwrap();
+        assert!(text.lines().any(|found| found == line), "{line} in {text}");
+    };
+    has("heartline_history_store_rows_written_total 0");
+    has("heartline_history_store_errors_total{operation=\"write\"} 0");
+    let expired = played(3, now - 100 * DAY_MS);
+    write(&store, vec![pack(user, Some(cleared(now - 9)), vec![played(1, now), played(2, now), expired])]);
+    wait(store.read(user, now)).unwrap();
+    has("heartline_history_store_rows_written_total 2");
+    has("heartline_history_store_rows_expired_total 1");
+    has("heartline_history_store_request_seconds_count{operation=\"write\"} 1");
+    has("heartline_history_store_request_seconds_count{operation=\"read\"} 1");
+    has("heartline_history_store_errors_total{operation=\"read\"} 0");
+}
