@@ -18,6 +18,7 @@ mod leaders;
 mod reader;
 mod refusals;
 mod relayed;
+mod sources;
 mod topics;
 
 use std::time::Duration;

@@ -9,9 +9,9 @@
 //! there is one; all others go on. After `kafka.delivery_timeout` it is given up, and what became of it is not known. An
 //! error that the library cannot get over ends its producer, and a new one begins.
 
-mod client;
+pub mod client;
 pub mod config;
-mod last_error;
+pub mod last_error;
 pub mod producer;
 pub mod topic;
-mod watch;
+pub mod watch;

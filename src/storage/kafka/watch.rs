@@ -87,7 +87,7 @@ impl Watcher {
         let complaints = match found {
             TopicState::Sound { partitions } => {
                 if self.was_wrong != Some(false) {
-                    tracing::info!(event = "kafka_connected", topic, partitions, "publishing to kafka");
+                    tracing::info!(event = "kafka_connected", topic, partitions, "kafka topic is as configured");
                 }
                 Vec::new()
             }

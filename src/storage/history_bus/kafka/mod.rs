@@ -4,6 +4,11 @@
 //!
 //! **Memory.** [`QUEUE_PACKS_MAX`] packs and [`QUEUE_KIB_MAX`] KiB; more is refused.
 
+mod assigned;
+mod reader;
+mod shared;
+pub mod source;
+
 use super::{HistoryBus, MESSAGE_BYTES_MAX, PackMessage};
 use crate::storage::kafka::config::KafkaConfig;
 use crate::storage::kafka::producer::{Producer, Terms};
@@ -39,9 +44,12 @@ pub struct KafkaHistory {
 impl KafkaHistory {
     /// Waits for no broker. A topic that is made keeps packs for `kafka.history_retention`.
     pub fn open(config: &KafkaConfig) -> Result<Self, KafkaRefused> {
-        let topic = Topic::of_history(config, BATCH_BYTES_MAX);
-        Ok(KafkaHistory { producer: Producer::open(config, topic, TERMS).map_err(KafkaRefused)? })
+        Ok(KafkaHistory { producer: Producer::open(config, topic(config), TERMS).map_err(KafkaRefused)? })
     }
+}
+
+fn topic(config: &KafkaConfig) -> Topic {
+    Topic::of_history(config, BATCH_BYTES_MAX)
 }
 
 impl HistoryBus for KafkaHistory {

@@ -1,0 +1,181 @@
+//! The partitions that are read here: what of them is read, and what of that is committed.
+
+use std::collections::BTreeMap;
+
+use crate::storage::history_bus::source::Place;
+
+#[derive(Debug, Default)]
+pub(super) struct Assigned {
+    partitions: BTreeMap<i32, Partition>,
+    /// Of the partition that was given last.
+    term: u64,
+    /// Of messages that are not committed.
+    bytes: usize,
+    /// Messages from the first of each partition that is not committed, to the last that is read.
+    messages: usize,
+}
+
+#[derive(Debug, Default)]
+struct Partition {
+    term: u64,
+    /// The messages from the first that is not committed on, by their offsets.
+    read: BTreeMap<i64, Message>,
+    /// Where to go on: behind the last message before which all are committed.
+    next: Option<i64>,
+    told: Option<i64>,
+}
+
+#[derive(Debug)]
+enum Message {
+    /// With its bytes.
+    Read(usize),
+    Committed,
+}
+
+impl Assigned {
+    pub fn assign(&mut self, partition: i32) {
+        self.revoke(partition);
+        self.term += 1;
+        self.partitions.insert(partition, Partition { term: self.term, ..Partition::default() });
+    }
+
+    pub fn revoke(&mut self, partition: i32) {
+        let Some(partition) = self.partitions.remove(&partition) else { return };
+        self.messages -= partition.read.len();
+        self.bytes -= partition.read.values().map(Message::bytes).sum::<usize>();
+    }
+
+    /// `None`: it is not to be handed on, because its partition is not read here, or the message was read before.
+    pub fn read(&mut self, partition: i32, offset: i64, bytes: usize) -> Option<Place> {
+        let of = self.partitions.get_mut(&partition)?;
+        let known = of.read.contains_key(&offset) || of.next.is_some_and(|next| offset < next);
+        if known {
+            return None;
+        }
+        of.read.insert(offset, Message::Read(bytes));
+        self.messages += 1;
+        self.bytes += bytes;
+        Some(Place { partition, offset, term: of.term })
+    }
+
+    /// Whether a message that was read is still to be handed on.
+    pub fn has(&self, place: Place) -> bool {
+        self.partitions.get(&place.partition).is_some_and(|partition| partition.term == place.term)
+    }
+
+    pub fn commit(&mut self, place: Place) {
+        let Some(partition) = self.partitions.get_mut(&place.partition).filter(|of| of.term == place.term) else {
+            return;
+        };
+        let Some(message) = partition.read.get_mut(&place.offset) else { return };
+        self.bytes -= message.bytes();
+        *message = Message::Committed;
+        while let Some(first) = partition.read.first_entry().filter(|first| matches!(first.get(), Message::Committed)) {
+            partition.next = Some(first.key() + 1);
+            first.remove();
+            self.messages -= 1;
+        }
+    }
+
+    /// Where each partition goes on, if that is not what was told before.
+    pub fn take_new(&mut self) -> Vec<(i32, i64)> {
+        let new = |(number, partition): (&i32, &mut Partition)| {
+            let next = partition.next?;
+            (partition.told.replace(next) != Some(next)).then_some((*number, next))
+        };
+        self.partitions.iter_mut().filter_map(new).collect()
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub fn messages(&self) -> usize {
+        self.messages
+    }
+}
+
+impl Message {
+    fn bytes(&self) -> usize {
+        match self {
+            Message::Read(bytes) => *bytes,
+            Message::Committed => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// One partition, of which these offsets are read, with ten bytes each.
+    fn reading(offsets: &[i64]) -> (Assigned, Vec<Place>) {
+        let mut assigned = Assigned::default();
+        assigned.assign(3);
+        let places = offsets.iter().map(|offset| assigned.read(3, *offset, 10).expect("a place")).collect();
+        (assigned, places)
+    }
+
+    #[test]
+    fn a_message_waits_for_those_before_it() {
+        let (mut assigned, places) = reading(&[5, 6, 9]);
+        assigned.commit(places[1]);
+        assert_eq!((assigned.take_new(), assigned.messages(), assigned.bytes()), (vec![], 3, 20));
+        assigned.commit(places[0]);
+        assert_eq!((assigned.take_new(), assigned.messages(), assigned.bytes()), (vec![(3, 7)], 1, 10));
+        assert_eq!(assigned.take_new(), []);
+        assigned.commit(places[2]);
+        assigned.commit(places[2]);
+        assert_eq!((assigned.take_new(), assigned.messages(), assigned.bytes()), (vec![(3, 10)], 0, 0));
+    }
+
+    #[test]
+    fn what_was_read_before_a_partition_was_lost_is_forgotten() {
+        let (mut assigned, places) = reading(&[5]);
+        assigned.revoke(3);
+        assert_eq!((assigned.has(places[0]), assigned.messages(), assigned.bytes()), (false, 0, 0));
+        assert_eq!(assigned.read(3, 6, 10), None, "it is not read here");
+        assigned.assign(3);
+        assigned.commit(places[0]);
+        assert_eq!((assigned.has(places[0]), assigned.take_new()), (false, vec![]));
+        let again = assigned.read(3, 5, 10).expect("it is read again");
+        assert!(assigned.has(again) && again != places[0]);
+        assigned.commit(places[0]);
+        assert_eq!(assigned.take_new(), []);
+        assigned.commit(again);
+        assert_eq!(assigned.take_new(), [(3, 6)]);
+    }
+
+    #[test]
+    fn a_message_is_handed_on_once() {
+        let (mut assigned, places) = reading(&[5, 6]);
+        assigned.commit(places[0]);
+        assert_eq!([5, 6].map(|offset| assigned.read(3, offset, 10)), [None, None]);
+        assert_eq!((assigned.messages(), assigned.bytes()), (1, 10));
+    }
+
+    proptest! {
+        /// In whatever order: what is told lies behind nothing that is not committed.
+        #[test]
+        fn nothing_is_left_behind(order in Just((0..40_i64).collect::<Vec<_>>()).prop_shuffle(), looks in vec(any::<bool>(), 40)) {
+            let (mut assigned, places) = reading(&(0..40).collect::<Vec<_>>());
+            let mut committed = std::collections::BTreeSet::new();
+            let mut next = 0;
+            for (offset, looks) in order.into_iter().zip(looks) {
+                assigned.commit(places[offset as usize]);
+                committed.insert(offset);
+                let first_missing = (0..).find(|offset| !committed.contains(offset)).expect("one of them");
+                if looks {
+                    let new = assigned.take_new();
+                    prop_assert_eq!(new, if first_missing > next { vec![(3, first_missing)] } else { vec![] });
+                    next = first_missing;
+                }
+                prop_assert_eq!(assigned.bytes(), 10 * (40 - committed.len()));
+                prop_assert_eq!(assigned.messages() as i64, 40 - first_missing);
+            }
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Reads a topic as a member of a group, on a thread of its own: the library's calls block, and serve its callbacks.
+//!
+//! It asks the library again and again even while nothing more is to be read, with its partitions paused: a member that does
+//! not ask for minutes would lose them. Offsets are stored when their messages are committed here; the library sends them
+//! to the brokers every second, and when it gives up a partition or ends.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rdkafka::client::ClientContext;
+use rdkafka::config::{ClientConfig, FromClientConfigAndContext, RDKafkaLogLevel};
+use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext, Rebalance};
+use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
+use rdkafka::message::Message;
+use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
+
+use super::shared::Shared;
+use crate::storage::kafka::client;
+use crate::storage::kafka::config::KafkaConfig;
+use crate::storage::kafka::last_error::LastError;
+use crate::storage::kafka::watch::TopicWatch;
+
+/// What the library fetches ahead, beside what is handed on.
+const FETCHED_KIB_MAX: usize = 16 * 1024;
+const FETCH_BYTES: usize = 8 << 20;
+/// A member that says nothing for so long has died, and its partitions are given to others.
+const SESSION_TIMEOUT: Duration = Duration::from_secs(10);
+const HEARTBEAT: Duration = Duration::from_secs(3);
+const COMMIT_EVERY: Duration = Duration::from_secs(1);
+/// A topic that was missing, or has more partitions, is seen after so long.
+const METADATA_EVERY: Duration = Duration::from_secs(10);
+/// How long it waits for a message at a time.
+const WAIT: Duration = Duration::from_millis(100);
+const COUNT_EVERY: Duration = Duration::from_secs(5);
+const COUNT_TIMEOUT: Duration = Duration::from_secs(1);
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+pub(super) struct Reader {
+    settings: ClientConfig,
+    topic: String,
+    shared: Arc<Shared>,
+    watch: Arc<TopicWatch>,
+    last_error: Arc<LastError>,
+}
+
+/// What the library calls.
+struct Member {
+    topic: String,
+    shared: Arc<Shared>,
+    watch: Arc<TopicWatch>,
+    last_error: Arc<LastError>,
+}
+
+type Client = BaseConsumer<Member>;
+
+impl Reader {
+    /// Waits for no broker.
+    pub fn start(
+        config: &KafkaConfig,
+        group: &str,
+        shared: Arc<Shared>,
+        watch: Arc<TopicWatch>,
+    ) -> Result<thread::JoinHandle<()>, String> {
+        let (settings, topic) = (settings(config, group), config.topics.history.clone());
+        let reader = Reader { settings, topic, shared, watch, last_error: Arc::default() };
+        let client = reader.client().map_err(|error| error.to_string())?;
+        let thread = thread::Builder::new().name("history-read".into());
+        thread.spawn(move || reader.run(client)).map_err(|error| error.to_string())
+    }
+
+    fn client(&self) -> KafkaResult<Client> {
+        let Reader { topic, shared, watch, last_error, .. } = self;
+        let member = Member {
+            topic: topic.clone(),
+            shared: shared.clone(),
+            watch: watch.clone(),
+            last_error: last_error.clone(),
+        };
+        let client = Client::from_config_and_context(&self.settings, member)?;
+        client.subscribe(&[topic])?;
+        Ok(client)
+    }
+
+    fn run(self, client: Client) {
+        let mut client = Some(client);
+        while !self.shared.ends() {
+            match client.take().map_or_else(|| self.client(), Ok) {
+                Ok(client) => self.read(&client),
+                Err(error) => tracing::error!(%error, "cannot create a new kafka consumer; trying again"),
+            }
+            if !self.shared.ends() {
+                thread::sleep(AGAIN_AFTER);
+            }
+        }
+    }
+
+    /// Until it is to end, or the library has an error that it cannot get over.
+    fn read(&self, client: &Client) {
+        let (mut is_paused, mut counted) = (false, Instant::now());
+        while !self.shared.ends() {
+            is_paused = self.pause(client, is_paused);
+            match client.poll(WAIT) {
+                Some(Ok(message)) => {
+                    let (key, bytes) = (message.key().unwrap_or_default(), message.payload().unwrap_or_default());
+                    self.shared.read(message.partition(), message.offset(), key, bytes);
+                }
+                Some(Err(KafkaError::MessageConsumptionFatal(error))) => {
+                    tracing::error!(event = "history_reader_replaced", %error, "kafka consumer failed; a new one begins");
+                    return;
+                }
+                // The library tries again, and has told the member.
+                Some(Err(error)) => tracing::debug!(%error, "kafka: consumer"),
+                None => {}
+            }
+            store(client, &self.topic, &self.shared);
+            if counted.elapsed() >= COUNT_EVERY {
+                match self.count(client) {
+                    Ok(lag) => self.shared.counts(lag),
+                    Err(error) => tracing::debug!(%error, "kafka: cannot count what is not read"),
+                }
+                counted = Instant::now();
+            }
+        }
+    }
+
+    /// Reads no more while enough is read and not committed. Says whether it is so.
+    fn pause(&self, client: &Client, is_paused: bool) -> bool {
+        let pauses = if is_paused { !self.shared.has_room() } else { self.shared.is_full() };
+        if !pauses && !is_paused {
+            return false;
+        }
+        // Again and again while it lasts: partitions that are new are not paused.
+        let done = client.assignment().and_then(|partitions| match pauses {
+            true => client.pause(&partitions),
+            false => client.resume(&partitions),
+        });
+        if let Err(error) = done {
+            tracing::debug!(%error, pauses, "kafka: cannot pause or resume partitions");
+            return true;
+        }
+        pauses
+    }
+
+    fn count(&self, client: &Client) -> KafkaResult<BTreeMap<i32, u64>> {
+        let committed = client.committed_offsets(client.assignment()?, COUNT_TIMEOUT)?;
+        let count = |partition: i32, next: Offset| {
+            let (low, high) = client.fetch_watermarks(&self.topic, partition, COUNT_TIMEOUT)?;
+            let next = match next {
+                Offset::Offset(next) => next.max(low),
+                _ => low,
+            };
+            Ok((partition, u64::try_from(high - next).unwrap_or_default()))
+        };
+        committed.elements().iter().map(|element| count(element.partition(), element.offset())).collect()
+    }
+}
+
+fn settings(config: &KafkaConfig, group: &str) -> ClientConfig {
+    let mut settings = client::settings(config);
+    settings
+        .set("group.id", group)
+        .set("partition.assignment.strategy", "cooperative-sticky")
+        .set("session.timeout.ms", client::millis(SESSION_TIMEOUT))
+        .set("heartbeat.interval.ms", client::millis(HEARTBEAT))
+        .set("auto.offset.reset", "earliest")
+        .set("enable.auto.commit", "true")
+        .set("auto.commit.interval.ms", client::millis(COMMIT_EVERY))
+        .set("enable.auto.offset.store", "false")
+        .set("topic.metadata.refresh.interval.ms", client::millis(METADATA_EVERY))
+        .set("queued.max.messages.kbytes", FETCHED_KIB_MAX.to_string())
+        .set("fetch.queue.backoff.ms", client::millis(WAIT))
+        .set("fetch.max.bytes", FETCH_BYTES.to_string())
+        .set("max.partition.fetch.bytes", super::BATCH_BYTES_MAX.to_string());
+    settings
+}
+
+/// Has the library commit what is committed here.
+fn store(client: &Client, topic: &str, shared: &Shared) {
+    let new = shared.take_new();
+    if new.is_empty() {
+        return;
+    }
+    let mut offsets = TopicPartitionList::with_capacity(new.len());
+    let added = new
+        .iter()
+        .try_for_each(|(partition, next)| offsets.add_partition_offset(topic, *partition, Offset::Offset(*next)));
+    // A partition that was lost a moment ago is read again elsewhere.
+    if let Err(error) = added.and_then(|()| client.store_offsets(&offsets)) {
+        tracing::debug!(%error, "kafka: cannot store offsets");
+    }
+}
+
+fn partitions(list: &TopicPartitionList) -> Vec<i32> {
+    list.elements().iter().map(|element| element.partition()).collect()
+}
+
+impl ClientContext for Member {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, line: &str) {
+        client::log(level, facility, line);
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        if client::is_new(&self.last_error, &error, reason) {
+            self.watch.look();
+        }
+    }
+}
+
+impl ConsumerContext for Member {
+    fn pre_rebalance(&self, client: &Client, rebalance: &Rebalance<'_>) {
+        match rebalance {
+            Rebalance::Assign(list) => {
+                let partitions = partitions(list);
+                tracing::info!(event = "history_partitions_assigned", ?partitions, "reading partitions of history");
+                self.shared.assign(partitions);
+            }
+            Rebalance::Revoke(list) => {
+                // The last that the library sends to the brokers for them.
+                store(client, &self.topic, &self.shared);
+                let partitions = partitions(list);
+                tracing::info!(event = "history_partitions_revoked", ?partitions, "giving up partitions of history");
+                self.shared.revoke(partitions);
+            }
+            Rebalance::Error(error) => tracing::warn!(%error, "kafka: partitions are not shared out"),
+        }
+    }
+
+    fn commit_callback(&self, result: KafkaResult<()>, _: &TopicPartitionList) {
+        match result {
+            Ok(()) => self.last_error.over(),
+            // There was nothing new.
+            Err(error) if error.rdkafka_error_code() == Some(RDKafkaErrorCode::NoOffset) => {}
+            Err(error) => drop(self.last_error.is(&format!("offsets are not committed: {error}"))),
+        }
+    }
+}

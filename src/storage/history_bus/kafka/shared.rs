@@ -1,0 +1,197 @@
+//! What the thread that reads and those who use it have in common.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use super::assigned::Assigned;
+use crate::storage::history_bus::source::{Place, RawPack};
+
+/// Messages that are read and not committed; no more are read then. With one that cannot be written, those behind it are
+/// committed and count until that one is, too.
+const MESSAGES_MAX: usize = 16_384;
+
+pub(super) struct Shared {
+    state: Mutex<State>,
+    /// Bytes that are read and not committed; no more are read then.
+    bytes_max: usize,
+    arrived: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    assigned: Assigned,
+    waiting: VecDeque<RawPack>,
+    lag: BTreeMap<i32, u64>,
+    ends: bool,
+}
+
+impl Shared {
+    pub fn new(bytes_max: usize) -> Self {
+        Shared { state: Mutex::default(), bytes_max, arrived: Notify::new() }
+    }
+
+    pub fn assign(&self, partitions: impl IntoIterator<Item = i32>) {
+        let mut state = self.state.lock();
+        partitions.into_iter().for_each(|partition| state.assigned.assign(partition));
+    }
+
+    /// Of these partitions nothing more is handed on.
+    pub fn revoke(&self, partitions: impl IntoIterator<Item = i32>) {
+        let mut state = self.state.lock();
+        let State { assigned, waiting, lag, .. } = &mut *state;
+        for partition in partitions {
+            assigned.revoke(partition);
+            lag.remove(&partition);
+        }
+        waiting.retain(|pack| assigned.has(pack.place));
+    }
+
+    pub fn read(&self, partition: i32, offset: i64, key: &[u8], bytes: &[u8]) {
+        let mut state = self.state.lock();
+        if let Some(place) = state.assigned.read(partition, offset, bytes.len()) {
+            state.waiting.push_back(RawPack { place, key: key.to_vec(), bytes: bytes.to_vec() });
+            self.arrived.notify_one();
+        }
+    }
+
+    pub fn is_full(&self) -> bool {
+        let assigned = &self.state.lock().assigned;
+        assigned.bytes() >= self.bytes_max || assigned.messages() >= MESSAGES_MAX
+    }
+
+    /// Enough to go on: each pause makes the library fetch again what it has fetched already.
+    pub fn has_room(&self) -> bool {
+        let assigned = &self.state.lock().assigned;
+        assigned.bytes() <= self.bytes_max / 2 && assigned.messages() <= MESSAGES_MAX / 2
+    }
+
+    /// At least one message, when there is one.
+    pub async fn next(&self, bytes_max: usize) -> Vec<RawPack> {
+        loop {
+            let arrived = self.arrived.notified();
+            let some = self.take(bytes_max);
+            if !some.is_empty() {
+                return some;
+            }
+            arrived.await;
+        }
+    }
+
+    fn take(&self, bytes_max: usize) -> Vec<RawPack> {
+        let waiting = &mut self.state.lock().waiting;
+        let (mut some, mut bytes) = (Vec::new(), 0);
+        while let Some(pack) = waiting.pop_front_if(|pack| bytes == 0 || bytes + pack.bytes.len() <= bytes_max) {
+            bytes += pack.bytes.len().max(1);
+            some.push(pack);
+        }
+        some
+    }
+
+    pub fn commit(&self, places: &[Place]) {
+        let mut state = self.state.lock();
+        places.iter().for_each(|place| state.assigned.commit(*place));
+    }
+
+    /// Where each partition goes on, if that is not what was told before.
+    pub fn take_new(&self) -> Vec<(i32, i64)> {
+        self.state.lock().assigned.take_new()
+    }
+
+    pub fn counts(&self, lag: BTreeMap<i32, u64>) {
+        self.state.lock().lag = lag;
+    }
+
+    pub fn lag(&self) -> BTreeMap<i32, u64> {
+        self.state.lock().lag.clone()
+    }
+
+    pub fn end(&self) {
+        self.state.lock().ends = true;
+    }
+
+    pub fn ends(&self) -> bool {
+        self.state.lock().ends
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    /// Of 100 bytes at most, with partitions 1 and 2.
+    fn shared() -> Shared {
+        let shared = Shared::new(100);
+        shared.assign([1, 2]);
+        shared
+    }
+
+    fn now(shared: &Shared, bytes_max: usize) -> Option<Vec<RawPack>> {
+        match pin!(shared.next(bytes_max)).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(packs) => Some(packs),
+            Poll::Pending => None,
+        }
+    }
+
+    fn places(packs: &[RawPack]) -> Vec<(i32, i64)> {
+        packs.iter().map(|pack| (pack.place.partition, pack.place.offset)).collect()
+    }
+
+    #[test]
+    fn messages_are_handed_on_up_to_so_many_bytes_and_at_least_one() {
+        let shared = shared();
+        assert_eq!(now(&shared, 100), None);
+        (0..4).for_each(|offset| shared.read(1, offset, b"7", &[0; 10]));
+        assert_eq!(places(&now(&shared, 1).expect("one")), [(1, 0)]);
+        let more = now(&shared, 25).expect("two");
+        assert_eq!((places(&more), more[0].key.as_slice(), more[0].bytes.len()), (vec![(1, 1), (1, 2)], &b"7"[..], 10));
+        assert_eq!(places(&now(&shared, 100).expect("the last")), [(1, 3)]);
+        // Nothing is a message, too.
+        shared.read(2, 0, b"", b"");
+        shared.read(2, 1, b"", b"");
+        assert_eq!(places(&now(&shared, 0).expect("one")), [(2, 0)]);
+    }
+
+    #[test]
+    fn what_waits_of_a_partition_that_is_lost_is_handed_on_no_more() {
+        let shared = shared();
+        shared.read(1, 0, b"", &[0; 60]);
+        shared.read(2, 0, b"", &[0; 40]);
+        shared.counts([(1, 5), (2, 6)].into());
+        assert!(shared.is_full());
+        shared.revoke([1]);
+        assert_eq!((shared.is_full(), shared.lag()), (false, [(2, 6)].into()));
+        assert_eq!(places(&now(&shared, 100).expect("of the other")), [(2, 0)]);
+        shared.read(1, 1, b"", b"x");
+        assert_eq!(now(&shared, 100), None);
+    }
+
+    #[test]
+    fn it_is_full_until_half_is_committed() {
+        let shared = shared();
+        (0..10).for_each(|offset| shared.read(1, offset, b"", &[0; 10]));
+        let packs = now(&shared, 1000).expect("all");
+        assert!(shared.is_full(), "though all are handed on");
+        let places: Vec<Place> = packs.iter().map(|pack| pack.place).collect();
+        shared.commit(&places[..4]);
+        assert_eq!((shared.is_full(), shared.has_room(), shared.take_new()), (false, false, vec![(1, 4)]));
+        shared.commit(&places[4..5]);
+        assert!(shared.has_room());
+    }
+
+    #[test]
+    fn messages_behind_one_that_is_not_committed_count() {
+        let shared = shared();
+        (0..MESSAGES_MAX as i64).for_each(|offset| shared.read(1, offset, b"", b""));
+        let packs = now(&shared, usize::MAX).expect("all");
+        let places: Vec<Place> = packs.iter().map(|pack| pack.place).collect();
+        shared.commit(&places[1..]);
+        assert!(shared.is_full());
+        shared.commit(&places[..1]);
+        assert!(shared.has_room());
+    }
+}

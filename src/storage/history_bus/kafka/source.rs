@@ -1,0 +1,77 @@
+//! Packs from the topic of history.
+//!
+//! **Memory.** What the bounds say is read and not committed, and 16 MiB that the library has fetched.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use futures_util::future::BoxFuture;
+
+use super::reader::Reader;
+use super::shared::Shared;
+use crate::storage::history_bus::source::{PackSource, Place, RawPack};
+use crate::storage::kafka::client;
+use crate::storage::kafka::config::KafkaConfig;
+use crate::storage::kafka::watch::TopicWatch;
+
+/// The client library refuses its settings, or cannot start.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read history from Kafka: {0}; correct [kafka]")]
+pub struct KafkaRefused(String);
+
+/// One reader of a group. It ends, in its own time, when it is dropped.
+pub struct KafkaSource {
+    shared: Arc<Shared>,
+    watch: Arc<TopicWatch>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl KafkaSource {
+    /// The group of all that write the history of a deployment.
+    pub fn group(deployment: &str) -> String {
+        format!("heartline-history-{deployment}")
+    }
+
+    /// Waits for no broker. A missing topic is made as [`KafkaHistory`](super::KafkaHistory) makes it. `bytes_max`: of
+    /// messages that are read and not committed, before no more are read.
+    pub fn open(config: &KafkaConfig, group: &str, bytes_max: usize) -> Result<Self, KafkaRefused> {
+        let shared = Arc::new(Shared::new(bytes_max));
+        let watch = TopicWatch::start(super::topic(config), client::settings(config));
+        let watch = Arc::new(watch.map_err(|error| KafkaRefused(error.to_string()))?);
+        let thread = Reader::start(config, group, shared.clone(), watch.clone()).map_err(KafkaRefused)?;
+        Ok(KafkaSource { shared, watch, thread: Some(thread) })
+    }
+
+    /// Sends what is committed to the brokers, and gives the partitions to the others of the group. Blocks.
+    pub fn close(mut self) {
+        self.shared.end();
+        if let Some(thread) = self.thread.take() {
+            thread.join().expect("the reader does not panic");
+        }
+    }
+}
+
+impl Drop for KafkaSource {
+    fn drop(&mut self) {
+        self.shared.end();
+    }
+}
+
+impl PackSource for KafkaSource {
+    fn next(&self, bytes_max: usize) -> BoxFuture<'_, Vec<RawPack>> {
+        Box::pin(self.shared.next(bytes_max))
+    }
+
+    fn commit(&self, places: &[Place]) {
+        self.shared.commit(places);
+    }
+
+    fn lag(&self) -> BTreeMap<i32, u64> {
+        self.shared.lag()
+    }
+
+    fn complaints(&self) -> Vec<String> {
+        self.watch.complaints()
+    }
+}
