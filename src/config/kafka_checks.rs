@@ -47,15 +47,20 @@ impl Checks<'_> {
     }
 
     fn kafka_topics(&mut self, config: &Config) {
-        let Topics { rewards, history } = &config.kafka.topics;
-        for (setting, topic) in [("kafka.topics.rewards", rewards), ("kafka.topics.history", history)] {
+        let Topics { rewards, history, quarantine } = &config.kafka.topics;
+        let topics = [
+            ("kafka.topics.rewards", rewards),
+            ("kafka.topics.history", history),
+            ("kafka.topics.quarantine", quarantine),
+        ];
+        for (place, (setting, topic)) in topics.into_iter().enumerate() {
             self.require(is_topic(topic), setting, || {
                 format!("{topic:?} cannot be used; write 1 to 249 letters, digits, dots, hyphens and underscores")
             });
+            if let Some((taken, _)) = topics[..place].iter().find(|(_, other)| *other == topic) {
+                self.require(false, setting, || format!("{topic:?} is also {taken}; choose another topic"));
+            }
         }
-        self.require(history != rewards, "kafka.topics.history", || {
-            format!("{history:?} is also kafka.topics.rewards; choose another topic")
-        });
         let retention = config.kafka.history_retention;
         self.require(RETENTION.contains(&retention), "kafka.history_retention", || "must be 1ms to 3650d".to_owned());
         self.require(retention.subsec_nanos().is_multiple_of(1_000_000), "kafka.history_retention", || {

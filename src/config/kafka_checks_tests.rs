@@ -40,7 +40,7 @@ fn a_topic_has_a_name_that_kafka_takes() {
         assert_eq!(good("", &[("HEARTLINE__KAFKA__TOPICS__HISTORY", name)]).kafka.topics.history, name);
     }
     for name in ["", ".", "..", "a b", "a/b", "ü", &"x".repeat(250)] {
-        for key in ["rewards", "history"] {
+        for key in ["rewards", "history", "quarantine"] {
             refused(&topics(key, name), &format!("kafka.topics.{key}: "), "249");
         }
     }
@@ -51,6 +51,12 @@ fn each_topic_is_another_one() {
     for (key, name) in [("rewards", "heartline.history"), ("history", "heartline.rewards")] {
         refused(&format!("topics.{key} = {name:?}"), "kafka.topics.history: ", "is also kafka.topics.rewards");
     }
+    refused("topics.quarantine = \"heartline.history\"", "kafka.topics.quarantine: ", "is also kafka.topics.history");
+    refused(
+        "topics.rewards = \"heartline.history.quarantine\"",
+        "kafka.topics.quarantine: ",
+        "is also kafka.topics.rew",
+    );
 }
 
 #[test]

@@ -119,7 +119,7 @@ async fn a_topic_of_other_settings_is_complained_of_and_used() {
     assert_eq!(published, [Delivery::Published]);
     let complaints = until(&bus, |complaints| complaints.len() == 2).await;
     let retention = "retention.ms is 3600000, but kafka.history_retention is 2days; set retention.ms to 172800000";
-    let bytes = "max.message.bytes is 1048588: large packs are refused; set it to 2097152";
+    let bytes = "max.message.bytes is 1048588: large messages are refused; set it to 2097152";
     for what in [retention, bytes] {
         assert!(complaints.contains(&format!("topic {}: {what}", kafka.topics.history)), "{complaints:?}");
     }

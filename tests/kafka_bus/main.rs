@@ -15,6 +15,7 @@ mod gateway;
 mod history;
 mod kills;
 mod leaders;
+mod quarantine;
 mod reader;
 mod refusals;
 mod relayed;
@@ -39,7 +40,11 @@ fn settings(broker: &str) -> KafkaConfig {
     let topic = format!("heartline.test.{:x}", rand::random::<u64>());
     KafkaConfig {
         brokers: vec![broker.to_owned()],
-        topics: Topics { rewards: topic.clone(), history: format!("{topic}.history") },
+        topics: Topics {
+            rewards: topic.clone(),
+            history: format!("{topic}.history"),
+            quarantine: format!("{topic}.quarantine"),
+        },
         create_topic: true,
         partitions: 6,
         history_retention: 2 * DAY,

@@ -83,9 +83,9 @@ fn raw(message: &impl Message) -> Raw {
     let headers = message.headers().into_iter().flat_map(Headers::iter);
     Raw {
         partition: message.partition(),
-        key: text(message.key().unwrap()),
+        key: text(message.key().unwrap_or_default()),
         headers: headers.map(|header| (header.key.to_owned(), text(header.value.unwrap()))).collect(),
-        value: message.payload().unwrap().to_vec(),
+        value: message.payload().unwrap_or_default().to_vec(),
     }
 }
 

@@ -4,6 +4,7 @@ pub mod codec;
 pub mod kafka;
 #[cfg(test)]
 pub mod memory;
+pub mod quarantine;
 pub mod source;
 mod wire;
 

@@ -17,7 +17,7 @@ pub struct KafkaConfig {
     pub create_topic: bool,
     /// Of a topic that is made.
     pub partitions: u16,
-    /// Of a topic for history that is made.
+    /// Of the topics for history and quarantine.
     #[serde(with = "humantime_serde")]
     pub history_retention: Duration,
     /// Copies of each event.
@@ -41,6 +41,7 @@ pub struct KafkaConfig {
 pub struct Topics {
     pub rewards: String,
     pub history: String,
+    pub quarantine: String,
 }
 
 /// How brokers are spoken to, by the names of Kafka's own `security.protocol`.

@@ -63,13 +63,11 @@ impl Producer {
         Ok(Producer { topic: name, settings, client: Mutex::new(Arc::new(client)), reports })
     }
 
-    /// Takes a message and does not wait. What the library does not take is refused.
-    pub fn send(&self, key: &str, headers: Option<OwnedHeaders>, value: &[u8], receipt: Receipt) {
-        let record = BaseRecord::with_opaque_to(&self.topic, Box::new(receipt)).key(key).payload(value);
-        let record = match headers {
-            Some(headers) => record.headers(headers),
-            None => record,
-        };
+    /// Takes a message and does not wait; an empty key is none. What the library does not take is refused.
+    pub fn send(&self, key: &[u8], headers: Option<OwnedHeaders>, value: &[u8], receipt: Receipt) {
+        let mut record = BaseRecord::with_opaque_to(&self.topic, Box::new(receipt)).payload(value);
+        record.key = (!key.is_empty()).then_some(key);
+        record.headers = headers;
         if let Err((error, record)) = self.client().send(record) {
             record.delivery_opaque.report(Delivery::Refused(why(&error)));
         }

@@ -32,6 +32,10 @@ enum Kind {
     History {
         batch_bytes_max: usize,
     },
+    /// The same, for what is no pack.
+    Quarantine {
+        batch_bytes_max: usize,
+    },
 }
 
 /// How it was found.
@@ -59,6 +63,11 @@ impl Topic {
     pub fn of_history(config: &KafkaConfig, batch_bytes_max: usize) -> Self {
         let kind = Kind::History { batch_bytes_max };
         Self::of(config, &config.topics.history, config.history_retention, kind)
+    }
+
+    pub fn of_quarantine(config: &KafkaConfig, batch_bytes_max: usize) -> Self {
+        let kind = Kind::Quarantine { batch_bytes_max };
+        Self::of(config, &config.topics.quarantine, config.history_retention, kind)
     }
 
     fn of(config: &KafkaConfig, name: &str, retention: Duration, kind: Kind) -> Self {
@@ -128,7 +137,7 @@ impl Topic {
             ("cleanup.policy", "delete".to_owned()),
             ("retention.ms", self.retention.as_millis().to_string()),
         ];
-        if let Kind::History { batch_bytes_max } = self.kind {
+        if let Some(batch_bytes_max) = self.kind.batch_bytes_max() {
             settings.push(("max.message.bytes", batch_bytes_max.to_string()));
         }
         settings
@@ -179,7 +188,7 @@ impl Topic {
                     let compact = format!("cleanup.policy has compact: all but {newest} go; set it to delete");
                     complaints.push(self.says(&compact));
                 }
-                if let Kind::History { batch_bytes_max } = self.kind {
+                if let Some(batch_bytes_max) = self.kind.batch_bytes_max() {
                     complaints
                         .extend(self.of_history_settings(setting, batch_bytes_max).iter().map(|what| self.says(what)));
                 }
@@ -206,7 +215,7 @@ impl Topic {
         let found = setting("max.message.bytes");
         if found.parse().is_ok_and(|bytes: usize| bytes < batch_bytes_max) {
             complaints
-                .push(format!("max.message.bytes is {found}: large packs are refused; set it to {batch_bytes_max}"));
+                .push(format!("max.message.bytes is {found}: large messages are refused; set it to {batch_bytes_max}"));
         }
         complaints
     }
@@ -221,10 +230,19 @@ impl Topic {
 }
 
 impl Kind {
+    /// Messages that are sent together, of a topic whose messages are large.
+    fn batch_bytes_max(self) -> Option<usize> {
+        match self {
+            Kind::Rewards => None,
+            Kind::History { batch_bytes_max } | Kind::Quarantine { batch_bytes_max } => Some(batch_bytes_max),
+        }
+    }
+
     fn contents(self) -> &'static str {
         match self {
             Kind::Rewards => "events",
             Kind::History { .. } => "packs",
+            Kind::Quarantine { .. } => "messages",
         }
     }
 
@@ -233,6 +251,7 @@ impl Kind {
         match self {
             Kind::Rewards => "events of their users",
             Kind::History { .. } => "packs of their regions",
+            Kind::Quarantine { .. } => "messages that are no packs",
         }
     }
 
@@ -241,6 +260,7 @@ impl Kind {
         match self {
             Kind::Rewards => "a user's newest event",
             Kind::History { .. } => "a region's newest pack",
+            Kind::Quarantine { .. } => "a region's newest message",
         }
     }
 }

@@ -57,7 +57,7 @@ impl EventBus for KafkaBus {
     fn publish(&self, events: Vec<Event>) {
         for Event { claim, receipt } in events {
             let Message { key, headers, value } = Message::of(&CloudEvent::of(&claim, &self.source));
-            self.producer.send(&key, Some(headers), value.as_bytes(), receipt);
+            self.producer.send(key.as_bytes(), Some(headers), value.as_bytes(), receipt);
         }
     }
 

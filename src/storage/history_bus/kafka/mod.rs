@@ -5,6 +5,7 @@
 //! **Memory.** [`QUEUE_PACKS_MAX`] packs and [`QUEUE_KIB_MAX`] KiB; more is refused.
 
 mod assigned;
+pub mod quarantine;
 mod reader;
 mod shared;
 pub mod source;
@@ -22,6 +23,8 @@ const QUEUE_KIB_MAX: u32 = 32 * 1024;
 /// Of packs that are sent together: the library fills a batch up to 1 MB and sends a longer message alone.
 const BATCH_BYTES_MAX: usize = 2 * MESSAGE_BYTES_MAX;
 
+const COMPRESSION: &str = "lz4";
+
 const TERMS: Terms = Terms {
     queue_messages_max: QUEUE_PACKS_MAX,
     queue_kib_max: QUEUE_KIB_MAX,
@@ -29,7 +32,7 @@ const TERMS: Terms = Terms {
     message_bytes_max: MESSAGE_BYTES_MAX + 1024,
     // Any order will do.
     in_flight_max: 5,
-    compression: "lz4",
+    compression: COMPRESSION,
 };
 
 /// The client library refuses its settings, or cannot start.
@@ -55,7 +58,7 @@ fn topic(config: &KafkaConfig) -> Topic {
 impl HistoryBus for KafkaHistory {
     /// What the library does not take is refused.
     fn publish(&self, message: PackMessage) {
-        self.producer.send(&message.region.0.to_string(), None, &message.bytes, message.receipt);
+        self.producer.send(message.region.0.to_string().as_bytes(), None, &message.bytes, message.receipt);
     }
 
     fn complaints(&self) -> Vec<String> {
