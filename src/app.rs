@@ -10,12 +10,14 @@ mod gateway;
 pub mod history;
 mod history_packs;
 mod hot;
+mod job;
 mod lanes;
 mod listeners;
 mod live;
 mod log;
 mod operator;
 mod rewards;
+pub mod role;
 mod stores;
 mod threads;
 pub mod upgrade;
@@ -25,6 +27,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join_all};
 
@@ -38,8 +41,10 @@ use crate::edge::admin::{self, Admin};
 use crate::edge::auth::key::SIGNS_NOTHING;
 use crate::edge::auth::token::LEEWAY_MS;
 use crate::edge::auth::{ControlToken, SigningKey, Verifier};
+use crate::edge::control::events::Tail;
+use crate::edge::control::live::LiveRoutes;
 use crate::edge::control::users::UserOperations;
-use crate::edge::control::{self, Guard};
+use crate::edge::control::{self, Control, Guard};
 use crate::edge::demo::{DemoContext, RewardsClock, router as demo_router};
 use crate::edge::listener::Tls;
 use crate::shutdown::{Shutdown, Stop};
@@ -54,18 +59,23 @@ use gateway::Gateway;
 use hot::{Hot, Shared};
 use listeners::{Addresses, Listeners};
 use rewards::Calendar;
+use role::Role;
 use stores::Stores;
 use threads::{CommitThread, EdgeThread};
 
-/// Serves everything on the embedded store, until a signal or the failure of the store.
+/// Serves what the role and the settings ask for, until a signal or the failure of the store.
 ///
 /// Whatever can go wrong at the start goes wrong before the first connection is accepted.
-pub fn serve(config: Config) -> Result<(), StartError> {
-    log::starting(&config);
-    log::stopped(run(config))
+pub fn serve(config: Config, role: Role) -> Result<(), StartError> {
+    log::starting(&config, role);
+    log::stopped(match role.misfit(&config) {
+        Some(misfit) => Err(StartError::Misfit(misfit)),
+        None if role == Role::Job => job::serve(&config),
+        None => run(config, role),
+    })
 }
 
-fn run(config: Config) -> Result<(), StartError> {
+fn run(config: Config, role: Role) -> Result<(), StartError> {
     let tls = Tls::load(&config.server)?;
     let hot = Hot::open(&config)?;
     let key = SigningKey::load(&config.auth, &config.store.data_dir)?.map(Arc::new);
@@ -90,8 +100,8 @@ fn run(config: Config) -> Result<(), StartError> {
         Some(shared) => beside_others(&config, shared, clock, &mut gateway, &shutdown)?,
         None => Vec::new(),
     };
-    let disk_usage = hot::disk_usage(&config).map_err(StartError::Process)?;
-    metrics::part(&mut gateway.registry).register_collector(Box::new(disk_usage));
+    let job = job::beside(&config, role, &mut gateway)?;
+    hot::measure_disk(&config, metrics::part(&mut gateway.registry)).map_err(StartError::Process)?;
     let registry = Arc::new(std::mem::take(&mut gateway.registry));
     let addresses = listeners.addresses()?;
     let Listeners { public, probes, control } = listeners;
@@ -119,19 +129,24 @@ fn run(config: Config) -> Result<(), StartError> {
     let router = admin::router(Admin { registry, ..gateway.admin });
     let nothing = std::future::ready(());
     let probes = operator::start("probes", probes, router, operator::PROBES, nothing, shutdown.stop());
-    let others = control::users::routes(UserOperations { gateway: name_of(addresses.public), ..gateway.users })
-        .merge(control::events::routes(tail))
-        .merge(control::live::routes(gateway.live_routes));
+    let users = UserOperations { gateway: name_of(addresses.public), ..gateway.users };
     let guard = Guard { token: control_token, hosts: config.control.hosts.clone() };
-    let router = control::router(gateway.control, others, guard);
+    let router = control_router(gateway.control, users, tail, gateway.live_routes, guard);
     let answers = join_all(gateway.control_completions.into_iter().map(Completions::run));
     let control = operator::start("control", control, router, operator::CONTROL, answers.map(drop), shutdown.stop());
-    let operators = [probes.map_err(StartError::Process)?, control.map_err(StartError::Process)?];
+    let job = job.map(|job| job.start(shutdown.stop()));
+    let others = [Some(probes), Some(control), job].into_iter().flatten().collect::<Result<_, _>>();
+    let others = others.map_err(StartError::Process)?;
     log::listening(&addresses);
     // It does not have to be read.
     let _ = std::io::stdout().lock().write_all(said.as_bytes());
     background.push(prune(gateway.janitor, gateway.janitor_completions, shutdown.stop()));
-    threads::lead(&shutdown, operators, background, gateway.reward_tasks, edges, commit)
+    threads::lead(&shutdown, others, background, gateway.reward_tasks, edges, commit)
+}
+
+fn control_router(control: Control, users: UserOperations, tail: Tail, live: Arc<LiveRoutes>, guard: Guard) -> Router {
+    let others = control::users::routes(users).merge(control::events::routes(tail)).merge(control::live::routes(live));
+    control::router(control, others, guard)
 }
 
 fn edge_threads(configured: usize) -> usize {

@@ -12,6 +12,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use crate::app::role::Role;
+
 /// A WebSocket gateway that stores playback positions.
 #[derive(Debug, Parser)]
 #[command(name = "heartline", version)]
@@ -28,7 +30,12 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run the gateway until SIGTERM or SIGINT (default).
-    Serve,
+    Serve {
+        /// Which parts this process runs: all that the settings ask for, only those of a gateway, or only the job that writes
+        /// the history store.
+        #[arg(long, value_enum, default_value_t)]
+        role: Role,
+    },
     /// Prepare a new Redis (redis.url): write the keys that identify it as this deployment's. Run it once. Safe to re-run;
     /// never overwrites existing keys.
     Init,
@@ -84,7 +91,11 @@ pub enum Command {
         mid: u64,
     },
     /// Check the settings, files and addresses, and print the effective settings with secrets masked. Reports all problems.
-    CheckConfig,
+    CheckConfig {
+        /// The role of the process that will have these settings.
+        #[arg(long, value_enum, default_value_t)]
+        role: Role,
+    },
     /// Print all settings with their defaults and explanations.
     DefaultConfig,
 }
@@ -115,7 +126,7 @@ mod tests {
         for line in [&["heartline", "--config", "a.toml", "serve"][..], &["heartline", "serve", "--config", "a.toml"]] {
             let cli = Cli::try_parse_from(line).expect("a command line");
             assert_eq!(cli.config, Some(PathBuf::from("a.toml")));
-            assert!(matches!(cli.command, Some(Command::Serve)));
+            assert!(matches!(cli.command, Some(Command::Serve { role: Role::All })));
         }
         assert!(Cli::try_parse_from(["heartline"]).expect("a command line").command.is_none());
         assert!(Cli::try_parse_from(["heartline", "--config", "a.toml"]).expect("a command line").command.is_none());

@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Parser;
 use heartline::app;
 use heartline::app::history::LookError;
+use heartline::app::role::Role;
 use heartline::cli::clock as clock_command;
 use heartline::cli::events::{self, EventsOptions};
 use heartline::cli::gateway::GatewayError;
@@ -44,8 +45,8 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Result<(), Failure> {
     let file = cli.config.as_deref();
-    match cli.command.unwrap_or(Command::Serve) {
-        Command::Serve => serve(Config::load(file)?),
+    match cli.command.unwrap_or(Command::Serve { role: Role::All }) {
+        Command::Serve { role } => serve(Config::load(file)?, role),
         Command::Init => init(&Config::load(file)?),
         Command::Upgrade => upgrade(&Config::load(file)?),
         Command::Token { mid, ttl } => token(&Config::load(file)?, UserId(mid), *ttl),
@@ -57,17 +58,17 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::History { mid, compare } => print(&history::report(&Config::load(file)?, UserId(mid), compare)?),
         Command::Clock { accept } => print(&clock_command::report(&Config::load(file)?, accept)?),
         Command::Hash { mid } => hash(&Config::load(file)?, UserId(mid)),
-        Command::CheckConfig => check_config(file),
+        Command::CheckConfig { role } => check_config(file, role),
         Command::DefaultConfig => print(config::DEFAULTS),
     }
 }
 
-fn serve(config: Config) -> Result<(), Failure> {
+fn serve(config: Config, role: Role) -> Result<(), Failure> {
     config.log.start().expect("nothing else has begun to log");
     for line in config::lookalikes() {
         tracing::warn!("{line}");
     }
-    Ok(app::serve(config)?)
+    Ok(app::serve(config, role)?)
 }
 
 fn init(config: &Config) -> Result<(), Failure> {
@@ -86,10 +87,10 @@ fn upgrade(config: &Config) -> Result<(), Failure> {
     print(&format!("{}\n", app::upgrade::upgrade(&config.redis)?))
 }
 
-fn check_config(file: Option<&Path>) -> Result<(), Failure> {
+fn check_config(file: Option<&Path>, role: Role) -> Result<(), Failure> {
     let checked = config::check(file);
     let is_broken = |setting: &str| checked.is_broken(setting);
-    let found = checked.config.as_ref().map(|config| app::check::check(config, is_broken)).unwrap_or_default();
+    let found = checked.config.as_ref().map(|config| app::check::check(config, role, is_broken)).unwrap_or_default();
     for line in config::lookalikes().iter().map(|line| format!("warning: {line}")).chain(found.notes) {
         eprintln!("heartline: {line}");
     }

@@ -4,6 +4,7 @@
 use std::io;
 use std::net::SocketAddr;
 
+use super::role::Role;
 use crate::config::Config;
 use crate::edge::auth::{CONTROL_TOKEN, SigningKey, key_set};
 use crate::edge::listener::{self, Tls};
@@ -24,10 +25,19 @@ pub struct Findings {
     pub notes: Vec<String>,
 }
 
-/// `is_broken`: whether a setting was refused already, so that its value means nothing.
-pub fn check(config: &Config, is_broken: impl Fn(&str) -> bool) -> Findings {
+/// Of a process of this role. `is_broken`: whether a setting was refused already, so that its value means nothing.
+pub fn check(config: &Config, role: Role, is_broken: impl Fn(&str) -> bool) -> Findings {
     let mut findings = Findings::default();
     let usable = |settings: &[&str]| !settings.iter().any(|setting| is_broken(setting));
+    if usable(&["history.store"]) {
+        findings.faults.extend(role.misfit(config));
+    }
+    if role == Role::Job {
+        if usable(&["admin.listen"]) {
+            findings.address("admin.listen", config.admin.listen);
+        }
+        return findings;
+    }
     if usable(&["server.tls_cert", "server.tls_key"]) && config.server.has_certificate() {
         findings.fault(Tls::load(&config.server));
     }

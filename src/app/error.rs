@@ -37,6 +37,9 @@ pub enum StartError {
     Kafka(#[from] KafkaRefused),
     #[error(transparent)]
     HistoryBus(#[from] history_bus::kafka::KafkaRefused),
+    /// The role has nothing to do.
+    #[error("{0}")]
+    Misfit(String),
     #[error(transparent)]
     Cassandra(#[from] CassandraRefused),
     #[error(
@@ -54,7 +57,7 @@ impl StartError {
         match self {
             StartError::Store(_) | StartError::Key(_) | StartError::Revocations(_) => 73,
             StartError::KeySet(_) | StartError::Tls(_) | StartError::Zone(_) => 78,
-            StartError::Kafka(_) | StartError::HistoryBus(_) => 78,
+            StartError::Kafka(_) | StartError::HistoryBus(_) | StartError::Misfit(_) => 78,
             StartError::Redis(refused) => refused.exit_code(),
             StartError::Cassandra(refused) => refused.exit_code(),
             StartError::Bind { .. } | StartError::StoreAway(_) => 69,

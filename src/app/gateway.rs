@@ -136,7 +136,7 @@ fn admin(
     bus: Arc<BusHealth>,
 ) -> Admin {
     let (ready_share, stop) = (config.store.ready_share, shutdown.stop());
-    Admin { health, ready_share, stop, clock_status, registry: Arc::default(), bus, packs: None }
+    Admin { health, ready_share, stop, clock_status, registry: Arc::default(), bus, degraded: Vec::new() }
 }
 
 /// Compares the clock with the store's, among others.

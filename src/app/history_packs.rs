@@ -29,7 +29,8 @@ pub(super) fn open(
     }
     let bus = Arc::new(KafkaHistory::open(&config.kafka)?);
     let health = Arc::new(PackHealth::new(bus.clone()));
-    gateway.admin.packs = Some(health.clone());
+    let of_packs = health.clone();
+    gateway.admin.degraded.push(Box::new(move || of_packs.degraded()));
     Ok(Some(Packer {
         store: shared.listed.clone(),
         health,

@@ -4,6 +4,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use prometheus_client::registry::Registry;
+
 use super::error::StartError;
 use crate::config::Config;
 use crate::domain::clock;
@@ -48,11 +50,13 @@ pub(super) struct Shared {
 }
 
 /// Of the databases that this process keeps.
-pub(super) fn disk_usage(config: &Config) -> io::Result<DiskUsage> {
+pub(super) fn measure_disk(config: &Config, registry: &mut Registry) -> io::Result<()> {
     let hot = (config.store.hot_store == Backend::Embedded).then_some(("hot", EmbeddedStore::FOLDER));
     let logs_here = config.events.event_bus == event_bus::config::Backend::Embedded;
     let events = logs_here.then_some(("events", EmbeddedLog::FOLDER));
-    DiskUsage::start(&config.store.data_dir, hot.into_iter().chain(events), DISK_USAGE_INTERVAL)
+    let disk_usage = DiskUsage::start(&config.store.data_dir, hot.into_iter().chain(events), DISK_USAGE_INTERVAL)?;
+    registry.register_collector(Box::new(disk_usage));
+    Ok(())
 }
 
 /// Of the hot store on Redis.

@@ -2,13 +2,14 @@
 
 use super::error::StartError;
 use super::listeners::Addresses;
+use super::role::Role;
 use crate::config::Config;
 use crate::storage::event_bus;
 use crate::storage::hot_store::config::Backend;
 use crate::telemetry::build;
 
 /// Before anything can go wrong. The addresses are as configured; see [`listening`].
-pub(super) fn starting(config: &Config) {
+pub(super) fn starting(config: &Config, role: Role) {
     let hot_store = match config.store.hot_store {
         Backend::Embedded => "embedded",
         Backend::Redis => "redis",
@@ -21,6 +22,7 @@ pub(super) fn starting(config: &Config) {
         event = "starting",
         version = build::VERSION,
         commit = build::COMMIT,
+        role = role.name(),
         listen = %config.server.listen,
         admin = %config.admin.listen,
         control = %config.control.listen,

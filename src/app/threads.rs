@@ -136,7 +136,7 @@ pub(super) fn count_live(counting: LiveCounting, stop: Stop) -> io::Result<()> {
 /// Publishes events until all edge threads have ended, in their own time or at the deadline; then ends the others.
 pub(super) fn lead(
     shutdown: &Shutdown,
-    operators: [JoinHandle<()>; 2],
+    others: Vec<JoinHandle<()>>,
     background: Vec<BoxFuture<'static, ()>>,
     reward_tasks: RewardTasks,
     edges: Vec<EdgeThread>,
@@ -157,7 +157,7 @@ pub(super) fn lead(
     });
     shutdown.finish();
     // A store that has failed may hold up its threads for ever.
-    let others = failure.is_none().then(|| operators.into_iter().chain([commit.thread]));
+    let others = failure.is_none().then(|| others.into_iter().chain([commit.thread]));
     for thread in threads.into_iter().chain(others.into_iter().flatten()) {
         if thread.join().is_err() {
             tracing::error!(event = "thread_panicked", "a thread panicked");

@@ -11,6 +11,7 @@ pub mod commit_listener;
 pub mod devices;
 pub mod events;
 pub mod history;
+pub mod history_job;
 pub mod history_packs;
 pub mod ingest;
 pub mod live;

@@ -78,7 +78,7 @@ async fn until(what: &str, holds: impl Fn() -> bool) {
 }
 
 async fn close(source: KafkaSource) {
-    tokio::task::spawn_blocking(|| source.close()).await.unwrap();
+    tokio::task::spawn_blocking(move || source.close()).await.unwrap();
 }
 
 #[tokio::test]

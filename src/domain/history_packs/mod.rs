@@ -18,4 +18,4 @@ mod turns;
 mod walk;
 
 #[cfg(test)]
-mod fixture;
+pub(in crate::domain) mod fixture;

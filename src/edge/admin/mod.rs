@@ -1,5 +1,7 @@
 //! The probe listener: health, readiness, metrics. It changes nothing and shows no user, so it asks for no token.
 
+pub mod job;
+
 use std::sync::Arc;
 
 use axum::Router;
@@ -13,10 +15,12 @@ use super::http::body;
 use super::http::problem;
 use super::metrics;
 use crate::domain::clock_guard::ClockStatus;
-use crate::domain::history_packs::health::PackHealth;
 use crate::domain::ingest::health::StoreHealth;
 use crate::domain::rewards::bus_health::BusHealth;
 use crate::shutdown::Stop;
+
+/// Says what is wrong although no viewer notices it; each in a few words.
+pub type Degraded = Box<dyn Fn() -> Vec<String> + Send + Sync>;
 
 /// What it works with.
 pub struct Admin {
@@ -24,8 +28,8 @@ pub struct Admin {
     /// Not ready while less than this share of the users is served.
     pub ready_share: f64,
     pub bus: Arc<BusHealth>,
-    /// `None`: nothing leaves the hot store.
-    pub packs: Option<Arc<PackHealth>>,
+    /// Of what goes on behind the acks, beside the bus.
+    pub degraded: Vec<Degraded>,
     pub stop: Stop,
     pub clock_status: ClockStatus,
     /// All that is counted, complete.
@@ -58,13 +62,21 @@ async fn readyz(State(admin): State<Arc<Admin>>) -> Response {
     if served < admin.ready_share {
         reasons.push(waiting(served));
     }
-    if reasons.is_empty() {
+    is_ready(reasons, || {
         // Taking a gateway out would not bring the bus back.
         let mut degraded = admin.bus.degraded();
-        degraded.extend(admin.packs.iter().flat_map(|packs| packs.degraded()));
+        degraded.extend(admin.degraded.iter().flat_map(|part| part()));
         if served < 1.0 {
             degraded.push(waiting(served));
         }
+        degraded
+    })
+}
+
+/// `reasons`: why it is not; `degraded`: what is wrong although it is.
+fn is_ready(reasons: Vec<String>, degraded: impl FnOnce() -> Vec<String>) -> Response {
+    if reasons.is_empty() {
+        let degraded = degraded();
         return body::answered(match degraded.is_empty() {
             true => r#"{"ready":true}"#.to_owned(),
             false => format!(r#"{{"ready":true,"degraded":{}}}"#, serde_json::json!(degraded)),

@@ -37,8 +37,15 @@ impl Fixture {
         let lanes: Vec<Arc<LaneHealth>> = (0..4).map(|_| Arc::default()).collect();
         let lane_of = Box::new(|shard: Shard| usize::from(shard.0 / 250));
         let health = Arc::new(StoreHealth::new(lanes.clone(), lane_of, Box::new(|_| true)));
-        let router =
-            router(Admin { bus: healthy(), packs: None, health, ready_share: 0.5, stop, clock_status, registry });
+        let router = router(Admin {
+            bus: healthy(),
+            degraded: Vec::new(),
+            health,
+            ready_share: 0.5,
+            stop,
+            clock_status,
+            registry,
+        });
         Fixture { router, shutdown, lanes }
     }
 

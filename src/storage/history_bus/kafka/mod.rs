@@ -7,9 +7,11 @@
 mod assigned;
 pub mod quarantine;
 mod reader;
+mod refused;
 mod shared;
 pub mod source;
 
+pub use self::refused::KafkaRefused;
 use super::{HistoryBus, MESSAGE_BYTES_MAX, PackMessage};
 use crate::storage::kafka::config::KafkaConfig;
 use crate::storage::kafka::producer::{Producer, Terms};
@@ -34,11 +36,6 @@ const TERMS: Terms = Terms {
     in_flight_max: 5,
     compression: COMPRESSION,
 };
-
-/// The client library refuses its settings, or cannot start.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot publish history to Kafka: {0}; correct [kafka]")]
-pub struct KafkaRefused(String);
 
 pub struct KafkaHistory {
     producer: Producer,

@@ -4,6 +4,7 @@
 
 use rdkafka::message::{Header, OwnedHeaders};
 
+use super::refused::KafkaRefused;
 use crate::storage::history_bus::quarantine::{Quarantine, Quarantined};
 use crate::storage::kafka::config::KafkaConfig;
 use crate::storage::kafka::producer::{Producer, Terms};
@@ -23,11 +24,6 @@ const TERMS: Terms = Terms {
     in_flight_max: 5,
     compression: super::COMPRESSION,
 };
-
-/// The client library refuses its settings, or cannot start.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot quarantine packs in Kafka: {0}; correct [kafka]")]
-pub struct KafkaRefused(String);
 
 pub struct KafkaQuarantine {
     /// The topic that messages come from.

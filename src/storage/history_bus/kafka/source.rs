@@ -7,24 +7,21 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 
 use super::reader::Reader;
+use super::refused::KafkaRefused;
 use super::shared::Shared;
 use crate::storage::history_bus::source::{PackSource, Place, RawPack};
 use crate::storage::kafka::client;
 use crate::storage::kafka::config::KafkaConfig;
 use crate::storage::kafka::watch::TopicWatch;
 
-/// The client library refuses its settings, or cannot start.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot read history from Kafka: {0}; correct [kafka]")]
-pub struct KafkaRefused(String);
-
 /// One reader of a group. It ends, in its own time, when it is dropped.
 pub struct KafkaSource {
     shared: Arc<Shared>,
     watch: Arc<TopicWatch>,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl KafkaSource {
@@ -40,13 +37,13 @@ impl KafkaSource {
         let watch = TopicWatch::start(super::topic(config), client::settings(config));
         let watch = Arc::new(watch.map_err(|error| KafkaRefused(error.to_string()))?);
         let thread = Reader::start(config, group, shared.clone(), watch.clone()).map_err(KafkaRefused)?;
-        Ok(KafkaSource { shared, watch, thread: Some(thread) })
+        Ok(KafkaSource { shared, watch, thread: Mutex::new(Some(thread)) })
     }
 
     /// Sends what is committed to the brokers, and gives the partitions to the others of the group. Blocks.
-    pub fn close(mut self) {
+    pub fn close(&self) {
         self.shared.end();
-        if let Some(thread) = self.thread.take() {
+        if let Some(thread) = self.thread.lock().take() {
             thread.join().expect("the reader does not panic");
         }
     }

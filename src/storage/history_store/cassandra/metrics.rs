@@ -21,7 +21,7 @@ pub(super) enum Operation {
 }
 
 #[derive(Clone)]
-pub(super) struct Metrics {
+pub struct Metrics {
     rows: Counter,
     expired: Counter,
     seconds: Family<Labels, Histogram>,
@@ -75,11 +75,11 @@ impl Metrics {
         self.expired.inc_by(rows as u64);
     }
 
-    pub fn answered(&self, operation: Operation, after: Duration) {
+    pub(super) fn answered(&self, operation: Operation, after: Duration) {
         self.seconds.get_or_create(&operation.labels()).observe(after.as_secs_f64());
     }
 
-    pub fn failed(&self, operation: Operation) {
+    pub(super) fn failed(&self, operation: Operation) {
         self.errors.get_or_create(&operation.labels()).inc();
     }
 }

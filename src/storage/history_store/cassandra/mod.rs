@@ -36,7 +36,7 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::{Semaphore, oneshot};
 
 use self::config::CassandraConfig;
-use self::metrics::Metrics;
+pub use self::metrics::Metrics;
 pub use self::refused::CassandraRefused;
 use self::statements::Statements;
 use super::{Answer, HistoryAway, HistoryStore, HistoryUser};
@@ -78,13 +78,23 @@ impl CassandraStore {
     /// Connects, and checks what is there. Blocks for some seconds if there is nobody. The connections live on a thread of
     /// their own, and are opened again when they are lost.
     pub fn open(config: &CassandraConfig, retention: Retention, schema: Schema) -> Result<Self, CassandraRefused> {
+        Self::open_counting(config, retention, schema, Metrics::default())
+    }
+
+    /// The same, with metrics that were registered before.
+    pub fn open_counting(
+        config: &CassandraConfig,
+        retention: Retention,
+        schema: Schema,
+        metrics: Metrics,
+    ) -> Result<Self, CassandraRefused> {
         let runtime = Builder::new_current_thread().enable_all().build().map_err(CassandraRefused::Process)?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel::<()>();
         let (sender, opened) = std::sync::mpsc::sync_channel(1);
         let config = config.clone();
         let run = async move {
-            let shared = Shared::open(&config, retention, schema).await;
+            let shared = Shared::open(&config, retention, schema, metrics).await;
             if sender.send(shared.map(Arc::new)).is_ok() {
                 let _ = stopped.await;
             }
@@ -111,13 +121,18 @@ impl CassandraStore {
 }
 
 impl Shared {
-    async fn open(config: &CassandraConfig, retention: Retention, schema: Schema) -> Result<Self, CassandraRefused> {
+    async fn open(
+        config: &CassandraConfig,
+        retention: Retention,
+        schema: Schema,
+        metrics: Metrics,
+    ) -> Result<Self, CassandraRefused> {
         let session = connect::connect(config, schema).await?;
         let statements = Statements::prepare(&session, &config.keyspace).await;
         let statements =
             statements.map_err(|error| CassandraRefused::unfit(format!("Cassandra refuses a statement: {error}")))?;
         let requests = Semaphore::new(REQUESTS_MAX);
-        Ok(Shared { session, statements, retention, requests, metrics: Metrics::default() })
+        Ok(Shared { session, statements, retention, requests, metrics })
     }
 }
 

@@ -1,0 +1,127 @@
+//! The job that writes the history store: beside a gateway, or in a process of its own.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use prometheus_client::registry::Registry;
+
+use super::error::StartError;
+use super::gateway::Gateway;
+use super::role::Role;
+use super::{descriptors, operator, threads};
+use crate::config::Config;
+use crate::domain::clock;
+use crate::domain::history_job::health::JobHealth;
+use crate::domain::history_job::job::{BATCH_BYTES, Job, WORKERS};
+use crate::domain::history_job::metrics::Metrics;
+use crate::edge::admin::job::{JobAdmin, router};
+use crate::edge::listener::bind_one;
+use crate::model::retention::Retention;
+use crate::shutdown::{Shutdown, Stop};
+use crate::storage::history_bus::kafka::quarantine::KafkaQuarantine;
+use crate::storage::history_bus::kafka::source::KafkaSource;
+use crate::storage::history_store::cassandra::{self, CassandraRefused, CassandraStore, Schema};
+use crate::telemetry::metrics;
+
+/// Bytes of packs that are read and not committed.
+const READ_BYTES_MAX: usize = (WORKERS + 1) * BATCH_BYTES;
+/// Until the history store is asked for again, beside a gateway.
+const STORE_AGAIN: Duration = Duration::from_secs(5);
+
+/// All but the store, which may be away.
+pub(super) struct HistoryJob {
+    config: Config,
+    source: Arc<KafkaSource>,
+    quarantine: Arc<KafkaQuarantine>,
+    pub health: Arc<JobHealth>,
+    metrics: Metrics,
+    of_store: cassandra::Metrics,
+}
+
+impl HistoryJob {
+    pub fn open(config: &Config, registry: &mut Registry) -> Result<Self, StartError> {
+        let group = KafkaSource::group(&config.events.deployment);
+        let source = Arc::new(KafkaSource::open(&config.kafka, &group, READ_BYTES_MAX)?);
+        let quarantine = Arc::new(KafkaQuarantine::open(&config.kafka)?);
+        let health = Arc::new(JobHealth::new(source.clone(), quarantine.clone()));
+        let (metrics, of_store) = (Metrics::new(source.clone(), registry), cassandra::Metrics::default());
+        of_store.register(registry);
+        Ok(HistoryJob { config: config.clone(), source, quarantine, health, metrics, of_store })
+    }
+
+    fn store(&self) -> Result<CassandraStore, CassandraRefused> {
+        let retention = Retention::of(self.config.store.retention);
+        CassandraStore::open_counting(&self.config.cassandra, retention, Schema::Make, self.of_store.clone())
+    }
+
+    /// On a thread of its own until the drain begins. A store that does not answer is asked again and again: what is acked
+    /// waits on the bus.
+    pub fn start(self, stop: Stop) -> io::Result<JoinHandle<()>> {
+        let runtime = threads::runtime()?;
+        threads::spawn("job", move || {
+            while !stop.is_draining() {
+                match self.store() {
+                    Ok(store) => return self.run(&runtime, store, &stop),
+                    Err(error) => self.health.sees(Some(error.to_string())),
+                }
+                runtime.block_on(async {
+                    let _over = tokio::time::timeout(STORE_AGAIN, stop.draining()).await;
+                });
+            }
+        })
+    }
+
+    fn run(self, runtime: &tokio::runtime::Runtime, store: CassandraStore, stop: &Stop) {
+        let HistoryJob { source, quarantine, health, metrics, .. } = self;
+        let job = Job { source: source.clone(), store: Arc::new(store), quarantine, now: clock::wall, health, metrics };
+        runtime.block_on(async {
+            tokio::select! {
+                () = job.run() => {}
+                _ = stop.draining() => {}
+            }
+        });
+        // What was written is committed, and others get the partitions at once.
+        source.close();
+    }
+}
+
+/// Beside a gateway, if its role has a job.
+pub(super) fn beside(config: &Config, role: Role, gateway: &mut Gateway) -> Result<Option<HistoryJob>, StartError> {
+    if !role.has_job(config) {
+        return Ok(None);
+    }
+    let job = HistoryJob::open(config, metrics::part(&mut gateway.registry))?;
+    let health = job.health.clone();
+    gateway.admin.degraded.push(Box::new(move || health.degraded()));
+    Ok(Some(job))
+}
+
+/// A process that does nothing else, until a signal.
+pub(super) fn serve(config: &Config) -> Result<(), StartError> {
+    let address = config.admin.listen;
+    let listener = StartError::binding("admin.listen", address, bind_one(address))?;
+    let admin = StartError::address(&listener)?;
+    let shutdown = Arc::new(Shutdown::new(config.server.drain_timeout));
+    shutdown.listen_to_signals(|| {}).map_err(StartError::Process)?;
+    let mut registry = metrics::registry();
+    let job = HistoryJob::open(config, metrics::part(&mut registry))?;
+    let (store, health, stop) = (job.store()?, job.health.clone(), shutdown.stop());
+    let degraded = Box::new(move || health.degraded());
+    let router = router(JobAdmin { stop: stop.clone(), degraded, registry: Arc::new(registry) });
+    let nothing = std::future::ready(());
+    let probes = operator::start("probes", listener, router, operator::PROBES, nothing, stop.clone());
+    let probes = probes.map_err(StartError::Process)?;
+    descriptors::raise_limit();
+    tracing::info!(event = "listening", %admin, "listening");
+    // It does not have to be read.
+    let _ = io::stdout().lock().write_all(format!("heartline job is running (admin http://{admin})\n").as_bytes());
+    let runtime = threads::runtime().map_err(StartError::Process)?;
+    job.run(&runtime, store, &stop);
+    shutdown.finish();
+    if probes.join().is_err() {
+        tracing::error!(event = "thread_panicked", "a thread panicked");
+    }
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! Messages that are written together.
+
+use std::collections::HashMap;
+
+use crate::model::ids::{Content, UserId};
+use crate::model::pack::{PackedForgetting, PackedRow, UserPack};
+use crate::storage::history_bus::codec;
+use crate::storage::history_bus::source::{Place, RawPack};
+
+/// What is to be written and put into quarantine before all of them may be committed.
+#[derive(Default)]
+pub struct Batch {
+    pub places: Vec<Place>,
+    pub packs: u64,
+    /// No packs, each with the reason.
+    pub unreadable: Vec<(RawPack, String)>,
+    users: HashMap<UserId, Newest>,
+}
+
+/// Of one user.
+#[derive(Default)]
+struct Newest {
+    forgetting: Option<PackedForgetting>,
+    rows: HashMap<Content, PackedRow>,
+}
+
+impl Batch {
+    pub fn of(messages: Vec<RawPack>) -> Self {
+        let mut batch = Batch::default();
+        for message in messages {
+            batch.places.push(message.place);
+            match codec::decode(&message.bytes) {
+                Ok(pack) => {
+                    batch.packs += 1;
+                    pack.users.into_iter().for_each(|user| batch.add(user));
+                }
+                Err(error) => batch.unreadable.push((message, error.to_string())),
+            }
+        }
+        batch
+    }
+
+    fn add(&mut self, UserPack { user, forgetting, rows }: UserPack) {
+        let newest = self.users.entry(user).or_default();
+        if let Some(forgetting) = forgetting
+            && newest.forgetting.as_ref().is_none_or(|known| known.version < forgetting.version)
+        {
+            newest.forgetting = Some(forgetting);
+        }
+        for row in rows {
+            match newest.rows.get_mut(&row.content) {
+                Some(known) if known.version < row.version => *known = row,
+                Some(_) => {}
+                None => drop(newest.rows.insert(row.content, row)),
+            }
+        }
+    }
+
+    /// Each user once, with each content once.
+    pub fn users(&self) -> Vec<UserPack> {
+        let pack = |(user, newest): (&UserId, &Newest)| UserPack {
+            user: *user,
+            forgetting: newest.forgetting.clone(),
+            rows: newest.rows.values().cloned().collect(),
+        };
+        self.users.iter().map(pack).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::history_packs::fixture::user_at;
+    use crate::model::pack::Pack;
+    use crate::model::shard::Shards;
+
+    fn message(offset: i64, at: u64) -> RawPack {
+        let user = UserId(42);
+        let users = vec![user_at(user, 2, at).pack(0)];
+        let pack = Pack { deployment: "d".into(), region: Shards::DEFAULT.of(user).region(), users };
+        let place = Place { partition: 0, offset, term: 1 };
+        RawPack { place, key: Vec::new(), bytes: codec::encode(&pack) }
+    }
+
+    #[test]
+    fn of_each_content_the_newest_stays_in_whatever_order_packs_come() {
+        for order in [[1_000, 2_000, 3_000], [3_000, 1_000, 2_000], [2_000, 3_000, 1_000]] {
+            let batch = Batch::of(order.into_iter().zip(0..).map(|(at, offset)| message(offset, at)).collect());
+            let users = batch.users();
+            assert_eq!((users.len(), batch.packs, batch.places.len()), (1, 3, 3));
+            let mut versions: Vec<u64> = users[0].rows.iter().map(|row| row.version).collect();
+            versions.sort_unstable();
+            assert_eq!(versions, [3_000_000, 3_000_000], "{order:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_pack_is_told_apart_and_the_rest_goes_on() {
+        let garbage = RawPack { bytes: b"garbage".to_vec(), ..message(1, 1_000) };
+        let batch = Batch::of(vec![message(0, 1_000), garbage.clone(), message(2, 2_000)]);
+        assert_eq!((batch.packs, batch.users().len(), batch.places.len()), (2, 1, 3));
+        assert!(batch.unreadable.len() == 1 && batch.unreadable[0].0 == garbage && !batch.unreadable[0].1.is_empty());
+    }
+}

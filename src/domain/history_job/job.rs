@@ -1,0 +1,103 @@
+//! Writes packs, batch by batch.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::sync::mpsc::unbounded_channel;
+use tokio::time::sleep;
+
+use super::batch::Batch;
+use super::health::JobHealth;
+use super::metrics::Metrics;
+use crate::model::backoff::Backoff;
+use crate::storage::delivery::{Delivery, Receipt};
+use crate::storage::history_bus::quarantine::{Quarantine, Quarantined};
+use crate::storage::history_bus::source::{PackSource, RawPack};
+use crate::storage::history_store::HistoryStore;
+
+/// Batches under way: while one is written the next is read.
+pub const WORKERS: usize = 2;
+/// Bytes of a batch, and a message more.
+pub const BATCH_BYTES: usize = 2 << 20;
+
+/// After a failure of the store or of the quarantine.
+const RETRY: Backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(10));
+
+/// Any number of them may run, in any number of processes.
+pub struct Job {
+    pub source: Arc<dyn PackSource>,
+    pub store: Arc<dyn HistoryStore>,
+    pub quarantine: Arc<dyn Quarantine>,
+    /// The wall clock, milliseconds since 1970.
+    pub now: fn() -> u64,
+    pub health: Arc<JobHealth>,
+    pub metrics: Metrics,
+}
+
+impl Job {
+    /// Runs until it is dropped.
+    pub async fn run(self) {
+        join_all((0..WORKERS).map(|_| self.work())).await;
+    }
+
+    async fn work(&self) {
+        loop {
+            let mut batch = Batch::of(self.source.next(BATCH_BYTES).await);
+            self.put_away(std::mem::take(&mut batch.unreadable)).await;
+            self.write(&batch).await;
+            // Not before it was written: it would come to nobody any more.
+            self.source.commit(&batch.places);
+        }
+    }
+
+    /// Returns when all of it is in the store.
+    async fn write(&self, batch: &Batch) {
+        let users = batch.users();
+        let (count, rows) = (users.len() as u64, users.iter().map(|user| user.rows.len() as u64).sum());
+        let mut backoff = RETRY;
+        while let Err(error) = self.store.write(users.clone(), (self.now)()).await {
+            self.metrics.failures.inc();
+            self.health.sees(Some(error.to_string()));
+            sleep(backoff.failed_with_jitter(rand::random())).await;
+        }
+        self.health.sees(None);
+        self.metrics.packs.inc_by(batch.packs);
+        self.metrics.users.inc_by(count);
+        self.metrics.rows.inc_by(rows);
+    }
+
+    /// Returns when all of it is in quarantine.
+    async fn put_away(&self, messages: Vec<(RawPack, String)>) {
+        for (pack, reason) in messages {
+            let place = pack.place;
+            tracing::error!(
+                event = "pack_quarantined",
+                partition = place.partition,
+                offset = place.offset,
+                reason,
+                "a message of the history topic is no pack; it goes into quarantine"
+            );
+            let mut backoff = RETRY;
+            while let Err(why) = self.put(pack.clone(), reason.clone()).await {
+                self.health.sees(Some(why));
+                sleep(backoff.failed_with_jitter(rand::random())).await;
+            }
+            self.metrics.quarantined.inc();
+        }
+    }
+
+    async fn put(&self, pack: RawPack, reason: String) -> Result<(), String> {
+        let (reports, mut reported) = unbounded_channel();
+        self.quarantine.put(Quarantined { pack, reason, receipt: Receipt::new(0, reports) });
+        match reported.recv().await.map(|report| report.delivery) {
+            Some(Delivery::Published) => Ok(()),
+            Some(Delivery::Refused(why) | Delivery::Unknown(why)) => Err(why),
+            None => Err("the quarantine has ended".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "job_tests.rs"]
+mod tests;
