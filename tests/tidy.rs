@@ -45,6 +45,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("scylla", &["src/*/cassandra.rs", "src/*/cassandra/*"]),
     ("roaring", &["src/domain/rewards/*"]),
     ("bloomfilter", &["src/domain/rewards/*"]),
+    ("ua_parser", &["src/edge/visitor/agents*"]),
+    ("maxminddb", &["src/edge/visitor/countries.rs"]),
     ("env::var", &["src/config*"]),
     ("env::vars", &["src/config*"]),
     ("env::var_os", &["src/config*"]),

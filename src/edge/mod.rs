@@ -22,3 +22,4 @@ pub mod origin;
 pub mod protocol;
 pub mod quota;
 pub mod rates;
+pub mod visitor;

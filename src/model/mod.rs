@@ -28,6 +28,7 @@ pub mod rule;
 pub mod secret;
 pub mod shard;
 pub mod transition;
+pub mod visitor;
 
 #[cfg(test)]
 mod rule_properties;
