@@ -24,6 +24,7 @@ pub mod upgrade;
 
 use std::io::Write;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,6 +48,7 @@ use crate::edge::control::users::UserOperations;
 use crate::edge::control::{self, Control, Guard};
 use crate::edge::demo::{DemoContext, RewardsClock, router as demo_router};
 use crate::edge::listener::Tls;
+use crate::edge::visitor::VisitorClasses;
 use crate::shutdown::{Shutdown, Stop};
 use crate::storage::revocation_list::RevocationList;
 use crate::storage::revocation_list::file::FileList;
@@ -83,18 +85,19 @@ fn run(config: Config, role: Role) -> Result<(), StartError> {
     let verifier = Arc::new(Verifier::new(&config.auth, key.as_deref())?);
     let presence = Presence::with_channel(config.limits.connections_per_user, hot.channel.clone());
     let revocations = revocations(&config, &hot, presence.clone())?;
+    let visitors = VisitorClasses::open(country_file(&config))?;
     let threads = edge_threads(config.server.threads);
     let listeners = Listeners::bind(&config, threads)?;
     let shutdown = Arc::new(Shutdown::new(config.server.drain_timeout));
-    let (keys, certificate) = (verifier.clone(), tls.clone());
-    shutdown.listen_to_signals(move || reload(&keys, certificate.as_deref())).map_err(StartError::Process)?;
+    let (keys, certificate, classes) = (verifier.clone(), tls.clone(), visitors.clone());
+    shutdown.listen_to_signals(move || reload(&keys, certificate.as_deref(), &classes)).map_err(StartError::Process)?;
 
     let clock = Arc::new(Clock::starting_at(hot.clock_floor, config.store.clock_step_max));
     let calendar = Calendar::open(&config, hot.calendar.clone(), &clock)?;
     let (bus, tail) = events::open(&config, clock.clone(), shutdown.stop())?;
     let rewards_clock = RewardsClock { today: calendar.today.clone(), clock: clock.clone() };
     let stores = Stores { hot: hot.store, outbox: hot.outbox, bus, channel: hot.channel };
-    let access = Access { verifier, presence, revocations };
+    let access = Access { verifier, presence, revocations, visitors };
     let mut gateway = Gateway::build(&config, stores, clock.clone(), calendar, access, threads, &shutdown);
     let mut background = match hot.redis {
         Some(shared) => beside_others(&config, shared, clock, &mut gateway, &shutdown)?,
@@ -205,7 +208,7 @@ fn prune(janitor: Janitor, completions: Vec<Completions>, stop: Stop) -> BoxFutu
 }
 
 /// What SIGHUP asks for.
-fn reload(verifier: &Verifier, tls: Option<&Tls>) {
+fn reload(verifier: &Verifier, tls: Option<&Tls>, visitors: &VisitorClasses) {
     match verifier.reload() {
         Ok(keys) => tracing::info!(event = "keys_reloaded", keys, "keys reloaded"),
         Err(error) => {
@@ -219,6 +222,18 @@ fn reload(verifier: &Verifier, tls: Option<&Tls>) {
         }
         None => {}
     }
+    match visitors.reload() {
+        Some(Ok(())) => tracing::info!(event = "country_file_reloaded", "country file reloaded"),
+        Some(Err(error)) => {
+            tracing::error!(event = "country_file_reload_failed", %error, "cannot reload the country file; keeping the current one")
+        }
+        None => {}
+    }
+}
+
+/// The file that countries are looked up in. No setting names one yet, so they are unknown.
+fn country_file(_: &Config) -> Option<&Path> {
+    None
 }
 
 /// Told apart from others by the machine's name, which in a container is the container's.

@@ -26,6 +26,7 @@ use crate::edge::list_limiter::ListLimiter;
 use crate::edge::origin::Origins;
 use crate::edge::quota::Quota;
 use crate::edge::rates::Rates;
+use crate::edge::visitor::VisitorClasses;
 use crate::model::mid_hash::MidHash;
 use crate::shutdown::Stop;
 
@@ -34,6 +35,7 @@ pub(super) struct Access {
     pub verifier: Arc<Verifier>,
     pub presence: Arc<Presence>,
     pub revocations: Arc<Revocations>,
+    pub visitors: Arc<VisitorClasses>,
 }
 
 /// What every way to a user's data uses.
@@ -54,7 +56,7 @@ impl Edge<'_> {
     pub fn contexts(
         self,
         threads: Vec<(Lanes, Vec<Completions>)>,
-        Access { verifier, presence, revocations }: Access,
+        Access { verifier, presence, revocations, visitors }: Access,
         kick_list: Arc<KickList>,
         stop: &Stop,
         registry: &mut Registry,
@@ -76,6 +78,7 @@ impl Edge<'_> {
             lists: lists.clone(),
             limiter: limiter.clone(),
             origins: Origins::new(config.server.origins.clone()),
+            visitors: visitors.clone(),
             limits: limits.clone(),
             quota: Quota::new(limits.frames_per_second, limits.burst),
             socket: config.socket.clone(),

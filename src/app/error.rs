@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 
 use crate::edge::auth::{KeptSecretError, KeySetError};
 use crate::edge::listener::TlsError;
+use crate::edge::visitor::CountryFileError;
 use crate::model::rewards::zone::NoZone;
 use crate::storage::event_bus::kafka::KafkaRefused;
 use crate::storage::history_bus;
@@ -34,6 +35,8 @@ pub enum StartError {
     #[error(transparent)]
     Tls(#[from] TlsError),
     #[error(transparent)]
+    CountryFile(#[from] CountryFileError),
+    #[error(transparent)]
     Kafka(#[from] KafkaRefused),
     #[error(transparent)]
     HistoryBus(#[from] history_bus::kafka::KafkaRefused),
@@ -56,7 +59,7 @@ impl StartError {
     pub fn exit_code(&self) -> u8 {
         match self {
             StartError::Store(_) | StartError::Key(_) | StartError::Revocations(_) => 73,
-            StartError::KeySet(_) | StartError::Tls(_) | StartError::Zone(_) => 78,
+            StartError::KeySet(_) | StartError::Tls(_) | StartError::Zone(_) | StartError::CountryFile(_) => 78,
             StartError::Kafka(_) | StartError::HistoryBus(_) | StartError::Misfit(_) => 78,
             StartError::Redis(refused) => refused.exit_code(),
             StartError::Cassandra(refused) => refused.exit_code(),

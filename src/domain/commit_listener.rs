@@ -15,6 +15,7 @@ use crate::model::decide::Transitions;
 use crate::model::ids::{ConnectionId, UserId};
 use crate::model::rewards::day::Day;
 use crate::model::transition::Transition;
+use crate::model::visitor::Visitor;
 
 /// Called after each durable commit, on the commit thread: must not block.
 ///
@@ -40,6 +41,8 @@ pub struct CommittedChange {
     pub user: UserId,
     /// The connection that has made it: it knows of it by the answer.
     pub origin: ConnectionId,
+    /// The client of that connection, or of the request; nothing is known of those that come by the control listener.
+    pub visitor: Visitor,
     pub outcome: Outcome,
     /// It made a claim, and now all is decided for the user on this day.
     pub flag: Option<Day>,

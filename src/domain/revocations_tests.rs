@@ -11,6 +11,7 @@ use super::*;
 use crate::domain::devices::inbox::CloseRequest;
 use crate::domain::devices::presence::Registration;
 use crate::domain::devices::ready_list::Notifier;
+use crate::model::visitor::Visitor;
 use crate::storage::device_channel::{Alone, ChannelAway, UserChange};
 use crate::storage::revocation_list::REVOCATIONS_MAX;
 
@@ -108,7 +109,7 @@ impl Fixture {
     }
 
     fn connected(&self, user: UserId, token: TokenMark) -> Registration {
-        self.presence.register(user, token, Notifier::Own(Arc::default()))
+        self.presence.register(user, token, Visitor::default(), Notifier::Own(Arc::default()))
     }
 
     fn refuses(&self, token: &TokenMark, now_ms: u64) -> bool {

@@ -16,6 +16,10 @@ impl Network {
     }
 }
 
+/// The client of a request, as far as proxies name it: an extension of requests on the public listener.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientAddress(pub IpAddr);
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -17,6 +17,7 @@ use crate::edge::origin::Origins;
 use crate::edge::protocol::frame::{FrameLimits, WelcomeLimits};
 use crate::edge::quota::Quota;
 use crate::edge::rates::Rates;
+use crate::edge::visitor::VisitorClasses;
 use crate::model::ids::UserId;
 use crate::model::mid_hash::MidHash;
 use crate::model::reading::Reading;
@@ -37,6 +38,8 @@ pub struct ConnectionContext {
     /// The same for all threads.
     pub limiter: Arc<ConnectionLimiter>,
     pub origins: Origins,
+    /// The same for all threads.
+    pub visitors: Arc<VisitorClasses>,
     pub limits: LimitsConfig,
     /// Of the frames of one socket.
     pub quota: Quota,

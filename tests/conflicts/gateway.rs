@@ -24,6 +24,7 @@ use heartline::model::change::Action;
 use heartline::model::ids::UserId;
 use heartline::model::rule::Admission;
 use heartline::model::shard::Shards;
+use heartline::model::visitor::Visitor;
 use heartline::storage::hot_store::optimistic;
 use heartline::storage::hot_store::redis::{RedisStore, Settings};
 use heartline::storage::redis::Redis;
@@ -172,7 +173,7 @@ struct Senders {
 
 impl Senders {
     fn send(&mut self, intake: &Intake, user: UserId, action: Action) {
-        let inbox = || Inbox::of_request(user, None, Arc::default(), Notifier::Own(Arc::default()));
+        let inbox = || Inbox::of_request(user, None, Visitor::default(), Arc::default(), Notifier::Own(Arc::default()));
         match action {
             Action::Beat { beat, device, .. } => {
                 let (inbox, slots) = self.connections.entry(user).or_insert_with(|| (inbox(), 0));

@@ -34,6 +34,7 @@ use heartline::edge::metrics::Metrics;
 use heartline::edge::origin::Origins;
 use heartline::edge::quota::Quota;
 use heartline::edge::rates::Rates;
+use heartline::edge::visitor::VisitorClasses;
 use heartline::model::ids::{ConnectionId, UserId};
 use heartline::model::mid_hash::MidHash;
 use heartline::model::retention::Retention;
@@ -112,6 +113,7 @@ impl Gateway {
             requests: Arc::new(Rates::new(limits.frames_per_second, limits.burst)),
             lists: ListLimiter::new(ROWS_PER_SECOND, ROWS_PER_SECOND, registry),
             limiter: ConnectionLimiter::new(&limits),
+            visitors: VisitorClasses::open(None).unwrap(),
             origins: Origins::new(Vec::new()),
             quota: Quota::new(limits.frames_per_second, limits.burst),
             limits,

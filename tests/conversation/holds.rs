@@ -8,6 +8,7 @@ use heartline::domain::devices::ready_list::Notifier;
 use heartline::domain::ingest::coalesce::Entry;
 use heartline::model::ids::UserId;
 use heartline::model::push::Push;
+use heartline::model::visitor::Visitor;
 
 use crate::acks::acks;
 use crate::gateway::{ACK_DELAY, Gateway};
@@ -75,7 +76,7 @@ fn a_read_waits_for_what_a_connection_held_that_has_ended() {
         gateway.commit_all();
         assert!((&mut waits[0]).now_or_never().is_some());
         peer.go_on();
-        let request = gateway.presence.request(USER, None, Notifier::Own(Arc::default()));
+        let request = gateway.presence.request(USER, None, Visitor::default(), Notifier::Own(Arc::default()));
         assert!(!request.has_others(), "now it has");
     });
 }
@@ -167,7 +168,7 @@ fn another_device_s_change_commits_it() {
         let mut gateway = Gateway::holding(HOLD);
         let mut peer = playing(&mut gateway, ACK_DELAY);
         peer.send(beats(2, &[beat(1, 1, BEGIN + 2)]));
-        gateway.presence.request(USER, Some(peer.connection), Notifier::Own(Arc::default()));
+        gateway.presence.request(USER, Some(peer.connection), Visitor::default(), Notifier::Own(Arc::default()));
         peer.go_on();
         assert_eq!(submitted(&gateway), [2]);
     });

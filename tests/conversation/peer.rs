@@ -13,6 +13,7 @@ use heartline::edge::connection::close::CloseReason;
 use heartline::edge::connection::conversation::Conversation;
 use heartline::edge::protocol::frame::{Hello, ServerFrame};
 use heartline::model::ids::{ConnectionId, UserId};
+use heartline::model::visitor::Visitor;
 use tokio::sync::Notify;
 
 use crate::gateway::Gateway;
@@ -62,7 +63,8 @@ impl Peer {
         let context = gateway.context.clone();
         let identity = context.authenticator.identify(&gateway.token(user, life)).unwrap();
         let notify = Arc::<Notify>::default();
-        let registration = context.authenticator.enter(&identity, Notifier::Own(notify.clone())).unwrap();
+        let registration =
+            context.authenticator.enter(&identity, Visitor::default(), Notifier::Own(notify.clone())).unwrap();
         let hello = Hello { ack_delay: Some(ack_delay.as_millis() as u64), ..Hello::default() };
         let conversation = Conversation::new(context, registration, &identity, hello, seq, None, now());
         Peer {

@@ -19,12 +19,15 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tower::ServiceExt;
 
+use crate::country_file_fixture::country_file;
 use crate::faulty::Faulty;
 use crate::memory::{Memory, NoOutbox};
+use crate::visitors::HeardVisitors;
 
 use heartline::config::Config;
 use heartline::domain::clock::{self, Clock};
 use heartline::domain::clock_guard::ClockGuard;
+use heartline::domain::commit_listener::CommitListener;
 use heartline::domain::devices::kick_list::KickList;
 use heartline::domain::devices::presence::Presence;
 use heartline::domain::history::History;
@@ -48,6 +51,7 @@ use heartline::edge::listener::{self, HttpTimeouts, ListenerContext, Proxies};
 use heartline::edge::origin::Origins;
 use heartline::edge::quota::Quota;
 use heartline::edge::rates::Rates;
+use heartline::edge::visitor::VisitorClasses;
 use heartline::model::ids::{Content, UserId};
 use heartline::model::record::Record;
 use heartline::model::retention::Retention;
@@ -74,6 +78,7 @@ pub struct Fixture {
     _shutdown: Shutdown,
     pub token: String,
     key: SigningKey,
+    pub heard_visitors: Arc<HeardVisitors>,
     kick_list: Arc<KickList>,
     clock: Arc<Clock>,
     clock_guard: ClockGuard,
@@ -110,7 +115,9 @@ impl Fixture {
         let (store, clock): (Arc<dyn HotStore>, _) = (memory.clone(), Arc::new(Clock::starting_at(0, Duration::MAX)));
         let shutdown = Shutdown::new(Duration::from_secs(1));
         let (judge, connect_lookup) = no_rewards(&defaults, &store, &clock, &mut registry);
-        let (committer, intake, completions) = commits(store.clone(), clock.clone(), judge, &mut registry);
+        let heard_visitors = Arc::<HeardVisitors>::default();
+        let (committer, intake, completions) =
+            commits(store.clone(), clock.clone(), judge, heard_visitors.clone(), &mut registry);
         let health = committer.health.clone();
         let takes_writes = Box::new(move || health.takes_writes());
         let ended = Cell::new(Some(tokio::spawn(committer.run())));
@@ -140,6 +147,7 @@ impl Fixture {
             limiter: heartline::edge::connection_limiter::ConnectionLimiter::new(&defaults.limits),
             requests: Arc::new(Rates::new(defaults.limits.frames_per_second, defaults.limits.burst)),
             lists: ListLimiter::new(Self::LIST_ROWS, Self::LIST_ROWS, &mut registry),
+            visitors: visitors(),
             origins: Origins::new(vec![Self::ORIGIN.to_owned()]),
             quota: Quota::new(defaults.limits.frames_per_second, defaults.limits.burst),
             limits: defaults.limits,
@@ -159,6 +167,7 @@ impl Fixture {
             _shutdown: shutdown,
             token,
             key,
+            heard_visitors,
             kick_list,
             clock,
             clock_guard,
@@ -245,6 +254,13 @@ impl Fixture {
     }
 }
 
+/// This machine is in Germany.
+fn visitors() -> Arc<VisitorClasses> {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), country_file(&[("127.0.0.0/8", "DE")])).expect("written");
+    VisitorClasses::open(Some(file.path())).expect("a usable file")
+}
+
 /// The store in memory decides no rewards.
 fn no_rewards(
     defaults: &Config,
@@ -275,6 +291,7 @@ fn commits(
     store: Arc<dyn HotStore>,
     clock: Arc<Clock>,
     judge: Judge,
+    listener: Arc<dyn CommitListener>,
     registry: &mut Registry,
 ) -> (Committer, Intake, Completions) {
     let (wake, metrics) = (Arc::new(Notify::new()), Metrics::new(registry));
@@ -287,7 +304,7 @@ fn commits(
         clock,
         judge: Arc::new(judge),
         submit_queues: vec![submit_queue],
-        listeners: Vec::new(),
+        listeners: vec![listener],
         wake,
         interval: Duration::ZERO,
         health: Arc::default(),

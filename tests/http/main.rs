@@ -1,11 +1,14 @@
 //! The public listener over a store in memory that answers at once or never.
 
 mod clock_guard;
+#[path = "../../src/edge/visitor/country_file_fixture.rs"]
+mod country_file_fixture;
 mod faults;
 mod faulty;
 mod fixture;
 mod memory;
 mod sockets;
+mod visitors;
 
 use std::time::Duration;
 

@@ -18,9 +18,14 @@ use super::fixture::Fixture;
 pub type Socket = WebSocketStream<TcpStream>;
 
 pub async fn connect(address: SocketAddr, token: &str) -> Socket {
+    connect_with(address, &[("authorization", &format!("Bearer {token}"))]).await
+}
+
+pub async fn connect_with(address: SocketAddr, headers: &[(&'static str, &str)]) -> Socket {
     let mut request = format!("ws://{address}/v1/connect").into_client_request().expect("a request");
-    let authorization = format!("Bearer {token}").parse().expect("a header");
-    request.headers_mut().insert("authorization", authorization);
+    for (name, value) in headers {
+        request.headers_mut().insert(*name, value.parse().expect("a header"));
+    }
     let stream = TcpStream::connect(address).await.expect("the gateway listens");
     tokio_tungstenite::client_async(request, stream).await.expect("an upgrade").0
 }

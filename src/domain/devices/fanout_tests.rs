@@ -18,6 +18,7 @@ use crate::model::revocation::TokenMark;
 use crate::model::rewards::credit::Credit;
 use crate::model::rewards::day::Day;
 use crate::model::transition::Transition;
+use crate::model::visitor::Visitor;
 use crate::storage::device_channel::ChannelAway;
 
 const USER: UserId = UserId(42);
@@ -74,7 +75,7 @@ struct Side {
 
 impl Side {
     fn connect(&self) -> Registration {
-        self.presence.register(USER, TokenMark::default(), Notifier::Own(Arc::default()))
+        self.presence.register(USER, TokenMark::default(), Visitor::default(), Notifier::Own(Arc::default()))
     }
 
     fn commit(&self, inbox: &Arc<Inbox>, outcome: Outcome, elsewhere: bool) {
@@ -102,7 +103,16 @@ impl Side {
 /// Other gateways follow its user.
 fn committed(inbox: &Inbox, outcome: Outcome) -> CommittedChange {
     let (user, origin, here) = (inbox.user, inbox.origin, inbox.has_others());
-    CommittedChange { user, origin, outcome, flag: None, here, elsewhere: true, transitions: 0..0 }
+    CommittedChange {
+        user,
+        origin,
+        visitor: inbox.visitor,
+        outcome,
+        flag: None,
+        here,
+        elsewhere: true,
+        transitions: 0..0,
+    }
 }
 
 fn two_gateways() -> (Side, Side, Arc<Network>) {
@@ -152,7 +162,7 @@ fn push(at: u64) -> Push {
 fn a_request_is_not_told_to_the_connection_it_names_whichever_gateway_has_it() {
     let (one, two, _) = two_gateways();
     let (named, other) = (two.connect(), two.connect());
-    let request = one.presence.request(USER, Some(named.inbox().id), Notifier::Own(Arc::default()));
+    let request = one.presence.request(USER, Some(named.inbox().id), Visitor::default(), Notifier::Own(Arc::default()));
     one.commit(&request, Outcome::Recording { changed: true, paused: true }, true);
     assert_eq!((told(&named), told(&other)), (vec![], vec![Push::Recording { paused: true }]));
 }
@@ -207,7 +217,7 @@ fn all_that_is_told_here_is_told_across() {
 #[test]
 fn an_erasure_is_announced_though_the_user_is_nowhere() {
     let (one, _two, network) = two_gateways();
-    let office = one.presence.request(USER, None, Notifier::Own(Arc::default()));
+    let office = one.presence.request(USER, None, Visitor::default(), Notifier::Own(Arc::default()));
     one.commit(&office, Outcome::Erased { at: 5, resumed: false }, false);
     assert_eq!(*network.announced.lock(), [Announcement::Erased(USER)]);
 }

@@ -17,6 +17,7 @@ use crate::model::push::Push;
 use crate::model::record::Record;
 use crate::model::revocation::TokenMark;
 use crate::model::rule::Reason;
+use crate::model::visitor::Visitor;
 
 /// Any part may leave something here; only the connection (or the HTTP request) that owns it takes it out.
 ///
@@ -28,6 +29,7 @@ pub struct Inbox {
     /// The connection that already knows what is done through this inbox, and so is not told.
     pub origin: ConnectionId,
     pub user: UserId,
+    pub visitor: Visitor,
     others: UserConnections,
     notifier: Notifier,
     content: Mutex<Waiting>,
@@ -121,11 +123,12 @@ impl Inbox {
     pub fn of_connection(
         user: UserId,
         token: TokenMark,
+        visitor: Visitor,
         connections: Arc<AtomicUsize>,
         notifier: Notifier,
     ) -> Arc<Self> {
         let id = ConnectionId(rand::random());
-        let inbox = Self::new(id, id, user, UserConnections { connections, alone: 1 }, notifier);
+        let inbox = Self::new(id, id, user, visitor, UserConnections { connections, alone: 1 }, notifier);
         inbox.renewed(token);
         inbox
     }
@@ -134,21 +137,23 @@ impl Inbox {
     pub fn of_request(
         user: UserId,
         origin: Option<ConnectionId>,
+        visitor: Visitor,
         connections: Arc<AtomicUsize>,
         notifier: Notifier,
     ) -> Arc<Self> {
         let id = ConnectionId(rand::random());
-        Self::new(id, origin.unwrap_or(id), user, UserConnections { connections, alone: 0 }, notifier)
+        Self::new(id, origin.unwrap_or(id), user, visitor, UserConnections { connections, alone: 0 }, notifier)
     }
 
     fn new(
         id: ConnectionId,
         origin: ConnectionId,
         user: UserId,
+        visitor: Visitor,
         others: UserConnections,
         notifier: Notifier,
     ) -> Arc<Self> {
-        Arc::new(Inbox { id, origin, user, others, notifier, content: Mutex::default() })
+        Arc::new(Inbox { id, origin, user, visitor, others, notifier, content: Mutex::default() })
     }
 
     /// Whether the user has other connections here, as far as a look without a lock can tell.
@@ -349,6 +354,6 @@ pub(crate) mod tests {
     use super::*;
 
     pub fn inbox(user: UserId) -> Arc<Inbox> {
-        Inbox::of_request(user, None, Arc::default(), Notifier::Own(Arc::default()))
+        Inbox::of_request(user, None, Visitor::default(), Arc::default(), Notifier::Own(Arc::default()))
     }
 }

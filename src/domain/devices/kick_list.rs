@@ -103,6 +103,7 @@ mod tests {
     use super::*;
     use crate::domain::devices::ready_list::Notifier;
     use crate::model::revocation::TokenMark;
+    use crate::model::visitor::Visitor;
 
     #[test]
     fn a_kicked_user_is_refused_for_a_minute() {
@@ -116,7 +117,8 @@ mod tests {
     #[test]
     fn a_kick_closes_what_is_open() {
         let presence = Presence::new(8);
-        let registration = presence.register(UserId(1), TokenMark::default(), Notifier::Own(Arc::default()));
+        let registration =
+            presence.register(UserId(1), TokenMark::default(), Visitor::default(), Notifier::Own(Arc::default()));
         KickList::new(presence).kick(UserId(1), Instant::now());
         assert_eq!(registration.inbox().take(Instant::now()).close_request, Some(CloseRequest::Kicked));
     }

@@ -13,6 +13,7 @@ use super::ready_list::Notifier;
 use crate::domain::devices::client::ListedConnection;
 use crate::model::ids::{ConnectionId, UserId};
 use crate::model::revocation::TokenMark;
+use crate::model::visitor::Visitor;
 use crate::storage::device_channel::{Alone, DeviceChannel};
 
 /// Locks of the registry. It is touched when a connection comes or goes, never per beat.
@@ -58,10 +59,16 @@ impl Presence {
     }
 
     /// Registers a new connection of `user`, under a random id. `notifier`: how it learns of what is left for it.
-    pub fn register(self: &Arc<Self>, user: UserId, token: TokenMark, notifier: Notifier) -> Registration {
+    pub fn register(
+        self: &Arc<Self>,
+        user: UserId,
+        token: TokenMark,
+        visitor: Visitor,
+        notifier: Notifier,
+    ) -> Registration {
         let mut shard = self.shard(user);
         let devices = shard.entry(user).or_default();
-        let inbox = Inbox::of_connection(user, token, devices.count.clone(), notifier);
+        let inbox = Inbox::of_connection(user, token, visitor, devices.count.clone(), notifier);
         devices.inboxes.push(inbox.clone());
         devices.recount();
         if devices.inboxes.len() == 1 {
@@ -74,13 +81,19 @@ impl Presence {
     }
 
     /// An inbox for one request of `user`. What it changes is told to all of the user's connections but `origin`.
-    pub fn request(&self, user: UserId, origin: Option<ConnectionId>, notifier: Notifier) -> Arc<Inbox> {
+    pub fn request(
+        &self,
+        user: UserId,
+        origin: Option<ConnectionId>,
+        visitor: Visitor,
+        notifier: Notifier,
+    ) -> Arc<Inbox> {
         let shard = self.shard(user);
         let devices = shard.get(&user);
         let own = devices.into_iter().flat_map(|devices| &devices.inboxes).filter(|inbox| Some(inbox.id) == origin);
         own.for_each(|inbox| inbox.record_changes());
         let connections = devices.map(|devices| devices.count.clone()).unwrap_or_default();
-        Inbox::of_request(user, origin, connections, notifier)
+        Inbox::of_request(user, origin, visitor, connections, notifier)
     }
 
     /// Calls `tell` for the user's connections but `origin`. It must not come back here.
@@ -206,18 +219,19 @@ mod tests {
     #[test]
     fn the_oldest_connection_goes_when_one_too_many_comes() {
         let presence = Presence::new(2);
-        let all: Vec<Registration> =
-            (0..3).map(|_| presence.register(UserId(1), TokenMark::default(), notifier())).collect();
+        let all: Vec<Registration> = (0..3)
+            .map(|_| presence.register(UserId(1), TokenMark::default(), Visitor::default(), notifier()))
+            .collect();
         assert_eq!(all.iter().map(close_request).collect::<Vec<_>>(), [Some(CloseRequest::Replaced), None, None]);
     }
 
     #[test]
     fn a_connection_knows_whether_it_is_alone() {
         let presence = Presence::new(2);
-        let one = presence.register(UserId(1), TokenMark::default(), notifier());
+        let one = presence.register(UserId(1), TokenMark::default(), Visitor::default(), notifier());
         assert!(!one.inbox().has_others());
-        assert!(presence.request(UserId(1), None, notifier()).has_others());
-        let two = presence.register(UserId(1), TokenMark::default(), notifier());
+        assert!(presence.request(UserId(1), None, Visitor::default(), notifier()).has_others());
+        let two = presence.register(UserId(1), TokenMark::default(), Visitor::default(), notifier());
         assert!(one.inbox().has_others() && two.inbox().has_others());
         drop(two);
         assert!(!one.inbox().has_others());
@@ -227,8 +241,8 @@ mod tests {
     fn nothing_is_kept_of_a_user_who_left() {
         let presence = Presence::new(2);
         let (one, two) = (
-            presence.register(UserId(1), TokenMark::default(), notifier()),
-            presence.register(UserId(1), TokenMark::default(), notifier()),
+            presence.register(UserId(1), TokenMark::default(), Visitor::default(), notifier()),
+            presence.register(UserId(1), TokenMark::default(), Visitor::default(), notifier()),
         );
         drop((one, two));
         assert!(presence.shard(UserId(1)).is_empty());

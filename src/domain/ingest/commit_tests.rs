@@ -24,6 +24,7 @@ use crate::model::rewards::rule::Rules;
 use crate::model::rows_read::RowsRead;
 use crate::model::shard::Shards;
 use crate::model::transition::{Cause, Transition};
+use crate::model::visitor::Visitor;
 use crate::storage::hot_store::Answer;
 use crate::storage::outbox::{Outbox, OutboxNumber};
 
@@ -192,7 +193,8 @@ impl Scene {
 
     /// Asks for something by which its group is known, and lets the committer go on as far as it can.
     async fn order(&self, moment: u64) {
-        let inbox = Inbox::of_request(UserId(moment), None, Arc::default(), Notifier::Own(Arc::default()));
+        let inbox =
+            Inbox::of_request(UserId(moment), None, Visitor::default(), Arc::default(), Notifier::Own(Arc::default()));
         self.submit_queue.order(&inbox, Action::Clear { at: moment });
         self.settle().await;
     }

@@ -21,6 +21,7 @@ use crate::domain::devices::inbox::Inbox;
 use crate::domain::devices::ready_list::Notifier;
 use crate::model::change::{Action, Outcome};
 use crate::model::ids::UserId;
+use crate::model::visitor::Visitor;
 use crate::storage::hot_store::{Due, Positions};
 
 /// Users who are pruned at one time. A change removes 256 rows at most, and a group with all of theirs holds up others.
@@ -116,7 +117,7 @@ impl Janitor {
     /// The change is on its way; what is returned waits for its outcome.
     fn submit(&self, user: UserId, horizon: u64) -> impl Future<Output = Pruned> + use<> {
         let answered = Arc::new(Notify::new());
-        let inbox = Inbox::of_request(user, None, Arc::default(), Notifier::Own(answered.clone()));
+        let inbox = Inbox::of_request(user, None, Visitor::default(), Arc::default(), Notifier::Own(answered.clone()));
         self.lanes.intake(self.lanes.of(user)).order(&inbox, Action::Prune { horizon });
         async move {
             loop {

@@ -13,6 +13,7 @@ use crate::model::record::Record;
 use crate::model::rewards::credit::Credit;
 use crate::model::rule::Verdict;
 use crate::model::transition::{Cause, Transition};
+use crate::model::visitor::Visitor;
 
 const FILM: Content = Content { kind: 1, oid: 100 };
 const SIZES: Sizes = Sizes { sessions: 1_000, top: 100, tail: 10 };
@@ -74,6 +75,7 @@ impl Fixture {
         let change = CommittedChange {
             user: UserId(user),
             origin: ConnectionId(1),
+            visitor: Visitor::default(),
             outcome,
             flag: None,
             here: false,

@@ -16,6 +16,7 @@ use crate::domain::devices::presence::{Presence, Registration};
 use crate::domain::devices::ready_list::Notifier;
 use crate::domain::revocations::Revocations;
 use crate::model::ids::{ConnectionId, UserId};
+use crate::model::visitor::Visitor;
 
 /// Shared by all threads.
 #[derive(Clone)]
@@ -59,8 +60,8 @@ impl Authenticator {
     }
 
     /// A place for a new connection; `None` when it is [refused](Self::refuses).
-    pub fn enter(&self, identity: &Identity, notifier: Notifier) -> Option<Registration> {
-        let registration = self.presence.register(identity.user, identity.token.clone(), notifier);
+    pub fn enter(&self, identity: &Identity, visitor: Visitor, notifier: Notifier) -> Option<Registration> {
+        let registration = self.presence.register(identity.user, identity.token.clone(), visitor, notifier);
         (!self.refuses(identity)).then_some(registration)
     }
 
@@ -79,7 +80,13 @@ impl Authenticator {
     }
 
     /// An inbox for one request of `user`. What it changes is told to all of the user's connections but `origin`.
-    pub fn request(&self, user: UserId, origin: Option<ConnectionId>, notifier: Notifier) -> Arc<Inbox> {
-        self.presence.request(user, origin, notifier)
+    pub fn request(
+        &self,
+        user: UserId,
+        origin: Option<ConnectionId>,
+        visitor: Visitor,
+        notifier: Notifier,
+    ) -> Arc<Inbox> {
+        self.presence.request(user, origin, visitor, notifier)
     }
 }

@@ -17,6 +17,13 @@ use crate::edge::context::ConnectionContext;
 use crate::edge::protocol::frame::{ErrorCode, Hello, Operation, ServerFrame, Welcome};
 use crate::edge::protocol::json;
 use crate::edge::quota::Rate;
+use crate::model::visitor::Visitor;
+
+/// Who is at the other end of a socket.
+pub struct SocketClient {
+    pub address: IpAddr,
+    pub visitor: Visitor,
+}
 
 /// The user of a socket, and how the token came.
 struct Introduction {
@@ -41,7 +48,7 @@ pub async fn greet(
     set_entry: &SetEntry,
     token: Option<Result<Identity, TokenError>>,
     unwelcomed: ConnectionPermit,
-    address: IpAddr,
+    client: SocketClient,
     place: ConnectionPermit,
 ) -> Option<LiveSocket> {
     let introduction = match token {
@@ -57,12 +64,12 @@ pub async fn greet(
     let welcomed = match introduction {
         Ok(introduction) => {
             drop(unwelcomed);
-            welcome(&mut socket, context.clone(), set_entry, introduction, address).await
+            welcome(&mut socket, context.clone(), set_entry, introduction, &client).await
         }
         Err(failed) => Err(failed),
     };
     match welcomed {
-        Ok(conversation) => return Some(LiveSocket::new(socket, conversation, context, address, place)),
+        Ok(conversation) => return Some(LiveSocket::new(socket, conversation, context, client.address, place)),
         Err(Failed::Close(reason)) => {
             if let Some(bye) = reason.bye(rand::random()) {
                 // Heard or not, the close comes next.
@@ -124,17 +131,17 @@ async fn welcome(
     context: Arc<ConnectionContext>,
     set_entry: &SetEntry,
     introduction: Introduction,
-    address: IpAddr,
+    client: &SocketClient,
 ) -> Result<Conversation, Failed> {
     let Introduction { identity, hello, seq } = introduction;
-    let registration =
-        context.authenticator.enter(&identity, set_entry.notifier()).ok_or(Failed::Close(CloseReason::Kicked))?;
+    let registration = context.authenticator.enter(&identity, client.visitor, set_entry.notifier());
+    let registration = registration.ok_or(Failed::Close(CloseReason::Kicked))?;
     let Ok(arrival) = context.connect_lookup.of(identity.user).await else {
         return Err(Failed::Close(CloseReason::Overloaded));
     };
     let now = context.clock.now();
     let device = hello.device.as_deref().unwrap_or_default().into();
-    registration.inbox().welcomed(Client { address, device, since: now });
+    registration.inbox().welcomed(Client { address: client.address, device, since: now });
     let welcome = ServerFrame::Welcome(Box::new(Welcome {
         user: identity.user,
         connection: registration.inbox().id,

@@ -16,7 +16,7 @@ use hyper_util::rt::TokioIo;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::connection_set::{ConnectionSet, SetEntry};
-use super::greeting;
+use super::greeting::{self, SocketClient};
 use super::live_socket::LiveSocket;
 use super::socket::Socket;
 use super::stream::Stream;
@@ -50,7 +50,7 @@ struct Accepted {
 pub struct Upgrade {
     upgraded: OnUpgrade,
     token: Option<Result<Identity, TokenError>>,
-    client: IpAddr,
+    client: SocketClient,
     /// Held for as long as the socket lives.
     permit: ConnectionPermit,
 }
@@ -69,7 +69,10 @@ pub fn respond(
     });
     match accepted {
         Ok((accepted, upgraded)) => {
-            (switching(&accepted), Some(Upgrade { upgraded, token: accepted.token, client, permit: accepted.permit }))
+            let visitor = context.visitors.of_request(&parts.headers, client);
+            let response = switching(&accepted);
+            let client = SocketClient { address: client, visitor };
+            (response, Some(Upgrade { upgraded, token: accepted.token, client, permit: accepted.permit }))
         }
         Err(problem) => ((NOT_TO_BE_KEPT, problem).into_response(), None),
     }

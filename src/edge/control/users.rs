@@ -26,6 +26,7 @@ use crate::model::change::Action;
 use crate::model::mid_hash::MidHash;
 use crate::model::reading::Reading;
 use crate::model::rows_read::RowsRead;
+use crate::model::visitor::Visitor;
 
 /// What it works with.
 pub struct UserOperations {
@@ -56,7 +57,9 @@ async fn erase(State(users): State<Arc<UserOperations>>, request: Request) -> Re
     let user = decode_user_body(&body)?;
     users.history.commit_held(user).await;
     let intake = users.lanes.intake(users.lanes.of(user));
-    Pending::of(intake, |notifier| users.presence.request(user, None, notifier))?.order(Action::Erase).await?;
+    Pending::of(intake, |notifier| users.presence.request(user, None, Visitor::default(), notifier))?
+        .order(Action::Erase)
+        .await?;
     tracing::info!(user = %users.mid_hash.of(user), "erased");
     Ok(StatusCode::NO_CONTENT)
 }

@@ -14,9 +14,11 @@ use super::{body, query};
 use crate::domain::devices::inbox::Rejected;
 use crate::domain::ingest::intake::Intake;
 use crate::domain::ingest::submit_queue::{LargeFramePermit, SubmitQueue};
+use crate::edge::address::ClientAddress;
 use crate::edge::context::ConnectionContext;
 use crate::edge::protocol::frame::Rejection;
 use crate::edge::protocol::json::{BeatsAnswer, decode_beats_body, encode_beats_answer};
+use crate::model::visitor::Visitor;
 
 /// How long a long request may wait for others.
 const WAIT_MAX: Duration = Duration::from_secs(10);
@@ -28,12 +30,13 @@ pub async fn post(
     request: Request,
 ) -> Result<Response, Problem> {
     query::none(request.uri())?;
+    let visitor = visitor(&context, &request);
     let body = body::received(request, context.limits.body_bytes).await?;
     let intake = context.lanes.intake(context.lanes.of(caller.user));
     let _permit = large_frame_permit(intake, body.len()).await?;
     let body = decode_beats_body(&body, &context.frame_limits())?;
     let device = Arc::from(body.device.unwrap_or_default());
-    let pending = Pending::new(&context, caller.user, body.connection)?;
+    let pending = Pending::new(&context, caller.user, body.connection, visitor)?;
     let flag = body.beats.flag;
     let (rejected, news) = pending.beats(&device, flag, &body.beats.items).await?;
     let rejected: Vec<Rejection> = rejected.into_iter().map(rejection).collect();
@@ -45,6 +48,12 @@ pub async fn post(
     let flag = flag.filter(|day| *day == today);
     let told = BeatsAnswer { now, today, flag, rejected: &rejected, rewards: &news.claims };
     Ok(body::answered(encode_beats_answer(&told, &context.reading)))
+}
+
+/// Beats make a user live, so only here it is asked whose they are.
+fn visitor(context: &ConnectionContext, request: &Request) -> Visitor {
+    let address = request.extensions().get::<ClientAddress>();
+    address.map(|client| context.visitors.of_request(request.headers(), client.0)).unwrap_or_default()
 }
 
 /// A long request waits for its turn, as a long frame does, and has it until it is answered.

@@ -17,6 +17,7 @@ use crate::edge::protocol::frame::Cursor;
 use crate::edge::protocol::json::{decode_content, decode_get_body, encode_page, encode_record, encode_records};
 use crate::model::change::Action;
 use crate::model::ids::Content;
+use crate::model::visitor::Visitor;
 
 /// The last two parts of a path: kind and oid.
 type ContentPath = Result<Path<(String, String)>, PathRejection>;
@@ -78,7 +79,7 @@ pub async fn delete_one(
         None => asked_at::of_content(&context, caller.user, content).await?,
     };
     let delete = Action::Delete { contents: vec![content], at };
-    Pending::new(&context, caller.user, connection)?.order(delete).await?;
+    Pending::new(&context, caller.user, connection, Visitor::default())?.order(delete).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -93,7 +94,7 @@ pub async fn clear(
         Some(at) => at,
         None => asked_at::of_all(&context, caller.user).await?,
     };
-    Pending::new(&context, caller.user, connection)?.order(Action::Clear { at }).await?;
+    Pending::new(&context, caller.user, connection, Visitor::default())?.order(Action::Clear { at }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

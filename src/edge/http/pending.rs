@@ -17,6 +17,7 @@ use crate::model::beat::Beat;
 use crate::model::change::{Action, Outcome};
 use crate::model::ids::{ConnectionId, UserId};
 use crate::model::rewards::day::Day;
+use crate::model::visitor::Visitor;
 
 /// How long a commit is waited for. After it the outcome is unknown, and it is the client's to send the same again.
 const COMMIT_MAX: Duration = Duration::from_secs(10);
@@ -32,9 +33,14 @@ pub struct Pending<'a> {
 
 impl<'a> Pending<'a> {
     /// `origin` is the user's connection that need not be told of what changes.
-    pub fn new(context: &'a ConnectionContext, user: UserId, origin: Option<ConnectionId>) -> Result<Self, Problem> {
+    pub fn new(
+        context: &'a ConnectionContext,
+        user: UserId,
+        origin: Option<ConnectionId>,
+        visitor: Visitor,
+    ) -> Result<Self, Problem> {
         let intake = context.lanes.intake(context.lanes.of(user));
-        Self::of(intake, |notifier| context.authenticator.request(user, origin, notifier))
+        Self::of(intake, |notifier| context.authenticator.request(user, origin, visitor, notifier))
     }
 
     /// What is submitted through the inbox that `inbox` makes for it.

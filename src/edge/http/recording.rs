@@ -13,6 +13,7 @@ use super::{asked_at, body, query};
 use crate::edge::context::ConnectionContext;
 use crate::edge::protocol::json::{decode_recording_body, encode_recording};
 use crate::model::change::{Action, Outcome};
+use crate::model::visitor::Visitor;
 
 /// `GET /v1/recording`.
 pub async fn get(State(context): State<Arc<ConnectionContext>>, caller: Caller, uri: Uri) -> Result<Response, Problem> {
@@ -34,7 +35,7 @@ pub async fn put(
         Some(at) => at,
         None => asked_at::of_all(&context, caller.user).await?,
     };
-    let pending = Pending::new(&context, caller.user, body.connection)?;
+    let pending = Pending::new(&context, caller.user, body.connection, Visitor::default())?;
     match pending.order(Action::Recording { paused: body.paused, at }).await? {
         Outcome::Recording { paused, .. } => Ok(body::answered(encode_recording(paused))),
         other => unreachable!("a switch was answered with {other:?}"),

@@ -22,7 +22,7 @@ use super::http_timer::{HttpTimeouts, HttpTimer, Wait};
 use super::proxies::Proxies;
 use super::proxy_header;
 use super::tls::Tls;
-use crate::edge::address::Network;
+use crate::edge::address::{ClientAddress, Network};
 use crate::edge::connection::connection_set::{ConnectionSet, SetEntry};
 use crate::edge::connection::live_socket::LiveSocket;
 use crate::edge::connection::stream::Stream;
@@ -201,7 +201,8 @@ impl Acceptor {
             }
         };
         if request.uri().path() != upgrade::PATH {
-            let request = request.map(|body| Body::new(ArrivingBody::new(body, self.context.stop.clone())));
+            let mut request = request.map(|body| Body::new(ArrivingBody::new(body, self.context.stop.clone())));
+            request.extensions_mut().insert(ClientAddress(client));
             let Ok(response) = self.listener_context.router.clone().oneshot(request).await;
             return response;
         }
