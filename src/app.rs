@@ -24,7 +24,6 @@ pub mod upgrade;
 
 use std::io::Write;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -85,7 +84,7 @@ fn run(config: Config, role: Role) -> Result<(), StartError> {
     let verifier = Arc::new(Verifier::new(&config.auth, key.as_deref())?);
     let presence = Presence::with_channel(config.limits.connections_per_user, hot.channel.clone());
     let revocations = revocations(&config, &hot, presence.clone())?;
-    let visitors = VisitorClasses::open(country_file(&config))?;
+    let visitors = VisitorClasses::open(config.live.geoip())?;
     let threads = edge_threads(config.server.threads);
     let listeners = Listeners::bind(&config, threads)?;
     let shutdown = Arc::new(Shutdown::new(config.server.drain_timeout));
@@ -229,11 +228,6 @@ fn reload(verifier: &Verifier, tls: Option<&Tls>, visitors: &VisitorClasses) {
         }
         None => {}
     }
-}
-
-/// The file that countries are looked up in. No setting names one yet, so they are unknown.
-fn country_file(_: &Config) -> Option<&Path> {
-    None
 }
 
 /// Told apart from others by the machine's name, which in a container is the container's.

@@ -8,6 +8,7 @@ use super::role::Role;
 use crate::config::Config;
 use crate::edge::auth::{CONTROL_TOKEN, SigningKey, key_set};
 use crate::edge::listener::{self, Tls};
+use crate::edge::visitor;
 use crate::storage::embedded::data_dir::DataDir;
 use crate::storage::embedded::folder::Folder;
 use crate::storage::embedded::open_error::OpenError;
@@ -43,6 +44,9 @@ pub fn check(config: &Config, role: Role, is_broken: impl Fn(&str) -> bool) -> F
     }
     if usable(&["auth.jwks_file"]) {
         findings.fault(config.auth.jwks_file().map(key_set::load).transpose());
+    }
+    if usable(&["live.geoip"]) {
+        findings.fault(config.live.geoip().map(visitor::check_country_file).transpose());
     }
     let store_here = config.store.hot_store == HotStore::Embedded;
     let events_here = config.events.event_bus == Bus::Embedded;

@@ -72,14 +72,15 @@ fn files_that_serve_could_not_use_are_told_together() {
         ("server.tls_cert", file),
         ("server.tls_key", "/nonexistent/key.pem"),
         ("auth.jwks_file", "/nonexistent/keys.json"),
+        ("live.geoip", file),
         ("store.data_dir", file),
         ("admin.listen", "192.0.2.77:7701"),
         ("limits.items", "x"),
     ]);
-    for says in ["server.tls_cert", "auth.jwks_file", "data directory", "admin.listen", "LIMITS__ITEMS"] {
+    for says in ["server.tls_cert", "auth.jwks_file", "live.geoip", "data directory", "admin.listen", "LIMITS__ITEMS"] {
         assert!(complaints.iter().any(|line| line.contains(says)), "{says}: {complaints:#?}");
     }
-    assert_eq!(complaints.len(), 5, "{complaints:#?}");
+    assert_eq!(complaints.len(), 6, "{complaints:#?}");
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod coalescing;
 mod control;
 mod control_log;
 mod control_slow;
+mod country_file;
 mod cross_origin;
 mod crowds;
 mod deletes;

@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tower::ServiceExt;
 
-use crate::country_file_fixture::country_file;
+use crate::country_file::country_file;
 use crate::faulty::Faulty;
 use crate::memory::{Memory, NoOutbox};
 use crate::visitors::HeardVisitors;

@@ -1,8 +1,8 @@
 //! The public listener over a store in memory that answers at once or never.
 
 mod clock_guard;
-#[path = "../../src/edge/visitor/country_file_fixture.rs"]
-mod country_file_fixture;
+#[path = "../support/country_file.rs"]
+mod country_file;
 mod faults;
 mod faulty;
 mod fixture;

@@ -6,6 +6,7 @@
 
 mod beat;
 mod client;
+mod country_file;
 mod exchange;
 mod gateway;
 mod http;
@@ -19,6 +20,7 @@ mod upgrade;
 
 pub use beat::{Beat, beat, beats, items};
 pub use client::{Acked, TestClient, in_time, reasons, until};
+pub use country_file::country_file;
 pub use gateway::{DEMO_OVERRIDE, FailedStart, TestGateway, run};
 pub use http::{Answer, Http};
 pub use live_stream::LiveStream;

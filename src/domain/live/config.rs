@@ -1,5 +1,6 @@
 //! Settings of the live numbers. Each is explained, with its default, in `deploy/heartline.toml`.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -16,9 +17,15 @@ pub struct LiveConfig {
     pub tail: usize,
     /// Contents that are ranked.
     pub top: usize,
+    /// A country file; empty = none.
+    pub geoip: PathBuf,
 }
 
 impl LiveConfig {
+    pub fn geoip(&self) -> Option<&Path> {
+        Some(self.geoip.as_path()).filter(|path| !path.as_os_str().is_empty())
+    }
+
     /// How long a session is live after its newest beat.
     pub fn session_timeout(&self, heartbeat_interval: Duration, steady_hold: Duration) -> Duration {
         match self.timeout.is_zero() {
@@ -34,7 +41,7 @@ mod tests {
 
     #[test]
     fn without_a_timeout_a_session_outlives_two_lost_beats() {
-        let of = |timeout| LiveConfig { timeout, streams: 1, tail: 1, top: 1 };
+        let of = |timeout| LiveConfig { timeout, streams: 1, tail: 1, top: 1, geoip: PathBuf::new() };
         let seconds = Duration::from_secs;
         assert_eq!(of(seconds(0)).session_timeout(seconds(5), seconds(15)), Duration::from_millis(27_500));
         assert_eq!(of(seconds(7)).session_timeout(seconds(5), seconds(15)), seconds(7));

@@ -1,7 +1,7 @@
 //! What a user agent says of the software and the device of its client.
 
 use std::num::NonZeroUsize;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use lru::LruCache;
 use parking_lot::Mutex;
@@ -16,8 +16,8 @@ const TEXT_BYTES: usize = 512;
 /// Most clients share their user agent with many others, and reading one takes longer than finding it here.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(1_024).expect("not zero");
 
-/// Takes about 0.1 s and 11 MiB to build, so it waits for the first user agent.
-static READER: LazyLock<AgentReader> = LazyLock::new(|| AgentReader::build(include_str!("uap-core/regexes.json")));
+/// Takes about 0.1 s and 11 MiB to build: one for all, made before the first connection.
+static READER: OnceLock<AgentReader> = OnceLock::new();
 
 /// What is known by a user agent alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,6 +31,7 @@ pub(super) struct AgentClass {
 pub(super) struct Agents {
     /// Locked twice per connection at most.
     recent: Mutex<LruCache<Box<str>, AgentClass>>,
+    reader: &'static AgentReader,
 }
 
 struct AgentReader {
@@ -45,8 +46,10 @@ struct Regexes {
 }
 
 impl Agents {
+    /// Takes a while the first time.
     pub fn new() -> Self {
-        Agents { recent: Mutex::new(LruCache::new(REMEMBERED)) }
+        let reader = READER.get_or_init(|| AgentReader::build(include_str!("uap-core/regexes.json")));
+        Agents { recent: Mutex::new(LruCache::new(REMEMBERED)), reader }
     }
 
     pub fn class(&self, text: &str) -> AgentClass {
@@ -57,7 +60,7 @@ impl Agents {
         if let Some(class) = self.recent.lock().get(text) {
             return *class;
         }
-        let class = READER.read(text);
+        let class = self.reader.read(text);
         self.recent.lock().put(text.into(), class);
         class
     }

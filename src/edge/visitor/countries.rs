@@ -83,7 +83,7 @@ fn read(path: &Path) -> Result<Database, CountryFileError> {
 mod tests {
     use tempfile::NamedTempFile;
 
-    use super::super::country_file_fixture::country_file;
+    use super::super::country_file::country_file;
     use super::*;
 
     fn kept(bytes: &[u8]) -> NamedTempFile {

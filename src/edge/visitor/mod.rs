@@ -5,7 +5,8 @@
 mod agents;
 mod countries;
 #[cfg(test)]
-mod country_file_fixture;
+#[path = "../../../tests/support/country_file.rs"]
+mod country_file;
 mod device;
 
 use std::net::IpAddr;
@@ -21,6 +22,11 @@ pub use countries::CountryFileError;
 
 use crate::model::visitor::Visitor;
 
+/// Whether [`VisitorClasses::open`] could use this file.
+pub fn check_country_file(path: &Path) -> Result<(), CountryFileError> {
+    Countries::open(path).map(drop)
+}
+
 /// Shared by all threads.
 pub struct VisitorClasses {
     agents: Agents,
@@ -29,7 +35,7 @@ pub struct VisitorClasses {
 }
 
 impl VisitorClasses {
-    /// `geoip`: a database of countries in the MaxMind DB format.
+    /// Takes a while: to be called before the first connection. `geoip`: a database of countries in the MaxMind DB format.
     pub fn open(geoip: Option<&Path>) -> Result<Arc<Self>, CountryFileError> {
         let countries = geoip.map(Countries::open).transpose()?;
         Ok(Arc::new(VisitorClasses { agents: Agents::new(), countries }))
@@ -55,7 +61,7 @@ impl VisitorClasses {
 
 #[cfg(test)]
 mod tests {
-    use super::country_file_fixture::country_file;
+    use super::country_file::country_file;
     use super::*;
     use crate::model::visitor::{Browser, Country, DeviceClass, Os};
 
