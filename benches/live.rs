@@ -7,7 +7,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use heartline::model::ids::{Content, SessionId, UserId};
-use heartline::model::live::{LiveChange, LiveNumbers, Sizes};
+use heartline::model::live::{LiveChange, LiveNumbers, Played, Sizes};
+use heartline::model::visitor::{Browser, Country, DeviceClass, Os, Visitor};
 use tikv_jemallocator::Jemalloc;
 
 #[global_allocator]
@@ -54,7 +55,7 @@ fn measure(sessions: u64) {
             beats += began.elapsed();
             let began = Instant::now();
             live.note(now);
-            black_box((live.top(), live.rising(), live.take_changed()));
+            black_box((live.top(), live.rising(), live.shares(), live.take_changed()));
             published += began.elapsed();
             seconds += 1;
             sent = upto;
@@ -70,7 +71,16 @@ fn measure(sessions: u64) {
 fn playing(session: u64, sessions: u64, at: u64) -> LiveChange {
     let contents = (sessions / 100).clamp(1, 100_000);
     let content = Content { kind: 1, oid: session % contents };
-    LiveChange::Playing { user: UserId(session), session: SessionId(session ^ 0x9e37_79b9_7f4a_7c15), content, at }
+    let (user, visitor) = (UserId(session), visitor(session));
+    let session = SessionId(session ^ 0x9e37_79b9_7f4a_7c15);
+    LiveChange::Playing(Played { user, session, content, at, visitor })
+}
+
+fn visitor(session: u64) -> Visitor {
+    let code = [b'A' + (session % 26) as u8, b'E'];
+    let country = std::str::from_utf8(&code).ok().and_then(Country::of);
+    let device = Some(DeviceClass::ALL[(session % 4) as usize]);
+    Visitor { device, os: Os::of("Android"), browser: Browser::of("Chrome Mobile"), country }
 }
 
 /// Bytes of memory of this process.

@@ -155,6 +155,7 @@ async fn queries_and_paths_are_strict() {
         "/v1/live/tail?limit=-1",
         "/v1/live/tail?by=now",
         "/v1/live/series?limit=1",
+        "/v1/live/shares?by=os",
         "/v1/live/stream?since=1",
     ] {
         gateway.control().get(path).await.problem(400, "invalid");

@@ -32,6 +32,8 @@ async fn a_stream_has_one_whole_event_a_second() {
     assert_eq!((&event["users"], &event["sessions"]), (&json!(1), &json!(1)));
     let top = json!({"top": [{"kind": 1, "oid": "100", "sessions": 1}], "error": 0});
     assert_eq!((&event["top"], &event["rising"]), (&top, &top));
+    let nothing = json!({"countries": {}, "os": {}, "browsers": {}, "devices": {}});
+    assert_eq!(event["shares"], nothing, "the client says nothing of itself");
     assert_eq!((&event["series"]["seconds"][59], &event["tail"][0]["oid"]), (&json!(1), &json!("100")));
 }
 

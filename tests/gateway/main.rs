@@ -40,6 +40,7 @@ mod late_acks;
 mod list_rates;
 mod lists;
 mod live;
+mod live_classes;
 mod live_streams;
 mod loads;
 mod log_lines;

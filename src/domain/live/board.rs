@@ -8,7 +8,7 @@ use parking_lot::RwLock;
 use tokio::sync::watch;
 
 use crate::model::ids::Content;
-use crate::model::live::{Counts, MINUTES, Ranking, SECONDS, Visit};
+use crate::model::live::{Counts, MINUTES, Ranking, SECONDS, Shares, Visit};
 
 /// Locks of the counts. The live thread holds one for as long as it takes to write the counts that changed in a second.
 const SHARDS: usize = 64;
@@ -24,6 +24,7 @@ pub struct LiveView {
     pub kinds: Vec<(u16, u32)>,
     pub top: Ranking,
     pub rising: Ranking,
+    pub shares: Shares,
     /// The oldest first.
     pub seconds: [u32; SECONDS],
     pub minutes: [u32; MINUTES],
@@ -85,6 +86,7 @@ impl LiveView {
             kinds: Vec::new(),
             top: Ranking::default(),
             rising: Ranking::default(),
+            shares: Shares::default(),
             seconds: [0; SECONDS],
             minutes: [0; MINUTES],
             visits: Vec::new(),

@@ -14,7 +14,7 @@ use super::inlet::LiveInlet;
 use crate::domain::clock::Clock;
 use crate::model::live::{LiveChange, LiveNumbers, Sizes};
 
-/// Live sessions that are counted, about 100 bytes each. Beats of further ones are not counted, and a metric says so.
+/// Live sessions that are counted, about 110 bytes each. Beats of further ones are not counted, and a metric says so.
 pub const SESSIONS_MAX: usize = 4_000_000;
 /// How often the inlet is emptied, at least.
 const TURN: Duration = Duration::from_millis(100);
@@ -97,6 +97,7 @@ impl LiveCounting {
             kinds: numbers.kinds(),
             top: numbers.top(),
             rising: numbers.rising(),
+            shares: numbers.shares(),
             seconds: numbers.seconds(),
             minutes: numbers.minutes(),
             visits: numbers.visits(),

@@ -12,7 +12,7 @@ use crate::model::change::Outcome;
 use crate::model::ids::UserId;
 use crate::model::live::LiveChange;
 
-/// Changes that wait, 48 bytes each: more than a tenth of a second can bring.
+/// Changes that wait, 56 bytes each: more than a tenth of a second can bring.
 const WAITING_MAX: usize = 262_144;
 
 /// A list that is filled by commits and emptied by the live thread. What comes to a full one is dropped: a session then
@@ -76,7 +76,8 @@ impl CommitListener for LiveInlet {
     fn committed(&self, group: &CommittedGroup) {
         self.add(group.changes.iter().flat_map(|change| {
             let erased = matches!(change.outcome, Outcome::Erased { .. }).then_some(LiveChange::Erased(change.user));
-            group.transitions_of(change).filter_map(LiveChange::of).chain(erased)
+            let of = |transition| LiveChange::of(transition, change.visitor);
+            group.transitions_of(change).filter_map(of).chain(erased)
         }));
     }
 }

@@ -24,7 +24,8 @@ use crate::edge::http::problem::Problem;
 use crate::edge::http::{body, query};
 use crate::edge::operator_server::LongAnswer;
 use crate::edge::protocol::json::{
-    decode_content, encode_live, encode_live_counts, encode_live_event, encode_series, encode_tail, encode_top,
+    decode_content, encode_live, encode_live_counts, encode_live_event, encode_series, encode_shares, encode_tail,
+    encode_top,
 };
 
 /// When to ask again for a stream.
@@ -89,6 +90,7 @@ pub fn routes(live: Arc<LiveRoutes>) -> Router {
         .route("/v1/live/top", get(top))
         .route("/v1/live/series", get(series))
         .route("/v1/live/tail", get(tail))
+        .route("/v1/live/shares", get(shares))
         .route("/v1/live/stream", get(streamed))
         .route("/v1/live/{kind}/{oid}", get(counts))
         .with_state(live)
@@ -123,6 +125,11 @@ async fn series(State(live): State<Arc<LiveRoutes>>, uri: Uri) -> Result<Respons
 async fn tail(State(live): State<Arc<LiveRoutes>>, uri: Uri) -> Result<Response, Problem> {
     let limit = query::tail(&uri)?;
     Ok(body::answered(encode_tail(&live.board.newest(), limit)))
+}
+
+async fn shares(State(live): State<Arc<LiveRoutes>>, uri: Uri) -> Result<Response, Problem> {
+    query::none(&uri)?;
+    Ok(body::answered(encode_shares(&live.board.newest().shares)))
 }
 
 async fn streamed(

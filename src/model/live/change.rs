@@ -3,16 +3,11 @@
 use crate::model::beat::State;
 use crate::model::ids::{Content, SessionId, UserId};
 use crate::model::transition::{Cause, Transition};
+use crate::model::visitor::Visitor;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiveChange {
-    /// A `playing` beat was written.
-    Playing {
-        user: UserId,
-        session: SessionId,
-        content: Content,
-        at: u64,
-    },
+    Playing(Played),
     /// An `ended` beat was written.
     Ended {
         user: UserId,
@@ -27,16 +22,28 @@ pub enum LiveChange {
     },
 }
 
+/// A `playing` beat that was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Played {
+    pub user: UserId,
+    pub session: SessionId,
+    pub content: Content,
+    pub at: u64,
+    /// The client that it came from.
+    pub visitor: Visitor,
+}
+
 impl LiveChange {
-    /// `None`: it does not concern them. A pause or a seek changes nothing: the session runs out if no more is played.
-    pub fn of(transition: &Transition) -> Option<Self> {
+    /// `visitor`: the client behind it. `None`: it does not concern them. A pause or a seek changes nothing: the session runs
+    /// out if no more is played.
+    pub fn of(transition: &Transition, visitor: Visitor) -> Option<Self> {
         if transition.cause != Cause::Beat {
             return None;
         }
         let (user, record) = (transition.user, transition.after.as_ref()?);
         let (session, content, at) = (record.session, record.content, record.at);
         match record.state {
-            State::Playing => Some(LiveChange::Playing { user, session, content, at }),
+            State::Playing => Some(LiveChange::Playing(Played { user, session, content, at, visitor })),
             State::Ended => Some(LiveChange::Ended { user, session, at }),
             State::Paused | State::Seeked => None,
         }
@@ -48,6 +55,7 @@ mod tests {
     use super::*;
     use crate::model::record::Record;
     use crate::model::rewards::credit::Credit;
+    use crate::model::visitor::Os;
 
     fn written(state: State, cause: Cause) -> Transition {
         let content = Content { kind: 1, oid: 100 };
@@ -69,18 +77,19 @@ mod tests {
     #[test]
     fn written_beats_alone_are_heard_of() {
         let (user, session, at) = (UserId(42), SessionId(7), 1_000);
-        let playing = LiveChange::Playing { user, session, content: Content { kind: 1, oid: 100 }, at };
+        let (content, visitor) = (Content { kind: 1, oid: 100 }, Visitor { os: Os::of("iOS"), ..Visitor::default() });
+        let playing = LiveChange::Playing(Played { user, session, content, at, visitor });
         for (state, change) in [
             (State::Playing, Some(playing)),
             (State::Ended, Some(LiveChange::Ended { user, session, at })),
             (State::Paused, None),
             (State::Seeked, None),
         ] {
-            assert_eq!(LiveChange::of(&written(state, Cause::Beat)), change);
+            assert_eq!(LiveChange::of(&written(state, Cause::Beat), visitor), change);
         }
         for cause in [Cause::Delete, Cause::Clear, Cause::Erase, Cause::Cap, Cause::Expiry] {
             let removed = Transition { after: None, ..written(State::Playing, cause) };
-            assert_eq!(LiveChange::of(&removed), None, "{cause:?}");
+            assert_eq!(LiveChange::of(&removed, visitor), None, "{cause:?}");
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! LiveChange ─▶ sessions (with wheel) ─▶ contents ─▶ top
-//!                                                └─▶ series
+//!                                     ├─▶ shares
+//!                                     └─▶ series
 //! ```
 //!
 //! `now` is an argument, in milliseconds of the server's clock. It never goes back.
@@ -13,14 +14,16 @@ mod history;
 mod numbers;
 mod series;
 mod sessions;
+mod shares;
 mod top;
 mod visits;
 mod wheel;
 
-pub use change::LiveChange;
+pub use change::{LiveChange, Played};
 pub use contents::Counts;
 pub use numbers::{LiveNumbers, Sizes};
 pub use series::{MINUTES, SECONDS};
+pub use shares::{Shares, Tally};
 pub use top::{Ranked, Ranking};
 pub use visits::Visit;
 

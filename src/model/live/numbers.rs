@@ -2,10 +2,11 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::change::LiveChange;
+use super::change::{LiveChange, Played};
 use super::contents::{Contents, Counts};
 use super::series::{MINUTES, SECONDS, Series};
-use super::sessions::{Played, Sessions};
+use super::sessions::{Effect, Sessions};
+use super::shares::Shares;
 use super::top::Ranking;
 use super::visits::{Visit, Visits};
 use crate::model::ids::{Content, UserId};
@@ -54,14 +55,15 @@ impl LiveNumbers {
     pub fn apply(&mut self, change: LiveChange, now: u64) {
         let contents = &mut self.contents;
         match change {
-            LiveChange::Playing { user, session, content, at } => {
+            LiveChange::Playing(played) => {
+                let Played { user, content, at, visitor, .. } = played;
                 if self.kicks.covers(user, at) {
                     return;
                 }
-                match self.sessions.play((user, session), content, at, now, contents) {
-                    Played::Same => {}
-                    Played::Visit => self.visits.push(Visit { at, content }),
-                    Played::Full => self.uncounted += 1,
+                match self.sessions.play(played, now, contents) {
+                    Effect::Same => {}
+                    Effect::Visit => self.visits.push(Visit { at, content, visitor }),
+                    Effect::Full => self.uncounted += 1,
                 }
             }
             LiveChange::Ended { user, session, at } => self.sessions.finish(user, session, at, contents),
@@ -125,6 +127,11 @@ impl LiveNumbers {
 
     pub fn rising(&self) -> Ranking {
         self.contents.top.rising(self.sessions())
+    }
+
+    /// Of the live sessions.
+    pub fn shares(&self) -> Shares {
+        self.sessions.shares().clone()
     }
 
     pub fn seconds(&self) -> [u32; SECONDS] {

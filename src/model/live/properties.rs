@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::model::ids::{Content, SessionId, UserId};
+use crate::model::visitor::{Browser, Country, DeviceClass, Os, Visitor};
 
 const TIMEOUT: u64 = 20_000;
 const SIZES: Sizes = Sizes { sessions: 1_000_000, top: 1_000, tail: 50 };
@@ -19,16 +20,16 @@ enum Step {
 
 #[derive(Clone, Copy, Debug)]
 enum Change {
-    Play { user: u64, session: u64, oid: u64 },
+    Play { user: u64, session: u64, oid: u64, visitor: Visitor },
     End { user: u64, session: u64 },
     Erase { user: u64 },
     Kick { user: u64 },
 }
 
-/// Each session with its content and the `at` of its newest beat.
+/// Each session with its content, and the `at` and the client of its newest beat.
 #[derive(Default)]
 struct Naive {
-    sessions: BTreeMap<(UserId, SessionId), (Content, u64)>,
+    sessions: BTreeMap<(UserId, SessionId), (Content, u64, Visitor)>,
     kicks: BTreeMap<UserId, u64>,
     visits: Vec<Visit>,
 }
@@ -37,21 +38,21 @@ impl Naive {
     fn apply(&mut self, change: LiveChange, now: u64) {
         self.run_out(now);
         match change {
-            LiveChange::Playing { user, session, content, at } => {
+            LiveChange::Playing(Played { user, session, content, at, visitor }) => {
                 if at + TIMEOUT <= now || self.kicks.get(&user).is_some_and(|kicked| at <= *kicked) {
                     return;
                 }
                 let before = self.sessions.get(&(user, session)).copied();
-                if before.is_some_and(|(_, newest)| at < newest) {
+                if before.is_some_and(|(_, newest, _)| at < newest) {
                     return;
                 }
-                if before.is_none_or(|(watched, _)| watched != content) {
-                    self.visits.push(Visit { at, content });
+                if before.is_none_or(|(watched, ..)| watched != content) {
+                    self.visits.push(Visit { at, content, visitor });
                 }
-                self.sessions.insert((user, session), (content, at));
+                self.sessions.insert((user, session), (content, at, visitor));
             }
             LiveChange::Ended { user, session, at } => {
-                if self.sessions.get(&(user, session)).is_some_and(|(_, newest)| *newest <= at) {
+                if self.sessions.get(&(user, session)).is_some_and(|(_, newest, _)| *newest <= at) {
                     self.sessions.remove(&(user, session));
                 }
             }
@@ -64,7 +65,7 @@ impl Naive {
     }
 
     fn run_out(&mut self, now: u64) {
-        self.sessions.retain(|_, (_, at)| *at + TIMEOUT > now);
+        self.sessions.retain(|_, (_, at, _)| *at + TIMEOUT > now);
     }
 
     fn judge(&self, live: &mut LiveNumbers) {
@@ -72,7 +73,7 @@ impl Naive {
         assert_eq!((live.sessions(), live.users()), (self.sessions.len() as u64, users.len() as u64));
         let mut kinds: BTreeMap<u16, u32> = BTreeMap::new();
         let mut contents: BTreeMap<Content, (u32, BTreeSet<UserId>)> = BTreeMap::new();
-        for ((user, _), (content, _)) in &self.sessions {
+        for ((user, _), (content, ..)) in &self.sessions {
             *kinds.entry(content.kind).or_default() += 1;
             let counted = contents.entry(*content).or_default();
             counted.0 += 1;
@@ -92,7 +93,26 @@ impl Naive {
         assert_eq!(top.error, 0);
         let newest: Vec<Visit> = self.visits.iter().rev().take(SIZES.tail).copied().collect();
         assert_eq!(live.visits(), newest);
+        self.judge_shares(&live.shares());
     }
+
+    fn judge_shares(&self, shares: &Shares) {
+        let all = || self.sessions.values().map(|(_, _, visitor)| visitor);
+        assert_eq!(told(&shares.devices), counted(all().filter_map(|visitor| visitor.device)));
+        assert_eq!(told(&shares.os), counted(all().filter_map(|visitor| visitor.os)));
+        assert_eq!(told(&shares.browsers), counted(all().filter_map(|visitor| visitor.browser)));
+        assert_eq!(told(&shares.countries), counted(all().filter_map(|visitor| visitor.country)));
+    }
+}
+
+fn told<Class: Ord + Copy>(tally: &Tally<Class>) -> BTreeMap<Class, u32> {
+    tally.iter().map(|(class, sessions)| (*class, sessions)).collect()
+}
+
+fn counted<Class: Ord>(sessions: impl Iterator<Item = Class>) -> BTreeMap<Class, u32> {
+    let mut counted = BTreeMap::new();
+    sessions.for_each(|class| *counted.entry(class).or_default() += 1);
+    counted
 }
 
 const OIDS: u64 = 6;
@@ -101,9 +121,19 @@ fn content_of(oid: u64) -> Content {
     Content { kind: 1 + (oid % 2) as u16, oid }
 }
 
+/// Few, so that sessions share their parts.
+fn visitors() -> impl Strategy<Value = Visitor> {
+    let device = prop::option::of(prop::sample::select(&DeviceClass::ALL[..2]));
+    let os = prop::sample::select(vec![None, Os::of("Android"), Os::of("iOS")]);
+    let browser = prop::sample::select(vec![None, Browser::of("Chrome")]);
+    let country = prop::sample::select(vec![None, Country::of("DE"), Country::of("FR")]);
+    (device, os, browser, country).prop_map(|(device, os, browser, country)| Visitor { device, os, browser, country })
+}
+
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let change = prop_oneof![
-        8 => (0..5_u64, 0..3_u64, 0..OIDS).prop_map(|(user, session, oid)| Change::Play { user, session, oid }),
+        8 => (0..5_u64, 0..3_u64, 0..OIDS, visitors())
+            .prop_map(|(user, session, oid, visitor)| Change::Play { user, session, oid, visitor }),
         2 => (0..5_u64, 0..3_u64).prop_map(|(user, session)| Change::End { user, session }),
         1 => (0..5_u64).prop_map(|user| Change::Erase { user }),
         1 => (0..5_u64).prop_map(|user| Change::Kick { user }),
@@ -128,12 +158,13 @@ proptest! {
                 Step::Change(change, ago) => {
                     let at = now + 5_000 - ago;
                     let change = match change {
-                        Change::Play { user, session, oid } => LiveChange::Playing {
+                        Change::Play { user, session, oid, visitor } => LiveChange::Playing(Played {
                             user: UserId(user),
                             session: SessionId(session),
                             content: content_of(oid),
                             at,
-                        },
+                            visitor,
+                        }),
                         Change::End { user, session } => {
                             LiveChange::Ended { user: UserId(user), session: SessionId(session), at }
                         }

@@ -2,9 +2,12 @@
 
 use std::collections::HashMap;
 
+use super::change::Played;
 use super::contents::Contents;
+use super::shares::Shares;
 use super::wheel::Wheel;
 use crate::model::ids::{Content, SessionId, UserId};
+use crate::model::visitor::Visitor;
 
 /// Live sessions of one user that are counted. One more ends the one that was heard least recently.
 pub const SESSIONS_PER_USER: usize = 32;
@@ -24,6 +27,7 @@ pub struct Sessions {
     free: Vec<u32>,
     wheel: Wheel,
     due: Vec<u32>,
+    shares: Shares,
 }
 
 struct Session {
@@ -34,11 +38,13 @@ struct Session {
     content: u32,
     /// Another session of the user.
     next: u32,
+    /// The client of its newest beat.
+    visitor: Visitor,
 }
 
-/// What became of a beat.
+/// What a beat did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Played {
+pub enum Effect {
     /// It goes on as before, or the beat is too old.
     Same,
     /// The session became live, or changed content.
@@ -58,6 +64,7 @@ impl Sessions {
             free: Vec::new(),
             wheel: Wheel::new(),
             due: Vec::new(),
+            shares: Shares::default(),
         }
     }
 
@@ -69,43 +76,46 @@ impl Sessions {
         self.users.len()
     }
 
-    /// A `playing` beat was written.
-    pub fn play(
-        &mut self,
-        (user, id): (UserId, SessionId),
-        content: Content,
-        at: u64,
-        now: u64,
-        contents: &mut Contents,
-    ) -> Played {
+    pub fn shares(&self) -> &Shares {
+        &self.shares
+    }
+
+    pub fn play(&mut self, played: Played, now: u64, contents: &mut Contents) -> Effect {
+        let Played { user, session: id, content, at, visitor } = played;
         if at.saturating_add(self.timeout) <= now {
-            return Played::Same;
+            return Effect::Same;
         }
         if let Some(found) = self.find(user, id) {
             let session = &mut self.table[found as usize];
             if at < session.at {
-                return Played::Same;
+                return Effect::Same;
             }
             session.at = at;
-            if contents.content(session.content) == content {
-                return Played::Same;
+            let before = std::mem::replace(&mut session.visitor, visitor);
+            if before != visitor {
+                self.shares.leave(before);
+                self.shares.join(visitor);
+            }
+            if contents.content(self.table[found as usize].content) == content {
+                return Effect::Same;
             }
             self.leave(found, contents);
             self.join(found, content, contents);
-            return Played::Visit;
+            return Effect::Visit;
         }
         if self.list(user).count() == SESSIONS_PER_USER {
             let oldest = self.list(user).min_by_key(|session| self.table[*session as usize].at);
             oldest.into_iter().for_each(|oldest| self.end(oldest, contents));
         } else if self.count() == self.most {
-            return Played::Full;
+            return Effect::Full;
         }
         let next = self.users.get(&user).copied().unwrap_or(NONE);
-        let new = self.add(Session { user, id, at, content: NONE, next });
+        let new = self.add(Session { user, id, at, content: NONE, next, visitor });
         self.users.insert(user, new);
         self.wheel.put(new, at + self.timeout);
+        self.shares.join(visitor);
         self.join(new, content, contents);
-        Played::Visit
+        Effect::Visit
     }
 
     /// An `ended` beat was written. One from before the session's newest beat ends nothing.
@@ -183,7 +193,8 @@ impl Sessions {
     fn end(&mut self, ended: u32, contents: &mut Contents) {
         self.leave(ended, contents);
         self.wheel.take(ended);
-        let Session { user, next, .. } = self.table[ended as usize];
+        let Session { user, next, visitor, .. } = self.table[ended as usize];
+        self.shares.leave(visitor);
         let before = self.list(user).find(|session| self.table[*session as usize].next == ended);
         match before {
             Some(before) => self.table[before as usize].next = next,
@@ -212,8 +223,10 @@ mod tests {
             Fixture { sessions: Sessions::new(10_000, 100), contents: Contents::new(1_000) }
         }
 
-        fn play(&mut self, user: u64, session: u64, content: Content, at: u64, now: u64) -> Played {
-            self.sessions.play((UserId(user), SessionId(session)), content, at, now, &mut self.contents)
+        fn play(&mut self, user: u64, session: u64, content: Content, at: u64, now: u64) -> Effect {
+            let (user, session) = (UserId(user), SessionId(session));
+            let played = Played { user, session, content, at, visitor: Visitor::default() };
+            self.sessions.play(played, now, &mut self.contents)
         }
 
         /// Sessions and users of FILM.
@@ -226,14 +239,14 @@ mod tests {
     #[test]
     fn a_session_is_live_until_the_timeout_after_its_newest_beat() {
         let mut live = Fixture::new();
-        assert_eq!(live.play(42, 1, FILM, 1_000_000, 1_000_100), Played::Visit);
-        assert_eq!(live.play(42, 1, FILM, 1_005_000, 1_005_100), Played::Same);
-        assert_eq!(live.play(42, 1, OTHER, 1_004_000, 1_005_200), Played::Same, "older than the newest");
+        assert_eq!(live.play(42, 1, FILM, 1_000_000, 1_000_100), Effect::Visit);
+        assert_eq!(live.play(42, 1, FILM, 1_005_000, 1_005_100), Effect::Same);
+        assert_eq!(live.play(42, 1, OTHER, 1_004_000, 1_005_200), Effect::Same, "older than the newest");
         live.sessions.run_out(1_014_999, &mut live.contents);
         assert_eq!(live.film(), (1, 1));
         live.sessions.run_out(1_015_000, &mut live.contents);
         assert_eq!((live.film(), live.sessions.count(), live.sessions.users()), ((0, 0), 0, 0));
-        assert_eq!(live.play(42, 1, FILM, 1_005_000, 1_015_000), Played::Same, "too old");
+        assert_eq!(live.play(42, 1, FILM, 1_005_000, 1_015_000), Effect::Same, "too old");
         assert_eq!(live.sessions.count(), 0);
     }
 
@@ -244,7 +257,7 @@ mod tests {
         live.play(42, 2, FILM, 1_000, 1_000);
         live.play(43, 1, FILM, 1_000, 1_000);
         assert_eq!((live.film(), live.sessions.count(), live.sessions.users()), ((3, 2), 3, 2));
-        assert_eq!(live.play(42, 1, OTHER, 2_000, 2_000), Played::Visit);
+        assert_eq!(live.play(42, 1, OTHER, 2_000, 2_000), Effect::Visit);
         assert_eq!(live.film(), (2, 2));
         live.sessions.dismiss(USER, &mut live.contents);
         assert_eq!((live.film(), live.sessions.count(), live.sessions.users()), ((1, 1), 1, 1));
@@ -270,10 +283,10 @@ mod tests {
             live.play(42, session, FILM, 1_000 + session, 2_000);
         }
         assert_eq!(live.film(), (SESSIONS_PER_USER as u32, 1));
-        assert_eq!(live.play(42, 999, FILM, 2_000, 2_000), Played::Same, "the newest are kept");
-        let others: Vec<Played> = (0..100).map(|user| live.play(user + 100, 1, FILM, 2_000, 2_000)).collect();
-        let full = others.iter().filter(|played| **played == Played::Full).count();
+        assert_eq!(live.play(42, 999, FILM, 2_000, 2_000), Effect::Same, "the newest are kept");
+        let others: Vec<Effect> = (0..100).map(|user| live.play(user + 100, 1, FILM, 2_000, 2_000)).collect();
+        let full = others.iter().filter(|effect| **effect == Effect::Full).count();
         assert_eq!((full, live.sessions.count()), (SESSIONS_PER_USER, 100));
-        assert_eq!(live.play(42, 1_001, FILM, 2_000, 2_000), Played::Visit, "in place of an older one");
+        assert_eq!(live.play(42, 1_001, FILM, 2_000, 2_000), Effect::Visit, "in place of an older one");
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::model::ids::Content;
+use crate::model::visitor::Visitor;
 
 /// A session became live, or changed content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +11,7 @@ pub struct Visit {
     /// Of its beat, milliseconds.
     pub at: u64,
     pub content: Content,
+    pub visitor: Visitor,
 }
 
 /// As many as are kept.
@@ -45,7 +47,7 @@ mod tests {
     #[test]
     fn the_newest_are_kept() {
         let mut visits = Visits::new(3);
-        let visit = |at| Visit { at, content: Content { kind: 1, oid: at } };
+        let visit = |at| Visit { at, content: Content { kind: 1, oid: at }, visitor: Visitor::default() };
         (0..10).for_each(|at| visits.push(visit(at)));
         assert_eq!(visits.newest_first(), [visit(9), visit(8), visit(7)]);
     }

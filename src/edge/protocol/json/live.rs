@@ -7,9 +7,11 @@ use super::fault::Fault;
 use super::number::{EXACT_MAX, Integer};
 use super::query::given;
 use super::record::Shown;
+use super::shares::{SharesView, shares};
 use crate::domain::live::board::LiveView;
 use crate::edge::protocol::frame::DecodeError;
 use crate::model::live::{Counts, Ranked, Ranking, Visit};
+use crate::model::visitor::{Browser, Country, DeviceClass, Os};
 
 const TOP_DEFAULT: u64 = 20;
 const TOP_MAX: u64 = 100;
@@ -63,15 +65,24 @@ struct SeriesView<'a> {
 }
 
 #[derive(Serialize)]
-struct TailView {
-    tail: Vec<VisitView>,
+struct TailView<'a> {
+    tail: Vec<VisitView<'a>>,
 }
 
+/// What is unknown of its client is left out.
 #[derive(Serialize)]
-struct VisitView {
+struct VisitView<'a> {
     at: u64,
     kind: u16,
     oid: Shown<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    country: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    os: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    browser: Option<&'static str>,
 }
 
 /// Each member but the first ones is as its own path answers it.
@@ -81,9 +92,10 @@ struct EventView<'a> {
     numbers: NumbersView,
     top: TopView,
     rising: TopView,
+    shares: SharesView<'a>,
     series: SeriesView<'a>,
     #[serde(flatten)]
-    tail: TailView,
+    tail: TailView<'a>,
 }
 
 /// `GET /v1/live/top?limit=&by=`. An empty value is a missing one.
@@ -140,6 +152,7 @@ pub fn encode_live_event(view: &LiveView) -> String {
         numbers: numbers(view),
         top: top(view, first, RankedBy::Now),
         rising: top(view, first, RankedBy::Rising),
+        shares: shares(&view.shares),
         series: series(view),
         tail: tail(view, first),
     })
@@ -167,9 +180,16 @@ fn series(view: &LiveView) -> SeriesView<'_> {
     SeriesView { seconds: &view.seconds, minutes: &view.minutes }
 }
 
-fn tail(view: &LiveView, limit: usize) -> TailView {
-    let visits = view.visits.iter().take(limit);
-    let visits = visits.map(|Visit { at, content }| VisitView { at: *at, kind: content.kind, oid: Shown(content.oid) });
+fn tail(view: &LiveView, limit: usize) -> TailView<'_> {
+    let visits = view.visits.iter().take(limit).map(|Visit { at, content, visitor }| VisitView {
+        at: *at,
+        kind: content.kind,
+        oid: Shown(content.oid),
+        device: visitor.device.map(DeviceClass::as_str),
+        country: visitor.country.as_ref().map(Country::as_str),
+        os: visitor.os.map(Os::as_str),
+        browser: visitor.browser.map(Browser::as_str),
+    });
     TailView { tail: visits.collect() }
 }
 
@@ -177,7 +197,8 @@ fn tail(view: &LiveView, limit: usize) -> TailView {
 mod tests {
     use super::*;
     use crate::model::ids::Content;
-    use crate::model::live::{MINUTES, SECONDS};
+    use crate::model::live::{MINUTES, SECONDS, Shares};
+    use crate::model::visitor::Visitor;
 
     fn view() -> LiveView {
         let content = Content { kind: 1, oid: u64::MAX };
@@ -190,9 +211,10 @@ mod tests {
             kinds: vec![(1, 3), (2, 1)],
             top: Ranking { ranked, error: 1 },
             rising: Ranking { ranked: Vec::new(), error: 0 },
+            shares: Shares::default(),
             seconds: [4; SECONDS],
             minutes: [0; MINUTES],
-            visits: vec![Visit { at: 999, content }; 3],
+            visits: vec![Visit { at: 999, content, visitor: Visitor::default() }; 3],
         }
     }
 
@@ -212,8 +234,22 @@ mod tests {
         let series: serde_json::Value = serde_json::from_str(&encode_series(&view)).expect("JSON");
         let event: serde_json::Value = serde_json::from_str(&event).expect("JSON");
         assert_eq!(event["series"], series);
+        assert_eq!(event["shares"], serde_json::json!({"countries": {}, "os": {}, "browsers": {}, "devices": {}}));
         assert_eq!(series["seconds"].as_array().map(Vec::len), Some(60));
         assert_eq!(series["minutes"].as_array().map(Vec::len), Some(60));
+    }
+
+    #[test]
+    fn a_visit_has_what_is_known_of_its_client() {
+        let (os, country) = (Os::of("Android"), Country::of("DE"));
+        let known = Visitor { device: Some(DeviceClass::Tv), os, browser: Browser::of("Chrome"), country };
+        let content = Content { kind: 1, oid: 100 };
+        let visit = |visitor| Visit { at: 999, content, visitor };
+        let unknown_os = Visitor { os: None, browser: None, ..known };
+        let view = LiveView { visits: vec![visit(known), visit(unknown_os)], ..view() };
+        let content = r#"{"at":999,"kind":1,"oid":"100","device":"tv","country":"DE""#;
+        let all = format!(r#"{{"tail":[{content},"os":"Android","browser":"Chrome"}},{content}}}]}}"#);
+        assert_eq!(encode_tail(&view, 2), all);
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod query;
 mod record;
 mod revocation;
 mod shape;
+mod shares;
 mod text;
 
 #[cfg(test)]
@@ -50,3 +51,4 @@ pub use live::{
 };
 pub use query::{decode_content, decode_export, decode_forgetting, decode_mid, decode_page_request};
 pub use revocation::{RevokeBody, decode_revoke_body, decode_revoked, encode_revocations};
+pub use shares::encode_shares;
