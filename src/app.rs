@@ -21,6 +21,7 @@ pub mod role;
 mod stores;
 mod threads;
 pub mod upgrade;
+mod widget;
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -38,14 +39,13 @@ use crate::domain::ingest::janitor::Janitor;
 use crate::domain::ingest::submit_queue::Completions;
 use crate::domain::revocations::Revocations;
 use crate::edge::admin::{self, Admin};
-use crate::edge::auth::key::SIGNS_NOTHING;
 use crate::edge::auth::token::LEEWAY_MS;
 use crate::edge::auth::{ControlToken, SigningKey, Verifier};
 use crate::edge::control::events::Tail;
 use crate::edge::control::live::LiveRoutes;
 use crate::edge::control::users::UserOperations;
 use crate::edge::control::{self, Control, Guard};
-use crate::edge::demo::{DemoContext, RewardsClock, router as demo_router};
+use crate::edge::demo::{DemoContext, RewardsClock};
 use crate::edge::listener::Tls;
 use crate::edge::visitor::VisitorClasses;
 use crate::shutdown::{Shutdown, Stop};
@@ -104,6 +104,8 @@ fn run(config: Config, role: Role) -> Result<(), StartError> {
     };
     let job = job::beside(&config, role, &mut gateway)?;
     hot::measure_disk(&config, metrics::part(&mut gateway.registry)).map_err(StartError::Process)?;
+    let has_demo = demo::is_served(&config);
+    let widget = widget::build(&config, has_demo, gateway.live_routes.board(), metrics::part(&mut gateway.registry));
     let registry = Arc::new(std::mem::take(&mut gateway.registry));
     let addresses = listeners.addresses()?;
     let Listeners { public, probes, control } = listeners;
@@ -112,20 +114,18 @@ fn run(config: Config, role: Role) -> Result<(), StartError> {
     threads::count_live(gateway.live_counting, shutdown.stop()).map_err(StartError::Process)?;
     let commit =
         CommitThread::start(gateway.committers, gateway.watch, shutdown.stop()).map_err(StartError::Process)?;
-    let demo = demo::is_served(&config).then(|| {
-        let clock = config.demo.clock.then_some(rewards_clock);
-        let behind_proxies = config.demo.issue_tokens_for_any_user_with_the_real_key;
+    let demo = has_demo.then(|| {
+        let (clock, behind_proxies) = (Some(rewards_clock), false);
         let (registry, tail, live) = (registry.clone(), tail.clone(), gateway.live_routes.clone());
         let (key, stop) = (key.clone(), shutdown.stop());
-        demo_router(DemoContext { key, registry, tail, live, clock, behind_proxies, stop })
+        demo::router(&config, DemoContext { key, registry, tail, live, clock, behind_proxies, stop })
     });
+    // Beside what every gateway serves.
+    let pages = [demo, widget].into_iter().flatten().reduce(Router::merge);
     let edges = gateway.edges.into_iter().zip(public).map(|((context, completions), listener)| {
-        EdgeThread::start(listener, context, completions, demo.clone(), tls.clone(), &config.server)
+        EdgeThread::start(listener, context, completions, pages.clone(), tls.clone(), &config.server)
     });
     let edges = edges.collect::<Result<Vec<_>, _>>().map_err(StartError::Process)?;
-    if demo.is_some() && key.is_none() {
-        tracing::warn!("demo page cannot issue tokens: {SIGNS_NOTHING}");
-    }
     descriptors::raise_limit();
     let said = announcement(key.as_deref(), &control_token, if tls.is_some() { "https" } else { "http" }, &addresses);
     let router = admin::router(Admin { registry, ..gateway.admin });

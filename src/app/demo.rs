@@ -1,6 +1,10 @@
 //! Whether the demo is served: it issues a token for any user to every client that reaches it.
 
+use axum::Router;
+
 use crate::config::Config;
+use crate::edge::auth::key::SIGNS_NOTHING;
+use crate::edge::demo::{self, DemoContext};
 
 /// False, and said in the log, where clients other than a developer at this machine may reach it or its tokens open real
 /// data.
@@ -17,4 +21,14 @@ pub(super) fn is_served(config: &Config) -> bool {
     };
     tracing::info!(event = "demo_off", reason, "demo off");
     false
+}
+
+/// The demo as its settings want it.
+pub(super) fn router(config: &Config, context: DemoContext) -> Router {
+    if context.key.is_none() {
+        tracing::warn!("demo page cannot issue tokens: {SIGNS_NOTHING}");
+    }
+    let clock = context.clock.filter(|_| config.demo.clock);
+    let behind_proxies = config.demo.issue_tokens_for_any_user_with_the_real_key;
+    demo::router(DemoContext { clock, behind_proxies, ..context })
 }

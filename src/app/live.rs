@@ -27,7 +27,8 @@ impl Live {
         let board = LiveBoard::new();
         let timeout = config.live.session_timeout(config.socket.heartbeat_interval, config.store.steady_hold);
         let sizes = Sizes { sessions: SESSIONS_MAX, top: config.live.top, tail: config.live.tail };
-        let counting = LiveCounting::new(inlet.clone(), board.clone(), clock.clone(), timeout, sizes, registry);
+        let kinds = config.live.widget_kinds.clone();
+        let counting = LiveCounting::new(inlet.clone(), board.clone(), clock.clone(), timeout, sizes, kinds, registry);
         let routes = Arc::new(LiveRoutes::new(board, config.live.streams, registry));
         Live { inlet, routes, counting }
     }

@@ -73,7 +73,7 @@ impl EdgeThread {
         listener: StdListener,
         context: Arc<ConnectionContext>,
         completions: Vec<Completions>,
-        demo: Option<Router>,
+        pages: Option<Router>,
         tls: Option<Arc<Tls>>,
         config: &ServerConfig,
     ) -> io::Result<Self> {
@@ -88,8 +88,8 @@ impl EdgeThread {
             let listener = TcpListener::from_std(listener)?;
             completions.into_iter().map(Completions::run).for_each(|run| drop(tokio::task::spawn_local(run)));
             let router = http::router(context.clone());
-            let router = match demo {
-                Some(demo) => router.merge(demo),
+            let router = match pages {
+                Some(pages) => router.merge(pages),
                 None => router,
             };
             let listener_context = ListenerContext { router, proxies, tls, timeouts };

@@ -17,6 +17,7 @@ pub(super) enum Kind {
     Address,
     Text,
     Texts,
+    Wholes,
     Tables,
 }
 
@@ -27,6 +28,7 @@ impl Kind {
             Value::Integer(_) => Kind::Whole,
             Value::Float(_) => Kind::Fraction,
             Value::Array(items) if items.iter().any(Value::is_table) => Kind::Tables,
+            Value::Array(items) if items.iter().any(Value::is_integer) => Kind::Wholes,
             Value::Array(_) => Kind::Texts,
             Value::String(text) if is_duration(text) => Kind::Duration,
             Value::String(text) if is_address(text) => Kind::Address,
@@ -44,6 +46,7 @@ impl Kind {
             Kind::Address => "an address with a port, such as \"127.0.0.1:7700\" or \"localhost:7700\"",
             Kind::Text => "a text",
             Kind::Texts => "a list of texts such as [\"a\", \"b\"]",
+            Kind::Wholes => "a list of whole numbers such as [1, 2]",
             Kind::Tables => "a list of tables such as [{ id = \"a\" }]",
         }
     }
@@ -62,6 +65,9 @@ impl Kind {
                 return address(text).map(|address| Value::String(address.to_string()));
             }
             (Kind::Texts, Value::Array(items)) => items.iter().all(Value::is_str),
+            (Kind::Wholes, Value::Array(items)) => {
+                items.iter().all(|item| item.as_integer().is_some_and(|item| item >= 0))
+            }
             (Kind::Tables, Value::Array(items)) => items.iter().all(Value::is_table),
             _ => false,
         };
@@ -69,7 +75,7 @@ impl Kind {
     }
 
     /// The value a text stands for in the environment. Texts are taken as they are, so that a secret of digits stays
-    /// one; a list of them may be written plainly, with commas; the rest is written as in TOML.
+    /// one; a list of them, or of numbers, may be written plainly, with commas; the rest is written as in TOML.
     pub(super) fn read(self, text: &str) -> Option<Value> {
         match self {
             Kind::Text | Kind::Duration | Kind::Address => self.admit(Value::String(text.to_owned())),
@@ -77,6 +83,7 @@ impl Kind {
                 let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
                 Some(Value::Array(items.map(|item| Value::String(item.to_owned())).collect()))
             }
+            Kind::Wholes if !text.trim_start().starts_with('[') => self.admit(format!("[{text}]").parse().ok()?),
             _ => self.admit(text.trim().parse().ok()?),
         }
     }

@@ -25,6 +25,9 @@ const RENAMED: [(&str, &str); 1] = [("kafka.topic", "kafka.topics.rewards")];
 /// Settings whose default is a number, and that may be a table as well.
 const NUMBERS_OR_TABLES: [&str; 1] = ["cassandra.replication"];
 
+/// Lists of numbers that are empty by default, which shows no type.
+const LISTS_OF_NUMBERS: [&str; 1] = ["live.widget_kinds"];
+
 /// All settings, as a table of sections. A section may hold others: `kafka.topics`.
 #[derive(Clone)]
 pub(super) struct Layers {
@@ -354,6 +357,7 @@ fn add_kinds(name: &str, value: &Value, kinds: &mut BTreeMap<String, Kind>) {
     match value {
         Value::Table(keys) => keys.iter().for_each(|(key, value)| add_kinds(&format!("{name}.{key}"), value, kinds)),
         _ if NUMBERS_OR_TABLES.contains(&name) => drop(kinds.insert(name.to_owned(), Kind::WholeOrTable)),
+        _ if LISTS_OF_NUMBERS.contains(&name) => drop(kinds.insert(name.to_owned(), Kind::Wholes)),
         setting => drop(kinds.insert(name.to_owned(), Kind::of(setting))),
     }
 }

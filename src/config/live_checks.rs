@@ -14,6 +14,9 @@ const TOP_MIN: usize = 200;
 /// Every second looks at each of them.
 const TOP_LIMIT: usize = 1_000_000;
 
+/// More makes no difference.
+const WIDGET_LIMIT: usize = 1_000_000;
+
 impl Checks<'_> {
     pub(super) fn live(&mut self, config: &Config) {
         let live = &config.live;
@@ -31,6 +34,8 @@ impl Checks<'_> {
             ("live.streams", live.streams, 1, STREAMS_LIMIT),
             ("live.tail", live.tail, 1, TAIL_LIMIT),
             ("live.top", live.top, TOP_MIN, TOP_LIMIT),
+            ("live.widget_min", live.widget_min as usize, 1, WIDGET_LIMIT),
+            ("live.widget_per_second", live.widget_per_second as usize, 1, WIDGET_LIMIT),
         ] {
             self.require((least..=most).contains(&number), setting, || format!("is {number}; set {least} to {most}"));
         }
@@ -58,8 +63,29 @@ mod tests {
     }
 
     #[test]
+    fn the_kinds_of_the_widget_are_a_list_of_kinds() {
+        let kinds = |config: Config| config.live.widget_kinds;
+        assert!(kinds(good("", &[])).is_empty());
+        assert_eq!(kinds(good("[live]\nwidget_kinds = [1, 65535]", &[])), [1, 65_535]);
+        for plain in ["2, 3", "[2,3]", "2,3"] {
+            assert_eq!(kinds(good("", &[("HEARTLINE__LIVE__WIDGET_KINDS", plain)])), [2, 3], "{plain}");
+        }
+        assert!(kinds(good("", &[("HEARTLINE__LIVE__WIDGET_KINDS", "")])).is_empty());
+        refused("[live]\nwidget_kinds = [65536]", "live.widget_kinds[0]", "65535");
+        for wrong in ["[-1]", "[\"1\"]", "1", "[1.5]"] {
+            refused(&format!("[live]\nwidget_kinds = {wrong}"), "live.widget_kinds", "a list of whole numbers");
+        }
+    }
+
+    #[test]
     fn sizes_have_bounds() {
-        for (setting, wrong) in [("streams", [0, 100_001]), ("tail", [0, 100_001]), ("top", [199, 1_000_001])] {
+        for (setting, wrong) in [
+            ("streams", [0, 100_001]),
+            ("tail", [0, 100_001]),
+            ("top", [199, 1_000_001]),
+            ("widget_min", [0, 1_000_001]),
+            ("widget_per_second", [0, 1_000_001]),
+        ] {
             for number in wrong {
                 refused(&format!("[live]\n{setting} = {number}"), &format!("live.{setting}"), &number.to_string());
             }

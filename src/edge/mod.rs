@@ -23,3 +23,4 @@ pub mod protocol;
 pub mod quota;
 pub mod rates;
 pub mod visitor;
+pub mod widget;

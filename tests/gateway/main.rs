@@ -83,4 +83,5 @@ mod two_gateways;
 mod unreadable;
 mod user_command;
 mod which_beat_wins;
+mod widget;
 mod wire_errors;

@@ -8,7 +8,7 @@ use parking_lot::RwLock;
 use tokio::sync::watch;
 
 use crate::model::ids::Content;
-use crate::model::live::{Counts, MINUTES, Ranking, SECONDS, Shares, Visit};
+use crate::model::live::{Counts, MINUTES, Ranked, Ranking, SECONDS, Shares, Visit};
 
 /// Locks of the counts. The live thread holds one for as long as it takes to write the counts that changed in a second.
 const SHARDS: usize = 64;
@@ -24,6 +24,8 @@ pub struct LiveView {
     pub kinds: Vec<(u16, u32)>,
     pub top: Ranking,
     pub rising: Ranking,
+    /// What the widget lists, before those with too few sessions are left out.
+    pub widget_top: Vec<Ranked>,
     pub shares: Shares,
     /// The oldest first.
     pub seconds: [u32; SECONDS],
@@ -61,7 +63,7 @@ impl LiveBoard {
         self.shard(content).read().get(&content).copied().unwrap_or_default()
     }
 
-    pub(super) fn publish(&self, view: LiveView, changed: Vec<(Content, Counts)>) {
+    pub(crate) fn publish(&self, view: LiveView, changed: Vec<(Content, Counts)>) {
         for (content, counts) in changed {
             let mut shard = self.shard(content).write();
             match counts.sessions {
@@ -86,6 +88,7 @@ impl LiveView {
             kinds: Vec::new(),
             top: Ranking::default(),
             rising: Ranking::default(),
+            widget_top: Vec::new(),
             shares: Shares::default(),
             seconds: [0; SECONDS],
             minutes: [0; MINUTES],

@@ -19,6 +19,14 @@ pub struct LiveConfig {
     pub top: usize,
     /// A country file; empty = none.
     pub geoip: PathBuf,
+    /// Whether the widget is served.
+    pub widget: bool,
+    /// The kinds that it counts; empty = all.
+    pub widget_kinds: Vec<u16>,
+    /// Contents with fewer sessions are left out of it.
+    pub widget_min: u32,
+    /// Requests of one address.
+    pub widget_per_second: u32,
 }
 
 impl LiveConfig {
@@ -41,7 +49,17 @@ mod tests {
 
     #[test]
     fn without_a_timeout_a_session_outlives_two_lost_beats() {
-        let of = |timeout| LiveConfig { timeout, streams: 1, tail: 1, top: 1, geoip: PathBuf::new() };
+        let of = |timeout| LiveConfig {
+            timeout,
+            streams: 1,
+            tail: 1,
+            top: 1,
+            geoip: PathBuf::new(),
+            widget: false,
+            widget_kinds: Vec::new(),
+            widget_min: 1,
+            widget_per_second: 1,
+        };
         let seconds = Duration::from_secs;
         assert_eq!(of(seconds(0)).session_timeout(seconds(5), seconds(15)), Duration::from_millis(27_500));
         assert_eq!(of(seconds(7)).session_timeout(seconds(5), seconds(15)), seconds(7));

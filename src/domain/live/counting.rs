@@ -25,6 +25,8 @@ pub struct LiveCounting {
     board: Arc<LiveBoard>,
     clock: Arc<Clock>,
     numbers: LiveNumbers,
+    /// The kinds that the widget counts; empty = all.
+    widget_kinds: Vec<u16>,
     /// Empty, for its memory.
     spare: Vec<LiveChange>,
     /// The second that was published last.
@@ -45,6 +47,7 @@ impl LiveCounting {
         clock: Arc<Clock>,
         timeout: Duration,
         sizes: Sizes,
+        widget_kinds: Vec<u16>,
         registry: &mut Registry,
     ) -> Self {
         let timeout = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
@@ -53,6 +56,7 @@ impl LiveCounting {
             board,
             clock,
             numbers: LiveNumbers::new(timeout, sizes),
+            widget_kinds,
             spare: Vec::new(),
             published: 0,
             metrics: Metrics::new(registry),
@@ -97,6 +101,7 @@ impl LiveCounting {
             kinds: numbers.kinds(),
             top: numbers.top(),
             rising: numbers.rising(),
+            widget_top: numbers.top_of(&self.widget_kinds),
             shares: numbers.shares(),
             seconds: numbers.seconds(),
             minutes: numbers.minutes(),

@@ -61,7 +61,8 @@ impl Fixture {
         let inlet = Arc::new(LiveInlet::of(changes, clock.clone(), &mut registry));
         let board = LiveBoard::new();
         let timeout = Duration::from_secs(10);
-        let counting = LiveCounting::new(inlet.clone(), board.clone(), clock.clone(), timeout, SIZES, &mut registry);
+        let (inlet_of, board_of, clock_of) = (inlet.clone(), board.clone(), clock.clone());
+        let counting = LiveCounting::new(inlet_of, board_of, clock_of, timeout, SIZES, vec![1], &mut registry);
         Fixture { counting, inlet, board, clock, ms }
     }
 

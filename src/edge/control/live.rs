@@ -61,6 +61,11 @@ impl LiveRoutes {
         LiveRoutes { board, streams }
     }
 
+    /// What the numbers are read from.
+    pub fn board(&self) -> Arc<LiveBoard> {
+        self.board.clone()
+    }
+
     /// Server-Sent Events: the newest numbers at once, then those of each second, until `end` resolves. What the client is
     /// too slow for is skipped: the next event is made when there is room for it.
     pub fn stream(self: &Arc<Self>, end: impl Future<Output: Send> + Send + 'static) -> Result<Response, Problem> {

@@ -73,6 +73,11 @@ pub fn router(context: DemoContext) -> Router {
         .with_state(context)
 }
 
+/// Answers no request that came through a proxy, unless that is wanted.
+pub fn on_this_machine<S: Clone + Send + Sync + 'static>(router: Router<S>, behind_proxies: bool) -> Router<S> {
+    router.layer(from_fn_with_state(behind_proxies, same_page::refuse_proxied))
+}
+
 async fn secure(mut response: Response) -> Response {
     let headers = response.headers_mut();
     // But for the page's own files, which say so themselves.

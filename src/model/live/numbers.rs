@@ -7,7 +7,7 @@ use super::contents::{Contents, Counts};
 use super::series::{MINUTES, SECONDS, Series};
 use super::sessions::{Effect, Sessions};
 use super::shares::Shares;
-use super::top::Ranking;
+use super::top::{Ranked, Ranking};
 use super::visits::{Visit, Visits};
 use crate::model::ids::{Content, UserId};
 
@@ -123,6 +123,14 @@ impl LiveNumbers {
 
     pub fn top(&self) -> Ranking {
         self.contents.top.now(self.sessions())
+    }
+
+    /// The first ones of these kinds; of all, if it is empty.
+    pub fn top_of(&self, kinds: &[u16]) -> Vec<Ranked> {
+        match kinds {
+            [] => self.top().ranked,
+            _ => self.contents.top.of_kinds(kinds),
+        }
     }
 
     pub fn rising(&self) -> Ranking {

@@ -158,8 +158,17 @@ impl Top {
 
     /// By their sessions now; of equals, by kind and oid.
     pub fn now(&self, all: u64) -> Ranking {
-        let counts = self.table.iter().map(|(content, entry)| (i64::from(entry.sessions), *content, entry.sessions));
-        Ranking { ranked: first(counts.collect()), error: self.error(all) }
+        Ranking { ranked: self.of(|_| true), error: self.error(all) }
+    }
+
+    /// The same of these kinds alone.
+    pub fn of_kinds(&self, kinds: &[u16]) -> Vec<Ranked> {
+        self.of(|content| kinds.contains(&content.kind))
+    }
+
+    fn of(&self, wanted: impl Fn(&Content) -> bool) -> Vec<Ranked> {
+        let wanted = self.table.iter().filter(|(content, _)| wanted(content));
+        first(wanted.map(|(content, entry)| (i64::from(entry.sessions), *content, entry.sessions)).collect())
     }
 
     /// By how many more sessions they have than in the mean of the last 15 minutes; without those that have no more.

@@ -52,7 +52,7 @@ struct TopView {
 }
 
 #[derive(Serialize)]
-struct RankedView {
+pub(super) struct RankedView {
     kind: u16,
     oid: Shown<u64>,
     sessions: u32,
@@ -168,12 +168,13 @@ fn top(view: &LiveView, limit: usize, by: RankedBy) -> TopView {
         RankedBy::Now => &view.top,
         RankedBy::Rising => &view.rising,
     };
-    let ranked = ranked.iter().take(limit).map(|Ranked { content, sessions }| RankedView {
-        kind: content.kind,
-        oid: Shown(content.oid),
-        sessions: *sessions,
-    });
-    TopView { top: ranked.collect(), error: *error }
+    TopView { top: ranked.iter().take(limit).map(RankedView::of).collect(), error: *error }
+}
+
+impl RankedView {
+    pub(super) fn of(Ranked { content, sessions }: &Ranked) -> Self {
+        RankedView { kind: content.kind, oid: Shown(content.oid), sessions: *sessions }
+    }
 }
 
 fn series(view: &LiveView) -> SeriesView<'_> {
@@ -211,6 +212,7 @@ mod tests {
             kinds: vec![(1, 3), (2, 1)],
             top: Ranking { ranked, error: 1 },
             rising: Ranking { ranked: Vec::new(), error: 0 },
+            widget_top: Vec::new(),
             shares: Shares::default(),
             seconds: [4; SECONDS],
             minutes: [0; MINUTES],

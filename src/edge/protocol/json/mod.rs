@@ -25,6 +25,7 @@ mod revocation;
 mod shape;
 mod shares;
 mod text;
+mod widget;
 
 #[cfg(test)]
 mod decode_properties;
@@ -52,3 +53,4 @@ pub use live::{
 pub use query::{decode_content, decode_export, decode_forgetting, decode_mid, decode_page_request};
 pub use revocation::{RevokeBody, decode_revoke_body, decode_revoked, encode_revocations};
 pub use shares::encode_shares;
+pub use widget::encode_widget;

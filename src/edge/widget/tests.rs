@@ -1,0 +1,105 @@
+//! The widget's answers over a board that the test fills.
+
+use std::net::IpAddr;
+
+use axum::body::Body;
+use http::{Method, StatusCode, response};
+use http_body_util::BodyExt;
+use prometheus_client::registry::Registry;
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+use super::*;
+use crate::model::ids::Content;
+use crate::model::live::Ranked;
+
+fn ranked(kind: u16, oid: u64, sessions: u32) -> Ranked {
+    Ranked { content: Content { kind, oid }, sessions }
+}
+
+fn board() -> Arc<LiveBoard> {
+    let board = LiveBoard::new();
+    let mut view = LiveView::clone(&board.newest());
+    (view.at, view.sessions, view.kinds) = (7_000, 1_300, vec![(1, 1_200), (3, 100)]);
+    view.widget_top = vec![ranked(1, u64::MAX, 900), ranked(3, 5, 100), ranked(1, 7, 10), ranked(1, 8, 9)];
+    board.publish(view, Vec::new());
+    board
+}
+
+fn widget(kinds: &[u16]) -> Arc<Widget> {
+    let config = WidgetConfig { kinds: kinds.to_vec(), sessions_min: 10, per_second: 20 };
+    Widget::new(board(), config, Metrics::new(&mut Registry::default()))
+}
+
+fn request(path: &str, address: &str) -> Request {
+    let mut request = Request::new(Body::empty());
+    *request.uri_mut() = path.parse().expect("a path");
+    let address: IpAddr = address.parse().expect("an address");
+    request.extensions_mut().insert(ClientAddress(address));
+    request
+}
+
+async fn sent(widget: &Arc<Widget>, request: Request) -> (response::Parts, Bytes) {
+    let Ok(answer) = router(widget.clone()).oneshot(request).await;
+    let (head, body) = answer.into_parts();
+    (head, body.collect().await.expect("a body").to_bytes())
+}
+
+async fn numbers(widget: &Arc<Widget>) -> Value {
+    let (head, body) = sent(widget, request("/widget/v1.json?x=1&token=2", "192.0.2.1")).await;
+    assert_eq!(head.status, StatusCode::OK, "an unknown query is ignored");
+    serde_json::from_slice(&body).expect("JSON")
+}
+
+#[tokio::test]
+async fn contents_with_few_sessions_are_left_out() {
+    let first = json!({"kind": 1, "oid": "18446744073709551615", "sessions": 900});
+    let (other, last) =
+        (json!({"kind": 3, "oid": "5", "sessions": 100}), json!({"kind": 1, "oid": "7", "sessions": 10}));
+    let all = json!({"at": 7_000, "watching": 1_300, "top": [first, other, last]});
+    assert_eq!(numbers(&widget(&[])).await, all);
+}
+
+#[tokio::test]
+async fn those_of_its_kinds_are_counted() {
+    assert_eq!(numbers(&widget(&[1])).await["watching"], 1_200);
+    assert_eq!(numbers(&widget(&[3, 1])).await["watching"], 1_300);
+    assert_eq!(numbers(&widget(&[2])).await["watching"], 0);
+}
+
+#[tokio::test]
+async fn an_answer_is_made_once_for_each_view() {
+    let widget = widget(&[]);
+    let made = widget.answers();
+    assert_eq!(widget.answers().json.as_ptr(), made.json.as_ptr());
+    let next = LiveView { at: 8_000, ..LiveView::clone(&widget.board.newest()) };
+    widget.board.publish(next, Vec::new());
+    assert_eq!(numbers(&widget).await["at"], 8_000);
+}
+
+#[tokio::test]
+async fn each_address_has_a_rate_of_its_own() {
+    let widget = widget(&[]);
+    for path in ["/widget/v1.json", "/widget/v1.js"] {
+        for _ in 0..10 {
+            assert_eq!(sent(&widget, request(path, "2001:db8::1")).await.0.status, StatusCode::OK);
+        }
+    }
+    let (head, body) = sent(&widget, request("/widget/v1.svg", "2001:db8::2")).await;
+    assert_eq!((head.status, head.headers[header::RETRY_AFTER].as_bytes()), (StatusCode::TOO_MANY_REQUESTS, &b"1"[..]));
+    assert_eq!(head.headers[header::ACCESS_CONTROL_ALLOW_ORIGIN], "*");
+    assert_eq!(head.headers[header::CACHE_CONTROL], "no-store");
+    let problem: Value = serde_json::from_slice(&body).expect("JSON");
+    assert_eq!(problem["type"], "/problems/too_fast");
+    assert_eq!(sent(&widget, request("/widget/v1.svg", "2001:db8:0:1::1")).await.0.status, StatusCode::OK);
+    assert_eq!(sent(&widget, request("/widget/v1.svg", "192.0.2.1")).await.0.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn only_get_and_head_are_answered() {
+    for (method, status) in [(Method::HEAD, 200), (Method::POST, 405), (Method::OPTIONS, 405)] {
+        let mut request = request("/widget/v1.json", "192.0.2.1");
+        *request.method_mut() = method;
+        assert_eq!(sent(&widget(&[]), request).await.0.status.as_u16(), status);
+    }
+}
