@@ -25,6 +25,7 @@
 //   [data-role=more]            button on narrow screens: shows the rest below; aria-expanded
 //   [data-role=content]         select, values are oids: 100, 101, 102 (kind 1)
 //   [data-role=video]           the video element
+//   [data-role=watching]        data-count = sessions that watch the chosen content; hidden if none is known
 //   [data-role=play]            button, plays and pauses; data-playing = true | false
 //   [data-role=seek]            range input, seconds
 //   [data-role=resume]          button "Continue at 0:07 from phone", hidden when there is nothing to offer;

@@ -93,6 +93,14 @@ export class DeviceView {
     toast.remove();
   }
 
+  /** `count`: sessions that are watching the same. */
+  showWatching(count) {
+    const shown = this.role('watching');
+    shown.hidden = count === 0;
+    shown.dataset.count = count;
+    shown.textContent = `${count.toLocaleString('en')} watching`;
+  }
+
   showState({ state, code, reason }) {
     const shown = this.role('state');
     shown.dataset.state = state;

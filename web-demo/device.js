@@ -19,6 +19,7 @@ import { HeartLine } from './heart-line.js';
 import { History } from './history.js';
 import { Player } from './player.js';
 import { Tape } from './tape.js';
+import { followWatching, watchingOf } from './watching.js';
 
 const LATENCIES_KEPT = 100;
 
@@ -43,6 +44,7 @@ export class Device extends EventTarget {
   #elsewhereAt = 0;
   #latencies = [];
   #question;
+  #stopWatching;
 
   /** @param {object} options  name, title, user, ackDelay, announce(text), question: asks before all is forgotten */
   constructor({ name, title, user, ackDelay, announce, question }) {
@@ -63,6 +65,7 @@ export class Device extends EventTarget {
     this.#listenToControls();
     this.#view.role('content').append(...CONTENTS.map(({ oid, title }) => new Option(title, oid)));
     this.#open(CONTENTS[0].oid);
+    this.#stopWatching = followWatching(() => this.#showWatching());
     this.#client.connect();
   }
 
@@ -94,6 +97,7 @@ export class Device extends EventTarget {
   }
 
   close() {
+    this.#stopWatching();
     this.#client.close();
     this.#view.close();
     this.#player.close();
@@ -159,8 +163,13 @@ export class Device extends EventTarget {
     this.#player.load(CONTENTS.find(content => content.oid === oid).src);
     this.#playback = this.#client.play(this.#player.media, this.#content);
     this.#view.showElsewhere(null);
+    this.#showWatching();
     this.#propose(null);
     if (this.#client.state === 'online') this.#attempt(this.#look());
+  }
+
+  #showWatching() {
+    this.#view.showWatching(watchingOf(this.#content));
   }
 
   /** Asks where the user is in the video now shown. */

@@ -84,6 +84,9 @@ function readPage() {
     top: rows('top'),
     rising: rows('rising'),
     tail: rows('tail'),
+    shares: [...document.querySelectorAll('[data-share]:not([hidden]) li')].map(({ dataset: { name, sessions }, parentNode }) => {
+      return { list: parentNode.getAttribute('aria-labelledby'), name, sessions: Number(sessions) };
+    }),
   };
 }
 

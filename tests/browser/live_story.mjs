@@ -68,8 +68,11 @@ export const steps = [
       await demo.phone.click('play');
       await demo.crowd.resize(BOTS);
       await live.untilUsers(BOTS + PHONE);
-      const { sessions, kinds, minute, top, rising, tail } = await live.shown();
+      const { sessions, kinds, minute, top, rising, tail, shares } = await live.shown();
       assert.equal(sessions, BOTS + PHONE);
+      const all = [['desktop', 'devices'], ['Linux', 'os'], ['HeadlessChrome', 'browsers']];
+      assert.deepEqual(shares, all.map(([name, list]) => ({ list, name, sessions })), 'all of them are this browser');
+      assert.match(tail[0].text, /desktop · Linux · HeadlessChrome/);
       assert.deepEqual(kinds.map(({ kind, sessions }) => [kind, sessions]), [[1, sessions]]);
       assert.equal(Number(minute.newest), sessions);
       assert.equal(top.reduce((sum, { sessions }) => sum + sessions, 0), sessions);

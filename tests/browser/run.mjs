@@ -14,6 +14,7 @@ import { looks } from './looks.mjs';
 import { steps as lossSteps } from './loss_story.mjs';
 import { steps as rewardSteps } from './reward_story.mjs';
 import { steps } from './story.mjs';
+import { steps as widgetSteps } from './widget_story.mjs';
 
 const SHOTS = 'target/screenshots';
 // Most of a story is waiting: for playback, and for the pauses between two attempts to connect.
@@ -32,8 +33,11 @@ const STORIES = [
   { name: 'looks', tell: ({ browser, gateway }) => looks(browser, gateway.url, SHOTS), settings: beatsEvery('1s') },
   { name: 'loss', tell: tell(lossSteps, SMALLER) },
   { name: 'live', tell: tell(liveSteps, WIDE), settings: { ...beatsEvery('1s'), HEARTLINE__LIVE__TIMEOUT: '3s' } },
+  { name: 'widget', tell: tell(widgetSteps, WIDE), settings: { ...beatsEvery('1s'), HEARTLINE__LIVE__TIMEOUT: '3s' } },
   { name: 'positions', tell: tell(steps, WIDE) },
 ];
+// node tests/browser/run.mjs NAME … tells these alone.
+const chosen = process.argv.slice(2);
 
 const scratch = mkdtempSync(join(tmpdir(), 'heartline-browser-'));
 const gateways = [];
@@ -41,7 +45,7 @@ let browser;
 
 async function main() {
   browser = await launch();
-  const left = [...STORIES];
+  const left = STORIES.filter(({ name }) => chosen.length === 0 || chosen.includes(name));
   const tellOn = async () => {
     for (let story = left.shift(); story; story = left.shift()) await begin(story).catch(complain);
   };

@@ -8,7 +8,8 @@
  * the page.
  */
 (() => {
-  const PERIOD_MS = 2000;
+  // What the browser keeps for 2 s is old by then.
+  const PERIOD_MS = 2200;
   const LONGEST_MS = 60000;
   const STYLE = ':host{display:inline-block}:host([hidden]){display:none}i{display:inline-block;width:.6em;height:.6em;'
     + 'margin-inline-end:.4em;border-radius:50%;background:#e0453a}ol{margin:.3em 0 0;padding-inline-start:1.5em}'
