@@ -41,6 +41,7 @@ mod list_rates;
 mod lists;
 mod live;
 mod live_classes;
+mod live_exact;
 mod live_streams;
 mod loads;
 mod log_lines;
