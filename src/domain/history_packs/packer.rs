@@ -26,6 +26,8 @@ pub const WORKERS: u16 = 4;
 const DUE_MAX: usize = 8_192;
 /// Users who are read at a time, with all rows that have changed.
 const READ_MAX: usize = 64;
+/// How often all shards are asked what waits, at most: each is two commands.
+const COUNT_EVERY_MIN: Duration = Duration::from_secs(2);
 /// When a user is tried again whose stored state cannot be read.
 const UNREADABLE_MS: u64 = 3_600_000;
 
@@ -205,7 +207,7 @@ impl Packer {
                 let late = oldest_due.map_or(0, |due| self.clock.now().saturating_sub(due));
                 self.metrics.overdue_seconds.set((late / 1_000) as i64);
             }
-            sleep(self.interval).await;
+            sleep(self.interval.max(COUNT_EVERY_MIN)).await;
         }
     }
 }
