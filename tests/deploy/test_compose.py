@@ -16,6 +16,7 @@ from wire.tokens import KEY
 REDIS_PASSWORD = "a-password-of-the-tests"
 RISK = "HEARTLINE__DEMO__ISSUE_TOKENS_FOR_ANY_USER_WITH_THE_REAL_KEY"
 GATEWAYS = ["gateway-1", "gateway-2"]
+JOB = "history-job"
 MOUNTED = {
     "balancer": "deploy/haproxy/haproxy.cfg",
     "demo-door": "deploy/haproxy/demo.cfg",
@@ -31,17 +32,22 @@ class Compose(unittest.TestCase):
         cls.file = compose()
         cls.services = cls.file["services"]
 
-    def settings(self, service):
-        """Its environment, with what the reader is to give filled in."""
+    def settings(self, service, **chosen):
+        """Its environment, with what the reader is to give, and what they may choose, filled in."""
         given = self.services[service]["environment"]
-        return {name: filled_in(value) for name, value in given.items()}
+        return {name: filled_in(value, **chosen) for name, value in given.items()}
+
+    def role(self, service):
+        [command, option, role] = self.services[service]["command"]
+        self.assertEqual((command, option), ("serve", "--role"))
+        return role
 
     def published(self, service):
         """What is published, as (address of the machine, its port, port of the container)."""
         return [tuple(port.rsplit(":", 2)) for port in self.services[service].get("ports", [])]
 
     def test_each_service_is_there(self):
-        expected = {"balancer", *GATEWAYS, "init", "redis", "kafka", "cassandra", "demo", "demo-door"}
+        expected = {"balancer", *GATEWAYS, "init", "redis", "kafka", "cassandra", JOB, "demo", "demo-door"}
         self.assertEqual(set(self.services), expected)
 
     def test_what_is_mounted_is_what_the_tests_use(self):
@@ -68,9 +74,9 @@ class Compose(unittest.TestCase):
         self.assertEqual(data["kafka"].split(":")[1], properties(ROOT / "deploy/kafka/server.properties")["log.dirs"])
 
     def test_every_gateway_takes_its_settings(self):
-        for service in [*GATEWAYS, "demo", "init"]:
+        for service in [*GATEWAYS, "demo", "init", JOB]:
             settings = {**image_settings(), **self.settings(service)}
-            checked = check_config(settings)
+            checked = check_config(settings, "all" if service == "init" else self.role(service))
             self.assertEqual(checked.returncode, 0, f"{service}: {checked.stderr}")
         refused = check_config({**settings, "HEARTLINE__SERVER__COLOUR": "blue"})
         self.assertEqual(refused.returncode, 78, "check-config takes whatever it is given")
@@ -78,7 +84,7 @@ class Compose(unittest.TestCase):
     def test_gateways_find_redis_and_kafka(self):
         redis = directives(ROOT / "deploy/redis/redis.conf")
         kafka = properties(ROOT / "deploy/kafka/server.properties")
-        for service in [*GATEWAYS, "demo", "init"]:
+        for service in [*GATEWAYS, "demo", "init", JOB]:
             settings = self.settings(service)
             self.assertEqual(settings["HEARTLINE__STORE__HOT_STORE"], "redis")
             self.assertEqual(settings["HEARTLINE__REDIS__URL"], f"redis://default:{REDIS_PASSWORD}@redis:{redis['port']}")
@@ -103,15 +109,26 @@ class Compose(unittest.TestCase):
         self.assertEqual(settings["seed_provider"][0]["parameters"], [{"seeds": "cassandra"}])
         [_, mounted, _] = cassandra["volumes"][0].split(":")
         self.assertEqual(cassandra["environment"]["JVM_EXTRA_OPTS"], f"-Dcassandra.config=file://{mounted}")
-        tried = {
-            **image_settings(),
-            **self.settings("gateway-1"),
-            "HEARTLINE__HISTORY__STORE": "cassandra",
-            "HEARTLINE__CASSANDRA__NODES": f"cassandra:{settings['native_transport_port']}",
-            "HEARTLINE__CASSANDRA__REPLICATION": "1",
-        }
-        checked = check_config(tried)
-        self.assertEqual(checked.returncode, 0, checked.stderr)
+        address = f"cassandra:{settings['native_transport_port']}"
+        for service in [*GATEWAYS, "demo", JOB]:
+            self.assertEqual(json.loads(self.settings(service)["HEARTLINE__CASSANDRA__NODES"]), [address])
+
+    def test_history_is_written_by_the_job_and_only_when_asked_for(self):
+        job = self.services[JOB]
+        self.assertEqual((job["profiles"], self.role(JOB)), (["history"], "job"))
+        self.assertEqual(job["depends_on"], {"cassandra": {"condition": "service_healthy"}})
+        chosen = {"HEARTLINE_HISTORY_STORE": "cassandra"}
+        for service in [*GATEWAYS, "demo"]:
+            self.assertEqual(self.role(service), "gateway")
+            self.assertEqual(self.settings(service)["HEARTLINE__HISTORY__STORE"], "none")
+            settings = {**image_settings(), **self.settings(service, **chosen)}
+            self.assertEqual(settings["HEARTLINE__HISTORY__STORE"], "cassandra")
+            checked = check_config(settings, "gateway")
+            self.assertEqual(checked.returncode, 0, checked.stderr)
+        # As the gateways have them, but that its store is always set.
+        written = self.settings(JOB)
+        self.assertEqual(written.pop("HEARTLINE__HISTORY__STORE"), "cassandra")
+        self.assertLessEqual(written.items(), self.settings("gateway-1", **chosen).items())
 
     def test_the_balancer_finds_the_gateways(self):
         assumed = presets(ROOT / "deploy/haproxy/haproxy.cfg")
@@ -163,7 +180,7 @@ class Compose(unittest.TestCase):
     def test_a_stop_leaves_time_for_the_drain(self):
         """Of the default, since nothing here says otherwise."""
         drain = re.search(r'^drain_timeout = "(\d+)s"', (ROOT / "deploy/heartline.toml").read_text(), re.M)
-        for service in [*GATEWAYS, "demo"]:
+        for service in [*GATEWAYS, "demo", JOB]:
             grace = self.services[service]["stop_grace_period"]
             self.assertGreater(int(grace.removesuffix("s")), int(drain[1]), service)
 
@@ -173,7 +190,7 @@ class Compose(unittest.TestCase):
         for service in GATEWAYS:
             self.assertEqual(reached[service], {"front", "store", "events"})
         self.assertEqual((reached["redis"], reached["kafka"], reached["init"]), ({"store"}, {"events"}, {"store"}))
-        self.assertEqual(reached["cassandra"], {"store"})
+        self.assertEqual((reached["cassandra"], reached[JOB]), ({"store"}, {"store", "events"}))
         self.assertFalse(reached["demo"] & reached["balancer"])
         for network in ("store", "events"):
             self.assertIs(self.file["networks"][network]["internal"], True, network)
@@ -209,7 +226,7 @@ class Compose(unittest.TestCase):
                 continue
             self.assertEqual(check["test"][0], "CMD", name)
             self.assertTrue(all(isinstance(word, str) for word in check["test"]), name)
-        for service in [*GATEWAYS, "demo"]:
+        for service in [*GATEWAYS, "demo", JOB]:
             self.assertEqual(self.services[service]["healthcheck"]["test"][1:], image_health())
         self.assertEqual(self.services["demo-door"]["healthcheck"]["test"][-1], self.published("demo")[0][2])
         self.assertEqual(self.services["balancer"]["healthcheck"]["test"][-1], self.published("balancer")[0][2])
@@ -246,14 +263,15 @@ def image_health():
     return json.loads(check)
 
 
-def filled_in(text):
-    """With what the reader is to give."""
+def filled_in(text, **chosen):
+    """With what the reader is to give. What they may choose is as `chosen`, or the default."""
     given = {"HEARTLINE_KEY": KEY, "HEARTLINE_REDIS_PASSWORD": REDIS_PASSWORD}
-    return re.sub(r"\$\{(\w+):\?[^}]*\}", lambda found: given[found[1]], text)
+    text = re.sub(r"\$\{(\w+):\?[^}]*\}", lambda found: given[found[1]], text)
+    return re.sub(r"\$\{(\w+):-([^}]*)\}", lambda found: chosen.get(found[1], found[2]), text)
 
 
-def check_config(settings):
+def check_config(settings, role="all"):
     kept = {k: v for k, v in os.environ.items() if not k.startswith("HEARTLINE__")}
     return subprocess.run(
-        [BINARY, "check-config"], env={**kept, **settings}, capture_output=True, text=True, timeout=PATIENCE_SECONDS
+        [BINARY, "check-config", "--role", role], env={**kept, **settings}, capture_output=True, text=True, timeout=PATIENCE_SECONDS
     )
