@@ -16,6 +16,8 @@ READY_SECONDS_MAX = START_SECONDS_MAX
 class Fleet:
     """Nothing of it runs before `start`."""
 
+    gateway_kind = Gateway
+
     def __init__(self, binary, scratch, redis_kind, gateways=2, **settings):
         self._binary, self._scratch, self._settings = binary, scratch, settings
         self._count = gateways
@@ -34,10 +36,14 @@ class Fleet:
         self.wait_until_ready()
 
     def _gateway(self, number, redis_url):
-        return Gateway(
+        return self.process(self.gateway_kind, f"gateway-{number}", redis_url)
+
+    def process(self, kind, name, redis_url):
+        """One more process with the settings of the fleet."""
+        return kind(
             self._binary,
-            self._scratch / f"gateway-{number}",
-            self._scratch / f"gateway-{number}.log",
+            self._scratch / name,
+            self._scratch / f"{name}.log",
             **{
                 "SERVER__LISTEN": f"127.0.0.1:{quiet_port()}",
                 "ADMIN__LISTEN": f"127.0.0.1:{quiet_port()}",

@@ -14,6 +14,11 @@ class KafkaBroker(Server):
         super().__init__("Kafka", [SERVICES / "kafka.sh", directory], self._directory / "log")
 
     @property
+    def data(self):
+        """Where its topics are."""
+        return self._directory / "data"
+
+    @property
     def address(self):
         """Known once it was started; it stays."""
         return f"127.0.0.1:{int((self._directory / 'port').read_text())}"

@@ -72,7 +72,19 @@ class Redis:
 
     def outbox_entries(self):
         """Of all shards together, by redis-cli."""
-        asked = "".join(f"ZCARD {{h{shard}}}:o\n" for shard in range(SHARDS))
+        return self._entries("o")
+
+    def listed_users(self):
+        """Users whose changes wait to be carried to the history store, likewise."""
+        return self._entries("d")
+
+    def marks(self):
+        """The keys that say which contents of listed users have changed; of a single server."""
+        return self.nodes[0].cli("--scan", "--pattern", "{h*}:p:*")
+
+    def _entries(self, name):
+        """Of the sorted sets of this name."""
+        asked = "".join(f"ZCARD {{h{shard}}}:{name}\n" for shard in range(SHARDS))
         node = self.master() if self.kind == SENTINEL else self.nodes[0]
         said = _cli(node.port, *(["-c"] if self.kind == CLUSTER else []), text=asked)
         counts = [line for line in said if not line.startswith("-> Redirected")]

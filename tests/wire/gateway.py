@@ -26,6 +26,9 @@ class StartFailed(Exception):
 class Gateway:
     """One process at a time on one data directory; settings go by the environment."""
 
+    words = ("serve",)  # of its command line
+    ready_line = READY
+
     def __init__(self, binary, data_dir, log, before=(), **settings):
         self.binary, self.data_dir, self.log = str(binary), str(data_dir), str(log)
         self.before = list(before)  # a tracer, put before the binary
@@ -46,16 +49,16 @@ class Gateway:
         return self.http.replace("http", "ws", 1)
 
     def command(self):
-        return [*self.before, self.binary, "serve"]
+        return [*self.before, self.binary, *self.words]
 
     def environment(self):
         kept = {k: v for k, v in os.environ.items() if not k.startswith("HEARTLINE__")}
         return {**kept, **{f"HEARTLINE__{k}": str(v) for k, v in self.settings.items()}}
 
-    def run(self, command, seconds=PATIENCE_SECONDS):
+    def run(self, *words, seconds=PATIENCE_SECONDS):
         """Another command with the same settings, to its end."""
         done = subprocess.run(
-            [self.binary, command], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds,
+            [self.binary, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds,
             env=self.environment(),
         )
         if done.returncode != 0:
@@ -82,15 +85,19 @@ class Gateway:
     def wait_until_ready(self):
         text, pipe = b"", self.process.stdout
         give_up = time.monotonic() + PATIENCE_SECONDS
-        while not (ready := READY.search(text)):
+        while not (ready := self.ready_line.search(text)):
             readable, _, _ = select.select([pipe], [], [], max(0, give_up - time.monotonic()))
             chunk = os.read(pipe.fileno(), 4096) if readable else b""
             if not chunk:
                 self.kill()
                 raise StartFailed(self.process.returncode, self.stderr())
             text += chunk
-        self.http, self.admin, self.control = (address.decode() for address in ready.groups())
+        self.is_at(*(address.decode() for address in ready.groups()))
         return self
+
+    def is_at(self, http, admin, control):
+        """What the ready line says."""
+        self.http, self.admin, self.control = http, admin, control
 
     def stderr(self):
         """What the present process has logged so far."""
