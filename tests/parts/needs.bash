@@ -71,6 +71,18 @@ install_python() {
   fi
 }
 
+# The same with a Cassandra driver that is not the gateway's, and what reads packs as they are compressed.
+need_history_clients() {
+  need_python
+  one_at_a_time install_history_clients
+}
+
+install_history_clients() {
+  local packages=(cassandra-driver lz4)
+  "$PYTHON" -c 'import cassandra.cluster, lz4' 2>/dev/null || twice "$PYTHON" -m pip install -q "${packages[@]}" ||
+    die "cannot install; run: $PYTHON -m pip install ${packages[*]}"
+}
+
 # The servers of tests/services/redis.sh. The package may start one on the usual port, which does no harm.
 need_redis() {
   need_command redis-server redis-server

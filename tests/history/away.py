@@ -1,0 +1,88 @@
+"""Cassandra, then Kafka, are away while beats pass: nobody who watches notices, and memory stays where it was."""
+
+import time
+from pathlib import Path
+
+PLAYERS = range(2_000_001, 2_000_201)
+BEATS = 20  # of a frame
+# Of the beats, before anything is away: until everybody is known to the gateways, and then to see what is usual.
+WARM_SHARE, USUAL_SHARE = 0.2, 0.5
+ACKS_WORSE_MAX = 3
+MEMORY_MORE_MAX = 0.10
+# What an allocator keeps or gives back from one minute to the next.
+MEMORY_NOISE = 8 << 20
+
+
+def run(part, beats):
+    scene = part.scene
+    _pass(part, int(beats * WARM_SHARE))
+    before = _pass(part, int(beats * USUAL_SHARE))
+    _away(part, "Cassandra", beats, before, scene.cassandra.pause, scene.cassandra.resume)
+    _away(part, "Kafka", beats, before, scene.kafka.kill, scene.kafka.start)
+
+
+def _away(part, name, beats, before, leave, come_back):
+    scene = part.scene
+    processes = {f"gateway {n}": gateway for n, gateway in enumerate(scene.gateways)}
+    processes |= {f"job {n}": job for n, job in enumerate(scene.jobs)}
+    sizes = {who: _resident(process) for who, process in processes.items()}
+    leave()
+    try:
+        figures = _pass(part, beats, drain=False)
+        waiting = scene.redis.listed_users()
+        grown = {who: _peak(process) - sizes[who] for who, process in processes.items()}
+    finally:
+        come_back()
+    rows, began = scene.counted("heartline_history_job_rows_total"), time.monotonic()
+    scene.wait_until_drained()
+    seconds = time.monotonic() - began
+    rows = scene.counted("heartline_history_job_rows_total") - rows
+    part.judge(PLAYERS)
+    usual, now = _p99(before), _p99(figures)
+    part.expect(not figures.broken, "away", f"{figures.broken} connections or answers broke without {name}")
+    part.expect(now <= ACKS_WORSE_MAX * usual, "away", f"p99 of acks is {now:.3f} s without {name}, was {usual:.3f} s")
+    for who, more in grown.items():
+        most = sizes[who] * MEMORY_MORE_MAX + MEMORY_NOISE
+        text = f"{who} grew from {sizes[who] >> 10} KiB by {more >> 10} KiB without {name}"
+        part.expect(more <= most, "memory", text)
+    sizes_text = ", ".join(f"{who} {sizes[who] >> 20} {grown[who] / (1 << 20):+.1f} MiB" for who in processes)
+    print(
+        f"away: {figures.beats} beats without {name}, p99 of acks {now * 1000:.0f} ms (with it {usual * 1000:.0f} ms), "
+        f"{waiting} users listed; {sizes_text}; {rows:.0f} rows in {seconds:.1f} s when it is back",
+        flush=True,
+    )
+
+
+def _pass(part, beats, drain=True):
+    """So many beats."""
+    for process in [*part.scene.gateways, *part.scene.jobs]:
+        _forget_peak(process)
+    part.crowd.pace(PLAYERS, part.scene.places, BEATS, beats)
+    figures = part.crowd.figures()
+    part.figures.add(figures)
+    if drain:
+        part.scene.wait_until_drained()
+    return figures
+
+
+def _p99(figures):
+    return sorted(figures.ack_seconds)[int(len(figures.ack_seconds) * 0.99)]
+
+
+def _resident(process):
+    return _memory(process, "VmRSS")
+
+
+def _peak(process):
+    """The most since it was forgotten."""
+    return _memory(process, "VmHWM")
+
+
+def _forget_peak(process):
+    Path(f"/proc/{process.process.pid}/clear_refs").write_text("5")
+
+
+def _memory(process, name):
+    """Bytes."""
+    lines = Path(f"/proc/{process.process.pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith(name))
