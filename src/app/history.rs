@@ -11,7 +11,7 @@ use crate::model::page::PageRequest;
 use crate::model::record::Record;
 use crate::model::retention::Retention;
 use crate::model::rows_read::RowsRead;
-use crate::storage::history_store::cassandra::{CassandraStore, Schema};
+use crate::storage::history_store::cassandra::{CassandraStore, Metrics, Schema};
 use crate::storage::history_store::config::Backend;
 use crate::storage::history_store::{HistoryAway, HistoryStore, HistoryUser};
 use crate::storage::hot_store::redis::RedisStore;
@@ -49,7 +49,8 @@ pub fn look(config: &Config, user: UserId, compare: bool) -> Result<(HistoryUser
         Backend::None => return Err(LookError::NoStore),
         Backend::Cassandra => {
             let retention = Retention::of(config.store.retention);
-            CassandraStore::open(&config.cassandra, retention, Schema::Find).map_err(StartError::from)?
+            CassandraStore::open(&config.cassandra, retention, Schema::Find, Metrics::default())
+                .map_err(StartError::from)?
         }
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StartError::Process)?;

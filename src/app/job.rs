@@ -13,10 +13,11 @@ use super::role::Role;
 use super::{descriptors, operator, threads};
 use crate::config::Config;
 use crate::domain::clock;
-use crate::domain::history_job::health::JobHealth;
+use crate::domain::history_job::health::{JobHealth, Step};
 use crate::domain::history_job::job::{BATCH_BYTES, Job, WORKERS};
 use crate::domain::history_job::metrics::Metrics;
-use crate::edge::admin::job::{JobAdmin, router};
+use crate::edge::admin::job::JobAdmin;
+use crate::edge::admin::router;
 use crate::edge::listener::bind_one;
 use crate::model::retention::Retention;
 use crate::shutdown::{Shutdown, Stop};
@@ -53,7 +54,7 @@ impl HistoryJob {
 
     fn store(&self) -> Result<CassandraStore, CassandraRefused> {
         let retention = Retention::of(self.config.store.retention);
-        CassandraStore::open_counting(&self.config.cassandra, retention, Schema::Make, self.of_store.clone())
+        CassandraStore::open(&self.config.cassandra, retention, Schema::Make, self.of_store.clone())
     }
 
     /// On a thread of its own until the drain begins. A store that does not answer is asked again and again: what is acked
@@ -63,8 +64,11 @@ impl HistoryJob {
         threads::spawn("job", move || {
             while !stop.is_draining() {
                 match self.store() {
-                    Ok(store) => return self.run(&runtime, store, &stop),
-                    Err(error) => self.health.sees(Some(error.to_string())),
+                    Ok(store) => {
+                        self.health.succeeded(Step::Opening);
+                        return self.run(&runtime, store, &stop);
+                    }
+                    Err(error) => self.health.failed(Step::Opening, error.to_string()),
                 }
                 runtime.block_on(async {
                     let _over = tokio::time::timeout(STORE_AGAIN, stop.draining()).await;
@@ -109,7 +113,7 @@ pub(super) fn serve(config: &Config) -> Result<(), StartError> {
     let job = HistoryJob::open(config, metrics::part(&mut registry))?;
     let (store, health, stop) = (job.store()?, job.health.clone(), shutdown.stop());
     let degraded = Box::new(move || health.degraded());
-    let router = router(JobAdmin { stop: stop.clone(), degraded, registry: Arc::new(registry) });
+    let router = router(JobAdmin { stop: stop.clone(), degraded, registry });
     let nothing = std::future::ready(());
     let probes = operator::start("probes", listener, router, operator::PROBES, nothing, stop.clone());
     let probes = probes.map_err(StartError::Process)?;

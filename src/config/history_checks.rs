@@ -45,8 +45,8 @@ impl Checks<'_> {
                 format!("expected HOST:PORT such as a.example:9042, got {node:?}")
             });
         }
-        let nobody = config.history.store == Backend::Cassandra && cassandra.nodes.is_empty();
-        self.require(!nobody, "cassandra.nodes", || {
+        let lacks_nodes = config.history.store == Backend::Cassandra && cassandra.nodes.is_empty();
+        self.require(!lacks_nodes, "cassandra.nodes", || {
             "is empty, but history.store is \"cassandra\"; list a node, or set history.store = \"none\"".to_owned()
         });
         self.require(is_keyspace(&cassandra.keyspace), "cassandra.keyspace", || {

@@ -10,6 +10,7 @@ pub mod clock_guard;
 pub mod commit_listener;
 pub mod devices;
 pub mod events;
+pub mod failures;
 pub mod history;
 pub mod history_job;
 pub mod history_packs;

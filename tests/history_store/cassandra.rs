@@ -5,7 +5,7 @@ use std::sync::Once;
 use heartline::model::retention::Retention;
 use heartline::model::secret::Secret;
 use heartline::storage::history_store::cassandra::config::{CassandraConfig, Consistency, Replication};
-use heartline::storage::history_store::cassandra::{CassandraStore, Schema};
+use heartline::storage::history_store::cassandra::{CassandraStore, Metrics, Schema};
 
 use crate::words::Backend;
 
@@ -34,9 +34,15 @@ impl Backend for OnCassandra {
     type Store = CassandraStore;
 
     fn open(retention: Retention) -> CassandraStore {
+        OnCassandra::counting(retention, Metrics::default())
+    }
+}
+
+impl OnCassandra {
+    pub fn counting(retention: Retention, metrics: Metrics) -> CassandraStore {
         static MADE: Once = Once::new();
         let settings = settings(&shared());
-        MADE.call_once(|| drop(CassandraStore::open(&settings, retention, Schema::Make).unwrap()));
-        CassandraStore::open(&settings, retention, Schema::Find).unwrap()
+        MADE.call_once(|| drop(CassandraStore::open(&settings, retention, Schema::Make, Metrics::default()).unwrap()));
+        CassandraStore::open(&settings, retention, Schema::Find, metrics).unwrap()
     }
 }

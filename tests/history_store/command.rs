@@ -9,7 +9,7 @@ use heartline::model::ids::{SessionId, UserId};
 use heartline::model::pack::PackedRow;
 use heartline::model::rewards::rule::RuleSet;
 use heartline::storage::history_store::cassandra::config::CassandraConfig;
-use heartline::storage::history_store::cassandra::{CassandraStore, Schema};
+use heartline::storage::history_store::cassandra::{CassandraStore, Metrics, Schema};
 use heartline::storage::hot_store::redis::{RedisStore, Settings};
 use heartline::storage::hot_store::{Group, Positions};
 use heartline::storage::redis::Redis;
@@ -133,7 +133,12 @@ fn what_is_not_there_is_not_made() {
     let (code, printed, said) = asked(&["history", "--mid", "42"], &variables);
     assert_eq!((code, printed.as_str()), (Some(78), ""));
     assert!(said.contains(&format!("there is no keyspace {keyspace}")) && said.lines().count() == 1, "{said}");
-    let found = CassandraStore::open(&CassandraConfig { keyspace, ..settings(&shared()) }, LONG, Schema::Find);
+    let found = CassandraStore::open(
+        &CassandraConfig { keyspace, ..settings(&shared()) },
+        LONG,
+        Schema::Find,
+        Metrics::default(),
+    );
     assert!(found.is_err());
 }
 

@@ -1,6 +1,7 @@
 //! What the store counts.
 
 use heartline::storage::history_store::HistoryStore;
+use heartline::storage::history_store::cassandra::Metrics;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 
@@ -10,9 +11,9 @@ use crate::words::*;
 #[test]
 #[ignore = "needs Cassandra: tests/run cassandra"]
 fn rows_requests_and_what_had_expired_are_counted() {
-    let (store, user, now) = (OnCassandra::open(LONG), some_user(), wall());
-    let mut registry = Registry::with_prefix("heartline");
-    store.register(&mut registry);
+    let (mut registry, metrics) = (Registry::with_prefix("heartline"), Metrics::default());
+    metrics.register(&mut registry);
+    let (store, user, now) = (OnCassandra::counting(LONG, metrics), some_user(), wall());
     let has = |line: &str| {
         let mut text = String::new();
         encode(&mut text, &registry).unwrap();

@@ -6,7 +6,7 @@ use std::thread;
 
 use heartline::model::ids::UserId;
 use heartline::storage::history_store::HistoryStore;
-use heartline::storage::history_store::cassandra::{CassandraStore, Schema};
+use heartline::storage::history_store::cassandra::{CassandraStore, Metrics, Schema};
 
 use crate::cassandra::settings;
 use crate::cassandra_node::CassandraNode;
@@ -30,7 +30,7 @@ impl Writers {
         while !self.over.load(Ordering::Relaxed) {
             let next = self.answered[nth].load(Ordering::Relaxed) + 1;
             let row = played(next, wall() - 1);
-            match wait(store.write(vec![pack(users[nth], None, vec![row])], wall())) {
+            match wait(store.write([pack(users[nth], None, vec![row])].into(), wall())) {
                 Ok(()) => self.answered[nth].store(next, Ordering::Relaxed),
                 Err(_) => {
                     self.failed.fetch_add(1, Ordering::Relaxed);
@@ -48,7 +48,8 @@ impl Writers {
 #[ignore = "needs Cassandra: tests/run cassandra"]
 fn what_was_answered_survives_kills_and_the_store_recovers_by_itself() {
     let mut node = CassandraNode::start();
-    let store = Arc::new(CassandraStore::open(&settings(&node.address()), LONG, Schema::Make).unwrap());
+    let store =
+        Arc::new(CassandraStore::open(&settings(&node.address()), LONG, Schema::Make, Metrics::default()).unwrap());
     let users: Vec<UserId> = (0..WRITERS).map(|_| some_user()).collect();
     let writers = Writers {
         answered: users.iter().map(|_| AtomicU64::new(0)).collect(),

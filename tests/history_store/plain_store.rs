@@ -31,9 +31,9 @@ impl Backend for PlainStore {
 }
 
 impl HistoryStore for PlainStore {
-    fn write(&self, users: Vec<UserPack>, now: u64) -> Answer<()> {
+    fn write(&self, users: Arc<[UserPack]>, now: u64) -> Answer<()> {
         let mut kept = self.users.lock().unwrap();
-        for pack in users {
+        for pack in users.iter().cloned() {
             let user = kept.entry(pack.user).or_default();
             if let Some(forgetting) = pack.forgetting {
                 user.forget(forgetting);

@@ -2,7 +2,7 @@
 
 use heartline::model::secret::Secret;
 use heartline::storage::history_store::cassandra::config::{CassandraConfig, Replication};
-use heartline::storage::history_store::cassandra::{CassandraRefused, CassandraStore, Schema};
+use heartline::storage::history_store::cassandra::{CassandraRefused, CassandraStore, Metrics, Schema};
 use scylla::client::session::Session;
 use scylla::client::session_builder::SessionBuilder;
 
@@ -33,7 +33,7 @@ impl Keyspace {
     }
 
     fn open(&self, schema: Schema) -> Result<CassandraStore, CassandraRefused> {
-        CassandraStore::open(&self.settings, LONG, schema)
+        CassandraStore::open(&self.settings, LONG, schema, Metrics::default())
     }
 
     /// The code that the process would end with, and what it would say.
@@ -97,7 +97,8 @@ fn too_few_nodes_are_named() {
 fn a_user_is_let_in_by_the_password() {
     let node = CassandraNode::start_with(&["authenticator=PasswordAuthenticator"]);
     let mut settings = settings(&node.address());
-    let open = |settings: &CassandraConfig| CassandraStore::open(settings, LONG, Schema::Make).map(drop);
+    let open =
+        |settings: &CassandraConfig| CassandraStore::open(settings, LONG, Schema::Make, Metrics::default()).map(drop);
     let refusal = |settings: &CassandraConfig| {
         let refused = open(settings).unwrap_err();
         (refused.exit_code(), refused.to_string())
@@ -115,7 +116,8 @@ fn a_user_is_let_in_by_the_password() {
 
 #[test]
 fn a_cassandra_that_is_away_is_named() {
-    let refused = CassandraStore::open(&settings("127.0.0.1:1"), LONG, Schema::Make).map(drop).unwrap_err();
+    let refused =
+        CassandraStore::open(&settings("127.0.0.1:1"), LONG, Schema::Make, Metrics::default()).map(drop).unwrap_err();
     assert_eq!(refused.exit_code(), 69);
     assert!(
         refused.to_string().contains("127.0.0.1:1") && refused.to_string().contains("cassandra.nodes"),

@@ -77,6 +77,7 @@ pub fn wait<T>(future: impl Future<Output = T>) -> T {
 
 /// Again while the store is away, as its callers do: a busy machine lets a write wait for too long.
 pub fn write(store: &impl HistoryStore, users: Vec<UserPack>) {
+    let users: Arc<[UserPack]> = users.into();
     until("packs are written", || {
         let written = wait(store.write(users.clone(), wall()));
         written.inspect_err(|away| eprintln!("{away}")).is_ok()

@@ -1,6 +1,7 @@
 //! Messages that are written together.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::model::ids::{Content, UserId};
 use crate::model::pack::{PackedForgetting, PackedRow, UserPack};
@@ -8,13 +9,13 @@ use crate::storage::history_bus::codec;
 use crate::storage::history_bus::source::{Place, RawPack};
 
 /// What is to be written and put into quarantine before all of them may be committed.
-#[derive(Default)]
 pub struct Batch {
     pub places: Vec<Place>,
     pub packs: u64,
     /// No packs, each with the reason.
     pub unreadable: Vec<(RawPack, String)>,
-    users: HashMap<UserId, Newest>,
+    /// Each user once, with each content once.
+    pub users: Arc<[UserPack]>,
 }
 
 /// Of one user.
@@ -26,44 +27,41 @@ struct Newest {
 
 impl Batch {
     pub fn of(messages: Vec<RawPack>) -> Self {
-        let mut batch = Batch::default();
+        let (mut places, mut packs, mut unreadable) = (Vec::with_capacity(messages.len()), 0, Vec::new());
+        let mut users = HashMap::<UserId, Newest>::new();
         for message in messages {
-            batch.places.push(message.place);
+            places.push(message.place);
             match codec::decode(&message.bytes) {
                 Ok(pack) => {
-                    batch.packs += 1;
-                    pack.users.into_iter().for_each(|user| batch.add(user));
+                    packs += 1;
+                    pack.users.into_iter().for_each(|user| users.entry(user.user).or_default().add(user));
                 }
-                Err(error) => batch.unreadable.push((message, error.to_string())),
+                Err(error) => unreadable.push((message, error.to_string())),
             }
         }
-        batch
+        let users = users.into_iter().map(|(user, newest)| newest.into_pack(user)).collect();
+        Batch { places, packs, unreadable, users }
     }
+}
 
-    fn add(&mut self, UserPack { user, forgetting, rows }: UserPack) {
-        let newest = self.users.entry(user).or_default();
+impl Newest {
+    fn add(&mut self, UserPack { forgetting, rows, .. }: UserPack) {
         if let Some(forgetting) = forgetting
-            && newest.forgetting.as_ref().is_none_or(|known| known.version < forgetting.version)
+            && self.forgetting.as_ref().is_none_or(|known| known.version < forgetting.version)
         {
-            newest.forgetting = Some(forgetting);
+            self.forgetting = Some(forgetting);
         }
         for row in rows {
-            match newest.rows.get_mut(&row.content) {
+            match self.rows.get_mut(&row.content) {
                 Some(known) if known.version < row.version => *known = row,
                 Some(_) => {}
-                None => drop(newest.rows.insert(row.content, row)),
+                None => drop(self.rows.insert(row.content, row)),
             }
         }
     }
 
-    /// Each user once, with each content once.
-    pub fn users(&self) -> Vec<UserPack> {
-        let pack = |(user, newest): (&UserId, &Newest)| UserPack {
-            user: *user,
-            forgetting: newest.forgetting.clone(),
-            rows: newest.rows.values().cloned().collect(),
-        };
-        self.users.iter().map(pack).collect()
+    fn into_pack(self, user: UserId) -> UserPack {
+        UserPack { user, forgetting: self.forgetting, rows: self.rows.into_values().collect() }
     }
 }
 
@@ -86,7 +84,7 @@ mod tests {
     fn of_each_content_the_newest_stays_in_whatever_order_packs_come() {
         for order in [[1_000, 2_000, 3_000], [3_000, 1_000, 2_000], [2_000, 3_000, 1_000]] {
             let batch = Batch::of(order.into_iter().zip(0..).map(|(at, offset)| message(offset, at)).collect());
-            let users = batch.users();
+            let users = batch.users;
             assert_eq!((users.len(), batch.packs, batch.places.len()), (1, 3, 3));
             let mut versions: Vec<u64> = users[0].rows.iter().map(|row| row.version).collect();
             versions.sort_unstable();
@@ -98,7 +96,7 @@ mod tests {
     fn what_is_no_pack_is_told_apart_and_the_rest_goes_on() {
         let garbage = RawPack { bytes: b"garbage".to_vec(), ..message(1, 1_000) };
         let batch = Batch::of(vec![message(0, 1_000), garbage.clone(), message(2, 2_000)]);
-        assert_eq!((batch.packs, batch.users().len(), batch.places.len()), (2, 1, 3));
+        assert_eq!((batch.packs, batch.users.len(), batch.places.len()), (2, 1, 3));
         assert!(batch.unreadable.len() == 1 && batch.unreadable[0].0 == garbage && !batch.unreadable[0].1.is_empty());
     }
 }

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-
+use crate::domain::failures::{Failures, Trouble};
 use crate::storage::history_bus::quarantine::Quarantine;
 use crate::storage::history_bus::source::PackSource;
 
@@ -11,35 +10,40 @@ use crate::storage::history_bus::source::PackSource;
 pub struct JobHealth {
     source: Arc<dyn PackSource>,
     quarantine: Arc<dyn Quarantine>,
-    /// Why the last batch was not written, or not put into quarantine; `None`: it was.
-    failure: Mutex<Option<String>>,
+    failures: Failures<Step>,
+}
+
+/// What may hold up the history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// The history store is not open.
+    Opening,
+    /// The batch of this worker is not written, or something of it not put into quarantine.
+    Batch(usize),
 }
 
 impl JobHealth {
     pub fn new(source: Arc<dyn PackSource>, quarantine: Arc<dyn Quarantine>) -> Self {
-        JobHealth { source, quarantine, failure: Mutex::default() }
+        JobHealth { source, quarantine, failures: Failures::default() }
     }
 
     /// What is wrong; each in a few words.
     pub fn degraded(&self) -> Vec<String> {
         let mut degraded = self.source.complaints();
         degraded.extend(self.quarantine.complaints());
-        if let Some(why) = &*self.failure.lock() {
-            degraded.push(format!("history waits on the bus: {why}"));
-        }
+        degraded.extend(self.failures.reason().map(|why| format!("history waits on the bus: {why}")));
         degraded
     }
 
-    /// Says what has changed.
-    pub fn sees(&self, failure: Option<String>) {
-        let mut known = self.failure.lock();
-        match (&*known, &failure) {
-            (None, Some(why)) => {
-                tracing::error!(event = "history_waiting", error = why, "history is not written; it waits on the bus")
-            }
-            (Some(_), None) => tracing::info!(event = "history_resumed", "history is written again"),
-            _ => {}
+    pub fn failed(&self, step: Step, why: String) {
+        if self.failures.failed(step, why.clone()) == Some(Trouble::Begins) {
+            tracing::error!(event = "history_waiting", error = why, "history is not written; it waits on the bus");
         }
-        *known = failure;
+    }
+
+    pub fn succeeded(&self, step: Step) {
+        if self.failures.succeeded(&step) == Some(Trouble::Ends) {
+            tracing::info!(event = "history_resumed", "history is written again");
+        }
     }
 }

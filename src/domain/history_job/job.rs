@@ -8,7 +8,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::sleep;
 
 use super::batch::Batch;
-use super::health::JobHealth;
+use super::health::{JobHealth, Step};
 use super::metrics::Metrics;
 use crate::model::backoff::Backoff;
 use crate::storage::delivery::{Delivery, Receipt};
@@ -38,37 +38,35 @@ pub struct Job {
 impl Job {
     /// Runs until it is dropped.
     pub async fn run(self) {
-        join_all((0..WORKERS).map(|_| self.work())).await;
+        join_all((0..WORKERS).map(|worker| self.work(Step::Batch(worker)))).await;
     }
 
-    async fn work(&self) {
+    async fn work(&self, step: Step) {
         loop {
             let mut batch = Batch::of(self.source.next(BATCH_BYTES).await);
-            self.put_away(std::mem::take(&mut batch.unreadable)).await;
-            self.write(&batch).await;
+            self.put_away(std::mem::take(&mut batch.unreadable), step).await;
+            self.write(&batch, step).await;
             // Not before it was written: it would come to nobody any more.
             self.source.commit(&batch.places);
         }
     }
 
     /// Returns when all of it is in the store.
-    async fn write(&self, batch: &Batch) {
-        let users = batch.users();
-        let (count, rows) = (users.len() as u64, users.iter().map(|user| user.rows.len() as u64).sum());
+    async fn write(&self, batch: &Batch, step: Step) {
         let mut backoff = RETRY;
-        while let Err(error) = self.store.write(users.clone(), (self.now)()).await {
+        while let Err(error) = self.store.write(batch.users.clone(), (self.now)()).await {
             self.metrics.failures.inc();
-            self.health.sees(Some(error.to_string()));
+            self.health.failed(step, error.to_string());
             sleep(backoff.failed_with_jitter(rand::random())).await;
         }
-        self.health.sees(None);
+        self.health.succeeded(step);
         self.metrics.packs.inc_by(batch.packs);
-        self.metrics.users.inc_by(count);
-        self.metrics.rows.inc_by(rows);
+        self.metrics.users.inc_by(batch.users.len() as u64);
+        self.metrics.rows.inc_by(batch.users.iter().map(|user| user.rows.len() as u64).sum());
     }
 
     /// Returns when all of it is in quarantine.
-    async fn put_away(&self, messages: Vec<(RawPack, String)>) {
+    async fn put_away(&self, messages: Vec<(RawPack, String)>, step: Step) {
         for (pack, reason) in messages {
             let place = pack.place;
             tracing::error!(
@@ -80,7 +78,7 @@ impl Job {
             );
             let mut backoff = RETRY;
             while let Err(why) = self.put(pack.clone(), reason.clone()).await {
-                self.health.sees(Some(why));
+                self.health.failed(step, why);
                 sleep(backoff.failed_with_jitter(rand::random())).await;
             }
             self.metrics.quarantined.inc();

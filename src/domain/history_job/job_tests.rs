@@ -67,13 +67,13 @@ impl PackSource for Scene {
 }
 
 impl HistoryStore for Scene {
-    fn write(&self, users: Vec<UserPack>, _: u64) -> Answer<()> {
+    fn write(&self, users: Arc<[UserPack]>, _: u64) -> Answer<()> {
         if self.fails() {
             self.tell(Event::Failed);
             return Box::pin(ready(Err(HistoryAway("a test".to_owned()))));
         }
-        let version = |user: UserPack| (user.user, user.rows[0].version);
-        self.tell(Event::Written(users.into_iter().map(version).collect()));
+        let version = |user: &UserPack| (user.user, user.rows[0].version);
+        self.tell(Event::Written(users.iter().map(version).collect()));
         Box::pin(ready(Ok(())))
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::future::ready;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
@@ -47,7 +48,10 @@ pub fn user_at(user: UserId, rows: usize, at: u64) -> ListedUser {
 
 /// All users are of one process.
 #[derive(Default)]
-pub struct List(Mutex<BTreeMap<UserId, Entry>>);
+pub struct List {
+    users: Mutex<BTreeMap<UserId, Entry>>,
+    of_another: AtomicBool,
+}
 
 struct Entry {
     due: u64,
@@ -66,13 +70,18 @@ impl List {
         self.lock().entry(user).and_modify(|entry| entry.written = true);
     }
 
+    /// All turns are those of another process.
+    pub fn belongs_to_another(&self, does: bool) {
+        self.of_another.store(does, Ordering::Relaxed);
+    }
+
     /// Who is on it, and when each is due.
     pub fn due(&self) -> Vec<(UserId, u64)> {
         self.lock().iter().map(|(user, entry)| (*user, entry.due)).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<UserId, Entry>> {
-        self.0.lock()
+        self.users.lock()
     }
 }
 
@@ -82,7 +91,8 @@ fn answer<T: Send + 'static>(value: T) -> Answer<T> {
 
 impl ListedUsers for List {
     fn take(&self, _: Region, _: Duration) -> Answer<Turn> {
-        answer(Turn::Mine)
+        let of_another = self.of_another.load(Ordering::Relaxed);
+        answer(if of_another { Turn::Taken(Duration::from_secs(1)) } else { Turn::Mine })
     }
 
     fn due(&self, region: Region, now: u64, limit: usize) -> Answer<Vec<UserId>> {

@@ -2,45 +2,46 @@
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-
+use crate::domain::failures::{Failures, Trouble};
+use crate::model::shard::Region;
 use crate::storage::history_bus::HistoryBus;
 
 /// Told by the packer, read by whoever answers for the gateway.
 pub struct PackHealth {
     bus: Arc<dyn HistoryBus>,
-    /// Why the last pack was not delivered; `None`: it was.
-    failure: Mutex<Option<String>>,
+    failures: Failures<Region>,
 }
 
 impl PackHealth {
     pub fn new(bus: Arc<dyn HistoryBus>) -> Self {
-        PackHealth { bus, failure: Mutex::default() }
+        PackHealth { bus, failures: Failures::default() }
     }
 
     /// What is wrong although no viewer notices it; each in a few words.
     pub fn degraded(&self) -> Vec<String> {
         let mut degraded = self.bus.complaints();
-        if let Some(why) = &*self.failure.lock() {
-            degraded.push(format!("history packs are not delivered, changes wait in the hot store: {why}"));
-        }
+        let failure = self.failures.reason();
+        degraded.extend(
+            failure.map(|why| format!("history packs are not delivered, changes wait in the hot store: {why}")),
+        );
         degraded
     }
 
-    /// `failure`: why a pack was not delivered. Says what has changed.
-    pub(super) fn sees(&self, failure: Option<String>) {
-        let mut known = self.failure.lock();
-        match (&*known, &failure) {
-            (None, Some(why)) => {
-                tracing::error!(
-                    event = "packs_waiting",
-                    error = why,
-                    "history packs are not delivered; changes wait in the hot store"
-                )
-            }
-            (Some(_), None) => tracing::info!(event = "packs_resumed", "history packs are delivered again"),
-            _ => {}
+    /// A pack of the region was not delivered.
+    pub(super) fn failed(&self, region: Region, why: String) {
+        if self.failures.failed(region, why.clone()) == Some(Trouble::Begins) {
+            tracing::error!(
+                event = "packs_waiting",
+                error = why,
+                "history packs are not delivered; changes wait in the hot store"
+            );
         }
-        *known = failure;
+    }
+
+    /// All packs of the region were delivered, or another gateway sees to it.
+    pub(super) fn succeeded(&self, region: Region) {
+        if self.failures.succeeded(&region) == Some(Trouble::Ends) {
+            tracing::info!(event = "packs_resumed", "history packs are delivered again");
+        }
     }
 }

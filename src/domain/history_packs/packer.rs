@@ -85,21 +85,17 @@ impl Packer {
             return None;
         }
         let turn = self.store.take(region, self.interval).await.ok()?;
-        if turn == Turn::Mine {
-            match self.pack(region).await {
-                Ok(()) => {}
-                Err(Left::Bus(why)) => {
-                    self.health.sees(Some(why));
-                    return None;
-                }
-                Err(Left::Store(error)) => {
-                    // Others tell that the store is away.
-                    tracing::debug!(region = region.0, %error, "region left");
-                    return None;
-                }
+        let packed = if turn == Turn::Mine { self.pack(region).await } else { Ok(()) };
+        match packed {
+            Ok(()) => {
+                self.health.succeeded(region);
+                return Some(turn);
             }
+            Err(Left::Bus(why)) => self.health.failed(region, why),
+            // Others tell that the store is away.
+            Err(Left::Store(error)) => tracing::debug!(region = region.0, %error, "region left"),
         }
-        Some(turn)
+        None
     }
 
     /// Carries all who are due in the region.
@@ -170,9 +166,7 @@ impl Packer {
         }
         match failure {
             Some(why) => Err(why),
-            None if count == 0 => Ok(()),
             None => {
-                self.health.sees(None);
                 self.metrics.packs.inc_by(count);
                 self.metrics.bytes.inc_by(bytes);
                 Ok(())

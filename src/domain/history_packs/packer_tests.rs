@@ -88,6 +88,24 @@ async fn nothing_leaves_the_list_before_all_packs_are_delivered() {
 }
 
 #[tokio::test]
+async fn one_region_that_is_not_delivered_is_trouble_until_it_is_or_another_gateway_has_it() {
+    let scene = Scene::new();
+    let packer = scene.packer();
+    let user = |region| (1..).map(UserId).find(|user| Shards::DEFAULT.of(*user).region() == region).expect("a user");
+    let at = scene.clock.now() - 3_600_000;
+    [Region(1), Region(2)].map(|region| scene.list.add(user_at(user(region), 1, at), at));
+    scene.bus.becomes(Mood::Refuses);
+    packer.turn(Region(1)).await;
+    scene.bus.becomes(Mood::Takes);
+    packer.turn(Region(2)).await;
+    packer.turn(Region(3)).await;
+    assert_eq!(scene.health.degraded().len(), 1, "whatever else is delivered");
+    scene.list.belongs_to_another(true);
+    packer.turn(Region(1)).await;
+    assert_eq!(scene.health.degraded(), [""; 0]);
+}
+
+#[tokio::test]
 async fn while_the_bus_says_nothing_a_region_has_a_few_packs_under_way_and_the_list_stays() {
     let scene = Scene::new();
     scene.bus.becomes(Mood::Waits);

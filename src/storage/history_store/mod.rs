@@ -4,6 +4,8 @@ pub mod cassandra;
 pub mod config;
 mod history_user;
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 
 pub use self::history_user::HistoryUser;
@@ -34,7 +36,7 @@ pub struct HistoryAway(pub String);
 pub trait HistoryStore: Send + Sync + 'static {
     /// Durable once answered. What was written of a user is there in whole requests: a read may find a part of a large
     /// pack, but never a watermark without its effect. Dropping the future leaves the outcome unknown; repeat the whole.
-    fn write(&self, users: Vec<UserPack>, now: u64) -> Answer<()>;
+    fn write(&self, users: Arc<[UserPack]>, now: u64) -> Answer<()>;
 
     /// All that is kept of a user. It sees every write that was answered before it was asked.
     fn read(&self, user: UserId, now: u64) -> Answer<HistoryUser>;

@@ -30,7 +30,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use prometheus_client::registry::Registry;
 use scylla::client::session::Session;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{Semaphore, oneshot};
@@ -77,12 +76,7 @@ struct Shared {
 impl CassandraStore {
     /// Connects, and checks what is there. Blocks for some seconds if there is nobody. The connections live on a thread of
     /// their own, and are opened again when they are lost.
-    pub fn open(config: &CassandraConfig, retention: Retention, schema: Schema) -> Result<Self, CassandraRefused> {
-        Self::open_counting(config, retention, schema, Metrics::default())
-    }
-
-    /// The same, with metrics that were registered before.
-    pub fn open_counting(
+    pub fn open(
         config: &CassandraConfig,
         retention: Retention,
         schema: Schema,
@@ -104,10 +98,6 @@ impl CassandraStore {
         let shared = opened.recv().expect("the thread says how it went")?;
         tracing::info!(event = "cassandra_opened", "cassandra opened");
         Ok(CassandraStore { shared, runtime: handle, _stop: stop })
-    }
-
-    pub fn register(&self, registry: &mut Registry) {
-        self.shared.metrics.register(registry);
     }
 
     /// On the thread of the connections.
@@ -137,9 +127,9 @@ impl Shared {
 }
 
 impl HistoryStore for CassandraStore {
-    fn write(&self, users: Vec<UserPack>, now: u64) -> Answer<()> {
+    fn write(&self, users: Arc<[UserPack]>, now: u64) -> Answer<()> {
         let shared = self.shared.clone();
-        self.run(async move { shared.write(users, now).await })
+        self.run(async move { shared.write(&users, now).await })
     }
 
     fn read(&self, user: UserId, now: u64) -> Answer<HistoryUser> {

@@ -18,13 +18,13 @@ const BATCH_BYTES_MAX: usize = 32 << 10;
 const BATCH_ROWS_MAX: usize = 200;
 
 impl Shared {
-    pub async fn write(&self, users: Vec<UserPack>, now: u64) -> Result<(), HistoryAway> {
+    pub async fn write(&self, users: &[UserPack], now: u64) -> Result<(), HistoryAway> {
         let users = stream::iter(users).map(Ok);
         users.try_for_each_concurrent(USERS_AT_A_TIME, |user| self.write_user(user, now)).await
     }
 
-    async fn write_user(&self, pack: UserPack, now: u64) -> Result<(), HistoryAway> {
-        let writes = self.writes(&pack, now);
+    async fn write_user(&self, pack: &UserPack, now: u64) -> Result<(), HistoryAway> {
+        let writes = self.writes(pack, now);
         stream::iter(batches(writes)).map(Ok).try_for_each(|batch| self.send(batch)).await
     }
 
