@@ -36,12 +36,21 @@ pub struct Admin {
     pub registry: Arc<Registry>,
 }
 
-pub fn router(admin: Admin) -> Router {
+/// What answers for a process.
+pub trait Probed: Send + Sync + 'static {
+    /// Why no work is to be sent to it, each in a few words; none = it is ready.
+    fn unready(&self) -> Vec<String>;
+    /// What is wrong although it is ready.
+    fn degraded(&self) -> Vec<String>;
+    fn registry(&self) -> &Registry;
+}
+
+pub fn router(probed: impl Probed) -> Router {
     Router::new()
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
         .route("/metrics", get(all_metrics))
-        .with_state(Arc::new(admin))
+        .with_state(Arc::new(probed) as Arc<dyn Probed>)
         .fallback(problem::no_such_path)
         .method_not_allowed_fallback(problem::no_such_method)
 }
@@ -51,32 +60,10 @@ async fn healthz() -> Response {
     body::answered(r#"{"alive":true}"#.to_owned())
 }
 
-/// Whether a load balancer may send clients here.
-async fn readyz(State(admin): State<Arc<Admin>>) -> Response {
-    let mut reasons = Vec::new();
-    if admin.stop.is_draining() {
-        reasons.push("draining".to_owned());
-    }
-    reasons.extend(admin.clock_status.trouble());
-    let served = if admin.clock_status.is_store_silent() { 0.0 } else { admin.health.served() };
-    if served < admin.ready_share {
-        reasons.push(waiting(served));
-    }
-    is_ready(reasons, || {
-        // Taking a gateway out would not bring the bus back.
-        let mut degraded = admin.bus.degraded();
-        degraded.extend(admin.degraded.iter().flat_map(|part| part()));
-        if served < 1.0 {
-            degraded.push(waiting(served));
-        }
-        degraded
-    })
-}
-
-/// `reasons`: why it is not; `degraded`: what is wrong although it is.
-fn is_ready(reasons: Vec<String>, degraded: impl FnOnce() -> Vec<String>) -> Response {
+async fn readyz(State(probed): State<Arc<dyn Probed>>) -> Response {
+    let reasons = probed.unready();
     if reasons.is_empty() {
-        let degraded = degraded();
+        let degraded = probed.degraded();
         return body::answered(match degraded.is_empty() {
             true => r#"{"ready":true}"#.to_owned(),
             false => format!(r#"{{"ready":true,"degraded":{}}}"#, serde_json::json!(degraded)),
@@ -86,16 +73,55 @@ fn is_ready(reasons: Vec<String>, degraded: impl FnOnce() -> Vec<String>) -> Res
     (StatusCode::SERVICE_UNAVAILABLE, body::answered(document.to_string())).into_response()
 }
 
+async fn all_metrics(State(probed): State<Arc<dyn Probed>>) -> Response {
+    metrics::page(probed.registry())
+}
+
+impl Admin {
+    /// The share of users whose changes are taken.
+    fn served(&self) -> f64 {
+        if self.clock_status.is_store_silent() { 0.0 } else { self.health.served() }
+    }
+}
+
+/// Whether a load balancer may send clients here.
+impl Probed for Admin {
+    fn unready(&self) -> Vec<String> {
+        let mut reasons = draining(&self.stop);
+        reasons.extend(self.clock_status.trouble());
+        let served = self.served();
+        if served < self.ready_share {
+            reasons.push(waiting(served));
+        }
+        reasons
+    }
+
+    /// Taking a gateway out would not bring the bus back.
+    fn degraded(&self) -> Vec<String> {
+        let mut degraded = self.bus.degraded();
+        degraded.extend(self.degraded.iter().flat_map(|part| part()));
+        let served = self.served();
+        if served < 1.0 {
+            degraded.push(waiting(served));
+        }
+        degraded
+    }
+
+    fn registry(&self) -> &Registry {
+        &self.registry
+    }
+}
+
+fn draining(stop: &Stop) -> Vec<String> {
+    stop.is_draining().then(|| "draining".to_owned()).into_iter().collect()
+}
+
 /// `served`: the share of users, less than 1.
 fn waiting(served: f64) -> String {
     match served > 0.0 {
         true => format!("the store takes no writes of {:.1} % of the users", 100.0 * (1.0 - served)),
         false => "the store takes no writes".to_owned(),
     }
-}
-
-async fn all_metrics(State(admin): State<Arc<Admin>>) -> Response {
-    metrics::page(&admin.registry)
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ impl ListingRule {
     pub fn apply(&self, known: Option<&Head>, head: &mut Head, writes: &mut Vec<Write>, changes: Changes) {
         let before = head.listing;
         let is_carried = self.interval.is_some() || before != Listing::Unknown;
-        if !is_carried || (changes == Changes::Removals && before != Listing::Listed) {
+        if !is_carried || changes == Changes::Removals {
             return;
         }
         head.listing = Listing::Listed;
@@ -55,7 +55,7 @@ impl ListingRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Changes {
     Any,
-    /// Of what no read returns any more: the history store has its own expiry.
+    /// Of what no read returns any more: nothing of it is carried. The history store has its own expiry.
     Removals,
 }
 

@@ -63,26 +63,6 @@ pub fn parse(answer: Value) -> Result<Marked, DecodeError> {
 }
 
 impl Shared {
-    /// A key that its holder extends, and that others get when it has expired.
-    async fn take_turn(&self, shard: Shard, key: String, lease: Duration) -> Result<Turn, StoreError> {
-        let (me, lease) = (format!("{:016x}", self.packing.writer()), lease.as_millis() as u64);
-        // Looked at before anything is written: it may be no Redis of ours.
-        checked::ask(&self.redis, shard, pipe()).await?;
-        let mut commands = pipe();
-        commands.cmd("SET").arg(&key).arg(&me).arg("NX").arg("PX").arg(lease);
-        commands.get(&key).pttl(&key);
-        let mut answers = checked::ask(&self.redis, shard, commands).await?.into_iter().skip(1);
-        let holder = answers.next().map(value::bytes_or_nil).transpose()?.flatten();
-        if holder.is_none_or(|holder| holder == me.as_bytes()) {
-            let mut commands = pipe();
-            commands.cmd("PEXPIRE").arg(&key).arg(lease);
-            checked::ask(&self.redis, shard, commands).await?;
-            return Ok(Turn::Mine);
-        }
-        let rest = answers.next().map(value::number).transpose().unwrap_or_default();
-        Ok(Turn::Taken(Duration::from_millis(rest.unwrap_or_default())))
-    }
-
     async fn due_of(&self, region: Region, now: u64, limit: usize) -> Result<Vec<UserId>, StoreError> {
         let mut shards: Vec<Shard> = region.shards().filter(|shard| self.redis.is_connected(*shard)).collect();
         let parts = joined::split(&self.redis, &mut shards, |shard| *shard, |_| 1).into_iter();
@@ -146,7 +126,7 @@ impl Shared {
         if walked.is_some_and(|began| began >= since) {
             return Ok(Turn::Done);
         }
-        self.take_turn(keys::COMMON, names.walk(), lease).await
+        self.lease(keys::COMMON, &names.walk(), lease).await
     }
 
     async fn list_unknown(&self, shard: Shard, now: u64) -> Result<u64, StoreError> {
@@ -227,7 +207,7 @@ impl RedisStore {
 impl ListedUsers for RedisStore {
     fn take(&self, region: Region, lease: Duration) -> Answer<Turn> {
         let shard = Shard(region.0);
-        self.with(move |shared| Box::pin(shared.take_turn(shard, Keys::of(shard).pack(), lease)))
+        self.with(move |shared| Box::pin(async move { shared.lease(shard, &Keys::of(shard).pack(), lease).await }))
     }
 
     fn due(&self, region: Region, now: u64, limit: usize) -> Answer<Vec<UserId>> {

@@ -48,6 +48,7 @@ mod filter;
 pub mod head;
 mod joined;
 mod keys;
+mod lease;
 mod list;
 mod listed;
 mod load;
@@ -125,6 +126,8 @@ struct Shared {
     /// that it was done.
     packing: TokenSource,
     rota: Rota,
+    /// Tells this process from others, where it holds something.
+    name: String,
 }
 
 impl Settings {
@@ -151,7 +154,8 @@ impl RedisStore {
         let (tokens, user_cache) = (TokenSource::new(rand::random()), settings.user_cache);
         let users = Optimistic::new(users, limits, tokens, user_cache);
         let (packing, outbox, rota) = (TokenSource::new(rand::random()), OutboxQueue::new(), Rota::default());
-        let shared = Shared { redis, settings, calendar, outbox, users, packing, rota };
+        let name = format!("{:016x}", rand::random::<u64>());
+        let shared = Shared { redis, settings, calendar, outbox, users, packing, rota, name };
         Ok(RedisStore { shared: Arc::new(shared), stored })
     }
 

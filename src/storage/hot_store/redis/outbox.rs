@@ -13,13 +13,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use ::redis::{Pipeline, Value, pipe};
+use ::redis::pipe;
 use futures_util::future::join_all;
 use parking_lot::{Mutex, MutexGuard};
 
 use super::{RedisStore, Shared, checked, joined, keys, value};
 use crate::model::rewards::claim::Claim;
 use crate::model::shard::{Shard, Shards};
+use crate::storage::hot_store::listed_users::Turn;
 use crate::storage::hot_store::{Answer, StoreError};
 use crate::storage::outbox::{Outbox, OutboxNumber, codec};
 
@@ -38,8 +39,6 @@ pub struct OutboxQueue {
     look_failed: AtomicBool,
     /// One looks at a time.
     looks: tokio::sync::Mutex<Option<Instant>>,
-    /// Tells this process from others.
-    name: String,
 }
 
 #[derive(Default)]
@@ -65,7 +64,6 @@ impl OutboxQueue {
             others: AtomicU64::new(0),
             look_failed: AtomicBool::new(false),
             looks: tokio::sync::Mutex::new(None),
-            name: format!("{:016x}", rand::random::<u64>()),
         }
     }
 
@@ -224,29 +222,9 @@ impl Shared {
     }
 
     async fn holds_lock(&self) -> Result<bool, StoreError> {
-        let for_ms = self.settings.takeover_after.as_millis();
-        if for_ms == 0 {
-            return Ok(true);
-        }
-        let (key, name) = (keys::Keys::of(keys::COMMON).takeover(), self.outbox.name.as_bytes());
-        let look = |mut commands: Pipeline| {
-            commands.get(&key);
-            checked::ask(&self.redis, keys::COMMON, commands)
-        };
-        // Looked at before anything is written: it may be no Redis of ours.
-        let mut holder = look(pipe()).await?.pop();
-        if holder == Some(Value::Nil) {
-            let mut commands = pipe();
-            commands.cmd("SET").arg(&key).arg(name).arg("NX").arg("PX").arg(for_ms as u64);
-            holder = look(commands).await?.pop();
-        }
-        let is_mine = holder.map(value::bytes_or_nil).transpose()?.flatten().as_deref() == Some(name);
-        if is_mine {
-            let mut commands = pipe();
-            commands.pexpire(&key, for_ms as i64);
-            checked::ask(&self.redis, keys::COMMON, commands).await?;
-        }
-        Ok(is_mine)
+        let lasts = self.settings.takeover_after;
+        let key = keys::Keys::of(keys::COMMON).takeover();
+        Ok(lasts.is_zero() || self.lease(keys::COMMON, &key, lasts).await? == Turn::Mine)
     }
 
     /// The score up to which entries are taken over.
