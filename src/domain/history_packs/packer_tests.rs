@@ -93,7 +93,9 @@ async fn one_region_that_is_not_delivered_is_trouble_until_it_is_or_another_gate
     let packer = scene.packer();
     let user = |region| (1..).map(UserId).find(|user| Shards::DEFAULT.of(*user).region() == region).expect("a user");
     let at = scene.clock.now() - 3_600_000;
-    [Region(1), Region(2)].map(|region| scene.list.add(user_at(user(region), 1, at), at));
+    for region in [Region(1), Region(2)] {
+        scene.list.add(user_at(user(region), 1, at), at);
+    }
     scene.bus.becomes(Mood::Refuses);
     packer.turn(Region(1)).await;
     scene.bus.becomes(Mood::Takes);
