@@ -26,8 +26,8 @@ use crate::storage::history_bus::kafka::source::KafkaSource;
 use crate::storage::history_store::cassandra::{self, CassandraRefused, CassandraStore, Schema};
 use crate::telemetry::metrics;
 
-/// Bytes of packs that are read and not committed.
-const READ_BYTES_MAX: usize = (WORKERS + 1) * BATCH_BYTES;
+/// Bytes of packs that are read and not committed: those of the workers, and as much again.
+const READ_BYTES_MAX: usize = 2 * WORKERS * BATCH_BYTES;
 /// Until the history store is asked for again, beside a gateway.
 const STORE_AGAIN: Duration = Duration::from_secs(5);
 
@@ -86,7 +86,7 @@ impl HistoryJob {
                 _ = stop.draining() => {}
             }
         });
-        // What was written is committed, and others get the partitions at once.
+        // Commits the offsets of what was written, and leaves the group, so that other jobs get the partitions at once.
         source.close();
     }
 }

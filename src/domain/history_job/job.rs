@@ -18,8 +18,8 @@ use crate::storage::history_store::HistoryStore;
 
 /// Batches under way: while one is written the next is read.
 pub const WORKERS: usize = 2;
-/// Bytes of a batch, and a message more.
-pub const BATCH_BYTES: usize = 2 << 20;
+/// Bytes of a batch, unless a single message is longer. Decoded, a batch takes about four times as much.
+pub const BATCH_BYTES: usize = 256 << 10;
 
 /// After a failure of the store or of the quarantine.
 const RETRY: Backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(10));

@@ -22,9 +22,10 @@ use crate::storage::kafka::config::KafkaConfig;
 use crate::storage::kafka::last_error::LastError;
 use crate::storage::kafka::watch::TopicWatch;
 
-/// What the library fetches ahead, beside what is handed on.
-const FETCHED_KIB_MAX: usize = 16 * 1024;
-const FETCH_BYTES: usize = 8 << 20;
+/// What the library fetches ahead, compressed, beside what is handed on: little, since the store is slower than the bus. A
+/// broker answers with one message even if it is longer.
+const FETCHED_KIB_MAX: usize = 256;
+const FETCH_BYTES: usize = 256 << 10;
 /// A member that says nothing for so long has died, and its partitions are given to others.
 const SESSION_TIMEOUT: Duration = Duration::from_secs(10);
 const HEARTBEAT: Duration = Duration::from_secs(3);
@@ -172,7 +173,9 @@ fn settings(config: &KafkaConfig, group: &str) -> ClientConfig {
         .set("queued.max.messages.kbytes", FETCHED_KIB_MAX.to_string())
         .set("fetch.queue.backoff.ms", client::millis(WAIT))
         .set("fetch.max.bytes", FETCH_BYTES.to_string())
-        .set("max.partition.fetch.bytes", super::BATCH_BYTES_MAX.to_string());
+        // Of what a producer sends, but the library insists that it is no more than that of a fetch.
+        .set("message.max.bytes", FETCH_BYTES.to_string())
+        .set("max.partition.fetch.bytes", FETCH_BYTES.to_string());
     settings
 }
 
