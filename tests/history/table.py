@@ -31,7 +31,7 @@ class StoredUser:
 
 
 class Table:
-    """Each read has a connection of its own: the driver gives up a node that was away, and returns to it in its own time."""
+    """Each read has a connection of its own: the driver gives up a node that was away for long."""
 
     def __init__(self, port, keyspace):
         self._port, self._keyspace = port, keyspace
@@ -48,6 +48,10 @@ class Table:
         """The ids of all users who are there."""
         with self._session() as session:
             return {_unsigned(mid) for (mid,) in session.execute("SELECT DISTINCT mid FROM history")}
+
+    def session(self):
+        """For what is asked of the table beside this."""
+        return self._session()
 
     @contextmanager
     def _session(self):
