@@ -1,7 +1,6 @@
-/**
- * The gateway's live numbers, as it sends them: one event a second. When the stream breaks off, the browser asks again
- * by itself, unless the gateway has refused.
- */
+/** The gateway's live numbers, as it sends them: one event a second. */
+
+import { followEvents } from '../event-stream.js';
 
 const STREAM = '/demo/live/stream';
 
@@ -10,18 +9,8 @@ const STREAM = '/demo/live/stream';
  * @returns {{ again: () => void }} asks once more after a refusal
  */
 export function follow(tell) {
-  let source;
-  const open = () => {
-    source = new EventSource(STREAM);
-    source.addEventListener('live', ({ data }) => tell({ state: 'live', live: JSON.parse(data) }));
-    source.addEventListener('error', () => {
-      tell({ state: source.readyState === EventSource.CLOSED ? 'refused' : 'away' });
-    });
-  };
-  open();
-  return {
-    again() {
-      if (source.readyState === EventSource.CLOSED) open();
-    },
-  };
+  return followEvents(STREAM, 'live', ({ state, event }) => {
+    if (event) tell({ state: 'live', live: event });
+    else if (state !== 'open') tell({ state });
+  });
 }

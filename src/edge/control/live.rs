@@ -1,25 +1,21 @@
 //! `/v1/live`: who is watching what, now.
 
-use std::convert::Infallible;
-use std::future::{pending, ready};
+use std::future::pending;
 use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::get;
 use bytes::Bytes;
-use futures_util::{StreamExt, stream};
-use http::{HeaderValue, Uri, header};
+use futures_util::stream;
+use http::Uri;
 use parking_lot::Mutex;
-use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::domain::live::board::{LiveBoard, LiveView};
+use crate::edge::http::event_stream::{self, OpenStreams, StreamPlaces};
 use crate::edge::http::problem::Problem;
 use crate::edge::http::{body, query};
 use crate::edge::operator_server::LongAnswer;
@@ -28,37 +24,20 @@ use crate::edge::protocol::json::{
     encode_top,
 };
 
-/// When to ask again for a stream.
-const STREAM_RETRY_SECONDS: u64 = 2;
-/// How long a client waits before it opens a stream again, milliseconds.
-const RETRY: &str = "retry: 2000\n\n";
-
 /// What it works with.
 pub struct LiveRoutes {
     board: Arc<LiveBoard>,
-    streams: Streams,
-}
-
-struct Streams {
-    free: Arc<Semaphore>,
-    open: Gauge<i64, AtomicI64>,
-    /// The newest event, so that it is encoded once for all.
+    places: StreamPlaces,
+    /// The newest event, so that it is encoded once for all streams.
     event: Mutex<Option<(Arc<LiveView>, Bytes)>>,
-}
-
-/// A place among the streams, given back when dropped.
-struct Place {
-    open: Gauge<i64, AtomicI64>,
-    _permit: OwnedSemaphorePermit,
 }
 
 impl LiveRoutes {
     /// `streams` at a time.
     pub fn new(board: Arc<LiveBoard>, streams: usize, registry: &mut Registry) -> Self {
-        let open = Gauge::default();
+        let open = OpenStreams::default();
         registry.register("live_streams", "Open streams of live numbers", open.clone());
-        let streams = Streams { free: Arc::new(Semaphore::new(streams)), open, event: Mutex::default() };
-        LiveRoutes { board, streams }
+        LiveRoutes { board, places: StreamPlaces::new(streams, open), event: Mutex::default() }
     }
 
     /// What the numbers are read from.
@@ -69,22 +48,28 @@ impl LiveRoutes {
     /// Server-Sent Events: the newest numbers at once, then those of each second, until `end` resolves. What the client is
     /// too slow for is skipped: the next event is made when there is room for it.
     pub fn stream(self: &Arc<Self>, end: impl Future<Output: Send> + Send + 'static) -> Result<Response, Problem> {
-        let place = self.streams.place()?;
+        let place = self.places.take("all live.streams are in use")?;
         let mut views = self.board.follow();
         views.mark_changed();
         let events = stream::unfold((self.clone(), views, place), async |(live, mut views, place)| {
             views.changed().await.ok()?;
             let view = views.borrow_and_update().clone();
-            let event = live.streams.event_of(view);
+            let event = live.event_of(view);
             Some((event, (live, views, place)))
         });
-        let head = stream::once(ready(Bytes::from_static(RETRY.as_bytes())));
-        let all = head.chain(events).take_until(end).map(Ok::<_, Infallible>);
-        let headers = [
-            (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
-            (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-        ];
-        Ok((headers, Body::from_stream(all)).into_response())
+        Ok(event_stream::answered(events, end))
+    }
+
+    fn event_of(&self, view: Arc<LiveView>) -> Bytes {
+        let mut newest = self.event.lock();
+        match &*newest {
+            Some((of, event)) if Arc::ptr_eq(of, &view) => event.clone(),
+            _ => {
+                let event = event_stream::event("live", &encode_live_event(&view));
+                *newest = Some((view, event.clone()));
+                event
+            }
+        }
     }
 }
 
@@ -146,31 +131,4 @@ async fn streamed(
     let answer = live.stream(pending::<()>())?;
     long_answer.begins();
     Ok(answer)
-}
-
-impl Streams {
-    fn place(&self) -> Result<Place, Problem> {
-        let full = |_| Problem::unavailable("all live.streams are in use", STREAM_RETRY_SECONDS);
-        let permit = self.free.clone().try_acquire_owned().map_err(full)?;
-        self.open.inc();
-        Ok(Place { open: self.open.clone(), _permit: permit })
-    }
-
-    fn event_of(&self, view: Arc<LiveView>) -> Bytes {
-        let mut newest = self.event.lock();
-        match &*newest {
-            Some((of, event)) if Arc::ptr_eq(of, &view) => event.clone(),
-            _ => {
-                let event = Bytes::from(format!("event: live\ndata: {}\n\n", encode_live_event(&view)));
-                *newest = Some((view, event.clone()));
-                event
-            }
-        }
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.open.dec();
-    }
 }

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Whatever goes wrong is answered with a [`problem`] document. [`problem`], [`body`], [`bearer`] and [`pending`]
-//! serve the other listeners of the edge, too.
+//! serve the other listeners of the edge, too, and [`event_stream`] serves those alone.
 
 pub mod arriving_body;
 mod asked_at;
@@ -13,6 +13,7 @@ pub mod bearer;
 mod beats;
 pub mod body;
 mod cors;
+pub mod event_stream;
 mod history;
 pub mod pending;
 pub mod problem;
