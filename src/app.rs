@@ -35,6 +35,7 @@ use futures_util::future::{BoxFuture, join_all};
 use crate::config::Config;
 use crate::domain::clock::Clock;
 use crate::domain::devices::presence::Presence;
+use crate::domain::history_packs::feed::PackFeed;
 use crate::domain::ingest::janitor::Janitor;
 use crate::domain::ingest::submit_queue::Completions;
 use crate::domain::revocations::Revocations;
@@ -45,7 +46,7 @@ use crate::edge::control::events::Tail;
 use crate::edge::control::live::LiveRoutes;
 use crate::edge::control::users::UserOperations;
 use crate::edge::control::{self, Control, Guard};
-use crate::edge::demo::{DemoContext, RewardsClock};
+use crate::edge::demo::{DemoContext, PackStreams, RewardsClock};
 use crate::edge::listener::Tls;
 use crate::edge::visitor::VisitorClasses;
 use crate::shutdown::{Shutdown, Stop};
@@ -98,13 +99,14 @@ fn run(config: Config, role: Role) -> Result<(), StartError> {
     let stores = Stores { hot: hot.store, outbox: hot.outbox, bus, channel: hot.channel };
     let access = Access { verifier, presence, revocations, visitors };
     let mut gateway = Gateway::build(&config, stores, clock.clone(), calendar, access, threads, &shutdown);
+    let has_demo = demo::is_served(&config);
+    let packs = demo::pack_feed(&config, has_demo);
     let mut background = match hot.redis {
-        Some(shared) => beside_others(&config, shared, clock, &mut gateway, &shutdown)?,
+        Some(shared) => beside_others(&config, shared, clock, packs.clone(), &mut gateway, &shutdown)?,
         None => Vec::new(),
     };
     let job = job::beside(&config, role, &mut gateway)?;
     hot::measure_disk(&config, metrics::part(&mut gateway.registry)).map_err(StartError::Process)?;
-    let has_demo = demo::is_served(&config);
     let widget = widget::build(&config, has_demo, gateway.live_routes.board(), metrics::part(&mut gateway.registry));
     let registry = Arc::new(std::mem::take(&mut gateway.registry));
     let addresses = listeners.addresses()?;
@@ -117,8 +119,8 @@ fn run(config: Config, role: Role) -> Result<(), StartError> {
     let demo = has_demo.then(|| {
         let (clock, behind_proxies) = (Some(rewards_clock), false);
         let (registry, tail, live) = (registry.clone(), tail.clone(), gateway.live_routes.clone());
-        let (key, stop) = (key.clone(), shutdown.stop());
-        demo::router(&config, DemoContext { key, registry, tail, live, clock, behind_proxies, stop })
+        let (key, packs, stop) = (key.clone(), packs.map(PackStreams::new), shutdown.stop());
+        demo::router(&config, DemoContext { key, registry, tail, live, packs, clock, behind_proxies, stop })
     });
     // Beside what every gateway serves.
     let pages = [demo, widget].into_iter().flatten().reduce(Router::merge);
@@ -173,10 +175,11 @@ fn beside_others(
     config: &Config,
     shared: Shared,
     clock: Arc<Clock>,
+    packs: Option<Arc<PackFeed>>,
     gateway: &mut Gateway,
     shutdown: &Shutdown,
 ) -> Result<Vec<BoxFuture<'static, ()>>, StartError> {
-    let packer = history_packs::open(config, &shared, clock, gateway)?;
+    let packer = history_packs::open(config, &shared, clock, packs, gateway)?;
     let packing = packer.map(|packer| history_packs::run(packer, shutdown.stop()));
     Ok(packing.into_iter().chain([hear(shared, gateway)]).collect())
 }

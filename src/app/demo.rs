@@ -1,8 +1,11 @@
 //! Whether the demo is served: it issues a token for any user to every client that reaches it.
 
+use std::sync::Arc;
+
 use axum::Router;
 
 use crate::config::Config;
+use crate::domain::history_packs::feed::PackFeed;
 use crate::edge::auth::key::SIGNS_NOTHING;
 use crate::edge::demo::{self, DemoContext};
 
@@ -21,6 +24,11 @@ pub(super) fn is_served(config: &Config) -> bool {
     };
     tracing::info!(event = "demo_off", reason, "demo off");
     false
+}
+
+/// What tells the demo of history packs, if there are any.
+pub(super) fn pack_feed(config: &Config, is_served: bool) -> Option<Arc<PackFeed>> {
+    (is_served && config.history.is_kept()).then(PackFeed::new)
 }
 
 /// The demo as its settings want it.

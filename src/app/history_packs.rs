@@ -9,6 +9,7 @@ use super::gateway::Gateway;
 use super::hot::Shared;
 use crate::config::Config;
 use crate::domain::clock::Clock;
+use crate::domain::history_packs::feed::PackFeed;
 use crate::domain::history_packs::health::PackHealth;
 use crate::domain::history_packs::metrics::Metrics;
 use crate::domain::history_packs::packer::Packer;
@@ -17,11 +18,12 @@ use crate::shutdown::Stop;
 use crate::storage::history_bus::kafka::KafkaHistory;
 use crate::telemetry::metrics;
 
-/// `None`: changes stay where they are.
+/// `None`: changes stay where they are. `feed`: for a page that shows the packs, if there is one.
 pub(super) fn open(
     config: &Config,
     shared: &Shared,
     clock: Arc<Clock>,
+    feed: Option<Arc<PackFeed>>,
     gateway: &mut Gateway,
 ) -> Result<Option<Packer>, StartError> {
     if !config.history.is_kept() {
@@ -34,6 +36,7 @@ pub(super) fn open(
     Ok(Some(Packer {
         store: shared.listed.clone(),
         health,
+        feed,
         bus,
         clock,
         deployment: shared.redis.id(),

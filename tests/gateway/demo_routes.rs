@@ -59,6 +59,14 @@ async fn the_demo_moves_the_day_of_all_that_come_after() {
 }
 
 #[tokio::test]
+async fn without_a_history_store_no_packs_are_shown() {
+    let gateway = TestGateway::start();
+    let http = gateway.anonymous_http();
+    assert_eq!(http.get("/demo/process").await.json()["packs"], false);
+    http.get("/demo/packs").await.problem(404, "not_found");
+}
+
+#[tokio::test]
 async fn the_day_stays_where_it_is_without_the_setting() {
     let gateway = TestGateway::with(&[("demo.clock", "false")]);
     assert_eq!(gateway.anonymous_http().post("/demo/clock", &json!({"forward": 1})).await.status, 404);
@@ -68,9 +76,16 @@ async fn the_day_stays_where_it_is_without_the_setting() {
 async fn without_the_demo_there_is_nothing_of_it() {
     let gateway = TestGateway::with(&[("demo.enabled", "false")]);
     let http = gateway.anonymous_http();
-    for path in
-        ["/", "/demo/heartline.js", "/demo/metrics", "/demo/events", "/demo/live/", "/demo/live/stream", "/demo/clock"]
-    {
+    for path in [
+        "/",
+        "/demo/heartline.js",
+        "/demo/metrics",
+        "/demo/events",
+        "/demo/live/",
+        "/demo/live/stream",
+        "/demo/packs",
+        "/demo/clock",
+    ] {
         assert_eq!(http.get(path).await.status, 404, "{path}");
     }
     let asked = json!({"mid": "42", "ttl": 3600});
@@ -86,7 +101,7 @@ async fn stranger(gateway: &TestGateway) -> u16 {
     let http = ATTACK.iter().fold(gateway.anonymous_http(), |http, (name, value)| http.header(name, value));
     let http = http.host("localhost");
     let thirty_days = json!({"mid": "42", "ttl": 2_592_000});
-    for path in ["/demo/metrics", "/demo/events", "/demo/live/stream", "/demo/clock", "/"] {
+    for path in ["/demo/metrics", "/demo/events", "/demo/live/stream", "/demo/packs", "/demo/clock", "/"] {
         assert!(http.get(path).await.status >= 400, "{path}");
     }
     http.post("/demo/token", &thirty_days).await.status

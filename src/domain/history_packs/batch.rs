@@ -7,6 +7,13 @@ use crate::model::shard::Region;
 use crate::storage::history_bus::codec;
 use crate::storage::hot_store::ListedUser;
 
+/// A pack as it is sent.
+pub struct EncodedPack {
+    /// How many are in it.
+    pub users: usize,
+    pub bytes: Vec<u8>,
+}
+
 /// Users of a region whose changes are sent together. Each pack is as long as it may be, but the last.
 pub struct Batch {
     deployment: Arc<str>,
@@ -53,10 +60,13 @@ impl Batch {
         }
     }
 
-    /// The packs as bytes, and whose they were.
-    pub fn encode(self) -> (Vec<Vec<u8>>, Vec<ListedUser>) {
+    /// The packs, and all users.
+    pub fn encode(self) -> (Vec<EncodedPack>, Vec<ListedUser>) {
         let Batch { deployment, region, packs, users, .. } = self;
-        let encode = |users| codec::encode(&Pack { deployment: deployment.clone(), region, users });
+        let encode = |users: Vec<UserPack>| EncodedPack {
+            users: users.len(),
+            bytes: codec::encode(&Pack { deployment: deployment.clone(), region, users }),
+        };
         (packs.into_iter().map(encode).collect(), users)
     }
 }
@@ -77,8 +87,11 @@ mod tests {
         assert_eq!((batch.users.len(), batch.rows), (6, 24));
         let (packs, users) = batch.encode();
         assert_eq!(users.len(), 6);
-        assert!((4..=7).contains(&packs.len()) && packs.iter().all(|pack| pack.len() <= 400), "{} packs", packs.len());
-        let packs: Vec<Pack> = packs.iter().map(|bytes| codec::decode(bytes).expect("a pack")).collect();
+        let fit = packs.iter().all(|pack| pack.bytes.len() <= 400);
+        assert!((4..=7).contains(&packs.len()) && fit, "{} packs", packs.len());
+        let counts: Vec<usize> = packs.iter().map(|pack| pack.users).collect();
+        let packs: Vec<Pack> = packs.iter().map(|pack| codec::decode(&pack.bytes).expect("a pack")).collect();
+        assert_eq!(counts, packs.iter().map(|pack| pack.users.len()).collect::<Vec<_>>());
         let rows = packs.iter().flat_map(|pack| &pack.users).map(|user| user.rows.len());
         assert_eq!(rows.sum::<usize>(), 24);
     }

@@ -7,7 +7,8 @@ use futures_util::future::join_all;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::batch::Batch;
+use super::batch::{Batch, EncodedPack};
+use super::feed::{DeliveredPack, PackFeed};
 use super::health::PackHealth;
 use super::metrics::Metrics;
 use super::turns::Turns;
@@ -44,6 +45,8 @@ pub struct Packer {
     pub pack_bytes: usize,
     pub retention: Retention,
     pub health: Arc<PackHealth>,
+    /// `None`: nothing shows the packs.
+    pub feed: Option<Arc<PackFeed>>,
     pub metrics: Metrics,
 }
 
@@ -149,26 +152,31 @@ impl Packer {
     }
 
     /// Returns when the bus has all of them.
-    async fn deliver(&self, region: Region, packs: Vec<Vec<u8>>) -> Result<(), String> {
+    async fn deliver(&self, region: Region, packs: Vec<EncodedPack>) -> Result<(), String> {
         let (receipts, mut reports) = unbounded_channel();
-        let (count, bytes) = (packs.len() as u64, packs.iter().map(Vec::len).sum::<usize>() as u64);
-        for (number, bytes) in packs.into_iter().enumerate() {
+        let told = |pack: &EncodedPack| DeliveredPack { region, users: pack.users, bytes: pack.bytes.len() };
+        let sent: Vec<DeliveredPack> = packs.iter().map(told).collect();
+        for (number, EncodedPack { bytes, .. }) in packs.into_iter().enumerate() {
             let receipt = Receipt::new(number as u64, receipts.clone());
             self.bus.publish(PackMessage { region, bytes, receipt });
         }
         drop(receipts);
         let mut failure = None;
         while let Some(report) = reports.recv().await {
-            if let Delivery::Refused(why) | Delivery::Unknown(why) = report.delivery {
-                self.metrics.failures.inc();
-                failure = Some(why);
+            match (report.delivery, &self.feed) {
+                (Delivery::Refused(why) | Delivery::Unknown(why), _) => {
+                    self.metrics.failures.inc();
+                    failure = Some(why);
+                }
+                (Delivery::Published, Some(feed)) => feed.delivered(sent[report.number as usize]),
+                (Delivery::Published, None) => {}
             }
         }
         match failure {
             Some(why) => Err(why),
             None => {
-                self.metrics.packs.inc_by(count);
-                self.metrics.bytes.inc_by(bytes);
+                self.metrics.packs.inc_by(sent.len() as u64);
+                self.metrics.bytes.inc_by(sent.iter().map(|pack| pack.bytes).sum::<usize>() as u64);
                 Ok(())
             }
         }

@@ -1,8 +1,11 @@
 use std::time::Duration;
 
 use super::*;
+use crate::domain::history_packs::feed::PackFollower;
 use crate::domain::history_packs::fixture::{List, user_at};
+use crate::model::pack::Pack;
 use crate::model::shard::Shards;
+use crate::storage::history_bus::codec;
 use crate::storage::history_bus::memory::{MemoryBus, Mood};
 
 const INTERVAL: Duration = Duration::from_secs(30);
@@ -14,6 +17,7 @@ struct Scene {
     clock: Arc<Clock>,
     metrics: Metrics,
     health: Arc<PackHealth>,
+    feed: Arc<PackFeed>,
 }
 
 impl Scene {
@@ -25,6 +29,7 @@ impl Scene {
             bus,
             clock: Arc::new(Clock::starting_at(0, Duration::MAX)),
             metrics: Metrics::default(),
+            feed: PackFeed::new(),
         }
     }
 
@@ -38,6 +43,7 @@ impl Scene {
             pack_bytes: BYTES,
             retention: Retention::of(Duration::from_hours(24)),
             health: self.health.clone(),
+            feed: Some(self.feed.clone()),
             metrics: self.metrics.clone(),
         }
     }
@@ -156,4 +162,69 @@ async fn who_is_being_written_is_carried_and_stays_listed_until_an_interval_late
     assert_eq!(due.len(), 2);
     assert!(due.iter().all(|(_, due)| (now + 30_000..now + 40_000).contains(due)), "{due:?}");
     assert_eq!(scene.bus.published().iter().map(|pack| pack.users.len()).sum::<usize>(), 2);
+}
+
+/// All that were told and not read yet.
+async fn told(scene: Scene, mut follower: PackFollower) -> Vec<DeliveredPack> {
+    drop(scene);
+    let mut told = Vec::new();
+    while let Some(pack) = follower.next().await {
+        told.push(pack);
+    }
+    told
+}
+
+#[tokio::test]
+async fn whoever_follows_is_told_each_pack_with_its_region_users_and_bytes() {
+    let scene = Scene::new();
+    scene.users(300, 2);
+    let follower = scene.feed.follow();
+    scene.turns().await;
+    let as_published =
+        |pack: &Pack| DeliveredPack { region: pack.region, users: pack.users.len(), bytes: codec::encode(pack).len() };
+    let published: Vec<DeliveredPack> = scene.bus.published().iter().map(as_published).collect();
+    assert_eq!(published.iter().map(|pack| pack.users).sum::<usize>(), 300);
+    assert_eq!(told(scene, follower).await, published);
+}
+
+#[tokio::test]
+async fn a_pack_is_told_when_its_delivery_is_reported_and_not_at_all_if_it_may_not_be_there() {
+    let scene = Scene::new();
+    scene.users(1, 500);
+    let region = Shards::DEFAULT.of(UserId(1)).region();
+    let mut follower = scene.feed.follow();
+    let packer = scene.packer();
+    for mood in [Mood::Refuses, Mood::Doubts] {
+        scene.bus.becomes(mood);
+        assert_eq!(packer.turn(region).await, None, "{mood:?}");
+    }
+    scene.bus.becomes(Mood::Waits);
+    let mut turn = Box::pin(packer.turn(region));
+    assert!(futures_util::poll!(&mut turn).is_pending());
+    assert!(scene.bus.waiting() > 3);
+    assert!(futures_util::poll!(Box::pin(follower.next())).is_pending(), "they are only queued");
+    scene.bus.takes_one();
+    assert!(futures_util::poll!(&mut turn).is_pending());
+    assert!(futures_util::poll!(Box::pin(follower.next())).is_ready(), "one of them is there");
+    assert!(futures_util::poll!(Box::pin(follower.next())).is_pending());
+    // The others are refused: what is told stays told.
+    scene.bus.becomes(Mood::Refuses);
+    assert_eq!(turn.await, None);
+    drop(packer);
+    assert_eq!(told(scene, follower).await, []);
+}
+
+#[tokio::test]
+async fn a_follower_that_does_not_read_holds_nobody() {
+    const TURNS: usize = 20;
+    let scene = Scene::new();
+    let follower = scene.feed.follow();
+    for _ in 0..TURNS {
+        scene.users(2_000, 1);
+        scene.turns().await;
+        assert_eq!(scene.list.due(), []);
+    }
+    assert_eq!(scene.bus.published().len(), TURNS * usize::from(Region::COUNT));
+    let told = told(scene, follower).await;
+    assert!(told.len() < TURNS * usize::from(Region::COUNT) / 2, "{} packs were kept", told.len());
 }

@@ -1,11 +1,12 @@
 //! The demo: its page, the documentation, the stand-in for an app's own back-end that hands out tokens, the gateway's own
-//! counters, the event log, the live numbers, the reward clock, and which process this is. On a loopback address only.
+//! counters, the event log, the live numbers, the history packs, the reward clock, and which process this is. On a loopback address only.
 
 mod clock;
 mod docs;
 mod events;
 mod live;
 mod metrics;
+mod packs;
 mod page;
 mod process;
 mod range;
@@ -25,6 +26,7 @@ use http::{HeaderValue, header};
 use prometheus_client::registry::Registry;
 
 pub use self::clock::RewardsClock;
+pub use self::packs::PackStreams;
 use super::auth::SigningKey;
 use super::control::events::Tail;
 use super::control::live::LiveRoutes;
@@ -44,6 +46,8 @@ pub struct DemoContext {
     pub registry: Arc<Registry>,
     pub tail: Tail,
     pub live: Arc<LiveRoutes>,
+    /// None: this gateway sends none.
+    pub packs: Option<PackStreams>,
     /// None: it cannot be moved.
     pub clock: Option<RewardsClock>,
     /// Whether requests may come through a proxy.
@@ -65,6 +69,7 @@ pub fn router(context: DemoContext) -> Router {
         .route("/demo/token", post(token::post))
         .route("/demo/metrics", get(metrics::get))
         .route("/demo/events", get(events::get))
+        .route("/demo/packs", get(packs::stream))
         .route("/demo/clock", get(clock::get).post(clock::post))
         .method_not_allowed_fallback(problem::no_such_method)
         .layer(from_fn_with_state(context.behind_proxies, same_page::refuse_proxied))

@@ -1,11 +1,14 @@
-//! Which process serves the page, so that the page can tell a restart from a lost connection and name what to kill.
+//! Which process serves the page, so that the page can tell a restart from a lost connection and name what to kill; and
+//! whether there are history packs to show.
 
 use std::sync::LazyLock;
 
+use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
 use serde::Serialize;
 
+use super::DemoContext;
 use super::same_page::refuse_other_pages;
 use crate::edge::http::body;
 use crate::edge::http::problem::Problem;
@@ -19,11 +22,18 @@ struct Shown<'a> {
     instance: &'a str,
     /// Where the source is; empty where the package does not say.
     repository: &'a str,
+    /// Whether `/demo/packs` has any.
+    packs: bool,
 }
 
-/// `GET /demo/process`: `{"pid":4711,"instance":"9f86d081884c7d65","repository":""}`.
-pub async fn get(headers: HeaderMap) -> Result<Response, Problem> {
+/// `GET /demo/process`: `{"pid":4711,"instance":"9f86d081884c7d65","repository":"","packs":false}`.
+pub async fn get(State(context): State<DemoContext>, headers: HeaderMap) -> Result<Response, Problem> {
     refuse_other_pages(&headers)?;
-    let shown = Shown { pid: std::process::id(), instance: &INSTANCE, repository: env!("CARGO_PKG_REPOSITORY") };
-    Ok(body::answered(serde_json::to_string(&shown).expect("a number and text")))
+    let shown = Shown {
+        pid: std::process::id(),
+        instance: &INSTANCE,
+        repository: env!("CARGO_PKG_REPOSITORY"),
+        packs: context.packs.is_some(),
+    };
+    Ok(body::answered(serde_json::to_string(&shown).expect("numbers and text")))
 }

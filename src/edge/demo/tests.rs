@@ -1,5 +1,7 @@
 //! The demo's routes.
 
+mod packs;
+
 use std::convert::Infallible;
 use std::path::Path;
 use std::time::Duration;
@@ -49,7 +51,8 @@ fn context() -> DemoContext {
     let stop = Shutdown::new(Duration::ZERO).stop();
     let tail = Tail::Log { events: Events::new(MemoryLog::with(3)), stop: stop.clone() };
     let live = Arc::new(LiveRoutes::new(LiveBoard::new(), 1, &mut registry));
-    DemoContext { key: key(), registry: Arc::new(registry), tail, live, clock: None, behind_proxies: false, stop }
+    let (registry, packs, clock) = (Arc::new(registry), None, None);
+    DemoContext { key: key(), registry, tail, live, packs, clock, behind_proxies: false, stop }
 }
 
 /// A clock of which nobody knows how late in the day it is.
@@ -125,6 +128,7 @@ async fn the_page_learns_which_process_serves_it() {
     assert_eq!((head.status, header(&head, "cache-control")), (StatusCode::OK, "no-store"));
     assert_eq!(shown["pid"], std::process::id());
     assert_eq!(shown["instance"].as_str().map(str::len), Some(16));
+    assert_eq!(shown["packs"], false);
     let other_page = of_the_page(Request::get("/demo/process")).header("origin", "https://evil.example");
     assert_eq!(ask(other_page, "").await.0.status, StatusCode::FORBIDDEN);
 }
@@ -236,6 +240,7 @@ async fn other_pages_get_neither_a_token_nor_numbers_and_move_nothing() {
         Request::get("/demo/metrics"),
         Request::get("/demo/events"),
         Request::get("/demo/live/stream"),
+        Request::get("/demo/packs"),
         Request::get("/demo/clock"),
         Request::post("/demo/clock"),
     ];
