@@ -7,7 +7,7 @@
 // Page
 //   [data-role=user]            select, values are mids: 42, 7, 1001. A change makes new clients for both devices
 //   [data-role=announce]        aria-live region
-//   [data-role=hood]            details "Under the hood", closed at first: the tapes and the crowd
+//   [data-role=hood]            details "Under the hood", closed at first: the tapes, the packs and the crowd
 //   [data-role=question]        dialog that asks before all is forgotten; [data-role=agree], [data-role=refuse]
 //   [data-role=source]          link to the source
 // Guide: [data-role=guide]
@@ -52,6 +52,10 @@
 //   [data-role=tape]            list, newest first, at most 60 rows: data-direction = out | in, data-kind = beats,
 //                               ack, welcome, ..., data-seq, data-bytes, data-ack-ms (out, once answered),
 //                               data-flag = the reward flag it came or went with, if any
+// History packs: [data-role=packs], hidden unless packs leave the gateway; data-state = closed (nothing is followed) | open |
+//                               away | refused
+//   [data-role=packs-list]      list, newest first, at most 40: data-region, data-users, data-bytes; hidden while it is empty
+//   [data-role=packs-none]      shown instead of an empty list; [data-role=packs-fault] what is wrong, hidden otherwise
 // Rewards: [data-role=rewards]
 //   [data-role=today]           data-day = the gateway's day, data-zone = in this zone ("" until it is known)
 //   [data-role=to-midnight]     button: moves the rewards' clock to the next midnight; hidden where demo.clock is off
@@ -82,6 +86,7 @@
 import { Crowd } from './crowd.js';
 import { Device } from './device.js';
 import { Guide } from './guide.js';
+import { HistoryPacks } from './history-packs.js';
 import { Question } from './question.js';
 import { Recovery } from './recovery.js';
 import { Rewards } from './rewards.js';
@@ -93,6 +98,7 @@ const user = part('user');
 const question = new Question(part('question'));
 const rewards = new Rewards(part('rewards'));
 const guide = new Guide(part('guide'));
+const packs = new HistoryPacks(part('packs'), part('hood'));
 let devices = [];
 const crowd = new Crowd(part('crowd'), ackDelay => {
   for (const device of devices) device.ackDelay = ackDelay;
@@ -103,7 +109,10 @@ function show() {
   part('announce').replaceChildren();
   devices = Object.entries(NAMES).map(([name, title]) => make(name, title));
   const recovery = new Recovery(devices);
-  recovery.addEventListener('process', ({ detail }) => showSource(detail));
+  recovery.addEventListener('process', ({ detail }) => {
+    showSource(detail);
+    packs.leave = detail.packs;
+  });
   guide.follow(devices, recovery);
   rewards.user = user.value;
   part('devices').replaceChildren(...devices.map(({ root }) => root));

@@ -1,6 +1,6 @@
 /**
- * The gateway's process, from the demo's own route: { pid, instance, repository }. `instance` differs after every start.
- * Null while the gateway does not answer.
+ * The gateway's process, from the demo's own route: { pid, instance, repository, packs }. `instance` differs after
+ * every start; `packs`: history packs leave the gateway. Null while the gateway does not answer.
  */
 
 const TIMEOUT_MS = 5_000;

@@ -5,7 +5,7 @@
  * positions are read back; every device is connected and has no beat without an answer → `recovered`.
  *
  * Events, all CustomEvents:
- *   process    { pid, instance, repository }   the gateway's process, when it is known or has changed
+ *   process    { pid, instance, repository, packs }   the gateway's process, when it is known or has changed
  *   recovered  { cause, checked, readBack, lost, resent, dropped }
  *     cause    cut: the user cut a connection; killed: the process ended without a close and another one is there;
  *              restarted: the same, after a close; network: anything else

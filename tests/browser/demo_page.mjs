@@ -10,13 +10,14 @@ export class DemoPage {
     this.guide = new Guide(this);
     this.rewards = new Rewards(this);
     this.crowd = new Crowd(this);
+    this.packs = new Packs(this);
   }
 
   devices() {
     return [this.phone, this.tv];
   }
 
-  // Frames and the crowd are behind it.
+  // Frames, packs and the crowd are behind it.
   async openHood() {
     const hood = this.page.locator('[data-role=hood]');
     if ((await hood.getAttribute('open')) === null) await hood.locator('summary').click();
@@ -91,6 +92,26 @@ class Part {
 
   selector(role) {
     return `${this.within} [data-role=${role}]`;
+  }
+}
+
+// The history packs that leave the gateway.
+export class Packs extends Part {
+  constructor(demo) {
+    super(demo, 'the packs', '[data-role=packs]');
+  }
+
+  rows() {
+    return this.part('packs-list').locator('li');
+  }
+
+  // Waits until it is followed, or is not any more.
+  untilState(state) {
+    return this.demo.until(
+      `packs are ${state}`,
+      ({ within, state }) => document.querySelector(within).dataset.state === state,
+      { within: this.within, state },
+    );
   }
 }
 

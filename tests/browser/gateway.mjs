@@ -9,12 +9,13 @@ const CONTROL_TOKEN = 'a-control-token-of-the-browser-tests-0123456789';
 const START_MS_MAX = 120_000;
 
 export class Gateway {
-  // `settings` beside those that keep it apart from others, by their names in the environment.
-  constructor(binary, scratch, settings = {}) {
+  // `settings` beside those that keep it apart from others, by their names in the environment; `words` after `serve`.
+  constructor(binary, scratch, settings = {}, words = []) {
     this.binary = binary;
     this.scratch = scratch;
     this.dataDir = join(scratch, 'data');
     this.settings = settings;
+    this.words = words;
     this.listen = '127.0.0.1:0';
     this.adminListen = '127.0.0.1:0';
     this.controlListen = '127.0.0.1:0';
@@ -23,7 +24,7 @@ export class Gateway {
   // Resolves when it serves; from then on `url` is its address, also after a restart, and `admin` that of the metrics.
   async start() {
     const log = openSync(join(this.scratch, 'gateway.log'), 'a');
-    this.child = spawn(this.binary, ['serve'], {
+    this.child = spawn(this.binary, ['serve', ...this.words], {
       stdio: ['ignore', 'pipe', log],
       env: {
         ...process.env,

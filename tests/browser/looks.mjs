@@ -70,6 +70,7 @@ async function showAll(demo, { width }) {
     assert.equal(await device.part('clear').isVisible(), true);
   }
   await demo.openHood();
+  assert.equal(await demo.packs.root.isVisible(), false, 'the embedded store sends no packs');
   await demo.crowd.resize(CROWD);
   await demo.crowd.untilAtLeast('ack-chart', 'data-points', 2 * CROWD);
 }

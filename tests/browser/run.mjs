@@ -12,8 +12,10 @@ import { steps as guideSteps } from './guide_story.mjs';
 import { steps as liveSteps } from './live_story.mjs';
 import { looks } from './looks.mjs';
 import { steps as lossSteps } from './loss_story.mjs';
+import { steps as packSteps } from './pack_story.mjs';
 import { steps as rewardSteps } from './reward_story.mjs';
 import { steps } from './story.mjs';
+import { HistoryTiers } from './tiers.mjs';
 import { steps as widgetSteps } from './widget_story.mjs';
 
 const SHOTS = 'target/screenshots';
@@ -31,6 +33,7 @@ const STORIES = [
   { name: 'guide', tell: tell(guideSteps, SMALLER) },
   { name: 'rewards', tell: tell(rewardSteps, WIDE), settings: beatsEvery('3s') },
   { name: 'looks', tell: ({ browser, gateway }) => looks(browser, gateway.url, SHOTS), settings: beatsEvery('1s') },
+  { name: 'packs', tell: tell(packSteps, WIDE), settings: beatsEvery('1s'), tiers: HistoryTiers },
   { name: 'loss', tell: tell(lossSteps, SMALLER) },
   { name: 'live', tell: tell(liveSteps, WIDE), settings: { ...beatsEvery('1s'), HEARTLINE__LIVE__TIMEOUT: '3s' } },
   { name: 'widget', tell: tell(widgetSteps, WIDE), settings: { ...beatsEvery('1s'), HEARTLINE__LIVE__TIMEOUT: '3s' } },
@@ -41,6 +44,7 @@ const chosen = process.argv.slice(2);
 
 const scratch = mkdtempSync(join(tmpdir(), 'heartline-browser-'));
 const gateways = [];
+const services = [];
 let browser;
 
 async function main() {
@@ -57,12 +61,16 @@ function complain(error) {
   process.exitCode = 1;
 }
 
-async function begin({ name, tell, settings }) {
+// `tiers`: what the gateway stands on, instead of a store of its own.
+async function begin({ name, tell, settings, tiers: Tiers }) {
   const folder = join(scratch, name);
   mkdirSync(folder);
-  const gateway = new Gateway(process.env.HEARTLINE_BIN, folder, settings);
-  gateways.push(gateway);
   const began = performance.now();
+  const tiers = Tiers && new Tiers(folder);
+  if (tiers) services.push(tiers);
+  await tiers?.start(process.env.HEARTLINE_BIN);
+  const gateway = new Gateway(process.env.HEARTLINE_BIN, folder, { ...settings, ...tiers?.settings }, tiers?.words);
+  gateways.push(gateway);
   await gateway.start();
   await tell({ browser, gateway, story: name });
   await gateway.kill();
@@ -117,5 +125,6 @@ try {
 } finally {
   await browser?.close();
   for (const gateway of gateways) await gateway.kill();
+  for (const tiers of services) await tiers.stop();
   rmSync(scratch, { recursive: true });
 }

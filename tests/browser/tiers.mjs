@@ -1,10 +1,11 @@
-// What several gateways share, as processes: one Redis, and HAProxy before them, with the files of deploy/.
-import { spawn } from 'node:child_process';
+// What gateways share, as processes: one Redis, one Kafka, and HAProxy before them, with the files of deploy/.
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
 
 const READY_MS_MAX = 120_000;
 
@@ -38,6 +39,61 @@ export class Redis {
     if (!this.script || this.script.exitCode !== null) return;
     this.script.kill('SIGTERM');
     await once(this.script, 'exit');
+  }
+}
+
+export class Kafka {
+  constructor(scratch) {
+    this.directory = join(scratch, 'kafka');
+  }
+
+  // `address` is what gateways are told.
+  async start() {
+    this.broker = spawn('tests/services/kafka.sh', [this.directory], { stdio: ['ignore', 'pipe', 'inherit'] });
+    for await (const line of createInterface(this.broker.stdout)) {
+      if (!line.includes('Kafka Server started')) continue;
+      this.address = `127.0.0.1:${readFileSync(join(this.directory, 'port'), 'utf8').trim()}`;
+      // What it says from now on is not needed, but must not fill the pipe.
+      this.broker.stdout.resume();
+      return;
+    }
+    throw new Error('Kafka did not start');
+  }
+
+  async stop() {
+    if (!this.broker || this.broker.exitCode !== null) return;
+    this.broker.kill('SIGKILL');
+    await once(this.broker, 'exit');
+  }
+}
+
+// What a gateway needs that sends history packs: with the role `gateway` it has no Cassandra.
+export class HistoryTiers {
+  constructor(scratch) {
+    this.redis = new Redis(scratch);
+    this.kafka = new Kafka(scratch);
+    this.words = ['--role', 'gateway'];
+  }
+
+  async start(binary) {
+    await Promise.all([this.redis.start(), this.kafka.start()]);
+    this.settings = {
+      HEARTLINE__STORE__HOT_STORE: 'redis',
+      HEARTLINE__REDIS__URL: this.redis.url,
+      HEARTLINE__KAFKA__BROKERS: JSON.stringify([this.kafka.address]),
+      HEARTLINE__KAFKA__REPLICATION: '1',
+      HEARTLINE__KAFKA__MIN_IN_SYNC: '1',
+      HEARTLINE__HISTORY__STORE: 'cassandra',
+      // Nothing listens there.
+      HEARTLINE__CASSANDRA__NODES: '["127.0.0.1:1"]',
+      HEARTLINE__HISTORY__INTERVAL: '1s',
+    };
+    await promisify(execFile)(binary, ['init'], { env: { ...process.env, ...this.settings } });
+  }
+
+  async stop() {
+    await this.redis.stop();
+    await this.kafka.stop();
   }
 }
 
