@@ -12,6 +12,8 @@
 pub mod client;
 pub mod config;
 pub mod last_error;
+mod polled;
 pub mod producer;
+mod reports;
 pub mod topic;
 pub mod watch;

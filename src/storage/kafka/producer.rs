@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
 
 use parking_lot::Mutex;
-use rdkafka::client::ClientContext;
-use rdkafka::config::{ClientConfig, FromClientConfigAndContext, RDKafkaLogLevel};
-use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
+use rdkafka::config::ClientConfig;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::OwnedHeaders;
-use rdkafka::producer::{BaseRecord, DeliveryResult, Producer as _, ProducerContext, ThreadedProducer};
+use rdkafka::producer::BaseRecord;
 
 use super::client;
 use super::config::KafkaConfig;
-use super::last_error::LastError;
+use super::polled::PolledProducer;
+use super::reports::Reports;
 use super::topic::Topic;
 use super::watch::TopicWatch;
 use crate::storage::delivery::{Delivery, Receipt};
@@ -37,19 +36,8 @@ pub struct Terms {
 pub struct Producer {
     topic: String,
     settings: ClientConfig,
-    client: Mutex<Arc<Client>>,
+    client: Mutex<Arc<PolledProducer>>,
     reports: Reports,
-}
-
-/// A thread of its own takes the reports.
-type Client = ThreadedProducer<Reports>;
-
-/// Passes on what the library has to say.
-#[derive(Clone)]
-struct Reports {
-    last_error: Arc<LastError>,
-    watch: Arc<TopicWatch>,
-    delivery_timeout: Duration,
 }
 
 impl Producer {
@@ -57,9 +45,8 @@ impl Producer {
     pub fn open(config: &KafkaConfig, topic: Topic, terms: Terms) -> Result<Self, String> {
         let (name, settings) = (topic.name.clone(), settings(config, terms));
         let watch = TopicWatch::start(topic, client::settings(config)).map_err(|error| error.to_string())?;
-        let reports =
-            Reports { last_error: Arc::default(), watch: Arc::new(watch), delivery_timeout: config.delivery_timeout };
-        let client = client(&settings, reports.clone()).map_err(|error| error.to_string())?;
+        let reports = Reports::new(watch, config.delivery_timeout);
+        let client = PolledProducer::new(&settings, reports.clone()).map_err(|error| error.to_string())?;
         Ok(Producer { topic: name, settings, client: Mutex::new(Arc::new(client)), reports })
     }
 
@@ -68,21 +55,21 @@ impl Producer {
         let mut record = BaseRecord::with_opaque_to(&self.topic, Box::new(receipt)).payload(value);
         record.key = (!key.is_empty()).then_some(key);
         record.headers = headers;
-        if let Err((error, record)) = self.client().send(record) {
-            record.delivery_opaque.report(Delivery::Refused(why(&error)));
+        if let Err((error, receipt)) = self.client().send(record) {
+            receipt.report(Delivery::Refused(why(&error)));
         }
     }
 
     /// What is known to be wrong with the topic.
     pub fn complaints(&self) -> Vec<String> {
-        self.reports.watch.complaints()
+        self.reports.complaints()
     }
 
     /// The client that takes messages: another one after an error that it cannot get over.
-    fn client(&self) -> Arc<Client> {
+    fn client(&self) -> Arc<PolledProducer> {
         let mut current = self.client.lock();
-        let Some((_, error)) = current.client().fatal_error() else { return current.clone() };
-        match client(&self.settings, self.reports.clone()) {
+        let Some(error) = current.fatal_error() else { return current.clone() };
+        match PolledProducer::new(&self.settings, self.reports.clone()) {
             Ok(new) => {
                 tracing::warn!(event = "kafka_producer_replaced", error, "kafka producer failed; a new one begins");
                 let failed = std::mem::replace(&mut *current, Arc::new(new));
@@ -118,46 +105,9 @@ fn settings(config: &KafkaConfig, terms: Terms) -> ClientConfig {
     settings
 }
 
-fn client(settings: &ClientConfig, reports: Reports) -> KafkaResult<Client> {
-    Client::from_config_and_context(settings, reports)
-}
-
 fn why(error: &KafkaError) -> String {
     match error.rdkafka_error_code() {
         Some(RDKafkaErrorCode::QueueFull) => "too much waits for the brokers".to_owned(),
         _ => error.to_string(),
-    }
-}
-
-impl ClientContext for Reports {
-    fn log(&self, level: RDKafkaLogLevel, facility: &str, line: &str) {
-        client::log(level, facility, line);
-    }
-
-    fn error(&self, error: KafkaError, reason: &str) {
-        if client::is_new(&self.last_error, &error, reason) {
-            self.watch.look();
-        }
-    }
-}
-
-impl ProducerContext for Reports {
-    type DeliveryOpaque = Box<Receipt>;
-
-    fn delivery(&self, report: &DeliveryResult<'_>, receipt: Box<Receipt>) {
-        let Err((error, _)) = report else {
-            self.last_error.over();
-            return receipt.report(Delivery::Published);
-        };
-        self.watch.look();
-        let limit = self.delivery_timeout;
-        receipt.report(match error.rdkafka_error_code() {
-            Some(RDKafkaErrorCode::MessageTimedOut) => Delivery::Unknown(match self.last_error.text() {
-                trouble if trouble.is_empty() => format!("not delivered in {limit:?}"),
-                trouble => format!("not delivered in {limit:?}: {trouble}"),
-            }),
-            Some(RDKafkaErrorCode::PurgeInflight) => Delivery::Unknown(error.to_string()),
-            _ => Delivery::Refused(error.to_string()),
-        });
     }
 }
