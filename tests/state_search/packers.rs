@@ -135,8 +135,7 @@ async fn carry(line: Line, bus: &Mutex<Bus>, tokens: &TokenSource, errand: Erran
     if !stays && unlist(&line, tokens, std::slice::from_ref(&found), now).await.is_ok_and(|left| left[0]) {
         return;
     }
-    let version = found.token().map_or(0, |token| token.version);
-    let _ = line.put_off(&[(user, version)], now + INTERVAL_MS).await;
+    let _ = line.put_off(&[(user, found.marks_until())], now + INTERVAL_MS).await;
 }
 
 fn lock(bus: &Mutex<Bus>) -> MutexGuard<'_, Bus> {

@@ -26,7 +26,7 @@ pub const WORKERS: u16 = 4;
 /// Users who are looked up at a time, by their ids.
 const DUE_MAX: usize = 8_192;
 /// Users who are read at a time, with all rows that have changed.
-const READ_MAX: usize = 64;
+const READ_MAX: usize = 128;
 /// How often all shards are asked what waits, at most: each is two commands.
 const COUNT_EVERY_MIN: Duration = Duration::from_secs(2);
 /// When a user is tried again whose stored state cannot be read.
@@ -108,10 +108,13 @@ impl Packer {
             let mut rest = &due[..];
             while !rest.is_empty() {
                 rest = self.pack_some(region, rest).await?;
+                if rest.is_empty() && due.len() < DUE_MAX {
+                    return Ok(());
+                }
                 // The lease must not end in the middle.
                 self.store.take(region, self.interval).await?;
             }
-            if due.len() < DUE_MAX {
+            if due.is_empty() {
                 return Ok(());
             }
         }
@@ -190,8 +193,9 @@ impl Packer {
         let version = |user: &ListedUser| user.token().map_or(0, |token| token.version);
         let idle = |user: &ListedUser| version(user) / 1_000 + interval <= now;
         let (idle, active): (Vec<_>, Vec<_>) = users.into_iter().partition(idle);
-        let mut again: Vec<(UserId, u64)> = active.iter().map(|user| (user.user, version(user))).collect();
-        let versions: Vec<(UserId, u64)> = idle.iter().map(|user| (user.user, version(user))).collect();
+        let delivered = |user: &ListedUser| (user.user, user.marks_until());
+        let mut again: Vec<(UserId, u64)> = active.iter().map(delivered).collect();
+        let versions: Vec<(UserId, u64)> = idle.iter().map(delivered).collect();
         let left = self.store.unlist(idle, now).await?;
         self.metrics.unlisted.inc_by(left.iter().filter(|left| **left).count() as u64);
         again.extend(versions.into_iter().zip(left).filter(|(_, left)| !left).map(|(user, _)| user));

@@ -29,7 +29,8 @@ pub trait ListedUsers: Send + Sync + 'static {
     /// Any of them may have left, now or later.
     fn unlist(&self, users: Vec<ListedUser>, now: u64) -> Answer<Vec<bool>>;
 
-    /// All that these users had up to a version was delivered: its marks go, and the users are due again then, milliseconds.
+    /// All that these users had up to a version was delivered: its marks go, and the users are due again then, milliseconds. Version 0:
+    /// there was no mark.
     fn put_off(&self, users: Vec<(UserId, u64)>, due: u64) -> Answer<()>;
 
     fn waiting(&self) -> Answer<Waiting>;

@@ -16,6 +16,7 @@ pub struct ListedUser {
     /// `None`: nothing is left of the user.
     head: Option<Box<Head>>,
     rows: BTreeMap<Content, ContentRow>,
+    has_marks: bool,
     /// Why it cannot be carried.
     pub unreadable: Option<String>,
 }
@@ -29,9 +30,9 @@ pub async fn read_listed(store: &impl UserStore, users: &[UserId]) -> Result<Vec
         if loaded.marked.as_ref().is_some_and(|marked| marked.all) {
             whole.push((listed.len(), Load { user: *user, needs: vec![Need::All] }));
         }
-        let mut found =
-            ListedUser { user: *user, head: None, rows: BTreeMap::new(), unreadable: loaded.unreadable.clone() };
-        found.head = loaded.head.flatten();
+        let mut found = ListedUser::new(*user, loaded.head.flatten(), BTreeMap::new());
+        found.unreadable = loaded.unreadable.clone();
+        found.has_marks = loaded.marked.as_ref().is_some_and(|marked| !marked.is_empty());
         found.add(loaded.rows.into_iter().filter_map(|(content, row)| Some((content, row?.row))));
         listed.push(found);
     }
@@ -82,7 +83,7 @@ pub async fn list(store: &impl UserStore, tokens: &TokenSource, users: &[UserId]
 
 impl ListedUser {
     pub fn new(user: UserId, head: Option<Box<Head>>, rows: BTreeMap<Content, ContentRow>) -> Self {
-        ListedUser { user, head, rows, unreadable: None }
+        ListedUser { user, head, rows, has_marks: false, unreadable: None }
     }
 
     /// The newest of each.
@@ -98,6 +99,12 @@ impl ListedUser {
     /// `None`: nothing is left of the user.
     pub fn token(&self) -> Option<Token> {
         self.head.as_ref().map(|head| head.token)
+    }
+
+    /// The version up to which marks go once this is delivered; 0 = there were none. They were read after the head, so a
+    /// mark that is not newer than the head was among them.
+    pub fn marks_until(&self) -> u64 {
+        self.token().filter(|_| self.has_marks).map_or(0, |token| token.version)
     }
 
     /// What is to be carried: not what the user has cleared or what is older than `horizon`, milliseconds; the history

@@ -66,6 +66,7 @@ pub trait UserStore: Send + Sync + 'static {
     fn apply(&self, applies: &[&Apply]) -> impl Future<Output = Result<Vec<Applied>, StoreError>> + Send;
 
     /// Removes the marks of these users up to a version, and has them due at that moment, milliseconds, if they are listed.
+    /// Version 0: there is no mark to remove.
     fn put_off(&self, users: &[(UserId, u64)], due: u64) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 
@@ -108,6 +109,12 @@ pub struct Marked {
     pub contents: Vec<Content>,
     /// All contents count as marked.
     pub all: bool,
+}
+
+impl Marked {
+    pub fn is_empty(&self) -> bool {
+        self.contents.is_empty() && !self.all
+    }
 }
 
 /// What is to be written of one user.

@@ -177,10 +177,15 @@ impl RedisUsers {
         let parts = joined::split(&self.redis, &mut users, shard, |_| 1).into_iter();
         try_join_all(parts.map(async |part| {
             let mut commands = pipe();
-            for (user, version) in part.iter() {
-                let names = Keys::of(keys::shard_of(*user));
-                commands.cmd("ZREMRANGEBYSCORE").arg(names.marks(*user)).arg("-inf").arg(*version);
-                commands.cmd("ZADD").arg(names.listed()).arg("XX").arg(due).arg(user.0);
+            for of_shard in part.chunk_by(|one, other| shard(one) == shard(other)) {
+                let names = Keys::of(shard(&of_shard[0]));
+                for (user, version) in of_shard.iter().filter(|(_, version)| *version > 0) {
+                    commands.cmd("ZREMRANGEBYSCORE").arg(names.marks(*user)).arg("-inf").arg(*version);
+                }
+                commands.cmd("ZADD").arg(names.listed()).arg("XX");
+                for (user, _) in of_shard {
+                    commands.arg(due).arg(user.0);
+                }
             }
             let answers = checked::ask(&self.redis, shard(&part[0]), commands).await?;
             answers.into_iter().try_for_each(|answer| value::number(answer).map(drop))?;
