@@ -26,14 +26,14 @@ class GatewayOnly(Gateway):
 class Scene(Fleet):
     gateway_kind = GatewayOnly
 
-    def __init__(self, binary, scratch, jobs=2):
+    def __init__(self, binary, scratch, jobs=2, interval_ms=INTERVAL_MS):
         super().__init__(
             binary,
             scratch,
             SINGLE,
             EVENTS__DEPLOYMENT=DEPLOYMENT,
             HISTORY__STORE="cassandra",
-            HISTORY__INTERVAL=f"{INTERVAL_MS}ms",
+            HISTORY__INTERVAL=f"{interval_ms}ms",
             CASSANDRA__KEYSPACE=KEYSPACE,
             CASSANDRA__REPLICATION=1,
             STORE__RETENTION=f"{RETENTION_DAYS}d",

@@ -19,11 +19,11 @@ class Topic:
     def __init__(self, broker):
         self._broker = broker
 
-    def lag(self):
-        """Messages that no job has committed."""
-        consumer = self._consumer(GROUP)
+    def lag(self, name=PACKS, group=GROUP):
+        """Messages that the group has not committed."""
+        consumer = self._consumer(group)
         try:
-            ends = consumer.end_offsets(self._partitions(consumer, PACKS))
+            ends = consumer.end_offsets(self._partitions(consumer, name))
             return sum(end - (consumer.committed(partition) or 0) for partition, end in ends.items())
         finally:
             consumer.close()
@@ -55,9 +55,9 @@ class Topic:
         finally:
             producer.close()
 
-    def bytes_on_disk(self):
+    def bytes_on_disk(self, name=PACKS):
         """As they are compressed."""
-        return sum(file.stat().st_size for file in Path(self._broker.data).glob(f"{PACKS}-[0-9]*/*.log"))
+        return sum(file.stat().st_size for file in Path(self._broker.data).glob(f"{name}-[0-9]*/*.log"))
 
     def _consumer(self, group):
         return KafkaConsumer(
