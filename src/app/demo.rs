@@ -26,7 +26,7 @@ pub(super) fn is_served(config: &Config) -> bool {
     false
 }
 
-/// What tells the demo of history packs, if there are any.
+/// The feed of delivered history packs, if the demo is served and packs are sent.
 pub(super) fn pack_feed(config: &Config, is_served: bool) -> Option<Arc<PackFeed>> {
     (is_served && config.history.is_kept()).then(PackFeed::new)
 }

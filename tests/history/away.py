@@ -10,7 +10,7 @@ WARM_SHARE, USUAL_SHARE = 0.2, 0.5
 ACKS_WORSE_MAX = 3
 MEMORY_MORE_MAX = 0.10
 # A job that catches up has its batches and buffers full, however long the backlog is.
-CATCH_UP_BYTES = 8 << 20
+CATCH_UP_BYTES = 4 << 20
 
 
 def run(part, beats):

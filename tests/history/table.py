@@ -39,22 +39,18 @@ class Table:
     def users(self, mids):
         """All that is there of them, by id; raw, as any reader would find it."""
         asked = [(_signed(mid),) for mid in mids]
-        with self._session() as session:
+        with self.session() as session:
             of_user = session.prepare(f"SELECT {COLUMNS} FROM history WHERE mid = ?")
             answers = execute_concurrent_with_args(session, of_user, asked, concurrency=USERS_AT_ONCE)
             return {mid: _user(answer.result_or_exc) for mid, answer in zip(mids, answers)}
 
     def everybody(self):
         """The ids of all users who are there."""
-        with self._session() as session:
+        with self.session() as session:
             return {_unsigned(mid) for (mid,) in session.execute("SELECT DISTINCT mid FROM history")}
 
-    def session(self):
-        """For what is asked of the table beside this."""
-        return self._session()
-
     @contextmanager
-    def _session(self):
+    def session(self):
         profile = ExecutionProfile(
             load_balancing_policy=RoundRobinPolicy(), request_timeout=PATIENCE_SECONDS, row_factory=tuple_factory
         )

@@ -79,11 +79,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("broker")
     parser.add_argument("cassandra_port", type=int)
+    parser.add_argument("state", help="a directory for quixstreams")
     args = parser.parse_args()
     # Imported here: the program that measures this one does not need it.
     from quixstreams import Application
 
-    application = Application(args.broker, consumer_group=TOPIC, auto_offset_reset="earliest", loglevel="ERROR")
+    application = Application(
+        args.broker, consumer_group=TOPIC, auto_offset_reset="earliest", state_dir=args.state, loglevel="ERROR"
+    )
     beats = application.dataframe(application.topic(TOPIC, value_deserializer="json"))
     beats.sink(_sink(args.cassandra_port))
     application.run()

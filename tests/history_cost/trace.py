@@ -26,7 +26,7 @@ def run(binary, scratch, seconds):
         ours = _carried(binary, scene, seconds)
         rows = _rows(scene, "history")
         print(f"{len(rows)} rows of {load.USERS} users are in the history store", flush=True)
-        theirs = _one_each(scene, Beats(rows, HEARTBEAT_SECONDS * 1_000))
+        theirs = _one_each(scene, scratch / "state", Beats(rows, HEARTBEAT_SECONDS * 1_000))
         differ = set(rows) ^ set(_rows(scene, TABLE))
         print(f"the two tables differ in {len(differ)} rows")
         _compare(ours, theirs)
@@ -39,8 +39,7 @@ def run(binary, scratch, seconds):
 def _carried(binary, scene, seconds):
     job, began = processor_seconds(scene.jobs[0].process.pid), time.monotonic()
     cassandra = processor_seconds(scene.cassandra.pid)
-    pids = [("gateway", gateway.process.pid) for gateway in scene.gateways] + [("redis", scene.redis.nodes[0].pid)]
-    report = load.run(binary, scene.urls, pids, RATE, 0, seconds, NEW_CONTENTS)
+    report = load.run(binary, scene.urls, [], RATE, 0, seconds, NEW_CONTENTS)
     scene.wait_until_drained()
     counted = {name: scene.counted(f"heartline_history_{name}_total") for name in ("job_rows", "store_rows_written")}
     packs, sent, packed = (
@@ -65,13 +64,13 @@ def _carried(binary, scene, seconds):
     return cost
 
 
-def _one_each(scene, beats):
+def _one_each(scene, state, beats):
     cassandra = processor_seconds(scene.cassandra.pid)
     with scene.table.session() as session:
         session.execute(one_each.SCHEMA)
     sent = beats.publish(scene.kafka.address)
     began = time.monotonic()
-    command = [sys.executable, "-m", "history_cost.one_each", scene.kafka.address, str(scene.cassandra.port)]
+    command = [sys.executable, "-m", "history_cost.one_each", scene.kafka.address, str(scene.cassandra.port), state]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
         until("all is written", lambda: _is_done(scene, process), seconds=DONE_SECONDS_MAX, every=1)
@@ -102,7 +101,7 @@ def _rows(scene, table):
 def _is_done(scene, process):
     if process.poll() is not None:
         raise RuntimeError(process.stderr.read()[-2_000:])
-    return scene.topic.lag(TOPIC, "one-each") == 0
+    return scene.topic.lag(TOPIC, TOPIC) == 0
 
 
 def _tell(name, cost):

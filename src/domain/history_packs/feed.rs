@@ -1,4 +1,4 @@
-//! Packs that were delivered, for those who follow.
+//! Tells followers which history packs were delivered.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::model::shard::Region;
 /// Packs that a follower may be behind. Of more it misses the oldest.
 const KEPT: usize = 256;
 
-/// What is told of a pack.
+/// A delivered pack, as followers see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeliveredPack {
     pub region: Region,

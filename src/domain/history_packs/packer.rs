@@ -107,14 +107,13 @@ impl Packer {
             let due = self.store.due(region, self.clock.now(), DUE_MAX).await?;
             let mut rest = &due[..];
             while !rest.is_empty() {
-                rest = self.pack_some(region, rest).await?;
-                if rest.is_empty() && due.len() < DUE_MAX {
-                    return Ok(());
-                }
                 // The lease must not end in the middle.
-                self.store.take(region, self.interval).await?;
+                if rest.len() < due.len() {
+                    self.store.take(region, self.interval).await?;
+                }
+                rest = self.pack_some(region, rest).await?;
             }
-            if due.is_empty() {
+            if due.len() < DUE_MAX {
                 return Ok(());
             }
         }

@@ -207,7 +207,7 @@ async fn a_pack_is_told_when_its_delivery_is_reported_and_not_at_all_if_it_may_n
     assert!(futures_util::poll!(&mut turn).is_pending());
     assert!(futures_util::poll!(Box::pin(follower.next())).is_ready(), "one of them is there");
     assert!(futures_util::poll!(Box::pin(follower.next())).is_pending());
-    // The others are refused: what is told stays told.
+    // The others are refused, and the follower hears nothing of them.
     scene.bus.becomes(Mood::Refuses);
     assert_eq!(turn.await, None);
     drop(packer);

@@ -26,7 +26,7 @@ const STILL_HERE_EVERY: Duration = Duration::from_secs(1);
 /// A comment, which is no event.
 const STILL_HERE: &[u8] = b":\n\n";
 
-/// What it works with.
+/// The feed, and the places of those who follow it.
 #[derive(Clone)]
 pub struct PackStreams {
     feed: Arc<PackFeed>,

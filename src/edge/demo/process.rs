@@ -22,7 +22,7 @@ struct Shown<'a> {
     instance: &'a str,
     /// Where the source is; empty where the package does not say.
     repository: &'a str,
-    /// Whether `/demo/packs` has any.
+    /// Whether this gateway sends history packs, which `/demo/packs` then shows.
     packs: bool,
 }
 

@@ -23,7 +23,7 @@ const RETRY: &str = "retry: 2000\n\n";
 /// Open streams.
 pub type OpenStreams = Gauge<i64, AtomicI64>;
 
-/// Where streams have their places.
+/// Bounds the streams that are open at a time.
 #[derive(Clone)]
 pub struct StreamPlaces {
     free: Arc<Semaphore>,
@@ -42,7 +42,7 @@ impl StreamPlaces {
         StreamPlaces { free: Arc::new(Semaphore::new(count)), open }
     }
 
-    /// `full`: what a client is told when there is none.
+    /// `full`: the error text when no place is free.
     pub fn take(&self, full: &str) -> Result<StreamPlace, Problem> {
         let permit = self.free.clone().try_acquire_owned();
         let permit = permit.map_err(|_| Problem::unavailable(full, FULL_RETRY_SECONDS))?;

@@ -18,7 +18,7 @@ use crate::storage::delivery::Receipt;
 
 /// How often reports are taken while messages are under way.
 const BUSY_WAIT: Duration = Duration::from_millis(5);
-/// How often errors of connections are heard of while none is.
+/// How often connection errors are collected while no message is under way.
 const IDLE_WAIT: Duration = Duration::from_secs(1);
 
 /// Its end waits for its thread.
@@ -65,7 +65,7 @@ impl PolledProducer {
     }
 }
 
-/// One call takes the reports of one batch.
+/// A single poll takes the reports of one batch only.
 fn take_all(producer: &BaseProducer<Reports>, reports: &Reports) {
     loop {
         let before = reports.count();

@@ -22,8 +22,8 @@ use crate::storage::kafka::config::KafkaConfig;
 use crate::storage::kafka::last_error::LastError;
 use crate::storage::kafka::watch::TopicWatch;
 
-/// What the library fetches ahead, compressed, beside what is handed on: little, since the store is slower than the bus. A
-/// broker answers with one message even if it is longer.
+/// How much the library fetches ahead, compressed. It is little: the store is slower than the bus, so more would only take
+/// memory. A broker sends a single message even if it is longer.
 const FETCHED_KIB_MAX: usize = 256;
 const FETCH_BYTES: usize = 256 << 10;
 /// A member that says nothing for so long has died, and its partitions are given to others.
@@ -173,7 +173,7 @@ fn settings(config: &KafkaConfig, group: &str) -> ClientConfig {
         .set("queued.max.messages.kbytes", FETCHED_KIB_MAX.to_string())
         .set("fetch.queue.backoff.ms", client::millis(WAIT))
         .set("fetch.max.bytes", FETCH_BYTES.to_string())
-        // Of what a producer sends, but the library insists that it is no more than that of a fetch.
+        // Only producers use it, but the library refuses a consumer whose fetches are smaller.
         .set("message.max.bytes", FETCH_BYTES.to_string())
         .set("max.partition.fetch.bytes", FETCH_BYTES.to_string());
     settings
