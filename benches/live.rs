@@ -1,6 +1,7 @@
 //! What a beat costs the live thread, and what a session costs in memory, from 1,000 to 1,000,000 live sessions.
 //!
-//! `cargo bench --bench live`. Each size has 100 sessions for each content, up to 100,000 contents.
+//! `cargo bench --bench live`. Each size has 100 sessions for each content, up to 100,000 contents. Beats come as they do
+//! from clients: each session sends one every 5 s, in no order, and the live thread takes them ten times a second.
 
 use std::fs;
 use std::hint::black_box;
@@ -17,6 +18,9 @@ static ALLOCATOR: Jemalloc = Jemalloc;
 const TIMEOUT_MS: u64 = 12_500;
 /// One beat of each session.
 const INTERVAL_MS: u64 = 5_000;
+/// The live thread takes what has come since the last turn.
+const TURN_MS: u64 = 100;
+const TURNS: usize = (INTERVAL_MS / TURN_MS) as usize;
 const BEATS: u64 = 4_000_000;
 const SIZES: Sizes = Sizes { sessions: 4_000_000, top: 10_000, tail: 1_000 };
 
@@ -31,41 +35,58 @@ fn main() {
 }
 
 fn measure(sessions: u64) {
+    let order = shuffled(sessions);
+    let mut changes: Vec<LiveChange> = Vec::with_capacity(sessions as usize);
+    let start = 1_700_000_000_000;
+    changes.extend((0..sessions).map(|session| playing(session, sessions, start)));
     let before = resident();
     let mut live = LiveNumbers::new(TIMEOUT_MS, SIZES);
-    let start = 1_700_000_000_000;
-    let began = Instant::now();
-    (0..sessions).for_each(|session| live.apply(playing(session, sessions, start), start));
-    let join = began.elapsed();
+    let join = turn(&mut live, &mut changes, start);
     let bytes = resident().saturating_sub(before) / sessions;
 
-    // In rounds of one interval, as beats come: the clock moves on, and what is due is looked at.
-    let (mut beats, mut published, mut now) = (Duration::ZERO, Duration::ZERO, start);
+    let (mut beats, mut published) = (Duration::ZERO, Duration::ZERO);
     let rounds = (BEATS / sessions).max(4);
     let mut seconds = 0;
     for round in 1..=rounds {
-        let mut sent = 0;
-        while sent < sessions {
-            let upto = (sent + sessions / 5).min(sessions);
-            now = start + round * INTERVAL_MS + sent * INTERVAL_MS / sessions;
-            let began = Instant::now();
-            live.run_out(now);
-            // In no order.
-            (sent..upto).for_each(|one| live.apply(playing(one * 7_919 % sessions, sessions, now), now));
-            beats += began.elapsed();
-            let began = Instant::now();
-            live.note(now);
-            black_box((live.top(), live.rising(), live.shares(), live.take_changed()));
-            published += began.elapsed();
-            seconds += 1;
-            sent = upto;
+        for (index, sent) in order.chunks(order.len() / TURNS).enumerate() {
+            let now = start + round * INTERVAL_MS + index as u64 * TURN_MS;
+            changes.extend(sent.iter().map(|session| playing(*session, sessions, now)));
+            beats += turn(&mut live, &mut changes, now);
+            if now.is_multiple_of(1_000) {
+                let began = Instant::now();
+                live.note(now);
+                black_box((live.top(), live.rising(), live.shares(), live.take_changed()));
+                published += began.elapsed();
+                seconds += 1;
+            }
         }
     }
-    assert_eq!(live.sessions(), sessions, "at {now}");
+    assert_eq!(live.sessions(), sessions);
     let a_beat = beats.as_nanos() as u64 / (rounds * sessions);
     let a_join = join.as_nanos() as u64 / sessions;
     let a_second = published.as_secs_f64() * 1_000.0 / f64::from(seconds);
     println!("{sessions:>10} {a_beat:>12} {a_join:>14} {bytes:>16} {a_second:>14.2}");
+}
+
+/// What the live thread does with the changes of one turn. Only this is timed.
+fn turn(live: &mut LiveNumbers, changes: &mut Vec<LiveChange>, now: u64) -> Duration {
+    let began = Instant::now();
+    live.run_out(now);
+    for change in changes.drain(..) {
+        live.apply(change, now);
+    }
+    began.elapsed()
+}
+
+/// The sessions in the order of their beats.
+fn shuffled(sessions: u64) -> Vec<u64> {
+    let mut order: Vec<u64> = (0..sessions).collect();
+    let mut state = 42u64;
+    for last in (1..order.len()).rev() {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        order.swap(last, (state >> 33) as usize % (last + 1));
+    }
+    order
 }
 
 fn playing(session: u64, sessions: u64, at: u64) -> LiveChange {
