@@ -11,6 +11,7 @@
 pub mod change;
 mod contents;
 mod history;
+mod index;
 mod numbers;
 mod series;
 mod sessions;
