@@ -80,9 +80,8 @@ impl LiveCounting {
         let now = self.clock.now();
         let mut changes = self.inlet.take(std::mem::take(&mut self.spare));
         self.numbers.run_out(now);
-        for change in changes.drain(..) {
-            self.numbers.apply(change, now);
-        }
+        self.numbers.apply(&changes, now);
+        changes.clear();
         self.spare = changes;
         if now / 1_000 != self.published {
             self.published = now / 1_000;

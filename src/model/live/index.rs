@@ -27,6 +27,11 @@ impl Index {
         self.chain(tag).map(|place| self.slots[place]).filter(move |slot| tag_of(*slot) == tag).map(|slot| slot as u32)
     }
 
+    /// What is in the first slot for the tag. That is usually its number, but may be another one or none (`u32::MAX`).
+    pub fn peek(&self, tag: u32) -> u32 {
+        self.slots[self.home(tag)] as u32
+    }
+
     pub fn insert(&mut self, tag: u32, number: u32) {
         if self.len * 2 >= self.slots.len() {
             self.grow();

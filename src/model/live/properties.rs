@@ -26,6 +26,23 @@ enum Change {
     Kick { user: u64 },
 }
 
+impl Change {
+    fn made(self, at: u64, now: u64) -> LiveChange {
+        match self {
+            Change::Play { user, session, oid, visitor } => LiveChange::Playing(Played {
+                user: UserId(user),
+                session: SessionId(session),
+                content: content_of(oid),
+                at,
+                visitor,
+            }),
+            Change::End { user, session } => LiveChange::Ended { user: UserId(user), session: SessionId(session), at },
+            Change::Erase { user } => LiveChange::Erased(UserId(user)),
+            Change::Kick { user } => LiveChange::Kicked { user: UserId(user), at: now },
+        }
+    }
+}
+
 /// Each session with its content, and the `at` and the client of its newest beat.
 #[derive(Default)]
 struct Naive {
@@ -130,17 +147,20 @@ fn visitors() -> impl Strategy<Value = Visitor> {
     (device, os, browser, country).prop_map(|(device, os, browser, country)| Visitor { device, os, browser, country })
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let change = prop_oneof![
+fn change() -> impl Strategy<Value = Change> {
+    prop_oneof![
         8 => (0..5_u64, 0..3_u64, 0..OIDS, visitors())
             .prop_map(|(user, session, oid, visitor)| Change::Play { user, session, oid, visitor }),
         2 => (0..5_u64, 0..3_u64).prop_map(|(user, session)| Change::End { user, session }),
         1 => (0..5_u64).prop_map(|user| Change::Erase { user }),
         1 => (0..5_u64).prop_map(|user| Change::Kick { user }),
-    ];
+    ]
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         // How long ago it was made; what is below 5000 is ahead of the clock.
-        6 => (change, 0..40_000_u64).prop_map(|(change, ago)| Step::Change(change, ago)),
+        6 => (change(), 0..40_000_u64).prop_map(|(change, ago)| Step::Change(change, ago)),
         2 => prop_oneof![0..3_000_u64, 0..30_000_u64, Just(5_000_000)].prop_map(Step::Wait),
     ];
     prop::collection::vec(step, 1..120)
@@ -156,23 +176,9 @@ proptest! {
             match step {
                 Step::Wait(wait) => now += wait,
                 Step::Change(change, ago) => {
-                    let at = now + 5_000 - ago;
-                    let change = match change {
-                        Change::Play { user, session, oid, visitor } => LiveChange::Playing(Played {
-                            user: UserId(user),
-                            session: SessionId(session),
-                            content: content_of(oid),
-                            at,
-                            visitor,
-                        }),
-                        Change::End { user, session } => {
-                            LiveChange::Ended { user: UserId(user), session: SessionId(session), at }
-                        }
-                        Change::Erase { user } => LiveChange::Erased(UserId(user)),
-                        Change::Kick { user } => LiveChange::Kicked { user: UserId(user), at: now },
-                    };
+                    let change = change.made(now + 5_000 - ago, now);
                     live.run_out(now);
-                    live.apply(change, now);
+                    live.apply(&[change], now);
                     naive.apply(change, now);
                 }
             }
@@ -187,6 +193,18 @@ proptest! {
                 let told = published.get(&content_of(oid)).copied().unwrap_or_default();
                 prop_assert_eq!(told, live.counts(content_of(oid)));
             }
+        }
+    }
+
+    /// A list looks up its sessions before it changes them: they end, move and begin again in between.
+    #[test]
+    fn a_list_counts_as_its_changes_do(changes in prop::collection::vec((change(), 0..10_u64), 1..300)) {
+        let (mut live, mut naive, now) = (LiveNumbers::new(TIMEOUT, SIZES), Naive::default(), 1_700_000_000_123);
+        let changes: Vec<_> = changes.into_iter().map(|(change, ago)| change.made(now - ago, now)).collect();
+        for list in changes.chunks(150) {
+            live.apply(list, now);
+            list.iter().for_each(|change| naive.apply(*change, now));
+            naive.judge(&mut live);
         }
     }
 }

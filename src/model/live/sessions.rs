@@ -4,7 +4,7 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 
-use super::change::Played;
+use super::change::{LiveChange, Played};
 use super::contents::Contents;
 use super::index::Index;
 use super::shares::Shares;
@@ -14,7 +14,7 @@ use crate::model::visitor::Visitor;
 
 /// Live sessions of one user that are counted. One more ends the one that was heard least recently.
 pub const SESSIONS_PER_USER: usize = 32;
-const NONE: u32 = u32::MAX;
+pub const NONE: u32 = u32::MAX;
 
 /// A table of sessions, those of a user in a list of their own, and a wheel for when they run out.
 ///
@@ -40,6 +40,7 @@ struct Session {
     id: SessionId,
     /// Of its newest beat.
     at: u64,
+    /// `NONE`: it has ended.
     content: u32,
     /// Another session of the user.
     next: u32,
@@ -86,12 +87,31 @@ impl Sessions {
         &self.shares
     }
 
-    pub fn play(&mut self, played: Played, now: u64, contents: &mut Contents) -> Effect {
+    /// Where the sessions of these beats are now, for `play`; `NONE`: unknown.
+    ///
+    /// With many sessions, most of the cost of a beat is waiting for memory: first for the index, then for the session. Each
+    /// loop reads places that do not depend on each other, so the processor waits for several at a time.
+    pub fn look_up(&self, changes: &[LiveChange], places: &mut [u32]) {
+        for (change, place) in changes.iter().zip(&mut *places) {
+            let LiveChange::Playing(played) = change else { continue };
+            *place = self.users.peek(self.tag(played.user));
+        }
+        for (change, place) in changes.iter().zip(places) {
+            let LiveChange::Playing(played) = change else { continue };
+            if !self.is_at(*place, played.user, played.session) {
+                *place = self.find(played.user, played.session).unwrap_or(NONE);
+            }
+        }
+    }
+
+    /// `place`: where the session was when it was looked up. Changes since then may have ended it.
+    pub fn play(&mut self, played: Played, place: u32, now: u64, contents: &mut Contents) -> Effect {
         let Played { user, session: id, content, at, visitor } = played;
         if at.saturating_add(self.timeout) <= now {
             return Effect::Same;
         }
-        if let Some(found) = self.find(user, id) {
+        let found = if self.is_at(place, user, id) { Some(place) } else { self.find(user, id) };
+        if let Some(found) = found {
             let session = &mut self.table[found as usize];
             if at < session.at {
                 return Effect::Same;
@@ -102,7 +122,7 @@ impl Sessions {
                 self.shares.leave(before);
                 self.shares.join(visitor);
             }
-            if contents.content(self.table[found as usize].content) == content {
+            if contents.content(session.content) == content {
                 return Effect::Same;
             }
             self.leave(found, contents);
@@ -154,6 +174,11 @@ impl Sessions {
             }
         }
         self.due = due;
+    }
+
+    fn is_at(&self, place: u32, user: UserId, id: SessionId) -> bool {
+        let session = self.table.get(place as usize);
+        session.is_some_and(|session| session.user == user && session.id == id && session.content != NONE)
     }
 
     fn find(&self, user: UserId, id: SessionId) -> Option<u32> {
@@ -217,6 +242,7 @@ impl Sessions {
             None if next == NONE => self.users.remove(self.tag(user), ended),
             None => self.users.replace(self.tag(user), ended, next),
         }
+        self.table[ended as usize].content = NONE;
         self.free.push(ended);
     }
 }
@@ -242,7 +268,7 @@ mod tests {
         fn play(&mut self, user: u64, session: u64, content: Content, at: u64, now: u64) -> Effect {
             let (user, session) = (UserId(user), SessionId(session));
             let played = Played { user, session, content, at, visitor: Visitor::default() };
-            self.sessions.play(played, now, &mut self.contents)
+            self.sessions.play(played, NONE, now, &mut self.contents)
         }
 
         /// Sessions and users of FILM.
