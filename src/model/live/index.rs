@@ -1,109 +1,60 @@
 //! A hash table of numbers whose keys are kept elsewhere.
 
-/// No number is in the slot.
-const EMPTY: u64 = u64::MAX;
+use hashbrown::HashTable;
 
 /// Each number has a tag, the hash of its key. Different keys may have the same tag, so the caller compares the keys.
 ///
-/// Open addressing with linear probing, at most half full. A slot holds the tag and the number, so a look-up usually waits
-/// for one line of memory; a `HashMap` waits for two.
-pub struct Index {
-    /// Their number is a power of 2.
-    slots: Vec<u64>,
-    len: usize,
+/// The tag stands beside the number, so that the key, which is in another line of memory, is read only if the tags are equal,
+/// and not at all when the table grows.
+#[derive(Default)]
+pub struct Index(HashTable<Entry>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry {
+    tag: u32,
+    number: u32,
+}
+
+impl Entry {
+    /// The table wants different bits at both ends.
+    fn hash(&self) -> u64 {
+        u64::from(self.tag).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32)
+    }
 }
 
 impl Index {
-    pub fn new() -> Self {
-        Index { slots: vec![EMPTY; 16], len: 0 }
-    }
-
     pub fn len(&self) -> usize {
-        self.len
+        self.0.len()
     }
 
     /// The numbers of this tag.
     pub fn of(&self, tag: u32) -> impl Iterator<Item = u32> {
-        self.chain(tag).map(|place| self.slots[place]).filter(move |slot| tag_of(*slot) == tag).map(|slot| slot as u32)
+        let hash = Entry { tag, number: 0 }.hash();
+        self.0.iter_hash(hash).filter(move |entry| entry.tag == tag).map(|entry| entry.number)
     }
 
-    /// What is in the first slot for the tag. That is usually its number, but may be another one or none (`u32::MAX`).
+    /// The first number of this tag, or `u32::MAX`.
     pub fn peek(&self, tag: u32) -> u32 {
-        self.slots[self.home(tag)] as u32
+        let hash = Entry { tag, number: 0 }.hash();
+        self.0.find(hash, |entry| entry.tag == tag).map_or(u32::MAX, |entry| entry.number)
     }
 
     pub fn insert(&mut self, tag: u32, number: u32) {
-        if self.len * 2 >= self.slots.len() {
-            self.grow();
-        }
-        self.len += 1;
-        self.put(slot_of(tag, number));
+        let entry = Entry { tag, number };
+        self.0.insert_unique(entry.hash(), entry, Entry::hash);
     }
 
     /// In place of `before`, which must be there.
     pub fn replace(&mut self, tag: u32, before: u32, number: u32) {
-        let place = self.place(tag, before);
-        self.slots[place] = slot_of(tag, number);
+        let before = Entry { tag, number: before };
+        self.0.find_mut(before.hash(), |entry| *entry == before).expect("a number that was inserted").number = number;
     }
 
     /// It must be there.
     pub fn remove(&mut self, tag: u32, number: u32) {
-        let mut gap = self.place(tag, number);
-        self.len -= 1;
-        // What follows without a gap moves up, unless it would stand before its first slot.
-        let mask = self.slots.len() - 1;
-        let mut next = gap;
-        loop {
-            next = (next + 1) & mask;
-            let slot = self.slots[next];
-            if slot == EMPTY {
-                break;
-            }
-            let from_home = next.wrapping_sub(self.home(tag_of(slot))) & mask;
-            if from_home >= next.wrapping_sub(gap) & mask {
-                self.slots[gap] = slot;
-                gap = next;
-            }
-        }
-        self.slots[gap] = EMPTY;
+        let gone = Entry { tag, number };
+        self.0.find_entry(gone.hash(), |entry| *entry == gone).expect("a number that was inserted").remove();
     }
-
-    fn place(&self, tag: u32, number: u32) -> usize {
-        self.chain(tag).find(|place| self.slots[*place] == slot_of(tag, number)).expect("a number that was inserted")
-    }
-
-    /// The slots from the first one of the tag to the next empty one.
-    fn chain(&self, tag: u32) -> impl Iterator<Item = usize> {
-        let (home, mask) = (self.home(tag), self.slots.len() - 1);
-        (home..).map(move |place| place & mask).take_while(|place| self.slots[*place] != EMPTY)
-    }
-
-    fn home(&self, tag: u32) -> usize {
-        tag as usize & (self.slots.len() - 1)
-    }
-
-    fn put(&mut self, slot: u64) {
-        let mask = self.slots.len() - 1;
-        let mut place = self.home(tag_of(slot));
-        while self.slots[place] != EMPTY {
-            place = (place + 1) & mask;
-        }
-        self.slots[place] = slot;
-    }
-
-    fn grow(&mut self) {
-        let double = vec![EMPTY; self.slots.len() * 2];
-        let slots = std::mem::replace(&mut self.slots, double);
-        slots.into_iter().filter(|slot| *slot != EMPTY).for_each(|slot| self.put(slot));
-    }
-}
-
-fn slot_of(tag: u32, number: u32) -> u64 {
-    u64::from(tag) << 32 | u64::from(number)
-}
-
-fn tag_of(slot: u64) -> u32 {
-    (slot >> 32) as u32
 }
 
 #[cfg(test)]
@@ -118,7 +69,7 @@ mod tests {
         /// Few tags, so that they share slots, also around the end of the table.
         #[test]
         fn it_holds_what_was_inserted_and_not_removed(steps in prop::collection::vec((0..24_u32, 0..8_u32), 1..300)) {
-            let (mut index, mut model) = (Index::new(), BTreeSet::new());
+            let (mut index, mut model) = (Index::default(), BTreeSet::new());
             for (tag, number) in steps {
                 let tag = tag.wrapping_sub(12);
                 if model.remove(&(tag, number)) {

@@ -65,7 +65,7 @@ impl Sessions {
         Sessions {
             timeout,
             most: most.min(Wheel::ITEMS_MAX),
-            users: Index::new(),
+            users: Index::default(),
             hasher: RandomState::default(),
             table: Vec::new(),
             free: Vec::new(),
