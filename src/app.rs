@@ -33,12 +33,12 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join_all};
 
 use crate::config::Config;
-use crate::domain::clock::Clock;
 use crate::domain::devices::presence::Presence;
 use crate::domain::history_packs::feed::PackFeed;
 use crate::domain::ingest::janitor::Janitor;
 use crate::domain::ingest::submit_queue::Completions;
 use crate::domain::revocations::Revocations;
+use crate::domain::time::clock::Clock;
 use crate::edge::admin::{self, Admin};
 use crate::edge::auth::token::LEEWAY_MS;
 use crate::edge::auth::{ControlToken, SigningKey, Verifier};

@@ -38,7 +38,7 @@ const HOMES: &[(&str, &[&str])] = &[
     // In the listener as the provider of rustls.
     ("aws_lc_rs", &["src/edge/auth/*", "src/edge/listener/tls.rs"]),
     ("ppp", &["src/edge/listener/*"]),
-    ("governor", &["src/edge/rates.rs", "src/edge/connection_limiter.rs"]),
+    ("governor", &["src/edge/limits/rates.rs", "src/edge/limits/connection_limiter.rs"]),
     ("tokio_rustls", &["src/edge/listener/*", "src/edge/connection/stream.rs"]),
     ("redis", &["src/*/redis.rs", "src/*/redis/*"]),
     ("rdkafka", &["src/*/kafka.rs", "src/*/kafka/*"]),
@@ -276,7 +276,7 @@ mod planted {
             "fn f() -> crate::edge::Close { todo }",
             "use crate::config;",
         ] {
-            one("src/domain/clock.rs", text, "imports upward");
+            one("src/domain/history.rs", text, "imports upward");
         }
         one("src/domain/mod.rs", "use super::edge;", "imports upward");
         one("src/model/ids.rs", "use crate::storage::HotStore;", "model imports upward: crate::storage::HotStore");
@@ -296,8 +296,8 @@ mod planted {
 
     #[test]
     fn a_downward_import_is_fine() {
-        none("src/domain/clock.rs", "use crate::model::ids::UserId;\nuse crate::storage::{hot_store, other};");
-        none("src/edge/context.rs", "use crate::{domain::clock, edge::auth, model::ids, shutdown::Stop};");
+        none("src/domain/history.rs", "use crate::model::ids::UserId;\nuse crate::storage::{hot_store, other};");
+        none("src/edge/context.rs", "use crate::{domain::time::clock, edge::auth, model::ids, shutdown::Stop};");
         none("src/app.rs", "use crate::edge::context::ConnectionContext;\nuse crate::telemetry;");
         none("src/model/rule.rs", "mod tests { use super::super::record::Record; }");
         none("src/model/rule.rs", "// crate::edge is above\nconst A: &str = \"crate::edge::x\";");
@@ -316,7 +316,7 @@ mod planted {
             ("src/storage/hot_store/embedded/mod.rs", "use redis::Client;"),
             ("src/storage/event_bus/mod.rs", "use rdkafka::producer::FutureProducer;"),
             ("src/domain/ingest/submit_queue.rs", "use roaring::RoaringTreemap;"),
-            ("src/domain/clock.rs", "use std::env::var_os;"),
+            ("src/domain/history.rs", "use std::env::var_os;"),
             ("src/app.rs", "fn f() { let key = std::env::var(name); }"),
             ("src/app.rs", "use std::{env::{args, var}, fs};"),
             ("src/telemetry/mod.rs", "use crate::storage::hot_store::embedded::EmbeddedStore;"),

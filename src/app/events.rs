@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::error::StartError;
 use crate::config::Config;
-use crate::domain::clock::{self, Clock};
 use crate::domain::events::Events;
+use crate::domain::time::clock::{self, Clock};
 use crate::edge::control::events::Tail;
 use crate::shutdown::Stop;
 use crate::storage::event_bus::EventBus;

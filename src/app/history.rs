@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::error::StartError;
 use super::hot::redis_settings;
 use crate::config::Config;
-use crate::domain::clock;
+use crate::domain::time::clock;
 use crate::model::ids::UserId;
 use crate::model::page::PageRequest;
 use crate::model::record::Record;

@@ -8,7 +8,7 @@ use prometheus_client::registry::Registry;
 
 use super::error::StartError;
 use crate::config::Config;
-use crate::domain::clock;
+use crate::domain::time::clock;
 use crate::model::retention::Retention;
 use crate::model::rewards::calendar::StoredCalendar;
 use crate::storage::device_channel::redis::RedisChannel;

@@ -6,7 +6,6 @@ use prometheus_client::registry::Registry;
 use tokio::sync::Notify;
 
 use crate::config::Config;
-use crate::domain::clock::Clock;
 use crate::domain::commit_listener::CommitListener;
 use crate::domain::ingest::commit::Committer;
 use crate::domain::ingest::health::{IsConnected, LaneHealth, StoreHealth, StoreStatus};
@@ -16,6 +15,7 @@ use crate::domain::ingest::metrics::{Metrics, UncommittedSlots};
 use crate::domain::ingest::submit_queue::{Completions, SubmitQueue};
 use crate::domain::ingest::watch::Watch;
 use crate::domain::rewards::judge::Judge;
+use crate::domain::time::clock::Clock;
 use crate::model::retention::Retention;
 use crate::model::rule::Admission;
 use crate::storage::hot_store::HotStore;

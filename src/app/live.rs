@@ -5,10 +5,10 @@ use std::sync::Arc;
 use prometheus_client::registry::Registry;
 
 use crate::config::Config;
-use crate::domain::clock::Clock;
 use crate::domain::live::board::LiveBoard;
 use crate::domain::live::counting::{LiveCounting, SESSIONS_MAX};
 use crate::domain::live::inlet::LiveInlet;
+use crate::domain::time::clock::Clock;
 use crate::edge::control::live::LiveRoutes;
 use crate::model::ids::UserId;
 use crate::model::live::Sizes;

@@ -18,11 +18,11 @@ use tokio::time::timeout;
 
 use super::error::StartError;
 use super::rewards::RewardTasks;
-use crate::domain::clock_guard::ClockGuard;
 use crate::domain::ingest::commit::Committer;
 use crate::domain::ingest::submit_queue::Completions;
 use crate::domain::ingest::watch::Watch;
 use crate::domain::live::counting::LiveCounting;
+use crate::domain::time::guard::ClockGuard;
 use crate::edge::config::ServerConfig;
 use crate::edge::context::ConnectionContext;
 use crate::edge::http;

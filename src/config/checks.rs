@@ -8,7 +8,7 @@ use super::error::Problem;
 use super::layers::Layers;
 use crate::edge::auth::SECRET_BYTES_MIN;
 use crate::edge::config::ForwardedHeader;
-use crate::edge::limits::{BEAT_BYTES_MAX, FRAME_OVERHEAD_BYTES_MAX, RECORD_BYTES_MAX};
+use crate::edge::limits::config::{BEAT_BYTES_MAX, FRAME_OVERHEAD_BYTES_MAX, RECORD_BYTES_MAX};
 use crate::storage::event_bus::config::{RETENTION_BYTES_MIN, is_deployment};
 
 /// A frame or body may not be larger, whatever is configured: every thread holds some of them at once.

@@ -27,7 +27,7 @@ use crate::domain::live::config::LiveConfig;
 use crate::domain::rewards::config::RewardsConfig;
 use crate::edge::auth::AuthConfig;
 use crate::edge::config::{AdminConfig, ControlConfig, DemoConfig, ServerConfig};
-use crate::edge::limits::{LimitsConfig, SocketConfig};
+use crate::edge::limits::config::{LimitsConfig, SocketConfig};
 use crate::model::reading::Reading;
 use crate::storage::event_bus;
 use crate::storage::history_store::cassandra::config::CassandraConfig;

@@ -6,9 +6,9 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::time::timeout;
 
-use super::clock::Clock;
 use super::devices::presence::Presence;
 use super::store_reads::{StoreReads, Unavailable};
+use super::time::clock::Clock;
 use crate::model::ids::{Content, UserId};
 use crate::model::page::{Page, PageRequest};
 use crate::model::record::Record;

@@ -2,11 +2,9 @@
 //!
 //! [`ingest`] carries beats and forgetting to the hot store and the answers back; [`history`] and [`events`]
 //! read; [`devices`] knows which connections a user has here and what is waiting for each of them; [`rewards`] decides
-//! which user was first; [`live`] counts who is watching; [`revocations`] says which tokens are refused although they are signed; [`clock_guard`] whether the
-//! [`clock`] is that of the store. Only [`time_source`] reads the clocks that it goes by.
+//! which user was first; [`live`] counts who is watching; [`revocations`] says which tokens are refused although they are
+//! signed; [`time`] what time it is.
 
-pub mod clock;
-pub mod clock_guard;
 pub mod commit_listener;
 pub mod devices;
 pub mod events;
@@ -20,4 +18,4 @@ pub mod peer_messages;
 pub mod revocations;
 pub mod rewards;
 pub mod store_reads;
-pub mod time_source;
+pub mod time;

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::clock::Clock;
-use crate::domain::clock_guard::ClockStatus;
 use crate::domain::history::History;
 use crate::domain::ingest::lanes::Lanes;
 use crate::domain::rewards::connect_lookup::ConnectLookup;
+use crate::domain::time::clock::Clock;
+use crate::domain::time::guard::ClockStatus;
 use crate::edge::auth::authenticator::Authenticator;
-use crate::edge::connection_limiter::ConnectionLimiter;
-use crate::edge::limits::{LimitsConfig, SocketConfig};
-use crate::edge::list_limiter::ListLimiter;
+use crate::edge::limits::config::{LimitsConfig, SocketConfig};
+use crate::edge::limits::connection_limiter::ConnectionLimiter;
+use crate::edge::limits::list_limiter::ListLimiter;
+use crate::edge::limits::quota::Quota;
+use crate::edge::limits::rates::Rates;
 use crate::edge::metrics::Metrics;
 use crate::edge::origin::Origins;
 use crate::edge::protocol::frame::{FrameLimits, WelcomeLimits};
-use crate::edge::quota::Quota;
-use crate::edge::rates::Rates;
 use crate::edge::visitor::VisitorClasses;
 use crate::model::ids::UserId;
 use crate::model::mid_hash::MidHash;

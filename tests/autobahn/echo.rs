@@ -13,7 +13,7 @@ use heartline::edge::connection::decoder::Heard;
 use heartline::edge::connection::scratch_buffers::ScratchBuffers;
 use heartline::edge::connection::socket::Socket;
 use heartline::edge::connection::stream::Stream;
-use heartline::edge::limits::{LimitsConfig, SocketConfig};
+use heartline::edge::limits::config::{LimitsConfig, SocketConfig};
 use heartline::edge::metrics::Metrics;
 use prometheus_client::registry::Registry;
 use serde::Deserialize;

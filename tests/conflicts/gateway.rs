@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use heartline::domain::clock::Clock;
 use heartline::domain::devices::inbox::Inbox;
 use heartline::domain::devices::ready_list::Notifier;
 use heartline::domain::ingest::commit::Committer;
@@ -20,6 +19,7 @@ use heartline::domain::rewards::judge::Judge;
 use heartline::domain::rewards::memory::Memory;
 use heartline::domain::rewards::metrics::Metrics as RewardMetrics;
 use heartline::domain::rewards::today::Today;
+use heartline::domain::time::clock::Clock;
 use heartline::model::change::Action;
 use heartline::model::ids::UserId;
 use heartline::model::rule::Admission;

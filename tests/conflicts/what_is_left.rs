@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use heartline::domain::clock;
+use heartline::domain::time::clock;
 use heartline::model::ids::UserId;
 use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::model::rows_read::RowsRead;

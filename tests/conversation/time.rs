@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::{Duration, Instant};
 
-use heartline::domain::time_source::TimeSource;
+use heartline::domain::time::source::TimeSource;
 use tokio::runtime::Builder;
 use tokio::task::coop;
 

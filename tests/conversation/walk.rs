@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use heartline::domain::ingest::coalesce::Entry;
 use heartline::domain::ingest::submit_queue::LargeFramePermit;
-use heartline::edge::list_limiter::ListPermit;
+use heartline::edge::limits::list_limiter::ListPermit;
 use heartline::model::change::Action;
 use heartline::model::ids::UserId;
 use heartline::model::push::Push;

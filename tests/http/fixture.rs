@@ -25,8 +25,6 @@ use crate::memory::{Memory, NoOutbox};
 use crate::visitors::HeardVisitors;
 
 use heartline::config::Config;
-use heartline::domain::clock::{self, Clock};
-use heartline::domain::clock_guard::ClockGuard;
 use heartline::domain::commit_listener::CommitListener;
 use heartline::domain::devices::kick_list::KickList;
 use heartline::domain::devices::presence::Presence;
@@ -42,15 +40,17 @@ use heartline::domain::rewards::connect_lookup::ConnectLookup;
 use heartline::domain::rewards::judge::Judge;
 use heartline::domain::rewards::today::Today;
 use heartline::domain::store_reads::StoreReads;
+use heartline::domain::time::clock::{self, Clock};
+use heartline::domain::time::guard::ClockGuard;
 use heartline::edge::auth::authenticator::Authenticator;
 use heartline::edge::auth::{AuthConfig, SigningKey, Verifier};
 use heartline::edge::context::ConnectionContext;
 use heartline::edge::http::router;
-use heartline::edge::list_limiter::ListLimiter;
+use heartline::edge::limits::list_limiter::ListLimiter;
+use heartline::edge::limits::quota::Quota;
+use heartline::edge::limits::rates::Rates;
 use heartline::edge::listener::{self, HttpTimeouts, ListenerContext, Proxies};
 use heartline::edge::origin::Origins;
-use heartline::edge::quota::Quota;
-use heartline::edge::rates::Rates;
 use heartline::edge::visitor::VisitorClasses;
 use heartline::model::ids::{Content, UserId};
 use heartline::model::record::Record;
@@ -144,7 +144,7 @@ impl Fixture {
             connect_lookup: Arc::new(connect_lookup),
             authenticator,
             mid_hash: heartline::model::mid_hash::MidHash::with_key(&[0; 16]),
-            limiter: heartline::edge::connection_limiter::ConnectionLimiter::new(&defaults.limits),
+            limiter: heartline::edge::limits::connection_limiter::ConnectionLimiter::new(&defaults.limits),
             requests: Arc::new(Rates::new(defaults.limits.frames_per_second, defaults.limits.burst)),
             lists: ListLimiter::new(Self::LIST_ROWS, Self::LIST_ROWS, &mut registry),
             visitors: visitors(),

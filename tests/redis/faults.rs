@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use heartline::domain::clock;
+use heartline::domain::time::clock;
 use heartline::storage::redis::config::RedisConfig;
 use heartline::storage::redis::{Redis, RedisRefused};
 

@@ -14,9 +14,9 @@ use prometheus_client::registry::Registry;
 
 use super::newest::{Newest, NewestGuard};
 use super::presence::Presence;
-use crate::domain::clock::Clock;
 use crate::domain::commit_listener::{CommitListener, CommittedChange, CommittedGroup};
 use crate::domain::rewards::reward_notice::RewardNotice;
+use crate::domain::time::clock::Clock;
 use crate::model::change::Outcome;
 use crate::model::ids::UserId;
 use crate::model::push::Push;

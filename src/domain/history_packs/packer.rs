@@ -12,7 +12,7 @@ use super::feed::{DeliveredPack, PackFeed};
 use super::health::PackHealth;
 use super::metrics::Metrics;
 use super::turns::Turns;
-use crate::domain::clock::Clock;
+use crate::domain::time::clock::Clock;
 use crate::model::ids::UserId;
 use crate::model::retention::Retention;
 use crate::model::shard::Region;

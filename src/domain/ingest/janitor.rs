@@ -16,9 +16,9 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 use super::lanes::Lanes;
-use crate::domain::clock::Clock;
 use crate::domain::devices::inbox::Inbox;
 use crate::domain::devices::ready_list::Notifier;
+use crate::domain::time::clock::Clock;
 use crate::model::change::{Action, Outcome};
 use crate::model::ids::UserId;
 use crate::model::visitor::Visitor;

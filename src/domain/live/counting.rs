@@ -11,7 +11,7 @@ use tokio::time::sleep;
 
 use super::board::{LiveBoard, LiveView};
 use super::inlet::LiveInlet;
-use crate::domain::clock::Clock;
+use crate::domain::time::clock::Clock;
 use crate::model::live::{LiveChange, LiveNumbers, Sizes};
 
 /// Live sessions that are counted, about 110 bytes each. Beats of further ones are not counted, and a metric says so.

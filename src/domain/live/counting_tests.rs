@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::*;
 use crate::domain::commit_listener::{CommitListener, CommittedChange, CommittedGroup};
-use crate::domain::time_source::TimeSource;
+use crate::domain::time::source::TimeSource;
 use crate::model::beat::{Beat, State};
 use crate::model::change::Outcome;
 use crate::model::ids::{ConnectionId, Content, SessionId, UserId};

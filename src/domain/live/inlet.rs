@@ -6,8 +6,8 @@ use parking_lot::Mutex;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 
-use crate::domain::clock::Clock;
 use crate::domain::commit_listener::{CommitListener, CommittedGroup};
+use crate::domain::time::clock::Clock;
 use crate::model::change::Outcome;
 use crate::model::ids::UserId;
 use crate::model::live::LiveChange;

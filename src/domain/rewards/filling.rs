@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::memory::Memory;
 use super::today::Today;
-use crate::domain::clock::Clock;
+use crate::domain::time::clock::Clock;
 use crate::model::shard::Shards;
 use crate::storage::hot_store::Claims;
 

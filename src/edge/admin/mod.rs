@@ -14,9 +14,9 @@ use prometheus_client::registry::Registry;
 use super::http::body;
 use super::http::problem;
 use super::metrics;
-use crate::domain::clock_guard::ClockStatus;
 use crate::domain::ingest::health::StoreHealth;
 use crate::domain::rewards::bus_health::BusHealth;
+use crate::domain::time::guard::ClockStatus;
 use crate::shutdown::Stop;
 
 /// Says what is wrong although no viewer notices it; each in a few words.

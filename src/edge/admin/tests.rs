@@ -9,10 +9,10 @@ use prometheus_client::metrics::counter::Counter;
 use tower::ServiceExt;
 
 use super::*;
-use crate::domain::clock_guard::ClockStatus;
-use crate::domain::clock_guard::tests::measured;
 use crate::domain::ingest::health::LaneHealth;
 use crate::domain::rewards::bus_health::tests::healthy;
+use crate::domain::time::guard::ClockStatus;
+use crate::domain::time::guard::tests::measured;
 use crate::model::shard::Shard;
 use crate::shutdown::Shutdown;
 

@@ -9,12 +9,12 @@ use prometheus_client::registry::Registry;
 
 use super::token::{Identity, Verifier};
 use super::token_error::TokenError;
-use crate::domain::clock::Clock;
 use crate::domain::devices::inbox::Inbox;
 use crate::domain::devices::kick_list::KickList;
 use crate::domain::devices::presence::{Presence, Registration};
 use crate::domain::devices::ready_list::Notifier;
 use crate::domain::revocations::Revocations;
+use crate::domain::time::clock::Clock;
 use crate::model::ids::{ConnectionId, UserId};
 use crate::model::visitor::Visitor;
 

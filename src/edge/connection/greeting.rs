@@ -12,11 +12,11 @@ use super::live_socket::LiveSocket;
 use super::socket::Socket;
 use crate::domain::devices::client::Client;
 use crate::edge::auth::{Identity, TokenError};
-use crate::edge::connection_limiter::ConnectionPermit;
 use crate::edge::context::ConnectionContext;
+use crate::edge::limits::connection_limiter::ConnectionPermit;
+use crate::edge::limits::quota::Rate;
 use crate::edge::protocol::frame::{ErrorCode, Hello, Operation, ServerFrame, Welcome};
 use crate::edge::protocol::json;
-use crate::edge::quota::Rate;
 use crate::model::visitor::Visitor;
 
 /// Who is at the other end of a socket.

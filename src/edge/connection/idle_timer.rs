@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::edge::limits::SocketConfig;
+use crate::edge::limits::config::SocketConfig;
 
 /// Pings after a while of silence, and gives up when that is not answered.
 #[derive(Debug)]

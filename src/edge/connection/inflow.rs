@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use tokio_tungstenite::tungstenite::protocol::frame::FrameHeader;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::OpCode;
 
-use crate::edge::limits::{LimitsConfig, SocketConfig};
-use crate::edge::quota::{Quota, Rate};
+use crate::edge::limits::config::{LimitsConfig, SocketConfig};
+use crate::edge::limits::quota::{Quota, Rate};
 
 /// First two bytes, length, mask.
 const HEAD_BYTES_MAX: usize = 14;

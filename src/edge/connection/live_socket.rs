@@ -22,10 +22,10 @@ use super::end::End;
 use super::idle_timer::{Due, IdleTimer};
 use super::socket::Socket;
 use crate::domain::ingest::submit_queue::LargeFramePermit;
-use crate::edge::connection_limiter::ConnectionPermit;
 use crate::edge::context::ConnectionContext;
+use crate::edge::limits::connection_limiter::ConnectionPermit;
+use crate::edge::limits::quota::Rate;
 use crate::edge::protocol::json;
-use crate::edge::quota::Rate;
 
 /// How long the timer sleeps when there is nothing to wake up for.
 const NO_DEADLINE: Duration = Duration::from_secs(3600);

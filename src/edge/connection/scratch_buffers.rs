@@ -9,7 +9,7 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
 use super::decoder::Decoder;
 use super::inflow::InflowQuota;
-use crate::edge::limits::{LimitsConfig, SocketConfig};
+use crate::edge::limits::config::{LimitsConfig, SocketConfig};
 use crate::edge::metrics::Metrics;
 use crate::edge::metrics::traffic::Flow;
 

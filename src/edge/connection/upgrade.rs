@@ -22,10 +22,10 @@ use super::socket::Socket;
 use super::stream::Stream;
 use crate::edge::address::Network;
 use crate::edge::auth::{Identity, TokenError};
-use crate::edge::connection_limiter::{ConnectionPermit, ConnectionRefused, FULL_RETRY};
 use crate::edge::context::ConnectionContext;
 use crate::edge::http::bearer;
 use crate::edge::http::problem::{Problem, whole_seconds};
+use crate::edge::limits::connection_limiter::{ConnectionPermit, ConnectionRefused, FULL_RETRY};
 use crate::edge::metrics::Refused;
 
 pub const PATH: &str = "/v1/connect";

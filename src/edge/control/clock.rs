@@ -8,7 +8,7 @@ use axum::response::Response;
 use http::Uri;
 
 use super::Control;
-use crate::domain::clock_guard::{Clocks, TooFarAhead};
+use crate::domain::time::guard::{Clocks, TooFarAhead};
 use crate::edge::http::problem::Problem;
 use crate::edge::http::{body, query};
 

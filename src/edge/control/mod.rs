@@ -18,9 +18,9 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{get, post};
 
 use super::http::{body, problem};
-use crate::domain::clock_guard::ClockStatus;
 use crate::domain::devices::kick_list::KickList;
 use crate::domain::revocations::Revocations;
+use crate::domain::time::guard::ClockStatus;
 use crate::model::mid_hash::MidHash;
 
 pub use guard::Guard;

@@ -7,8 +7,8 @@ use axum::response::Response;
 use http::{StatusCode, Uri};
 
 use super::Control;
-use crate::domain::clock;
 use crate::domain::revocations::{Revocations, Unchanged};
+use crate::domain::time::clock;
 use crate::edge::http::problem::Problem;
 use crate::edge::http::{body, query};
 use crate::edge::protocol::json::{RevokeBody, decode_revoke_body, encode_revocations};

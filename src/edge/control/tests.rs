@@ -9,12 +9,12 @@ use http_body_util::BodyExt;
 use tower::ServiceExt;
 
 use super::*;
-use crate::domain::clock_guard::ClockStatus;
-use crate::domain::clock_guard::tests::believing;
 use crate::domain::devices::presence::Presence;
 use crate::domain::events::Events;
 use crate::domain::events::tests::MemoryLog;
 use crate::domain::revocations::tests::in_memory as revocations_in_memory;
+use crate::domain::time::guard::ClockStatus;
+use crate::domain::time::guard::tests::believing;
 use crate::edge::auth::ControlToken;
 use crate::edge::config::ControlConfig;
 use crate::model::ids::UserId;

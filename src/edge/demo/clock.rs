@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::DemoContext;
 use super::same_page::refuse_other_pages;
-use crate::domain::clock::Clock;
 use crate::domain::rewards::today::Today;
+use crate::domain::time::clock::Clock;
 use crate::edge::http::body;
 use crate::edge::http::problem::Problem;
 

@@ -14,11 +14,11 @@ use prometheus_client::metrics::counter::Counter;
 use tower::ServiceExt;
 
 use super::*;
-use crate::domain::clock::Clock;
 use crate::domain::events::Events;
 use crate::domain::events::tests::MemoryLog;
 use crate::domain::live::board::LiveBoard;
 use crate::domain::rewards::today::Today;
+use crate::domain::time::clock::Clock;
 use crate::edge::auth::{AuthConfig, Verifier};
 use crate::model::ids::UserId;
 use crate::model::rewards::day::Day;

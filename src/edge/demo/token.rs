@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::DemoContext;
 use super::same_page::refuse_other_pages;
-use crate::domain::clock;
+use crate::domain::time::clock;
 use crate::edge::auth::key::SIGNS_NOTHING;
 use crate::edge::http::body;
 use crate::edge::http::problem::Problem;

@@ -27,11 +27,11 @@ use crate::edge::connection::connection_set::{ConnectionSet, SetEntry};
 use crate::edge::connection::live_socket::LiveSocket;
 use crate::edge::connection::stream::Stream;
 use crate::edge::connection::upgrade::{self, Upgrade};
-use crate::edge::connection_limiter::ConnectionPermit;
 use crate::edge::context::ConnectionContext;
 use crate::edge::http::arriving_body::{ArrivingBody, DRAIN_GRACE};
 use crate::edge::http::body::Streamed;
 use crate::edge::http::problem::Problem;
+use crate::edge::limits::connection_limiter::ConnectionPermit;
 use crate::edge::metrics::Refused;
 
 /// Read and write buffers of a connection while it speaks HTTP.

@@ -22,8 +22,8 @@ use crate::domain::live::board::{LiveBoard, LiveView};
 use crate::edge::address::{ClientAddress, Network};
 use crate::edge::http::body;
 use crate::edge::http::problem::{self, Problem};
+use crate::edge::limits::rates::Rates;
 use crate::edge::protocol::json::encode_widget;
-use crate::edge::rates::Rates;
 
 pub use metrics::Metrics;
 

@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 
 use crate::domain::history::History;
 use crate::domain::store_reads::Unavailable;
-use crate::edge::list_limiter::ListPermit;
+use crate::edge::limits::list_limiter::ListPermit;
 use crate::edge::protocol::cursor;
 use crate::edge::protocol::frame::{Answer, Cursor, Operation};
 use crate::model::change::Action;

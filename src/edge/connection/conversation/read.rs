@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use super::operation;
 use crate::domain::history::History;
 use crate::domain::store_reads::Unavailable;
-use crate::edge::list_limiter::ListPermit;
+use crate::edge::limits::list_limiter::ListPermit;
 use crate::edge::protocol::frame::Answer;
 use crate::model::ids::UserId;
 use crate::model::page::PageRequest;

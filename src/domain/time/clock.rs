@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use super::time_source::{MachineTime, TimeSource};
+use super::source::{MachineTime, TimeSource};
 
 /// Milliseconds; forward if positive.
 pub type Step = i64;

@@ -12,8 +12,8 @@ use governor::state::{InMemoryState, NotKeyed};
 use parking_lot::Mutex;
 
 use crate::edge::address::Network;
-use crate::edge::limits::LimitsConfig;
-use crate::edge::rates::{self, Rates};
+use crate::edge::limits::config::LimitsConfig;
+use crate::edge::limits::rates::{self, Rates};
 
 /// When to try again while there are as many connections as there may be.
 pub const FULL_RETRY: Duration = Duration::from_secs(5);

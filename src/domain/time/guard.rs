@@ -262,5 +262,5 @@ fn offset_of(told: u64) -> i64 {
 }
 
 #[cfg(test)]
-#[path = "clock_guard_tests.rs"]
+#[path = "guard_tests.rs"]
 pub mod tests;

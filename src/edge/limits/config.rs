@@ -1,6 +1,4 @@
-//! What one connection may take: sizes, counts, rates, silence.
-//!
-//! What happens at each bound is said, with its default, in `deploy/heartline.toml`.
+//! Settings of the limits and of sockets: sizes, counts, rates, silence.
 
 use std::time::Duration;
 
