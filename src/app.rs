@@ -20,7 +20,6 @@ mod rewards;
 pub mod role;
 mod stores;
 mod threads;
-pub mod upgrade;
 mod widget;
 
 use std::io::Write;

@@ -39,9 +39,6 @@ pub enum Command {
     /// Prepare a new Redis (redis.url): write the keys that identify it as this deployment's. Run it once. Safe to re-run;
     /// never overwrites existing keys.
     Init,
-    /// Bring a Redis (redis.url) that an older version has written to the format of this one. Stop all gateways first. Safe
-    /// to re-run.
-    Upgrade,
     /// Print a token for a user, signed with the gateway's key. Never makes a key.
     Token {
         /// User id.

@@ -48,7 +48,6 @@ fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command.unwrap_or(Command::Serve { role: Role::All }) {
         Command::Serve { role } => serve(Config::load(file)?, role),
         Command::Init => init(&Config::load(file)?),
-        Command::Upgrade => upgrade(&Config::load(file)?),
         Command::Token { mid, ttl } => token(&Config::load(file)?, UserId(mid), *ttl),
         Command::Events { follow, after, limit } => {
             Ok(events::print(&Config::load(file)?, EventsOptions { after, limit, follow })?)
@@ -77,14 +76,6 @@ fn init(config: &Config) -> Result<(), Failure> {
     }
     config.log.start().expect("nothing else has begun to log");
     print(&format!("{}\n", prepare::prepare(&config.redis)?))
-}
-
-fn upgrade(config: &Config) -> Result<(), Failure> {
-    if config.store.hot_store != Backend::Redis {
-        return Err(Failure::NothingToUpgrade);
-    }
-    config.log.start().expect("nothing else has begun to log");
-    print(&format!("{}\n", app::upgrade::upgrade(&config.redis)?))
 }
 
 fn check_config(file: Option<&Path>, role: Role) -> Result<(), Failure> {
@@ -150,8 +141,6 @@ enum Failure {
         "nothing to prepare: store.hot_store is \"embedded\"; set it to \"redis\" to prepare the Redis of redis.url"
     )]
     NothingToPrepare,
-    #[error("nothing to upgrade: store.hot_store is \"embedded\", whose files have the format of this version")]
-    NothingToUpgrade,
     #[error(transparent)]
     Redis(#[from] RedisRefused),
     #[error(transparent)]
@@ -170,7 +159,7 @@ impl Failure {
     fn exit_code(&self) -> u8 {
         match self {
             Failure::Config(_) | Failure::Check(_) | Failure::SignsNothing | Failure::NoKey(_) => 78,
-            Failure::NothingToPrepare | Failure::NothingToUpgrade | Failure::NoHashKey => 78,
+            Failure::NothingToPrepare | Failure::NoHashKey => 78,
             Failure::NotReady(_) => 1,
             Failure::Redis(refused) => refused.exit_code(),
             Failure::Key(_) => 73,

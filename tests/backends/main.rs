@@ -24,7 +24,6 @@ mod redis_looks;
 mod redis_server;
 mod redis_slots;
 mod redis_store;
-mod redis_upgrade;
 mod requests;
 mod revocation_file;
 mod revocation_list;

@@ -73,9 +73,11 @@ async fn one_that_lost_a_part_is_neither_served_nor_prepared() {
 #[ignore = "needs Redis: tests/run redis"]
 async fn one_of_another_format_or_of_two_deployments_is_refused() {
     let server = Server::prepared();
-    server.tell::<()>(&["SET", "{h5}:deployment", "abc format=1 shards=500 hash=siphash-2-4"]);
-    for told in [server.refusal(), prepare(&server.config()).unwrap_err().to_string()] {
-        assert!(told.contains("shards=500"), "{told}");
+    for other in ["abc format=4 shards=500 hash=siphash-2-4", "abc format=3 shards=1000 hash=siphash-2-4"] {
+        server.tell::<()>(&["SET", "{h5}:deployment", other]);
+        for told in [server.refusal(), prepare(&server.config()).unwrap_err().to_string()] {
+            assert!(told.contains(other) && told.contains("another"), "{told}");
+        }
     }
     server.tell::<()>(&["SET", "{h5}:deployment", "abc format=4 shards=1000 hash=siphash-2-4"]);
     assert!(server.refusal().contains("abc"), "{}", server.refusal());

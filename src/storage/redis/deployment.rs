@@ -13,15 +13,7 @@ use crate::model::shard::{Shard, Shards};
 
 /// Behind the id, in every ready key. Another number of shards or another hash would look for users elsewhere.
 const FORMAT: &str = "format=4 shards=1000 hash=siphash-2-4";
-/// Of versions that decided in Redis, of those whose keys expired by themselves, and of those whose heads know no list of
-/// what is to be carried to the history store.
-const OLDER: [&str; 3] = [
-    "format=1 shards=1000 hash=siphash-2-4",
-    "format=2 shards=1000 hash=siphash-2-4",
-    "format=3 shards=1000 hash=siphash-2-4",
-];
 const PREPARING: &str = "preparing ";
-const UPGRADING: &str = "upgrading ";
 
 /// What one of the keys holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,10 +23,6 @@ pub(super) enum Mark {
     Preparing(String),
     /// The whole of it.
     Ready(Arc<str>),
-    /// Of an older version that can be upgraded.
-    Older(String),
-    /// An upgrade has begun.
-    Upgrading(String),
     /// Of another program, or of another version of this one.
     Foreign(String),
 }
@@ -45,10 +33,6 @@ pub(super) fn key(shard: Shard) -> String {
 
 pub(super) fn preparing(id: &str) -> String {
     format!("{PREPARING}{id}")
-}
-
-pub(super) fn upgrading(id: &str) -> String {
-    format!("{UPGRADING}{id}")
 }
 
 pub(super) fn ready(id: &str) -> String {
@@ -64,22 +48,13 @@ impl Mark {
     pub fn read(value: Option<&[u8]>) -> Self {
         let Some(value) = value else { return Mark::Absent };
         let text = String::from_utf8_lossy(value);
-        let is_id = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-        let begun = |word: &str| text.strip_prefix(word).filter(|id| is_id(id)).map(str::to_owned);
-        let of = |format: &str| {
-            let id = text.strip_suffix(format).and_then(|id| id.strip_suffix(' '));
-            id.filter(|id| is_id(id)).map(str::to_owned)
-        };
-        if let Some(id) = begun(PREPARING) {
-            Mark::Preparing(id)
-        } else if let Some(id) = begun(UPGRADING) {
-            Mark::Upgrading(id)
-        } else if of(FORMAT).is_some() {
-            Mark::Ready(Arc::from(&*text))
-        } else if let Some(id) = OLDER.iter().find_map(|older| of(older)) {
-            Mark::Older(id)
-        } else {
-            Mark::Foreign(text.into_owned())
+        let is_id = |id: &&str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+        let preparing = text.strip_prefix(PREPARING).filter(is_id);
+        let ready = text.strip_suffix(FORMAT).and_then(|id| id.strip_suffix(' ')).filter(is_id);
+        match (preparing, ready) {
+            (Some(id), _) => Mark::Preparing(id.to_owned()),
+            (None, Some(_)) => Mark::Ready(Arc::from(&*text)),
+            (None, None) => Mark::Foreign(text.into_owned()),
         }
     }
 }
@@ -102,11 +77,6 @@ pub(super) fn agreed(marks: &[(Shard, Mark)], expected: Option<&Arc<str>>) -> Re
                     id(text),
                     key(*shard),
                     id(known)
-                ));
-            }
-            (Mark::Older(id) | Mark::Upgrading(id), _) => {
-                return Err(format!(
-                    "has the data of an older version (deployment {id}): stop all gateways, then run heartline upgrade"
                 ));
             }
             (Mark::Foreign(text), _) => {
@@ -171,13 +141,10 @@ mod tests {
     #[test]
     fn a_mark_is_what_was_written() {
         assert_eq!(of(ONE), Mark::Ready(Arc::from(format!("{ONE} format=4 shards=1000 hash=siphash-2-4"))));
-        for older in OLDER {
-            assert_eq!(Mark::read(Some(format!("{ONE} {older}").as_bytes())), Mark::Older(ONE.to_owned()));
-        }
-        assert_eq!(Mark::read(Some(upgrading(ONE).as_bytes())), Mark::Upgrading(ONE.to_owned()));
         assert_eq!(begun(ONE), Mark::Preparing(ONE.to_owned()));
         assert_eq!(Mark::read(None), Mark::Absent);
-        for other in ["", "x", "preparing ", &format!("{ONE} format=5 shards=1000 hash=siphash-2-4"), "preparing x y"] {
+        let formats = [3, 5].map(|format| format!("{ONE} format={format} shards=1000 hash=siphash-2-4"));
+        for other in ["", "x", "preparing ", &formats[0], &formats[1], "preparing x y"] {
             assert_eq!(Mark::read(Some(other.as_bytes())), Mark::Foreign(other.to_owned()));
         }
     }

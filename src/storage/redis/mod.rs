@@ -27,7 +27,6 @@ mod swap;
 mod target;
 mod terms;
 mod topology;
-pub mod upgrade;
 
 use std::sync::Arc;
 use std::thread;

@@ -115,7 +115,7 @@ impl StoreCalendar {
     }
 }
 
-/// What the first format held in the keys of the deployment: filters outlive an upgrade.
+/// It is stored nowhere, so another one would find nothing in the filters that there are.
 fn salt(redis: &Redis) -> String {
     let id = redis.deployment().split(' ').next().unwrap_or_default();
     format!("{id} format=1 shards=1000 hash=siphash-2-4")

@@ -40,7 +40,6 @@
 mod apply;
 mod bytes;
 mod calendar;
-mod carry_over;
 mod checked;
 mod claims;
 mod commit;
@@ -70,7 +69,6 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 
 use self::calendar::StoreCalendar;
-pub use self::carry_over::carry_over;
 use self::looks::Rota;
 use self::outbox::OutboxQueue;
 pub use self::users::RedisUsers;
