@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use heartline::domain::rewards::config::RewardsConfig;
-use heartline::domain::rewards::memory::{Asker, Memory, estimate};
+use heartline::domain::rewards::memory::{LookupReason, Memory, estimate};
 use heartline::model::ids::{Content, UserId};
 use heartline::model::rewards::calendar::RewardDay;
 use heartline::model::rewards::day::Day;
@@ -68,7 +68,7 @@ fn recent_user() -> f64 {
     let today = RewardDay { day: Day::of_number(1), rules: RuleSet::NONE, zone: "UTC".into() };
     let mut random = StdRng::seed_from_u64(4);
     // Twice as many as are kept: growing on would show.
-    let mut ask = || memory.user_rules(UserId(random.random()), &today, Asker::Beat);
+    let mut ask = || memory.user_rules(UserId(random.random()), &today, LookupReason::Beat);
     2.0 * bytes_each(200_000, || assert!(ask().decided.is_empty()))
 }
 

@@ -94,7 +94,7 @@ pub fn the_first_who_has_watched_enough_makes_the_claim<B: Backend>() {
     let day = day();
     let expected = [format!("at-once:{day}:42"), format!("per-user:{day}:42"), format!("per-content:{day}:42:1:1")];
     assert_eq!(ids(&store, USER, day), expected);
-    assert_eq!(wait(store.standing(USER, day)).unwrap().rewarded, ["at-once", "per-user"]);
+    assert_eq!(wait(store.user_status(USER, day)).unwrap().rewarded, ["at-once", "per-user"]);
     assert!(told(&commit(&store, NOW + 9_000, vec![played(USER, 1, NOW + 9_000, 70_000, &[])])).is_empty());
 }
 

@@ -103,7 +103,7 @@ fn the_first_beat_of_a_connection_reads_nothing_once_it_was_welcomed() {
     let mut reads = |welcomed| {
         let reads = users().filter(|user| user.0 % 2 == u64::from(welcomed)).map(|user| {
             if welcomed {
-                wait(store.standing(user, day())).unwrap();
+                wait(store.user_status(user, day())).unwrap();
             }
             calls(&mut connections);
             commit(&store, vec![beat_of(user, content(1), 2_000)]);
@@ -118,7 +118,7 @@ fn the_first_beat_of_a_connection_reads_nothing_once_it_was_welcomed() {
     let user = UserId(1);
     let other: Arc<dyn HotStore> =
         Arc::new(open_remembering(1_000, &backend.servers().url(), ROOMY, Duration::ZERO, |_| false));
-    wait(other.standing(user, day())).unwrap();
+    wait(other.user_status(user, day())).unwrap();
     commit(&store, vec![beat_of(user, content(1), 3_000)]);
     let late = commit(&other, vec![beat_of(user, content(1), 2_500)]);
     assert!(

@@ -81,7 +81,7 @@ impl Positions for Reads {
 }
 
 impl Claims for Reads {
-    fn standing(&self, _: UserId, _: Day) -> Answer<UserStatus> {
+    fn user_status(&self, _: UserId, _: Day) -> Answer<UserStatus> {
         ready(Ok(UserStatus::default())).boxed()
     }
 

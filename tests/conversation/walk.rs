@@ -55,7 +55,7 @@ struct Walk {
     asked: Vec<Asked>,
     away: bool,
     /// What another client has.
-    long_turn: Option<LargeFramePermit>,
+    large_frame_permit: Option<LargeFramePermit>,
     list_turn: Option<ListPermit>,
     trace: Vec<String>,
 }
@@ -92,7 +92,7 @@ impl Walk {
             committed: Committed::new(),
             asked: Vec::new(),
             away: false,
-            long_turn: None,
+            large_frame_permit: None,
             list_turn: None,
             trace: Vec::new(),
         }
@@ -120,7 +120,7 @@ impl Walk {
                 self.trace.push(format!("{user:?} reads: {}", !peer.stuck));
             }
             93..95 => {
-                self.long_turn = match self.long_turn {
+                self.large_frame_permit = match self.large_frame_permit {
                     None => self.gateway.submit_queue().try_large_frame_permit(),
                     Some(_) => None,
                 };
@@ -246,7 +246,7 @@ impl Walk {
     async fn come_to_rest(&mut self) {
         self.trace.push("all goes well from now on".to_owned());
         self.away = false;
-        (self.long_turn, self.list_turn) = (None, None);
+        (self.large_frame_permit, self.list_turn) = (None, None);
         self.answer_all();
         self.clients.iter_mut().for_each(|client| client.peer.stuck = false);
         self.go_on();

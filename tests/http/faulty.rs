@@ -86,8 +86,8 @@ impl<S: Positions> Positions for Faulty<S> {
 }
 
 impl<S: Claims> Claims for Faulty<S> {
-    fn standing(&self, user: UserId, day: Day) -> Answer<UserStatus> {
-        self.store.standing(user, day)
+    fn user_status(&self, user: UserId, day: Day) -> Answer<UserStatus> {
+        self.store.user_status(user, day)
     }
 
     fn claims_of(&self, user: UserId, day: Day, limit: usize) -> Answer<Vec<ClaimKey>> {

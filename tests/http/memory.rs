@@ -160,7 +160,7 @@ impl Positions for Memory {
 }
 
 impl Claims for Memory {
-    fn standing(&self, _: UserId, _: Day) -> Answer<UserStatus> {
+    fn user_status(&self, _: UserId, _: Day) -> Answer<UserStatus> {
         self.answer(|rows| UserStatus { paused: rows.user.recording.paused(), rewarded: Vec::new() })
     }
 

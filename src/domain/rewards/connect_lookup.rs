@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::decisions::DecidedRules;
-use super::memory::{Asker, Memory};
+use super::memory::{LookupReason, Memory};
 use super::metrics::Metrics;
 use super::today::Today;
 use crate::domain::store_reads::StoreReads;
@@ -58,24 +58,24 @@ impl ConnectLookup {
 
     pub async fn of(&self, user: UserId) -> Result<ConnectInfo, Unavailable> {
         let today = self.today.reward_day(self.clock.now());
-        let remembered = self.memory.user_rules(user, &today, Asker::Welcome);
+        let remembered = self.memory.user_rules(user, &today, LookupReason::Welcome);
         let (paused, decided) = match remembered.paused {
             Some(paused) if remembered.certain || today.flag(&self.rules, remembered.decided).is_some() => {
                 (paused, remembered.decided)
             }
             _ => {
                 let ticket = self.memory.ticket(user);
-                let standing = self.reads.user_status.in_time(self.store.standing(user, today.day)).await?;
+                let status = self.reads.user_status.in_time(self.store.user_status(user, today.day)).await?;
                 self.metrics.store_reads.inc();
-                self.memory.learned_paused(user, standing.paused, ticket);
-                let rewarded: RuleSet = standing.rewarded.iter().filter_map(|id| self.rules.place(id)).collect();
+                self.memory.learned_paused(user, status.paused, ticket);
+                let rewarded: RuleSet = status.rewarded.iter().filter_map(|id| self.rules.place(id)).collect();
                 if !remembered.decided.without(rewarded).is_empty() {
                     // Only an erasure takes claims back, and another gateway has made it.
                     self.memory.forget(user);
                 }
                 let new = rewarded.and(today.per_user(&self.rules)).without(remembered.decided);
                 self.memory.learned_decided(user, new, today.day, ticket);
-                (standing.paused, rewarded)
+                (status.paused, rewarded)
             }
         };
         Ok(ConnectInfo { paused, today: today.day, flag: today.flag(&self.rules, decided) })
@@ -87,7 +87,7 @@ impl ConnectLookup {
         if today.per_user(&self.rules).is_empty() {
             return None;
         }
-        let remembered = self.memory.user_rules(user, &today, Asker::Welcome);
+        let remembered = self.memory.user_rules(user, &today, LookupReason::Welcome);
         match today.flag(&self.rules, remembered.decided) {
             None if !remembered.certain => self.of(user).await.ok()?.flag,
             known => known,

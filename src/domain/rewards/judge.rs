@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::decisions::DecidedRules;
-use super::memory::{Asker, Memory};
+use super::memory::{LookupReason, Memory};
 use super::metrics::Metrics;
 use super::relay_notify::RelayNotify;
 use super::reward_notice::RewardNotice;
@@ -58,7 +58,7 @@ impl Judge {
         if known.user == Some(today.day) {
             decided = of_user;
         } else if !of_user.is_empty() {
-            decided = self.memory.user_rules(user, today, Asker::Beat).decided;
+            decided = self.memory.user_rules(user, today, LookupReason::Beat).decided;
         }
         let of_content = today.per_content(&self.rules, content);
         let concerned = self.rules.for_content(of_user, content).or(of_content);

@@ -41,7 +41,7 @@ enum Failed {
 }
 
 /// Authenticates and welcomes; `None` when the socket had to be closed, or closed itself. `unwelcomed` is given back as
-/// soon as the user is known, `place` when the socket has ended.
+/// soon as the user is known, `permit` when the socket has ended.
 pub async fn greet(
     mut socket: Socket,
     context: Arc<ConnectionContext>,
@@ -49,7 +49,7 @@ pub async fn greet(
     token: Option<Result<Identity, TokenError>>,
     unwelcomed: ConnectionPermit,
     client: SocketClient,
-    place: ConnectionPermit,
+    permit: ConnectionPermit,
 ) -> Option<LiveSocket> {
     let introduction = match token {
         Some(identity) => identity
@@ -69,7 +69,7 @@ pub async fn greet(
         Err(failed) => Err(failed),
     };
     match welcomed {
-        Ok(conversation) => return Some(LiveSocket::new(socket, conversation, context, client.address, place)),
+        Ok(conversation) => return Some(LiveSocket::new(socket, conversation, context, client.address, permit)),
         Err(Failed::Close(reason)) => {
             if let Some(bye) = reason.bye(rand::random()) {
                 // Heard or not, the close comes next.

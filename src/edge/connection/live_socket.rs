@@ -69,7 +69,7 @@ pub struct LiveSocket {
 struct AtEnd {
     log: ConnectionLog,
     /// Given back.
-    _place: ConnectionPermit,
+    _permit: ConnectionPermit,
 }
 
 impl LiveSocket {
@@ -78,7 +78,7 @@ impl LiveSocket {
         conversation: Conversation,
         context: Arc<ConnectionContext>,
         address: IpAddr,
-        place: ConnectionPermit,
+        permit: ConnectionPermit,
     ) -> Self {
         context.metrics.connections.inc();
         let now = Instant::now();
@@ -96,7 +96,7 @@ impl LiveSocket {
             task: None,
             wakes_at: now,
             context,
-            at_end: Box::new(AtEnd { log, _place: place }),
+            at_end: Box::new(AtEnd { log, _permit: permit }),
         }
     }
 

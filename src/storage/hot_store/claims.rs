@@ -28,7 +28,7 @@ pub struct UserStatus {
 /// A read sees every commit that was answered before it was asked.
 pub trait Claims: Send + Sync + 'static {
     /// What a new connection has to know of its user, on this day.
-    fn standing(&self, user: UserId, day: Day) -> Answer<UserStatus>;
+    fn user_status(&self, user: UserId, day: Day) -> Answer<UserStatus>;
 
     /// The user's claims of a day, those of rules per user first; no more than `limit`.
     fn claims_of(&self, user: UserId, day: Day, limit: usize) -> Answer<Vec<ClaimKey>>;

@@ -10,10 +10,10 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use super::{Asker, Kept};
+use super::{Kept, LookupReason};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct AskerLabel {
+struct LookupReasonLabel {
     asker: &'static str,
 }
 
@@ -30,18 +30,18 @@ pub struct Lookups {
 
 impl Lookups {
     pub fn new(registry: &mut Registry) -> Self {
-        let family = Family::<AskerLabel, Counter>::default();
-        let counter = |asker| family.get_or_create(&AskerLabel { asker }).clone();
+        let family = Family::<LookupReasonLabel, Counter>::default();
+        let counter = |asker| family.get_or_create(&LookupReasonLabel { asker }).clone();
         let lookups = Lookups { welcome: counter("welcome"), beat: counter("beat") };
         let help = "Users whose reward rules were looked up in the bitmaps";
         registry.register("reward_lookups", help, family);
         lookups
     }
 
-    pub fn count(&self, asker: Asker) {
-        match asker {
-            Asker::Welcome => self.welcome.inc(),
-            Asker::Beat => self.beat.inc(),
+    pub fn count(&self, reason: LookupReason) {
+        match reason {
+            LookupReason::Welcome => self.welcome.inc(),
+            LookupReason::Beat => self.beat.inc(),
         };
     }
 }

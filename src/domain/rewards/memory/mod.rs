@@ -64,7 +64,7 @@ struct Kept {
 
 /// Which rules per user are known to be decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UserStatus {
+pub struct Remembered {
     pub decided: RuleSet,
     /// All others are known to be open; otherwise only the store knows.
     pub certain: bool,
@@ -74,7 +74,7 @@ pub struct UserStatus {
 
 /// What the look-up of a user is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asker {
+pub enum LookupReason {
     Welcome,
     Beat,
 }
@@ -110,13 +110,14 @@ impl Memory {
         Memory { kept, lookups }
     }
 
-    /// What is known of a user today. A user who is not among the recent ones is looked up in the bitmaps, which is counted, and becomes recent.
-    pub fn user_rules(&self, user: UserId, today: &RewardDay, asker: Asker) -> UserStatus {
-        let (standing, looked_up) = self.kept.shard_of(user).user_rules(user, today.day);
+    /// What is known of a user today. A user who is not among the recent ones is looked up in the bitmaps, which is counted,
+    /// and becomes recent.
+    pub fn user_rules(&self, user: UserId, today: &RewardDay, reason: LookupReason) -> Remembered {
+        let (remembered, looked_up) = self.kept.shard_of(user).user_rules(user, today.day);
         if looked_up && self.kept.user_rules {
-            self.lookups.count(asker);
+            self.lookups.count(reason);
         }
-        standing
+        remembered
     }
 
     /// Which of `rules` are decided for this user and content, as far as filters know; the store knows of the others.

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use super::UserStatus;
+use super::Remembered;
 use super::bitmaps::Bitmaps;
 use super::estimate::Estimate;
 use super::filter::Filter;
@@ -41,20 +41,20 @@ impl ShardMemory {
     }
 
     /// What is known of the user, and whether the bitmaps had to be asked.
-    pub fn user_rules(&mut self, user: UserId, day: Day) -> (UserStatus, bool) {
+    pub fn user_rules(&mut self, user: UserId, day: Day) -> (Remembered, bool) {
         let known = self.recent.get(user);
         if !self.change_day(day) {
             let paused = known.and_then(|known| known.paused);
-            return (UserStatus { decided: RuleSet::NONE, certain: false, paused }, false);
+            return (Remembered { decided: RuleSet::NONE, certain: false, paused }, false);
         }
         let certain = self.whole && self.bitmaps.whole();
         if let Some(known) = known.filter(|known| known.day == Some(day) && (known.certain || !certain)) {
-            return (UserStatus { decided: known.decided, certain: known.certain, paused: known.paused }, false);
+            return (Remembered { decided: known.decided, certain: known.certain, paused: known.paused }, false);
         }
         // Of a user who was decided beyond the bound of the bitmaps, only the recent users know.
         let before = known.filter(|known| known.day == Some(day)).map_or(RuleSet::NONE, |known| known.decided);
         let known = self.recent.decided(user, day, self.bitmaps.decided(user).or(before), certain);
-        (UserStatus { decided: known.decided, certain, paused: known.paused }, true)
+        (Remembered { decided: known.decided, certain, paused: known.paused }, true)
     }
 
     /// Those of `rules` that a filter knows to be decided.

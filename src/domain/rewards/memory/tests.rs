@@ -65,9 +65,9 @@ impl Scene {
         }
     }
 
-    fn ask(&self, user: UserId, after: u16) -> UserStatus {
+    fn ask(&self, user: UserId, after: u16) -> Remembered {
         let today = RewardDay { day: day(after), rules: [0, 1, 2].into_iter().collect(), zone: "UTC".into() };
-        self.memory.user_rules(user, &today, Asker::Beat)
+        self.memory.user_rules(user, &today, LookupReason::Beat)
     }
 
     fn knows(&self, user: UserId, content: Content, after: u16) -> bool {
@@ -92,14 +92,14 @@ impl Scene {
     }
 }
 
-fn open() -> UserStatus {
-    UserStatus { decided: RuleSet::NONE, certain: true, paused: None }
+fn open() -> Remembered {
+    Remembered { decided: RuleSet::NONE, certain: true, paused: None }
 }
 
 #[test]
 fn before_the_store_has_spoken_only_the_store_knows() {
     let scene = roomy();
-    assert_eq!(scene.ask(USER, 0), UserStatus { certain: false, ..open() });
+    assert_eq!(scene.ask(USER, 0), Remembered { certain: false, ..open() });
     scene.mark(FIRST_OF_DAY, USER, 0);
     assert_eq!(scene.ask(USER, 0).decided, only(FIRST_OF_DAY), "what was decided here is known all the same");
 }
@@ -121,7 +121,7 @@ fn what_the_store_says_joins_what_was_decided_meanwhile() {
     ];
     assert!(scene.memory.fill(shard, day(0), keys, scene.memory.ticket_of(shard)));
     for user in [USER, peer_messages[0]] {
-        assert_eq!(scene.ask(user, 0), UserStatus { decided: only(FIRST_OF_DAY), ..open() });
+        assert_eq!(scene.ask(user, 0), Remembered { decided: only(FIRST_OF_DAY), ..open() });
     }
     for user in &peer_messages[1..] {
         assert_eq!(scene.ask(*user, 0), open());
@@ -145,7 +145,7 @@ fn of_a_day_that_is_over_nothing_is_known_and_nothing_is_marked() {
     let scene = filled();
     scene.mark(FIRST_OF_DAY, USER, 1);
     scene.mark(FIRST_VIEW, USER, 1);
-    assert_eq!(scene.ask(USER, 0), UserStatus { certain: false, ..open() });
+    assert_eq!(scene.ask(USER, 0), Remembered { certain: false, ..open() });
     assert!(!scene.knows(USER, CONTENT, 0));
     scene.mark(FIRST_OF_DAY, UserId(7), 0);
     assert_eq!(scene.ask(UserId(7), 1), open());
@@ -175,7 +175,7 @@ fn who_is_not_among_the_recent_users_is_known_by_the_bitmaps() {
     }
     for user in 0..users * 2 {
         let decided = if user % 2 == 0 { only(FIRST_OF_DAY) } else { RuleSet::NONE };
-        assert_eq!(scene.ask(UserId(user), 0), UserStatus { decided, ..open() }, "user {user}");
+        assert_eq!(scene.ask(UserId(user), 0), Remembered { decided, ..open() }, "user {user}");
     }
     assert_eq!(scene.metric("heartline_reward_filter_items{rule=\"first-of-day\"}"), users);
 }
@@ -209,7 +209,7 @@ fn one_look_up_for_each_user_and_day_while_they_are_remembered() {
         assert_eq!(scene.lookups(), 1_000 * u64::from(after + 1));
     }
     let today = RewardDay { day: day(2), rules: only(FIRST_OF_DAY), zone: "UTC".into() };
-    scene.memory.user_rules(USER, &today, Asker::Welcome);
+    scene.memory.user_rules(USER, &today, LookupReason::Welcome);
     assert_eq!(scene.metric("heartline_reward_lookups_total{asker=\"welcome\"}"), 1);
 }
 
@@ -253,8 +253,8 @@ fn beyond_their_bound_the_bitmaps_are_not_certain_and_do_not_grow() {
         assert_eq!(scene.ask(*user, 0).decided, only(FIRST_OF_DAY), "the recent know it");
     }
     assert_eq!(scene.metric("heartline_reward_filter_items{rule=\"first-of-day\"}"), 5);
-    assert_eq!(scene.ask(users[5], 0), UserStatus { certain: false, ..open() }, "one recent user is kept");
-    assert_eq!(scene.ask(users[4], 0), UserStatus { decided: only(FIRST_OF_DAY), certain: false, paused: None });
+    assert_eq!(scene.ask(users[5], 0), Remembered { certain: false, ..open() }, "one recent user is kept");
+    assert_eq!(scene.ask(users[4], 0), Remembered { decided: only(FIRST_OF_DAY), certain: false, paused: None });
     let looked_up = scene.lookups();
     scene.ask(users[4], 0);
     assert_eq!(scene.lookups(), looked_up, "what is uncertain is not looked up again and again");
@@ -316,7 +316,7 @@ fn an_erased_user_is_a_new_one() {
     scene.memory.learned_paused(USER, true, ticket);
     scene.mark(FIRST_OF_DAY, USER, 0);
     scene.mark(FIRST_OF_DAY, UserId(7), 0);
-    assert_eq!(scene.ask(USER, 0), UserStatus { decided: only(FIRST_OF_DAY), certain: true, paused: Some(true) });
+    assert_eq!(scene.ask(USER, 0), Remembered { decided: only(FIRST_OF_DAY), certain: true, paused: Some(true) });
     scene.memory.forget(USER);
     scene.memory.learned_paused(USER, true, ticket);
     assert_eq!(scene.ask(USER, 0), open());
@@ -345,14 +345,14 @@ fn one_of_several_gateways_is_never_certain_and_forgets_no_decision() {
     let memory = Memory::shared(Arc::new(rules), Shards::DEFAULT, &config, &mut Registry::default());
     let scene = Scene { memory, registry: Registry::default() };
     scene.fill_all();
-    let unknown = UserStatus { decided: RuleSet::NONE, certain: false, paused: None };
+    let unknown = Remembered { decided: RuleSet::NONE, certain: false, paused: None };
     assert_eq!(scene.ask(USER, 0), unknown, "another gateway may have claimed it");
     let ticket = scene.memory.ticket(USER);
     scene.memory.learned_paused(USER, true, ticket);
     scene.memory.switched(USER, true);
     assert_eq!(scene.ask(USER, 0), unknown, "another gateway may have resumed it");
     scene.memory.mark(0, USER, CONTENT, day(0));
-    assert_eq!(scene.ask(USER, 0), UserStatus { decided: only(0), ..unknown });
+    assert_eq!(scene.ask(USER, 0), Remembered { decided: only(0), ..unknown });
     assert_eq!(scene.ask(USER, 1), unknown, "of a day that begins here nothing is certain either");
     scene.memory.forget(USER);
     assert_eq!(scene.ask(USER, 1), unknown);

@@ -19,20 +19,20 @@ impl Conversation {
 
     pub(super) fn take_in_long(&mut self, text: &str, permit: LargeFramePermit, now: Instant) {
         self.take_in(text, now + OPERATION_TIMEOUT, now);
-        self.keep_turn(permit, now);
+        self.keep_permit(permit, now);
     }
 
     /// A long frame has its turn until it is answered, and nothing more is read before that: so a turn ends with the next
     /// commit. What waits behind a list waits for long, and must not keep others from their turn.
-    fn keep_turn(&mut self, turn: LargeFramePermit, now: Instant) {
+    fn keep_permit(&mut self, granted: LargeFramePermit, now: Instant) {
         // Others wait for the turn, which ends with the commit.
         self.commit_held(now);
         let uncommitted = self.beats.frames.slots() > 0;
         match self.state.held_mut() {
             Some(Held { frame: HeldFrame::Frame { permit, .. }, list }) => {
-                *permit = (uncommitted || list.is_none()).then_some(turn);
+                *permit = (uncommitted || list.is_none()).then_some(granted);
             }
-            _ if uncommitted => self.state.hold(HeldFrame::Committing { _permit: turn }),
+            _ if uncommitted => self.state.hold(HeldFrame::Committing { _permit: granted }),
             _ => {}
         }
     }
@@ -59,7 +59,7 @@ impl Conversation {
             Some(HeldFrame::Text { text, .. }) => self.start_late(text, now),
             Some(HeldFrame::Frame { frame, permit, .. }) => {
                 self.start(frame, now);
-                permit.into_iter().for_each(|permit| self.keep_turn(permit, now));
+                permit.into_iter().for_each(|permit| self.keep_permit(permit, now));
             }
             Some(HeldFrame::Committing { .. }) => {}
             None => {
@@ -87,7 +87,7 @@ impl Conversation {
         let late = |held: &Held| !held.waits_for_permit() && held.deadline().is_some_and(|until| now >= until);
         if let Some(HeldFrame::Frame { frame, permit, .. }) = self.state.take_held(late) {
             self.replies.unavailable(frame.seq);
-            permit.into_iter().for_each(|permit| self.keep_turn(permit, now));
+            permit.into_iter().for_each(|permit| self.keep_permit(permit, now));
         }
         if let Some(order) = self.state.take_order(|order| now >= order.deadline) {
             self.replies.unavailable(order.seq);

@@ -54,7 +54,7 @@ pub struct Conversation {
     device: Arc<str>,
     /// How late steady beats may be acked. `None`: the socket is about to go, so nothing is told late, and no list waits.
     ack_delay: Option<Duration>,
-    lease: TokenExpiry,
+    token_expiry: TokenExpiry,
     /// The last number that was used; 0 = none.
     seq: u32,
     strikes: u8,
@@ -85,7 +85,7 @@ impl Conversation {
             registration,
             device: hello.device.unwrap_or_default().into(),
             ack_delay: Some(ack_delay),
-            lease: TokenExpiry::of(identity, now, context.clock.wall()),
+            token_expiry: TokenExpiry::of(identity, now, context.clock.wall()),
             context,
             seq,
             strikes: 0,
@@ -166,7 +166,7 @@ impl Conversation {
 
     /// Whether the end of the token ends it now. `all_read`: nothing more is there to be read.
     pub fn expires(&mut self, now: Instant, all_read: bool) -> bool {
-        let over = self.listens() && self.lease.is_over(now, all_read);
+        let over = self.listens() && self.token_expiry.is_over(now, all_read);
         if over {
             self.end_later(CloseReason::Expired, now);
         }
@@ -237,7 +237,7 @@ impl Conversation {
     pub fn next_deadline(&self) -> Option<Instant> {
         let held = self.state.held().and_then(Held::deadline);
         let order = self.state.order().map(|order| order.deadline);
-        let expiry = self.listens().then(|| self.lease.ends());
+        let expiry = self.listens().then(|| self.token_expiry.ends());
         [held, order, expiry, self.next_push, self.beats.due, self.held_until()].into_iter().flatten().min()
     }
 

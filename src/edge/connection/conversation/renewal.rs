@@ -53,7 +53,7 @@ impl Conversation {
             self.end_now(CloseReason::Kicked);
             return Err(SENT_AWAY);
         }
-        self.lease.renew(&identity, now, wall);
+        self.token_expiry.renew(&identity, now, wall);
         Ok(identity.expires_ms)
     }
 }

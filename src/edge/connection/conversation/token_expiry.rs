@@ -78,10 +78,10 @@ mod tests {
         let ended = || TokenExpiry::of(&identity(0), now, WALL);
         assert!(!ended().is_over(end - LINGER, true), "it has not ended");
         assert!(ended().is_over(end, true), "nothing is there");
-        let mut lease = ended();
-        assert!(!lease.is_over(end, false) && !lease.is_over(end + LINGER / 2, false));
-        assert!(lease.is_over(end + LINGER / 2, true) && lease.is_over(end + LINGER, false));
-        lease.renew(&identity(60), end + LINGER / 2, WALL);
-        assert!(!lease.is_over(end + LINGER, true), "it was renewed");
+        let mut expiry = ended();
+        assert!(!expiry.is_over(end, false) && !expiry.is_over(end + LINGER / 2, false));
+        assert!(expiry.is_over(end + LINGER / 2, true) && expiry.is_over(end + LINGER, false));
+        expiry.renew(&identity(60), end + LINGER / 2, WALL);
+        assert!(!expiry.is_over(end + LINGER, true), "it was renewed");
     }
 }

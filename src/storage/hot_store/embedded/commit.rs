@@ -1,6 +1,6 @@
 //! Has a group decided by the model and stores what has changed.
 //!
-//! One batch and one `fdatasync` for each group; none if nothing has changed. Whoever writes holds the [`Committer`], so
+//! One batch and one `fdatasync` for each group; none if nothing has changed. Whoever writes holds the [`GroupWriter`], so
 //! that what was read is still true when it is written.
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::storage::embedded::describe;
 use crate::storage::hot_store::config::Config;
 use crate::storage::hot_store::{Committed, Group, StoreError};
 
-pub struct Committer {
+pub struct GroupWriter {
     pub tables: Tables,
     pub cache: UserCache,
     pub writer: RowWriter,
@@ -32,7 +32,7 @@ pub struct Committer {
     failed: Option<String>,
 }
 
-impl Committer {
+impl GroupWriter {
     pub fn new(
         tables: Tables,
         config: &Config,
@@ -40,7 +40,7 @@ impl Committer {
         outbox: Arc<Extent>,
         calendar: Option<StoredCalendar>,
     ) -> Self {
-        Committer {
+        GroupWriter {
             tables,
             cache: UserCache::new(config.user_cache),
             writer: RowWriter::default(),

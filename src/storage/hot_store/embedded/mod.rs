@@ -3,7 +3,7 @@
 //! ```text
 //! a group  → draft: its rows, remembered or read once; decided by the model  → one batch, one fdatasync  → outcomes
 //! a read   → queue → reader thread: a snapshot of the tables   → answer; a list in slices
-//! the rest → pruner: finds what is dead, removes it as a committer
+//! the rest → pruner: finds what is dead, removes it in groups of its own
 //! ```
 //!
 //! **Durability.** A batch is written to the journal and synced before the tables in memory change, so that nobody reads
@@ -49,7 +49,7 @@ use futures_util::future::BoxFuture;
 
 pub use crate::storage::embedded::open_error::OpenError;
 
-use self::commit::Committer;
+use self::commit::GroupWriter;
 use self::list::List;
 use self::outbox::Extent;
 use self::prune::Pruner;
@@ -90,7 +90,7 @@ pub struct EmbeddedStore {
 /// What the threads of the store share.
 struct Shared {
     /// The standard library's, because it remembers a panic: a commit that panicked may have left half of itself in memory.
-    committer: Mutex<Committer>,
+    group_writer: Mutex<GroupWriter>,
     tables: Tables,
     outbox: Arc<Extent>,
     admission: Admission,
@@ -122,7 +122,13 @@ impl EmbeddedStore {
         let unusable = |source| OpenError::unusable(&config.data_dir, source);
         let admission = Admission { retention: Retention::of(config.retention) };
         let shared = Arc::new(Shared {
-            committer: Mutex::new(Committer::new(tables.clone(), config, admission, outbox.clone(), calendar.clone())),
+            group_writer: Mutex::new(GroupWriter::new(
+                tables.clone(),
+                config,
+                admission,
+                outbox.clone(),
+                calendar.clone(),
+            )),
             tables,
             outbox,
             admission,
@@ -152,7 +158,7 @@ impl EmbeddedStore {
 
     fn commit_now(&self, group: &Group) -> Result<Committed, StoreError> {
         self.shared.saw(group.now);
-        let committed = self.shared.committer()?.commit(group)?;
+        let committed = self.shared.group_writer()?.commit(group)?;
         for (change, outcome) in group.changes.iter().zip(&committed.outcomes) {
             if let Outcome::Cleared { moved: true, .. } = outcome {
                 self.pruner.cleared(change.user);
@@ -190,7 +196,7 @@ impl Positions for EmbeddedStore {
 }
 
 impl Claims for EmbeddedStore {
-    fn standing(&self, user: UserId, day: Day) -> Answer<UserStatus> {
+    fn user_status(&self, user: UserId, day: Day) -> Answer<UserStatus> {
         self.readers.ask(Asker::User(user), move |view| {
             let rewarded = view.claims_per_user(user, day)?;
             let rewarded = rewarded.iter().map(|claim| claim.rule.to_string()).collect();
@@ -211,8 +217,8 @@ impl StoreClock for EmbeddedStore {}
 
 impl Shared {
     /// Whoever has it is the only one who writes.
-    fn committer(&self) -> Result<MutexGuard<'_, Committer>, StoreError> {
-        self.committer.lock().map_err(|_| StoreError::Failed(String::from("a commit panicked")))
+    fn group_writer(&self) -> Result<MutexGuard<'_, GroupWriter>, StoreError> {
+        self.group_writer.lock().map_err(|_| StoreError::Failed(String::from("a commit panicked")))
     }
 
     /// Takes notice of the time, and says what has expired then.

@@ -18,7 +18,7 @@ use crate::model::rewards::claim::Claim;
 use crate::storage::hot_store::Answer;
 use crate::storage::outbox::{Outbox, OutboxNumber};
 
-/// Where the outbox ends, and how many entries it has. Only committers add to it.
+/// Where the outbox ends, and how many entries it has. Only the group writer adds to it.
 #[derive(Debug)]
 pub struct Extent {
     next: AtomicU64,

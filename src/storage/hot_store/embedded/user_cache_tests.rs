@@ -69,10 +69,10 @@ fn change(user: u64, (mut action, before): (Action, u64), now: u64) -> Change {
 
 /// How many rows and counts were remembered.
 fn compare(store: &EmbeddedStore) -> Result<(usize, usize), TestCaseError> {
-    let committer = store.shared.committer().unwrap();
+    let group_writer = store.shared.group_writer().unwrap();
     let view = store.shared.tables.view();
     let (mut rows, mut counts) = (0, 0);
-    for (user, known) in committer.cache.users.iter() {
+    for (user, known) in group_writer.cache.users.iter() {
         prop_assert_eq!(&known.row, &view.user(*user).unwrap());
         if let Some((content, row)) = known.remembered() {
             prop_assert_eq!(Some(row), view.content(*user, content).unwrap());

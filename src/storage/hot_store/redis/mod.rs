@@ -211,9 +211,9 @@ impl Positions for RedisStore {
 }
 
 impl Claims for RedisStore {
-    fn standing(&self, user: UserId, day: Day) -> Answer<UserStatus> {
+    fn user_status(&self, user: UserId, day: Day) -> Answer<UserStatus> {
         let shared = self.shared.clone();
-        Box::pin(async move { shared.standing(user, day).await })
+        Box::pin(async move { shared.user_status(user, day).await })
     }
 
     fn claims_of(&self, user: UserId, day: Day, limit: usize) -> Answer<Vec<ClaimKey>> {

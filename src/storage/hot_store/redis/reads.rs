@@ -55,7 +55,7 @@ impl Shared {
         Ok(head_of(answer)?.forgetting.recording.paused())
     }
 
-    pub async fn standing(&self, user: UserId, day: Day) -> Result<UserStatus, StoreError> {
+    pub async fn user_status(&self, user: UserId, day: Day) -> Result<UserStatus, StoreError> {
         let shard = keys::shard_of(user);
         let mut commands = pipe();
         commands.get(Keys::of(shard).head(user)).hkeys(Keys::of(shard).rules(day));
