@@ -2,12 +2,24 @@
 
 use std::sync::Arc;
 
-use axum::Router;
-
+use super::assembly::Assembly;
 use crate::config::Config;
 use crate::domain::history_packs::feed::PackFeed;
+use crate::edge::auth::SigningKey;
 use crate::edge::auth::key::SIGNS_NOTHING;
-use crate::edge::demo::{self, DemoContext};
+use crate::edge::control::events::Tail;
+use crate::edge::control::live::LiveRoutes;
+use crate::edge::demo::{self, DemoContext, PackStreams, RewardsClock};
+use crate::shutdown::Stop;
+
+/// What it shows of other parts.
+pub(super) struct Shown {
+    pub key: Option<Arc<SigningKey>>,
+    pub tail: Tail,
+    pub live: Arc<LiveRoutes>,
+    pub packs: Option<Arc<PackFeed>>,
+    pub clock: RewardsClock,
+}
 
 /// False, and said in the log, where clients other than a developer at this machine may reach it or its tokens open real
 /// data.
@@ -32,11 +44,16 @@ pub(super) fn pack_feed(config: &Config, is_served: bool) -> Option<Arc<PackFeed
 }
 
 /// The demo as its settings want it.
-pub(super) fn router(config: &Config, context: DemoContext) -> Router {
-    if context.key.is_none() {
+pub(super) fn build(config: &Config, shown: Shown, stop: Stop, assembly: &mut Assembly) {
+    let Shown { key, tail, live, packs, clock } = shown;
+    if key.is_none() {
         tracing::warn!("demo page cannot issue tokens: {SIGNS_NOTHING}");
     }
-    let clock = context.clock.filter(|_| config.demo.clock);
+    let clock = config.demo.clock.then_some(clock);
     let behind_proxies = config.demo.issue_tokens_for_any_user_with_the_real_key;
-    demo::router(DemoContext { clock, behind_proxies, ..context })
+    let packs = packs.map(PackStreams::new);
+    assembly.pages.push(Box::new(move |registry| {
+        let registry = registry.clone();
+        demo::router(DemoContext { key, registry, tail, live, packs, clock, behind_proxies, stop })
+    }));
 }

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use prometheus_client::registry::Registry;
 
+use super::assembly::Assembly;
 use super::error::StartError;
-use super::gateway::Gateway;
 use super::role::Role;
-use super::{descriptors, operator, threads};
+use super::spawn::{runtime, spawn};
+use super::{descriptors, operator};
 use crate::config::Config;
 use crate::domain::history_job::health::{JobHealth, Step};
 use crate::domain::history_job::job::{BATCH_BYTES, Job, WORKERS};
@@ -60,8 +61,8 @@ impl HistoryJob {
     /// On a thread of its own until the drain begins. A store that does not answer is asked again and again: what is acked
     /// waits on the bus.
     pub fn start(self, stop: Stop) -> io::Result<JoinHandle<()>> {
-        let runtime = threads::runtime()?;
-        threads::spawn("job", move || {
+        let runtime = runtime()?;
+        spawn("job", move || {
             while !stop.is_draining() {
                 match self.store() {
                     Ok(store) => {
@@ -92,14 +93,14 @@ impl HistoryJob {
 }
 
 /// Beside a gateway, if its role has a job.
-pub(super) fn beside(config: &Config, role: Role, gateway: &mut Gateway) -> Result<Option<HistoryJob>, StartError> {
-    if !role.has_job(config) {
-        return Ok(None);
+pub(super) fn build(config: &Config, role: Role, stop: Stop, assembly: &mut Assembly) -> Result<(), StartError> {
+    if role.has_job(config) {
+        let job = HistoryJob::open(config, assembly.metrics())?;
+        let health = job.health.clone();
+        assembly.degraded.push(Box::new(move || health.degraded()));
+        assembly.threads.push(Box::new(|| job.start(stop).map(Some)));
     }
-    let job = HistoryJob::open(config, metrics::part(&mut gateway.registry))?;
-    let health = job.health.clone();
-    gateway.admin.degraded.push(Box::new(move || health.degraded()));
-    Ok(Some(job))
+    Ok(())
 }
 
 /// A process that does nothing else, until a signal.
@@ -121,7 +122,7 @@ pub(super) fn serve(config: &Config) -> Result<(), StartError> {
     tracing::info!(event = "listening", %admin, "listening");
     // It does not have to be read.
     let _ = io::stdout().lock().write_all(format!("heartline job is running (admin http://{admin})\n").as_bytes());
-    let runtime = threads::runtime().map_err(StartError::Process)?;
+    let runtime = runtime().map_err(StartError::Process)?;
     job.run(&runtime, store, &stop);
     shutdown.finish();
     if probes.join().is_err() {

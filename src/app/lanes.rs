@@ -2,81 +2,108 @@
 
 use std::sync::Arc;
 
-use prometheus_client::registry::Registry;
 use tokio::sync::Notify;
 
-use crate::config::Config;
-use crate::domain::commit_listener::CommitListener;
+use super::assembly::Assembly;
+use super::common::Common;
 use crate::domain::ingest::commit::Committer;
 use crate::domain::ingest::health::{IsConnected, LaneHealth, StoreHealth, StoreStatus};
 use crate::domain::ingest::intake::Intake;
 use crate::domain::ingest::lanes::{LaneOf, Lanes};
 use crate::domain::ingest::metrics::{Metrics, UncommittedSlots};
+use crate::domain::ingest::removals::RemovalCount;
 use crate::domain::ingest::submit_queue::{Completions, SubmitQueue};
+use crate::domain::ingest::unreadable::UnreadableLog;
 use crate::domain::ingest::watch::Watch;
 use crate::domain::rewards::judge::Judge;
 use crate::domain::time::clock::Clock;
 use crate::model::retention::Retention;
 use crate::model::rule::Admission;
 use crate::storage::hot_store::HotStore;
+use crate::storage::hot_store::config::Config;
 
+/// Gives intakes out to any number of threads, and ends as [`Commits`].
 pub(super) struct StoreLanes {
+    lanes: Vec<Lane>,
+    store: Arc<dyn HotStore>,
+    clock: Arc<Clock>,
+    config: Config,
+    metrics: Metrics,
+    pub health: Arc<StoreHealth>,
+}
+
+#[derive(Default)]
+struct Lane {
+    wake: Arc<Notify>,
+    health: Arc<LaneHealth>,
+    submit_queues: Vec<Arc<SubmitQueue>>,
+}
+
+/// Where a thread hands changes in, and what brings the answers back to it.
+pub(super) struct StoreIntake {
+    pub lanes: Lanes,
+    pub completions: Vec<Completions>,
+}
+
+/// What commits, for a thread of its own.
+pub(super) struct Commits {
     /// One for each lane.
     pub committers: Vec<Committer>,
     pub watch: Watch,
-    pub health: Arc<StoreHealth>,
-    /// One for each thread that takes changes in, with what brings its answers back.
-    pub threads: Vec<(Lanes, Vec<Completions>)>,
-}
-
-/// What all lanes share.
-pub(super) struct Shared<'c> {
-    pub config: &'c Config,
-    pub store: Arc<dyn HotStore>,
-    pub clock: Arc<Clock>,
-    pub judge: Arc<Judge>,
-    pub listeners: Vec<Arc<dyn CommitListener>>,
 }
 
 impl StoreLanes {
-    pub fn build(shared: &Shared, threads: usize, registry: &mut Registry) -> Self {
-        let Shared { config, store, clock, judge, listeners } = shared;
+    pub fn build(config: &Config, common: &Common, assembly: &mut Assembly) -> Self {
+        let registry = assembly.metrics();
+        let unreadable = Arc::new(UnreadableLog::new(common.mid_hash.clone(), registry));
+        let removals = Arc::new(RemovalCount::new(registry));
         let metrics = Metrics::new(registry);
-        let admission = Admission { retention: Retention::of(config.store.retention) };
-        let mut committers = Vec::new();
-        let mut of_threads: Vec<_> = (0..threads).map(|_| (Vec::new(), Vec::new())).collect();
-        // All lanes of a thread together have as much room as one.
-        let weight_max = SubmitQueue::WEIGHT_MAX / store.lanes();
-        for _ in 0..store.lanes() {
-            let wake = Arc::new(Notify::new());
-            let mut submit_queues = Vec::new();
-            for (intakes, completions) in &mut of_threads {
-                let (submit_queue, of_queue) = SubmitQueue::new(wake.clone(), weight_max);
-                submit_queues.push(submit_queue.clone());
-                intakes.push(Intake { submit_queue, admission, clock: clock.clone(), metrics: metrics.clone() });
-                completions.push(of_queue);
-            }
-            committers.push(Committer {
-                store: store.clone(),
-                clock: clock.clone(),
-                judge: judge.clone(),
-                submit_queues,
-                listeners: listeners.clone(),
-                wake,
-                interval: config.store.group_interval,
-                health: Arc::<LaneHealth>::default(),
-                metrics: metrics.clone(),
-            });
-        }
-        let submit_queues = committers.iter().flat_map(|committer| committer.submit_queues.iter().cloned());
-        registry.register_collector(Box::new(UncommittedSlots(submit_queues.collect())));
-        let lanes = committers.iter().map(|committer| committer.health.clone()).collect();
-        let health = Arc::new(StoreHealth::new(lanes, lane_of(store), is_connected(store)));
+        let store = common.stores.hot.clone();
+        let lanes: Vec<_> = (0..store.lanes()).map(|_| Lane::default()).collect();
+        let of_lanes = lanes.iter().map(|lane| lane.health.clone()).collect();
+        let health = Arc::new(StoreHealth::new(of_lanes, lane_of(&store), is_connected(&store)));
         registry.register_collector(Box::new(StoreStatus(health.clone())));
-        let watched = store.clone();
-        let watch = Watch { store_failure: Box::new(move || watched.failure()), health: health.clone() };
-        let lanes = |(intakes, completions)| (Lanes::new(intakes, lane_of(store)), completions);
-        StoreLanes { committers, watch, health, threads: of_threads.into_iter().map(lanes).collect() }
+        assembly.commit_listeners.push(unreadable);
+        assembly.commit_listeners.push(removals);
+        StoreLanes { lanes, store, clock: common.clock.clone(), config: config.clone(), metrics, health }
+    }
+
+    /// For one more thread.
+    pub fn intake(&mut self) -> StoreIntake {
+        let admission = Admission { retention: Retention::of(self.config.retention) };
+        // All lanes of a thread together have as much room as one.
+        let weight_max = SubmitQueue::WEIGHT_MAX / self.lanes.len();
+        let (mut intakes, mut completions) = (Vec::new(), Vec::new());
+        for lane in &mut self.lanes {
+            let (submit_queue, of_queue) = SubmitQueue::new(lane.wake.clone(), weight_max);
+            lane.submit_queues.push(submit_queue.clone());
+            let (clock, metrics) = (self.clock.clone(), self.metrics.clone());
+            intakes.push(Intake { submit_queue, admission, clock, metrics });
+            completions.push(of_queue);
+        }
+        StoreIntake { lanes: Lanes::new(intakes, lane_of(&self.store)), completions }
+    }
+
+    /// When all intakes are given out and all listeners are known.
+    pub fn commits(self, judge: Judge, assembly: &mut Assembly) -> Commits {
+        let StoreLanes { lanes, store, clock, config, metrics, health } = self;
+        let submit_queues = lanes.iter().flat_map(|lane| lane.submit_queues.iter().cloned()).collect();
+        assembly.metrics().register_collector(Box::new(UncommittedSlots(submit_queues)));
+        let judge = Arc::new(judge);
+        let committer = |lane: Lane| Committer {
+            store: store.clone(),
+            clock: clock.clone(),
+            judge: judge.clone(),
+            submit_queues: lane.submit_queues,
+            listeners: assembly.commit_listeners.clone(),
+            wake: lane.wake,
+            interval: config.group_interval,
+            health: lane.health,
+            metrics: metrics.clone(),
+        };
+        let committers = lanes.into_iter().map(committer).collect();
+        let watch = Watch { store_failure: Box::new(move || store.failure()), health };
+        Commits { committers, watch }
     }
 }
 

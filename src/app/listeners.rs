@@ -11,6 +11,7 @@ pub(super) struct Listeners {
     pub public: Vec<TcpListener>,
     pub probes: TcpListener,
     pub control: TcpListener,
+    pub addresses: Addresses,
 }
 
 /// Where the listeners are: a configured port 0 is some port by now.
@@ -23,18 +24,14 @@ pub(super) struct Addresses {
 impl Listeners {
     pub fn bind(config: &Config, threads: usize) -> Result<Self, StartError> {
         let (public, probes, control) = (config.server.listen, config.admin.listen, config.control.listen);
-        Ok(Listeners {
-            public: StartError::binding("server.listen", public, bind(public, threads))?,
-            probes: StartError::binding("admin.listen", probes, bind_one(probes))?,
-            control: StartError::binding("control.listen", control, bind_one(control))?,
-        })
-    }
-
-    pub fn addresses(&self) -> Result<Addresses, StartError> {
-        Ok(Addresses {
-            public: StartError::address(&self.public[0])?,
-            admin: StartError::address(&self.probes)?,
-            control: StartError::address(&self.control)?,
-        })
+        let public = StartError::binding("server.listen", public, bind(public, threads))?;
+        let probes = StartError::binding("admin.listen", probes, bind_one(probes))?;
+        let control = StartError::binding("control.listen", control, bind_one(control))?;
+        let addresses = Addresses {
+            public: StartError::address(&public[0])?,
+            admin: StartError::address(&probes)?,
+            control: StartError::address(&control)?,
+        };
+        Ok(Listeners { public, probes, control, addresses })
     }
 }

@@ -1,36 +1,42 @@
 //! The parts of the live numbers, wired.
 
+use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
-use prometheus_client::registry::Registry;
-
-use crate::config::Config;
+use super::assembly::Assembly;
+use super::common::Common;
+use super::spawn::{runtime, spawn};
 use crate::domain::live::board::LiveBoard;
+use crate::domain::live::config::LiveConfig;
 use crate::domain::live::counting::{LiveCounting, SESSIONS_MAX};
 use crate::domain::live::inlet::LiveInlet;
-use crate::domain::time::clock::Clock;
-use crate::edge::control::live::LiveRoutes;
+use crate::edge::control::live::{self, LiveRoutes};
 use crate::model::ids::UserId;
 use crate::model::live::Sizes;
+use crate::shutdown::Stop;
 
 pub(super) struct Live {
     /// Hears of commits, kicks and erasures.
     pub inlet: Arc<LiveInlet>,
     pub routes: Arc<LiveRoutes>,
-    /// For a thread of its own.
-    pub counting: LiveCounting,
 }
 
 impl Live {
-    pub fn build(config: &Config, clock: &Arc<Clock>, registry: &mut Registry) -> Self {
-        let inlet = Arc::new(LiveInlet::new(clock.clone(), registry));
+    /// `timeout`: how long a session counts after its last beat.
+    pub fn build(config: &LiveConfig, timeout: Duration, common: &Common, assembly: &mut Assembly) -> Self {
+        let (clock, stop) = (common.clock.clone(), common.stop.clone());
+        let inlet = Arc::new(LiveInlet::new(clock.clone(), assembly.metrics()));
+        assembly.commit_listeners.push(inlet.clone());
         let board = LiveBoard::new();
-        let timeout = config.live.session_timeout(config.socket.heartbeat_interval, config.store.steady_hold);
-        let sizes = Sizes { sessions: SESSIONS_MAX, top: config.live.top, tail: config.live.tail };
-        let kinds = config.live.widget_kinds.clone();
-        let counting = LiveCounting::new(inlet.clone(), board.clone(), clock.clone(), timeout, sizes, kinds, registry);
-        let routes = Arc::new(LiveRoutes::new(board, config.live.streams, registry));
-        Live { inlet, routes, counting }
+        let sizes = Sizes { sessions: SESSIONS_MAX, top: config.top, tail: config.tail };
+        let kinds = config.widget_kinds.clone();
+        let metrics = assembly.metrics();
+        let counting = LiveCounting::new(inlet.clone(), board.clone(), clock, timeout, sizes, kinds, metrics);
+        assembly.threads.push(Box::new(|| count_live(counting, stop).map(|()| None)));
+        let routes = Arc::new(LiveRoutes::new(board, config.streams, assembly.metrics()));
+        assembly.serve_control(live::routes(routes.clone()));
+        Live { inlet, routes }
     }
 
     /// What the list of kicks has to call.
@@ -38,4 +44,18 @@ impl Live {
         let inlet = self.inlet.clone();
         Box::new(move |user| inlet.kicked(user))
     }
+}
+
+/// Counts who is watching until the process ends.
+fn count_live(counting: LiveCounting, stop: Stop) -> io::Result<()> {
+    let runtime = runtime()?;
+    spawn("live", move || {
+        runtime.block_on(async {
+            tokio::select! {
+                () = counting.run() => {}
+                () = stop.stopped() => {}
+            }
+        });
+    })?;
+    Ok(())
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use axum::Router;
 use tokio::net::TcpListener;
 
-use super::threads;
+use super::spawn::{runtime, spawn};
 use crate::edge::operator_server::{self, Bounds};
 use crate::model::event_page::EventRequest;
 use crate::shutdown::Stop;
@@ -33,12 +33,12 @@ pub(super) fn start(
     beside: impl Future<Output = ()> + Send + 'static,
     stop: Stop,
 ) -> io::Result<JoinHandle<()>> {
-    let runtime = threads::runtime()?;
+    let runtime = runtime()?;
     let listener = {
         let _context = runtime.enter();
         TcpListener::from_std(listener)?
     };
-    threads::spawn(name, move || {
+    spawn(name, move || {
         runtime.block_on(async {
             tokio::spawn(beside);
             tokio::select! {

@@ -5,26 +5,24 @@ use std::io;
 use std::net::TcpListener as StdListener;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use axum::Router;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, select_all};
 use tokio::net::TcpListener;
-use tokio::runtime::{Builder, LocalOptions, Runtime};
+use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
+use super::edge::Edge;
 use super::error::StartError;
-use super::rewards::RewardTasks;
-use crate::domain::ingest::commit::Committer;
+use super::lanes::Commits;
+use super::spawn::{runtime, spawn};
 use crate::domain::ingest::submit_queue::Completions;
 use crate::domain::ingest::watch::Watch;
-use crate::domain::live::counting::LiveCounting;
-use crate::domain::time::guard::ClockGuard;
 use crate::edge::config::ServerConfig;
-use crate::edge::context::ConnectionContext;
 use crate::edge::http;
 use crate::edge::listener::{self, HttpTimeouts, ListenerContext, Proxies, Tls};
 use crate::shutdown::{Shutdown, Stop};
@@ -51,7 +49,7 @@ pub(super) struct EdgeThread {
 }
 
 impl CommitThread {
-    pub fn start(committers: Vec<Committer>, watch: Watch, stop: Stop) -> io::Result<Self> {
+    pub fn start(Commits { committers, watch }: Commits, stop: Stop) -> io::Result<Self> {
         let runtime = runtime()?;
         let (sender, failed) = oneshot::channel();
         let run = async move {
@@ -71,8 +69,7 @@ impl CommitThread {
 impl EdgeThread {
     pub fn start(
         listener: StdListener,
-        context: Arc<ConnectionContext>,
-        completions: Vec<Completions>,
+        Edge { context, completions }: Edge,
         pages: Option<Router>,
         tls: Option<Arc<Tls>>,
         config: &ServerConfig,
@@ -111,47 +108,23 @@ impl EdgeThread {
     }
 }
 
-/// Measures the clock once, before the first client is served, and then on a thread of its own, so that no work delays it.
-pub(super) fn keep_time(clock_guard: ClockGuard) -> io::Result<()> {
-    let runtime = runtime()?;
-    runtime.block_on(clock_guard.look());
-    spawn("time", move || runtime.block_on(clock_guard.run()))?;
-    Ok(())
-}
-
-/// Counts who is watching until the process ends.
-pub(super) fn count_live(counting: LiveCounting, stop: Stop) -> io::Result<()> {
-    let runtime = runtime()?;
-    spawn("live", move || {
-        runtime.block_on(async {
-            tokio::select! {
-                () = counting.run() => {}
-                () = stop.stopped() => {}
-            }
-        });
-    })?;
-    Ok(())
-}
-
 /// Publishes events until all edge threads have ended, in their own time or at the deadline; then ends the others.
 pub(super) fn lead(
     shutdown: &Shutdown,
     others: Vec<JoinHandle<()>>,
     background: Vec<BoxFuture<'static, ()>>,
-    reward_tasks: RewardTasks,
+    outbox: &dyn Outbox,
     edges: Vec<EdgeThread>,
     commit: CommitThread,
 ) -> Result<(), StartError> {
     let (threads, ended): (Vec<_>, Vec<_>) = edges.into_iter().map(|edge| (edge.thread, edge.ended)).unzip();
     let runtime = runtime().map_err(StartError::Process)?;
     let failure = runtime.block_on(async {
-        let outbox = reward_tasks.outbox();
-        tokio::spawn(reward_tasks.run());
         background.into_iter().map(logged).map(tokio::spawn).for_each(drop);
         let all_ended = futures_util::future::join_all(ended);
         let failure = wait(shutdown, all_ended, commit.failed, commit.watch).await;
         if failure.is_none() {
-            empty(&*outbox).await;
+            empty(outbox).await;
         }
         failure
     });
@@ -220,12 +193,4 @@ async fn empty(outbox: &dyn Outbox) {
             "unpublished events stay in the outbox until the next start"
         );
     }
-}
-
-pub(super) fn runtime() -> io::Result<Runtime> {
-    Builder::new_current_thread().enable_all().build()
-}
-
-pub(super) fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
-    thread::Builder::new().name(name.to_owned()).spawn(run)
 }

@@ -1,0 +1,78 @@
+//! What decides who may connect, opened before anything is built on it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::error::StartError;
+use super::hot::Hot;
+use crate::config::Config;
+use crate::domain::devices::presence::Presence;
+use crate::domain::revocations::Revocations;
+use crate::edge::auth::token::LEEWAY_MS;
+use crate::edge::auth::{ControlToken, SigningKey, Verifier};
+use crate::edge::listener::Tls;
+use crate::edge::visitor::VisitorClasses;
+use crate::storage::revocation_list::RevocationList;
+use crate::storage::revocation_list::file::FileList;
+use crate::storage::revocation_list::redis::RedisList;
+
+pub(super) struct Access {
+    /// Signs what the gateway accepts, if it has such a key.
+    pub key: Option<Arc<SigningKey>>,
+    pub control_token: ControlToken,
+    pub verifier: Arc<Verifier>,
+    pub presence: Arc<Presence>,
+    pub revocations: Arc<Revocations>,
+    pub visitors: Arc<VisitorClasses>,
+}
+
+impl Access {
+    pub fn open(config: &Config, hot: &Hot) -> Result<Self, StartError> {
+        let key = SigningKey::load(&config.auth, &config.store.data_dir)?.map(Arc::new);
+        let control_token = ControlToken::load(&config.control, &config.store.data_dir)?;
+        let verifier = Arc::new(Verifier::new(&config.auth, key.as_deref())?);
+        let presence = Presence::with_channel(config.limits.connections_per_user, hot.channel.clone());
+        let revocations = revocations(config, hot, presence.clone())?;
+        let visitors = VisitorClasses::open(config.live.geoip())?;
+        Ok(Access { key, control_token, verifier, presence, revocations, visitors })
+    }
+
+    /// What SIGHUP asks for.
+    pub fn reload(&self, tls: Option<Arc<Tls>>) -> impl Fn() + Send + 'static {
+        let (verifier, visitors) = (self.verifier.clone(), self.visitors.clone());
+        move || reload(&verifier, tls.as_deref(), &visitors)
+    }
+}
+
+fn revocations(config: &Config, hot: &Hot, presence: Arc<Presence>) -> Result<Arc<Revocations>, StartError> {
+    let list: Box<dyn RevocationList> = match &hot.redis {
+        Some(shared) => Box::new(RedisList::of(shared.redis.clone())),
+        // In the data directory, which the store holds for this process.
+        None => Box::new(FileList::of(&config.store.data_dir)),
+    };
+    let token_life_max = config.auth.token_life_max().map(|life| life + Duration::from_millis(LEEWAY_MS));
+    Ok(Arc::new(Revocations::open(presence, list, hot.channel.clone(), token_life_max)?))
+}
+
+fn reload(verifier: &Verifier, tls: Option<&Tls>, visitors: &VisitorClasses) {
+    match verifier.reload() {
+        Ok(keys) => tracing::info!(event = "keys_reloaded", keys, "keys reloaded"),
+        Err(error) => {
+            tracing::error!(event = "keys_reload_failed", %error, "cannot reload keys; keeping the current ones")
+        }
+    }
+    match tls.map(Tls::reload) {
+        Some(Ok(())) => tracing::info!(event = "certificate_reloaded", "certificate reloaded"),
+        Some(Err(error)) => {
+            tracing::error!(event = "certificate_reload_failed", %error, "cannot reload the certificate; keeping the current one")
+        }
+        None => {}
+    }
+    match visitors.reload() {
+        Some(Ok(())) => tracing::info!(event = "country_file_reloaded", "country file reloaded"),
+        Some(Err(error)) => {
+            tracing::error!(event = "country_file_reload_failed", %error, "cannot reload the country file; keeping the current one")
+        }
+        None => {}
+    }
+}

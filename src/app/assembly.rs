@@ -1,0 +1,58 @@
+//! What the parts of a gateway bring along while they are built.
+
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use axum::Router;
+use futures_util::future::BoxFuture;
+use prometheus_client::registry::Registry;
+
+use crate::domain::commit_listener::CommitListener;
+use crate::edge::admin::Degraded;
+use crate::telemetry::metrics;
+
+/// Starts a thread when everything is built. The end waits for the thread if its handle is returned.
+pub(super) type StartThread = Box<dyn FnOnce() -> io::Result<Option<JoinHandle<()>>>>;
+
+/// Makes pages when everything is registered, so that they can show what is counted.
+pub(super) type MakePages = Box<dyn FnOnce(&Arc<Registry>) -> Router>;
+
+/// Nothing of it runs before all parts are built.
+pub(super) struct Assembly {
+    pub registry: Registry,
+    /// They learn of each commit.
+    pub commit_listeners: Vec<Arc<dyn CommitListener>>,
+    /// What `/readyz` says of a gateway that is ready.
+    pub degraded: Vec<Degraded>,
+    /// Routes of the control listener, beside its own.
+    pub control: Router,
+    /// Pages of the public listener, beside what every gateway serves.
+    pub pages: Vec<MakePages>,
+    /// Tasks of the main thread, which run until the process ends.
+    pub background: Vec<BoxFuture<'static, ()>>,
+    pub threads: Vec<StartThread>,
+}
+
+impl Assembly {
+    pub fn new() -> Self {
+        Assembly {
+            registry: metrics::registry(),
+            commit_listeners: Vec::new(),
+            degraded: Vec::new(),
+            control: Router::new(),
+            pages: Vec::new(),
+            background: Vec::new(),
+            threads: Vec::new(),
+        }
+    }
+
+    /// Where a part registers what it counts.
+    pub fn metrics(&mut self) -> &mut Registry {
+        metrics::part(&mut self.registry)
+    }
+
+    pub fn serve_control(&mut self, routes: Router) {
+        self.control = std::mem::take(&mut self.control).merge(routes);
+    }
+}

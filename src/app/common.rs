@@ -1,0 +1,56 @@
+//! What all parts of a gateway are built on.
+
+use std::io;
+use std::sync::Arc;
+
+use super::assembly::Assembly;
+use super::spawn::{runtime, spawn};
+use super::stores::Stores;
+use crate::config::Config;
+use crate::domain::devices::presence::Presence;
+use crate::domain::history::History;
+use crate::domain::store_reads::StoreReads;
+use crate::domain::time::clock::Clock;
+use crate::domain::time::guard::{ClockGuard, ClockStatus};
+use crate::model::mid_hash::MidHash;
+use crate::shutdown::Stop;
+
+pub(super) struct Common {
+    pub stores: Stores,
+    pub clock: Arc<Clock>,
+    pub clock_status: ClockStatus,
+    pub presence: Arc<Presence>,
+    pub reads: StoreReads,
+    pub history: History,
+    /// Names users in logs.
+    pub mid_hash: MidHash,
+    pub stop: Stop,
+}
+
+impl Common {
+    pub fn build(
+        config: &Config,
+        stores: Stores,
+        clock: Arc<Clock>,
+        presence: Arc<Presence>,
+        stop: Stop,
+        assembly: &mut Assembly,
+    ) -> Self {
+        let reads = StoreReads::new(assembly.metrics());
+        let hot = stores.hot.clone();
+        let clock_guard = ClockGuard::new(move || hot.time(), clock.clone(), assembly.metrics());
+        let clock_status = clock_guard.clock_status();
+        assembly.threads.push(Box::new(|| keep_time(clock_guard).map(|()| None)));
+        let holding = (!config.store.steady_hold.is_zero()).then(|| presence.clone());
+        let history = History::new(stores.hot.clone(), clock.clone(), reads.clone(), holding);
+        Common { stores, clock, clock_status, presence, reads, history, mid_hash: config.log.mid_hash(), stop }
+    }
+}
+
+/// Measures the clock once, before the first client is served, and then on a thread of its own, so that no work delays it.
+fn keep_time(clock_guard: ClockGuard) -> io::Result<()> {
+    let runtime = runtime()?;
+    runtime.block_on(clock_guard.look());
+    spawn("time", move || runtime.block_on(clock_guard.run()))?;
+    Ok(())
+}

@@ -1,0 +1,37 @@
+//! What operators can do with the data of one user.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use super::assembly::Assembly;
+use super::common::Common;
+use crate::domain::ingest::lanes::Lanes;
+use crate::domain::rewards::connect_lookup::ConnectLookup;
+use crate::edge::control::users::{UserOperations, routes};
+use crate::model::reading::Reading;
+
+/// `public`: where the public listener is, by which the gateway is told from others.
+pub(super) fn build(
+    reading: &Reading,
+    lanes: Lanes,
+    connect_lookup: Arc<ConnectLookup>,
+    public: SocketAddr,
+    common: &Common,
+    assembly: &mut Assembly,
+) {
+    assembly.serve_control(routes(UserOperations {
+        lanes,
+        presence: common.presence.clone(),
+        history: common.history.clone(),
+        connect_lookup,
+        reading: reading.clone(),
+        mid_hash: common.mid_hash.clone(),
+        gateway: name_of(public),
+    }));
+}
+
+/// Told apart from others by the machine's name, which in a container is the container's.
+fn name_of(public: SocketAddr) -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("{}:{}", host.trim_end(), public.port())
+}
