@@ -49,6 +49,20 @@ need_cargo() {
   done
 }
 
+# A subcommand of cargo, built without optimization: it is built once and runs for seconds.
+need_cargo_tool() { # CRATE VERSION
+  export PATH=$TOOLS/cargo/bin:$PATH
+  one_at_a_time install_cargo_tool "$@"
+}
+
+install_cargo_tool() {
+  local install=(cargo install --quiet --debug --locked --root "$TOOLS/cargo" "$1" --version "=$2")
+  if ! grep -qF "\"$1 $2 " "$TOOLS/cargo/.crates.toml" 2>/dev/null; then
+    twice "${install[@]}" --target-dir "$TOOLS/cargo/build" || die "cannot install; run: ${install[*]}"
+    rm -rf "$TOOLS/cargo/build"
+  fi
+}
+
 need_binary() {
   need_cargo
   need_command cc build-essential
