@@ -13,3 +13,4 @@ pub mod outbox;
 pub mod redis;
 pub mod revocation_list;
 pub mod store_error;
+pub mod stored_content;

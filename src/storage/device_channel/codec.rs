@@ -3,17 +3,14 @@
 //! A message of a later format, or with a field that is needed and not there, is [`DecodeError`]: whoever hears it leaves it
 //! out.
 
-use std::sync::Arc;
-
 use prost::{Message, Oneof};
 
 use super::{Announcement, UserChange};
-use crate::model::beat::State;
-use crate::model::ids::{ConnectionId, Content, SessionId, UserId};
+use crate::model::ids::{ConnectionId, Content, UserId};
 use crate::model::push::Push;
 use crate::model::record::Record;
-use crate::model::rewards::credit::Credit;
 use crate::model::rewards::day::Day;
+use crate::storage::stored_content::StoredContent;
 
 /// Grows when an older gateway would misunderstand, not when it would merely miss something.
 const FORMAT: u32 = 1;
@@ -93,37 +90,16 @@ struct SentRecord {
     kind: u32,
     #[prost(uint64, tag = "2")]
     oid: u64,
-    #[prost(uint64, tag = "3")]
-    pos: u64,
-    #[prost(uint64, tag = "4")]
-    dur: u64,
-    /// The number of its [`State`].
-    #[prost(uint32, tag = "5")]
-    state: u32,
-    #[prost(fixed64, tag = "6")]
-    session: u64,
-    #[prost(string, tag = "7")]
-    device: String,
-    #[prost(uint64, tag = "8")]
-    watched: u64,
-    #[prost(uint64, tag = "9")]
-    at: u64,
-    /// Above `at` × 1000.
-    #[prost(uint64, tag = "10")]
-    version_above: u64,
-    /// The day of the credit, since 1970-01-01.
-    #[prost(uint32, tag = "11")]
-    credit_day: u32,
-    /// Before `at`.
-    #[prost(sint64, tag = "12")]
-    credit_since: i64,
-    #[prost(uint64, tag = "13")]
-    credit_base: u64,
+    #[prost(message, required, tag = "3")]
+    stored: StoredContent,
 }
 
 pub fn encode_told(gateway: GatewayId, told: &UserChange) -> Vec<u8> {
     let body = match &told.push {
-        Push::Record(record) => SentBody::Record(sent_record(record)),
+        Push::Record(record) => {
+            let Content { kind, oid } = record.content;
+            SentBody::Record(SentRecord { kind: kind.into(), oid, stored: StoredContent::of(record) })
+        }
         Push::Deleted { contents, at } => {
             let sent = |content: &Content| SentContent { kind: content.kind.into(), oid: content.oid };
             SentBody::Deleted(SentDeleted { contents: contents.iter().map(sent).collect(), at: *at })
@@ -172,46 +148,9 @@ pub fn decode(bytes: &[u8]) -> Result<(GatewayId, PeerMessage), DecodeError> {
     Ok((GatewayId(message.gateway), said))
 }
 
-fn sent_record(record: &Record) -> SentRecord {
-    SentRecord {
-        kind: record.content.kind.into(),
-        oid: record.content.oid,
-        pos: record.pos,
-        dur: record.dur,
-        state: record.state.number().into(),
-        session: record.session.0,
-        device: record.device.to_string(),
-        watched: record.watched,
-        at: record.at,
-        version_above: record.version.wrapping_sub(record.at.wrapping_mul(1000)),
-        credit_day: record.credit.day.number().into(),
-        credit_since: record.at.wrapping_sub(record.credit.since) as i64,
-        credit_base: record.credit.base,
-    }
-}
-
-fn parse_state(number: u32) -> Result<State, DecodeError> {
-    let state = u8::try_from(number).ok().and_then(State::of_number);
-    state.ok_or_else(|| DecodeError(format!("state {number}")))
-}
-
 fn parse_record(sent: SentRecord) -> Result<Record, DecodeError> {
-    Ok(Record {
-        content: parse_content(sent.kind, sent.oid)?,
-        pos: sent.pos,
-        dur: sent.dur,
-        state: parse_state(sent.state)?,
-        session: SessionId(sent.session),
-        device: Arc::from(sent.device),
-        watched: sent.watched,
-        at: sent.at,
-        version: sent.at.wrapping_mul(1000).wrapping_add(sent.version_above),
-        credit: Credit {
-            day: parse_day(sent.credit_day)?,
-            since: sent.at.wrapping_sub_signed(sent.credit_since),
-            base: sent.credit_base,
-        },
-    })
+    let row = sent.stored.row(parse_content(sent.kind, sent.oid)?).map_err(|error| DecodeError(error.to_string()))?;
+    row.record.ok_or_else(|| DecodeError("state 0".to_owned()))
 }
 
 fn parse_content(kind: u32, oid: u64) -> Result<Content, DecodeError> {
@@ -225,8 +164,14 @@ fn parse_day(day: u32) -> Result<Day, DecodeError> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::sync::Arc;
+
     use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::beat::State;
+    use crate::model::ids::SessionId;
+    use crate::model::rewards::credit::Credit;
 
     const GATEWAY: GatewayId = GatewayId(7);
 

@@ -1,23 +1,18 @@
 //! Rows and keys as bytes.
 //!
-//! Values are protobuf messages, so that fields can be added. The content of a row is in its key, and a version is kept
-//! as its distance from the smallest one its `at` allows, which is nearly always 0 and then takes no byte.
-
-use std::sync::Arc;
+//! Values are protobuf messages, so that fields can be added. The content of a row is in its key.
 
 use fjall::Slice;
 use prost::Message;
 
-use crate::model::beat::State;
-use crate::model::forgetting::{ContentRow, Tombstone, UserRow};
-use crate::model::ids::{Content, SessionId, UserId};
-use crate::model::record::Record;
+use crate::model::forgetting::{ContentRow, UserRow};
+use crate::model::ids::{Content, UserId};
 use crate::model::recording::{Recording, Switch};
 use crate::model::rewards::calendar::StoredCalendar;
 use crate::model::rewards::claim::Claim;
-use crate::model::rewards::credit::Credit;
 use crate::model::rewards::day::Day;
 use crate::storage::outbox::codec as claim_codec;
+use crate::storage::stored_content::StoredContent;
 
 /// User, kind and oid, big-endian: the rows of a user are neighbours, in the order of [`Content`].
 pub type ContentKey = [u8; 18];
@@ -32,41 +27,6 @@ impl DecodeError {
     pub fn of(what: String) -> Self {
         DecodeError(what)
     }
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct StoredContent {
-    /// 0 = there is no record; else the number of its [`State`].
-    #[prost(uint32, tag = "1")]
-    state: u32,
-    #[prost(uint64, tag = "2")]
-    pos: u64,
-    #[prost(uint64, tag = "3")]
-    dur: u64,
-    #[prost(fixed64, tag = "4")]
-    session: u64,
-    #[prost(string, tag = "5")]
-    device: String,
-    #[prost(uint64, tag = "6")]
-    watched: u64,
-    #[prost(uint64, tag = "7")]
-    at: u64,
-    /// Above `at` × 1000.
-    #[prost(uint64, tag = "8")]
-    version_above: u64,
-    #[prost(uint64, optional, tag = "9")]
-    tombstone_at: Option<u64>,
-    /// Above `tombstone_at` × 1000 + 999.
-    #[prost(uint64, tag = "10")]
-    tombstone_version_above: u64,
-    /// The day of the credit, since 1970-01-01.
-    #[prost(uint32, tag = "11")]
-    credit_day: u32,
-    /// Before `at`.
-    #[prost(sint64, tag = "12")]
-    credit_since: i64,
-    #[prost(uint64, tag = "13")]
-    credit_base: u64,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -110,32 +70,7 @@ pub fn parse_number(bytes: &[u8]) -> Result<u64, DecodeError> {
 
 pub fn parse_content(content: Content, bytes: &[u8]) -> Result<ContentRow, DecodeError> {
     let stored = StoredContent::decode(bytes).map_err(|error| DecodeError(error.to_string()))?;
-    let tombstone = stored.tombstone_at.map(|at| Tombstone {
-        at,
-        version: at.wrapping_mul(1000).wrapping_add(999).wrapping_add(stored.tombstone_version_above),
-    });
-    if stored.state == 0 {
-        return Ok(ContentRow { record: None, tombstone });
-    }
-    let state = u8::try_from(stored.state).ok().and_then(State::of_number);
-    let state = state.ok_or_else(|| DecodeError(format!("state {}", stored.state)))?;
-    let record = Record {
-        content,
-        pos: stored.pos,
-        dur: stored.dur,
-        state,
-        session: SessionId(stored.session),
-        device: Arc::from(stored.device),
-        watched: stored.watched,
-        at: stored.at,
-        version: stored.at.wrapping_mul(1000).wrapping_add(stored.version_above),
-        credit: Credit {
-            day: Day::of_number(u16::try_from(stored.credit_day).unwrap_or_default()),
-            since: stored.at.wrapping_sub_signed(stored.credit_since),
-            base: stored.credit_base,
-        },
-    };
-    Ok(ContentRow { record: Some(record), tombstone })
+    stored.row(content).map_err(|error| DecodeError(error.to_string()))
 }
 
 pub fn parse_user(bytes: &[u8]) -> Result<UserRow, DecodeError> {
@@ -187,25 +122,7 @@ pub struct RowWriter {
 
 impl RowWriter {
     pub fn content(&mut self, row: &ContentRow) -> Slice {
-        self.content.clear();
-        if let Some(record) = &row.record {
-            self.content.state = record.state.number().into();
-            self.content.pos = record.pos;
-            self.content.dur = record.dur;
-            self.content.session = record.session.0;
-            self.content.device.push_str(&record.device);
-            self.content.watched = record.watched;
-            self.content.at = record.at;
-            self.content.credit_day = record.credit.day.number().into();
-            self.content.credit_since = record.at.wrapping_sub(record.credit.since) as i64;
-            self.content.credit_base = record.credit.base;
-            self.content.version_above = record.version.wrapping_sub(record.at.wrapping_mul(1000));
-        }
-        if let Some(tombstone) = row.tombstone {
-            let least = tombstone.at.wrapping_mul(1000).wrapping_add(999);
-            self.content.tombstone_at = Some(tombstone.at);
-            self.content.tombstone_version_above = tombstone.version.wrapping_sub(least);
-        }
+        self.content.set(row);
         self.bytes.clear();
         self.content.encode(&mut self.bytes).expect("a Vec takes what it is given");
         Slice::from(self.bytes.as_slice())
