@@ -46,6 +46,7 @@ use crate::edge::auth::{ControlToken, SigningKey};
 use crate::edge::control::{Control, Guard};
 use crate::edge::demo::RewardsClock;
 use crate::edge::listener::Tls;
+use crate::model::cloud_event::Source;
 use crate::model::retention::Retention;
 use crate::shutdown::Shutdown;
 
@@ -93,7 +94,8 @@ fn run(config: Config, role: Role) -> Result<(), StartError> {
     let (bus, tail) = events::build(&config.events, &config.store, &config.kafka, clock.clone(), stop.clone(), parts)?;
     let stores = Stores { hot: hot.store, outbox: hot.outbox, bus, channel: hot.channel };
     let common = Common::build(&config, stores, clock, access.presence.clone(), stop.clone(), parts);
-    let rewards = Rewards::build(&config.rewards, config.store.hot_store, calendar, &common, parts);
+    let source = Source::of(&config.events.deployment);
+    let rewards = Rewards::build(&config.rewards, config.store.hot_store, calendar, source, &common, parts);
     let live_timeout = config.live.session_timeout(config.socket.heartbeat_interval, config.store.steady_hold);
     let live = Live::build(&config.live, live_timeout, &common, parts);
     let devices = Devices::build(&config.push, &live, &common, parts);

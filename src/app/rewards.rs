@@ -16,6 +16,7 @@ use crate::domain::rewards::relay::Relay;
 use crate::domain::rewards::relay_notify::RelayNotify;
 use crate::domain::rewards::today::Today;
 use crate::domain::time::clock::Clock;
+use crate::model::cloud_event::Source;
 use crate::model::rewards::calendar::StoredCalendar;
 use crate::model::rewards::rule::Rules;
 use crate::model::shard::Shards;
@@ -48,6 +49,7 @@ impl Rewards {
         config: &RewardsConfig,
         hot_store: Backend,
         Calendar { rules, today }: Calendar,
+        source: Source,
         common: &Common,
         assembly: &mut Assembly,
     ) -> Self {
@@ -79,7 +81,8 @@ impl Rewards {
             metrics,
             reads: common.reads.clone(),
         });
-        let relay = Relay { outbox: stores.outbox.clone(), bus: stores.bus.clone(), notify, health: health.clone() };
+        let (outbox, bus) = (stores.outbox.clone(), stores.bus.clone());
+        let relay = Relay { outbox, bus, notify, health: health.clone(), source };
         let filled = filling::fill(memory.clone(), stores.hot.clone(), today, clock.clone());
         assembly.background.push(Box::pin(relay.run()));
         assembly.background.push(Box::pin(filled));

@@ -7,6 +7,7 @@
 pub mod backoff;
 pub mod beat;
 pub mod change;
+pub mod cloud_event;
 pub mod decide;
 pub mod event_page;
 pub mod forgetting;

@@ -31,6 +31,8 @@ use heartline::storage::event_bus::config::{Backend, Config};
 use heartline::storage::event_bus::kafka::KafkaBus;
 use heartline::storage::kafka::config::{KafkaConfig, Security, Topics};
 
+use crate::publishing::DEPLOYMENT;
+
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The longest a test waits for what it was promised. Brokers on a busy machine take their time.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -59,7 +61,7 @@ fn settings(broker: &str) -> KafkaConfig {
 }
 
 fn open(kafka: &KafkaConfig) -> KafkaBus {
-    let deployment = "test-1".to_owned();
+    let deployment = DEPLOYMENT.to_owned();
     let events = Config { event_bus: Backend::Kafka, deployment, retention: 3 * DAY, retention_bytes: 1 << 30 };
     KafkaBus::open(kafka, &events).unwrap()
 }

@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 use heartline::domain::rewards::bus_health::BusHealth;
 use heartline::domain::rewards::relay::Relay;
 use heartline::domain::rewards::relay_notify::RelayNotify;
+use heartline::model::cloud_event::Source;
 use heartline::model::rewards::claim::Claim;
 use heartline::storage::hot_store::Answer;
 use heartline::storage::kafka::config::KafkaConfig;
 use heartline::storage::outbox::{Outbox, OutboxNumber};
 use prometheus_client::registry::Registry;
 
+use crate::publishing::DEPLOYMENT;
 use crate::{PATIENCE, open};
 
 #[derive(Default)]
@@ -57,7 +59,8 @@ impl Relayed {
         let (outbox, notify, bus) = (Arc::<MemoryOutbox>::default(), Arc::<RelayNotify>::default(), open(kafka));
         let (bus, mut registry) = (Arc::new(bus), Registry::default());
         let health = BusHealth::new(bus.clone(), outbox.clone(), 1_000_000, &mut registry);
-        let relay = Relay { outbox: outbox.clone(), bus, notify: notify.clone(), health: health.clone() };
+        let (source, health_too) = (Source::of(DEPLOYMENT), health.clone());
+        let relay = Relay { outbox: outbox.clone(), bus, notify: notify.clone(), health: health_too, source };
         tokio::spawn(relay.run());
         Relayed { outbox, notify, health, registry }
     }

@@ -20,8 +20,10 @@ use super::bus_watch::{BusState, BusWatch};
 use super::relay_notify::RelayNotify;
 use super::waiting_events::{RETRY, WaitingEvents};
 use crate::model::backoff::Backoff;
+use crate::model::cloud_event::Source;
+use crate::model::rewards::claim::Claim;
 use crate::storage::delivery::{Delivery, Receipt, Report};
-use crate::storage::event_bus::{Event, EventBus};
+use crate::storage::event_bus::{Event, EventBus, EventTopic};
 use crate::storage::outbox::{Outbox, OutboxNumber};
 
 /// Entries that are read together, and events that are handed over together.
@@ -43,6 +45,8 @@ pub struct Relay {
     /// Notified when something was claimed.
     pub notify: Arc<RelayNotify>,
     pub health: Arc<BusHealth>,
+    /// Of all events.
+    pub source: Source,
 }
 
 /// How far it has come.
@@ -133,9 +137,11 @@ impl Relay {
             if handed.is_empty() {
                 break;
             }
-            let receipt = |number| Receipt::new(number, progress.receipts.clone());
-            let events = handed.into_iter().map(|(number, claim)| Event { claim, receipt: receipt(number) });
-            self.bus.publish(events.collect());
+            let event = |(number, claim): (OutboxNumber, Claim)| {
+                let receipt = Receipt::new(number, progress.receipts.clone());
+                Event { topic: EventTopic::Rewards, cloud_event: claim.event(&self.source), receipt }
+            };
+            self.bus.publish(handed.into_iter().map(event).collect());
         }
         let state = progress.watch.state(progress.waiting.oldest(), now);
         let full = state != BusState::Healthy && !progress.has_room();

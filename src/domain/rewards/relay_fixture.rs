@@ -9,8 +9,7 @@ use tokio::task::JoinHandle;
 
 use super::*;
 use crate::model::ids::SessionId;
-use crate::model::rewards::claim::Claim;
-use crate::storage::event_bus::cloud_event::tests::claim;
+use crate::model::rewards::claim::tests::claim;
 use crate::storage::hot_store::{Answer, StoreError};
 
 /// By so much the fixture looks late.
@@ -127,7 +126,7 @@ impl MemoryBus {
     /// Reports of all that it has kept of this user that nothing is known of it.
     pub fn give_up(&self, user: u64) {
         let mut state = self.state.lock();
-        let given_up = state.unreported.extract_if(.., |event| event.claim.key.user.0 == user);
+        let given_up = state.unreported.extract_if(.., |event| told(event).0 == user);
         given_up.for_each(|event| event.receipt.report(Delivery::Unknown("a test".into())));
     }
 
@@ -146,9 +145,16 @@ impl MemoryBus {
     }
 }
 
+/// The user and the session of the event's claim.
+fn told(event: &Event) -> (u64, u64) {
+    let event: serde_json::Value = serde_json::from_str(&event.cloud_event.to_json()).expect("an event");
+    let number = |name: &str| event["data"][name].as_str().and_then(|text| text.parse().ok()).expect(name);
+    (number("mid"), number("session"))
+}
+
 impl State {
     fn take(&mut self, event: Event) {
-        let (user, number) = (event.claim.key.user.0, event.claim.session.0);
+        let (user, number) = told(&event);
         match self.mood {
             Mood::Refuses => event.receipt.report(Delivery::Refused("a test".into())),
             Mood::Waits => self.unreported.push(event),
@@ -166,7 +172,7 @@ impl EventBus for MemoryBus {
         self.calls.fetch_add(1, Ordering::Relaxed);
         let mut state = self.state.lock();
         for event in events {
-            state.handed.push((event.claim.key.user.0, event.claim.session.0));
+            state.handed.push(told(&event));
             state.take(event);
         }
     }
@@ -199,7 +205,13 @@ impl Fixture {
     pub fn between(outbox: Arc<MemoryOutbox>, bus: Arc<MemoryBus>) -> Self {
         let notify = Arc::new(RelayNotify::default());
         let health = BusHealth::new(bus.clone(), outbox.clone(), 100_000, &mut Registry::default());
-        let relay = Relay { outbox: outbox.clone(), bus: bus.clone(), notify: notify.clone(), health: health.clone() };
+        let relay = Relay {
+            outbox: outbox.clone(),
+            bus: bus.clone(),
+            notify: notify.clone(),
+            health: health.clone(),
+            source: Source::of("local"),
+        };
         let relay = tokio::spawn(relay.run());
         Fixture { outbox, bus, notify, health, relay }
     }

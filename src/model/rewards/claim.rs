@@ -54,8 +54,26 @@ impl fmt::Display for ClaimKey {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
+
+    /// What user `mid` has claimed of a rule per user.
+    pub fn claim(mid: u64) -> Claim {
+        Claim {
+            key: ClaimKey {
+                rule: "first-of-day".into(),
+                day: "2026-11-20".parse().expect("a day"),
+                user: UserId(mid),
+                content: None,
+            },
+            content: Content { kind: 1, oid: 100 },
+            session: SessionId(8_311_207),
+            device: "tv-3f".into(),
+            watched: 5_000,
+            claimed_at: 1_795_150_000_118,
+            zone: "Europe/Berlin".into(),
+        }
+    }
 
     #[test]
     fn an_id_says_all_that_there_is_one_of() {

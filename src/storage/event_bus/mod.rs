@@ -1,6 +1,5 @@
 //! Where events go that others act upon.
 
-pub mod cloud_event;
 pub mod config;
 pub mod embedded;
 pub mod kafka;
@@ -9,13 +8,21 @@ use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 
 use super::delivery::Receipt;
+use crate::model::cloud_event::CloudEvent;
 use crate::model::event_page::LogPart;
-use crate::model::rewards::claim::Claim;
 
-/// An event to publish: that of a claim.
+/// What events are about: those of one topic are consumed together. Kafka has a topic for each (`kafka.topics`), and the
+/// embedded log keeps them all together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventTopic {
+    Rewards,
+}
+
+/// An event to publish.
 #[derive(Debug)]
 pub struct Event {
-    pub claim: Claim,
+    pub topic: EventTopic,
+    pub cloud_event: CloudEvent,
     pub receipt: Receipt,
 }
 
@@ -26,8 +33,9 @@ pub trait EventBus: Send + Sync + 'static {
     /// Takes events and does not wait for them: each is reported by its own receipt, in any order and whenever that is
     /// known, which may take long while the bus or a part of it is away. An event that waits holds back no other.
     ///
-    /// A user's events are published in the order in which they are handed over if each is handed over only when the
-    /// one before it has been reported as published; or together in one call, if the bus [is atomic](Self::is_atomic).
+    /// Events of one topic and partition key are published in the order in which they are handed over if each is handed
+    /// over only when the one before it has been reported as published; or together in one call, if the bus
+    /// [is atomic](Self::is_atomic).
     fn publish(&self, events: Vec<Event>);
 
     /// Whether the events of one call are published all or none, in their order.
@@ -66,13 +74,14 @@ pub mod tests {
     use super::*;
     use crate::storage::delivery::Delivery;
 
-    /// Hands all over in one call; their deliveries, in the order of the claims.
-    pub async fn publish(bus: &dyn EventBus, claims: Vec<Claim>) -> Vec<Delivery> {
+    /// Hands all over in one call; their deliveries, in the order of the events.
+    pub async fn publish(bus: &dyn EventBus, events: Vec<CloudEvent>) -> Vec<Delivery> {
         let (receipts, mut reports) = unbounded_channel();
-        let events = claims.into_iter().zip(1..);
-        bus.publish(
-            events.map(|(claim, number)| Event { claim, receipt: Receipt::new(number, receipts.clone()) }).collect(),
-        );
+        let event = |(cloud_event, number)| {
+            let receipt = Receipt::new(number, receipts.clone());
+            Event { topic: EventTopic::Rewards, cloud_event, receipt }
+        };
+        bus.publish(events.into_iter().zip(1..).map(event).collect());
         drop(receipts);
         let mut all = Vec::new();
         while let Some(report) = reports.recv().await {

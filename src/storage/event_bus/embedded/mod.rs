@@ -13,14 +13,14 @@
 //!
 //! **Failure.** After a failed write or sync publishing is refused, reads go on, and the writer opens the log anew, first
 //! [`RETRY_MIN`] later, then ever later up to [`RETRY_MAX`], until it succeeds. A gateway without its log goes on acking:
-//! claims wait in the outbox.
+//! events wait in the outbox.
 //!
 //! **Disk.** Events are cut into segments, about a sixteenth of the retention each, of a table of their own. What is too old
 //! or too much can be read no more within a second; its files go when a whole segment is. Nothing is too old before two
 //! readings of the clock agree on it ([`AgreedTime`](crate::storage::embedded::agreed_time::AgreedTime)).
 //!
 //! **Memory.** 4 MiB of blocks; of tables in the making up to 2 MiB a segment, in all no more than the journals hold;
-//! [`PUBLISH_QUEUE_MAX`] batches of claims and [`READ_QUEUE_MAX`] questions; an answer has at most [`READ_BYTES_MAX`].
+//! [`PUBLISH_QUEUE_MAX`] batches of events and [`READ_QUEUE_MAX`] questions; an answer has at most [`READ_BYTES_MAX`].
 
 mod age_clock;
 mod codec;
@@ -44,7 +44,6 @@ use tokio::sync::watch;
 pub use self::age_clock::ClockCheck;
 use self::tables::Tables;
 use self::writer::{Publish, Writer};
-use super::cloud_event::{CloudEvent, Source};
 use super::config::Config;
 use super::{BusError, Event, EventBus, EventLog, Offset};
 use crate::model::event_page::LogPart;
@@ -53,7 +52,7 @@ use crate::storage::embedded::folder::Folder;
 use crate::storage::embedded::open_error::OpenError;
 use crate::storage::embedded::readers::Readers;
 
-/// Batches of claims that wait to be written; more are refused.
+/// Batches of events that wait to be written; more are refused.
 pub const PUBLISH_QUEUE_MAX: usize = 16;
 /// Questions that wait to be read.
 pub const READ_QUEUE_MAX: usize = 1024;
@@ -68,7 +67,6 @@ pub struct EmbeddedLog {
     writer: Option<JoinHandle<()>>,
     readers: Readers<Arc<Shared>, ()>,
     newest: watch::Receiver<Offset>,
-    source: Source,
 }
 
 /// What the threads share.
@@ -100,13 +98,7 @@ impl EmbeddedLog {
         let (teller, newest) = watch::channel(state.newest);
         let writer = Writer::new(shared, state, config, clock, check, teller);
         let writer = thread::Builder::new().name("events-write".into()).spawn(move || writer.run(&asked));
-        Ok(EmbeddedLog {
-            queue: Some(queue),
-            writer: Some(writer.map_err(unusable)?),
-            readers,
-            newest,
-            source: Source::of(&config.deployment),
-        })
+        Ok(EmbeddedLog { queue: Some(queue), writer: Some(writer.map_err(unusable)?), readers, newest })
     }
 }
 
@@ -115,10 +107,8 @@ impl EventBus for EmbeddedLog {
         if events.is_empty() {
             return;
         }
-        let (events, receipts) = events
-            .into_iter()
-            .map(|Event { claim, receipt }| (CloudEvent::of(&claim, &self.source).to_json(), receipt))
-            .unzip();
+        let line = |Event { topic: _, cloud_event, receipt }: Event| (cloud_event.to_json(), receipt);
+        let (events, receipts) = events.into_iter().map(line).unzip();
         let publish = Publish { events, receipts };
         let Some(queue) = &self.queue else { return publish.refused("store is closing") };
         match queue.try_send(publish) {

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use super::*;
+use crate::model::cloud_event::Source;
 use crate::model::rewards::claim::Claim;
+use crate::model::rewards::claim::tests::claim;
 use crate::storage::delivery::Delivery;
-use crate::storage::event_bus::cloud_event::tests::claim;
 use crate::storage::event_bus::config::Backend;
 use crate::storage::event_bus::tests as events;
 
@@ -95,7 +96,8 @@ fn publish(log: &EmbeddedLog, mids: impl IntoIterator<Item = u64>) -> Result<(),
 
 /// All are published, or none is.
 fn publish_claims(log: &EmbeddedLog, claims: Vec<Claim>) -> Result<(), BusError> {
-    let mut deliveries = block_on(events::publish(log, claims));
+    let all = claims.iter().map(|claim| claim.event(&Source::of("local")));
+    let mut deliveries = block_on(events::publish(log, all.collect()));
     deliveries.dedup();
     assert!(deliveries.len() <= 1, "{deliveries:?}");
     match deliveries.pop() {
@@ -144,7 +146,7 @@ fn events_have_offsets_from_one_on_in_the_order_of_their_claims() {
 fn an_event_is_read_as_it_was_published() {
     let fixture = Fixture::new();
     publish(fixture.log(), [42]).unwrap();
-    let event = CloudEvent::of(&claim(42), &Source::of("local")).to_json();
+    let event = claim(42).event(&Source::of("local")).to_json();
     assert_eq!(block_on(fixture.log().read(0, 1)).unwrap().events, [(1, event)]);
 }
 
@@ -225,7 +227,7 @@ fn what_is_too_old_goes_and_its_offsets_are_not_used_again() {
 
 #[test]
 fn what_is_too_much_goes_and_no_more() {
-    let event = CloudEvent::of(&claim(100), &Source::of("local")).to_json().len() as u64;
+    let event = claim(100).event(&Source::of("local")).to_json().len() as u64;
     let fixture = Fixture::with_bytes(10 * event + event / 2);
     publish(fixture.log(), 100..120).unwrap();
     wait_until("ten are left", || read(fixture.log(), 0, 1) == [(11, 110)]);

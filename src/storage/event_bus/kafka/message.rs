@@ -2,31 +2,29 @@
 
 use rdkafka::message::{Header, OwnedHeaders};
 
-use crate::storage::event_bus::cloud_event::{CloudEvent, DATA_CONTENT_TYPE};
-
-/// All of the user's events are in one partition, in their order.
-pub const KEY: &str = "partitionkey";
+use crate::model::cloud_event::{CloudEvent, DATA_CONTENT_TYPE};
 
 const PREFIX: &str = "ce_";
 const CONTENT_TYPE: &str = "content-type";
 
 pub struct Message {
+    /// Events of one key are in one partition, in their order.
     pub key: String,
     pub headers: OwnedHeaders,
     pub value: String,
 }
 
 impl Message {
-    pub fn of(event: &CloudEvent) -> Self {
-        let headers = event.attributes.iter().fold(
-            OwnedHeaders::new_with_capacity(event.attributes.len()),
-            |headers, (name, value)| match *name {
-                DATA_CONTENT_TYPE => insert(headers, CONTENT_TYPE, value),
-                name => insert(headers, &format!("{PREFIX}{name}"), value),
-            },
-        );
-        let key = event.attributes.iter().find(|(name, _)| *name == KEY).map(|(_, value)| value.clone().into_owned());
-        Message { key: key.unwrap_or_default(), headers, value: event.data.to_json() }
+    pub fn of(event: CloudEvent) -> Self {
+        let attributes = event.attributes();
+        let headers =
+            attributes.iter().fold(OwnedHeaders::new_with_capacity(attributes.len()), |headers, (name, value)| {
+                match *name {
+                    DATA_CONTENT_TYPE => insert(headers, CONTENT_TYPE, value),
+                    name => insert(headers, &format!("{PREFIX}{name}"), value),
+                }
+            });
+        Message { key: event.partition_key, headers, value: event.data.into_json() }
     }
 }
 
@@ -39,13 +37,12 @@ mod tests {
     use rdkafka::message::Headers;
 
     use super::*;
-    use crate::storage::event_bus::cloud_event::Source;
-    use crate::storage::event_bus::cloud_event::tests::claim;
+    use crate::model::cloud_event::Source;
+    use crate::model::rewards::claim::tests::claim;
 
     #[test]
     fn a_claim_is_this_message_to_the_letter() {
-        let (claim, source) = (claim(u64::MAX), Source::of("eu-1"));
-        let message = Message::of(&CloudEvent::of(&claim, &source));
+        let message = Message::of(claim(u64::MAX).event(&Source::of("eu-1")));
         let headers: Vec<(String, String)> = message
             .headers
             .iter()

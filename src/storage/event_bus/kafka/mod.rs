@@ -1,8 +1,8 @@
-//! Events in a topic of Kafka, in the binary mode of CloudEvents, keyed by user.
+//! Events in topics of Kafka, in the binary mode of CloudEvents, by their partition keys.
 //!
-//! **Order.** Events of one user are in one partition, in the order of their claims: the first of each, that is. Whoever
-//! publishes hands over a user's event when the one before it has been reported, so that nothing can overtake it, whatever
-//! is repeated.
+//! **Order.** Events of one key are in one partition of their topic, in the order in which they were made: the first of
+//! each, that is. Whoever publishes hands over an event when the one before it has been reported, so that nothing can
+//! overtake it, whatever is repeated.
 //!
 //! **Failure.** As [of all messages](crate::storage::kafka).
 //!
@@ -11,9 +11,8 @@
 mod message;
 
 use self::message::Message;
-use super::cloud_event::{CloudEvent, Source};
 use super::config::Config;
-use super::{Event, EventBus};
+use super::{Event, EventBus, EventTopic};
 use crate::storage::kafka::config::KafkaConfig;
 use crate::storage::kafka::producer::{Producer, Terms};
 use crate::storage::kafka::topic::Topic;
@@ -39,29 +38,33 @@ const TERMS: Terms = Terms {
 pub struct KafkaRefused(String);
 
 pub struct KafkaBus {
-    source: Source,
-    producer: Producer,
+    rewards: Producer,
 }
 
 impl KafkaBus {
     /// Waits for no broker: a gateway starts without Kafka. A topic that is made keeps events for `events.retention`.
     pub fn open(config: &KafkaConfig, events: &Config) -> Result<Self, KafkaRefused> {
         let topic = Topic::of_rewards(config, events.retention);
-        let producer = Producer::open(config, topic, TERMS).map_err(KafkaRefused)?;
-        Ok(KafkaBus { source: Source::of(&events.deployment), producer })
+        Ok(KafkaBus { rewards: Producer::open(config, topic, TERMS).map_err(KafkaRefused)? })
+    }
+
+    fn producer(&self, topic: EventTopic) -> &Producer {
+        match topic {
+            EventTopic::Rewards => &self.rewards,
+        }
     }
 }
 
 impl EventBus for KafkaBus {
     /// What the library does not take is refused.
     fn publish(&self, events: Vec<Event>) {
-        for Event { claim, receipt } in events {
-            let Message { key, headers, value } = Message::of(&CloudEvent::of(&claim, &self.source));
-            self.producer.send(key.as_bytes(), Some(headers), value.as_bytes(), receipt);
+        for Event { topic, cloud_event, receipt } in events {
+            let Message { key, headers, value } = Message::of(cloud_event);
+            self.producer(topic).send(key.as_bytes(), Some(headers), value.as_bytes(), receipt);
         }
     }
 
     fn complaints(&self) -> Vec<String> {
-        self.producer.complaints()
+        self.rewards.complaints()
     }
 }

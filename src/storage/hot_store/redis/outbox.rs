@@ -293,7 +293,7 @@ impl Outbox for RedisStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::event_bus::cloud_event::tests::claim;
+    use crate::model::rewards::claim::tests::claim;
 
     const LIMIT: Duration = Duration::from_millis(20);
 

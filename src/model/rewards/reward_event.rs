@@ -1,0 +1,99 @@
+//! The event that tells of a claim.
+
+use std::fmt::Display;
+
+use serde::{Serialize, Serializer};
+
+use super::claim::{Claim, ClaimKey};
+use super::day::Day;
+use crate::model::cloud_event::{CloudEvent, Data, Source};
+
+/// What all events of this form are called. Fields may be added to it; another meaning is another type.
+pub const REWARD: &str = "dev.heartline.reward.v1";
+
+#[derive(Serialize)]
+struct Reward<'a> {
+    rule: &'a str,
+    #[serde(serialize_with = "as_text")]
+    mid: u64,
+    #[serde(serialize_with = "as_text")]
+    day: Day,
+    zone: &'a str,
+    /// What was played when the claim was made, of a rule per user, too.
+    kind: u16,
+    #[serde(serialize_with = "as_text")]
+    oid: u64,
+    #[serde(serialize_with = "as_text")]
+    session: u64,
+    /// Empty = the client gave none.
+    device: &'a str,
+    /// Milliseconds, as the beat said.
+    watched: u64,
+    /// The server's clock, milliseconds since 1970.
+    claimed_at: u64,
+}
+
+impl Claim {
+    /// All events of one claim have its id.
+    pub fn event(&self, source: &Source) -> CloudEvent {
+        let ClaimKey { rule, day, user, content: _ } = &self.key;
+        CloudEvent {
+            id: self.key.to_string(),
+            source: source.clone(),
+            kind: REWARD,
+            subject: user.0.to_string(),
+            time: self.claimed_at,
+            partition_key: user.0.to_string(),
+            data: Data::of(&Reward {
+                rule,
+                mid: user.0,
+                day: *day,
+                zone: &self.zone,
+                kind: self.content.kind,
+                oid: self.content.oid,
+                session: self.session.0,
+                device: &self.device,
+                watched: self.watched,
+                claimed_at: self.claimed_at,
+            }),
+        }
+    }
+}
+
+fn as_text<S: Serializer>(value: &impl Display, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::rewards::claim::tests::claim;
+
+    #[test]
+    fn a_claim_per_user_is_this_event_to_the_letter() {
+        let golden = concat!(
+            r#"{"specversion":"1.0","id":"first-of-day:2026-11-20:42","source":"/heartline/local","#,
+            r#""type":"dev.heartline.reward.v1","subject":"42","time":"2026-11-20T04:46:40.118Z","#,
+            r#""datacontenttype":"application/json","partitionkey":"42","data":{"rule":"first-of-day","mid":"42","#,
+            r#""day":"2026-11-20","zone":"Europe/Berlin","kind":1,"oid":"100","session":"8311207","device":"tv-3f","#,
+            r#""watched":5000,"claimed_at":1795150000118}}"#,
+        );
+        assert_eq!(claim(42).event(&Source::of("local")).to_json(), golden);
+    }
+
+    #[test]
+    fn a_claim_per_content_is_this_event_to_the_letter() {
+        let mut claim = claim(u64::MAX);
+        claim.key.rule = "first-view".into();
+        claim.key.content = Some(claim.content);
+        (claim.device, claim.claimed_at) = ("a \"b\"".into(), 1_795_150_000_000);
+        let golden = concat!(
+            r#"{"specversion":"1.0","id":"first-view:2026-11-20:18446744073709551615:1:100","source":"/heartline/eu-1","#,
+            r#""type":"dev.heartline.reward.v1","subject":"18446744073709551615","time":"2026-11-20T04:46:40.000Z","#,
+            r#""datacontenttype":"application/json","partitionkey":"18446744073709551615","data":{"rule":"first-view","#,
+            r#""mid":"18446744073709551615","day":"2026-11-20","zone":"Europe/Berlin","kind":1,"oid":"100","#,
+            r#""session":"8311207","device":"a \"b\"","watched":5000,"claimed_at":1795150000000}}"#,
+        );
+        assert_eq!(claim.event(&Source::of("eu-1")).to_json(), golden);
+    }
+}
