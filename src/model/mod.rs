@@ -15,6 +15,7 @@ pub mod ids;
 pub mod live;
 pub mod mid_hash;
 pub mod moment;
+pub mod outbox_entry;
 pub mod pack;
 pub mod page;
 pub mod push;

@@ -9,6 +9,7 @@ use heartline::model::beat::Beat;
 use heartline::model::change::{Action, Change};
 use heartline::model::decide::Transitions;
 use heartline::model::ids::{Content, UserId};
+use heartline::model::outbox_entry::OutboxEntry;
 use heartline::model::page::PageRequest;
 use heartline::model::record::Record;
 use heartline::model::rewards::claim::{Claim, ClaimKey};
@@ -164,7 +165,7 @@ fn hold_to_the_model<B: Backend>(limits: Limits, steps: Vec<Step>) -> Result<(),
         }
     }
     let outbox = wait(backend.outbox().read(0, usize::MAX)).unwrap();
-    let mut outbox: Vec<Claim> = outbox.into_iter().map(|(_, claim)| claim).collect();
+    let mut outbox: Vec<Claim> = outbox.into_iter().map(|(_, OutboxEntry::Claim(claim))| claim).collect();
     if !B::OUTBOX_KEEPS_ORDER {
         outbox.sort_by_key(|claim| format!("{claim:?}"));
         model.outbox.sort_by_key(|claim| format!("{claim:?}"));

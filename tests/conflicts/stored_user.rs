@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use heartline::model::forgetting::{ContentRow, Eviction};
 use heartline::model::ids::{Content, UserId};
+use heartline::model::outbox_entry::OutboxEntry;
 use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::model::rewards::rule::RewardRule;
 use heartline::storage::hot_store::optimistic::{Head, StoredRow, Token};
@@ -56,8 +57,9 @@ fn user_of(command: &Words) -> Option<UserId> {
     }
 }
 
-fn claim(entry: &[u8]) -> Claim {
-    codec::decode(entry).unwrap_or_else(|_| panic!("no claim: {entry:?}"))
+pub fn claim(entry: &[u8]) -> Claim {
+    let OutboxEntry::Claim(claim) = codec::decode(entry).unwrap_or_else(|_| panic!("no claim: {entry:?}"));
+    claim
 }
 
 fn content(bytes: &[u8]) -> Content {

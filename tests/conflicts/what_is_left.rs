@@ -13,7 +13,6 @@ use heartline::model::shard::Shards;
 use heartline::storage::hot_store::optimistic::Head;
 use heartline::storage::hot_store::redis::{RedisStore, head};
 use heartline::storage::hot_store::{Claims, Positions};
-use heartline::storage::outbox::codec;
 use heartline::storage::redis::config::RedisConfig;
 use heartline::storage::redis::{Redis, tag};
 use redis::{Client, Connection, cmd};
@@ -23,7 +22,7 @@ use crate::audit::Book;
 use crate::gateway::settings;
 use crate::redis_server::RedisServer;
 use crate::requests::{Limits, everything};
-use crate::stored_user::StoredUser;
+use crate::stored_user::{self, StoredUser};
 
 const QUIET_AFTER: Duration = Duration::from_secs(60);
 
@@ -84,7 +83,7 @@ fn outboxes<'u>(connection: &mut Connection, users: impl Iterator<Item = &'u Use
     for shard in shards {
         let range = cmd("ZRANGE").arg(format!("{}:o", tag(shard))).arg(0).arg(-1).query(connection);
         let entries: Vec<Vec<u8>> = range.unwrap();
-        claims.extend(entries.iter().map(|entry| codec::decode(entry).unwrap()));
+        claims.extend(entries.iter().map(|entry| stored_user::claim(entry)));
     }
     texts(claims.iter())
 }

@@ -9,6 +9,7 @@ use futures_util::future::{BoxFuture, FutureExt, pending, ready};
 use heartline::model::decide::{Decider, KeptContent, UserState};
 use heartline::model::forgetting::{ContentRow, Eviction, UserRow};
 use heartline::model::ids::{Content, UserId};
+use heartline::model::outbox_entry::OutboxEntry;
 use heartline::model::page::{Page, PageRequest};
 use heartline::model::record::Record;
 use heartline::model::rewards::claim::{Claim, ClaimKey};
@@ -179,7 +180,7 @@ impl StoreClock for Memory {}
 pub struct NoOutbox;
 
 impl Outbox for NoOutbox {
-    fn read(&self, _: OutboxNumber, _: usize) -> Answer<Vec<(OutboxNumber, Claim)>> {
+    fn read(&self, _: OutboxNumber, _: usize) -> Answer<Vec<(OutboxNumber, OutboxEntry)>> {
         ready(Ok(Vec::new())).boxed()
     }
 

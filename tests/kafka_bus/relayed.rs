@@ -8,6 +8,7 @@ use heartline::domain::rewards::bus_health::BusHealth;
 use heartline::domain::rewards::relay::Relay;
 use heartline::domain::rewards::relay_notify::RelayNotify;
 use heartline::model::cloud_event::Source;
+use heartline::model::outbox_entry::OutboxEntry;
 use heartline::model::rewards::claim::Claim;
 use heartline::storage::hot_store::Answer;
 use heartline::storage::kafka::config::KafkaConfig;
@@ -34,10 +35,10 @@ pub struct Relayed {
 }
 
 impl Outbox for MemoryOutbox {
-    fn read(&self, after: OutboxNumber, limit: usize) -> Answer<Vec<(OutboxNumber, Claim)>> {
+    fn read(&self, after: OutboxNumber, limit: usize) -> Answer<Vec<(OutboxNumber, OutboxEntry)>> {
         let entries = self.0.lock().unwrap();
         let some = entries.waiting.range(after + 1..).take(limit);
-        let some = some.map(|(number, claim)| (*number, claim.clone())).collect();
+        let some = some.map(|(number, claim)| (*number, OutboxEntry::Claim(claim.clone()))).collect();
         Box::pin(async move { Ok(some) })
     }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use heartline::model::ids::{Content, UserId};
+use heartline::model::outbox_entry::OutboxEntry;
 use heartline::model::retention::Retention;
 use heartline::model::rewards::claim::Claim;
 use heartline::model::rewards::rewarding::Rewarding;
@@ -139,13 +140,14 @@ impl Backing for OnRedis {
     async fn outbox(&self, user: UserId) -> Vec<Claim> {
         let entries: Vec<Vec<u8>> =
             cmd("ZRANGE").arg(outbox(user)).arg(0).arg(-1).query(&mut *self.connection()).unwrap();
-        let claims = entries.iter().filter_map(|entry| codec::decode(entry).ok());
+        let claims =
+            entries.iter().filter_map(|entry| codec::decode(entry).ok().map(|OutboxEntry::Claim(claim)| claim));
         claims.filter(|claim| claim.key.user == user).collect()
     }
 
     async fn published(&self, claim: &Claim) {
         let mut remove = cmd("ZREM");
-        remove.arg(outbox(claim.key.user)).arg(codec::encode(claim));
+        remove.arg(outbox(claim.key.user)).arg(codec::encode(&OutboxEntry::Claim(claim.clone())));
         remove.exec(&mut *self.connection()).unwrap();
     }
 }

@@ -17,9 +17,9 @@ use crate::domain::rewards::metrics::Metrics as RewardMetrics;
 use crate::domain::rewards::today::Today;
 use crate::model::change::{Action, Outcome};
 use crate::model::ids::{Content, UserId};
+use crate::model::outbox_entry::OutboxEntry;
 use crate::model::page::{Page, PageRequest};
 use crate::model::record::Record;
-use crate::model::rewards::claim::Claim;
 use crate::model::rewards::rule::Rules;
 use crate::model::rows_read::RowsRead;
 use crate::model::shard::Shards;
@@ -78,7 +78,7 @@ impl Positions for Told {
 }
 
 impl Outbox for Told {
-    fn read(&self, _: OutboxNumber, _: usize) -> Answer<Vec<(OutboxNumber, Claim)>> {
+    fn read(&self, _: OutboxNumber, _: usize) -> Answer<Vec<(OutboxNumber, OutboxEntry)>> {
         ready(Ok(Vec::new())).boxed()
     }
 

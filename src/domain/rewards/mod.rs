@@ -13,6 +13,7 @@ mod bus_watch;
 pub mod config;
 pub mod connect_lookup;
 pub mod decisions;
+mod entry_event;
 pub mod filling;
 pub mod judge;
 pub mod memory;

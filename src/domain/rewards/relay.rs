@@ -17,13 +17,13 @@ use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use super::bus_health::BusHealth;
 use super::bus_watch::{BusState, BusWatch};
+use super::entry_event;
 use super::relay_notify::RelayNotify;
 use super::waiting_events::{RETRY, WaitingEvents};
 use crate::model::backoff::Backoff;
 use crate::model::cloud_event::Source;
-use crate::model::rewards::claim::Claim;
 use crate::storage::delivery::{Delivery, Receipt, Report};
-use crate::storage::event_bus::{Event, EventBus, EventTopic};
+use crate::storage::event_bus::EventBus;
 use crate::storage::outbox::{Outbox, OutboxNumber};
 
 /// Entries that are read together, and events that are handed over together.
@@ -31,13 +31,13 @@ const BATCH_MAX: usize = 1024;
 /// Events that are read and not published yet, about 400 bytes each. With so many the rest stays in the outbox, whoever's
 /// they are, until some are published.
 pub const WAITING_MAX: usize = 16_384;
-/// From one read to the next, unless it was full or the outbox fills up. Claims that come within it are published together,
+/// From one read to the next, unless it was full or the outbox fills up. Entries that come within it are published together,
 /// since a sync costs the same whatever it carries; one that comes after a while is published at once.
 const PACE: Duration = Duration::from_millis(500);
 /// How often it looks without a notification: entries may come from a gateway that has died.
 const LOOK_EVERY: Duration = Duration::from_secs(3);
 
-/// Publishes the events of claims, those of each user in the order in which the claims were made, at least once each: an
+/// Publishes the events of entries, those of each user in the order in which the entries were made, at least once each: an
 /// entry leaves the outbox when the bus has its event, and not before.
 pub struct Relay {
     pub outbox: Arc<dyn Outbox>,
@@ -118,9 +118,9 @@ impl Relay {
                 progress.backoff.succeeded();
                 progress.watch.read(None);
                 let now = Instant::now();
-                for (number, claim) in entries {
+                for (number, entry) in entries {
                     progress.read = number;
-                    progress.waiting.add(number, claim, now);
+                    progress.waiting.add(number, entry, now);
                 }
             }
             Err(error) => {
@@ -137,11 +137,10 @@ impl Relay {
             if handed.is_empty() {
                 break;
             }
-            let event = |(number, claim): (OutboxNumber, Claim)| {
-                let receipt = Receipt::new(number, progress.receipts.clone());
-                Event { topic: EventTopic::Rewards, cloud_event: claim.event(&self.source), receipt }
-            };
-            self.bus.publish(handed.into_iter().map(event).collect());
+            let receipt = |number| Receipt::new(number, progress.receipts.clone());
+            let events =
+                handed.into_iter().map(|(number, entry)| entry_event::of(entry, &self.source, receipt(number)));
+            self.bus.publish(events.collect());
         }
         let state = progress.watch.state(progress.waiting.oldest(), now);
         let full = state != BusState::Healthy && !progress.has_room();

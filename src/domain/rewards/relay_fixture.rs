@@ -9,15 +9,18 @@ use tokio::task::JoinHandle;
 
 use super::*;
 use crate::model::ids::SessionId;
+use crate::model::outbox_entry::OutboxEntry;
+use crate::model::rewards::claim::Claim;
 use crate::model::rewards::claim::tests::claim;
+use crate::storage::event_bus::Event;
 use crate::storage::hot_store::{Answer, StoreError};
 
 /// By so much the fixture looks late.
 pub const MOMENT: Duration = Duration::from_millis(2);
 
-/// Each claim is of one user and one session, which is its number.
+/// Each entry is the claim of one user and one session, which is its number.
 pub struct MemoryOutbox {
-    entries: Mutex<BTreeMap<OutboxNumber, Claim>>,
+    entries: Mutex<BTreeMap<OutboxNumber, OutboxEntry>>,
     added: AtomicU64,
     pub reads: AtomicBool,
     pub removes: AtomicBool,
@@ -74,20 +77,20 @@ impl MemoryOutbox {
         for user in users {
             let number = self.added.fetch_add(1, Ordering::Relaxed) + 1;
             let claim = Claim { session: SessionId(number), ..claim(user) };
-            self.entries.lock().insert(number, claim);
+            self.entries.lock().insert(number, OutboxEntry::Claim(claim));
         }
     }
 
     /// The users whose entries are there, in their order.
     pub fn users(&self) -> Vec<u64> {
-        self.entries.lock().values().map(|claim| claim.key.user.0).collect()
+        self.entries.lock().values().map(|entry| entry.user().0).collect()
     }
 }
 
 impl Outbox for MemoryOutbox {
-    fn read(&self, after: OutboxNumber, limit: usize) -> Answer<Vec<(OutboxNumber, Claim)>> {
+    fn read(&self, after: OutboxNumber, limit: usize) -> Answer<Vec<(OutboxNumber, OutboxEntry)>> {
         let entries = self.entries.lock();
-        let some = entries.range(after + 1..).take(limit).map(|(number, claim)| (*number, claim.clone())).collect();
+        let some = entries.range(after + 1..).take(limit).map(|(number, entry)| (*number, entry.clone())).collect();
         let reads = self.reads.load(Ordering::Relaxed);
         Box::pin(async move { reads.then_some(some).ok_or_else(|| StoreError::Away("a test".into())) })
     }

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use crate::model::backoff::Backoff;
 use crate::model::ids::UserId;
-use crate::model::rewards::claim::Claim;
+use crate::model::outbox_entry::OutboxEntry;
 use crate::storage::outbox::OutboxNumber;
 
 /// What waits is published no later than this after the bus is back.
@@ -19,7 +19,7 @@ pub const RETRY: Backoff = Backoff::new(Duration::from_millis(100), RETRY_MAX);
 /// here; those of all others go on.
 #[derive(Default)]
 pub struct WaitingEvents {
-    entries: BTreeMap<OutboxNumber, Entry>,
+    entries: BTreeMap<OutboxNumber, Waiting>,
     users: HashMap<UserId, UserEvents>,
     /// The first events of the users of whom the bus has none.
     ready: BTreeSet<OutboxNumber>,
@@ -27,8 +27,8 @@ pub struct WaitingEvents {
     resting: BTreeSet<(Instant, OutboxNumber)>,
 }
 
-struct Entry {
-    claim: Claim,
+struct Waiting {
+    entry: OutboxEntry,
     since: Instant,
 }
 
@@ -51,7 +51,7 @@ impl WaitingEvents {
 
     /// Since when the oldest of them waits.
     pub fn oldest(&self) -> Option<Instant> {
-        self.entries.first_key_value().map(|(_, entry)| entry.since)
+        self.entries.first_key_value().map(|(_, waiting)| waiting.since)
     }
 
     /// When there will be something to hand over, unless a report comes before.
@@ -60,17 +60,17 @@ impl WaitingEvents {
     }
 
     /// An entry that was read, behind all that were read before it.
-    pub fn add(&mut self, number: OutboxNumber, claim: Claim, now: Instant) {
-        let user = self.users.entry(claim.key.user).or_default();
+    pub fn add(&mut self, number: OutboxNumber, entry: OutboxEntry, now: Instant) {
+        let user = self.users.entry(entry.user()).or_default();
         if user.numbers.is_empty() {
             self.ready.insert(number);
         }
         user.numbers.push_back(number);
-        self.entries.insert(number, Entry { claim, since: now });
+        self.entries.insert(number, Waiting { entry, since: now });
     }
 
     /// What the bus is to be given now, oldest first, at most `limit`: one event of a user, or all with `runs`.
-    pub fn hand_over(&mut self, limit: usize, runs: bool, now: Instant) -> Vec<(OutboxNumber, Claim)> {
+    pub fn hand_over(&mut self, limit: usize, runs: bool, now: Instant) -> Vec<(OutboxNumber, &OutboxEntry)> {
         let later = self.resting.split_off(&(now + Duration::from_nanos(1), 0));
         let rested = std::mem::replace(&mut self.resting, later);
         self.ready.extend(rested.into_iter().map(|(_, number)| number));
@@ -78,7 +78,7 @@ impl WaitingEvents {
         while handed.len() < limit
             && let Some(first) = self.ready.pop_first()
         {
-            let Some(user) = self.entries.get(&first).and_then(|entry| self.users.get_mut(&entry.claim.key.user))
+            let Some(user) = self.entries.get(&first).and_then(|waiting| self.users.get_mut(&waiting.entry.user()))
             else {
                 continue;
             };
@@ -86,13 +86,13 @@ impl WaitingEvents {
             handed.extend(user.numbers.iter().take(user.unreported));
         }
         handed.sort_unstable();
-        handed.into_iter().filter_map(|number| Some((number, self.entries.get(&number)?.claim.clone()))).collect()
+        handed.into_iter().filter_map(|number| Some((number, &self.entries.get(&number)?.entry))).collect()
     }
 
     /// The bus has it. False: it was not waited for.
     pub fn published(&mut self, number: OutboxNumber, now: Instant) -> bool {
-        let Some(entry) = self.entries.remove(&number) else { return false };
-        self.reported(entry.claim.key.user, now, |user| match user.numbers.front() {
+        let Some(waiting) = self.entries.remove(&number) else { return false };
+        self.reported(waiting.entry.user(), now, |user| match user.numbers.front() {
             Some(first) if *first == number => drop(user.numbers.pop_front()),
             _ => user.numbers.retain(|other| *other != number),
         });
@@ -101,8 +101,8 @@ impl WaitingEvents {
 
     /// It is handed over again, alone, after a pause.
     pub fn failed(&mut self, number: OutboxNumber, now: Instant) {
-        if let Some(entry) = self.entries.get(&number) {
-            self.reported(entry.claim.key.user, now, |user| user.failed = true);
+        if let Some(waiting) = self.entries.get(&number) {
+            self.reported(waiting.entry.user(), now, |user| user.failed = true);
         }
     }
 

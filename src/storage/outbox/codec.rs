@@ -1,21 +1,29 @@
-//! A claim as bytes: a protobuf message, so that fields can be added.
-//!
-//! In two parts that follow each other, since a message may be cut between any two fields: what a rule says of all its
-//! claims, and what a beat says whatever the rule.
+//! An entry of the outbox as bytes: a protobuf message of its kind, so that fields and kinds can be added.
 
 use std::sync::Arc;
 
 use prost::Message;
 
 use crate::model::ids::{Content, SessionId, UserId};
+use crate::model::outbox_entry::OutboxEntry;
 use crate::model::rewards::claim::{Claim, ClaimKey};
 use crate::model::rewards::day::Day;
 
-/// Bytes that are no claim.
+/// Bytes that are no entry of a known kind.
 #[derive(Debug, thiserror::Error)]
-#[error("unreadable stored claim: {0}")]
+#[error("unreadable outbox entry: {0}")]
 pub struct DecodeError(String);
 
+const CLAIM: u32 = 0;
+
+/// The field that the messages of all kinds share: it says of which kind a message is.
+#[derive(Clone, PartialEq, Message)]
+struct StoredKind {
+    #[prost(uint32, tag = "12")]
+    entry_kind: u32,
+}
+
+/// Its `entry_kind` is [`CLAIM`], which takes no byte.
 #[derive(Clone, PartialEq, Message)]
 struct StoredClaim {
     #[prost(string, tag = "1")]
@@ -44,24 +52,25 @@ struct StoredClaim {
     zone: String,
 }
 
-pub fn encode(claim: &Claim) -> Vec<u8> {
-    let mut bytes = rule_part(&claim.key.rule, claim.key.content.is_some());
-    bytes.extend(beat_part(claim));
-    bytes
+pub fn encode(entry: &OutboxEntry) -> Vec<u8> {
+    match entry {
+        OutboxEntry::Claim(claim) => encode_claim(claim),
+    }
 }
 
-/// What is the same in all claims of a rule.
-pub fn rule_part(rule: &str, per_content: bool) -> Vec<u8> {
-    StoredClaim { rule: rule.to_owned(), per_content, ..StoredClaim::default() }.encode_to_vec()
+pub fn decode(bytes: &[u8]) -> Result<OutboxEntry, DecodeError> {
+    match message::<StoredKind>(bytes)?.entry_kind {
+        CLAIM => Ok(OutboxEntry::Claim(decode_claim(bytes)?)),
+        kind => Err(DecodeError(format!("unknown kind {kind}"))),
+    }
 }
 
-/// What is the same in the claims of all rules that one beat makes.
-pub fn beat_part(claim: &Claim) -> Vec<u8> {
+fn encode_claim(claim: &Claim) -> Vec<u8> {
     let stored = StoredClaim {
-        rule: String::new(),
+        rule: claim.key.rule.to_string(),
         day: claim.key.day.number().into(),
         user: claim.key.user.0,
-        per_content: false,
+        per_content: claim.key.content.is_some(),
         kind: claim.content.kind.into(),
         oid: claim.content.oid,
         session: claim.session.0,
@@ -73,8 +82,8 @@ pub fn beat_part(claim: &Claim) -> Vec<u8> {
     stored.encode_to_vec()
 }
 
-pub fn decode(bytes: &[u8]) -> Result<Claim, DecodeError> {
-    let stored = StoredClaim::decode(bytes).map_err(|error| DecodeError(error.to_string()))?;
+fn decode_claim(bytes: &[u8]) -> Result<Claim, DecodeError> {
+    let stored: StoredClaim = message(bytes)?;
     let number = |number: u32| u16::try_from(number).map_err(|_| DecodeError(format!("{number} in it")));
     let content = Content { kind: number(stored.kind)?, oid: stored.oid };
     Ok(Claim {
@@ -93,6 +102,10 @@ pub fn decode(bytes: &[u8]) -> Result<Claim, DecodeError> {
     })
 }
 
+fn message<M: Message + Default>(bytes: &[u8]) -> Result<M, DecodeError> {
+    M::decode(bytes).map_err(|error| DecodeError(error.to_string()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,7 +116,7 @@ mod tests {
         let key =
             |content| ClaimKey { rule: "first".into(), day: Day::of_number(20_777), user: UserId(1 << 63), content };
         for of_content in [None, Some(content)] {
-            let claim = Claim {
+            let claim = OutboxEntry::Claim(Claim {
                 key: key(of_content),
                 content,
                 session: SessionId(u64::MAX),
@@ -111,9 +124,15 @@ mod tests {
                 watched: u64::MAX,
                 claimed_at: 1,
                 zone: "UTC".into(),
-            };
+            });
             assert_eq!(decode(&encode(&claim)).unwrap(), claim);
         }
         assert!(decode(&[0xff; 3]).is_err());
+    }
+
+    #[test]
+    fn an_entry_of_an_unknown_kind_is_refused() {
+        let error = decode(&StoredKind { entry_kind: 77 }.encode_to_vec()).unwrap_err();
+        assert_eq!(error.to_string(), "unreadable outbox entry: unknown kind 77");
     }
 }

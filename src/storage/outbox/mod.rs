@@ -1,11 +1,11 @@
-//! Claims whose events are still to be published.
+//! What has happened and is not published yet.
 //!
-//! An entry is written with its claim, in one atomic step, and removed when the event is on the bus: so each claim has at
-//! least one event, whatever dies in between.
+//! An entry is written with the change that made it happen, in one atomic step, and removed when its event is on the bus: so
+//! each has at least one event, whatever dies in between.
 
 pub mod codec;
 
-use crate::model::rewards::claim::Claim;
+use crate::model::outbox_entry::OutboxEntry;
 use crate::storage::store_error::Answer;
 
 /// An entry's place in the outbox: it grows, and is not used twice.
@@ -14,7 +14,7 @@ pub type OutboxNumber = u64;
 /// What the hot store keeps for the event bus. May be used from any thread.
 pub trait Outbox: Send + Sync + 'static {
     /// The oldest entries behind `after` (0 = from the first on), at most `limit`, in their order.
-    fn read(&self, after: OutboxNumber, limit: usize) -> Answer<Vec<(OutboxNumber, Claim)>>;
+    fn read(&self, after: OutboxNumber, limit: usize) -> Answer<Vec<(OutboxNumber, OutboxEntry)>>;
 
     /// Removes these entries, wherever they are in the outbox; one that is not there any more is no error. After an error
     /// all, some or none are gone, and the same removal may be tried again. A removal may be lost with the machine: then

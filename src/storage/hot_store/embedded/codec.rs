@@ -7,11 +7,11 @@ use prost::Message;
 
 use crate::model::forgetting::{ContentRow, UserRow};
 use crate::model::ids::{Content, UserId};
+use crate::model::outbox_entry::OutboxEntry;
 use crate::model::recording::{Recording, Switch};
 use crate::model::rewards::calendar::StoredCalendar;
-use crate::model::rewards::claim::Claim;
 use crate::model::rewards::day::Day;
-use crate::storage::outbox::codec as claim_codec;
+use crate::storage::outbox::codec as outbox_codec;
 use crate::storage::stored_content::StoredContent;
 
 /// User, kind and oid, big-endian: the rows of a user are neighbours, in the order of [`Content`].
@@ -99,12 +99,12 @@ pub fn calendar(calendar: &StoredCalendar) -> Slice {
     Slice::from(StoredDay { day: day.number().into(), zone, rules }.encode_to_vec())
 }
 
-pub fn claim(claim: &Claim) -> Slice {
-    Slice::from(claim_codec::encode(claim))
+pub fn outbox_entry(entry: &OutboxEntry) -> Slice {
+    Slice::from(outbox_codec::encode(entry))
 }
 
-pub fn parse_claim(bytes: &[u8]) -> Result<Claim, DecodeError> {
-    claim_codec::decode(bytes).map_err(|error| DecodeError(error.to_string()))
+pub fn parse_outbox_entry(bytes: &[u8]) -> Result<OutboxEntry, DecodeError> {
+    outbox_codec::decode(bytes).map_err(|error| DecodeError(error.to_string()))
 }
 
 pub fn parse_calendar(bytes: &[u8]) -> Result<StoredCalendar, DecodeError> {

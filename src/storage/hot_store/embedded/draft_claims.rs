@@ -7,6 +7,7 @@ use fjall::{Keyspace, OwnedWriteBatch, Slice};
 use super::tables::{ReadError, Tables, View};
 use super::{claims, codec};
 use crate::model::ids::UserId;
+use crate::model::outbox_entry::OutboxEntry;
 use crate::model::rewards::claim::{Claim, ClaimKey};
 use crate::model::rewards::day::Day;
 use crate::storage::outbox::OutboxNumber;
@@ -54,7 +55,8 @@ impl DraftClaims {
             batch.insert(&tables.claims.of_or_new(*day)?, key.as_slice(), []);
         }
         for (claim, number) in self.made.iter().zip(next..) {
-            batch.insert(&tables.outbox, number.to_be_bytes(), codec::claim(claim));
+            let entry = codec::outbox_entry(&OutboxEntry::Claim(claim.clone()));
+            batch.insert(&tables.outbox, number.to_be_bytes(), entry);
         }
         // Of two entries of one key in a batch nobody says which holds.
         let gone = self.erased.iter().filter(|(day, _, key)| !self.keys.contains(&(*day, key.to_vec())));

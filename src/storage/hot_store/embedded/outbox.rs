@@ -1,8 +1,8 @@
-//! The outbox: claims in the order in which they were made.
+//! The outbox: entries in the order in which they were made.
 //!
 //! | key | value |
 //! |---|---|
-//! | number, big-endian | the claim, a protobuf message |
+//! | number, big-endian | the entry, a protobuf message |
 //!
 //! Numbers grow, and have gaps where entries were removed before older ones.
 
@@ -14,7 +14,7 @@ use super::EmbeddedStore;
 use super::codec;
 use super::read::Asker;
 use super::tables::{ReadError, Tables};
-use crate::model::rewards::claim::Claim;
+use crate::model::outbox_entry::OutboxEntry;
 use crate::storage::hot_store::Answer;
 use crate::storage::outbox::{Outbox, OutboxNumber};
 
@@ -68,7 +68,7 @@ impl Extent {
 }
 
 impl Outbox for EmbeddedStore {
-    fn read(&self, after: OutboxNumber, limit: usize) -> Answer<Vec<(OutboxNumber, Claim)>> {
+    fn read(&self, after: OutboxNumber, limit: usize) -> Answer<Vec<(OutboxNumber, OutboxEntry)>> {
         self.readers.ask(Asker::Gateway, move |view| view.outbox(after, limit))
     }
 

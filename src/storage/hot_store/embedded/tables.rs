@@ -21,8 +21,9 @@ use super::claims::{self, ClaimTables};
 use super::codec::{self, DecodeError};
 use crate::model::forgetting::{ContentRow, UserRow};
 use crate::model::ids::{Content, UserId};
+use crate::model::outbox_entry::OutboxEntry;
 use crate::model::rewards::calendar::StoredCalendar;
-use crate::model::rewards::claim::{Claim, ClaimKey};
+use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
 use crate::model::shard::Shard;
 use crate::storage::embedded::database::{self, Bounds};
@@ -234,14 +235,14 @@ impl View<'_> {
         Ok(found)
     }
 
-    pub fn outbox(&self, after: OutboxNumber, limit: usize) -> Result<Vec<(OutboxNumber, Claim)>, ReadError> {
+    pub fn outbox(&self, after: OutboxNumber, limit: usize) -> Result<Vec<(OutboxNumber, OutboxEntry)>, ReadError> {
         let from = after.saturating_add(1).to_be_bytes();
         let entries = self.snapshot.range(&self.tables.outbox, from..).take(limit);
-        let claim = |entry: fjall::Guard| {
+        let numbered = |entry: fjall::Guard| {
             let (key, value) = entry.into_inner()?;
-            Ok((codec::parse_number(&key)?, codec::parse_claim(&value)?))
+            Ok((codec::parse_number(&key)?, codec::parse_outbox_entry(&value)?))
         };
-        entries.map(claim).collect()
+        entries.map(numbered).collect()
     }
 }
 

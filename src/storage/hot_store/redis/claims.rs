@@ -7,6 +7,7 @@ use super::filter::Places;
 use super::keys::{self, Keys};
 use super::value;
 use crate::model::ids::Content;
+use crate::model::outbox_entry::OutboxEntry;
 use crate::model::rewards::claim::{Claim, ClaimKey};
 use crate::model::rewards::rule::RewardRule;
 use crate::storage::hot_store::CLAIM_DAYS;
@@ -90,8 +91,8 @@ pub fn make(names: &Keys, claim: &Claim, exact: bool, first: bool, filter: Optio
 
 /// The entry in the outbox alone.
 pub fn publish(names: &Keys, claim: &Claim) -> Words {
-    let score = claim.claimed_at.to_string();
-    words(&[b"ZADD", names.outbox().as_bytes(), score.as_bytes(), &codec::encode(claim)])
+    let (score, entry) = (claim.claimed_at.to_string(), codec::encode(&OutboxEntry::Claim(claim.clone())));
+    words(&[b"ZADD", names.outbox().as_bytes(), score.as_bytes(), &entry])
 }
 
 fn into_filter(filter: &str, places: &Places, key: &ClaimKey, content: Content) -> Words {

@@ -1,12 +1,13 @@
 //! Commits a group.
 
 use super::Shared;
+use crate::model::outbox_entry::OutboxEntry;
 use crate::storage::hot_store::{Committed, Group, StoreError};
 
 impl Shared {
     pub async fn commit(&self, group: &Group) -> Result<Committed, StoreError> {
         let (committed, claims) = self.users.commit(group).await?;
-        claims.into_iter().for_each(|claim| self.outbox.made(claim));
+        claims.into_iter().map(OutboxEntry::Claim).for_each(|entry| self.outbox.made(entry));
         Ok(committed)
     }
 }

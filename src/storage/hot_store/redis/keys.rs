@@ -13,7 +13,7 @@
 //! | `{h}:c:<day>:<rule>` | users who claimed by a rule per user | set of signed 64-bit decimals |
 //! | `{h}:w:<day>:<mid>` | claims per content that are kept exactly | hash |
 //! | `{h}:b:<day>:<rule>` | the filter of a rule per content | string |
-//! | `{h}:o` | the outbox, by the moment of the claim | sorted set |
+//! | `{h}:o` | the outbox, by when its entries were made | sorted set |
 //! | `{h0}:calendar` | the newest day on which anything was committed | hash |
 //! | `{h0}:filters:<day>` | the measures of the day's filters, by rule | hash |
 //! | `{h}:pack` | the gateway that carries the changes of the region, in its first shard | string that expires |

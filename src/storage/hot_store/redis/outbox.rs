@@ -1,6 +1,6 @@
 //! The outbox: a sorted set in each shard, and what of all of them this process has to publish.
 //!
-//! A claim that was made here goes straight into the queue. What others have left is looked for every [`LOOK_EVERY`]: of
+//! An entry that was made here goes straight into the queue. What others have left is looked for every [`LOOK_EVERY`]: of
 //! that, the holder of the lock takes over what is older than [`Settings::takeover_after`]. The lock expires after as
 //! long, and a gateway that has published nothing of what it took for so long lets it go. It fences nothing: it spares
 //! double work, and an event that was published twice has one id. What waits at a gateway that lives is taken over, too: an
@@ -18,7 +18,7 @@ use futures_util::future::join_all;
 use parking_lot::{Mutex, MutexGuard};
 
 use super::{RedisStore, Shared, checked, joined, keys, value};
-use crate::model::rewards::claim::Claim;
+use crate::model::outbox_entry::OutboxEntry;
 use crate::model::shard::{Shard, Shards};
 use crate::storage::hot_store::listed_users::Turn;
 use crate::storage::hot_store::{Answer, StoreError};
@@ -30,7 +30,7 @@ const STEP_SHARDS: usize = 100;
 /// Entries of others that wait here to be published; more are left where they are.
 const TAKEN_MAX: usize = 4_096;
 
-/// What this process has to publish. Bounded by the room that groups are given for claims, and by [`TAKEN_MAX`].
+/// What this process has to publish. Bounded by the room that groups are given, and by [`TAKEN_MAX`].
 pub struct OutboxQueue {
     queue: Mutex<Queue>,
     /// Entries of others, at the last look.
@@ -43,15 +43,15 @@ pub struct OutboxQueue {
 
 #[derive(Default)]
 struct Queue {
-    entries: BTreeMap<OutboxNumber, Entry>,
+    entries: BTreeMap<OutboxNumber, Queued>,
     members: HashSet<Arc<[u8]>>,
     last: OutboxNumber,
     /// When one that was taken over from others was last removed.
     taken_removed: Option<Instant>,
 }
 
-struct Entry {
-    claim: Claim,
+struct Queued {
+    entry: OutboxEntry,
     member: Arc<[u8]>,
     /// When it was taken over from others.
     taken: Option<Instant>,
@@ -67,9 +67,9 @@ impl OutboxQueue {
         }
     }
 
-    /// A claim was made by this process.
-    pub fn made(&self, claim: Claim) {
-        self.queue().push(codec::encode(&claim).into(), claim, None);
+    /// An entry was made by this process.
+    pub fn made(&self, entry: OutboxEntry) {
+        self.queue().push(codec::encode(&entry).into(), entry, None);
     }
 
     /// Nothing that could panic runs under the lock.
@@ -80,35 +80,35 @@ impl OutboxQueue {
 
 impl Queue {
     /// False: it is there already.
-    fn push(&mut self, member: Arc<[u8]>, claim: Claim, taken: Option<Instant>) -> bool {
+    fn push(&mut self, member: Arc<[u8]>, entry: OutboxEntry, taken: Option<Instant>) -> bool {
         let new = self.members.insert(member.clone());
         if new {
             self.last += 1;
-            self.entries.insert(self.last, Entry { claim, member, taken });
+            self.entries.insert(self.last, Queued { entry, member, taken });
         }
         new
     }
 
-    fn behind(&self, after: OutboxNumber, limit: usize) -> Vec<(OutboxNumber, Claim)> {
+    fn behind(&self, after: OutboxNumber, limit: usize) -> Vec<(OutboxNumber, OutboxEntry)> {
         let entries = self.entries.range(after.saturating_add(1)..).take(limit);
-        entries.map(|(number, entry)| (*number, entry.claim.clone())).collect()
+        entries.map(|(number, queued)| (*number, queued.entry.clone())).collect()
     }
 
     fn taken(&self) -> usize {
-        self.entries.values().filter(|entry| entry.taken.is_some()).count()
+        self.entries.values().filter(|queued| queued.taken.is_some()).count()
     }
 
     /// What was taken over has waited for so long, and none of it was published for so long either.
     fn is_stuck(&self, limit: Duration) -> bool {
-        let oldest = self.entries.values().find_map(|entry| entry.taken);
+        let oldest = self.entries.values().find_map(|queued| queued.taken);
         oldest.is_some_and(|oldest| self.taken_removed.map_or(oldest, |at| at.max(oldest)).elapsed() > limit)
     }
 
     fn drop_all(&mut self, numbers: &[OutboxNumber]) {
         for number in numbers {
-            let Some(entry) = self.entries.remove(number) else { continue };
-            self.members.remove(&entry.member);
-            if entry.taken.is_some() {
+            let Some(queued) = self.entries.remove(number) else { continue };
+            self.members.remove(&queued.member);
+            if queued.taken.is_some() {
                 self.taken_removed = Some(Instant::now());
             }
         }
@@ -116,7 +116,11 @@ impl Queue {
 }
 
 impl Shared {
-    async fn read_outbox(&self, after: OutboxNumber, limit: usize) -> Result<Vec<(OutboxNumber, Claim)>, StoreError> {
+    async fn read_outbox(
+        &self,
+        after: OutboxNumber,
+        limit: usize,
+    ) -> Result<Vec<(OutboxNumber, OutboxEntry)>, StoreError> {
         let mut last = self.outbox.looks.lock().await;
         if last.is_none_or(|last| last.elapsed() >= LOOK_EVERY) {
             *last = Some(Instant::now());
@@ -168,7 +172,7 @@ impl Shared {
         away
     }
 
-    /// How many claims wait in the outboxes of these shards, and the oldest of each, no newer than `newest`; at most `room`.
+    /// How many entries wait in the outboxes of these shards, and the oldest of each, no newer than `newest`; at most `room`.
     async fn look_at(&self, shards: &[Shard], newest: &str, room: usize) -> Result<(u64, Vec<Vec<u8>>), StoreError> {
         let mut commands = pipe();
         for shard in shards {
@@ -202,19 +206,19 @@ impl Shared {
             found.retain(|member| !queue.members.contains(member.as_slice()));
         }
         found.truncate(free);
-        let mut claims = Vec::new();
+        let mut entries = Vec::new();
         for member in found {
             match codec::decode(&member) {
-                Ok(claim) => claims.push((member, claim)),
+                Ok(entry) => entries.push((member, entry)),
                 Err(error) => {
                     tracing::error!(event = "outbox_entry_unreadable", %error, "unreadable outbox entry skipped")
                 }
             }
         }
-        claims.sort_by_key(|(_, claim)| claim.claimed_at);
+        entries.sort_by_key(|(_, entry)| entry.made_at());
         let (mut queue, now) = (self.outbox.queue(), Instant::now());
         let taken =
-            claims.into_iter().filter_map(|(member, claim)| queue.push(member.into(), claim, Some(now)).then_some(()));
+            entries.into_iter().filter_map(|(member, entry)| queue.push(member.into(), entry, Some(now)).then_some(()));
         let taken = taken.count();
         if taken > 0 {
             tracing::info!(event = "outbox_takeover", entries = taken, "took over outbox entries of another gateway");
@@ -243,8 +247,8 @@ impl Shared {
         {
             let queue = self.outbox.queue();
             let entries = numbers.into_iter().filter_map(|number| Some((number, queue.entries.get(&number)?)));
-            let member = |(number, entry): (OutboxNumber, &Entry)| {
-                (keys::shard_of(entry.claim.key.user), number, entry.member.clone())
+            let member = |(number, queued): (OutboxNumber, &Queued)| {
+                (keys::shard_of(queued.entry.user()), number, queued.member.clone())
             };
             members.extend(entries.map(member));
         }
@@ -271,7 +275,7 @@ impl Shared {
 }
 
 impl Outbox for RedisStore {
-    fn read(&self, after: OutboxNumber, limit: usize) -> Answer<Vec<(OutboxNumber, Claim)>> {
+    fn read(&self, after: OutboxNumber, limit: usize) -> Answer<Vec<(OutboxNumber, OutboxEntry)>> {
         let shared = self.shared.clone();
         Box::pin(async move { shared.read_outbox(after, limit).await })
     }
@@ -297,13 +301,17 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_millis(20);
 
+    fn entry(mid: u64) -> OutboxEntry {
+        OutboxEntry::Claim(claim(mid))
+    }
+
     #[test]
     fn entries_are_dropped_one_by_one_and_the_rest_is_read_on_in_its_order() {
         let mut queue = Queue::default();
         for mid in 1..=5 {
-            assert!(queue.push(Arc::from([mid as u8]), claim(mid), None));
+            assert!(queue.push(Arc::from([mid as u8]), entry(mid), None));
         }
-        assert!(!queue.push(Arc::from([3]), claim(3), None), "it is there");
+        assert!(!queue.push(Arc::from([3]), entry(3), None), "it is there");
         queue.drop_all(&[2, 4, 4, 77]);
         let numbers = |after| queue.behind(after, 100).into_iter().map(|(number, _)| number).collect::<Vec<_>>();
         assert_eq!((numbers(0), numbers(1), numbers(5)), (vec![1, 3, 5], vec![3, 5], vec![]));
@@ -313,11 +321,11 @@ mod tests {
     #[test]
     fn a_gateway_is_stuck_when_nothing_that_it_took_over_is_published_and_not_when_some_of_it_waits() {
         let mut queue = Queue::default();
-        queue.push(Arc::from([1]), claim(1), None);
+        queue.push(Arc::from([1]), entry(1), None);
         std::thread::sleep(2 * LIMIT);
         assert!(!queue.is_stuck(LIMIT), "of its own");
         for mid in 2..=3 {
-            queue.push(Arc::from([mid as u8]), claim(mid), Some(Instant::now()));
+            queue.push(Arc::from([mid as u8]), entry(mid), Some(Instant::now()));
         }
         assert_eq!((queue.taken(), queue.is_stuck(Duration::from_secs(60))), (2, false));
         std::thread::sleep(2 * LIMIT);
