@@ -2,8 +2,8 @@
 //!
 //! [`ingest`] carries beats and forgetting to the hot store and the answers back; [`history`] and [`events`]
 //! read; [`devices`] knows which connections a user has here and what is waiting for each of them; [`rewards`] decides
-//! which user was first; [`live`] counts who is watching; [`revocations`] says which tokens are refused although they are
-//! signed; [`time`] what time it is.
+//! which user was first; [`outbox`] publishes what was claimed; [`live`] counts who is watching; [`revocations`] says which
+//! tokens are refused although they are signed; [`time`] what time it is.
 
 pub mod commit_listener;
 pub mod devices;
@@ -14,6 +14,7 @@ pub mod history_job;
 pub mod history_packs;
 pub mod ingest;
 pub mod live;
+pub mod outbox;
 pub mod peer_messages;
 pub mod revocations;
 pub mod rewards;

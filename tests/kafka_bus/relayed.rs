@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use heartline::domain::rewards::bus_health::BusHealth;
-use heartline::domain::rewards::relay::Relay;
-use heartline::domain::rewards::relay_notify::RelayNotify;
+use heartline::domain::outbox::bus_health::BusHealth;
+use heartline::domain::outbox::relay::Relay;
+use heartline::domain::outbox::relay_notify::RelayNotify;
 use heartline::model::cloud_event::Source;
 use heartline::model::outbox_entry::OutboxEntry;
 use heartline::model::rewards::claim::Claim;

@@ -15,7 +15,7 @@ use super::http::body;
 use super::http::problem;
 use super::metrics;
 use crate::domain::ingest::health::StoreHealth;
-use crate::domain::rewards::bus_health::BusHealth;
+use crate::domain::outbox::bus_health::BusHealth;
 use crate::domain::time::guard::ClockStatus;
 use crate::shutdown::Stop;
 

@@ -10,7 +10,7 @@ use tower::ServiceExt;
 
 use super::*;
 use crate::domain::ingest::health::LaneHealth;
-use crate::domain::rewards::bus_health::tests::healthy;
+use crate::domain::outbox::bus_health::tests::healthy;
 use crate::domain::time::guard::ClockStatus;
 use crate::domain::time::guard::tests::measured;
 use crate::model::shard::Shard;

@@ -2,25 +2,26 @@
 
 use tokio::sync::Notify;
 
-/// Notified after each commit that made claims. A notification that came before the wait is seen, too; they are not counted.
+/// Notified after each commit that added to the outbox. A notification that came before the wait is seen, too; they are not
+/// counted.
 #[derive(Debug, Default)]
 pub struct RelayNotify {
-    claimed: Notify,
+    added: Notify,
     crowded: Notify,
 }
 
 impl RelayNotify {
-    /// Something was claimed. `crowded`: the outbox fills up.
+    /// The outbox has new entries. `crowded`: it fills up.
     pub fn notify(&self, crowded: bool) {
-        self.claimed.notify_one();
+        self.added.notify_one();
         if crowded {
             self.crowded.notify_one();
         }
     }
 
-    /// Waits until something was claimed.
-    pub async fn claimed(&self) {
-        self.claimed.notified().await;
+    /// Waits until the outbox has new entries.
+    pub async fn added(&self) {
+        self.added.notified().await;
     }
 
     /// Waits until the outbox fills up.

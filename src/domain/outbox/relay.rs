@@ -42,7 +42,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(3);
 pub struct Relay {
     pub outbox: Arc<dyn Outbox>,
     pub bus: Arc<dyn EventBus>,
-    /// Notified when something was claimed.
+    /// Notified when the outbox has new entries.
     pub notify: Arc<RelayNotify>,
     pub health: Arc<BusHealth>,
     /// Of all events.
@@ -103,7 +103,7 @@ impl Relay {
         if let Some(pause) = failed {
             return sleep(pause).await;
         }
-        let _notified = timeout_at(began + LOOK_EVERY, self.notify.claimed()).await;
+        let _notified = timeout_at(began + LOOK_EVERY, self.notify.added()).await;
         let _crowded = timeout_at(began + PACE, self.notify.crowded()).await;
     }
 

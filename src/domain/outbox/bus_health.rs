@@ -1,4 +1,4 @@
-//! Whether events are being published, and whether claims can be made.
+//! Whether events are being published, and whether the outbox has room.
 
 use std::fmt;
 use std::sync::Arc;
@@ -188,7 +188,7 @@ impl Collector for Gauges {
             gauge.encode(encoder.encode_descriptor(name, help, None, gauge.metric_type())?)
         };
         let health = &self.0;
-        gauge("outbox_entries", "Claims whose events are not published yet", health.outbox.len())?;
+        gauge("outbox_entries", "Outbox entries whose events are not published yet", health.outbox.len())?;
         gauge("outbox_full", "1: the outbox is full; reward claims are suspended", health.outbox_is_full().into())?;
         let Seen { state, waiting, oldest, full } = health.seen();
         let (away, blocked) = (state == BusState::Away, state == BusState::Blocked);
