@@ -130,6 +130,24 @@ mod tests {
         assert!(decode(&[0xff; 3]).is_err());
     }
 
+    /// An entry that holds no kind is a claim.
+    #[test]
+    fn a_claim_is_these_bytes() {
+        let claim = OutboxEntry::Claim(Claim {
+            key: ClaimKey { rule: "r".into(), day: Day::of_number(1), user: UserId(2), content: None },
+            content: Content { kind: 3, oid: 4 },
+            session: SessionId(5),
+            device: "d".into(),
+            watched: 6,
+            claimed_at: 7,
+            zone: "z".into(),
+        });
+        let bytes = b"\x0a\x01r\x10\x01\x19\x02\0\0\0\0\0\0\0\x28\x03\x30\x04\x39\x05\0\0\0\0\0\0\0\
+            \x42\x01d\x48\x06\x50\x07\x5a\x01z";
+        assert_eq!(encode(&claim), bytes);
+        assert_eq!(decode(bytes).unwrap(), claim);
+    }
+
     #[test]
     fn an_entry_of_an_unknown_kind_is_refused() {
         let error = decode(&StoredKind { entry_kind: 77 }.encode_to_vec()).unwrap_err();
