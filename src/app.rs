@@ -21,6 +21,7 @@ mod listeners;
 mod live;
 mod log;
 mod operator;
+mod outbox;
 mod peers;
 mod rewards;
 pub mod role;
@@ -39,7 +40,7 @@ use crate::config::Config;
 use crate::domain::devices::kick_list::KickList;
 use crate::domain::ingest::health::StoreHealth;
 use crate::domain::ingest::submit_queue::Completions;
-use crate::domain::rewards::bus_health::BusHealth;
+use crate::domain::outbox::bus_health::BusHealth;
 use crate::domain::time::clock::Clock;
 use crate::edge::admin::{self, Admin};
 use crate::edge::auth::{ControlToken, SigningKey};
@@ -61,6 +62,7 @@ use hot::Hot;
 use lanes::{Commits, StoreIntake, StoreLanes};
 use listeners::{Addresses, Listeners};
 use live::Live;
+use outbox::Outbox;
 use rewards::{Calendar, Rewards};
 use role::Role;
 use stores::Stores;
@@ -95,7 +97,8 @@ fn run(config: Config, role: Role) -> Result<(), StartError> {
     let stores = Stores { hot: hot.store, outbox: hot.outbox, bus, channel: hot.channel };
     let common = Common::build(&config, stores, clock, access.presence.clone(), stop.clone(), parts);
     let source = Source::of(&config.events.deployment);
-    let rewards = Rewards::build(&config.rewards, config.store.hot_store, calendar, source, &common, parts);
+    let outbox = Outbox::build(config.rewards.outbox, source, &common, parts);
+    let rewards = Rewards::build(&config.rewards, config.store.hot_store, calendar, outbox.notify, &common, parts);
     let live_timeout = config.live.session_timeout(config.socket.heartbeat_interval, config.store.steady_hold);
     let live = Live::build(&config.live, live_timeout, &common, parts);
     let devices = Devices::build(&config.push, &live, &common, parts);
@@ -120,7 +123,7 @@ fn run(config: Config, role: Role) -> Result<(), StartError> {
         let shown = Shown { key: access.key.clone(), tail, live: live.routes, packs, clock: rewards_clock };
         demo::build(&config, shown, stop, parts);
     }
-    let (store_health, bus_health, kick_list) = (lanes.health.clone(), rewards.health, devices.kick_list);
+    let (store_health, bus_health, kick_list) = (lanes.health.clone(), outbox.health, devices.kick_list);
     let commits = lanes.commits(rewards.judge, parts);
     let gateway = Gateway { common, edges, commits, store_health, bus_health, kick_list, control_completions };
     start(&config, access, listeners, tls, &shutdown, gateway, assembly)

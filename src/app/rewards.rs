@@ -5,8 +5,6 @@ use std::sync::Arc;
 use super::assembly::Assembly;
 use super::common::Common;
 use super::error::StartError;
-use crate::domain::outbox::bus_health::BusHealth;
-use crate::domain::outbox::relay::Relay;
 use crate::domain::outbox::relay_notify::RelayNotify;
 use crate::domain::rewards::config::RewardsConfig;
 use crate::domain::rewards::connect_lookup::ConnectLookup;
@@ -16,7 +14,6 @@ use crate::domain::rewards::memory::Memory;
 use crate::domain::rewards::metrics::Metrics;
 use crate::domain::rewards::today::Today;
 use crate::domain::time::clock::Clock;
-use crate::model::cloud_event::Source;
 use crate::model::rewards::calendar::StoredCalendar;
 use crate::model::rewards::rule::Rules;
 use crate::model::shard::Shards;
@@ -31,7 +28,6 @@ pub(super) struct Calendar {
 pub(super) struct Rewards {
     pub judge: Judge,
     pub connect_lookup: Arc<ConnectLookup>,
-    pub health: Arc<BusHealth>,
     pub memory: Arc<Memory>,
 }
 
@@ -44,12 +40,12 @@ impl Calendar {
 }
 
 impl Rewards {
-    /// The relay of events, and what fills the memory, run until the process ends.
+    /// What fills the memory runs until the process ends. `notify`: learns of claims.
     pub fn build(
         config: &RewardsConfig,
         hot_store: Backend,
         Calendar { rules, today }: Calendar,
-        source: Source,
+        notify: Arc<RelayNotify>,
         common: &Common,
         assembly: &mut Assembly,
     ) -> Self {
@@ -61,15 +57,13 @@ impl Rewards {
         let memory = Arc::new(memory(rules.clone(), Shards::DEFAULT, config, registry));
         memory.estimates().into_iter().for_each(|estimate| tracing::info!(estimate = %estimate, "memory for rewards"));
         let metrics = Metrics::new(&rules, registry);
-        let health = BusHealth::new(stores.bus.clone(), stores.outbox.clone(), config.outbox, registry);
-        let notify = Arc::new(RelayNotify::default());
         let judge = Judge {
             rules: rules.clone(),
             today: today.clone(),
             memory: memory.clone(),
             outbox: stores.outbox.clone(),
             outbox_max: config.outbox,
-            notify: notify.clone(),
+            notify,
             metrics: metrics.clone(),
         };
         let connect_lookup = Arc::new(ConnectLookup {
@@ -81,11 +75,8 @@ impl Rewards {
             metrics,
             reads: common.reads.clone(),
         });
-        let (outbox, bus) = (stores.outbox.clone(), stores.bus.clone());
-        let relay = Relay { outbox, bus, notify, health: health.clone(), source };
         let filled = filling::fill(memory.clone(), stores.hot.clone(), today, clock.clone());
-        assembly.background.push(Box::pin(relay.run()));
         assembly.background.push(Box::pin(filled));
-        Rewards { judge, connect_lookup, health, memory }
+        Rewards { judge, connect_lookup, memory }
     }
 }
