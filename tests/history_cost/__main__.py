@@ -7,17 +7,17 @@
     target/tests/venv/bin/python -m history_cost target/release/heartline trace
 
 `on-off`: the same load on a gateway that carries and on one that does not, at the same time: processor time of gateway
-and Redis for each acked beat. `trace`: players who send a beat every 5 s, carried by Heartline, then the same beats as one
-message and one write each, by quixstreams and cassandra-driver, to the same final table.
+and Redis for each acked beat. `trace`: players who send a beat every 5 s, carried by Heartline, then the same beats as
+one message and one write each, by quixstreams and cassandra-driver, to the same final table.
 """
 
 import argparse
-import resource
 import shutil
 import tempfile
 from pathlib import Path
 
 from history_cost import on_off, trace
+from wire import load
 
 
 def main():
@@ -26,17 +26,17 @@ def main():
     commands = parser.add_subparsers(dest="command", required=True)
     rounds = commands.add_parser("on-off")
     rounds.add_argument("--rounds", type=int, default=3)
-    rounds.add_argument("--rate", type=int, default=5_000, help="beats a second on each gateway, of 10,000 users")
+    rounds.add_argument("--rate", type=int, default=5_000, help="beats a second on each gateway")
+    rounds.add_argument("--users", type=int, default=load.USERS, help="of each gateway")
     rounds.add_argument("--new-contents", type=float, default=0.1, help="share of beats that begin a content")
     played = commands.add_parser("trace")
     played.add_argument("--seconds", type=int, default=600)
     args = parser.parse_args()
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    load.allow_sockets()
     scratch = Path(tempfile.mkdtemp(prefix="heartline-history-cost-"))
     try:
         if args.command == "on-off":
-            on_off.run(args.binary, scratch, args.rounds, args.rate, args.new_contents)
+            on_off.run(args.binary, scratch, args.rounds, args.rate, args.new_contents, args.users)
         else:
             trace.run(args.binary, scratch, args.seconds)
     finally:

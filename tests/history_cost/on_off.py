@@ -7,9 +7,9 @@ import statistics
 from concurrent.futures import ThreadPoolExecutor
 
 from history.scene import GatewayOnly
-from history_cost import load
 from tiers.fleet import Fleet
 from tiers.redis_server import SINGLE
+from wire import load
 
 # The interval of packs has passed once before anything is measured, so that as many users are carried as become listed.
 WARM_UP, SECONDS = 40, 60
@@ -22,7 +22,7 @@ class Carrying(Fleet):
     gateway_kind = GatewayOnly
 
 
-def run(binary, scratch, rounds, rate, new_contents):
+def run(binary, scratch, rounds, rate, new_contents, users):
     (scratch / "off").mkdir()
     (scratch / "on").mkdir()
     off = Fleet(binary, scratch / "off", SINGLE, gateways=1)
@@ -36,23 +36,23 @@ def run(binary, scratch, rounds, rate, new_contents):
             fleet.start()
         for number in range(rounds):
             with ThreadPoolExecutor() as pool:
-                measured = pool.map(lambda fleet: _measure(binary, fleet, rate, new_contents), fleets.values())
+                measured = pool.map(lambda fleet: _measure(binary, fleet, rate, new_contents, users), fleets.values())
                 for name, cost in zip(fleets, measured):
                     costs[name].append(cost)
                     print(f"round {number}, history {name}: {_told(cost)}", flush=True)
     finally:
         for fleet in fleets.values():
             fleet.end()
-    print(f"{rate} beats a second of {load.USERS} users on each gateway, {new_contents:.1%} of them of a new content:")
+    print(f"{rate} beats a second of {users} users on each gateway, {new_contents:.1%} of them of a new content:")
     for which in (*PROCESSES, "both"):
         without, with_it = (statistics.median(cost[which] for cost in costs[name]) for name in fleets)
         print(f"{which}: {without:.1f} µs a beat without, {with_it:.1f} with: {with_it / without - 1:+.1%}")
 
 
-def _measure(binary, fleet, rate, new_contents):
+def _measure(binary, fleet, rate, new_contents, users):
     """Microseconds for each acked beat."""
     pids = [("gateway", fleet.gateways[0].process.pid), ("redis", fleet.redis.nodes[0].pid)]
-    report = load.run(binary, fleet.urls, pids, rate, WARM_UP, SECONDS, new_contents)
+    report = load.run(binary, fleet.urls, pids, rate, WARM_UP, SECONDS, new_contents, users)
     cost = {name: report["processes"][name]["cpu_us_per_ack"] for name in PROCESSES}
     return cost | {"both": sum(cost.values()), "p99": report["latency_ms"]["p99"]}
 

@@ -7,8 +7,9 @@ import time
 
 from history.cost import processor_seconds
 from history.scene import Scene
-from history_cost import load, one_each
+from history_cost import one_each
 from history_cost.one_each import COLUMNS, TABLE, TOPIC, Beats
+from wire import load
 from wire.patience import until
 
 HEARTBEAT_SECONDS = 5

@@ -1,66 +1,56 @@
-"""How well the Frequent Items sketch of Apache DataSketches knows the most watched contents, run by hand.
+"""What the live numbers cost, run by hand on a quiet machine.
+
+    cargo build --release && tests/run python
+    export PYTHONPATH=tests
+    target/tests/venv/bin/python -m live_cost on-off target/release/heartline OTHER
+    target/tests/venv/bin/python -m live_cost streams target/release/heartline
+
+`on-off`: the same load at the same time on a gateway and on OTHER, which is built without the line in src/app/live.rs
+that adds the inlet to the commit listeners: processor time for each acked beat. `streams`: the same load on two
+gateways, one of them with 1,000 open streams of live numbers: latency of the acks.
 
     LIVE_TOP_STREAM=/tmp/stream cargo bench --bench live_top
-    python -m venv /tmp/sketch && /tmp/sketch/bin/pip install datasketches==5.2.0
-    PYTHONPATH=tests /tmp/sketch/bin/python -m live_cost /tmp/stream
+    target/tests/venv/bin/pip install datasketches==5.2.0
+    target/tests/venv/bin/python -m live_cost ranking /tmp/stream
 
-It counts the sessions that the benchmark counts, in maps of about as many entries. It cannot forget, so it is asked
-before any session ends. The time of an update is mostly that of a call from Python.
+`ranking`: how well a sketch of Apache DataSketches knows the most watched contents of the benchmark.
 """
 
 import argparse
-import sys
-import time
-from array import array
+import shutil
+import tempfile
 from pathlib import Path
 
-from datasketches import frequent_items_error_type, frequent_items_sketch
-
-SESSIONS = 1_000_000
-CONTENTS = 100_000
-FIRST = 100
-# A map of 2^n slots takes 3/4 as many entries.
-LG_SIZES = [10, 11, 13, 14, 17]
+from live_cost import on_off, streams
+from wire import load
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="live_cost", description=__doc__.splitlines()[0])
-    parser.add_argument("stream", type=Path, help="what the benchmark has written")
-    contents, truth = _read(parser.parse_args().stream)
-    print(f"{'entries':>8} {'recall':>8} {'off by':>8} {'missed':>8} {'stated':>8} {'ns':>8}")
-    for lg_size in LG_SIZES:
-        _judge(lg_size, contents, truth)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name in ("on-off", "streams"):
+        measured = commands.add_parser(name)
+        measured.add_argument("binary", type=Path, help="loadgen stands beside it")
+        measured.add_argument("--rounds", type=int, default=4)
+        measured.add_argument("--rate", type=int, default=5_000, help="beats a second on each gateway")
+        if name == "on-off":
+            measured.add_argument("other", type=Path, help="a binary without the live numbers")
+    commands.add_parser("ranking").add_argument("stream", type=Path, help="what the benchmark has written")
+    args = parser.parse_args()
+    if args.command == "ranking":
+        # Nothing else needs the crate of the sketch.
+        from live_cost import ranking
 
-
-def _read(path):
-    """The contents of the sessions that begin first, and the true counts."""
-    numbers = array("I", path.read_bytes())
-    if sys.byteorder != "little":
-        numbers.byteswap()
-    if len(numbers) != 2 * (SESSIONS + CONTENTS):
-        raise SystemExit(f"{path} is not what the benchmark writes")
-    return numbers[:SESSIONS].tolist(), numbers[2 * SESSIONS :][:CONTENTS].tolist()
-
-
-def _judge(lg_size, contents, truth):
-    sketch = frequent_items_sketch(lg_size)
-    began = time.perf_counter_ns()
-    for content in contents:
-        sketch.update(content)
-    nanos = (time.perf_counter_ns() - began) // len(contents)
-    counted = sketch.get_frequent_items(frequent_items_error_type.NO_FALSE_NEGATIVES)
-    ranked = sorted(counted, key=lambda one: (-one[1], one[0]))[:FIRST]
-    least = sorted(truth, reverse=True)[FIRST - 1]
-    found = {content for content, *_ in ranked}
-    # Contents that are as popular as the last of them count as first, too.
-    recall = sum(truth[content] >= least for content in found) / FIRST
-    off = max(abs(estimate - truth[content]) for content, estimate, _, _ in ranked)
-    missed = max((count for content, count in enumerate(truth) if count > least and content not in found), default=0)
-    stated = max(upper - lower for _, _, lower, upper in ranked)
-    outside = [content for content, _, lower, upper in ranked if not lower <= truth[content] <= upper]
-    print(f"{3 * 2**lg_size // 4:>8} {recall:>8.2f} {off:>8} {missed:>8} {stated:>8} {nanos:>8}")
-    if outside:
-        raise SystemExit(f"{len(outside)} counts are outside of the sketch's own bounds")
+        return ranking.run(args.stream)
+    load.allow_sockets()
+    scratch = Path(tempfile.mkdtemp(prefix="heartline-live-cost-"))
+    try:
+        if args.command == "on-off":
+            on_off.run(args.binary, args.other, scratch, args.rounds, args.rate)
+        else:
+            streams.run(args.binary, scratch, args.rounds, args.rate)
+    finally:
+        shutil.rmtree(scratch)
 
 
 if __name__ == "__main__":
