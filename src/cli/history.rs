@@ -11,6 +11,7 @@ use crate::edge::protocol::words::state_word;
 use crate::model::ids::{Content, UserId};
 use crate::model::pack::{PackedRecord, PackedRow};
 use crate::model::record::Record;
+use crate::model::version::Version;
 use crate::storage::history_store::HistoryUser;
 
 #[derive(Serialize)]
@@ -104,14 +105,15 @@ fn is_same(kept: Option<&PackedRecord>, hot: Option<&Record>) -> bool {
 impl RowView {
     fn of(row: &PackedRow) -> Self {
         let PackedRow { content, tombstone, version, .. } = *row;
-        let tombstone = || TombstoneView { kind: content.kind, oid: content.oid.to_string(), tombstone, version };
+        let tombstone =
+            || TombstoneView { kind: content.kind, oid: content.oid.to_string(), tombstone, version: version.0 };
         let record = row.record.as_ref().map(|record| RowView::Record(RecordView::of(content, record, version)));
         record.unwrap_or_else(|| RowView::Tombstone(tombstone()))
     }
 }
 
 impl RecordView {
-    fn of(content: Content, record: &PackedRecord, version: u64) -> Self {
+    fn of(content: Content, record: &PackedRecord, version: Version) -> Self {
         RecordView {
             kind: content.kind,
             oid: content.oid.to_string(),
@@ -122,7 +124,7 @@ impl RecordView {
             device: record.device.to_string(),
             watched: record.watched,
             at: record.at,
-            version,
+            version: version.0,
         }
     }
 }

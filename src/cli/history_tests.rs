@@ -4,6 +4,7 @@ use crate::model::ids::SessionId;
 use crate::model::pack::PackedForgetting;
 use crate::model::recording::Switch;
 use crate::model::rewards::credit::Credit;
+use crate::model::version::Version;
 
 const AT: u64 = 1_795_150_000_118;
 
@@ -18,18 +19,18 @@ fn hot(oid: u64, at: u64) -> Record {
         device: "tv-3f".into(),
         watched: 5_000,
         at,
-        version: at * 1000,
+        version: Version::first_of(at),
         credit,
     }
 }
 
 fn kept(oid: u64, at: u64) -> PackedRow {
     let record = Some(PackedRecord::of(&hot(oid, at)));
-    PackedRow { content: Content { kind: 1, oid }, record, tombstone: 0, version: at * 1000 }
+    PackedRow { content: Content { kind: 1, oid }, record, tombstone: 0, version: Version::first_of(at) }
 }
 
 fn deleted(oid: u64, at: u64) -> PackedRow {
-    PackedRow { record: None, tombstone: at, version: at * 1000 + 999, ..kept(oid, at) }
+    PackedRow { record: None, tombstone: at, version: Version::last_of(at), ..kept(oid, at) }
 }
 
 fn lines(rows: Vec<PackedRow>, hot: Option<&[Record]>) -> Vec<String> {
@@ -47,7 +48,7 @@ fn records_and_tombstones_are_lines_with_ids_as_text() {
 #[test]
 fn what_was_forgotten_comes_first_if_anything_was() {
     let told = |watermark, switches| {
-        let forgetting = Some(PackedForgetting { watermark, floor: 9, switches, version: 1 });
+        let forgetting = Some(PackedForgetting { watermark, floor: 9, switches, version: Version(1) });
         written(&HistoryUser { forgetting, rows: Vec::new() }, None)
     };
     let switches = vec![Switch { at: 5, paused: true }];
@@ -73,7 +74,7 @@ fn a_comparison_says_what_redis_has_where_it_differs() {
 
 #[test]
 fn a_delete_that_is_older_than_the_record_is_no_difference() {
-    let row = PackedRow { tombstone: AT - 5, version: AT * 1000 + 1, ..kept(7, AT) };
+    let row = PackedRow { tombstone: AT - 5, version: Version::first_of(AT).next(), ..kept(7, AT) };
     assert_eq!(lines(vec![row], Some(&[hot(7, AT)])).len(), 1);
     assert!(!lines(vec![kept(7, AT)], Some(&[hot(7, AT)]))[0].contains("redis"));
 }

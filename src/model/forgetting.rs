@@ -3,14 +3,14 @@
 use super::record::Record;
 use super::recording::Recording;
 use super::transition::Cause;
+use super::version::Version;
 
 /// A deleted content: beats that are not newer than `at` stay away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tombstone {
     /// Server-clock milliseconds.
     pub at: u64,
-    /// Microseconds, on the same scale as [`Record::version`].
-    pub version: u64,
+    pub version: Version,
 }
 
 /// All that is kept of one user in one content.
@@ -56,10 +56,10 @@ impl ContentRow {
         self.live(user, horizon).is_some().then_some(self.record).flatten()
     }
 
-    /// The greatest version this content ever had, as far as it is still known; 0 = none.
-    pub fn last_version(&self) -> u64 {
-        let record = self.record.as_ref().map_or(0, |record| record.version);
-        let tombstone = self.tombstone.map_or(0, |tombstone| tombstone.version);
+    /// The greatest version this content ever had, as far as it is still known.
+    pub fn last_version(&self) -> Version {
+        let record = self.record.as_ref().map_or(Version::NONE, |record| record.version);
+        let tombstone = self.tombstone.map_or(Version::NONE, |tombstone| tombstone.version);
         record.max(tombstone)
     }
 
@@ -88,8 +88,8 @@ impl ContentRow {
         if self.tombstone.is_some_and(|tombstone| tombstone.at >= at) {
             return None;
         }
-        let version = (at * 1000 + 999).max(self.last_version() + 1);
-        if self.record.as_ref().is_some_and(|record| record.at > at && version >= record.at * 1000 + 999) {
+        let version = Version::last_of(at).max(self.last_version().next());
+        if self.record.as_ref().is_some_and(|record| record.at > at && version >= Version::last_of(record.at)) {
             return None;
         }
         self.tombstone = Some(Tombstone { at, version });

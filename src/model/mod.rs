@@ -30,6 +30,7 @@ pub mod rule;
 pub mod secret;
 pub mod shard;
 pub mod transition;
+pub mod version;
 pub mod visitor;
 
 #[cfg(test)]

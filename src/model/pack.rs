@@ -9,6 +9,7 @@ use super::ids::{Content, SessionId, UserId};
 use super::record::Record;
 use super::recording::Switch;
 use super::shard::Region;
+use super::version::Version;
 
 /// Users of one region.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,8 +36,8 @@ pub struct PackedForgetting {
     pub watermark: u64,
     pub floor: u64,
     pub switches: Vec<Switch>,
-    /// Microseconds: the version of the token under which it was read.
-    pub version: u64,
+    /// That of the token under which it was read.
+    pub version: Version,
 }
 
 /// One content of a user.
@@ -47,8 +48,8 @@ pub struct PackedRow {
     pub record: Option<PackedRecord>,
     /// Server-clock milliseconds; 0 = none.
     pub tombstone: u64,
-    /// Microseconds: the newest of the record and the tombstone.
-    pub version: u64,
+    /// The newest of the record and the tombstone.
+    pub version: Version,
 }
 
 /// A record without what only the hot store needs. The units are those of [`Record`].
@@ -65,7 +66,7 @@ pub struct PackedRecord {
 
 impl PackedForgetting {
     /// `None`: the user has forgotten nothing.
-    pub fn of(row: &UserRow, version: u64) -> Option<Self> {
+    pub fn of(row: &UserRow, version: Version) -> Option<Self> {
         let switches = row.recording.switches().to_vec();
         let is_empty = row.watermark == 0 && row.floor == 0 && switches.is_empty();
         (!is_empty).then_some(PackedForgetting { watermark: row.watermark, floor: row.floor, switches, version })

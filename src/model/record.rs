@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::beat::{Beat, Stamp, State};
 use super::ids::{Content, SessionId};
 use super::rewards::credit::Credit;
+use super::version::Version;
 
 /// The winner among the beats of one user and content, with what the store adds to it.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,15 +23,14 @@ pub struct Record {
     pub watched: u64,
     /// Server-clock milliseconds.
     pub at: u64,
-    /// Microseconds; only grows, and is the write timestamp in every later store.
-    pub version: u64,
+    pub version: Version,
     /// What its session has earned today.
     pub credit: Credit,
 }
 
 impl Record {
-    /// The record that `beat` becomes when it wins over all that had `last_version` (0 = nothing before it).
-    pub fn of(beat: &Beat, device: Arc<str>, last_version: u64, credit: Credit) -> Self {
+    /// The record that `beat` becomes when it wins over all that had `last_version`.
+    pub fn of(beat: &Beat, device: Arc<str>, last_version: Version, credit: Credit) -> Self {
         Record {
             content: beat.content,
             pos: beat.pos,
@@ -40,7 +40,7 @@ impl Record {
             device,
             watched: beat.watched,
             at: beat.at,
-            version: (beat.at * 1000).max(last_version + 1),
+            version: Version::first_of(beat.at).max(last_version.next()),
             credit,
         }
     }

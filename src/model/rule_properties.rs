@@ -11,6 +11,7 @@ use super::ids::{Content, SessionId};
 use super::moment::Moment;
 use super::recording::Switch;
 use super::rule::{Verdict, Written, judge};
+use crate::model::version::Version;
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -155,12 +156,12 @@ proptest! {
     #[test]
     fn versions_only_grow(steps in steps()) {
         let mut user = User::default();
-        let mut newest: HashMap<Content, u64> = HashMap::new();
+        let mut newest: HashMap<Content, Version> = HashMap::new();
         for step in &steps {
             let Some((_, Some(Written { after, .. }))) = user.apply(step) else { continue };
             let last = newest.insert(after.content, after.version);
             prop_assert!(last.is_none_or(|last| after.version > last));
-            prop_assert!(after.version >= after.at * 1000);
+            prop_assert!(after.version >= Version::first_of(after.at));
         }
     }
 
@@ -170,7 +171,7 @@ proptest! {
         for step in &steps {
             user.apply(step);
             for row in user.contents.values() {
-                prop_assert!(row.last_version() < (row.newest() + 1) * 1000);
+                prop_assert!(row.last_version() < Version::first_of(row.newest() + 1));
             }
         }
     }
@@ -183,9 +184,9 @@ fn many_older_deletes_leave_a_version_for_the_delete_of_the_record() {
     for older in at - 3_000..at {
         user.apply(&Step::Delete { oid: 1, at: older });
         let row = &user.contents[&content(1)];
-        assert!(row.last_version() < at * 1000 + 999 && row.record.is_some());
+        assert!(row.last_version() < Version::last_of(at) && row.record.is_some());
     }
     user.apply(&Step::Delete { oid: 1, at });
     let row = &user.contents[&content(1)];
-    assert_eq!((row.record.as_ref(), row.last_version()), (None, at * 1000 + 999));
+    assert_eq!((row.record.as_ref(), row.last_version()), (None, Version::last_of(at)));
 }

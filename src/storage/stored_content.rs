@@ -14,6 +14,7 @@ use crate::model::ids::{Content, SessionId};
 use crate::model::record::Record;
 use crate::model::rewards::credit::Credit;
 use crate::model::rewards::day::Day;
+use crate::model::version::Version;
 
 #[derive(Clone, PartialEq, Message)]
 pub struct StoredContent {
@@ -32,12 +33,12 @@ pub struct StoredContent {
     watched: u64,
     #[prost(uint64, tag = "7")]
     at: u64,
-    /// Above `at` × 1000.
+    /// Above the first version of `at`.
     #[prost(uint64, tag = "8")]
     version_above: u64,
     #[prost(uint64, optional, tag = "9")]
     tombstone_at: Option<u64>,
-    /// Above `tombstone_at` × 1000 + 999.
+    /// Above the last version of `tombstone_at`.
     #[prost(uint64, tag = "10")]
     tombstone_version_above: u64,
     /// The day of the credit, since 1970-01-01.
@@ -70,9 +71,8 @@ impl StoredContent {
         self.clear();
         row.record.iter().for_each(|record| self.set_record(record));
         if let Some(tombstone) = row.tombstone {
-            let least = tombstone.at.wrapping_mul(1000).wrapping_add(999);
             self.tombstone_at = Some(tombstone.at);
-            self.tombstone_version_above = tombstone.version.wrapping_sub(least);
+            self.tombstone_version_above = tombstone.version.above(Version::last_of(tombstone.at));
         }
     }
 
@@ -87,14 +87,13 @@ impl StoredContent {
         self.credit_day = record.credit.day.number().into();
         self.credit_since = record.at.wrapping_sub(record.credit.since) as i64;
         self.credit_base = record.credit.base;
-        self.version_above = record.version.wrapping_sub(record.at.wrapping_mul(1000));
+        self.version_above = record.version.above(Version::first_of(record.at));
     }
 
     pub fn row(self, content: Content) -> Result<ContentRow, Unknown> {
-        let tombstone = self.tombstone_at.map(|at| Tombstone {
-            at,
-            version: at.wrapping_mul(1000).wrapping_add(999).wrapping_add(self.tombstone_version_above),
-        });
+        let above = self.tombstone_version_above;
+        let tombstone =
+            self.tombstone_at.map(|at| Tombstone { at, version: Version::last_of(at).raised(above) });
         let record = (self.state != 0).then(|| self.record(content)).transpose()?;
         Ok(ContentRow { record, tombstone })
     }
@@ -111,7 +110,7 @@ impl StoredContent {
             device: Arc::from(self.device),
             watched: self.watched,
             at: self.at,
-            version: self.at.wrapping_mul(1000).wrapping_add(self.version_above),
+            version: Version::first_of(self.at).raised(self.version_above),
             credit: Credit {
                 day: Day::of_number(day),
                 since: self.at.wrapping_sub_signed(self.credit_since),

@@ -8,6 +8,7 @@ use heartline::model::page::{PageRequest, Position};
 use heartline::model::rows_read::RowsRead;
 use heartline::model::rule::{Reason, Verdict};
 use heartline::model::transition::Cause;
+use heartline::model::version::Version;
 use heartline::storage::hot_store::{Committed, HotStore};
 
 use crate::requests::*;
@@ -105,7 +106,7 @@ pub fn get_answers_in_the_order_asked<B: Backend>() {
     commit(&store, beats(&[(1, 1_000), (2, 2_000)]));
     assert_eq!(ats(&store, &[2, 7, 1, 2]), [Some(2_000), None, Some(1_000), Some(2_000)]);
     let record = get(&store, USER, vec![content(1)]).remove(0).unwrap();
-    assert_eq!((record.content, &*record.device, record.version), (content(1), "tv", 1_000_000));
+    assert_eq!((record.content, &*record.device, record.version), (content(1), "tv", Version(1_000_000)));
     assert!(get(&store, USER, vec![]).is_empty());
 }
 
@@ -150,7 +151,7 @@ pub fn a_late_beat_does_not_undo_a_delete<B: Backend>() {
     let transitions = commit_group(&backend.store(), NOW, beats(&[(1, 5_001)])).transitions;
     assert_eq!(moves(&transitions), [(0, None, Some(5_001), Cause::Beat)]);
     let after = transitions[0].1.after.as_ref().unwrap();
-    assert!(after.version > 5_000_999, "newer than the tombstone");
+    assert!(after.version > Version(5_000_999), "newer than the tombstone");
 }
 
 pub fn a_late_beat_does_not_undo_a_clear<B: Backend>() {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use heartline::model::pack::PackedForgetting;
 use heartline::model::retention::Retention;
+use heartline::model::version::Version;
 
 use crate::words::*;
 
@@ -68,8 +69,10 @@ pub fn what_was_forgotten_goes_a_retention_later<B: Backend>() {
     let kept = Kept::new::<B>(an_hour());
     let now = wall();
     let old = now - HOUR_MS + 3_000;
-    let forgetting =
-        PackedForgetting { floor: old, ..switched(now * 1000, &[(old - 2, false), (old - 1, true), (old, false)]) };
+    let forgetting = PackedForgetting {
+        floor: old,
+        ..switched(Version::first_of(now), &[(old - 2, false), (old - 1, true), (old, false)])
+    };
     kept.forget(&forgetting);
     assert!(kept.read_at(now).forgetting.is_some());
     until("what was forgotten goes", || kept.read_at(now).forgetting.is_none());
@@ -80,7 +83,7 @@ pub fn a_pause_that_goes_on_stays<B: Backend>() {
     let kept = Kept::new::<B>(an_hour());
     let now = wall();
     let old = now - 10 * HOUR_MS;
-    let pause = switched(now * 1000, &[(old, true)]);
+    let pause = switched(Version::first_of(now), &[(old, true)]);
     kept.write_all(Some(pause.clone()), &[played(1, now - HOUR_MS + 2_000)]);
     until("something else goes", || kept.read_at(now).rows.is_empty());
     assert_eq!(kept.read().forgetting, Some(pause));
@@ -90,8 +93,8 @@ pub fn a_pause_that_goes_on_stays<B: Backend>() {
 pub fn a_pause_that_has_ended_goes_although_it_was_for_ever<B: Backend>() {
     let now = wall();
     let old = now - 10 * HOUR_MS;
-    let pause = switched(now * 1000, &[(old, true)]);
-    let resume = switched(now * 1000 + 1, &[(old, true), (old + 1, false)]);
+    let pause = switched(Version::first_of(now), &[(old, true)]);
+    let resume = switched(Version::first_of(now).raised(1), &[(old, true), (old + 1, false)]);
     for order in orders(&[pause, resume]) {
         let kept = Kept::new::<B>(an_hour());
         order.iter().for_each(|forgetting| kept.forget(forgetting));

@@ -1,6 +1,7 @@
 //! What a user has asked to forget.
 
 use heartline::model::pack::{PackedForgetting, PackedRow};
+use heartline::model::version::Version;
 
 use crate::words::*;
 
@@ -9,9 +10,9 @@ pub fn a_watermark_takes_what_is_not_newer_in_any_order<B: Backend>() {
     let watermark = now - 50;
     let gone = [played(1, watermark), deleted(2, watermark), played(3, now - 1_000)];
     // Its version is below that of the clear by less than a millisecond, at most.
-    let last_of_moment = PackedRow { version: watermark * 1000 + 999, ..played(4, watermark) };
+    let last_of_moment = PackedRow { version: Version::last_of(watermark), ..played(4, watermark) };
     let stays = [
-        PackedRow { version: (watermark + 1) * 1000, ..played(5, watermark + 1) },
+        PackedRow { version: Version::first_of(watermark + 1), ..played(5, watermark + 1) },
         deleted(6, watermark + 1),
         PackedRow { tombstone: watermark - 7, ..played(7, now) },
     ];
@@ -37,7 +38,7 @@ pub fn a_clear_leaves_what_was_forgotten<B: Backend>() {
     let now = wall();
     let newest = PackedForgetting {
         floor: now - 70,
-        switches: switched(0, &[(now - 9, true), (now - 8, false)]).switches,
+        switches: switched(Version::NONE, &[(now - 9, true), (now - 8, false)]).switches,
         ..cleared(now - 40)
     };
     for order in orders(&[cleared(now - 60), newest.clone(), cleared(now - 50)]) {
@@ -51,9 +52,10 @@ pub fn a_clear_leaves_what_was_forgotten<B: Backend>() {
 
 pub fn what_was_forgotten_is_replaced_as_a_whole<B: Backend>() {
     let now = wall();
-    let first = switched(now * 1000 + 1, &[(now - 30, true), (now - 20, false), (now - 10, true)]);
-    let second = PackedForgetting { floor: now - 100, ..switched(now * 1000 + 2, &[(now - 5, false)]) };
-    let third = switched(now * 1000 + 3, &[(now - 4, true)]);
+    let first = switched(Version::first_of(now).raised(1), &[(now - 30, true), (now - 20, false), (now - 10, true)]);
+    let second =
+        PackedForgetting { floor: now - 100, ..switched(Version::first_of(now).raised(2), &[(now - 5, false)]) };
+    let third = switched(Version::first_of(now).raised(3), &[(now - 4, true)]);
     for order in orders(&[first, second, third.clone()]) {
         let kept = Kept::new::<B>(LONG);
         order.iter().for_each(|forgetting| kept.forget(forgetting));
@@ -63,8 +65,8 @@ pub fn what_was_forgotten_is_replaced_as_a_whole<B: Backend>() {
 
 pub fn an_erased_user_keeps_the_watermark_alone<B: Backend>() {
     let now = wall();
-    let before = PackedForgetting { floor: now - 100, ..switched(now * 1000, &[(now - 30, true)]) };
-    let erased = PackedForgetting { version: now * 1000 + 1, ..cleared(now) };
+    let before = PackedForgetting { floor: now - 100, ..switched(Version::first_of(now), &[(now - 30, true)]) };
+    let erased = PackedForgetting { version: Version::first_of(now).next(), ..cleared(now) };
     for order in orders(&[0, 1, 2]) {
         let kept = Kept::new::<B>(LONG);
         for step in &order {

@@ -3,6 +3,7 @@
 use heartline::model::beat::State;
 use heartline::model::ids::{Content, SessionId};
 use heartline::model::pack::{PackedRecord, PackedRow};
+use heartline::model::version::Version;
 
 use crate::words::*;
 
@@ -21,7 +22,7 @@ pub fn a_row_is_read_as_it_was_written<B: Backend>() {
             at: now,
         }),
         tombstone: now - 1,
-        version: now * 1000 + 998,
+        version: Version::first_of(now).raised(998),
     };
     let smallest = PackedRow {
         content: Content { kind: 0, oid: 0 },
@@ -35,7 +36,7 @@ pub fn a_row_is_read_as_it_was_written<B: Backend>() {
             at: now,
         }),
         tombstone: 0,
-        version: now * 1000,
+        version: Version::first_of(now),
     };
     let middle = PackedRow { content: Content { kind: 1, oid: 1 << 63 }, ..deleted(0, now) };
     kept.write(&[largest.clone(), middle.clone(), smallest.clone()]);
@@ -90,7 +91,7 @@ pub fn a_record_after_a_delete_keeps_the_tombstone<B: Backend>() {
 /// Every column differs, also by being larger in the older version: nothing but the version may decide.
 pub fn no_row_is_made_of_two_versions<B: Backend>() {
     let now = wall();
-    let row = |version: u64, state, number: u64, device: &str| PackedRow {
+    let row = |version: Version, state, number: u64, device: &str| PackedRow {
         content: content(1),
         record: Some(PackedRecord {
             pos: number,
@@ -105,10 +106,10 @@ pub fn no_row_is_made_of_two_versions<B: Backend>() {
         version,
     };
     let versions = [
-        row(now * 1000, State::Ended, 9, "z"),
+        row(Version::first_of(now), State::Ended, 9, "z"),
         deleted(1, now - 20),
-        row(now * 1000 + 1, State::Playing, 1, ""),
-        PackedRow { version: now * 1000 - 1, ..deleted(1, now - 1) },
+        row(Version::first_of(now).next(), State::Playing, 1, ""),
+        PackedRow { version: Version::last_of(now - 1), ..deleted(1, now - 1) },
     ];
     for order in orders(&versions) {
         let kept = Kept::new::<B>(LONG);
@@ -120,7 +121,7 @@ pub fn no_row_is_made_of_two_versions<B: Backend>() {
 /// The one case of two rows with one version: a record that was newer than its tombstone, but not than the clear.
 pub fn a_record_that_a_clear_took_stays_away<B: Backend>() {
     let now = wall();
-    let with = PackedRow { tombstone: now - 20, version: (now - 10) * 1000 + 1, ..played(1, now - 10) };
+    let with = PackedRow { tombstone: now - 20, version: Version::first_of(now - 10).next(), ..played(1, now - 10) };
     let without = PackedRow { record: None, ..with.clone() };
     for order in orders(&[with, without.clone()]) {
         let kept = Kept::new::<B>(LONG);

@@ -9,6 +9,7 @@ use heartline::model::pack::{PackedForgetting, PackedRow, UserPack};
 use heartline::model::record::Record;
 use heartline::model::recording::Switch;
 use heartline::model::rewards::credit::Credit;
+use heartline::model::version::Version;
 use heartline::storage::history_store::{HistoryStore, HistoryUser};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
@@ -30,7 +31,7 @@ struct Told {
     contents: BTreeMap<Content, ContentRow>,
     /// Server-clock milliseconds.
     clock: u64,
-    token: u64,
+    token: Version,
     packs: Vec<UserPack>,
     /// What history has to have in the end.
     expected: BTreeMap<Content, PackedRow>,
@@ -44,7 +45,7 @@ impl Told {
             row: UserRow::default(),
             contents: BTreeMap::new(),
             clock: wall() - 3 * DAY_MS,
-            token: 0,
+            token: Version::NONE,
             packs: Vec::new(),
             expected: BTreeMap::new(),
             forgotten: None,
@@ -80,7 +81,7 @@ impl Told {
         let row = self.contents.entry(content).or_default();
         let newest = row.record.as_ref().map_or(self.row.floor, |record| record.at);
         if at > newest.max(self.row.watermark).max(row.newest()) {
-            let (packed, version) = (record(at), (at * 1000).max(row.last_version() + 1));
+            let (packed, version) = (record(at), Version::first_of(at).max(row.last_version().next()));
             let credit = Credit { day: "2026-11-20".parse().unwrap(), since: 0, base: 0 };
             row.record = Some(Record {
                 content,
@@ -116,7 +117,7 @@ impl Told {
 
     /// The content, or all of them; what was forgotten with each change of it.
     fn tell(&mut self, content: Content, dice: &mut StdRng) {
-        self.token = (self.token + 1).max(self.clock * 1000 + 999);
+        self.token = self.token.next().max(Version::last_of(self.clock));
         let all = dice.random_bool(0.1);
         let packed = self.contents.iter().filter(|(told, _)| all || **told == content);
         let rows: Vec<_> = packed.map(|(content, row)| PackedRow::of(*content, row)).collect();

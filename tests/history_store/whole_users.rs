@@ -2,6 +2,7 @@
 
 use heartline::model::ids::UserId;
 use heartline::model::pack::PackedRow;
+use heartline::model::version::Version;
 use heartline::storage::history_store::{HistoryStore, HistoryUser};
 
 use crate::words::*;
@@ -34,7 +35,7 @@ pub fn a_large_user_is_written_and_read_whole<B: Backend>() {
     let row = |oid| if oid % 3 == 0 { deleted(oid, now) } else { played(oid, now) };
     let rows: Vec<PackedRow> = (1..=5_000).map(row).collect();
     let switches: Vec<(u64, bool)> = (0..128).map(|nth| (now - 200 + nth, nth % 2 == 0)).collect();
-    let mut forgetting = switched(now * 1000, &switches);
+    let mut forgetting = switched(Version::first_of(now), &switches);
     forgetting.watermark = now - 1;
     kept.write_all(Some(forgetting.clone()), &rows);
     let user = kept.read();

@@ -10,6 +10,7 @@ use heartline::model::ids::{Content, SessionId, UserId};
 use heartline::model::pack::{PackedForgetting, PackedRecord, PackedRow, UserPack};
 use heartline::model::recording::Switch;
 use heartline::model::retention::Retention;
+use heartline::model::version::Version;
 use heartline::storage::history_store::{HistoryStore, HistoryUser};
 
 use crate::PATIENCE;
@@ -51,18 +52,18 @@ pub fn record(at: u64) -> PackedRecord {
 }
 
 pub fn played(oid: u64, at: u64) -> PackedRow {
-    PackedRow { content: content(oid), record: Some(record(at)), tombstone: 0, version: at * 1000 }
+    PackedRow { content: content(oid), record: Some(record(at)), tombstone: 0, version: Version::first_of(at) }
 }
 
 pub fn deleted(oid: u64, at: u64) -> PackedRow {
-    PackedRow { content: content(oid), record: None, tombstone: at, version: at * 1000 + 999 }
+    PackedRow { content: content(oid), record: None, tombstone: at, version: Version::last_of(at) }
 }
 
 pub fn cleared(watermark: u64) -> PackedForgetting {
-    PackedForgetting { watermark, floor: 0, switches: Vec::new(), version: watermark * 1000 + 999 }
+    PackedForgetting { watermark, floor: 0, switches: Vec::new(), version: Version::last_of(watermark) }
 }
 
-pub fn switched(version: u64, switches: &[(u64, bool)]) -> PackedForgetting {
+pub fn switched(version: Version, switches: &[(u64, bool)]) -> PackedForgetting {
     let switches = switches.iter().map(|&(at, paused)| Switch { at, paused }).collect();
     PackedForgetting { watermark: 0, floor: 0, switches, version }
 }

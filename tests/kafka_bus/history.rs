@@ -8,6 +8,7 @@ use heartline::model::beat::State;
 use heartline::model::ids::{Content, SessionId, UserId};
 use heartline::model::pack::{Pack, PackedRecord, PackedRow, UserPack};
 use heartline::model::shard::{Region, Shards};
+use heartline::model::version::Version;
 use heartline::storage::delivery::{Delivery, Receipt, Report};
 use heartline::storage::history_bus::kafka::KafkaHistory;
 use heartline::storage::history_bus::{HistoryBus, MESSAGE_BYTES_MAX, PackMessage, codec};
@@ -36,7 +37,7 @@ pub fn pack(region: Region) -> Pack {
         content: Content { kind: 1, oid: 100 },
         record: Some(record(user)),
         tombstone: 0,
-        version: (1_795_150_000_000 + user.0) * 1000,
+        version: Version::first_of(1_795_150_000_000 + user.0),
     };
     let users = users.map(|user| UserPack { user, forgetting: None, rows: vec![row(user)] });
     Pack { deployment: "test".into(), region, users: users.collect() }

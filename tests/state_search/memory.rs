@@ -7,6 +7,7 @@ use heartline::model::forgetting::Eviction;
 use heartline::model::ids::{Content, UserId};
 use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::model::rewards::rewarding::Rewarding;
+use heartline::model::version::Version;
 use heartline::storage::hot_store::StoreError;
 use heartline::storage::hot_store::optimistic::{
     Applied, Apply, Claimable, Dead, Head, Load, Loaded, Marked, Need, StoredRow, UserStore, Write,
@@ -30,7 +31,7 @@ struct User {
     look: Option<u64>,
     due: Option<u64>,
     /// `None`: all contents.
-    marks: BTreeMap<Option<Content>, u64>,
+    marks: BTreeMap<Option<Content>, Version>,
 }
 
 impl Memory {
@@ -56,7 +57,7 @@ impl UserStore for Memory {
         Ok(applies.collect())
     }
 
-    async fn put_off(&self, off: &[(UserId, u64)], due: u64) -> Result<(), StoreError> {
+    async fn put_off(&self, off: &[(UserId, Version)], due: u64) -> Result<(), StoreError> {
         let mut users = self.users();
         for (user, version) in off {
             let user = users.entry(*user).or_default();

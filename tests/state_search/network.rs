@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use heartline::model::ids::UserId;
+use heartline::model::version::Version;
 use heartline::storage::hot_store::StoreError;
 use heartline::storage::hot_store::optimistic::{Applied, Apply, Load, Loaded, Token, UserStore};
 use tokio::sync::oneshot;
@@ -22,7 +23,7 @@ pub enum Call {
 }
 
 pub struct PutOffCall {
-    pub users: Vec<(UserId, u64)>,
+    pub users: Vec<(UserId, Version)>,
     pub due: u64,
     pub reply: Reply<()>,
 }
@@ -123,7 +124,7 @@ impl UserStore for Line {
         ask.await
     }
 
-    async fn put_off(&self, users: &[(UserId, u64)], due: u64) -> Result<(), StoreError> {
+    async fn put_off(&self, users: &[(UserId, Version)], due: u64) -> Result<(), StoreError> {
         let users = users.to_vec();
         self.ask(|_, _, reply| Call::PutOff(PutOffCall { users, due, reply })).await
     }

@@ -10,6 +10,7 @@ use heartline::model::retention::Retention;
 use heartline::model::rewards::claim::Claim;
 use heartline::model::rewards::rewarding::Rewarding;
 use heartline::model::shard::Shards;
+use heartline::model::version::Version;
 use heartline::storage::hot_store::StoreError;
 use heartline::storage::hot_store::optimistic::{Applied, Apply, Load, Loaded, UserStore};
 use heartline::storage::hot_store::redis::{RedisUsers, Settings};
@@ -106,7 +107,7 @@ impl UserStore for OnRedis {
         self.users.apply(applies).await
     }
 
-    async fn put_off(&self, users: &[(UserId, u64)], due: u64) -> Result<(), StoreError> {
+    async fn put_off(&self, users: &[(UserId, Version)], due: u64) -> Result<(), StoreError> {
         self.users.put_off(users, due).await
     }
 }

@@ -387,7 +387,7 @@ impl<'b, B: Backing> World<'b, B> {
         if !state.contents(apply.user).is_empty() || state.forgetting(apply.user) != UserRow::default() {
             return Err(format!("user {} goes, of whom something is known", apply.user.0));
         }
-        let written = apply.expected.as_ref().map_or(0, |head| head.token.version / 1_000);
+        let written = apply.expected.as_ref().map_or(0, |head| head.token.version.at());
         match apply.expected.is_some() && written + self.scenario.limits.retention_ms > self.now {
             true => Err(format!("user {} goes at {}, written at {written}", apply.user.0, self.now)),
             false => Ok(()),

@@ -22,6 +22,7 @@ use crate::model::ids::UserId;
 use crate::model::push::Push;
 use crate::model::rule::Verdict;
 use crate::model::transition::Cause;
+use crate::model::version::Version;
 use crate::storage::device_channel::{Announcement, DeviceChannel, UserChange};
 
 /// A record is told at once when it is new or its state or session changed, otherwise the latest after at most
@@ -118,16 +119,15 @@ fn each_push(group: &CommittedGroup, change: &CommittedChange, mut tell: impl Fn
 fn keep_newer(lock_user: &mut NewestGuard<'_>, push: &mut Push) -> bool {
     // What is newer than a forgetting has a greater version, and what it covers a smaller one, but for a thousand beats
     // of one millisecond.
-    let version_of = |at: u64| at.saturating_mul(1000).saturating_add(999);
     match push {
         Push::Record(record) => return lock_user.passes(record.content, record.version),
         Push::Deleted { contents, at } => {
-            let version = version_of(*at);
+            let version = Version::last_of(*at);
             contents.retain(|content| lock_user.passes(*content, version));
             return !contents.is_empty();
         }
         // What it covers goes by its `at`.
-        Push::Cleared { at } => lock_user.cleared(version_of(*at)),
+        Push::Cleared { at } => lock_user.cleared(Version::last_of(*at)),
         Push::Recording { .. } | Push::Flag(_) => {}
     }
     true

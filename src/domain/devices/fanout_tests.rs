@@ -18,6 +18,7 @@ use crate::model::revocation::TokenMark;
 use crate::model::rewards::credit::Credit;
 use crate::model::rewards::day::Day;
 use crate::model::transition::Transition;
+use crate::model::version::Version;
 use crate::model::visitor::Visitor;
 use crate::storage::device_channel::ChannelAway;
 
@@ -132,7 +133,7 @@ fn two_gateways() -> (Side, Side, Arc<Network>) {
 fn record(at: u64) -> Record {
     let (state, session) = (State::Playing, SessionId(1));
     let beat = Beat { content: CONTENT, pos: at, dur: 0, state, session, watched: at, rate: 1.0, at };
-    Record::of(&beat, Arc::from("tv"), 0, Credit::default())
+    Record::of(&beat, Arc::from("tv"), Version::NONE, Credit::default())
 }
 
 const CONTENT: Content = Content { kind: 1, oid: 100 };

@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::model::ids::{Content, UserId};
+use crate::model::version::Version;
 
 /// Locks. One is held while a change is put into inboxes, so that no other change of the user overtakes it.
 const STRIPES: usize = 64;
@@ -25,7 +26,7 @@ pub struct Newest {
 #[derive(Clone, Copy, Default)]
 struct Entry {
     who: u64,
-    version: u64,
+    version: Version,
 }
 
 /// Holds back all other changes of the same user.
@@ -52,7 +53,7 @@ impl Newest {
 
 impl NewestGuard<'_> {
     /// Whether this version is newer than what is known to have been told of the content; it is told now.
-    pub fn passes(&mut self, content: Content, version: u64) -> bool {
+    pub fn passes(&mut self, content: Content, version: Version) -> bool {
         let newer = self.told(Some(content)).max(self.told(None)) < version;
         if newer {
             self.tell(Some(content), version);
@@ -61,18 +62,17 @@ impl NewestGuard<'_> {
     }
 
     /// Everything up to this version is told to be gone.
-    pub fn cleared(&mut self, version: u64) {
+    pub fn cleared(&mut self, version: Version) {
         self.tell(None, version.max(self.told(None)));
     }
 
-    /// 0: nothing is known.
-    fn told(&self, content: Option<Content>) -> u64 {
+    fn told(&self, content: Option<Content>) -> Version {
         let who = self.who(content);
         let told = self.places[who as usize % PLACES];
-        if told.who == who { told.version } else { 0 }
+        if told.who == who { told.version } else { Version::NONE }
     }
 
-    fn tell(&mut self, content: Option<Content>, version: u64) {
+    fn tell(&mut self, content: Option<Content>, version: Version) {
         let who = self.who(content);
         self.places[who as usize % PLACES] = Entry { who, version };
     }
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn nothing_passes_that_is_not_newer() {
         let newest = Newest::default();
-        let passes = |user, content, version| newest.lock_user(UserId(user)).passes(content, version);
+        let passes = |user, content, version| newest.lock_user(UserId(user)).passes(content, Version(version));
         assert!(passes(1, CONTENT, 5));
         assert!(!passes(1, CONTENT, 5) && !passes(1, CONTENT, 4));
         assert!(passes(1, CONTENT, 6));
@@ -102,9 +102,9 @@ mod tests {
     #[test]
     fn nothing_passes_that_was_cleared() {
         let newest = Newest::default();
-        [9, 5].into_iter().for_each(|version| newest.lock_user(UserId(1)).cleared(version));
-        assert!(!newest.lock_user(UserId(1)).passes(CONTENT, 9));
-        assert!(newest.lock_user(UserId(1)).passes(CONTENT, 10));
-        assert!(newest.lock_user(UserId(2)).passes(CONTENT, 1));
+        [9, 5].into_iter().for_each(|version| newest.lock_user(UserId(1)).cleared(Version(version)));
+        assert!(!newest.lock_user(UserId(1)).passes(CONTENT, Version(9)));
+        assert!(newest.lock_user(UserId(1)).passes(CONTENT, Version(10)));
+        assert!(newest.lock_user(UserId(2)).passes(CONTENT, Version(1)));
     }
 }

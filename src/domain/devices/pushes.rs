@@ -115,6 +115,7 @@ mod tests {
     use crate::model::beat::State;
     use crate::model::ids::SessionId;
     use crate::model::rewards::credit::Credit;
+    use crate::model::version::Version;
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -130,7 +131,7 @@ mod tests {
             device: Arc::from(""),
             watched: at,
             at,
-            version: at * 1000,
+            version: Version::first_of(at),
             credit: Credit::default(),
         }
     }

@@ -71,6 +71,7 @@ mod tests {
     use crate::domain::history_packs::fixture::user_at;
     use crate::model::pack::Pack;
     use crate::model::shard::Shards;
+    use crate::model::version::Version;
 
     fn message(offset: i64, at: u64) -> RawPack {
         let user = UserId(42);
@@ -86,9 +87,9 @@ mod tests {
             let batch = Batch::of(order.into_iter().zip(0..).map(|(at, offset)| message(offset, at)).collect());
             let users = batch.users;
             assert_eq!((users.len(), batch.packs, batch.places.len()), (1, 3, 3));
-            let mut versions: Vec<u64> = users[0].rows.iter().map(|row| row.version).collect();
+            let mut versions: Vec<Version> = users[0].rows.iter().map(|row| row.version).collect();
             versions.sort_unstable();
-            assert_eq!(versions, [3_000_000, 3_000_000], "{order:?}");
+            assert_eq!(versions, [Version(3_000_000); 2], "{order:?}");
         }
     }
 

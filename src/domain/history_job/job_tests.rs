@@ -9,6 +9,7 @@ use crate::domain::history_packs::fixture::user_at;
 use crate::model::ids::UserId;
 use crate::model::pack::{Pack, UserPack};
 use crate::model::shard::Shards;
+use crate::model::version::Version;
 use crate::storage::history_bus::codec;
 use crate::storage::history_bus::source::Place;
 use crate::storage::history_store::{Answer, HistoryAway, HistoryUser};
@@ -16,7 +17,7 @@ use crate::storage::history_store::{Answer, HistoryAway, HistoryUser};
 /// What has happened, in its order.
 #[derive(Clone, Debug, PartialEq)]
 enum Event {
-    Written(Vec<(UserId, u64)>),
+    Written(Vec<(UserId, Version)>),
     Failed,
     Quarantined(i64),
     Refused(i64),
@@ -134,7 +135,7 @@ async fn run(batches: Vec<Vec<RawPack>>, failing: u32) -> (Vec<Event>, Vec<Strin
 #[tokio::test(start_paused = true)]
 async fn what_came_together_is_written_once_and_committed_after_it() {
     let (events, degraded) = run(vec![vec![message(1, 2_000), message(2, 1_000)]], 0).await;
-    assert_eq!(events, [Event::Written(vec![(UserId(42), 2_000_000)]), Event::Committed(vec![1, 2])]);
+    assert_eq!(events, [Event::Written(vec![(UserId(42), Version(2_000_000))]), Event::Committed(vec![1, 2])]);
     assert!(degraded.is_empty());
 }
 
@@ -142,7 +143,7 @@ async fn what_came_together_is_written_once_and_committed_after_it() {
 async fn while_the_store_is_away_nothing_is_committed_and_the_write_is_repeated() {
     let (events, degraded) = run(vec![vec![message(1, 1_000)]], 5).await;
     let mut expected = vec![Event::Failed; 5];
-    expected.extend([Event::Written(vec![(UserId(42), 1_000_000)]), Event::Committed(vec![1])]);
+    expected.extend([Event::Written(vec![(UserId(42), Version(1_000_000))]), Event::Committed(vec![1])]);
     assert_eq!((events, degraded), (expected, vec![]));
 }
 
@@ -152,6 +153,6 @@ async fn what_is_no_pack_is_committed_once_it_is_in_quarantine_and_the_others_ar
     let refused = Event::Refused(1);
     let quarantined = [1, 3].map(Event::Quarantined);
     let expected = [refused.clone(), refused].into_iter().chain(quarantined);
-    let written = [Event::Written(vec![(UserId(42), 1_000_000)]), Event::Committed(vec![1, 2, 3])];
+    let written = [Event::Written(vec![(UserId(42), Version(1_000_000))]), Event::Committed(vec![1, 2, 3])];
     assert_eq!(events, expected.chain(written).collect::<Vec<_>>());
 }

@@ -14,6 +14,7 @@ use crate::model::ids::{Content, SessionId, UserId};
 use crate::model::record::Record;
 use crate::model::rewards::credit::Credit;
 use crate::model::shard::{Region, Shard, Shards};
+use crate::model::version::Version;
 use crate::storage::hot_store::listed_users::{ListedUsers, Turn, Waiting};
 use crate::storage::hot_store::optimistic::{Head, Listing, Token};
 use crate::storage::hot_store::{Answer, ListedUser};
@@ -36,12 +37,12 @@ pub fn user_at(user: UserId, rows: usize, at: u64) -> ListedUser {
             device: Arc::from("tv"),
             watched: 1_000,
             at,
-            version: at * 1_000,
+            version: Version::first_of(at),
             credit: Credit::default(),
         };
         (content, ContentRow { record: Some(record), tombstone: None })
     };
-    let token = Token { version: at * 1_000, writer: 1 };
+    let token = Token { version: Version::first_of(at), writer: 1 };
     let head = Head { token, listing: Listing::Listed, ..Head::default() };
     ListedUser::new(user, Some(Box::new(head)), (0..rows as u64).map(row).collect())
 }
@@ -122,7 +123,7 @@ impl ListedUsers for List {
         answer(users.into_iter().map(&mut leaves).collect())
     }
 
-    fn put_off(&self, users: Vec<(UserId, u64)>, due: u64) -> Answer<()> {
+    fn put_off(&self, users: Vec<(UserId, Version)>, due: u64) -> Answer<()> {
         let mut list = self.lock();
         for (user, _) in users {
             list.entry(user).and_modify(|entry| entry.due = due);

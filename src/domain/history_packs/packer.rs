@@ -16,6 +16,7 @@ use crate::domain::time::clock::Clock;
 use crate::model::ids::UserId;
 use crate::model::retention::Retention;
 use crate::model::shard::Region;
+use crate::model::version::Version;
 use crate::storage::delivery::{Delivery, Receipt};
 use crate::storage::history_bus::{HistoryBus, PackMessage};
 use crate::storage::hot_store::listed_users::{ListedUsers, Turn, Waiting};
@@ -134,7 +135,7 @@ impl Packer {
                             why,
                             "stored state of a listed user cannot be read"
                         );
-                        unreadable.push((user.user, 0));
+                        unreadable.push((user.user, Version::NONE));
                     }
                 }
             }
@@ -189,12 +190,12 @@ impl Packer {
     async fn settle(&self, users: Vec<ListedUser>) -> Result<(), StoreError> {
         let now = self.clock.now();
         let interval = self.interval.as_millis() as u64;
-        let version = |user: &ListedUser| user.token().map_or(0, |token| token.version);
-        let idle = |user: &ListedUser| version(user) / 1_000 + interval <= now;
+        let version = |user: &ListedUser| user.token().map_or(Version::NONE, |token| token.version);
+        let idle = |user: &ListedUser| version(user).at() + interval <= now;
         let (idle, active): (Vec<_>, Vec<_>) = users.into_iter().partition(idle);
         let delivered = |user: &ListedUser| (user.user, user.marks_until());
-        let mut again: Vec<(UserId, u64)> = active.iter().map(delivered).collect();
-        let versions: Vec<(UserId, u64)> = idle.iter().map(delivered).collect();
+        let mut again: Vec<(UserId, Version)> = active.iter().map(delivered).collect();
+        let versions: Vec<(UserId, Version)> = idle.iter().map(delivered).collect();
         let left = self.store.unlist(idle, now).await?;
         self.metrics.unlisted.inc_by(left.iter().filter(|left| **left).count() as u64);
         again.extend(versions.into_iter().zip(left).filter(|(_, left)| !left).map(|(user, _)| user));

@@ -13,6 +13,7 @@ use crate::model::record::Record;
 use crate::model::rewards::credit::Credit;
 use crate::model::rule::Verdict;
 use crate::model::transition::{Cause, Transition};
+use crate::model::version::Version;
 use crate::model::visitor::Visitor;
 
 const FILM: Content = Content { kind: 1, oid: 100 };
@@ -91,7 +92,7 @@ impl Fixture {
         let at = self.clock.now();
         let session = SessionId(session);
         let beat = Beat { content: FILM, pos: 0, dur: 0, state, session, watched: 1, rate: 1.0, at };
-        let after = Some(Record::of(&beat, "".into(), 0, Credit::default()));
+        let after = Some(Record::of(&beat, "".into(), Version::NONE, Credit::default()));
         let transition = Transition { user: UserId(user), content: FILM, before: None, after, cause: Cause::Beat };
         self.commit(user, Verdict::Written { steady: false }.into(), vec![transition]);
     }

@@ -55,6 +55,7 @@ mod tests {
     use super::*;
     use crate::model::record::Record;
     use crate::model::rewards::credit::Credit;
+    use crate::model::version::Version;
     use crate::model::visitor::Os;
 
     fn written(state: State, cause: Cause) -> Transition {
@@ -68,7 +69,7 @@ mod tests {
             device: "".into(),
             watched: 5_000,
             at: 1_000,
-            version: 1_000_000,
+            version: Version(1_000_000),
             credit: Credit::default(),
         };
         Transition { user: UserId(42), content, before: None, after: Some(record), cause }

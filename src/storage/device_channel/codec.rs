@@ -184,6 +184,7 @@ mod tests {
         let numbers = any::<[u64; 8]>();
         (content(), state, any::<u16>(), "\\PC{0,64}", numbers).prop_map(|(content, state, day, device, numbers)| {
             let [pos, dur, session, watched, at, version, since, base] = numbers;
+            let version = Version(version);
             let (session, device) = (SessionId(session), Arc::from(device));
             let credit = Credit { day: Day::of_number(day), since, base };
             Record { content, pos, dur, state, session, device, watched, at, version, credit }
@@ -247,7 +248,7 @@ mod tests {
             device: Arc::from("tv-3f"),
             watched: 60_000,
             at,
-            version: at * 1000,
+            version: Version::first_of(at),
             credit,
         };
         let told = UserChange { origin: ConnectionId(u64::MAX), push: Push::Record(record), steady: true };

@@ -15,6 +15,7 @@ use crate::model::ids::{Content, SessionId, UserId};
 use crate::model::pack::{Pack, PackedForgetting, PackedRecord, PackedRow, UserPack};
 use crate::model::recording::{Recording, Switch};
 use crate::model::shard::{Region, Shards};
+use crate::model::version::Version;
 
 /// Grows when an older reader would misunderstand, not when it would merely miss something.
 const FORMAT: u32 = 1;
@@ -122,7 +123,7 @@ fn forgetting(wire: WireForgetting) -> Result<PackedForgetting, DecodeError> {
     millis("watermark", watermark)?;
     millis("floor", floor)?;
     switches.iter().try_for_each(|switch| millis("switch", switch.at))?;
-    require_version(version)?;
+    let version = self::version(version)?;
     Ok(PackedForgetting { watermark, floor, switches, version })
 }
 
@@ -134,7 +135,7 @@ fn row(wire: WireRow) -> Result<PackedRow, DecodeError> {
     let kind = u16::try_from(kind).map_err(|_| DecodeError(format!("kind is {kind}; at most {}", u16::MAX)))?;
     require(record.is_some() || tombstone != 0, || "has neither a record nor a tombstone".to_owned())?;
     millis("tombstone", tombstone)?;
-    require_version(version)?;
+    let version = self::version(version)?;
     let record = record.map(self::record).transpose()?;
     Ok(PackedRow { content: Content { kind, oid }, record, tombstone, version })
 }
@@ -156,8 +157,9 @@ fn millis(name: &str, number: u64) -> Result<(), DecodeError> {
     require(number <= MILLIS_MAX, || format!("{name} is {number}; at most {MILLIS_MAX}"))
 }
 
-fn require_version(version: u64) -> Result<(), DecodeError> {
-    require((1..=VERSION_MAX).contains(&version), || format!("version is {version}; 1 to {VERSION_MAX}"))
+fn version(version: u64) -> Result<Version, DecodeError> {
+    require((1..=VERSION_MAX).contains(&version), || format!("version is {version}; 1 to {VERSION_MAX}"))?;
+    Ok(Version(version))
 }
 
 fn require(holds: bool, message: impl FnOnce() -> String) -> Result<(), DecodeError> {

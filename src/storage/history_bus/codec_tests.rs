@@ -34,12 +34,12 @@ fn golden() -> Pack {
         watched: 0,
         at: 1,
     };
-    let row = |content, record, tombstone, version| PackedRow { content, record, tombstone, version };
+    let row = |content, record, tombstone, version| PackedRow { content, record, tombstone, version: Version(version) };
     let forgetting = PackedForgetting {
         watermark: 1_795_150_000_000,
         floor: 7,
         switches: vec![Switch { at: 5, paused: true }, Switch { at: MILLIS_MAX, paused: false }],
-        version: 1_795_150_000_118_999,
+        version: Version(1_795_150_000_118_999),
     };
     let rows = vec![
         row(Content { kind: 1, oid: 100 }, Some(record), 0, 1_795_150_000_118_000),
@@ -57,8 +57,9 @@ fn switch() -> impl Strategy<Value = Switch> {
 
 fn forgetting() -> impl Strategy<Value = PackedForgetting> {
     let numbers = (0..=MILLIS_MAX, 0..=MILLIS_MAX, 1..=VERSION_MAX);
-    (numbers, vec(switch(), 0..=Recording::SWITCHES_MAX))
-        .prop_map(|((watermark, floor, version), switches)| PackedForgetting { watermark, floor, switches, version })
+    (numbers, vec(switch(), 0..=Recording::SWITCHES_MAX)).prop_map(|((watermark, floor, version), switches)| {
+        PackedForgetting { watermark, floor, switches, version: Version(version) }
+    })
 }
 
 fn record() -> impl Strategy<Value = PackedRecord> {
@@ -76,7 +77,7 @@ fn row() -> impl Strategy<Value = PackedRow> {
     (content, option::of(record()), 0..=MILLIS_MAX, 1..=VERSION_MAX).prop_map(
         |(content, record, tombstone, version)| {
             let tombstone = tombstone.max(record.is_none().into());
-            PackedRow { content, record, tombstone, version }
+            PackedRow { content, record, tombstone, version: Version(version) }
         },
     )
 }

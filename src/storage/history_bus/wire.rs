@@ -104,7 +104,7 @@ impl From<&PackedForgetting> for WireForgetting {
     fn from(forgetting: &PackedForgetting) -> Self {
         let PackedForgetting { watermark, floor, ref switches, version } = *forgetting;
         let switches = switches.iter().map(|&Switch { at, paused }| WireSwitch { at, paused }).collect();
-        WireForgetting { watermark, floor, switches, version }
+        WireForgetting { watermark, floor, switches, version: version.0 }
     }
 }
 
@@ -115,7 +115,7 @@ impl From<&PackedRow> for WireRow {
             content: Some(WireContent { kind: Some(kind.into()), oid: Some(oid) }),
             record: row.record.as_ref().map(WireRecord::from),
             tombstone: row.tombstone,
-            version: row.version,
+            version: row.version.0,
         }
     }
 }

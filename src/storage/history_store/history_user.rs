@@ -43,6 +43,7 @@ impl HistoryUser {
 
 #[cfg(test)]
 mod tests {
+    use crate::model::version::Version;
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -65,12 +66,12 @@ mod tests {
             watched: 4,
             at,
         });
-        PackedRow { content: Content { kind: 1, oid }, record, tombstone, version: 5 }
+        PackedRow { content: Content { kind: 1, oid }, record, tombstone, version: Version(5) }
     }
 
     fn seen(watermark: u64, switches: &[(u64, bool)], rows: Vec<PackedRow>) -> HistoryUser {
         let switches = switches.iter().map(|&(at, paused)| Switch { at, paused }).collect();
-        let found = PackedForgetting { watermark, floor: 0, switches, version: 9 };
+        let found = PackedForgetting { watermark, floor: 0, switches, version: Version(9) };
         HistoryUser::seen(Some(found), rows, Retention::of(Duration::from_millis(HOUR)), NOW)
     }
 
@@ -100,6 +101,6 @@ mod tests {
         let old = NOW - HOUR - 1;
         assert_eq!(seen(old, &[(old - 9, true), (old, false)], Vec::new()).forgetting, None);
         let paused = seen(old, &[(old, true)], Vec::new()).forgetting.expect("a pause");
-        assert_eq!((paused.watermark, paused.switches.len(), paused.version), (0, 1, 9));
+        assert_eq!((paused.watermark, paused.switches.len(), paused.version), (0, 1, Version(9)));
     }
 }

@@ -6,6 +6,7 @@ use super::Answer;
 use super::optimistic::ListedUser;
 use crate::model::ids::UserId;
 use crate::model::shard::{Region, Shard};
+use crate::model::version::Version;
 
 /// The list of a hot store that several gateways share. Whatever two of them do at the same time of one user, nothing that
 /// was not delivered leaves the list.
@@ -31,7 +32,7 @@ pub trait ListedUsers: Send + Sync + 'static {
 
     /// All that these users had up to a version was delivered: its marks go, and the users are due again then, milliseconds. Version 0:
     /// there was no mark.
-    fn put_off(&self, users: Vec<(UserId, u64)>, due: u64) -> Answer<()>;
+    fn put_off(&self, users: Vec<(UserId, Version)>, due: u64) -> Answer<()>;
 
     fn waiting(&self) -> Answer<Waiting>;
 

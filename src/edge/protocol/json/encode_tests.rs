@@ -14,6 +14,7 @@ use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::credit::Credit;
 use crate::model::rewards::day::Day;
 use crate::model::rule::Reason;
+use crate::model::version::Version;
 
 const RECORD: &str = r#"{"kind":1,"oid":"100","pos":73200,"dur":300000,"state":"playing","session":"8311207","device":"tv-3f","watched":5000,"at":1795150000118,"progress":0.244,"finished":false,"resume":73200}"#;
 
@@ -37,7 +38,7 @@ fn record() -> Record {
         device: Arc::from("tv-3f"),
         watched: 5000,
         at: 1795150000118,
-        version: 1795150000118000,
+        version: Version(1795150000118000),
         credit: Credit::default(),
     }
 }

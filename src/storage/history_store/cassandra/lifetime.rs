@@ -52,6 +52,7 @@ impl Lifetime {
 
 #[cfg(test)]
 mod tests {
+    use crate::model::version::Version;
     use std::time::Duration;
 
     use super::*;
@@ -66,7 +67,7 @@ mod tests {
 
     fn forgetting(watermark: u64, switches: &[(u64, bool)]) -> PackedForgetting {
         let switches = switches.iter().map(|&(at, paused)| Switch { at, paused }).collect();
-        PackedForgetting { watermark, floor: 0, switches, version: 1 }
+        PackedForgetting { watermark, floor: 0, switches, version: Version(1) }
     }
 
     #[test]

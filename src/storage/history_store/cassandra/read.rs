@@ -10,6 +10,7 @@ use crate::model::beat::State;
 use crate::model::ids::{Content, SessionId, UserId};
 use crate::model::pack::{PackedForgetting, PackedRecord, PackedRow};
 use crate::model::recording::Switch;
+use crate::model::version::Version;
 use crate::storage::history_store::{HistoryAway, HistoryUser};
 
 impl Shared {
@@ -37,7 +38,7 @@ impl Shared {
             found.map_err(|error| error.to_string())?.rows_stream::<Selected>().map_err(|error| error.to_string())?;
         let (mut forgetting, mut rows) = (None::<PackedForgetting>, Vec::new());
         while let Some(mut selected) = found.try_next().await.map_err(|error| error.to_string())? {
-            let version = selected.forgotten.map(unsigned);
+            let version = selected.forgotten.map(version);
             if version > forgetting.as_ref().map(|known| known.version) {
                 forgetting = selected.forgetting();
             }
@@ -50,10 +51,14 @@ impl Shared {
     }
 }
 
+fn version(number: i64) -> Version {
+    Version(unsigned(number))
+}
+
 impl Selected {
     /// The columns are written together, so one tells of all.
     fn forgetting(&mut self) -> Option<PackedForgetting> {
-        let version = unsigned(self.forgotten?);
+        let version = version(self.forgotten?);
         let switches = self.switches.take().unwrap_or_default();
         let switches = switches.into_iter().map(|(at, paused)| Switch { at: unsigned(at), paused }).collect();
         let (watermark, floor) = (unsigned(self.watermark.unwrap_or(0)), unsigned(self.floor.unwrap_or(0)));
@@ -62,7 +67,7 @@ impl Selected {
 
     fn row(self) -> Option<PackedRow> {
         let content = Content { kind: u16::try_from(self.kind?).ok()?, oid: unsigned(self.oid?) };
-        let (tombstone, version) = (unsigned(self.tombstone?), unsigned(self.version?));
+        let (tombstone, version) = (unsigned(self.tombstone?), version(self.version?));
         let record = match self.at {
             None => None,
             Some(at) => Some(PackedRecord {

@@ -18,6 +18,7 @@ use super::lifetime::Lifetime;
 use super::table::TABLE;
 use crate::model::ids::UserId;
 use crate::model::pack::{PackedForgetting, PackedRow};
+use crate::model::version::Version;
 
 /// Rows of one answer to a read. Cassandra counts the nulls of deleted rows against the tombstones of an answer
 /// (tombstone_failure_threshold, 100,000): seven for each.
@@ -140,8 +141,7 @@ impl Statements {
 impl Write {
     /// Nothing is known by a moment up to the watermark and has a higher version than this.
     pub fn clear(user: UserId, watermark: u64) -> Self {
-        let timestamp = watermark.saturating_mul(1000).saturating_add(999);
-        Write::Clear(ClearValues { mid: signed(user.0), timestamp: signed(timestamp) })
+        Write::Clear(ClearValues { mid: signed(user.0), timestamp: signed(Version::last_of(watermark).0) })
     }
 
     /// One of which nothing is left removes what older ones have left.
@@ -151,12 +151,12 @@ impl Write {
         let switches = || switches.iter().map(|switch| (signed(switch.at), switch.paused)).collect();
         Write::Forget(ForgetValues {
             mid: signed(user.0),
-            timestamp: signed(version),
+            timestamp: signed(version.0),
             ttl: lifetime.ttl(),
             watermark: is_kept.then_some(signed(watermark)),
             floor: is_kept.then_some(signed(floor)),
             switches: is_kept.then(switches),
-            forgotten: is_kept.then_some(signed(version)),
+            forgotten: is_kept.then_some(signed(version.0)),
         })
     }
 
@@ -164,7 +164,7 @@ impl Write {
         let record = row.record.as_ref();
         Write::Put(PutValues {
             mid: signed(user.0),
-            timestamp: signed(row.version),
+            timestamp: signed(row.version.0),
             ttl: lifetime.ttl(),
             kind: row.content.kind.into(),
             oid: signed(row.content.oid),
@@ -176,7 +176,7 @@ impl Write {
             watched: record.map(|record| signed(record.watched)),
             at: record.map(|record| signed(record.at)),
             tombstone: signed(row.tombstone),
-            version: signed(row.version),
+            version: signed(row.version.0),
         })
     }
 

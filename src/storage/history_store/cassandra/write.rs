@@ -99,9 +99,10 @@ mod tests {
     use crate::model::ids::{Content, UserId};
     use crate::model::pack::{PackedForgetting, PackedRow};
     use crate::model::recording::Switch;
+    use crate::model::version::Version;
 
     fn row(oid: u64) -> Write {
-        let row = PackedRow { content: Content { kind: 1, oid }, record: None, tombstone: 1, version: 2 };
+        let row = PackedRow { content: Content { kind: 1, oid }, record: None, tombstone: 1, version: Version(2) };
         Write::put(UserId(1), &row, Lifetime::Seconds(1))
     }
 
@@ -117,7 +118,7 @@ mod tests {
     #[test]
     fn a_watermark_is_never_without_its_effect() {
         let switches = vec![Switch { at: 1, paused: true }; 10_000];
-        let forgetting = PackedForgetting { watermark: 1, floor: 0, switches, version: 2 };
+        let forgetting = PackedForgetting { watermark: 1, floor: 0, switches, version: Version(2) };
         let writes = vec![Write::clear(UserId(1), 1), Write::forget(UserId(1), &forgetting, Lifetime::ForEver), row(1)];
         let batches = batches(writes);
         assert!(matches!(&batches[0][..], [Write::Clear(_), Write::Forget(_)]));

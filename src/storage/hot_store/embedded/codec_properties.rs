@@ -13,6 +13,7 @@ use crate::model::record::Record;
 use crate::model::recording::{Recording, Switch};
 use crate::model::rewards::credit::Credit;
 use crate::model::rewards::day::Day;
+use crate::model::version::Version;
 
 const CONTENT: Content = Content { kind: 7, oid: 1 << 60 };
 
@@ -31,14 +32,14 @@ fn record() -> impl Strategy<Value = Record> {
             device: Arc::from(device),
             watched,
             at,
-            version,
+            version: Version(version),
             credit,
         },
     )
 }
 
 fn tombstone() -> impl Strategy<Value = Tombstone> {
-    (any::<u64>(), any::<u64>()).prop_map(|(at, version)| Tombstone { at, version })
+    (any::<u64>(), any::<u64>()).prop_map(|(at, version)| Tombstone { at, version: Version(version) })
 }
 
 proptest! {
@@ -81,7 +82,7 @@ fn a_usual_row_is_small() {
         device: Arc::from("tv-3f"),
         watched: 5_000,
         at: 1_795_150_000_118,
-        version: 1_795_150_000_118_000,
+        version: Version(1_795_150_000_118_000),
         credit: Credit { day: Day::of_number(20_777), since: 1_795_149_900_118, base: 0 },
     };
     let bytes = RowWriter::default().content(&ContentRow { record: Some(record), tombstone: None });

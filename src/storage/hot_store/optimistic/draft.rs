@@ -207,7 +207,7 @@ impl<'k> Draft<'k> {
         // A call that began without a head must not find none again, so it stays for a retention after the last write.
         let written = match self.head {
             _ if changed => now,
-            Some(head) => head.token.version / 1_000,
+            Some(head) => head.token.version.at(),
             None => 0,
         };
         match next.unwrap_or_else(|| limits.retention.after(written)) {

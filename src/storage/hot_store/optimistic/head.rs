@@ -5,6 +5,7 @@ use crate::model::forgetting::{ContentRow, UserRow};
 use crate::model::ids::Content;
 #[cfg(doc)]
 use crate::model::rewards::rule::RewardRule;
+use crate::model::version::Version;
 
 const DAY_MS: u64 = 86_400_000;
 
@@ -73,7 +74,7 @@ impl Head {
     pub fn renew(&mut self, token: Token) {
         let before = std::mem::replace(&mut self.token, token);
         self.writers.retain(|known| known.writer != token.writer);
-        if before.writer != token.writer && before.version > 0 {
+        if before.writer != token.writer && before.version > Version::NONE {
             self.writers.insert(0, before);
             self.writers.truncate(Self::WRITERS_MAX);
         }
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
 
     fn token(version: u64, writer: u64) -> Token {
-        Token { version, writer }
+        Token { version: Version(version), writer }
     }
 
     #[test]

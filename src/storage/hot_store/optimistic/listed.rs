@@ -7,6 +7,7 @@ use super::{Applied, Apply, Head, Load, Need, Token, TokenSource, UserStore, Wri
 use crate::model::forgetting::ContentRow;
 use crate::model::ids::{Content, UserId};
 use crate::model::pack::{PackedForgetting, PackedRow, UserPack};
+use crate::model::version::Version;
 use crate::storage::hot_store::StoreError;
 
 /// What may have changed of a user who was listed. It is not of one moment: the head is older than the rows.
@@ -101,10 +102,10 @@ impl ListedUser {
         self.head.as_ref().map(|head| head.token)
     }
 
-    /// The version up to which marks go once this is delivered; 0 = there were none. They were read after the head, so a
+    /// The version up to which marks go once this is delivered, if there were any. They were read after the head, so a
     /// mark that is not newer than the head was among them.
-    pub fn marks_until(&self) -> u64 {
-        self.token().filter(|_| self.has_marks).map_or(0, |token| token.version)
+    pub fn marks_until(&self) -> Version {
+        self.token().filter(|_| self.has_marks).map_or(Version::NONE, |token| token.version)
     }
 
     /// What is to be carried: not what the user has cleared or what is older than `horizon`, milliseconds; the history

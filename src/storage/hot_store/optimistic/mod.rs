@@ -46,6 +46,7 @@ use crate::model::forgetting::Eviction;
 use crate::model::ids::{Content, UserId};
 use crate::model::rewards::day::Day;
 use crate::model::rewards::rewarding::Rewarding;
+use crate::model::version::Version;
 
 /// Keeps users' states, and writes under their tokens.
 pub trait UserStore: Send + Sync + 'static {
@@ -66,8 +67,8 @@ pub trait UserStore: Send + Sync + 'static {
     fn apply(&self, applies: &[&Apply]) -> impl Future<Output = Result<Vec<Applied>, StoreError>> + Send;
 
     /// Removes the marks of these users up to a version, and has them due at that moment, milliseconds, if they are listed.
-    /// Version 0: there is no mark to remove.
-    fn put_off(&self, users: &[(UserId, u64)], due: u64) -> impl Future<Output = Result<(), StoreError>> + Send;
+    /// No version: there is no mark to remove.
+    fn put_off(&self, users: &[(UserId, Version)], due: u64) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 
 /// What is needed of one user.

@@ -6,6 +6,7 @@ use super::StoredRow;
 use crate::model::ids::Content;
 use crate::model::rewards::claim::Claim;
 use crate::model::rewards::day::Day;
+use crate::model::version::Version;
 
 /// One write under a user's token. Each sets what a repetition would set again.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,7 +50,7 @@ pub enum Write {
     /// The content has changed outside the head, under the token of this version; `None`: all contents count as changed.
     Mark {
         content: Option<Content>,
-        version: u64,
+        version: Version,
     },
     /// All was carried: the user leaves the list, with all marks.
     Unlist,

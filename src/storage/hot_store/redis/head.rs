@@ -15,6 +15,7 @@ use super::bytes::{DecodeError, Reader, put};
 use super::{keys, row};
 use crate::model::forgetting::UserRow;
 use crate::model::recording::{Recording, Switch};
+use crate::model::version::Version;
 use crate::storage::hot_store::optimistic::{Head, Listing, Token};
 
 /// In one byte with the number of writers.
@@ -30,7 +31,7 @@ pub fn is_unknown(byte: &[u8]) -> bool {
 }
 
 pub fn token(bytes: &mut Vec<u8>, token: Token) {
-    put::<8>(bytes, token.version);
+    put::<8>(bytes, token.version.0);
     put::<8>(bytes, token.writer);
 }
 
@@ -63,7 +64,7 @@ pub fn encode(head: &Head) -> Vec<u8> {
 
 pub fn decode(bytes: &[u8]) -> Result<Head, DecodeError> {
     let mut head = Reader::of("a user", bytes);
-    let token = |head: &mut Reader<'_>| Ok(Token { version: head.number(8)?, writer: head.number(8)? });
+    let token = |head: &mut Reader<'_>| Ok(Token { version: Version(head.number(8)?), writer: head.number(8)? });
     let newest = token(&mut head)?;
     let (watermark, floor, frozen) = (head.number(6)?, head.number(6)?, head.number(6)?);
     let writers = head.byte()?;
@@ -94,7 +95,7 @@ mod tests {
     #[test]
     fn it_is_read_as_it_was_written() {
         let switches = vec![Switch { at: 5, paused: true }, Switch { at: 9, paused: false }];
-        let token = |version, writer| Token { version, writer };
+        let token = |version, writer| Token { version: Version(version), writer };
         let forgetting = UserRow { watermark: 3, floor: 4, recording: Recording::from_parts(switches, 2) };
         let head = Head {
             token: token(u64::MAX, 1),

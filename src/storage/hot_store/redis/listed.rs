@@ -15,6 +15,7 @@ use super::users::RedisUsers;
 use super::{RedisStore, Shared, checked, head, joined, value};
 use crate::model::ids::UserId;
 use crate::model::shard::{Region, Shard, Shards};
+use crate::model::version::Version;
 use crate::storage::hot_store::listed_users::{ListedUsers, Turn, Waiting};
 use crate::storage::hot_store::optimistic::{ListedUser, Marked, Write, list, read_listed, unlist};
 use crate::storage::hot_store::{Answer, StoreError};
@@ -36,7 +37,7 @@ pub fn commands(names: &Keys, user: UserId, write: &Write) -> Vec<Words> {
         Write::Mark { content, version } => {
             let content = content.map(keys::content);
             let member = content.as_ref().map_or(ALL, |content| content);
-            vec![words(&[b"ZADD", names.marks(user).as_bytes(), version.to_string().as_bytes(), member])]
+            vec![words(&[b"ZADD", names.marks(user).as_bytes(), version.0.to_string().as_bytes(), member])]
         }
         _ => Vec::new(),
     }
@@ -171,16 +172,16 @@ impl Shared {
 }
 
 impl RedisUsers {
-    pub(super) async fn put_off_all(&self, mut users: Vec<(UserId, u64)>, due: u64) -> Result<(), StoreError> {
-        let shard = |(user, _): &(UserId, u64)| keys::shard_of(*user);
+    pub(super) async fn put_off_all(&self, mut users: Vec<(UserId, Version)>, due: u64) -> Result<(), StoreError> {
+        let shard = |(user, _): &(UserId, Version)| keys::shard_of(*user);
         users.sort_by_key(shard);
         let parts = joined::split(&self.redis, &mut users, shard, |_| 1).into_iter();
         try_join_all(parts.map(async |part| {
             let mut commands = pipe();
             for of_shard in part.chunk_by(|one, other| shard(one) == shard(other)) {
                 let names = Keys::of(shard(&of_shard[0]));
-                for (user, version) in of_shard.iter().filter(|(_, version)| *version > 0) {
-                    commands.cmd("ZREMRANGEBYSCORE").arg(names.marks(*user)).arg("-inf").arg(*version);
+                for (user, version) in of_shard.iter().filter(|(_, version)| *version > Version::NONE) {
+                    commands.cmd("ZREMRANGEBYSCORE").arg(names.marks(*user)).arg("-inf").arg(version.0);
                 }
                 commands.cmd("ZADD").arg(names.listed()).arg("XX");
                 for (user, _) in of_shard {
@@ -229,7 +230,7 @@ impl ListedUsers for RedisStore {
         })
     }
 
-    fn put_off(&self, users: Vec<(UserId, u64)>, due: u64) -> Answer<()> {
+    fn put_off(&self, users: Vec<(UserId, Version)>, due: u64) -> Answer<()> {
         self.with(move |shared| Box::pin(shared.users.store().put_off_all(users, due)))
     }
 

@@ -18,6 +18,7 @@ use crate::model::ids::{Content, SessionId};
 use crate::model::record::Record;
 use crate::model::rewards::credit::Credit;
 use crate::model::rewards::day::Day;
+use crate::model::version::Version;
 use crate::storage::hot_store::optimistic::StoredRow;
 
 const STATE: u8 = 0b111;
@@ -35,7 +36,7 @@ pub fn encode(stored: &StoredRow) -> Vec<u8> {
 
 pub fn put(bytes: &mut Vec<u8>, stored: &StoredRow) {
     let StoredRow { row: ContentRow { record, tombstone }, claims } = stored;
-    let above = record.as_ref().map_or(0, |record| record.version - record.at * 1000);
+    let above = record.as_ref().map_or(0, |record| record.version.above(Version::first_of(record.at)));
     let part = |there: bool, flag: u8| if there { flag } else { 0 };
     let state = record.as_ref().map_or(0, |record| record.state.number());
     bytes
@@ -52,7 +53,7 @@ pub fn put(bytes: &mut Vec<u8>, stored: &StoredRow) {
     }
     if let Some(tombstone) = tombstone {
         bytes::put::<6>(bytes, tombstone.at);
-        bytes::put::<7>(bytes, tombstone.version);
+        bytes::put::<7>(bytes, tombstone.version.0);
     }
     if !claims.is_empty() {
         let marks: Vec<u8> = claims.iter().take(MARKS_MAX).flat_map(|mark| mark.to_be_bytes()).collect();
@@ -76,7 +77,7 @@ pub fn parse(content: Content, bytes: &[u8]) -> Result<StoredRow, DecodeError> {
     let above = if flags & ABOVE == 0 { 0 } else { row.number(7)? };
     let tombstone = match flags & TOMBSTONE {
         0 => None,
-        _ => Some(Tombstone { at: row.number(6)?, version: row.number(7)? }),
+        _ => Some(Tombstone { at: row.number(6)?, version: Version(row.number(7)?) }),
     };
     let marks = if flags & CLAIMS == 0 { &[] } else { row.short()? };
     let claims = marks.chunks_exact(4).map(|mark| mark.iter().fold(0, |mark, byte| mark << 8 | u32::from(*byte)));
@@ -86,7 +87,7 @@ pub fn parse(content: Content, bytes: &[u8]) -> Result<StoredRow, DecodeError> {
     };
     let (pos, dur, watched) = (row.varint()?, row.varint()?, row.varint()?);
     let device = std::str::from_utf8(row.rest()).map_err(|_| DecodeError("a content"))?;
-    let version = at * 1000 + above;
+    let version = Version::first_of(at).raised(above);
     let device = Arc::from(device);
     let record = Record { content, pos, dur, state, session, device, watched, at, version, credit };
     Ok(StoredRow { row: ContentRow { record: Some(record), tombstone }, claims })
@@ -113,10 +114,10 @@ pub(super) mod tests {
             device: Arc::from("tv"),
             watched: u64::MAX,
             at: 7_000,
-            version: 7_000_003,
+            version: Version(7_000_003),
             credit: Credit { day: Day::of_number(20_777), since: 6_000, base: 1 << 60 },
         };
-        let tombstone = Some(Tombstone { at: 6_999, version: 6_999_999 });
+        let tombstone = Some(Tombstone { at: 6_999, version: Version(6_999_999) });
         (content, StoredRow { row: ContentRow { record: Some(record), tombstone }, claims: vec![1, u32::MAX] })
     }
 

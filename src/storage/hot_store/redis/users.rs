@@ -11,6 +11,7 @@ use crate::model::ids::UserId;
 use crate::model::rewards::calendar::StoredCalendar;
 use crate::model::rewards::day::Day;
 use crate::model::rewards::rewarding::Rewarding;
+use crate::model::version::Version;
 use crate::storage::hot_store::StoreError;
 use crate::storage::hot_store::optimistic::{Applied, Apply, Load, Loaded, UserStore};
 use crate::storage::redis::Redis;
@@ -84,7 +85,7 @@ impl UserStore for RedisUsers {
         self.apply_all(applies).await
     }
 
-    async fn put_off(&self, users: &[(UserId, u64)], due: u64) -> Result<(), StoreError> {
+    async fn put_off(&self, users: &[(UserId, Version)], due: u64) -> Result<(), StoreError> {
         self.put_off_all(users.to_vec(), due).await
     }
 }
