@@ -45,10 +45,16 @@ pub struct UserRow {
     pub recording: Recording,
 }
 
+/// The oldest moment that reads return, milliseconds: what is older was cleared, or has outlived the retention (`horizon`
+/// = now − retention).
+pub fn oldest_live(watermark: u64, horizon: u64) -> u64 {
+    horizon.max(watermark.saturating_add(1))
+}
+
 impl ContentRow {
-    /// The record, unless it was cleared or has outlived the retention (`horizon` = now − retention, milliseconds).
+    /// The record, if reads return it.
     pub fn live(&self, user: &UserRow, horizon: u64) -> Option<&Record> {
-        self.record.as_ref().filter(|record| record.at > user.watermark && record.at >= horizon)
+        self.record.as_ref().filter(|record| record.at >= user.oldest_live(horizon))
     }
 
     /// The same, taken out.
@@ -115,6 +121,11 @@ impl ContentRow {
 }
 
 impl UserRow {
+    /// As [`oldest_live`].
+    pub fn oldest_live(&self, horizon: u64) -> u64 {
+        oldest_live(self.watermark, horizon)
+    }
+
     /// Raises the watermark to `at`. False: it was there already.
     pub fn clear(&mut self, at: u64) -> bool {
         let moves = at > self.watermark;

@@ -1,6 +1,6 @@
 //! What a history store has of a user.
 
-use crate::model::forgetting::UserRow;
+use crate::model::forgetting::{UserRow, oldest_live};
 use crate::model::pack::{PackedForgetting, PackedRow};
 use crate::model::recording::Recording;
 use crate::model::retention::Retention;
@@ -24,8 +24,8 @@ impl HistoryUser {
         now: u64,
     ) -> HistoryUser {
         let horizon = retention.horizon(now);
-        let watermark = found.as_ref().map_or(0, |found| found.watermark);
-        rows.retain(|row| row.newest() > watermark && row.newest() >= horizon);
+        let oldest = oldest_live(found.as_ref().map_or(0, |found| found.watermark), horizon);
+        rows.retain(|row| row.newest() >= oldest);
         for row in &mut rows {
             // A record that its delete removed, and a late pack brought back after the delete's marks were compacted away.
             row.record.take_if(|record| record.at <= row.tombstone);

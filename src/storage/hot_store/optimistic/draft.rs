@@ -284,7 +284,7 @@ impl UserState for Draft<'_> {
         }
         let (stored, all) = self.known.newest.as_ref().ok_or(Need::Newest(FEW))?;
         match stored.iter().find(|(_, content)| self.find(*content).is_none()) {
-            Some((at, _)) if *at > self.forgetting.watermark && *at >= horizon => Ok(drafted.max(*at)),
+            Some((at, _)) if *at >= self.forgetting.oldest_live(horizon) => Ok(drafted.max(*at)),
             Some(_) => Ok(drafted),
             None if *all => Ok(drafted),
             None => Err(Need::Newest(2 * stored.len().max(FEW))),
@@ -336,7 +336,7 @@ impl UserState for Draft<'_> {
     }
 
     fn prune_contents(&mut self, horizon: u64, mut gone: impl FnMut(Record, Cause)) -> Result<bool, Need> {
-        let asked = (self.forgetting.watermark.max(horizon.saturating_sub(1)), horizon);
+        let asked = (self.forgetting.oldest_live(horizon) - 1, horizon);
         let mut more = false;
         if !self.erased {
             let dead = self.known.dead(asked).ok_or(Need::Dead(asked.0, asked.1))?;

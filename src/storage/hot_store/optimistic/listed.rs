@@ -121,8 +121,8 @@ impl ListedUser {
                 *known = stored.row.clone();
             }
         }
-        let watermark = head.forgetting.watermark;
-        let is_kept = |row: &PackedRow| row.newest() > watermark && row.newest() >= horizon;
+        let oldest = head.forgetting.oldest_live(horizon);
+        let is_kept = |row: &PackedRow| row.newest() >= oldest;
         let rows = rows.iter().map(|(content, row)| PackedRow::of(*content, row)).filter(is_kept).collect();
         UserPack { user: self.user, forgetting: PackedForgetting::of(&head.forgetting, head.token.version), rows }
     }

@@ -121,7 +121,7 @@ impl Shared {
             }
         };
         let head = bytes.as_deref().map_or(Ok(Head::default()), head::decode)?;
-        let oldest = list.horizon.max(head.forgetting.watermark.saturating_add(1));
+        let oldest = head.forgetting.oldest_live(list.horizon);
         list.begin(head);
         Ok(Place { head: bytes, oldest, rank, members })
     }
