@@ -48,7 +48,25 @@ pub struct Beat {
 /// What orders the beats of one content. Equal stamps mean the same beat.
 pub type Stamp = (u64, SessionId);
 
+/// What a player is doing in which playback. A beat is *steady* if that is as the stored record has it: only the position
+/// moves on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Playback {
+    pub session: SessionId,
+    pub state: State,
+}
+
+impl Playback {
+    pub fn is_playing(self) -> bool {
+        self.state == State::Playing
+    }
+}
+
 impl Beat {
+    pub fn playback(&self) -> Playback {
+        Playback { session: self.session, state: self.state }
+    }
+
     pub fn stamp(&self) -> Stamp {
         (self.at, self.session)
     }

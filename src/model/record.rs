@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::beat::{Beat, Stamp, State};
+use super::beat::{Beat, Playback, Stamp, State};
 use super::ids::{Content, SessionId};
 use super::rewards::credit::Credit;
 use super::version::Version;
@@ -43,6 +43,10 @@ impl Record {
             version: Version::first_of(beat.at).max(last_version.next()),
             credit,
         }
+    }
+
+    pub fn playback(&self) -> Playback {
+        Playback { session: self.session, state: self.state }
     }
 
     pub fn stamp(&self) -> Stamp {

@@ -66,7 +66,7 @@ impl Admission {
 /// The answer to an admitted beat.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// It is the record now. `steady`: so was one of the same session and state, and reads returned it.
+    /// It is the record now. `steady`: so was one of the same [`Playback`](super::beat::Playback), and reads returned it.
     Written { steady: bool },
     /// It is the record already.
     Same,
@@ -78,10 +78,10 @@ impl Verdict {
     /// Whether `beat`, of which this is the answer, only says that playback goes on: the stored record was and is
     /// `playing`, of the same session. The ack of such a beat may be late.
     pub fn is_steady(&self, beat: &Beat) -> bool {
-        let playing = beat.state == State::Playing;
+        let is_playing = beat.playback().is_playing();
         match self {
-            Verdict::Same => playing,
-            Verdict::Written { steady } => playing && *steady,
+            Verdict::Same => is_playing,
+            Verdict::Written { steady } => is_playing && *steady,
             Verdict::Rejected { .. } => false,
         }
     }
@@ -124,7 +124,7 @@ pub fn judge(
             };
             let going_on = live.filter(goes_on);
             let credit = Credit::of(beat, going_on.map(|record| record.credit), moment.day, moment.now);
-            let steady = live.is_some_and(|record| (record.session, record.state) == (beat.session, beat.state));
+            let steady = live.is_some_and(|record| record.playback() == beat.playback());
             let after = Record::of(beat, device.clone(), row.last_version(), credit);
             let before = row.record.replace(after.clone());
             (Verdict::Written { steady }, Some(Written { before, after }))

@@ -11,21 +11,19 @@ use super::state::State;
 use crate::domain::ingest::coalesce::Slot;
 use crate::domain::ingest::source::Source;
 use crate::edge::protocol::frame::Beats;
-use crate::model::beat::{Beat, State as Playback};
-use crate::model::ids::{Content, SessionId};
+use crate::model::beat::{Beat, Playback};
+use crate::model::ids::Content;
 
 #[derive(Default)]
 pub struct SteadyHold {
-    /// What the last frame of beats plays: one beat, in a slot of its own. `None` as well when the record may have been
+    /// What the last frame of beats says: one beat, in a slot of its own. `None` as well when the record may have been
     /// changed by anything else since, or a beat was rejected.
-    last: Option<Playing>,
+    last: Option<(Content, Playback)>,
     /// The beat of that frame is stored.
     is_stored: bool,
     /// Boxed, since mostly nothing waits.
     waiting: Option<Box<Waiting>>,
 }
-
-type Playing = (Content, SessionId);
 
 struct Waiting {
     slot: Slot,
@@ -37,7 +35,7 @@ impl SteadyHold {
     pub fn submitted(&mut self, beats: &[Beat], slots: usize) {
         self.is_stored = false;
         self.last = match beats {
-            [beat] if beat.state == Playback::Playing && slots == 1 => Some((beat.content, beat.session)),
+            [beat] if slots == 1 => Some((beat.content, beat.playback())),
             _ => None,
         };
     }
@@ -53,8 +51,7 @@ impl SteadyHold {
     }
 
     fn goes_on(&self, beat: &Beat) -> bool {
-        let playing = beat.state == Playback::Playing;
-        playing && self.is_stored && self.last == Some((beat.content, beat.session))
+        beat.playback().is_playing() && self.is_stored && self.last == Some((beat.content, beat.playback()))
     }
 }
 
