@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::domain::devices::inbox::{BeatRef, Inbox};
-use crate::domain::rewards::decisions::DecidedRules;
 use crate::model::beat::Beat;
 use crate::model::change::{Action, Change};
 use crate::model::ids::{ConnectionId, Content, SessionId};
+use crate::model::rewards::decided::DecidedRules;
 use crate::model::rewards::rule::RuleSet;
 
 /// The beats of one slot lie within so many milliseconds of `at`, so that a long absence stays more than one point.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::decisions::DecidedRules;
 use super::memory::{LookupReason, Memory};
 use super::metrics::Metrics;
 use super::today::Today;
@@ -13,7 +12,8 @@ use crate::domain::time::clock::Clock;
 use crate::model::ids::{Content, UserId};
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
-use crate::model::rewards::rule::{Per, RuleSet, Rules};
+use crate::model::rewards::decided::DecidedRules;
+use crate::model::rewards::rule::{RuleSet, Rules};
 use crate::storage::hot_store::{CLAIM_DAYS, Claims};
 
 /// Claims that one answer tells of, at most.
@@ -51,9 +51,8 @@ impl ConnectLookup {
 
     /// Whether its sender knows that no reward of today can follow from a beat. Rules that begin tomorrow count as open.
     pub fn is_all_decided(&self, content: Content, known: DecidedRules, now: Instant) -> bool {
-        let day = Some(self.day_at(now));
-        let open = |per, decided| decided != day && !self.rules.for_content(self.rules.per(per), content).is_empty();
-        !open(Per::User, known.user) && !open(Per::Content, known.content)
+        let undecided = self.rules.all().without(known.on(self.day_at(now), &self.rules));
+        self.rules.may_apply(undecided, content, u64::MAX).is_empty()
     }
 
     pub async fn of(&self, user: UserId) -> Result<ConnectInfo, Unavailable> {

@@ -2,6 +2,7 @@
 
 use crate::model::ids::Content;
 use crate::model::rewards::day::Day;
+use crate::model::rewards::decided::DecidedRules;
 
 /// Contents that are remembered, those that were decided last: mostly what is being played, and what was before it.
 const CONTENTS_MAX: usize = 2;
@@ -16,13 +17,6 @@ pub struct Decisions {
     /// Those of which all is decided on it, the one that was decided last first. In line, though every connection keeps the
     /// room, playing or not: every beat looks here.
     contents: [Option<Content>; CONTENTS_MAX],
-}
-
-/// On which day it was decided what a beat could be rewarded for, as far as its sender knows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DecidedRules {
-    pub user: Option<Day>,
-    pub content: Option<Day>,
 }
 
 impl Decisions {
@@ -56,13 +50,6 @@ impl Decisions {
 
     fn decided(&self, content: Content) -> Option<Day> {
         self.contents_day.filter(|_| self.contents.contains(&Some(content)))
-    }
-}
-
-impl DecidedRules {
-    /// Of two beats that one speaks for.
-    pub fn joined(self, other: DecidedRules) -> DecidedRules {
-        DecidedRules { user: self.user.max(other.user), content: self.content.max(other.content) }
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::decisions::DecidedRules;
 use super::memory::{LookupReason, Memory};
 use super::metrics::Metrics;
 use super::reward_notice::RewardNotice;
@@ -13,6 +12,7 @@ use crate::model::change::{Decided, Outcome};
 use crate::model::ids::{Content, UserId};
 use crate::model::rewards::calendar::RewardDay;
 use crate::model::rewards::claim::ClaimKey;
+use crate::model::rewards::decided::DecidedRules;
 use crate::model::rewards::rewarding::Rewarding;
 use crate::model::rewards::rule::{RuleSet, Rules};
 use crate::storage::outbox::Outbox;
@@ -53,23 +53,17 @@ impl Judge {
         if today.rules.is_empty() {
             return OpenRules::default();
         }
-        let mut decided = RuleSet::NONE;
-        let of_user = today.per_user(&self.rules);
-        if known.user == Some(today.day) {
-            decided = of_user;
-        } else if !of_user.is_empty() {
-            decided = self.memory.user_rules(user, today, LookupReason::Beat).decided;
+        let mut decided = known.on(today.day, &self.rules).and(today.rules);
+        if !today.per_user(&self.rules).without(decided).is_empty() {
+            decided = decided.or(self.memory.user_rules(user, today, LookupReason::Beat).decided);
         }
+        let may_apply = self.rules.may_apply(today.rules, content, beat.watched);
         let of_content = today.per_content(&self.rules, content);
-        let concerned = self.rules.for_content(of_user, content).or(of_content);
-        let earned = self.rules.within(concerned, beat.watched);
-        if known.content == Some(today.day) {
-            decided = decided.or(of_content);
-        } else {
-            let earned_here = earned.and(of_content);
+        if known.content != Some(today.day) {
+            let earned_here = may_apply.and(of_content);
             decided = decided.or(self.memory.content_rules(earned_here, user, content, today.day));
         }
-        OpenRules { open: earned.without(decided), decided, of_content }
+        OpenRules { open: may_apply.without(decided), decided, of_content }
     }
 
     /// Remembers what the store has `decided` of this beat, and says what its sender does not know yet.

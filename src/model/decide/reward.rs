@@ -7,6 +7,7 @@ use crate::model::beat::Beat;
 use crate::model::change::Decided;
 use crate::model::record::Record;
 use crate::model::rewards::claim::{Claim, ClaimKey};
+use crate::model::rewards::rewarding::Rewarding;
 use crate::model::rewards::rule::RuleSet;
 
 impl Decider<'_> {
@@ -22,12 +23,10 @@ impl Decider<'_> {
             return Ok(());
         }
         let Some(earned) = after.credit.earned(beat, self.moment.now) else { return Ok(()) };
-        for place in asks.and(self.rewards.today.rules).iter() {
-            let rule = self.rewards.rules.get(place);
-            if earned < rule.watched_ms() || !rule.is_for(beat.content) {
-                continue;
-            }
-            let key = ClaimKey::of(rule, self.rewards.today.day, self.user, after.content);
+        let Rewarding { rules, today, .. } = self.rewards;
+        for place in rules.may_apply(asks.and(today.rules), beat.content, earned).iter() {
+            let rule = rules.get(place);
+            let key = ClaimKey::of(rule, today.day, self.user, after.content);
             let first = !state.is_claimed(&key)?;
             if first && self.claims >= self.claims_max {
                 // Nothing is decided: a later beat asks again when there is room.

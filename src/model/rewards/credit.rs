@@ -25,11 +25,15 @@ impl Credit {
         before.filter(|credit| credit.day == day).unwrap_or(begins)
     }
 
+    /// Whether a beat that is written at `now` (milliseconds) may earn anything.
+    pub fn is_fresh(beat: &Beat, now: u64) -> bool {
+        now.saturating_sub(beat.at) <= AGE_MS_MAX
+    }
+
     /// What `beat` has earned at `now`, milliseconds; `None`: it is too old to earn anything. No more than was played,
     /// and no more than the time that has passed: seeking through a film in a second earns a second.
     pub fn earned(&self, beat: &Beat, now: u64) -> Option<u64> {
-        let fresh = now.saturating_sub(beat.at) <= AGE_MS_MAX;
-        fresh.then(|| beat.watched.saturating_sub(self.base).min(now.saturating_sub(self.since)))
+        Self::is_fresh(beat, now).then(|| beat.watched.saturating_sub(self.base).min(now.saturating_sub(self.since)))
     }
 }
 

@@ -4,6 +4,7 @@ pub mod calendar;
 pub mod claim;
 pub mod credit;
 pub mod day;
+pub mod decided;
 pub mod reward_event;
 pub mod rewarding;
 pub mod rule;

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use super::calendar::RewardDay;
+use super::credit::Credit;
 use super::day::Day;
 use super::rule::{RuleSet, Rules};
+use crate::model::beat::Beat;
 
 #[derive(Clone, Debug)]
 pub struct Rewarding {
@@ -15,6 +17,17 @@ pub struct Rewarding {
 }
 
 impl Rewarding {
+    /// Those of `asks` that may still apply to a beat that is written at `now`, as far as the beat alone can tell.
+    pub fn may_apply(&self, asks: RuleSet, beat: &Beat, now: u64) -> RuleSet {
+        let some = if Credit::is_fresh(beat, now) { asks.and(self.today.rules) } else { RuleSet::NONE };
+        self.rules.may_apply(some, beat.content, beat.watched)
+    }
+
+    /// Of the rules that are decided today.
+    pub fn rule_ids(&self) -> impl Iterator<Item = &str> {
+        self.today.rules.iter().map(|place| &*self.rules.get(place).id)
+    }
+
     /// No rule, no reward.
     pub fn none() -> Self {
         let today = RewardDay { day: Day::default(), rules: RuleSet::NONE, zone: Arc::from("UTC") };

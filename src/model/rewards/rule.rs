@@ -125,11 +125,16 @@ impl Rules {
     }
 
     /// Those of `some` that may have been earned with so many milliseconds watched in a session. Mostly all are.
-    pub fn within(&self, some: RuleSet, watched_ms: u64) -> RuleSet {
+    fn within(&self, some: RuleSet, watched_ms: u64) -> RuleSet {
         match watched_ms >= self.longest_ms {
             true => some,
             false => some.iter().filter(|place| self.get(*place).watched_ms() <= watched_ms).collect(),
         }
+    }
+
+    /// Those of `some` that may still apply to a beat of this content, in whose session so many milliseconds were watched.
+    pub fn may_apply(&self, some: RuleSet, content: Content, watched_ms: u64) -> RuleSet {
+        self.within(self.for_content(some, content), watched_ms)
     }
 
     pub fn all(&self) -> RuleSet {

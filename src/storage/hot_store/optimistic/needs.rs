@@ -8,7 +8,6 @@ use crate::model::beat::Beat;
 use crate::model::change::{Action, Change};
 use crate::model::ids::{Content, UserId};
 use crate::model::rewards::claim::ClaimKey;
-use crate::model::rewards::credit::AGE_MS_MAX;
 use crate::model::rewards::rule::RuleSet;
 use crate::storage::hot_store::Group;
 
@@ -67,13 +66,9 @@ impl<'r> Needs<'r> {
 
     fn claims(&mut self, user: UserId, beat: &Beat, asks: RuleSet) {
         let rewards = &self.group.rewards;
-        if self.group.now.saturating_sub(beat.at) > AGE_MS_MAX {
-            return;
-        }
-        for place in asks.and(rewards.today.rules).iter() {
-            let rule = rewards.rules.get(place);
-            let key = ClaimKey::of(rule, rewards.today.day, user, beat.content);
-            if rule.is_for(beat.content) && self.known.claim(&key).is_none() && self.claims.insert(key.clone()) {
+        for place in rewards.may_apply(asks, beat, self.group.now).iter() {
+            let key = ClaimKey::of(rewards.rules.get(place), rewards.today.day, user, beat.content);
+            if self.known.claim(&key).is_none() && self.claims.insert(key.clone()) {
                 self.needs.push(Need::Claim(key));
             }
         }
