@@ -44,6 +44,14 @@ pub struct StoredCalendar {
     pub rules: Vec<String>,
 }
 
+impl StoredCalendar {
+    /// Whether a store that several gateways share keeps `day` in its place. A day that is stored stays as it is: the
+    /// settings of the other gateway may be newer, and hold from the next day on.
+    pub fn gives_way_to(&self, day: Day) -> bool {
+        self.day < day
+    }
+}
+
 /// The day of the rewards, which never goes back: max(the last day, the date in the zone).
 ///
 /// What the settings change holds from the next day on: a new zone says the date once the day in the old one has ended, a

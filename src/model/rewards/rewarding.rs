@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::calendar::RewardDay;
+use super::calendar::{RewardDay, StoredCalendar};
 use super::credit::Credit;
 use super::day::Day;
 use super::rule::{RuleSet, Rules};
@@ -23,8 +23,20 @@ impl Rewarding {
         self.rules.may_apply(some, beat.content, beat.watched)
     }
 
+    /// The day as a store keeps it.
+    pub fn calendar(&self) -> StoredCalendar {
+        let RewardDay { day, zone, .. } = &self.today;
+        StoredCalendar { day: *day, zone: zone.to_string(), rules: self.rule_ids().map(str::to_owned).collect() }
+    }
+
+    /// Whether this is the [calendar](Self::calendar).
+    pub fn is_of(&self, stored: &StoredCalendar) -> bool {
+        let RewardDay { day, zone, .. } = &self.today;
+        (stored.day, &*stored.zone) == (*day, &**zone) && stored.rules.iter().eq(self.rule_ids())
+    }
+
     /// Of the rules that are decided today.
-    pub fn rule_ids(&self) -> impl Iterator<Item = &str> {
+    fn rule_ids(&self) -> impl Iterator<Item = &str> {
         self.today.rules.iter().map(|place| &*self.rules.get(place).id)
     }
 

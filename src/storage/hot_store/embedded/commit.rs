@@ -91,17 +91,8 @@ impl GroupWriter {
 
     /// The group's day, unless it is the one that is stored.
     fn calendar_of(&self, rewards: &Rewarding) -> Option<StoredCalendar> {
-        let Rewarding { rules, today, .. } = rewards;
-        let ids = || today.rules.iter().map(|place| &*rules.get(place).id);
-        let same = |stored: &StoredCalendar| {
-            (stored.day, &*stored.zone) == (today.day, &*today.zone) && stored.rules.iter().eq(ids())
-        };
-        let new = !self.calendar.as_ref().is_some_and(same);
-        new.then(|| StoredCalendar {
-            day: today.day,
-            zone: today.zone.to_string(),
-            rules: ids().map(str::to_owned).collect(),
-        })
+        let is_stored = self.calendar.as_ref().is_some_and(|stored| rewards.is_of(stored));
+        (!is_stored).then(|| rewards.calendar())
     }
 
     pub fn refuse_if_failed(&self) -> Result<(), StoreError> {

@@ -6,9 +6,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ::redis::pipe;
+use ::redis::{Value, pipe};
 use parking_lot::{Mutex, MutexGuard};
 
+use super::bytes::DecodeError;
 use super::filter::{Filter, Places};
 use super::{checked, claims, keys, scripts, value};
 use crate::model::rewards::calendar::StoredCalendar;
@@ -52,7 +53,7 @@ impl StoreCalendar {
         let mut commands = pipe();
         commands.hgetall(keys::Keys::of(keys::COMMON).calendar());
         let answer = checked::ask(redis, keys::COMMON, commands).await?.swap_remove(0);
-        let stored = parse(value::texts(answer)?);
+        let stored = parse(&value::texts(answer)?);
         let today = Today { newest: stored.as_ref().map(|stored| stored.day), ..Today::default() };
         Ok((StoreCalendar { salt: salt(redis), today: Mutex::new(today) }, stored))
     }
@@ -64,26 +65,22 @@ impl StoreCalendar {
         if self.today().filters_of(today.day).is_some() {
             return Ok(());
         }
-        let ids: Vec<&str> = today.rules.iter().map(|place| &*rules.get(place).id).collect();
-        let mut args = vec![
-            redis.deployment().as_bytes().to_vec(),
-            today.day.number().to_string().into_bytes(),
-            today.zone.as_bytes().to_vec(),
-            ids.join(" ").into_bytes(),
-            keys::Keys::of(keys::COMMON).filters(today.day).into_bytes(),
-            claims::CLAIMS_MS.to_string().into_bytes(),
-        ];
-        for (_, rule) in rules.iter().filter(|(_, rule)| rule.per == Per::Content) {
+        let of_settings = rules.iter().filter(|(_, rule)| rule.per == Per::Content).map(|(_, rule)| {
             let filter = Filter::of(rule, Shards::DEFAULT);
-            let measures = filter.map_or_else(|| EXACT.to_owned(), |filter| filter.to_string());
-            args.extend([rule.id.as_bytes().to_vec(), measures.into_bytes()]);
-        }
-        let answers = redis.run(&scripts::CALENDAR, vec![Call::of(keys::COMMON, args)]).await?;
-        let measures = answers.into_iter().map(value::texts).collect::<Result<Vec<_>, _>>()?.concat();
+            (&*rule.id, filter.map_or_else(|| EXACT.to_owned(), |filter| filter.to_string()))
+        });
+        let of_settings: Vec<(&str, String)> = of_settings.collect();
+        let measures = loop {
+            let found = Found::read(redis, today.day).await?;
+            if found.is_kept(redis, rewards, &of_settings).await? {
+                break found.with(of_settings);
+            }
+        };
         let mut filters = HashMap::new();
-        for pair in measures.chunks_exact(2).filter(|pair| pair[1] != EXACT) {
-            let filter: Filter = pair[1].parse()?;
-            filters.insert(Arc::from(&*pair[0]), filter.places(&self.salt, today.day, &pair[0]));
+        for (rule, measures) in measures.into_iter().filter(|(_, measures)| measures != EXACT) {
+            let filter: Filter = measures.parse()?;
+            let places = filter.places(&self.salt, today.day, &rule);
+            filters.insert(Arc::from(rule), places);
         }
         let mut kept = self.today();
         kept.newest = kept.newest.max(Some(today.day));
@@ -115,6 +112,60 @@ impl StoreCalendar {
     }
 }
 
+/// What is stored when a group of a new day comes.
+struct Found {
+    /// Fields and values in turn.
+    calendar: Vec<String>,
+    /// By rule.
+    filters: HashMap<String, String>,
+}
+
+impl Found {
+    async fn read(redis: &Redis, day: Day) -> Result<Self, StoreError> {
+        let (names, mut commands) = (keys::Keys::of(keys::COMMON), pipe());
+        commands.hgetall(names.calendar()).hgetall(names.filters(day));
+        let answers = checked::ask(redis, keys::COMMON, commands).await?;
+        let [calendar, filters] = answers.try_into().map_err(|_| DecodeError("an answer"))?;
+        let filters = value::texts(filters)?.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect();
+        Ok(Found { calendar: value::texts(calendar)?, filters })
+    }
+
+    /// Stores what is missing of this day and of the filters that the settings have. False: something has changed
+    /// meanwhile, and nothing was stored.
+    async fn is_kept(&self, redis: &Redis, rewards: &Rewarding, all: &[(&str, String)]) -> Result<bool, StoreError> {
+        let day = rewards.today.day;
+        let new: Vec<_> = all.iter().filter(|(rule, _)| !self.filters.contains_key(*rule)).collect();
+        let moves = parse(&self.calendar).is_none_or(|stored| stored.gives_way_to(day));
+        if new.is_empty() && !moves {
+            return Ok(true);
+        }
+        let StoredCalendar { zone, rules, .. } = rewards.calendar();
+        let mut args = vec![
+            redis.deployment().to_string(),
+            field(&self.calendar, "day").unwrap_or_default().to_owned(),
+            if moves { day.number().to_string() } else { String::new() },
+            zone,
+            rules.join(" "),
+            keys::Keys::of(keys::COMMON).filters(day),
+            claims::CLAIMS_MS.to_string(),
+        ];
+        args.extend(new.into_iter().flat_map(|(rule, measures)| [(*rule).to_owned(), measures.clone()]));
+        let args = args.into_iter().map(String::into_bytes).collect();
+        let answers = redis.run(&scripts::CALENDAR, vec![Call::of(keys::COMMON, args)]).await?;
+        Ok(answers == [Value::Int(1)])
+    }
+
+    /// The measures of all filters. Of a rule the first gateway decides.
+    fn with(self, of_settings: Vec<(&str, String)>) -> HashMap<String, String> {
+        let of_settings = of_settings.into_iter().map(|(rule, measures)| (rule.to_owned(), measures));
+        of_settings.chain(self.filters).collect()
+    }
+}
+
+fn field<'f>(fields: &'f [String], name: &str) -> Option<&'f str> {
+    fields.chunks_exact(2).find(|pair| pair[0] == name).map(|pair| pair[1].as_str())
+}
+
 /// It is stored nowhere, so another one would find nothing in the filters that there are.
 fn salt(redis: &Redis) -> String {
     let id = redis.deployment().split(' ').next().unwrap_or_default();
@@ -123,8 +174,8 @@ fn salt(redis: &Redis) -> String {
 
 /// Fields and values in turn. A value that cannot be read counts as none: a day is stored
 /// with the next commit.
-fn parse(fields: Vec<String>) -> Option<StoredCalendar> {
-    let field = |name: &str| fields.chunks_exact(2).find(|pair| pair[0] == name).map(|pair| pair[1].as_str());
+fn parse(fields: &[String]) -> Option<StoredCalendar> {
+    let field = |name| field(fields, name);
     Some(StoredCalendar {
         day: Day::of_number(field("day")?.parse().ok()?),
         zone: field("zone")?.to_owned(),

@@ -1,18 +1,26 @@
--- The newest day on which anything was committed: {h0}:calendar, a hash of its day, zone and rules. Only ever forward.
--- And the filters of a day: {h0}:filters:<day>, a hash of their measures by rule. The first to name one decides.
+-- Stores the newest day on which anything was committed: {h0}:calendar, a hash of its day, zone and rules. And filters of a
+-- day: {h0}:filters:<day>, a hash of their measures by rule. Both as it was decided on what was there.
 --
---   ARGV     after the first, the day, days since 1970-01-01; its zone; the ids of its rules, with blanks between them;
---            the key of its filters; for how many milliseconds; then rules and the measures of their filters in turn
+--   ARGV     after the first, the stored day, days since 1970-01-01, '' = none; the day to store, '' = none; its zone; the
+--            ids of its rules, with blanks between them; the key of the filters; for how many milliseconds; then rules that
+--            have no filter yet and the measures of their filters in turn
 --
--- Answers with the filters of the day.
+-- Answers with 1. Answers with 0 if what is there has changed; then nothing was done.
 
-local key = tag .. ':calendar'
-local day = redis.call('HGET', key, 'day')
-if not day or tonumber(day) < tonumber(ARGV[2]) then
-  redis.call('HSET', key, 'day', ARGV[2], 'zone', ARGV[3], 'rules', ARGV[4])
+local key, filters = tag .. ':calendar', ARGV[6]
+if (redis.call('HGET', key, 'day') or '') ~= ARGV[2] then
+  return 0
 end
-for place = 7, #ARGV, 2 do
-  redis.call('HSETNX', ARGV[5], ARGV[place], ARGV[place + 1])
+for place = 8, #ARGV, 2 do
+  if redis.call('HEXISTS', filters, ARGV[place]) == 1 then
+    return 0
+  end
 end
-redis.call('PEXPIRE', ARGV[5], ARGV[6], 'NX')
-return redis.call('HGETALL', ARGV[5])
+if ARGV[3] ~= '' then
+  redis.call('HSET', key, 'day', ARGV[3], 'zone', ARGV[4], 'rules', ARGV[5])
+end
+for place = 8, #ARGV, 2 do
+  redis.call('HSET', filters, ARGV[place], ARGV[place + 1])
+end
+redis.call('PEXPIRE', filters, ARGV[7], 'NX')
+return 1
