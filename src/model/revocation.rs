@@ -33,6 +33,11 @@ pub struct Revocation {
 }
 
 impl Revocation {
+    /// Whether another one of the same user or token takes its place.
+    pub fn gives_way_to(&self, other: &Revocation) -> bool {
+        self.at_ms <= other.at_ms
+    }
+
     pub fn holds(&self, now_ms: u64) -> bool {
         self.until_ms.is_none_or(|until| now_ms < until)
     }

@@ -112,7 +112,7 @@ impl RevocationList for FileList {
         let mut edition = self.changing();
         let mut revocations = self.read()?;
         let same = |other: &Revocation| other.what == revocation.what;
-        if let Some(later) = revocations.iter().find(|other| same(other) && other.at_ms > revocation.at_ms) {
+        if let Some(later) = revocations.iter().find(|other| same(other) && !other.gives_way_to(revocation)) {
             return Ok(later.clone());
         }
         revocations.retain(|other| other.holds(now_ms) && !same(other));

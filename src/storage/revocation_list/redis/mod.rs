@@ -23,6 +23,14 @@ const HOME: Shard = Shard(0);
 const EDITION: &str = "edition";
 /// As many as a `u64` may have.
 const DIGITS: usize = 20;
+/// Expired ones that make room at one time: whoever commits to this server waits meanwhile.
+const EXPIRED_MAX: usize = 1000;
+
+/// Fields that are looked through together.
+const STEP: usize = 1000;
+
+/// Without removals.
+const ADD_WORDS: usize = 4;
 
 static ADD: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("add.lua")));
 static REMOVE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("remove.lua")));
@@ -62,6 +70,60 @@ impl RedisList {
         Ok(Some((edition, revocations)))
     }
 
+    /// Decides on what is there, and again if that changes meanwhile.
+    async fn put(&self, revocation: &Revocation, now_ms: u64) -> Result<Revocation, ListError> {
+        let field = field(&revocation.what);
+        loop {
+            let (present, count) = self.look(&field).await?;
+            let held = present.as_deref().map(|held| parse(&field, held).ok_or_else(|| damaged("unreadable value")));
+            if let Some(later) = held.transpose()?.filter(|held| !held.gives_way_to(revocation)) {
+                return Ok(later);
+            }
+            let is_new = present.is_none();
+            let present = present.unwrap_or_default();
+            let mut arguments = vec![field.clone(), present, value(revocation), REVOCATIONS_MAX.to_string()];
+            if is_new && count >= REVOCATIONS_MAX {
+                let expired = self.expired(now_ms).await?;
+                arguments.extend(expired.iter().flat_map(|held| [self::field(&held.what), value(held)]));
+                if arguments.len() == ADD_WORDS {
+                    return Err(ListError::Full);
+                }
+            }
+            if self.run(&ADD, arguments).await? == Value::Int(1) {
+                return Ok(revocation.clone());
+            }
+        }
+    }
+
+    /// Some that hold no longer, if there are any. A full list is read in steps, so that no step takes long.
+    async fn expired(&self, now_ms: u64) -> Result<Vec<Revocation>, ListError> {
+        let (mut cursor, mut expired) = ("0".to_owned(), Vec::new());
+        loop {
+            let mut step = Pipeline::new();
+            step.cmd("HSCAN").arg(key()).arg(&cursor).arg("COUNT").arg(STEP);
+            let fields: Vec<(String, String)>;
+            (cursor, fields) = from_redis_value(self.ask(step).await?).map_err(damaged)?;
+            for (field, value) in fields.iter().filter(|(field, _)| field != EDITION) {
+                let held = parse(field, value).ok_or_else(|| damaged("unknown field"))?;
+                expired.extend((!held.holds(now_ms)).then_some(held));
+            }
+            if cursor == "0" || expired.len() >= EXPIRED_MAX {
+                expired.truncate(EXPIRED_MAX);
+                return Ok(expired);
+            }
+        }
+    }
+
+    /// The value of a field, and how many revocations there are.
+    async fn look(&self, field: &str) -> Result<(Option<String>, usize), ListError> {
+        let mut commands = Pipeline::new();
+        commands.hget(key(), field).hlen(key()).hexists(key(), EDITION);
+        let answers = self.redis.ask(HOME, commands).await.map_err(unreachable)?;
+        let (value, fields, has_edition): (_, usize, bool) =
+            from_redis_value(Value::Array(answers)).map_err(damaged)?;
+        Ok((value, fields - usize::from(has_edition)))
+    }
+
     async fn ask(&self, commands: Pipeline) -> Result<Value, ListError> {
         let answers = self.redis.ask(HOME, commands).await.map_err(unreachable)?;
         answers.into_iter().next().ok_or_else(|| damaged("no answer"))
@@ -81,15 +143,7 @@ impl RevocationList for RedisList {
     }
 
     fn add(&self, revocation: &Revocation, now_ms: u64) -> Result<Revocation, ListError> {
-        let (field, value) = (field(&revocation.what), value(revocation));
-        let arguments = vec![field.clone(), value, format!("{now_ms:020}"), REVOCATIONS_MAX.to_string()];
-        match wait(self.run(&ADD, arguments))? {
-            Value::Nil => Err(ListError::Full),
-            stands => {
-                let stands: String = from_redis_value(stands).map_err(damaged)?;
-                parse(&field, &stands).ok_or_else(|| damaged("unreadable value"))
-            }
-        }
+        wait(self.put(revocation, now_ms))
     }
 
     fn remove(&self, what: &Revoked) -> Result<(), ListError> {
