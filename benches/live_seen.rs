@@ -30,6 +30,7 @@ use heartline::model::record::Record;
 use heartline::model::rewards::credit::Credit;
 use heartline::model::rule::Verdict;
 use heartline::model::transition::{Cause, Transition};
+use heartline::model::version::Version;
 use heartline::model::visitor::Visitor;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
@@ -238,7 +239,7 @@ fn group(beats: impl Iterator<Item = (u64, u64, State)>, at: u64) -> CommittedGr
         let (user, id) = (UserId(session), SessionId(session));
         let (visitor, content) = (Visitor::default(), content(oid));
         let beat = Beat { content, pos: 0, dur: 0, state, session: id, watched: 1, rate: 1.0, at };
-        let after = Some(Record::of(&beat, "".into(), 0, Credit::default()));
+        let after = Some(Record::of(&beat, "".into(), Version::NONE, Credit::default()));
         group.transitions.push((number, Transition { user, content, before: None, after, cause: Cause::Beat }));
         group.changes.push(CommittedChange {
             user,

@@ -92,8 +92,7 @@ impl StoredContent {
 
     pub fn row(self, content: Content) -> Result<ContentRow, Unknown> {
         let above = self.tombstone_version_above;
-        let tombstone =
-            self.tombstone_at.map(|at| Tombstone { at, version: Version::last_of(at).raised(above) });
+        let tombstone = self.tombstone_at.map(|at| Tombstone { at, version: Version::last_of(at).raised(above) });
         let record = (self.state != 0).then(|| self.record(content)).transpose()?;
         Ok(ContentRow { record, tombstone })
     }

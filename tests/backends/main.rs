@@ -16,6 +16,7 @@ mod hot_store_rewards;
 mod ledger;
 #[allow(dead_code, reason = "the state search uses the rest")]
 mod plain_store;
+mod plain_user;
 mod redis;
 mod redis_listed;
 mod redis_looks;

@@ -13,6 +13,8 @@ mod peer;
 #[path = "../backends/plain_store.rs"]
 #[allow(dead_code, reason = "others use the rest")]
 mod plain_store;
+#[path = "../backends/plain_user.rs"]
+mod plain_user;
 #[path = "../backends/requests.rs"]
 #[allow(dead_code, reason = "others use the rest")]
 mod requests;

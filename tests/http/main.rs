@@ -7,6 +7,8 @@ mod faults;
 mod faulty;
 mod fixture;
 mod memory;
+#[path = "../backends/plain_user.rs"]
+mod plain_user;
 mod sockets;
 mod visitors;
 

@@ -14,6 +14,8 @@ mod packers;
 #[path = "../backends/plain_store.rs"]
 #[allow(dead_code, reason = "others use the rest")]
 mod plain_store;
+#[path = "../backends/plain_user.rs"]
+mod plain_user;
 mod redis;
 #[path = "../support/redis_server.rs"]
 #[allow(dead_code, reason = "others use the rest")]

@@ -5,7 +5,7 @@
 //! come back older than it was. A beat whose content would have to go first itself is superseded at once; a deletion
 //! whose content would raises the floor.
 
-use super::{Decider, UserState};
+use super::{Decider, Draft, StoredUser};
 use crate::model::ids::Content;
 use crate::model::transition::Cause;
 
@@ -16,38 +16,35 @@ const EVICTIONS_MAX: u32 = 2;
 impl Decider<'_> {
     /// Makes room for a content that was not there before and whose row is put already. False: it would have to go first
     /// itself.
-    pub(super) fn make_room<S: UserState>(&mut self, state: &mut S, new: Content) -> Result<bool, S::Error> {
-        let eviction = state.content(new)?.row.eviction();
-        let contents = state.contents()?;
+    pub(super) fn make_room<S: StoredUser>(&mut self, draft: &mut Draft<S>, new: Content) -> Result<bool, S::Error> {
+        let eviction = draft.content(new)?.1.row.eviction();
+        let contents = draft.contents()?;
         let mut evicted = 0;
         while contents - evicted >= self.contents_max && evicted < EVICTIONS_MAX {
-            let Some((first, content)) = state.first_to_go(new)? else { break };
+            let Some((first, content)) = draft.first_to_go(new)? else { break };
             if eviction <= first {
                 break;
             }
-            let kept = state.content(content)?;
-            let row = std::mem::take(kept.row);
-            *kept.changed = true;
+            let (_, kept) = draft.content(content)?;
+            let row = std::mem::take(&mut kept.row);
+            kept.changed = true;
             self.tell_gone(row.record, Cause::Cap);
-            raise_floor(state, first.newest)?;
+            raise_floor(draft, first.newest);
             evicted += 1;
         }
         let fits = contents < self.contents_max || evicted > 0;
         if fits {
-            state.goes_sooner(new)?;
-            state.put_contents(contents - evicted + 1)?;
+            draft.put_contents(contents - evicted + 1);
         }
         Ok(fits)
     }
 }
 
 /// A content without a record takes only beats that are newer than the floor.
-pub(super) fn raise_floor<S: UserState>(state: &mut S, at: u64) -> Result<(), S::Error> {
-    let row = state.forgetting()?;
-    if row.floor < at {
-        let mut row = row.clone();
+pub(super) fn raise_floor<S: StoredUser>(draft: &mut Draft<S>, at: u64) {
+    if draft.forgetting().floor < at {
+        let mut row = draft.forgetting().clone();
         row.floor = at;
-        state.put_forgetting(row)?;
+        draft.put_forgetting(row);
     }
-    Ok(())
 }

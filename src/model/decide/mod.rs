@@ -1,19 +1,25 @@
 //! What becomes of a change.
 //!
 //! ```text
-//! change, moment, what is kept of its user ─▶ Decider ─▶ outcome, transitions; rows, forgetting and claims put back
+//! change, moment ─▶ Decider ─▶ outcome, transitions
+//!                      ▲
+//!  StoredUser: reads ─▶ Draft ─▶ Drafted: what is to be written
 //! ```
 //!
 //! This is the only place in which beats, forgetting, switches and erasures are decided. It does no I/O and reads no clock:
-//! a store shows what is kept ([`UserState`]) and stores what was put.
+//! a store reads what is kept ([`StoredUser`]), and writes what has changed ([`Drafted`]).
 
 mod cap;
+mod draft;
+#[cfg(test)]
+mod draft_properties;
 mod reward;
-mod state;
+mod stored;
 
 use std::sync::Arc;
 
-pub use state::{KeptContent, UserState};
+pub use draft::{Draft, DraftClaim, DraftRow, Drafted, Pruned};
+pub use stored::{AtHand, DeadContents, StoredUser};
 
 use super::beat::Beat;
 use super::change::{Action, Decided, Outcome};
@@ -77,75 +83,81 @@ impl<'g> Decider<'g> {
         (self.decided, self.transitions)
     }
 
-    /// Decides one change of `user`, whose state this is. `place`: which change of the group it is.
-    pub fn decide<S: UserState>(
+    /// Decides one change of `user`, of whom this is the draft. `place`: which change of the group it is.
+    pub fn decide<S: StoredUser>(
         &mut self,
-        state: &mut S,
+        draft: &mut Draft<S>,
         place: usize,
         user: UserId,
         action: &Action,
     ) -> Result<Outcome, S::Error> {
         (self.place, self.user) = (place, user);
         match action {
-            Action::Beat { beat, earlier, device, asks } => self.beats(state, beat, earlier, device, *asks),
-            Action::Delete { contents, at } => self.delete(state, contents, *at),
-            Action::Clear { at } => self.clear(state, *at),
-            Action::Recording { paused, at } => self.recording(state, *paused, *at),
-            Action::Erase => self.erase(state),
-            Action::Prune { horizon } => self.prune(state, *horizon),
+            Action::Beat { beat, earlier, device, asks } => self.beats(draft, beat, earlier, device, *asks),
+            Action::Delete { contents, at } => self.delete(draft, contents, *at),
+            Action::Clear { at } => self.clear(draft, *at),
+            Action::Recording { paused, at } => self.recording(draft, *paused, *at),
+            Action::Erase => self.erase(draft),
+            Action::Prune { horizon } => self.prune(draft, *horizon),
         }
     }
 
     /// From the newest back to the first that recording lets pass, or to the oldest.
-    fn beats<S: UserState>(
+    fn beats<S: StoredUser>(
         &mut self,
-        state: &mut S,
+        draft: &mut Draft<S>,
         newest: &Beat,
         earlier: &[Beat],
         device: &Arc<str>,
         asks: RuleSet,
     ) -> Result<Outcome, S::Error> {
-        let mut verdict = self.beat(state, newest, device, asks)?;
+        let mut verdict = self.beat(draft, newest, device, asks)?;
         let mut skipped = 0;
         for beat in earlier.iter().rev() {
             if !matches!(verdict, Verdict::Rejected { reason: Reason::NotRecording, .. }) {
                 break;
             }
             skipped += 1;
-            verdict = self.beat(state, beat, device, asks)?;
+            verdict = self.beat(draft, beat, device, asks)?;
         }
         Ok(Outcome::Beat { verdict, skipped })
     }
 
-    fn beat<S: UserState>(
+    fn beat<S: StoredUser>(
         &mut self,
-        state: &mut S,
+        draft: &mut Draft<S>,
         beat: &Beat,
         device: &Arc<str>,
         asks: RuleSet,
     ) -> Result<Verdict, S::Error> {
-        let KeptContent { forgetting, row, changed } = state.content(beat.content)?;
-        let new = row.is_empty();
-        let (verdict, written) = judge(forgetting, row, beat, device, &self.moment);
+        let (forgetting, kept) = draft.content(beat.content)?;
+        let new = kept.row.is_empty();
+        let (verdict, written) = judge(forgetting, &mut kept.row, beat, device, &self.moment);
         let Some(Written { before, after }) = written else { return Ok(verdict) };
-        *changed = true;
-        if new && !self.make_room(state, beat.content)? {
-            *state.content(beat.content)?.row = ContentRow::default();
+        kept.changed = true;
+        if new && !self.make_room(draft, beat.content)? {
+            draft.content(beat.content)?.1.row = ContentRow::default();
             return Ok(Verdict::Rejected { reason: Reason::Superseded, record: None });
         }
-        self.reward(state, beat, &after, asks)?;
+        draft.plays(beat.content);
+        self.reward(draft, beat, &after, asks)?;
         let (user, content) = (self.user, beat.content);
         let transition = Transition { user, content, before, after: Some(after), cause: Cause::Beat };
         self.transitions.push((self.place, transition));
         Ok(verdict)
     }
 
-    fn delete<S: UserState>(&mut self, state: &mut S, contents: &[Content], at: u64) -> Result<Outcome, S::Error> {
+    fn delete<S: StoredUser>(
+        &mut self,
+        draft: &mut Draft<S>,
+        contents: &[Content],
+        at: u64,
+    ) -> Result<Outcome, S::Error> {
         let horizon = self.moment.horizon;
         let newest = || {
             contents.iter().try_fold(0, |newest: u64, content| {
-                let KeptContent { forgetting, row, .. } = state.content(*content)?;
-                Ok(newest.max(row.live(forgetting, horizon).map_or(0, |record| record.at)))
+                let (forgetting, kept) = draft.content(*content)?;
+                Ok(newest.max(kept.row.live(forgetting, horizon).map_or(0, |record| record.at)))
             })
         };
         if !self.may_be(at, newest)? {
@@ -153,66 +165,64 @@ impl<'g> Decider<'g> {
         }
         let mut moved = Vec::new();
         for content in contents {
-            let KeptContent { row, changed, .. } = state.content(*content)?;
-            let new = row.is_empty();
-            let Some(gone) = row.delete(at) else { continue };
-            *changed = true;
+            let (_, kept) = draft.content(*content)?;
+            let new = kept.row.is_empty();
+            let Some(gone) = kept.row.delete(at) else { continue };
+            kept.changed = true;
             self.tell_gone(gone, Cause::Delete);
             moved.push(*content);
-            if !new {
-                state.goes_sooner(*content)?;
-            } else if !self.make_room(state, *content)? {
-                *state.content(*content)?.row = ContentRow::default();
-                cap::raise_floor(state, at)?;
+            if new && !self.make_room(draft, *content)? {
+                draft.content(*content)?.1.row = ContentRow::default();
+                cap::raise_floor(draft, at);
             }
         }
         Ok(Outcome::Deleted { moved, at })
     }
 
-    fn clear<S: UserState>(&self, state: &mut S, at: u64) -> Result<Outcome, S::Error> {
-        if !self.may_be(at, || state.newest_record(self.moment.horizon))? {
+    fn clear<S: StoredUser>(&self, draft: &mut Draft<S>, at: u64) -> Result<Outcome, S::Error> {
+        if !self.may_be(at, || draft.newest_record(self.moment.horizon))? {
             return Ok(Outcome::Ahead);
         }
-        let mut row = state.forgetting()?.clone();
+        let mut row = draft.forgetting().clone();
         let moved = row.clear(at);
         if moved {
-            state.put_forgetting(row)?;
+            draft.put_forgetting(row);
         }
         Ok(Outcome::Cleared { moved, at })
     }
 
-    fn recording<S: UserState>(&self, state: &mut S, paused: bool, at: u64) -> Result<Outcome, S::Error> {
-        if !self.may_be(at, || state.newest_record(self.moment.horizon))? {
+    fn recording<S: StoredUser>(&self, draft: &mut Draft<S>, paused: bool, at: u64) -> Result<Outcome, S::Error> {
+        if !self.may_be(at, || draft.newest_record(self.moment.horizon))? {
             return Ok(Outcome::Ahead);
         }
-        let mut row = state.forgetting()?.clone();
+        let mut row = draft.forgetting().clone();
         let before = row.recording.paused();
         let is_new = row.recording.switch(Switch { at, paused }, self.moment.horizon);
         let paused = row.recording.paused();
         if is_new {
-            state.put_forgetting(row)?;
+            draft.put_forgetting(row);
         }
         Ok(Outcome::Recording { changed: paused != before, paused })
     }
 
-    fn erase<S: UserState>(&mut self, state: &mut S) -> Result<Outcome, S::Error> {
-        let newest = state.erase_contents(|record| self.tell_gone(Some(record), Cause::Erase))?;
-        state.erase_claims()?;
-        let mut row = state.forgetting()?.clone();
+    fn erase<S: StoredUser>(&mut self, draft: &mut Draft<S>) -> Result<Outcome, S::Error> {
+        let newest = draft.erase(|record| self.tell_gone(Some(record), Cause::Erase))?;
+        draft.erase_claims()?;
+        let mut row = draft.forgetting().clone();
         let resumed = row.recording.paused();
         row.erase(self.moment.now.max(newest));
         let at = row.watermark;
-        state.put_forgetting(row)?;
+        draft.put_forgetting(row);
         Ok(Outcome::Erased { at, resumed })
     }
 
-    fn prune<S: UserState>(&mut self, state: &mut S, horizon: u64) -> Result<Outcome, S::Error> {
+    fn prune<S: StoredUser>(&mut self, draft: &mut Draft<S>, horizon: u64) -> Result<Outcome, S::Error> {
         let horizon = horizon.min(self.moment.horizon);
-        let more = state.prune_contents(horizon, |record, cause| self.tell_gone(Some(record), cause))?;
-        let mut row = state.forgetting()?.clone();
+        let more = draft.prune(horizon, |record, cause| self.tell_gone(Some(record), cause))?;
+        let mut row = draft.forgetting().clone();
         // As long as a clear hides anything, it stays.
         if !more && row.prune(horizon) {
-            state.put_forgetting(row)?;
+            draft.put_forgetting(row);
         }
         Ok(Outcome::Pruned { more })
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Decider, UserState};
+use super::{Decider, Draft, StoredUser};
 use crate::model::beat::Beat;
 use crate::model::change::Decided;
 use crate::model::record::Record;
@@ -12,9 +12,9 @@ use crate::model::rewards::rule::RuleSet;
 
 impl Decider<'_> {
     /// `beat` was written as `after`. Makes the claims that it has earned, as far as the outbox has room.
-    pub(super) fn reward<S: UserState>(
+    pub(super) fn reward<S: StoredUser>(
         &mut self,
-        state: &mut S,
+        draft: &mut Draft<S>,
         beat: &Beat,
         after: &Record,
         asks: RuleSet,
@@ -27,13 +27,13 @@ impl Decider<'_> {
         for place in rules.may_apply(asks.and(today.rules), beat.content, earned).iter() {
             let rule = rules.get(place);
             let key = ClaimKey::of(rule, today.day, self.user, after.content);
-            let first = !state.is_claimed(&key)?;
+            let first = !draft.is_claimed(&key)?;
             if first && self.claims >= self.claims_max {
                 // Nothing is decided: a later beat asks again when there is room.
                 continue;
             }
             if first {
-                state.claim(self.claim(key, after));
+                draft.claim(self.place, self.claim(key, after));
                 self.claims += 1;
             }
             self.decided.push(Decided { change: self.place, rule: place, first });

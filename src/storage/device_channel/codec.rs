@@ -172,6 +172,7 @@ mod tests {
     use crate::model::beat::State;
     use crate::model::ids::SessionId;
     use crate::model::rewards::credit::Credit;
+    use crate::model::version::Version;
 
     const GATEWAY: GatewayId = GatewayId(7);
 

@@ -3,14 +3,14 @@
 //! One batch and one `fdatasync` for each group; none if nothing has changed. Whoever writes holds the [`GroupWriter`], so
 //! that what was read is still true when it is written.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::codec::RowWriter;
-use super::draft::Draft;
+use super::draft::GroupDraft;
 use super::outbox::Extent;
 use super::tables::{ReadError, Tables};
 use super::user_cache::UserCache;
-use super::user_state::DraftedUser;
 use crate::model::decide::Decider;
 use crate::model::rewards::calendar::StoredCalendar;
 use crate::model::rewards::rewarding::Rewarding;
@@ -55,14 +55,15 @@ impl GroupWriter {
     pub fn commit(&mut self, group: &Group) -> Result<Committed, StoreError> {
         self.refuse_if_failed()?;
         let calendar = self.calendar_of(&group.rewards);
-        let mut draft = Draft::new(&self.tables, &mut self.cache, group.changes.len());
+        let (view, cache) = (self.tables.view(), RefCell::new(&mut self.cache));
+        let mut draft = GroupDraft::new(&view, &cache, group.changes.len());
         let horizon = self.admission.retention.horizon(group.now);
         let decider = Decider::new(group.now, horizon, self.contents_max, &group.rewards);
         let mut decider = decider.for_changes(group.changes.len());
         let mut outcomes = Vec::with_capacity(group.changes.len());
         for (place, change) in group.changes.iter().enumerate() {
-            let mut state = DraftedUser { draft: &mut draft, user: change.user };
-            match decider.decide(&mut state, place, change.user, &change.action) {
+            let user = draft.of(change.user);
+            match user.and_then(|user| decider.decide(user, place, change.user, &change.action)) {
                 Ok(outcome) => outcomes.push(outcome),
                 Err(error) => {
                     // They may name contents of the draft, which will not be stored.
@@ -72,12 +73,13 @@ impl GroupWriter {
             }
         }
         let (decided, transitions) = decider.finish();
-        match draft.batch(&self.tables, &mut self.writer, group.now, &self.outbox) {
-            Ok(None) => {}
-            Ok(Some(mut batch)) => {
+        match draft.batch(&self.tables, &mut self.writer, self.outbox.next()) {
+            Ok(batch) if batch.is_empty() => {}
+            Ok(mut batch) => {
+                self.tables.put_newest_commit(&mut batch, group.now);
                 calendar.iter().for_each(|calendar| self.tables.put_calendar(&mut batch, calendar));
                 // Before they can be read: what is read may be removed at once.
-                self.outbox.added(draft.claims.count());
+                self.outbox.added(draft.claims());
                 if let Err(error) = batch.commit() {
                     return Err(self.fail(describe(&error)));
                 }

@@ -18,6 +18,7 @@
 //! **Memory.** `cache_bytes` for blocks, `MEMTABLE_BYTES` for the table in the making (up to four more
 //! wait for the disk), `user_cache` users, `QUEUE_MAX` questions.
 
+mod batch;
 mod candidates;
 mod claims;
 mod codec;
@@ -25,18 +26,17 @@ mod codec;
 mod codec_properties;
 mod commit;
 mod draft;
-mod draft_claims;
 mod list;
 mod outbox;
 mod prune;
 #[cfg(test)]
 mod prune_tests;
 mod read;
+mod stored;
 mod tables;
 mod user_cache;
 #[cfg(test)]
 mod user_cache_tests;
-mod user_state;
 mod worker_watch;
 
 use std::future::ready;

@@ -5,8 +5,11 @@ use std::num::NonZeroUsize;
 use lru::LruCache;
 
 use super::candidates::Candidates;
+use crate::model::decide::{AtHand, DraftRow, Drafted};
 use crate::model::forgetting::{ContentRow, Tombstone, UserRow};
-use crate::model::ids::{Content, UserId};
+#[cfg(test)]
+use crate::model::ids::Content;
+use crate::model::ids::UserId;
 use crate::model::record::Record;
 
 /// Users at their cap whose oldest contents are remembered; one more is looked through anew.
@@ -36,8 +39,9 @@ impl UserCache {
         UserCache { users: LruCache::new(users_max), full: LruCache::new(FULL_USERS_MAX) }
     }
 
-    /// What is known of the user; `read` is asked if that is nothing.
-    pub fn user<E>(&mut self, user: UserId, read: impl FnOnce() -> Result<UserRow, E>) -> Result<&CachedUser, E> {
+    /// What is known of the user; `read` is asked if that is nothing. The row is not remembered any more until it is
+    /// [put](Self::put) back.
+    pub fn take<E>(&mut self, user: UserId, read: impl FnOnce() -> Result<UserRow, E>) -> Result<AtHand, E> {
         // Who was here last is of interest only when somebody has to go, and noting it touches far apart memory.
         if self.users.len() == self.users.cap().get() {
             self.users.promote(&user);
@@ -45,31 +49,34 @@ impl UserCache {
         if !self.users.contains(&user) {
             self.users.put(user, CachedUser::new(read()?));
         }
-        Ok(self.users.peek(&user).expect("it is there"))
+        let known = self.users.peek_mut(&user).expect("it is there");
+        let row = known
+            .current
+            .take()
+            .map(|Current { record, tombstone }| (record.content, ContentRow { record: Some(record), tombstone }));
+        Ok(AtHand { forgetting: known.row.clone(), row, contents: known.contents })
     }
 
-    /// The stored row of this content, if it is remembered; not any more, then.
-    pub fn take_row(&mut self, user: UserId, content: Content) -> Option<ContentRow> {
-        let of_content = |current: &mut Current| current.record.content == content;
-        let current = self.users.peek_mut(&user)?.current.take_if(of_content)?;
-        Some(ContentRow { record: Some(current.record), tombstone: current.tombstone })
-    }
-
-    /// Takes notice of a row as it is stored. One that was changed is the one to remember of this user.
-    pub fn put_row(&mut self, user: UserId, row: ContentRow, changed: bool) {
-        if let Some(record) = row.record
-            && let Some(known) = self.users.peek_mut(&user)
-            && (changed || known.current.is_none())
+    /// Takes notice of a user as it is stored.
+    pub fn put<C>(&mut self, user: UserId, drafted: Drafted<C>) {
+        if drafted.erased {
+            self.full.pop(&user);
+        } else if !self.full.is_empty()
+            && let Some(candidates) = self.full.get_mut(&user)
         {
-            known.current = Some(Current { record, tombstone: row.tombstone });
+            candidates.stored(&drafted.rows);
         }
-    }
-
-    /// Takes notice of what is stored of a user beside the contents.
-    pub fn put_user(&mut self, user: UserId, row: UserRow, contents: Option<u32>) {
-        match self.users.peek_mut(&user) {
-            Some(known) => (known.row, known.contents) = (row, contents),
-            None => drop(self.users.put(user, CachedUser { contents, ..CachedUser::new(row) })),
+        let Some(known) = self.users.peek_mut(&user) else { return };
+        if drafted.forgetting_changed {
+            known.row = drafted.forgetting;
+        }
+        known.contents = drafted.contents;
+        for DraftRow { content, row, .. } in drafted.rows {
+            if let Some(record) = row.record
+                && (known.current.is_none() || drafted.playing == Some(content))
+            {
+                known.current = Some(Current { record, tombstone: row.tombstone });
+            }
         }
     }
 }

@@ -6,10 +6,14 @@ use std::sync::Arc;
 use super::contents::Contents;
 use super::heads::Remembered;
 use super::{Head, Loaded, StoredRow};
-use crate::model::forgetting::Eviction;
+use crate::model::decide::{AtHand, DeadContents, StoredUser};
+use crate::model::forgetting::{ContentRow, Eviction, UserRow, oldest_live};
 use crate::model::ids::Content;
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
+
+/// So many are asked for first of what stands in an order; then twice as many each time.
+const FEW: usize = 8;
 
 /// Something that has to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,4 +131,70 @@ impl Known {
     pub fn claim(&self, key: &ClaimKey) -> Option<&Claimable> {
         self.claims.get(key)
     }
+}
+
+/// What is not known yet is an error: the need.
+impl StoredUser for &Known {
+    type Error = Need;
+    type Claims = Vec<(Day, Arc<str>)>;
+
+    fn at_hand(&mut self) -> Result<AtHand, Need> {
+        let Some(head) = self.head.as_ref().ok_or(Need::Head)? else { return Ok(AtHand::default()) };
+        let row = head.current.as_ref().map(|(content, stored)| (*content, stored.row.clone()));
+        Ok(AtHand { forgetting: head.forgetting.clone(), row, contents: self.contents.count() })
+    }
+
+    fn row(&mut self, content: Content) -> Result<Option<ContentRow>, Need> {
+        let stored = Known::row(self, content).ok_or(Need::Row(content))?;
+        Ok(stored.as_ref().map(|stored| stored.row.clone()))
+    }
+
+    fn contents(&mut self) -> Result<u32, Need> {
+        self.contents.count().ok_or(Need::Contents)
+    }
+
+    fn newest_record(&mut self, oldest: u64, is_drafted: impl Fn(Content) -> bool) -> Result<u64, Need> {
+        let (newest, all) = self.newest.as_ref().ok_or(Need::Newest(FEW))?;
+        match newest.iter().find(|(_, content)| !is_drafted(*content)) {
+            Some((at, _)) => Ok(if *at >= oldest { *at } else { 0 }),
+            None if *all => Ok(0),
+            None => Err(Need::Newest(2 * newest.len().max(FEW))),
+        }
+    }
+
+    fn first_to_go(&mut self, is_drafted: impl Fn(Content) -> bool) -> Result<Option<(Eviction, Content)>, Need> {
+        let (oldest, all) = self.oldest.as_ref().ok_or(Need::Oldest(1))?;
+        match oldest.iter().find(|(_, content)| !is_drafted(*content)) {
+            None if !all => Err(Need::Oldest(2 * oldest.len().max(FEW))),
+            first => Ok(first.copied()),
+        }
+    }
+
+    fn dead(&mut self, forgetting: &UserRow, horizon: u64, _: impl Fn(Content) -> bool) -> Result<DeadContents, Need> {
+        let (records, tombstones) = dead_until(forgetting.watermark, horizon);
+        let dead = Known::dead(self, (records, tombstones)).ok_or(Need::Dead(records, tombstones))?;
+        Ok(DeadContents { contents: dead.contents.clone(), more: dead.more })
+    }
+
+    fn all(&mut self) -> Result<Vec<(Content, ContentRow)>, Need> {
+        match self.all {
+            true => Ok(self.rows().map(|(content, stored)| (content, stored.row.clone())).collect()),
+            false => Err(Need::All),
+        }
+    }
+
+    fn is_claimed(&mut self, key: &ClaimKey, erased: bool) -> Result<bool, Need> {
+        let found = self.claim(key).ok_or_else(|| Need::Claim(key.clone()))?;
+        // An erasure cannot take anything out of a filter.
+        Ok(found.claimed && !(erased && found.exact))
+    }
+
+    fn claims(&mut self) -> Result<Vec<(Day, Arc<str>)>, Need> {
+        self.claim_rules.clone().ok_or(Need::ClaimRules)
+    }
+}
+
+/// The moments of [`Need::Dead`].
+pub fn dead_until(watermark: u64, horizon: u64) -> (u64, u64) {
+    (oldest_live(watermark, horizon) - 1, horizon)
 }

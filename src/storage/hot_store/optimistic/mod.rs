@@ -16,7 +16,6 @@
 mod busy;
 mod commit;
 mod contents;
-mod draft;
 mod head;
 mod heads;
 mod known;
@@ -25,6 +24,7 @@ mod listed;
 mod listing;
 mod metrics;
 mod needs;
+mod placement;
 mod round;
 mod token;
 mod writes;

@@ -5,19 +5,18 @@ use std::sync::Arc;
 
 use super::busy::{Before, Turn};
 use super::contents::Contents;
-use super::draft::{Draft, Finished};
 use super::heads::Remembered;
 use super::known::{Known, Need};
 use super::limits::Limits;
 use super::listing::{Changes, ListingRule};
 use super::needs::Needs;
+use super::placement::{Placed, Placement};
 use super::token::TokenSource;
 use super::{Applied, Apply, Head, Load, Loaded, Write};
-use crate::model::change::{Action, Change, Decided, Outcome};
-use crate::model::decide::{Decider, Transitions};
+use crate::model::change::{Change, Decided, Outcome};
+use crate::model::decide::{Decider, Draft, Transitions};
 use crate::model::ids::UserId;
 use crate::model::rewards::claim::Claim;
-use crate::model::rule::Verdict;
 use crate::model::transition::Transition;
 use crate::storage::hot_store::{Committed, Group};
 
@@ -248,19 +247,15 @@ impl UserRound {
         let mut outcomes = Vec::with_capacity(self.places.len());
         for place in &self.places {
             let Change { user, action } = &group.changes[*place];
-            let outcome = decider.decide(&mut draft, *place, *user, action)?;
-            if let (Action::Beat { beat, .. }, Outcome::Beat { verdict: Verdict::Written { .. }, .. }) =
-                (action, &outcome)
-            {
-                draft.plays(beat.content);
-            }
-            outcomes.push(outcome);
+            outcomes.push(decider.decide(&mut draft, *place, *user, action)?);
         }
         let (decided, mut transitions) = decider.finish();
         let before = self.known.head.as_ref().and_then(Option::as_ref).map(|head| head.token);
-        let counted = draft.counted();
+        let drafted = draft.finish();
+        let counted = drafted.contents;
         let (mut head, mut writes) = (None, Vec::new());
-        if let Some(Finished { head: new, writes: all, dead }) = draft.finish(group.now, limits) {
+        let placement = Placement { known: &self.known, drafted, limits, now: group.now };
+        if let Some(Placed { head: new, writes: all, dead }) = placement.place() {
             (head, writes) = (new, all);
             if let Some(head) = &mut head {
                 head.renew(tokens.next(before, group.now));

@@ -1,0 +1,282 @@
+//! One user in the making: what is stored, with the changes of a group.
+//!
+//! Later changes of a group see the earlier ones here. Nothing is stored until the whole group is decided; then the store
+//! writes what has [changed](Drafted).
+
+use std::collections::{HashMap, HashSet};
+
+use super::stored::{AtHand, DeadContents, StoredUser};
+use crate::model::forgetting::{ContentRow, Eviction, UserRow};
+use crate::model::ids::Content;
+use crate::model::record::Record;
+use crate::model::rewards::claim::{Claim, ClaimKey};
+use crate::model::transition::Cause;
+
+/// So many rows are looked through one by one.
+const FEW: usize = 8;
+
+/// Reads what it needs, each row once.
+pub struct Draft<S: StoredUser> {
+    stored: S,
+    drafted: Drafted<S::Claims>,
+    /// Boxed, since most drafts have one row and no claim.
+    index: Option<Box<Index>>,
+    /// Contents that were pruned before the stored ones were counted.
+    uncounted: u32,
+}
+
+#[derive(Default)]
+struct Index {
+    /// Where each row is, once there are many.
+    places: HashMap<Content, usize>,
+    /// Claims that no erasure has taken away since.
+    claimed: HashSet<ClaimKey>,
+}
+
+/// One user as it is to be stored.
+pub struct Drafted<C> {
+    pub forgetting: UserRow,
+    pub forgetting_changed: bool,
+    /// Those that were read.
+    pub rows: Vec<DraftRow>,
+    /// How many contents there are, if that is known.
+    pub contents: Option<u32>,
+    /// Nothing counts that is stored of contents: what is kept is in `rows`.
+    pub erased: bool,
+    /// The content of the last written beat.
+    pub playing: Option<Content>,
+    pub claims: Vec<DraftClaim>,
+    /// What is to be removed of the claims that are stored.
+    pub erased_claims: Option<C>,
+    /// Nothing dead is left.
+    pub pruned: Option<Pruned>,
+}
+
+/// One content. It is empty when nothing is kept.
+pub struct DraftRow {
+    pub content: Content,
+    pub row: ContentRow,
+    pub changed: bool,
+    /// There is a row in the store.
+    pub is_stored: bool,
+}
+
+pub struct DraftClaim {
+    pub claim: Claim,
+    /// Which change of the group has made it.
+    pub change: usize,
+    /// No erasure has taken it away since; otherwise only its event is left.
+    pub kept: bool,
+}
+
+/// By what everything was pruned.
+#[derive(Clone, Copy)]
+pub struct Pruned {
+    pub horizon: u64,
+    pub watermark: u64,
+}
+
+impl<S: StoredUser> Draft<S> {
+    pub fn new(mut stored: S) -> Result<Self, S::Error> {
+        let AtHand { forgetting, row, contents } = stored.at_hand()?;
+        let row = row.map(|(content, row)| DraftRow { content, row, changed: false, is_stored: true });
+        let drafted = Drafted {
+            forgetting,
+            forgetting_changed: false,
+            rows: row.into_iter().collect(),
+            contents,
+            erased: false,
+            playing: None,
+            claims: Vec::new(),
+            erased_claims: None,
+            pruned: None,
+        };
+        Ok(Draft { stored, drafted, index: None, uncounted: 0 })
+    }
+
+    pub fn drafted(&self) -> &Drafted<S::Claims> {
+        &self.drafted
+    }
+
+    pub fn finish(self) -> Drafted<S::Claims> {
+        self.drafted
+    }
+
+    pub(super) fn forgetting(&self) -> &UserRow {
+        &self.drafted.forgetting
+    }
+
+    pub(super) fn put_forgetting(&mut self, row: UserRow) {
+        self.drafted.forgetting = row;
+        self.drafted.forgetting_changed = true;
+    }
+
+    /// The row of one content, and what the user has asked to forget.
+    pub(super) fn content(&mut self, content: Content) -> Result<(&UserRow, &mut DraftRow), S::Error> {
+        let place = match self.find(content) {
+            Some(place) => place,
+            None => {
+                let stored = if self.drafted.erased { None } else { self.stored.row(content)? };
+                self.push(content, stored)
+            }
+        };
+        Ok((&self.drafted.forgetting, &mut self.drafted.rows[place]))
+    }
+
+    /// A beat of this content was written.
+    pub(super) fn plays(&mut self, content: Content) {
+        self.drafted.playing = Some(content);
+    }
+
+    /// The `at` of the newest record that reads return, milliseconds; 0 = there is none.
+    pub(super) fn newest_record(&mut self, horizon: u64) -> Result<u64, S::Error> {
+        let Drafted { forgetting, rows, erased, .. } = &self.drafted;
+        let live = |draft: &DraftRow| draft.row.live(forgetting, horizon).map(|record| record.at);
+        let drafted = rows.iter().filter_map(live).max().unwrap_or(0);
+        if *erased {
+            return Ok(drafted);
+        }
+        let is_drafted = |content| find(rows, &self.index, content).is_some();
+        Ok(drafted.max(self.stored.newest_record(forgetting.oldest_live(horizon), is_drafted)?))
+    }
+
+    /// How many contents are kept. One whose row has just been put for the first time is not counted.
+    pub(super) fn contents(&mut self) -> Result<u32, S::Error> {
+        if let Some(contents) = self.drafted.contents {
+            return Ok(contents);
+        }
+        let contents = self.stored.contents()?.saturating_sub(self.uncounted);
+        self.drafted.contents = Some(contents);
+        Ok(contents)
+    }
+
+    pub(super) fn put_contents(&mut self, contents: u32) {
+        self.drafted.contents = Some(contents);
+    }
+
+    /// The content that gives way first at the cap, `except` apart.
+    pub(super) fn first_to_go(&mut self, except: Content) -> Result<Option<(Eviction, Content)>, S::Error> {
+        let Drafted { rows, erased, .. } = &self.drafted;
+        let kept = rows.iter().filter(|draft| !draft.row.is_empty() && draft.content != except);
+        let drafted = kept.map(|draft| (draft.row.eviction(), draft.content)).min();
+        if *erased {
+            return Ok(drafted);
+        }
+        let stored = self.stored.first_to_go(|content| find(rows, &self.index, content).is_some())?;
+        Ok(drafted.into_iter().chain(stored).min())
+    }
+
+    /// Empties all rows, and gives their records to `gone`, in the order of their contents. Returns the newest moment that
+    /// any of them was known by.
+    pub(super) fn erase(&mut self, mut gone: impl FnMut(Record)) -> Result<u64, S::Error> {
+        if !self.drafted.erased {
+            for (content, row) in self.stored.all()? {
+                if self.find(content).is_none() {
+                    self.push(content, Some(row));
+                }
+            }
+        }
+        let mut newest = 0;
+        for draft in self.sorted() {
+            newest = newest.max(draft.row.newest());
+            draft.changed = true;
+            std::mem::take(&mut draft.row).record.into_iter().for_each(&mut gone);
+        }
+        (self.drafted.erased, self.drafted.playing, self.drafted.contents) = (true, None, Some(0));
+        Ok(newest)
+    }
+
+    /// Drops what no read can return any more, and gives the records to `gone`, in the order of their contents. True: there
+    /// is more of it than one commit may take.
+    pub(super) fn prune(&mut self, horizon: u64, mut gone: impl FnMut(Record, Cause)) -> Result<bool, S::Error> {
+        let mut more = false;
+        if !self.drafted.erased {
+            let Drafted { forgetting, rows, .. } = &self.drafted;
+            let is_drafted = |content| find(rows, &self.index, content).is_some();
+            let dead = self.stored.dead(forgetting, horizon, is_drafted)?;
+            let DeadContents { contents, more: others } = dead;
+            more = others;
+            for content in contents {
+                let (_, draft) = self.content(content)?;
+                // A store that names it without a row has something to remove, too.
+                draft.changed |= !draft.is_stored && draft.row.is_empty();
+            }
+        }
+        let forgetting = self.drafted.forgetting.clone();
+        let mut emptied = 0;
+        for draft in self.sorted().iter_mut().filter(|draft| !draft.row.is_empty()) {
+            let dead = draft.row.take_dead(&forgetting, horizon);
+            draft.changed |= dead.is_some() | draft.row.prune(&forgetting, horizon);
+            emptied += u32::from(draft.row.is_empty());
+            dead.into_iter().for_each(|(record, cause)| gone(record, cause));
+        }
+        let drafted = &mut self.drafted;
+        match &mut drafted.contents {
+            Some(contents) => *contents = contents.saturating_sub(emptied),
+            // Nothing was added yet: what was emptied is stored.
+            None => self.uncounted += emptied,
+        }
+        more &= drafted.rows.iter().any(|draft| draft.changed);
+        drafted.pruned = (!more).then_some(Pruned { horizon, watermark: forgetting.watermark });
+        Ok(more)
+    }
+
+    pub(super) fn is_claimed(&mut self, key: &ClaimKey) -> Result<bool, S::Error> {
+        let claimed = self.index.as_ref().is_some_and(|index| index.claimed.contains(key));
+        Ok(claimed || self.stored.is_claimed(key, self.drafted.erased_claims.is_some())?)
+    }
+
+    /// Adds a claim, with its entry in the outbox.
+    pub(super) fn claim(&mut self, change: usize, claim: Claim) {
+        self.index.get_or_insert_default().claimed.insert(claim.key.clone());
+        self.drafted.claims.push(DraftClaim { claim, change, kept: true });
+    }
+
+    /// Removes all claims of the user. Entries in the outbox stay.
+    pub(super) fn erase_claims(&mut self) -> Result<(), S::Error> {
+        if self.drafted.erased_claims.is_none() {
+            self.drafted.erased_claims = Some(self.stored.claims()?);
+        }
+        self.index.iter_mut().for_each(|index| index.claimed.clear());
+        self.drafted.claims.iter_mut().for_each(|made| made.kept = false);
+        Ok(())
+    }
+
+    fn find(&self, content: Content) -> Option<usize> {
+        find(&self.drafted.rows, &self.index, content)
+    }
+
+    fn push(&mut self, content: Content, stored: Option<ContentRow>) -> usize {
+        let rows = &mut self.drafted.rows;
+        let place = rows.len();
+        let is_stored = stored.is_some();
+        rows.push(DraftRow { content, row: stored.unwrap_or_default(), changed: false, is_stored });
+        if place == FEW {
+            self.index.get_or_insert_default().places = places(rows);
+        } else if place > FEW {
+            self.index.get_or_insert_default().places.insert(content, place);
+        }
+        place
+    }
+
+    /// All rows, from now on in the order of their contents.
+    fn sorted(&mut self) -> &mut [DraftRow] {
+        let rows = &mut self.drafted.rows;
+        rows.sort_unstable_by_key(|draft| draft.content);
+        if rows.len() > FEW {
+            self.index.get_or_insert_default().places = places(rows);
+        }
+        rows
+    }
+}
+
+fn find(rows: &[DraftRow], index: &Option<Box<Index>>, content: Content) -> Option<usize> {
+    match rows.len() <= FEW {
+        true => rows.iter().position(|draft| draft.content == content),
+        false => index.as_ref()?.places.get(&content).copied(),
+    }
+}
+
+fn places(rows: &[DraftRow]) -> HashMap<Content, usize> {
+    rows.iter().zip(0..).map(|(draft, place)| (draft.content, place)).collect()
+}

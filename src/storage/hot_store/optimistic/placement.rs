@@ -1,0 +1,218 @@
+//! Where what was decided of a user is written: the row of what plays into the head, others beside it.
+
+use std::sync::Arc;
+
+use super::head::{Listing, day_of};
+use super::known::{Known, dead_until};
+use super::limits::Limits;
+use super::{Head, StoredRow, Write};
+use crate::model::decide::{DraftRow, Drafted, Pruned};
+use crate::model::ids::Content;
+use crate::model::record::Record;
+use crate::model::rewards::claim::Claim;
+use crate::model::rewards::day::Day;
+use crate::model::rewards::rule::RewardRule;
+use crate::model::transition::Cause;
+
+/// When a user of whom nothing is left is looked at again who is still listed.
+const LISTED_AGAIN_MS: u64 = 3_600_000;
+
+/// What is to be stored.
+pub struct Placed {
+    /// Without its new token. `None`: it stays as it is.
+    pub head: Option<Box<Head>>,
+    pub writes: Vec<Write>,
+    /// Records that clears or the retention had left, and that go now.
+    pub dead: Vec<(Record, Cause)>,
+}
+
+/// What was decided of one user, on what was known.
+pub struct Placement<'k> {
+    pub known: &'k Known,
+    pub drafted: Drafted<Vec<(Day, Arc<str>)>>,
+    pub limits: &'k Limits,
+    /// The server's clock, milliseconds.
+    pub now: u64,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    InHead,
+    Outside,
+    Nowhere,
+}
+
+struct PlacedClaim {
+    claim: Claim,
+    exact: bool,
+    kept: bool,
+}
+
+impl Placement<'_> {
+    /// `None`: nothing has changed.
+    pub fn place(mut self) -> Option<Placed> {
+        let drafted = &self.drafted;
+        let changed = drafted.forgetting_changed || drafted.erased || drafted.rows.iter().any(|draft| draft.changed);
+        // What a clear hides that came after the pruning is to be removed soon.
+        let pruned = drafted.pruned.filter(|pruned| drafted.forgetting.watermark <= pruned.watermark);
+        let look = match pruned {
+            Some(pruned) => Some(self.next_look(pruned, changed)),
+            None if changed => self.first_look(),
+            None => None,
+        };
+        let mut placed = Placed { head: None, writes: look.into_iter().collect(), dead: Vec::new() };
+        if !changed {
+            return (!placed.writes.is_empty()).then_some(placed);
+        }
+        if drafted.erased {
+            placed.writes.push(Write::RemoveAll);
+        }
+        placed.writes.extend(self.drafted.erased_claims.take().map(|rules| Write::RemoveClaims { rules }));
+        let claims = self.claims();
+        let current = self.put_rows(&claims, &mut placed);
+        let claims = claims.into_iter().map(|PlacedClaim { claim, exact, kept }| Write::Claim { claim, exact, kept });
+        placed.writes.extend(claims);
+        let head = self.head().cloned().unwrap_or_default();
+        placed.head = Some(Box::new(Head { forgetting: self.drafted.forgetting, current, ..head }));
+        Some(placed)
+    }
+
+    /// Returns what is in the head from now on.
+    fn put_rows(&mut self, claims: &[PlacedClaim], placed: &mut Placed) -> Option<(Content, StoredRow)> {
+        let horizon = self.limits.retention.horizon(self.now);
+        let (mut current, playing) = (None, self.playing());
+        for mut draft in std::mem::take(&mut self.drafted.rows) {
+            let (content, place) = (draft.content, self.place_of(&draft));
+            if playing == Some(content) {
+                if place != Place::InHead {
+                    let stored = place == Place::Outside;
+                    placed.writes.push(Write::Enter { content, at: draft.row.newest(), stored });
+                }
+                current = Some((content, self.stored(draft, claims)));
+                continue;
+            }
+            let leaves = place == Place::InHead;
+            if leaves {
+                placed.dead.extend(draft.row.take_dead(&self.drafted.forgetting, horizon));
+                draft.row.prune(&self.drafted.forgetting, horizon);
+            }
+            match (leaves || draft.changed, draft.row.is_empty()) {
+                (true, false) => placed.writes.push(Write::Put { content, row: self.stored(draft, claims) }),
+                (true, true) if !self.drafted.erased => placed.writes.push(Write::Remove { content }),
+                _ => {}
+            }
+        }
+        current
+    }
+
+    /// The content whose row is in the head from now on.
+    fn playing(&self) -> Option<Content> {
+        // A pause that has not ended keeps the head for good, and no record stays for good.
+        if self.drafted.forgetting.recording.paused() {
+            return None;
+        }
+        let has_record = |content: &Content| {
+            self.drafted.rows.iter().any(|draft| draft.content == *content && draft.row.record.is_some())
+        };
+        let before = self.head().and_then(|head| head.current.as_ref()).map(|(content, _)| *content);
+        self.drafted.playing.filter(has_record).or(before.filter(has_record))
+    }
+
+    fn place_of(&self, draft: &DraftRow) -> Place {
+        let current = self.head().and_then(|head| head.current.as_ref());
+        match current {
+            _ if self.drafted.erased || !draft.is_stored => Place::Nowhere,
+            Some((current, _)) if *current == draft.content => Place::InHead,
+            _ => Place::Outside,
+        }
+    }
+
+    /// Those of the filters are marked in the rows: the filters cannot tell them.
+    fn claims(&mut self) -> Vec<PlacedClaim> {
+        let mut placed: Vec<PlacedClaim> = Vec::new();
+        for made in std::mem::take(&mut self.drafted.claims) {
+            let rule = &made.claim.key.rule;
+            let taken = placed.iter().filter(|other| !other.exact && other.claim.key.rule == *rule).count() as u64;
+            let found = self.known.claim(&made.claim.key);
+            let exact = found.is_none_or(|found| found.exact || taken >= found.filter_room);
+            placed.push(PlacedClaim { claim: made.claim, exact, kept: made.kept });
+        }
+        placed
+    }
+
+    /// With the marks of the day of its credit.
+    fn stored(&self, draft: DraftRow, claims: &[PlacedClaim]) -> StoredRow {
+        let place = self.place_of(&draft);
+        let DraftRow { content, row, .. } = draft;
+        let Some(day) = row.record.as_ref().map(|record| record.credit.day) else {
+            return StoredRow { row, claims: Vec::new() };
+        };
+        let before = match place {
+            Place::InHead => self.head().and_then(|head| head.current.as_ref()).map(|(_, stored)| stored),
+            Place::Outside => self.known.row(content).and_then(Option::as_ref),
+            Place::Nowhere => None,
+        };
+        let is_of_day = |stored: &&StoredRow| stored.row.record.as_ref().is_some_and(|record| record.credit.day == day);
+        let mut marks = before.filter(is_of_day).map(|stored| stored.claims.clone()).unwrap_or_default();
+        let here = |made: &&PlacedClaim| {
+            made.kept && !made.exact && made.claim.content == content && made.claim.key.day == day
+        };
+        for made in claims.iter().filter(here) {
+            let mark = RewardRule::mark(&made.claim.key.rule);
+            if !marks.contains(&mark) {
+                marks.push(mark);
+            }
+        }
+        StoredRow { row, claims: marks }
+    }
+
+    /// When the user has to be looked at because of what has changed, unless that is no sooner than it was. What is in the
+    /// head was entered with the first beat of its day.
+    fn first_look(&self) -> Option<Write> {
+        let Placement { drafted, limits, now, .. } = self;
+        let watermark = self.head().map_or(0, |head| head.forgetting.watermark);
+        if drafted.forgetting.watermark > watermark {
+            return Some(Write::LookAt { at: *now, exact: false });
+        }
+        let rows = drafted.rows.iter().filter(|draft| draft.changed && !draft.row.is_empty());
+        let moments = rows.map(|draft| draft.row.newest());
+        let known = self.head().and_then(Head::day);
+        let first = moments.filter(|moment| known != Some(day_of(*moment))).min();
+        let first = first.or_else(|| self.head().is_none().then_some(*now))?;
+        Some(Write::LookAt { at: limits.retention.expires(first), exact: false })
+    }
+
+    /// When the user has to be looked at again, now that nothing is dead; or that nothing is left.
+    fn next_look(&self, pruned: Pruned, changed: bool) -> Write {
+        let Placement { drafted, limits, now, .. } = self;
+        let dead = self.known.dead(dead_until(pruned.watermark, pruned.horizon)).filter(|_| !drafted.erased);
+        let stored = dead.into_iter().flat_map(|dead| dead.next).flatten();
+        let rows = drafted.rows.iter().filter(|draft| !draft.row.is_empty()).map(|draft| draft.row.newest());
+        let first = stored.chain(rows).min();
+        let forgetting = if drafted.forgetting.recording.paused() { *now } else { drafted.forgetting.newest() };
+        let forgetting = Some(forgetting).filter(|moment| *moment > 0);
+        let next = first.into_iter().chain(forgetting).map(|moment| limits.retention.expires(moment)).min();
+        // A call that began without a head must not find none again, so it stays for a retention after the last write.
+        let written = match self.head() {
+            _ if changed => *now,
+            Some(head) => head.token.version.at(),
+            None => 0,
+        };
+        match next.unwrap_or_else(|| limits.retention.after(written)) {
+            // What was forgotten is still to be carried.
+            at if next.is_none() && at <= *now && self.is_listed() => {
+                Write::LookAt { at: now + LISTED_AGAIN_MS, exact: true }
+            }
+            at if next.is_none() && at <= *now => Write::RemoveUser,
+            at => Write::LookAt { at: at.max(now + 1), exact: true },
+        }
+    }
+
+    fn is_listed(&self) -> bool {
+        self.head().is_some_and(|head| head.listing == Listing::Listed)
+    }
+
+    fn head(&self) -> Option<&Head> {
+        self.known.head.as_ref()?.as_deref()
+    }
+}
