@@ -1,7 +1,7 @@
 //! What a beat costs the live thread, and what a session costs in memory, from 1,000 to 1,000,000 live sessions.
 //!
-//! `cargo bench --bench live`. Each size has 100 sessions for each content, up to 100,000 contents. Beats come as they do
-//! from clients: each session sends one every 5 s, in no order, and the live thread takes them ten times a second.
+//! `cargo bench --bench live`. Each size has 100 sessions for each content, up to 100,000 contents. Beats come as they
+//! do from clients: each session sends one every 5 s, in no order, and the live thread takes them ten times a second.
 
 use std::fs;
 use std::hint::black_box;

@@ -1,10 +1,10 @@
 //! How well the most watched contents are known, and what that costs: the product's ranking, and plain lossy counting.
 //!
-//! `cargo bench --bench live_top`. 1,000,000 sessions of 100,000 contents, whose popularity is that of Zipf (exponent 1),
-//! begin. Then each of them ends and another one begins in its place, with other favorites. The truth is the number of live
-//! sessions of each content. Lossy counting cannot forget, so it is asked before anything ends. `LIVE_TOP_STREAM=FILE`
-//! writes the contents of the sessions in the order in which they begin, for other programs: 2,000,000 `u32`, little endian,
-//! then the true counts of both moments, 100,000 each.
+//! `cargo bench --bench live_top`. 1,000,000 sessions of 100,000 contents, whose popularity is that of Zipf (exponent
+//! 1), begin. Then each of them ends and another one begins in its place, with other favorites. The truth is the number
+//! of live sessions of each content. Lossy counting cannot forget, so it is asked before anything ends.
+//! `LIVE_TOP_STREAM=FILE` writes the contents of the sessions in the order in which they begin, for other programs:
+//! 2,000,000 `u32`, little endian, then the true counts of both moments, 100,000 each.
 
 use std::collections::{HashMap, HashSet};
 use std::env;
@@ -83,8 +83,8 @@ struct Answer {
 }
 
 impl Answer {
-    /// Tells how many of the true first ones are ranked, the greatest error of a count, and the most sessions that a content
-    /// has which should be ranked and is not. Both must be within the stated error.
+    /// Tells how many of the true first ones are ranked, the greatest error of a count, and the most sessions that a
+    /// content has which should be ranked and is not. Both must be within the stated error.
     fn judge(&self, name: &str, table: usize, truth: &[u32]) {
         let mut order: Vec<u32> = truth.to_vec();
         order.sort_unstable_by(|one, other| other.cmp(one));
@@ -156,8 +156,8 @@ fn ended(number: usize) -> LiveChange {
     LiveChange::Ended { user: UserId(number as u64), session: SessionId(number as u64), at: NOW }
 }
 
-/// Manku and Motwani, "Approximate Frequency Counts over Data Streams" (2002). At the end of each window of so many sessions,
-/// what was seen too rarely is dropped.
+/// Manku and Motwani, "Approximate Frequency Counts over Data Streams" (2002). At the end of each window of so many
+/// sessions, what was seen too rarely is dropped.
 struct Lossy {
     window: usize,
     seen: usize,

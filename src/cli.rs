@@ -31,13 +31,13 @@ pub struct Cli {
 pub enum Command {
     /// Run the gateway until SIGTERM or SIGINT (default).
     Serve {
-        /// Which parts this process runs: all that the settings ask for, only those of a gateway, or only the job that writes
-        /// the history store.
+        /// Which parts this process runs: all that the settings ask for, only those of a gateway, or only the job that
+        /// writes the history store.
         #[arg(long, value_enum, default_value_t)]
         role: Role,
     },
-    /// Prepare a new Redis (redis.url): write the keys that identify it as this deployment's. Run it once. Safe to re-run;
-    /// never overwrites existing keys.
+    /// Prepare a new Redis (redis.url): write the keys that identify it as this deployment's. Run it once. Safe to
+    /// re-run; never overwrites existing keys.
     Init,
     /// Print a token for a user, signed with the gateway's key. Never makes a key.
     Token {
@@ -76,7 +76,8 @@ pub enum Command {
         #[arg(long)]
         compare: bool,
     },
-    /// Print the wall clock and the clock of the gateway on this machine, and whether a step of the wall clock is in doubt.
+    /// Print the wall clock and the clock of the gateway on this machine, and whether a step of the wall clock is in
+    /// doubt.
     Clock {
         /// The wall clock is right now: end the doubt, and resume commits.
         #[arg(long)]
@@ -87,7 +88,8 @@ pub enum Command {
         /// User id.
         mid: u64,
     },
-    /// Check the settings, files and addresses, and print the effective settings with secrets masked. Reports all problems.
+    /// Check the settings, files and addresses, and print the effective settings with secrets masked. Reports all
+    /// problems.
     CheckConfig {
         /// The role of the process that will have these settings.
         #[arg(long, value_enum, default_value_t)]

@@ -26,8 +26,8 @@ use heartline::model::shard::Shards;
 use heartline::storage::hot_store::config::Backend;
 use heartline::storage::redis::{RedisRefused, prepare};
 
-/// What one thread allocates another frees: beats go from edges to commits, answers the other way. It holds a tenth less for
-/// an idle socket than glibc's.
+/// What one thread allocates another frees: beats go from edges to commits, answers the other way. It holds a tenth
+/// less for an idle socket than glibc's.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

@@ -1,7 +1,8 @@
 //! From the signal to the end: named phases that every part can watch, and one deadline.
 //!
 //! SIGTERM or SIGINT starts the drain; a second one ends the process at once, whatever it is doing. Nothing that was
-//! acknowledged is lost by that: it was committed before. SIGHUP has keys, certificate and country file read again, and ends nothing.
+//! acknowledged is lost by that: it was committed before. SIGHUP has keys, certificate and country file read again, and
+//! ends nothing.
 
 use std::future::Future;
 use std::io;

@@ -1,7 +1,7 @@
 //! The rules of the tree, as a test: imports go one way, a driver lives in one place, files stay small.
 //!
-//! Rust is read with `syn`: paths and `use` groups are followed, also inside macro calls, and aliases of the whole crate
-//! (`use crate as root`) are refused because they would hide the rest. To add a rule, add a line to a table.
+//! Rust is read with `syn`: paths and `use` groups are followed, also inside macro calls, and aliases of the whole
+//! crate (`use crate as root`) are refused because they would hide the rest. To add a rule, add a line to a table.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! What `serve` would find wrong with files, directories and addresses. Nothing is made, changed or kept, so that it can
-//! be asked beside a running gateway. Other servers (Redis, Kafka) are not contacted.
+//! What `serve` would find wrong with files, directories and addresses. Nothing is made, changed or kept, so that it
+//! can be asked beside a running gateway. Other servers (Redis, Kafka) are not contacted.
 
 use std::io;
 use std::net::SocketAddr;

@@ -47,7 +47,8 @@ impl Common {
     }
 }
 
-/// Measures the clock once, before the first client is served, and then on a thread of its own, so that no work delays it.
+/// Measures the clock once, before the first client is served, and then on a thread of its own, so that no work delays
+/// it.
 fn keep_time(clock_guard: ClockGuard) -> io::Result<()> {
     let runtime = runtime()?;
     runtime.block_on(clock_guard.look());

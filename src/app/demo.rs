@@ -21,8 +21,8 @@ pub(super) struct Shown {
     pub clock: RewardsClock,
 }
 
-/// False, and said in the log, where clients other than a developer at this machine may reach it or its tokens open real
-/// data.
+/// False, and said in the log, where clients other than a developer at this machine may reach it or its tokens open
+/// real data.
 pub(super) fn is_served(config: &Config) -> bool {
     let demo = &config.demo;
     if !demo.enabled || demo.issue_tokens_for_any_user_with_the_real_key {

@@ -58,8 +58,8 @@ impl HistoryJob {
         CassandraStore::open(&self.config.cassandra, retention, Schema::Make, self.of_store.clone())
     }
 
-    /// On a thread of its own until the drain begins. A store that does not answer is asked again and again: what is acked
-    /// waits on the bus.
+    /// On a thread of its own until the drain begins. A store that does not answer is asked again and again: what is
+    /// acked waits on the bus.
     pub fn start(self, stop: Stop) -> io::Result<JoinHandle<()>> {
         let runtime = runtime()?;
         spawn("job", move || {

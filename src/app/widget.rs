@@ -9,8 +9,8 @@ use crate::edge::config::DemoConfig;
 use crate::edge::demo;
 use crate::edge::widget::{Metrics, Widget, WidgetConfig, router};
 
-/// The players of the demo show its numbers, so it comes with the demo, too: then for this machine only, as the demo itself,
-/// and with contents of any number of sessions, since none but bots and a developer are watching.
+/// The players of the demo show its numbers, so it comes with the demo, too: then for this machine only, as the demo
+/// itself, and with contents of any number of sessions, since none but bots and a developer are watching.
 pub(super) fn build(
     live: &LiveConfig,
     of_demo: &DemoConfig,

@@ -1,5 +1,5 @@
-//! A value as a part's settings are read from it. What does not fit is said in the words of the settings, not in those of
-//! a programming language.
+//! A value as a part's settings are read from it. What does not fit is said in the words of the settings, not in those
+//! of a programming language.
 
 use std::fmt::Display;
 

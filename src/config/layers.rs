@@ -182,8 +182,8 @@ impl Layers {
         Problem::new(place, format!("expected {}, got {given}", kind.expected()))
     }
 
-    /// Where a setting was said: its variable, or the file and its name; its name alone when it is the default. `setting`
-    /// may name an entry of a list, as in `server.origins[1]`.
+    /// Where a setting was said: its variable, or the file and its name; its name alone when it is the default.
+    /// `setting` may name an entry of a list, as in `server.origins[1]`.
     pub(super) fn place(&self, setting: &str) -> String {
         let (name, entry) = setting.split_at(setting.find('[').unwrap_or(setting.len()));
         self.places.get(name).map_or_else(|| setting.to_owned(), |place| format!("{place}{entry}"))

@@ -1,5 +1,5 @@
-//! What fails now, of several things that are done side by side: while one of them fails all are in trouble, however many
-//! others succeed.
+//! What fails now, of several things that are done side by side: while one of them fails all are in trouble, however
+//! many others succeed.
 
 use std::collections::BTreeMap;
 

@@ -2,12 +2,12 @@
 //!
 //! Any gateway may get any user at any time, so what this one knows of a user may be outdated by another:
 //!
-//! - *The user's connections* here are told by the channel. A message that is lost leaves them with an older view until the next
-//!   change or question; nothing that is stored depends on it.
+//! - *The user's connections* here are told by the channel. A message that is lost leaves them with an older view until
+//!   the next change or question; nothing that is stored depends on it.
 //! - *What was decided* (flag, bitmaps, filters) only ever grows, so what is missing here costs one question to the
-//!   store and what is known here stays true. Only an erasure takes claims back: it is announced to all gateways, whether
-//!   they follow the user or not. If the announcement is lost, the welcome mends it, which asks the store; a request
-//!   without a connection is denied what it could earn anew until the day ends.
+//!   store and what is known here stays true. Only an erasure takes claims back: it is announced to all gateways,
+//!   whether they follow the user or not. If the announcement is lost, the welcome mends it, which asks the store; a
+//!   request without a connection is denied what it could earn anew until the day ends.
 //! - *What is still open* cannot be known by one gateway among several: the memory is never certain, and a
 //!   welcome asks the store.
 //! - *Whether recording is paused* is remembered only by a gateway that is alone; otherwise the store says so at the

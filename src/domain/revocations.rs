@@ -4,8 +4,8 @@
 //! everybody who comes (a connection asks after it has been registered, so that none slips in beside a revocation) and
 //! ends the connections it concerns.
 //!
-//! Gateways that share a list each hold a copy, and a new connection is checked against the copy. The gateway that changes the list
-//! says so; the others then read it, and every [`READ_INTERVAL`] in case that they have not heard.
+//! Gateways that share a list each hold a copy, and a new connection is checked against the copy. The gateway that
+//! changes the list says so; the others then read it, and every [`READ_INTERVAL`] in case that they have not heard.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -68,8 +68,8 @@ impl Revocations {
         refused(&Revoked::User(user)) || token.id.clone().is_some_and(|id| refused(&Revoked::Token(id)))
     }
 
-    /// Refuses from now on, and ends what is open. Blocks until it is saved. `until_ms`: when it may be forgotten; if not
-    /// given, as soon as every token it concerns must have ended.
+    /// Refuses from now on, and ends what is open. Blocks until it is saved. `until_ms`: when it may be forgotten; if
+    /// not given, as soon as every token it concerns must have ended.
     pub fn revoke(&self, what: Revoked, until_ms: Option<u64>, now_ms: u64) -> Result<(), Unchanged> {
         // Clocks of issuer and gateway differ: what is in use was issued before now, whatever it says.
         let in_use = match &what {

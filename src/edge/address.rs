@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// What limits per address count by: an IPv4 address, or the /64 of an IPv6 address, since that is what one household or
-/// machine is given, to choose addresses from as it likes.
+/// What limits per address count by: an IPv4 address, or the /64 of an IPv6 address, since that is what one household
+/// or machine is given, to choose addresses from as it likes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Network(IpAddr);
 

@@ -1,7 +1,8 @@
 //! Where the world comes in.
 //!
-//! [`listener`] accepts; a socket goes to [`connection`], anything else to [`http`]; both use [`auth`] to identify the user and
-//! speak [`protocol`]. [`admin`] and [`control`] are listeners of their own. The domain behind them knows none of it.
+//! [`listener`] accepts; a socket goes to [`connection`], anything else to [`http`]; both use [`auth`] to identify the
+//! user and speak [`protocol`]. [`admin`] and [`control`] are listeners of their own. The domain behind them knows none
+//! of it.
 
 pub mod address;
 pub mod admin;

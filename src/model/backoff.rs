@@ -27,7 +27,8 @@ impl Backoff {
         self.after(self.failures)
     }
 
-    /// The same, cut short by up to a half, so that not all who failed together try again together. `random`: from 0 to 1.
+    /// The same, cut short by up to a half, so that not all who failed together try again together. `random`: from 0 to
+    /// 1.
     pub fn failed_with_jitter(&mut self, random: f64) -> Duration {
         self.failed().mul_f64(1.0 - random.clamp(0.0, 1.0) / 2.0)
     }

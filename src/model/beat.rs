@@ -48,8 +48,8 @@ pub struct Beat {
 /// What orders the beats of one content. Equal stamps mean the same beat.
 pub type Stamp = (u64, SessionId);
 
-/// What a player is doing in which playback. A beat is *steady* if that is as the stored record has it: only the position
-/// moves on.
+/// What a player is doing in which playback. A beat is *steady* if that is as the stored record has it: only the
+/// position moves on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Playback {
     pub session: SessionId,

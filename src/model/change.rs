@@ -16,8 +16,8 @@ pub struct Change {
 
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// An admitted beat, and those of its session and content that it may speak for, the oldest first: if it was made while
-    /// recording was paused, the one before it counts, and so on. `asks`: the rules by which it may be rewarded.
+    /// An admitted beat, and those of its session and content that it may speak for, the oldest first: if it was made
+    /// while recording was paused, the one before it counts, and so on. `asks`: the rules by which it may be rewarded.
     Beat { beat: Beat, earlier: Vec<Beat>, device: Arc<str>, asks: RuleSet },
     /// Forget these contents, as they were at that moment (server-clock milliseconds).
     Delete { contents: Vec<Content>, at: u64 },
@@ -28,8 +28,8 @@ pub enum Action {
     /// Keep nothing of the user, from the commit on: no record, no tombstone, no switch; only that nothing so old may
     /// come back.
     Erase,
-    /// Remove what no read returns any more: what a clear hides, and what is older than `horizon` (milliseconds) and the
-    /// retention. As much of it as one commit may take.
+    /// Remove what no read returns any more: what a clear hides, and what is older than `horizon` (milliseconds) and
+    /// the retention. As much of it as one commit may take.
     Prune { horizon: u64 },
 }
 
@@ -43,8 +43,8 @@ impl Action {
 /// What became of a [`Change`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// `skipped`: so many beats, the newest ones, were made while recording was paused. The verdict is on the one before
-    /// them, or on the oldest of all.
+    /// `skipped`: so many beats, the newest ones, were made while recording was paused. The verdict is on the one
+    /// before them, or on the oldest of all.
     Beat { verdict: Verdict, skipped: usize },
     /// `moved`: the contents whose tombstone rose to `at`.
     Deleted { moved: Vec<Content>, at: u64 },

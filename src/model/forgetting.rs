@@ -20,8 +20,8 @@ pub struct ContentRow {
     pub tombstone: Option<Tombstone>,
 }
 
-/// The order in which contents give way to the cap of contents per user: deleted ones before those with a record, and of
-/// each the one first that is known by the oldest moment.
+/// The order in which contents give way to the cap of contents per user: deleted ones before those with a record, and
+/// of each the one first that is known by the oldest moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Eviction {
     // The order of the fields is that of the comparison.
@@ -45,8 +45,8 @@ pub struct UserRow {
     pub recording: Recording,
 }
 
-/// The oldest moment that reads return, milliseconds: what is older was cleared, or has outlived the retention (`horizon`
-/// = now − retention).
+/// The oldest moment that reads return, milliseconds: what is older was cleared, or has outlived the retention
+/// (`horizon` = now − retention).
 pub fn oldest_live(watermark: u64, horizon: u64) -> u64 {
     horizon.max(watermark.saturating_add(1))
 }
@@ -87,9 +87,9 @@ impl ContentRow {
     /// Raises the tombstone to `at` and drops a record that is not newer. Returns the record that went, if one did; but
     /// `None` if the tombstone was there already, or there is no version left for it.
     ///
-    /// Versions stay below the next millisecond: a later store takes them for the time of the write. A delete that is older
-    /// than the record leaves the last version of the record's millisecond to the delete of the record. It may go without
-    /// one, since beats that are older than the record are refused anyway.
+    /// Versions stay below the next millisecond: a later store takes them for the time of the write. A delete that is
+    /// older than the record leaves the last version of the record's millisecond to the delete of the record. It may go
+    /// without one, since beats that are older than the record are refused anyway.
     pub fn delete(&mut self, at: u64) -> Option<Option<Record>> {
         if self.tombstone.is_some_and(|tombstone| tombstone.at >= at) {
             return None;
@@ -110,8 +110,8 @@ impl ContentRow {
         Some((record, cause))
     }
 
-    /// Drops what no read can return and no beat can meet any more: a cleared or expired record, and an expired tombstone
-    /// unless there is a record beside it, with which it goes. True: something went.
+    /// Drops what no read can return and no beat can meet any more: a cleared or expired record, and an expired
+    /// tombstone unless there is a record beside it, with which it goes. True: something went.
     pub fn prune(&mut self, user: &UserRow, horizon: u64) -> bool {
         let dead_record = self.take_dead(user, horizon);
         let alone = self.record.is_none();
@@ -133,7 +133,8 @@ impl UserRow {
         moves
     }
 
-    /// Nothing older than the horizon is accepted or shown, so what refuses or hides only that may go. True: something went.
+    /// Nothing older than the horizon is accepted or shown, so what refuses or hides only that may go. True: something
+    /// went.
     pub fn prune(&mut self, horizon: u64) -> bool {
         let before = self.clone();
         for at in [&mut self.watermark, &mut self.floor] {

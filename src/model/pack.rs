@@ -1,5 +1,5 @@
-//! What leaves the hot store for the history store: whole rows of users, by which it can be written in any order and any
-//! number of times.
+//! What leaves the hot store for the history store: whole rows of users, by which it can be written in any order and
+//! any number of times.
 
 use std::sync::Arc;
 

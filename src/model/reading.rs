@@ -67,7 +67,8 @@ pub struct Progress {
 
 impl Reading {
     pub fn progress(&self, record: &Record) -> Progress {
-        // The thresholds are judged by the share as it is shown, so that a client can tell why. Three decimals are enough.
+        // The thresholds are judged by the share as it is shown, so that a client can tell why. Three decimals are
+        // enough.
         let thousandths = record.pos.saturating_mul(1000).checked_div(record.dur);
         let share = thousandths.map(|thousandths| thousandths.min(1000) as f64 / 1000.0);
         let judged = share.zip(self.thresholds(record.content.kind));

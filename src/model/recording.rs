@@ -12,9 +12,9 @@ pub struct Switch {
 
 /// A user's switches, sorted. The paused intervals follow from them, whatever the order in which they arrived.
 ///
-/// Bounded by [`Recording::SWITCHES_MAX`]: when full, the expired go first, then resumes that repeat a resume; then the two
-/// oldest paused intervals become one, and the time up to its end is `frozen`: a resume that arrives late for it is ignored. So more is refused than
-/// was asked for, never less.
+/// Bounded by [`Recording::SWITCHES_MAX`]: when full, the expired go first, then resumes that repeat a resume; then the
+/// two oldest paused intervals become one, and the time up to its end is `frozen`: a resume that arrives late for it is
+/// ignored. So more is refused than was asked for, never less.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
     switches: Vec<Switch>,

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 const DAY_MS: u64 = 86_400_000;
 
-/// Of whole days, it ends with a UTC day: `90d` keeps today and the 89 days before. So all of a day expires at one moment,
-/// and what is counted per day is counted of whole days. Any other retention ends to the millisecond.
+/// Of whole days, it ends with a UTC day: `90d` keeps today and the 89 days before. So all of a day expires at one
+/// moment, and what is counted per day is counted of whole days. Any other retention ends to the millisecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
     ms: u64,

@@ -66,7 +66,8 @@ impl Admission {
 /// The answer to an admitted beat.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// It is the record now. `steady`: so was one of the same [`Playback`](super::beat::Playback), and reads returned it.
+    /// It is the record now. `steady`: so was one of the same [`Playback`](super::beat::Playback), and reads returned
+    /// it.
     Written { steady: bool },
     /// It is the record already.
     Same,

@@ -3,10 +3,11 @@
 use super::ids::{Content, UserId};
 use super::record::Record;
 
-/// One change of a stored record. What follows a commit is computed from outcomes and transitions, and from nothing else.
+/// One change of a stored record. What follows a commit is computed from outcomes and transitions, and from nothing
+/// else.
 ///
-/// Those of one user and content are a chain, in the order in which they were committed: `before` is what the one before
-/// it left in `after`.
+/// Those of one user and content are a chain, in the order in which they were committed: `before` is what the one
+/// before it left in `after`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transition {
     pub user: UserId,

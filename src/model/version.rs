@@ -2,8 +2,8 @@
 
 /// Microseconds; it only grows, and is the write timestamp in every later store.
 ///
-/// A millisecond has a thousand versions. A beat takes the first that is free, a deletion the last, so that of one moment
-/// the deletion wins.
+/// A millisecond has a thousand versions. A beat takes the first that is free, a deletion the last, so that of one
+/// moment the deletion wins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(pub u64);
 

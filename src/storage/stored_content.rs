@@ -1,8 +1,8 @@
-//! The row of a content as a protobuf message, so that fields can be added: as a store keeps it, and as gateways tell each
-//! other of it.
+//! The row of a content as a protobuf message, so that fields can be added: as a store keeps it, and as gateways tell
+//! each other of it.
 //!
-//! The content itself is not in it: in a store it is in the key. A version is kept as its distance from the smallest one its
-//! `at` allows, which is nearly always 0 and then takes no byte.
+//! The content itself is not in it: in a store it is in the key. A version is kept as its distance from the smallest
+//! one its `at` allows, which is nearly always 0 and then takes no byte.
 
 use std::sync::Arc;
 

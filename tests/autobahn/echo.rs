@@ -1,7 +1,7 @@
 //! The socket of the gateway with nothing behind it: every message goes back as it came.
 //!
-//! `autobahn-echo` prints its address and serves until it is killed. It differs from the gateway in its limits, which are
-//! out of the way (some cases send 16 MiB in a message, others a message in 16,384 fragments), and in that it keeps
+//! `autobahn-echo` prints its address and serves until it is killed. It differs from the gateway in its limits, which
+//! are out of the way (some cases send 16 MiB in a message, others a message in 16,384 fragments), and in that it keeps
 //! binary messages. One thread serves all connections, as each edge thread of the gateway does.
 
 use std::io::Write;

@@ -49,8 +49,8 @@ fn claim(offset: u64) -> Claim {
     }
 }
 
-/// What [`offsets_have_no_gaps_over_kills_while_events_come_and_go`] starts and kills: it publishes as fast as it can, in
-/// a log in which segments begin and go all the time, and says how far it was answered.
+/// What [`offsets_have_no_gaps_over_kills_while_events_come_and_go`] starts and kills: it publishes as fast as it can,
+/// in a log in which segments begin and go all the time, and says how far it was answered.
 #[test]
 #[ignore = "runs until it is killed"]
 fn child() {

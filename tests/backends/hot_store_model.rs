@@ -51,8 +51,8 @@ fn any_content() -> impl Strategy<Value = Content> {
     (1u16..3, 0..OIDS.len()).prop_map(|(kind, oid)| Content { kind, oid: OIDS[oid] })
 }
 
-/// What was watched at `at` in a session: rising slowly, rising beyond what a double can tell, rising to the last number
-/// of 64 bits, or falling, which earns nothing.
+/// What was watched at `at` in a session: rising slowly, rising beyond what a double can tell, rising to the last
+/// number of 64 bits, or falling, which earns nothing.
 fn watched(at: u64, session: u64) -> u64 {
     match session {
         1 => at / 2,

@@ -10,8 +10,8 @@ use heartline::model::record::Record;
 pub struct Ledger(HashMap<(UserId, Content), Record>);
 
 impl Ledger {
-    /// `forgotten`: up to which moment everything of a user was cleared or erased by now. What is not newer may have been
-    /// removed without a transition.
+    /// `forgotten`: up to which moment everything of a user was cleared or erased by now. What is not newer may have
+    /// been removed without a transition.
     pub fn hear(&mut self, transitions: &Transitions, forgotten: impl Fn(UserId) -> u64) -> Result<(), String> {
         for (_, told) in transitions {
             let place = (told.user, told.content);

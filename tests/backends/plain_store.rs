@@ -1,4 +1,5 @@
-//! The hot store as plain maps: no files, no caches. It decides as every store does; backends are held to what it keeps.
+//! The hot store as plain maps: no files, no caches. It decides as every store does; backends are held to what it
+//! keeps.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -39,7 +40,8 @@ impl PlainStore {
         self.limits = limits;
     }
 
-    /// A group, of which each change is stored before the next is decided; claims are made as far as `rewards` has room.
+    /// A group, of which each change is stored before the next is decided; claims are made as far as `rewards` has
+    /// room.
     pub fn commit(&mut self, now: u64, rewards: &Rewarding, changes: &[Change]) -> PlainCommit {
         let horizon = self.limits.horizon(now);
         let mut decider = Decider::new(now, horizon, self.limits.records_per_user, rewards);

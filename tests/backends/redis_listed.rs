@@ -1,4 +1,5 @@
-//! The list of users whose changes are to be carried to the history store: who is on it, when, with what, and how they leave.
+//! The list of users whose changes are to be carried to the history store: who is on it, when, with what, and how they
+//! leave.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;

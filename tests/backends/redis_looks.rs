@@ -1,4 +1,5 @@
-//! When users are looked at for expired and cleared records, and what becomes of them: nothing in Redis expires by itself.
+//! When users are looked at for expired and cleared records, and what becomes of them: nothing in Redis expires by
+//! itself.
 
 use std::collections::HashSet;
 use std::sync::Arc;

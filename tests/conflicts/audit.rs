@@ -1,5 +1,5 @@
-//! Replays what Redis has done, in its order, by the model: each write must be what one group of one gateway makes of the
-//! state before it, and its answer must be what that gateway was told.
+//! Replays what Redis has done, in its order, by the model: each write must be what one group of one gateway makes of
+//! the state before it, and its answer must be what that gateway was told.
 
 use std::collections::HashMap;
 
@@ -136,8 +136,8 @@ impl Said {
 }
 
 impl Event {
-    /// Whether the events of these claims, and of no others, were put into the outbox. One that was there is not put there
-    /// again.
+    /// Whether the events of these claims, and of no others, were put into the outbox. One that was there is not put
+    /// there again.
     fn published(&self, claims: Vec<Claim>) -> Result<(), String> {
         let (before, made) = self.stored.outbox.split_at(self.stored.outbox.len() - self.made);
         let mut expected: Vec<Claim> = Vec::new();
@@ -194,8 +194,8 @@ impl Book {
         Ok(Tally { writes, silent: parts - writes, transitions, claims })
     }
 
-    /// Accounts for the events from the state on that was reached. Which group has written is not always to be seen: some
-    /// writes change nothing but the token, and then all groups are tried that it may have been. True: all are
+    /// Accounts for the events from the state on that was reached. Which group has written is not always to be seen:
+    /// some writes change nothing but the token, and then all groups are tried that it may have been. True: all are
     /// accounted for. `deepest`: how far it came, and why no further.
     fn go_on(&mut self, reached: Reached, deepest: &mut (usize, String)) -> bool {
         let at = self.states.len() - 1;
@@ -236,8 +236,8 @@ impl Book {
         false
     }
 
-    /// What is reached when the gateway's next groups have written nothing, one after the other: each was true in a state
-    /// that is not before that of the group before it.
+    /// What is reached when the gateway's next groups have written nothing, one after the other: each was true in a
+    /// state that is not before that of the group before it.
     fn pass_silent(&self, reached: Reached, gateway: usize) -> impl Iterator<Item = Reached> {
         std::iter::successors(Some(reached), move |reached| {
             let said = self.said[gateway].get(reached.next[gateway])?;

@@ -1,4 +1,5 @@
-//! Stands between a committer and its store, and behind it as its listener: writes down what was asked, answered and told.
+//! Stands between a committer and its store, and behind it as its listener: writes down what was asked, answered and
+//! told.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};

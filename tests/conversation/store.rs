@@ -1,4 +1,5 @@
-//! The reads that conversations ask for, answered when the test says. They see what was stored when they were asked for.
+//! The reads that conversations ask for, answered when the test says. They see what was stored when they were asked
+//! for.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,5 @@
-//! Two clients, and everything at random: what they send and whether they read, commits, times when the store is away, reads,
-//! turns, kicks, drains, time. Each walk follows from a seed.
+//! Two clients, and everything at random: what they send and whether they read, commits, times when the store is away,
+//! reads, turns, kicks, drains, time. Each walk follows from a seed.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -242,7 +242,8 @@ impl Walk {
         }
     }
 
-    /// Nothing goes wrong any more: without a moment's delay all is answered but what waits for a time, and then that is.
+    /// Nothing goes wrong any more: without a moment's delay all is answered but what waits for a time, and then that
+    /// is.
     async fn come_to_rest(&mut self) {
         self.trace.push("all goes well from now on".to_owned());
         self.away = false;

@@ -9,8 +9,8 @@ use heartline::model::ids::{Content, SessionId, UserId};
 
 use crate::peer::End;
 
-/// The newest committed `at` of each playback. Beats of one are sent in the order of their `at`, so it says of each whether
-/// it is committed.
+/// The newest committed `at` of each playback. Beats of one are sent in the order of their `at`, so it says of each
+/// whether it is committed.
 pub type Committed = HashMap<(UserId, Content, SessionId), u64>;
 
 /// One connection.
@@ -93,8 +93,8 @@ impl Witness {
         self.all_committed(first, committed);
     }
 
-    /// An order of that moment was committed. False: the client was told that it would not be. `reads`: the client has been
-    /// told all that there is to tell.
+    /// An order of that moment was committed. False: the client was told that it would not be. `reads`: the client has
+    /// been told all that there is to tell.
     pub fn is_ordered(&self, at: u64, reads: bool, committed: &Committed) -> bool {
         let Some(first) = self.first_open(|kind| *kind == Kind::Order(at)) else { return false };
         let alone = self.first_open(Kind::is_operation) == Some(first);

@@ -7,7 +7,8 @@ const NOBODY: &str = "127.0.0.1:9";
 const OUTBOX: u64 = 20;
 const USERS: u64 = 50;
 
-/// Alone, so that it knows how full the outbox is as soon as it starts: one of several has to look for what others left.
+/// Alone, so that it knows how full the outbox is as soon as it starts: one of several has to look for what others
+/// left.
 fn gateway() -> TestGateway {
     TestGateway::embedded(&[
         ("rewards.rules", &rules(&[per_user("first-of-day", "0s")])),

@@ -13,8 +13,8 @@ const AUDIENCE: &str = "aud is not the audience of this gateway";
 const ISSUER: &str = "iss is not the issuer of this gateway";
 const OTHER_KEY: &str = "another-key-0123456789abcdef0123456789";
 
-/// The close code and the reason of a socket with this token, in `hello` as in a subprotocol; over HTTP it must be a 401
-/// that says the same.
+/// The close code and the reason of a socket with this token, in `hello` as in a subprotocol; over HTTP it must be a
+/// 401 that says the same.
 async fn refused(gateway: &TestGateway, token: &str) -> (u16, String) {
     let refusal = gateway.upgrade().bearer(token).refused().await;
     assert_eq!(refusal.status, 401, "{token}");

@@ -1,5 +1,5 @@
-//! A search: what a hot store does to users, told in packs that arrive in any order, late and more than once, and what the
-//! history store has then.
+//! A search: what a hot store does to users, told in packs that arrive in any order, late and more than once, and what
+//! the history store has then.
 
 use std::collections::BTreeMap;
 

@@ -62,7 +62,8 @@ async fn sockets_are_sent_away_as_in_a_drain_and_let_in_again() {
             other => panic!("not refused: {other:?}"),
         }
         fixture.put_store_ahead(0).await;
-        // The thread that accepts learns of it in its own turn; a client that connects before that may be refused once more.
+        // The thread that accepts learns of it in its own turn; a client that connects before that may be refused once
+        // more.
         tokio::task::yield_now().await;
         let mut socket = connect(address, &fixture.token).await;
         assert!(heard(&mut socket).await["welcome"].is_object());

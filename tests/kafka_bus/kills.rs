@@ -19,7 +19,8 @@ const BATCH: u64 = 500;
 /// No more is claimed while so many wait.
 const WAITING_MAX: u64 = 5_000;
 
-/// Claims on, at this pace, while the faults happen. Returns how many were claimed and all published, and how many sent again.
+/// Claims on, at this pace, while the faults happen. Returns how many were claimed and all published, and how many sent
+/// again.
 async fn publish_during(kafka: &KafkaConfig, pace: Duration, faults: impl AsyncFnOnce(&Relayed)) -> (u64, u64) {
     let relayed = Relayed::start(kafka);
     let mut claimed = 0;

@@ -167,8 +167,8 @@ async fn a_source_goes_on_when_its_broker_is_back() {
     println!("ended {:?} after its broker", began.elapsed());
 }
 
-/// Reads numbers on and on, and says which it has written, and when all is committed. From [`LEFT_FROM`] on it leaves one in
-/// five, as if it were still at it.
+/// Reads numbers on and on, and says which it has written, and when all is committed. From [`LEFT_FROM`] on it leaves
+/// one in five, as if it were still at it.
 #[tokio::test]
 #[ignore = "needs Kafka: tests/run kafka"]
 async fn reader_process() {

@@ -1,6 +1,6 @@
 //! Several gateways on one store, in all kinds of disorder: calls that are lost, done without an answer, done late or
-//! twice, loads between which others write, gateways that end. Each run follows from a seed. Whatever is applied is decided
-//! once more on plain maps, in its order, and what is stored and answered is held to that.
+//! twice, loads between which others write, gateways that end. Each run follows from a seed. Whatever is applied is
+//! decided once more on plain maps, in its order, and what is stored and answered is held to that.
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 

@@ -12,8 +12,8 @@ use tokio::sync::oneshot;
 /// The group that has sent a call, by the number of its op.
 pub type Sender = usize;
 
-/// Calls have an order that does not depend on that in which tasks are woken: the gateway, the sender, and a number where
-/// the sender has given up a call.
+/// Calls have an order that does not depend on that in which tasks are woken: the gateway, the sender, and a number
+/// where the sender has given up a call.
 pub type CallKey = (usize, Sender, usize);
 
 pub enum Call {

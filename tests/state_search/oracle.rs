@@ -51,8 +51,8 @@ impl Oracle {
         self.states(user).len()
     }
 
-    /// Something was written. `part`: what of the group that has sent it concerns the user. `fits`: what is stored, held
-    /// to a state.
+    /// Something was written. `part`: what of the group that has sent it concerns the user. `fits`: what is stored,
+    /// held to a state.
     pub fn applied(
         &mut self,
         sent: &Sent,

@@ -89,8 +89,8 @@ impl State {
         (next, Answer { outcomes, decided, transitions }, claims)
     }
 
-    /// The content of the last written beat goes into the head; what was there comes out, and is pruned. While recording is
-    /// paused the head has none. Returns what becomes of the record that comes out.
+    /// The content of the last written beat goes into the head; what was there comes out, and is pruned. While
+    /// recording is paused the head has none. Returns what becomes of the record that comes out.
     fn play(&mut self, user: UserId, changes: &[Change], outcomes: &[Outcome], horizon: u64) -> Option<Transition> {
         let (mut playing, mut erased) = (None, false);
         for (change, outcome) in changes.iter().zip(outcomes) {

@@ -1,5 +1,5 @@
-//! Writes small files in the MaxMind DB format, version 2.0: a binary tree of networks with records of 24 bits, the data
-//! that its leaves point to, and the metadata.
+//! Writes small files in the MaxMind DB format, version 2.0: a binary tree of networks with records of 24 bits, the
+//! data that its leaves point to, and the metadata.
 
 use std::net::IpAddr;
 

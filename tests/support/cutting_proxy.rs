@@ -1,5 +1,6 @@
 //! A way to a server that is cut now and then: before a request, in its middle, between it and its reply, and with
-//! requests that arrive after their sender has given them up. When follows from a seed, as far as the network's order does.
+//! requests that arrive after their sender has given them up. When follows from a seed, as far as the network's order
+//! does.
 
 use std::cell::RefCell;
 use std::io;

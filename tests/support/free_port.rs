@@ -4,8 +4,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::net::{Ipv4Addr, TcpListener};
 use std::ops::Range;
 
-/// Below those that the kernel gives to clients, one of which would have it while the server is down, and below those of
-/// the start scripts in `tests/services`.
+/// Below those that the kernel gives to clients, one of which would have it while the server is down, and below those
+/// of the start scripts in `tests/services`.
 const PORTS: Range<u16> = 10_000..20_000;
 
 /// A port that nothing listens on. Another process may choose the same one at the same time.

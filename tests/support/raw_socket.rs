@@ -45,8 +45,8 @@ impl RawSocket {
         Self { stream: BufReader::with_capacity(65_536, stream), host }
     }
 
-    /// Takes in little unless it reads: the kernel's receive buffer is small, and so are the segments, as on an Ethernet.
-    /// With the loopback's the kernel takes in megabytes.
+    /// Takes in little unless it reads: the kernel's receive buffer is small, and so are the segments, as on an
+    /// Ethernet. With the loopback's the kernel takes in megabytes.
     pub async fn connect_narrow(address: SocketAddr) -> Self {
         let socket = TcpSocket::new_v4().expect("a socket");
         socket.set_recv_buffer_size(16_384).expect("a small buffer");

@@ -77,7 +77,8 @@ impl TestGateway {
         }
     }
 
-    /// Waits until there are events of so many claims, and returns their ids. After SIGKILL an event may come once more.
+    /// Waits until there are events of so many claims, and returns their ids. After SIGKILL an event may come once
+    /// more.
     pub async fn event_ids(&self, claims: usize) -> BTreeSet<String> {
         let deadline = Instant::now() + self.events_follow();
         loop {

@@ -1,5 +1,5 @@
-//! Arrows between the folders of a folder, and between its files, run one way: what imports another is not imported by it,
-//! also not by way of a third. Tests are left out.
+//! Arrows between the folders of a folder, and between its files, run one way: what imports another is not imported by
+//! it, also not by way of a third. Tests are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

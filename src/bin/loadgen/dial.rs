@@ -44,8 +44,8 @@ pub enum DialError {
     Timeout,
 }
 
-/// A loopback address of its own for every 100 sockets, and another block of addresses for every run, since the ports of
-/// the last one are in TIME_WAIT. Ports are named, not asked for, so that the kernel does not have to search.
+/// A loopback address of its own for every 100 sockets, and another block of addresses for every run, since the ports
+/// of the last one are in TIME_WAIT. Ports are named, not asked for, so that the kernel does not have to search.
 pub fn source(target: SocketAddr, run: u64, socket: u64, attempt: u32) -> Option<SocketAddr> {
     if !target.ip().is_loopback() || target.is_ipv6() {
         return None;

@@ -9,8 +9,8 @@
 //!
 //! The coordinator is one of [`measure`], [`ramp`], [`baseline`], [`growth`], [`reward_cost`], [`race`] and [`attack`].
 //!
-//! The loop is open: beats have their time from the [`schedule`], and what a slow server holds up counts from the moment
-//! it was meant to be sent.
+//! The loop is open: beats have their time from the [`schedule`], and what a slow server holds up counts from the
+//! moment it was meant to be sent.
 
 mod admin;
 mod answer;

@@ -1,4 +1,4 @@
-//! One socket, and whoever is on it: makes beats when it is its turn, and knows which of them are acked.
+//! One socket and its present user: makes beats when it is its turn, and knows which of them are acked.
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::ops::Range;

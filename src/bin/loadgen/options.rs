@@ -72,8 +72,8 @@ pub struct Options {
     pub race: bool,
     #[command(flatten)]
     pub course: RaceOptions,
-    /// Put the same load on a gateway without rewards, and on ones with them for clients with and without flags, side by side.
-    /// CPU for each ack beyond 1.05 and 1.25 times that without rewards ends with exit code 1.
+    /// Put the same load on a gateway without rewards, and on ones with them for clients with and without flags, side
+    /// by side. CPU for each ack beyond 1.05 and 1.25 times that without rewards ends with exit code 1.
     #[arg(long, conflicts_with_all = ["url", "gateways", "watched", "ramp", "baseline", "attack", "compare_with", "settle", "race"])]
     pub compare_rewards: bool,
     /// How often each takes its turn.

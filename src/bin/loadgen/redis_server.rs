@@ -1,4 +1,5 @@
-//! A Redis for a server that is started here: with its log synced before each answer, as it must be to keep what is acked.
+//! A Redis for a server that is started here: with its log synced before each answer, as it must be to keep what is
+//! acked.
 
 use std::net::TcpListener;
 use std::path::Path;

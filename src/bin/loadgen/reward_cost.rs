@@ -1,8 +1,8 @@
-//! What rewards cost: the same load on a gateway without rules, and with the usual ones for clients that send their flags
-//! and clients that do not, side by side.
+//! What rewards cost: the same load on a gateway without rules, and with the usual ones for clients that send their
+//! flags and clients that do not, side by side.
 //!
-//! One after the other they would differ by what else the machine does: the same run twice, by a fifth. Side by side that
-//! falls on all of them alike: two gateways with the same settings differ by a hundredth.
+//! One after the other they would differ by what else the machine does: the same run twice, by a fifth. Side by side
+//! that falls on all of them alike: two gateways with the same settings differ by a hundredth.
 
 use std::collections::BTreeMap;
 use std::fmt;

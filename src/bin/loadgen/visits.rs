@@ -36,7 +36,7 @@ impl Visits {
     /// Ends when the visit does: after its time, some users staying half as long and some half as long again, or when
     /// another user is asked for.
     pub async fn end(&self, stage: &Stage) {
-        // Whoever was about to leave when the socket was lost stays after all.
+        // A user who was about to leave when the socket was lost stays.
         self.is_leaving.set(false);
         tokio::select! {
             () = self.time(stage) => {}
@@ -75,7 +75,7 @@ impl Visits {
     }
 
     async fn another(&self) {
-        // A bell that rang for somebody before means nothing any more.
+        // A bell that rang for an earlier user means nothing any more.
         while self.next.get().is_none() {
             self.bell.notified().await;
         }

@@ -67,7 +67,8 @@ impl Fanout {
     pub fn leave(&self, user: UserId, told: UserChange) {
         let UserChange { origin, mut push, steady } = told;
         if let Push::Flag(day) = push {
-            // Not pushed to the claiming connection, whose next ack has it; a claim over HTTP may have come beside the connection.
+            // Not pushed to the claiming connection, whose next ack has it; a claim over HTTP may have come beside the
+            // connection.
             self.presence.one(user, origin, |origin| {
                 origin.bring_news(RewardNotice { flag: Some(day), ..RewardNotice::default() })
             });

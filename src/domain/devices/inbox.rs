@@ -238,8 +238,8 @@ impl Inbox {
         Some(committed)
     }
 
-    /// Leaves the answer to the oldest slot that is not answered yet: its beats that were `rejected`. `steady`: it may be
-    /// told late.
+    /// Leaves the answer to the oldest slot that is not answered yet: its beats that were `rejected`. `steady`: it may
+    /// be told late.
     pub fn answer_slot(&self, rejected: impl IntoIterator<Item = Rejected>, steady: bool) {
         let mut waiting = self.lock();
         // Slots are answered in their order, and an ack says all that is before it.

@@ -38,7 +38,8 @@ impl KickList {
         Self::with_channel(presence, Arc::new(Alone), Box::new(|_| {}))
     }
 
-    /// Of one gateway among several. `heard` is called with each user who is kicked, here or elsewhere; it must not block.
+    /// Of one gateway among several. `heard` is called with each user who is kicked, here or elsewhere; it must not
+    /// block.
     pub fn with_channel(
         presence: Arc<Presence>,
         channel: Arc<dyn DeviceChannel>,

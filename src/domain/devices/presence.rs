@@ -47,7 +47,8 @@ pub struct Registration {
 }
 
 impl Presence {
-    /// Of a gateway that is alone. `per_user_max` connections of one user at a time; the oldest goes when one more comes.
+    /// Of a gateway that is alone. `per_user_max` connections of one user at a time; the oldest goes when one more
+    /// comes.
     pub fn new(per_user_max: usize) -> Arc<Self> {
         Self::with_channel(per_user_max, Arc::new(Alone))
     }

@@ -14,8 +14,7 @@ pub enum Notifier {
     ReadyList(Arc<ReadyList>, usize),
 }
 
-/// The connections of one thread whose inboxes have something: whoever serves them is woken once, however many notify
-/// meanwhile.
+/// The connections of one thread whose inboxes have something. The thread is woken once, however many notify meanwhile.
 ///
 /// Bounded by the connections: each is in the list at most once until it is served.
 #[derive(Debug, Default)]

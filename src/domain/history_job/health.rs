@@ -6,7 +6,7 @@ use crate::domain::failures::{Failures, Trouble};
 use crate::storage::history_bus::quarantine::Quarantine;
 use crate::storage::history_bus::source::PackSource;
 
-/// Told by the job, read by whoever answers for the process.
+/// Written by the job, read by the probes.
 pub struct JobHealth {
     source: Arc<dyn PackSource>,
     quarantine: Arc<dyn Quarantine>,

@@ -46,7 +46,7 @@ impl Job {
             let mut batch = Batch::of(self.source.next(BATCH_BYTES).await);
             self.put_away(std::mem::take(&mut batch.unreadable), step).await;
             self.write(&batch, step).await;
-            // Not before it was written: it would come to nobody any more.
+            // Not before it was written. Otherwise no job would read it again.
             self.source.commit(&batch.places);
         }
     }

@@ -6,7 +6,7 @@ use crate::domain::failures::{Failures, Trouble};
 use crate::model::shard::Region;
 use crate::storage::history_bus::HistoryBus;
 
-/// Told by the packer, read by whoever answers for the gateway.
+/// Written by the packer, read by the probes.
 pub struct PackHealth {
     bus: Arc<dyn HistoryBus>,
     failures: Failures<Region>,

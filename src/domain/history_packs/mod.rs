@@ -6,9 +6,9 @@
 //!      └── due again (is being written) ◀── or ──▶ off the list ◀─────────────┘
 //! ```
 //!
-//! Whoever is not delivered stays on the list, in the hot store, so that memory here is bounded however long the bus is away:
-//! of each of [`WORKERS`](packer::WORKERS) regions at a time there are a few packs. Regions are shared among gateways by
-//! leases that expire; two that carry the same user only do the work twice. The followers of the
+//! A user whose pack is not delivered stays on the list, in the hot store, so that memory here is bounded however long
+//! the bus is away: of each of [`WORKERS`](packer::WORKERS) regions at a time there are a few packs. Regions are shared
+//! among gateways by leases that expire; two that carry the same user only do the work twice. The followers of the
 //! [`feed`], if there is one, are told of each delivered pack.
 
 mod batch;

@@ -40,7 +40,7 @@ impl Turns {
         let Some((at, _, backoff)) = self.next.iter_mut().find(|(_, known, _)| *known == region) else { return };
         let pause = match turn {
             Some(Turn::Mine | Turn::Done) => interval,
-            // Whoever looks first after the lease has it next, so that regions spread over the gateways.
+            // The first gateway that looks after the lease has it next, so that regions spread over the gateways.
             Some(Turn::Taken(rest)) => rest.min(interval) + interval.mul_f64(random.random_range(0.0..0.1)),
             None => backoff.failed_with_jitter(random.random()),
         };

@@ -1,7 +1,7 @@
 //! Looks for users who were never listed: gateways that carry nothing have written them.
 //!
-//! It happens once after the start of each gateway that carries changes, so also after the start of the last of them: from
-//! then on no gateway writes without listing.
+//! It happens once after the start of each gateway that carries changes, so also after the start of the last of them:
+//! from then on no gateway writes without listing.
 
 use std::time::Duration;
 

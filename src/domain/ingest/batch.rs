@@ -25,8 +25,8 @@ pub struct Batch {
     pub began: Instant,
 }
 
-/// What a batch is made of, empty again. New ones are so long that the allocator walks over its free blocks of about that
-/// length for each: by a profile with rewards, about 1 µs for each beat.
+/// What a batch is made of, empty again. New ones are so long that the allocator walks over its free blocks of about
+/// that length for each: by a profile with rewards, about 1 µs for each beat.
 #[derive(Default)]
 pub struct Lists {
     pub entries: Vec<Entry>,

@@ -1,7 +1,7 @@
 //! One slot per connection, content and session: the newest beat of it that recording lets pass is the one that counts.
 //!
-//! Whether recording was paused is known at the commit, not before: a pause may be committed while a slot waits. So a slot
-//! keeps all of its beats, and the model goes from the newest back until one passes. Only that one is stored.
+//! Whether recording was paused is known at the commit, not before: a pause may be committed while a slot waits. So a
+//! slot keeps all of its beats, and the model goes from the newest back until one passes. Only that one is stored.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -33,14 +33,14 @@ const RETRY_MAX: Duration = Duration::from_secs(1);
 
 /// Writes what the submit queues of one lane of the store have gathered; each lane has a committer.
 ///
-/// Idle, a group starts at once. Busy, the next one gathers while others are written, as many as the store commits side by
-/// side ([`Positions::groups_max`]), and starts once [`GROUP_WORTH`] entries may have come, as many as came lately in such a
-/// time, and no later than `interval` after the last began: a sync costs the same whatever it carries. Answers are handed
-/// back in the order in which the groups began.
+/// Idle, a group starts at once. Busy, the next one gathers while others are written, as many as the store commits side
+/// by side ([`Positions::groups_max`]), and starts once [`GROUP_WORTH`] entries may have come, as many as came lately
+/// in such a time, and no later than `interval` after the last began: a sync costs the same whatever it carries.
+/// Answers are handed back in the order in which the groups began.
 ///
 /// An error is no answer: the same group is committed again until the store knows (finding its own beats stored is
-/// success), and nothing is acked meanwhile. Then those that were under way with it are waited for, and what of them the
-/// store does not know either is committed again, one after the other, before another begins.
+/// success), and nothing is acked meanwhile. Then those that were under way with it are waited for, and what of them
+/// the store does not know either is committed again, one after the other, before another begins.
 ///
 /// While the clock is in doubt ([`Clock::doubt`]) no group begins: what comes waits in the submit queues, as when the
 /// store is away.
@@ -66,7 +66,7 @@ impl Committer {
         let (store, groups_max) = (self.store.clone(), self.store.groups_max());
         let mut under_way = FuturesOrdered::new();
         let (mut notified, mut last, mut next) = (false, Instant::now(), Instant::now());
-        // Of batches that are over, for those to come; no more than there ever were side by side.
+        // The memory of finished batches, for the next ones. There are at most as many as ran at the same time.
         let mut spare = Vec::new();
         let mut doubt = self.clock.watch_doubt();
         loop {
@@ -129,8 +129,8 @@ impl Committer {
         Ok(Batch { entries, shares, asked, heard, group, began: Instant::now() })
     }
 
-    /// Hands back the answer to the first of those that are under way. When it is none, all of them are brought to their
-    /// end.
+    /// Hands back the answer to the first of those that are under way. When it is none, all of them are brought to
+    /// their end.
     async fn finish(
         &self,
         first: Attempt,
@@ -222,7 +222,8 @@ impl Committer {
         })
     }
 
-    /// When it has to be tried again, the group moves on to the time of that; its day stays, of which its rules were asked.
+    /// When it has to be tried again, the group moves on to the time of that; its day stays, of which its rules were
+    /// asked.
     async fn commit_until_known(&self, batch: &mut Batch) -> Result<Committed, StoreError> {
         let mut backoff = Backoff::new(RETRY_FIRST, RETRY_MAX);
         loop {

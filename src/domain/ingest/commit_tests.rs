@@ -300,7 +300,7 @@ async fn listeners_hear_of_each_change_of_a_group_when_it_is_answered() {
     scene.end(second, Ok(())).await;
     scene.end(third, Ok(())).await;
     assert_eq!(scene.heard(), [1, 2, 3, 4]);
-    // Nobody takes the answers in this test.
+    // This test does not read the answers.
     assert_eq!(*scene.scribe.answered.lock(), [1, 2, 3]);
 }
 

@@ -1,9 +1,9 @@
-//! Removes what no read returns any more, a little at a time: cleared and expired records, and what is left of users who
-//! have gone.
+//! Removes what no read returns any more, a little at a time: cleared and expired records, and what is left of users
+//! who have gone.
 //!
-//! The store names users ([`Positions::due`]); each is pruned by changes of their own, which go the way of all others. So
-//! they are in order with the user's beats, are repeated until their outcome is known, and listeners hear of what they
-//! remove. Several gateways may prune one user at one time: who comes second finds nothing.
+//! The store names users ([`Positions::due`]); each is pruned by changes of their own, which go the way of all others.
+//! So they are in order with the user's beats, are repeated until their outcome is known, and listeners hear of what
+//! they remove. Several gateways may prune one user at one time: who comes second finds nothing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -29,12 +29,12 @@ const TOGETHER_MAX: usize = 4;
 /// Before the next of them: at most 200 users a second, or about 10,000 rows.
 const PAUSE: Duration = Duration::from_millis(20);
 const PAUSE_AFTER_MANY: Duration = Duration::from_millis(100);
-/// When nobody is due, or the store is away.
+/// When no user is due, or the store is away.
 const IDLE: Duration = Duration::from_secs(1);
 /// A lane that is away holds up its users only; they are named again.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 
-/// Users whose stored state cannot be read: each attempt is logged, and nothing changes before somebody mends it.
+/// Users whose stored state cannot be read: each attempt is logged, and nothing changes before an operator repairs it.
 const UNREADABLE_PAUSE: Duration = Duration::from_secs(60 * 60);
 /// So many of them are remembered; one more, and all are tried again.
 const UNREADABLE_MAX: usize = 1_024;

@@ -4,8 +4,8 @@ use super::intake::Intake;
 use crate::model::ids::UserId;
 use crate::model::shard::{Shard, Shards};
 
-/// Which lane of the store a user's changes go by. It is always the same, so that answers come in order, and listeners hear
-/// of the user's changes in theirs.
+/// Which lane of the store a user's changes go by. It is always the same, so that answers come in order, and listeners
+/// hear of the user's changes in theirs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lane(u16);
 

@@ -8,8 +8,9 @@
 //! connection ◀─ inbox ─ submit queue      and then listeners (other devices, …)
 //! ```
 //!
-//! Nothing here knows a codec, a socket or a backend. Bounds: [`submit_queue::SubmitQueue::WEIGHT_MAX`] uncommitted beats per thread and
-//! a setting per connection; when either is reached the connection stops reading its socket until slots drain.
+//! Nothing here knows a codec, a socket or a backend. Bounds: [`submit_queue::SubmitQueue::WEIGHT_MAX`] uncommitted
+//! beats per thread and a setting per connection; when either is reached the connection stops reading its socket until
+//! slots drain.
 
 pub mod ack;
 pub mod batch;

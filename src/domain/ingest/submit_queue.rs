@@ -82,21 +82,21 @@ pub struct Completions {
 }
 
 impl SubmitQueue {
-    /// Uncommitted beats and orders of one thread (about 250 bytes each, 100 for a beat that shares a slot), shared by its
-    /// lanes. Beyond its share of it, the connections of a lane hold their frames back.
-    /// It bounds the list of answers, too: a beat counts until it is answered.
+    /// Uncommitted beats and orders of one thread (about 250 bytes each, 100 for a beat that shares a slot), shared by
+    /// its lanes. Beyond its share of it, the connections of a lane hold their frames back. It bounds the list of
+    /// answers, too: a beat counts until it is answered.
     pub const WEIGHT_MAX: usize = 262_144;
 
     /// A frame of so many bytes, some 60 beats, is a long one.
     pub const LONG_FRAME_BYTES: usize = 8192;
-    /// Long frames that may be decoded and unanswered at one time. Clients that reconnect with full outboxes wait for each
-    /// other, in the order in which they came; other clients do not wait behind all of their beats.
+    /// Long frames that may be decoded and unanswered at one time. Clients that reconnect with full outboxes wait for
+    /// each other, in the order in which they came; other clients do not wait behind all of their beats.
     const LONG_FRAMES_MAX: usize = 1;
     /// Lists of answers that are kept. One is filled while the one before is emptied.
     const SPARE_MAX: usize = 2;
 
-    /// `wake` wakes the committer. `weight_max`: so many beats and orders there may be before connections hold their frames
-    /// back.
+    /// `wake` wakes the committer. `weight_max`: so many beats and orders there may be before connections hold their
+    /// frames back.
     pub fn new(wake: Arc<Notify>, weight_max: usize) -> (Arc<SubmitQueue>, Completions) {
         let (sender, answers) = mpsc::unbounded_channel();
         let submit_queue = Arc::new(SubmitQueue {
@@ -113,8 +113,8 @@ impl SubmitQueue {
         (submit_queue.clone(), Completions { submit_queue, answers })
     }
 
-    /// Takes admitted beats of one frame, as (index, beat); returns how many slots they opened. The inbox gets that many
-    /// answers, in the order in which the slots were opened.
+    /// Takes admitted beats of one frame, as (index, beat); returns how many slots they opened. The inbox gets that
+    /// many answers, in the order in which the slots were opened.
     pub(super) fn submit(&self, source: &Source, beats: impl IntoIterator<Item = (u32, Beat)>) -> usize {
         let mut slots = self.lock();
         let first = slots.is_empty();

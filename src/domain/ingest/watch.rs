@@ -20,8 +20,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Ends when the store says that it has failed, or when a commit has not come back for a minute; with that failure. Must run on another thread
-    /// than the commits. The commit thread is lost then: waiting for it would take for ever.
+    /// Ends when the store says that it has failed, or when a commit has not come back for a minute; with that failure.
+    /// Must run on another thread than the commits. The commit thread is lost then: waiting for it would take for ever.
     pub async fn run(self) -> StoreError {
         let mut stalled = false;
         loop {

@@ -97,8 +97,8 @@ impl BusHealth {
         self.unknown.inc();
     }
 
-    /// Keeps what the relay sees, and says what has changed: `waiting` events, the oldest of them since `oldest`; `full`:
-    /// nothing is read from the outbox until some of them are published.
+    /// Keeps what the relay sees, and says what has changed: `waiting` events, the oldest of them since `oldest`;
+    /// `full`: nothing is read from the outbox until some of them are published.
     pub(super) fn sees(&self, state: BusState, waiting: usize, oldest: Option<Instant>, full: bool, watch: &BusWatch) {
         let before = std::mem::replace(&mut *self.lock(), Seen { state, waiting, oldest, full });
         let entries = self.outbox.len();

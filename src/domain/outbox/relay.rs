@@ -28,17 +28,17 @@ use crate::storage::outbox::{Outbox, OutboxNumber};
 
 /// Entries that are read together, and events that are handed over together.
 const BATCH_MAX: usize = 1024;
-/// Events that are read and not published yet, about 400 bytes each. With so many the rest stays in the outbox, whoever's
-/// they are, until some are published.
+/// Events that are read and not published yet, about 400 bytes each. With so many the rest stays in the outbox,
+/// of all users, until some are published.
 pub const WAITING_MAX: usize = 16_384;
-/// From one read to the next, unless it was full or the outbox fills up. Entries that come within it are published together,
-/// since a sync costs the same whatever it carries; one that comes after a while is published at once.
+/// From one read to the next, unless it was full or the outbox fills up. Entries that come within it are published
+/// together, since a sync costs the same whatever it carries; one that comes after a while is published at once.
 const PACE: Duration = Duration::from_millis(500);
 /// How often it looks without a notification: entries may come from a gateway that has died.
 const LOOK_EVERY: Duration = Duration::from_secs(3);
 
-/// Publishes the events of entries, those of each user in the order in which the entries were made, at least once each: an
-/// entry leaves the outbox when the bus has its event, and not before.
+/// Publishes the events of entries, those of each user in the order in which the entries were made, at least once each:
+/// an entry leaves the outbox when the bus has its event, and not before.
 pub struct Relay {
     pub outbox: Arc<dyn Outbox>,
     pub bus: Arc<dyn EventBus>,
@@ -175,7 +175,7 @@ impl Relay {
         self.hand_over(progress);
     }
 
-    /// Whether it is removed or not, it is published: an entry that stays is published once more after a restart.
+    /// The event is published already. An entry that cannot be removed is published again after a restart.
     async fn remove(&self, progress: &mut Progress) {
         if progress.unremoved.is_empty() {
             return;

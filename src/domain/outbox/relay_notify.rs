@@ -2,8 +2,8 @@
 
 use tokio::sync::Notify;
 
-/// Notified after each commit that added to the outbox. A notification that came before the wait is seen, too; they are not
-/// counted.
+/// Notified after each commit that added to the outbox. A notification that came before the wait is seen, too; they are
+/// not counted.
 #[derive(Debug, Default)]
 pub struct RelayNotify {
     added: Notify,

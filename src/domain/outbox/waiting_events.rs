@@ -15,8 +15,8 @@ pub const RETRY_MAX: Duration = Duration::from_secs(1);
 /// How soon an event that failed is handed over again, and the outbox read again.
 pub const RETRY: Backoff = Backoff::new(Duration::from_millis(100), RETRY_MAX);
 
-/// Each user's events in their order. While the bus has one of a user and has not reported it, the user's later ones stay
-/// here; those of all others go on.
+/// Each user's events in their order. While the bus has one of a user and has not reported it, the user's later ones
+/// stay here; those of all others go on.
 #[derive(Default)]
 pub struct WaitingEvents {
     entries: BTreeMap<OutboxNumber, Waiting>,

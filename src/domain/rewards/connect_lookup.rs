@@ -49,7 +49,8 @@ impl ConnectLookup {
         self.today.day(self.clock.at(moment))
     }
 
-    /// Whether its sender knows that no reward of today can follow from a beat. Rules that begin tomorrow count as open.
+    /// Whether its sender knows that no reward of today can follow from a beat. Rules that begin tomorrow count as
+    /// open.
     pub fn is_all_decided(&self, content: Content, known: DecidedRules, now: Instant) -> bool {
         let undecided = self.rules.all().without(known.on(self.day_at(now), &self.rules));
         self.rules.may_apply(undecided, content, u64::MAX).is_empty()

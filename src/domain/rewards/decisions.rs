@@ -14,8 +14,8 @@ pub struct Decisions {
     user: Option<Day>,
     /// The newest on which anything is decided of contents.
     contents_day: Option<Day>,
-    /// Those of which all is decided on it, the one that was decided last first. In line, though every connection keeps the
-    /// room, playing or not: every beat looks here.
+    /// Those of which all is decided on it, the one that was decided last first. In line, though every connection keeps
+    /// the room, playing or not: every beat looks here.
     contents: [Option<Content>; CONTENTS_MAX],
 }
 
@@ -29,7 +29,8 @@ impl Decisions {
         self.user.filter(|day| *day == today)
     }
 
-    /// What is known of a beat that came with `flag`. A flag of another day says nothing; the decision compares the days.
+    /// What is known of a beat that came with `flag`. A flag of another day says nothing; the decision compares the
+    /// days.
     pub fn of(&self, content: Content, flag: Option<Day>) -> DecidedRules {
         DecidedRules { user: self.user.max(flag), content: self.decided(content) }
     }

@@ -17,8 +17,8 @@ use crate::model::rewards::rewarding::Rewarding;
 use crate::model::rewards::rule::{RuleSet, Rules};
 use crate::storage::outbox::Outbox;
 
-/// Stands before and behind the commits: what is known already is not asked of the store, and what the store has decided
-/// is remembered. It is marked after the commit, never before: a mark without a claim would deny the reward.
+/// Stands before and behind the commits: what is known already is not asked of the store, and what the store has
+/// decided is remembered. It is marked after the commit, never before: a mark without a claim would deny the reward.
 pub struct Judge {
     pub rules: Arc<Rules>,
     pub today: Arc<Today>,

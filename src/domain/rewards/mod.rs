@@ -6,8 +6,8 @@
 //! connection ◀─ news ─── judge ◀─ decided ─┘
 //! ```
 //!
-//! This memory only spares lookups: whether a user was first is decided by the store's own keys. [`outbox`](super::outbox)
-//! publishes what was claimed.
+//! This memory only spares lookups: whether a user was first is decided by the store's own keys.
+//! [`outbox`](super::outbox) publishes what was claimed.
 
 pub mod config;
 pub mod connect_lookup;

@@ -14,8 +14,8 @@ use crate::model::rewards::zone::{NoZone, Zone};
 /// The day of the rewards. It never goes back, whatever the clock does.
 #[derive(Debug)]
 pub struct Today {
-    /// The number of the day, and in the lower [`UNTIL_BITS`] the millisecond of the server's clock until which it holds:
-    /// one number, so that a day is never read with the end of another.
+    /// The number of the day, and in the lower [`UNTIL_BITS`] the millisecond of the server's clock until which it
+    /// holds: one number, so that a day is never read with the end of another.
     held: AtomicU64,
     clock: Mutex<RewardClock>,
 }

@@ -17,19 +17,19 @@ const DRIFT_MS: u64 = 1_000;
 /// max(wall clock, its last reading + monotonic time since): it follows a small step forward and ignores one back.
 ///
 /// That is the monotonic clock plus the greatest distance that was ever believed between the two, so a reading is at
-/// most one atomic maximum and no lock. The monotonic clock goes on while the machine is suspended (`CLOCK_BOOTTIME`), so
-/// that waking up is no step.
+/// most one atomic maximum and no lock. The monotonic clock goes on while the machine is suspended (`CLOCK_BOOTTIME`),
+/// so that waking up is no step.
 ///
-/// A *large* step of the wall clock, in either direction, is not believed. The clock goes on by the monotonic one, and is
-/// in doubt until the wall clock is back ([`Clock::look`]) or something else confirms it ([`Clock::believe`]). No reading
-/// ever shows such a step, so nothing is judged, stored or pruned by it.
+/// A *large* step of the wall clock, in either direction, is not believed. The clock goes on by the monotonic one, and
+/// is in doubt until the wall clock is back ([`Clock::look`]) or something else confirms it ([`Clock::believe`]). No
+/// reading ever shows such a step, so nothing is judged, stored or pruned by it.
 #[derive(Debug)]
 pub struct Clock {
     source: Box<dyn TimeSource>,
     started: Instant,
     /// Since the machine was booted, when this clock was started.
     started_after_boot: Duration,
-    /// How long the machine has been suspended since then, milliseconds, when somebody last looked.
+    /// How long the machine has been suspended since then, milliseconds, when it was last measured.
     suspended: AtomicU64,
     /// The server's clock minus monotonic time, milliseconds; it only grows.
     offset: AtomicU64,

@@ -1,11 +1,11 @@
 //! Whether the server's clock can be trusted.
 //!
-//! Several gateways on one store judge beats by clocks of their own. The store's clock is the measure: a gateway that is
-//! too far from it serves no client until it is back, since what it would accept or refuse the others would not.
+//! Several gateways on one store judge beats by clocks of their own. The store's clock is the measure: a gateway that
+//! is too far from it serves no client until it is back, since what it would accept or refuse the others would not.
 //!
-//! A large step of the wall clock is not believed ([`Clock`]). Until the wall clock steps back, or the clock of the store
-//! confirms it, the gateway is not ready and commits nothing; its sockets stay. A store without a clock confirms nothing:
-//! then an operator sets the clock right, or says that it is ([`ClockStatus::accept`]).
+//! A large step of the wall clock is not believed ([`Clock`]). Until the wall clock steps back, or the clock of the
+//! store confirms it, the gateway is not ready and commits nothing; its sockets stay. A store without a clock confirms
+//! nothing: then an operator sets the clock right, or says that it is ([`ClockStatus::accept`]).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -25,7 +25,7 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// So far apart the two may be.
 const APART_MS_MAX: u64 = 1_000;
-/// So near they must come to each other again, so that nobody is sent away at every measure.
+/// They must come this near to each other again, so that users are not sent away at every measurement.
 const BACK_MS_MAX: u64 = 500;
 
 /// How far the server's clock may be ahead of a wall clock that is accepted: as far as the newest commit at a start.
@@ -86,9 +86,9 @@ impl ClockStatus {
         Clocks { server: self.clock.now(), wall: clock::wall(), step: self.clock.doubt() }
     }
 
-    /// An operator says that the wall clock is right: its step is believed from now on, and returned; `None` = no step was
-    /// in doubt. The server's clock follows it forward, and never goes back: ahead by more than a start allows, it would
-    /// judge beats by a wrong time for good.
+    /// An operator says that the wall clock is right: its step is believed from now on, and returned; `None` = no step
+    /// was in doubt. The server's clock follows it forward, and never goes back: ahead by more than a start allows, it
+    /// would judge beats by a wrong time for good.
     pub fn accept(&self) -> Result<Option<Step>, TooFarAhead> {
         let Clocks { wall, server, step } = self.clocks();
         let ahead = Duration::from_millis(server.saturating_sub(wall));
@@ -111,7 +111,8 @@ impl ClockStatus {
         self.measured.borrow().silent
     }
 
-    /// Resolves when it is no longer, or not yet, as `off` says. Cheap to wait on; never if nobody measures.
+    /// Resolves when it is no longer, or not yet, as `off` says. Cheap to wait on. It never resolves if nothing is
+    /// measured.
     pub async fn changed(&mut self, off: bool) {
         if self.measured.wait_for(|measured| measured.apart.is_some() != off).await.is_err() {
             std::future::pending::<()>().await;
@@ -189,8 +190,8 @@ impl ClockGuard {
         }
     }
 
-    /// Whether the store's clock has moved as monotonic time has since the clock was last beyond doubt. One on this very
-    /// machine makes the same step as the wall clock, and cannot confirm it.
+    /// Whether the store's clock has moved as monotonic time has since the clock was last beyond doubt. One on this
+    /// very machine makes the same step as the wall clock, and cannot confirm it.
     fn is_steady(&self, told: u64) -> bool {
         let offset = offset_of(told);
         let trusted = self.store_offset.load(Ordering::Relaxed);

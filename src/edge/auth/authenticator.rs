@@ -65,8 +65,8 @@ impl Authenticator {
         (!self.refuses(identity)).then_some(registration)
     }
 
-    /// Has a connection go by another token of its user. False: that one is [refused](Self::refuses), and the connection
-    /// must go.
+    /// Has a connection go by another token of its user. False: that one is [refused](Self::refuses), and the
+    /// connection must go.
     pub fn renew(&self, registration: &Registration, identity: &Identity) -> bool {
         // Before the question, so that it does not slip in beside a revocation.
         registration.inbox().renewed(identity.token.clone());

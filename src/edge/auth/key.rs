@@ -80,8 +80,8 @@ impl SigningKey {
         self.kept_at.as_deref()
     }
 
-    /// A token of this user, good for `ttl` (in whole seconds, at least one, and no longer than tokens may live) from `wall_now_ms`, milliseconds since
-    /// 1970 by the wall clock.
+    /// A token of this user, good for `ttl` (in whole seconds, at least one, and no longer than tokens may live) from
+    /// `wall_now_ms`, milliseconds since 1970 by the wall clock.
     pub fn issue(&self, user: UserId, ttl: Duration, wall_now_ms: u64) -> Issued {
         let iat = wall_now_ms / 1000;
         let exp = iat.saturating_add(ttl.min(self.ttl_max).as_secs().max(1));

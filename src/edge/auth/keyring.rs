@@ -93,8 +93,8 @@ impl Keyring {
     }
 }
 
-/// Of a token whose header cannot be read. To name an algorithm that the library does not know, such as `none`, is no mistake
-/// of the form.
+/// Of a token whose header cannot be read. To name an algorithm that the library does not know, such as `none`, is no
+/// mistake of the form.
 fn unreadable(token: &str) -> TokenError {
     #[derive(Deserialize)]
     struct Named {

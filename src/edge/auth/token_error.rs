@@ -27,8 +27,8 @@ pub enum TokenError {
 }
 
 impl TokenError {
-    /// As the client is told, over HTTP and in a close frame: fixed words, so that nothing of a token gets into a log or an
-    /// answer.
+    /// As the client is told, over HTTP and in a close frame: fixed words, so that nothing of a token gets into a log
+    /// or an answer.
     pub fn cause(self) -> &'static str {
         match self {
             TokenError::TooLong => "the token is longer than 4096 bytes",

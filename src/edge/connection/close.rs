@@ -102,7 +102,8 @@ impl CloseReason {
         }
     }
 
-    /// The `bye` that goes before it, if one does. `spread`: where in [`RECONNECT_AFTER_MS`] this client is, 0 to 1; random.
+    /// The `bye` that goes before it, if one does. `spread`: where in [`RECONNECT_AFTER_MS`] this client is, 0 to 1;
+    /// random.
     pub fn bye(self, spread: f64) -> Option<ServerFrame> {
         let reason = match self {
             CloseReason::Drain => "drain",

@@ -19,8 +19,8 @@ use crate::domain::devices::ready_list::{Notifier, ReadyList};
 /// So many are served before other tasks of the thread get their turn.
 const SERVED_TOGETHER_MAX: usize = 256;
 
-/// Serves all sockets whose inboxes are ready, in one pass: the acks of a commit go out one after the other, and no task but this
-/// one wakes for them.
+/// Serves all sockets whose inboxes are ready, in one pass: the acks of a commit go out one after the other, and no
+/// task but this one wakes for them.
 pub struct ConnectionSet {
     entries: RefCell<Slab<Option<Rc<RefCell<LiveSocket>>>>>,
     ready_list: Arc<ReadyList>,
@@ -134,7 +134,8 @@ mod tests {
         fn size_of_task<F: Future>(_serve: fn(SetEntry, LiveSocket) -> F) -> usize {
             size_of::<F>()
         }
-        // With what counts and guards it at most 640 bytes, which is what the allocator hands out for one byte more than 512, too.
+        // With what counts and guards it at most 640 bytes, which is what the allocator hands out for one byte more
+        // than 512, too.
         assert!(size_of::<LiveSocket>() <= 568, "{} bytes", size_of::<LiveSocket>());
         assert!(size_of_task(SetEntry::serve) <= 160, "{} bytes", size_of_task(SetEntry::serve));
     }

@@ -1,8 +1,8 @@
 //! One authenticated socket: frames in, frames out, timers, drain.
 //!
-//! Its task waits for the peer, for time and for reads. What others leave for it, above all the answers to its beats, does
-//! not wake that task: the [`ConnectionSet`](super::connection_set::ConnectionSet) of the thread looks after all that are [ready](LiveSocket::serve)
-//! in one pass, and wakes only those that have more to do than to say something.
+//! Its task waits for the peer, for time and for reads. What others leave for it, above all the answers to its beats,
+//! does not wake that task: the [`ConnectionSet`](super::connection_set::ConnectionSet) of the thread looks after all
+//! that are [ready](LiveSocket::serve) in one pass, and wakes only those that have more to do than to say something.
 
 use std::future::Future;
 use std::net::IpAddr;
@@ -49,7 +49,8 @@ pub struct LiveSocket {
     context: Arc<ConnectionContext>,
     rate: Rate,
     silence: IdleTimer,
-    /// When reading stopped because the conversation waits or the peer does not read; client clocks stand still meanwhile.
+    /// When reading stopped because the conversation waits or the peer does not read; client clocks stand still
+    /// meanwhile.
     deaf_since: Option<Instant>,
     /// Boxed, since most sockets are not leaving.
     leaving: Option<Box<Leaving>>,
@@ -337,7 +338,8 @@ impl LiveSocket {
         }
     }
 
-    /// Sets the timer; whether it went off. It is left alone while it fires early enough: most deadlines only move away.
+    /// Sets the timer; whether it went off. It is left alone while it fires early enough: most deadlines only move
+    /// away.
     fn time_is_up(&mut self, cx: &mut Context<'_>, mut timer: Pin<&mut Sleep>, now: Instant) -> Result<bool, End> {
         let deadline = self.next_deadline(now).into();
         if timer.is_elapsed() || deadline < timer.deadline() {

@@ -7,8 +7,8 @@
 //!                        connection_set: all of a thread; says what was left for them, above all acks, in one pass
 //! ```
 //!
-//! A [`socket`] reads and writes with the buffers of its thread, the [`scratch_buffers`]; a [`decoder`] makes messages of what
-//! was read, after [`inflow`] has counted it.
+//! A [`socket`] reads and writes with the buffers of its thread, the [`scratch_buffers`]; a [`decoder`] makes messages
+//! of what was read, after [`inflow`] has counted it.
 
 pub mod close;
 pub mod connection_log;

@@ -1,7 +1,8 @@
 //! A WebSocket, with what the gateway needs of it: messages in, frames out, a close that arrives.
 //!
-//! Idle it owns no buffer. What it reads, decodes and writes with is the [`ScratchBuffers`] of its thread; only in the middle
-//! of a message it has a decoder of its own, and only while its peer does not read, a copy of what is left to be sent.
+//! Idle it owns no buffer. What it reads, decodes and writes with is the [`ScratchBuffers`] of its thread; only in the
+//! middle of a message it has a decoder of its own, and only while its peer does not read, a copy of what is left to be
+//! sent.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -237,7 +238,8 @@ impl Socket {
     pub async fn close(mut self, reason: CloseReason) {
         let (code, text) = reason.code_and_text();
         self.scratch.metrics.closed(code);
-        // Whatever goes wrong now, the connection ends. A client that was too slow has this long to read what waits for it.
+        // Whatever goes wrong now, the connection ends. A client that was too slow has this long to read what waits for
+        // it.
         let said = poll_fn(|cx| Poll::Ready(self.say(cx, |out| out.close(code, text)))).await;
         if said.is_ok() {
             let _ = tokio::time::timeout(LINGER, poll_fn(|cx| self.poll_flush(cx))).await;

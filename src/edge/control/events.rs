@@ -19,7 +19,7 @@ use crate::shutdown::Stop;
 pub enum Tail {
     /// Here, in a log of this process; what is held when a drain begins is answered then.
     Log { events: Events, stop: Stop },
-    /// Elsewhere, as this says to whoever asks here.
+    /// Elsewhere; a client that asks here gets this text.
     Elsewhere(Arc<str>),
 }
 

@@ -41,8 +41,8 @@ pub async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next
     response
 }
 
-/// One call. It is logged when it is over, also when its client has gone before the answer: what it asked for may be done
-/// all the same.
+/// One call. It is logged when it is over, also when its client has gone before the answer: what it asked for may be
+/// done all the same.
 struct Call {
     source: Option<SocketAddr>,
     method: Method,

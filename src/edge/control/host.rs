@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use http::uri::Authority;
 use http::{HeaderMap, Uri, header};
 
-/// A page may have its own name lead to this listener (DNS rebinding), so a name must be known. An address and `localhost`
-/// lead where they say.
+/// A page may have its own name lead to this listener (DNS rebinding), so a name must be known. An address and
+/// `localhost` lead where they say.
 pub fn is_known(uri: &Uri, headers: &HeaderMap, names: &[String]) -> bool {
     let mut hosts = headers.get_all(header::HOST).iter();
     let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };

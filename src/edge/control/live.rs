@@ -45,8 +45,8 @@ impl LiveRoutes {
         self.board.clone()
     }
 
-    /// Server-Sent Events: the newest numbers at once, then those of each second, until `end` resolves. What the client is
-    /// too slow for is skipped: the next event is made when there is room for it.
+    /// Server-Sent Events: the newest numbers at once, then those of each second, until `end` resolves. What the client
+    /// is too slow for is skipped: the next event is made when there is room for it.
     pub fn stream(self: &Arc<Self>, end: impl Future<Output: Send> + Send + 'static) -> Result<Response, Problem> {
         let place = self.places.take("all live.streams are in use")?;
         let mut views = self.board.follow();

@@ -1,4 +1,5 @@
-//! The control listener: kicks, revocations, one user's records, the event log, live numbers, the clock. It is for operators and for back-ends.
+//! The control listener: kicks, revocations, one user's records, the event log, live numbers, the clock. It is for
+//! operators and for back-ends.
 //!
 //! [`guard`] lets a call in, and logs it; the routes behind it need not know of either.
 

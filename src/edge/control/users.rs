@@ -1,7 +1,7 @@
 //! What an operator does for one user: erase, and hand over a copy.
 //!
-//! An erasure goes the way of everything that changes records: through a submit queue (the control listener has its own) into a group
-//! that is committed, and on to the user's other connections.
+//! An erasure goes the way of everything that changes records: through a submit queue (the control listener has its
+//! own) into a group that is committed, and on to the user's other connections.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The demo: its page, the documentation, the stand-in for an app's own back-end that hands out tokens, the gateway's own
-//! counters, the event log, the live numbers, the history packs, the reward clock, and which process this is. On a
+//! The demo: its page, the documentation, the stand-in for an app's own back-end that hands out tokens, the gateway's
+//! own counters, the event log, the live numbers, the history packs, the reward clock, and which process this is. On a
 //! loopback address only.
 
 mod clock;

@@ -46,8 +46,8 @@ impl PackStreams {
     }
 }
 
-/// `GET /demo/packs`: a `pack` event for each pack that is delivered from then on, until the drain begins. What the client
-/// is too slow for is left out.
+/// `GET /demo/packs`: a `pack` event for each pack that is delivered from then on, until the drain begins. What the
+/// client is too slow for is left out.
 pub async fn stream(State(context): State<DemoContext>, headers: HeaderMap, uri: Uri) -> Result<Response, Problem> {
     refuse_other_pages(&headers)?;
     query::none(&uri)?;

@@ -24,8 +24,8 @@ pub fn refuse_other_pages(headers: &HeaderMap) -> Result<(), Problem> {
     Err(Problem::forbidden("only the demo page on this machine may use this path"))
 }
 
-/// A proxy on this machine has a loopback address and passes on what clients elsewhere send: a request that says that it
-/// came through one is refused, unless that is wanted.
+/// A proxy on this machine has a loopback address and passes on what clients elsewhere send: a request that says that
+/// it came through one is refused, unless that is wanted.
 pub async fn refuse_proxied(State(behind_proxies): State<bool>, request: Request, next: Next) -> Response {
     if !behind_proxies && ADDED_BY_PROXIES.iter().any(|name| request.headers().contains_key(*name)) {
         return Problem::forbidden("the demo is for this machine only, and this request came through a proxy")

@@ -55,7 +55,7 @@ fn context() -> DemoContext {
     DemoContext { key: key(), registry, tail, live, packs, clock, behind_proxies: false, stop }
 }
 
-/// A clock of which nobody knows how late in the day it is.
+/// A clock whose time of day is unknown.
 fn rewards_clock() -> RewardsClock {
     let clock = Arc::new(Clock::starting_at(0, Duration::MAX));
     let today = Today::open("UTC", Arc::default(), None, clock.now()).expect("a zone");

@@ -1,4 +1,4 @@
-//! A token for any user to whoever asks: what an app's own back-end does, after it has looked who is there.
+//! Gives any client a token for any user. An app's own back-end does that after it has checked who the user is.
 
 use std::time::Duration;
 

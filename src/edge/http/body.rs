@@ -18,8 +18,8 @@ const ARRIVAL_MAX: Duration = Duration::from_secs(10);
 /// How long the rest of a refused body is thrown away, so that the answer is not lost to a TCP reset.
 const DISCARD_MAX: Duration = Duration::from_secs(1);
 
-/// In the extensions of an answer: it goes on for as long as its client reads it. On the public listener the time limit of
-/// an answer then begins again with each piece of it.
+/// In the extensions of an answer: it goes on for as long as its client reads it. On the public listener the time limit
+/// of an answer then begins again with each piece of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Streamed;
 

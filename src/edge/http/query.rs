@@ -26,8 +26,8 @@ pub fn page_request(uri: &Uri, limits: &FrameLimits) -> Result<PageRequest, Prob
     Ok(decode_page_request(limit.as_deref(), kinds.as_deref(), cursor.as_deref(), limits)?)
 }
 
-/// From when on something is to be forgotten (server-clock milliseconds), if that is said, and which connection knows it
-/// already.
+/// From when on something is to be forgotten (server-clock milliseconds), if that is said, and which connection knows
+/// it already.
 pub fn forgetting(uri: &Uri) -> Result<(Option<u64>, Option<ConnectionId>), Problem> {
     let [at, connection] = fields(uri, ["at", "connection"])?;
     Ok(decode_forgetting(at.as_deref(), connection.as_deref())?)
@@ -75,8 +75,8 @@ pub fn none(uri: &Uri) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The values of these fields, in their order. A field that is not among them is a mistake: what it should have asked for
-/// would be left out without a word.
+/// The values of these fields, in their order. A field that is not among them is a mistake: what it should have asked
+/// for would be left out without a word.
 fn fields<const COUNT: usize>(uri: &Uri, known: [&str; COUNT]) -> Result<[Option<String>; COUNT], Problem> {
     let mut values = [const { None }; COUNT];
     for (name, value) in pairs(uri) {

@@ -69,8 +69,8 @@ impl<C: Clock + Clone> ConnectionLimiter<C> {
         self.handshakes.enter()
     }
 
-    /// An HTTP connection is to stay after its answer. As many may as may be in their handshakes, so that those that stay
-    /// for long take no place from those that come. `None`: there are too many already.
+    /// An HTTP connection is to stay after its answer. As many may as may be in their handshakes, so that those that
+    /// stay for long take no place from those that come. `None`: there are too many already.
     pub fn keep_alive(&self, network: Option<Network>) -> Option<ConnectionPermit> {
         let mut permit = self.kept_alive.enter()?;
         network.is_none_or(|network| permit.claim(network)).then_some(permit)

@@ -1,8 +1,8 @@
 //! How much of the store the lists of one user may take.
 //!
-//! A list may look at all that the store has of its user. So a user has one list at a time at this gateway, over sockets
-//! and HTTP together, and each row that it looks at counts. How many these are is known afterwards only: a list begins
-//! as long as the user's earlier ones are paid for, and the next one waits for its rows.
+//! A list may look at all that the store has of its user. So a user has one list at a time at this gateway, over
+//! sockets and HTTP together, and each row that it looks at counts. How many these are is known afterwards only: a list
+//! begins as long as the user's earlier ones are paid for, and the next one waits for its rows.
 
 use std::collections::HashMap;
 use std::sync::Arc;

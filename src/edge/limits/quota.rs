@@ -23,8 +23,8 @@ pub struct Quota {
 pub struct Rate {
     /// When all so far is paid for.
     paid: u64,
-    /// For how long the client may have sent what is still to be read: while the server did not read, less the time that
-    /// it has had since for nothing to come.
+    /// For how long the client may have sent what is still to be read: while the server did not read, less the time
+    /// that it has had since for nothing to come.
     gathered: u64,
 }
 

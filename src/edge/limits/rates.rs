@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 
 /// Counts what each `Who` does, over all threads: `burst` at once after a pause, then so many a second.
 ///
-/// Bounded by [`RATED_MAX`]: when one more comes, entries with a full allowance are dropped, and if more than half remain,
-/// all are dropped.
+/// Bounded by [`RATED_MAX`]: when one more comes, entries with a full allowance are dropped, and if more than half
+/// remain, all are dropped.
 pub struct Rates<Who: Eq + Hash + Clone, C: Clock = MonotonicClock> {
     quota: Quota,
     clock: C,

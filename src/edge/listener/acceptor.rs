@@ -174,8 +174,8 @@ impl Acceptor {
         }
     }
 
-    /// Whether the connection may stay for another request. With its first answer it leaves the places of the handshakes
-    /// to others, for one among those that stay.
+    /// Whether the connection may stay for another request. With its first answer it leaves the places of the
+    /// handshakes to others, for one among those that stay.
     fn may_stay(&self, permit: &RefCell<HttpPermit>, connected: IpAddr) -> bool {
         if let HttpPermit::KeepAlive(_) = *permit.borrow() {
             return true;

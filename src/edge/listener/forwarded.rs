@@ -1,7 +1,7 @@
 //! `X-Forwarded-For` and `Forwarded`: the hops of a request, the last one on the right.
 //!
-//! The crates that read `Forwarded` split it at every comma, quoted or not. Clients choose what some proxies quote there
-//! (`host`), so with them a client could add a hop of its own.
+//! The crates that read `Forwarded` split it at every comma, quoted or not. Clients choose what some proxies quote
+//! there (`host`), so with them a client could add a hop of its own.
 
 use std::net::{IpAddr, SocketAddr};
 

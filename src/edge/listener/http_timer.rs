@@ -12,8 +12,8 @@ use hyper::body::{Body, Frame, SizeHint};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-/// An answer is handed over in pieces of this size. They are taken as the client reads, so the end of the last one means
-/// that it has read all the others.
+/// An answer is handed over in pieces of this size. They are taken as the client reads, so the end of the last one
+/// means that it has read all the others.
 const PIECE_BYTES: usize = 16 * 1024;
 
 /// The settings behind it.

@@ -4,7 +4,8 @@
 //! accept ─▶ room ─▶ acceptor: proxy_header ─▶ tls ─▶ HTTP ─▶ forwarded ─▶ upgrade, or the router
 //! ```
 //!
-//! [`proxies`] says which peers may name a client's address, [`connection_limiter`](super::limits::connection_limiter) how many there may be.
+//! [`proxies`] says which peers may name a client's address, [`connection_limiter`](super::limits::connection_limiter)
+//! how many there may be.
 
 mod acceptor;
 mod forwarded;

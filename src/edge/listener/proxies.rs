@@ -41,8 +41,8 @@ impl Proxies {
 
     /// The client of this request, on a connection from `connected`.
     ///
-    /// Each proxy appends, on the right, the address it was called from. So the client is the right-most one that is no trusted proxy: what stands
-    /// left of it is hearsay.
+    /// Each proxy appends, on the right, the address it was called from. So the client is the right-most one that is no
+    /// trusted proxy: what stands left of it is hearsay.
     pub fn client(&self, connected: IpAddr, headers: &HeaderMap) -> Result<IpAddr, ForwardedHeaderError> {
         if !self.forward_requests(connected) {
             return Ok(connected);

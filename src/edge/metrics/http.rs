@@ -10,8 +10,8 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use std::time::Instant;
 
-/// Every route of the [router](crate::edge::http::router) with its methods. Anything else is counted as [`OTHER`], so that no client
-/// can make up a label.
+/// Every route of the [router](crate::edge::http::router) with its methods. Anything else is counted as [`OTHER`], so
+/// that no client can make up a label.
 pub const ROUTES: [(&str, &[&str]); 6] = [
     ("/v1/beats", &["POST"]),
     ("/v1/history", &["GET", "DELETE"]),
@@ -52,7 +52,7 @@ impl Metrics {
     fn observe(&self, path: Option<&str>, method: &Method, status: StatusCode, began: Instant) {
         let known = ROUTES.into_iter().find(|(route, _)| Some(*route) == path);
         let (route, methods) = known.unwrap_or((OTHER, &[]));
-        // Whoever asks for the head alone asks for the same.
+        // A request for the head alone asks for the same.
         let asked = if method == Method::HEAD { Method::GET.as_str() } else { method.as_str() };
         let method = methods.iter().copied().find(|method| *method == asked).unwrap_or(OTHER);
         let status = match status.as_u16() {

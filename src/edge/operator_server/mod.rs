@@ -1,8 +1,9 @@
-//! The HTTP server behind the probe and the control listener: few connections, one request each, all of it within a time.
+//! The HTTP server behind the probe and the control listener: few connections, one request each, all of it within a
+//! time.
 //!
-//! So whatever a client does (slow headers, a slow body, an answer it does not read), it takes one permit for that long; and
-//! connections without a request keep no other client out, however many they are. An answer that is a stream gives its permit
-//! back when it begins ([`LongAnswer`]).
+//! So whatever a client does (slow headers, a slow body, an answer it does not read), it takes one permit for that
+//! long; and connections without a request keep no other client out, however many they are. An answer that is a stream
+//! gives its permit back when it begins ([`LongAnswer`]).
 
 mod long_answer;
 mod permits;
@@ -36,8 +37,8 @@ const ACCEPT_REST: Duration = Duration::from_millis(50);
 
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// At a time. One more takes the permit of the one that has waited longest for its request, and is closed as it comes
-    /// if all have one.
+    /// At a time. One more takes the permit of the one that has waited longest for its request, and is closed as it
+    /// comes if all have one.
     pub connections: usize,
     /// From the accepted connection to the end of the request's head.
     pub head: Duration,

@@ -2,7 +2,8 @@
 //!
 //! Base64url without padding over: a version byte, then big-endian `at` (8 bytes), `kind` (2), `oid` (8), and the kinds
 //! asked for (2 each). One cursor has exactly one text: everything else is refused, so that a client cannot come to
-//! depend on anything in it. It grants nothing, and so carries no signature: a user sees only their own records, whatever cursor they send.
+//! depend on anything in it. It grants nothing, and so carries no signature: a user sees only their own records,
+//! whatever cursor they send.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -185,7 +185,7 @@ fn no_more_are_remembered_than_the_bound() {
     assert_eq!(agents.recent.lock().len(), REMEMBERED.get());
 }
 
-/// Whoever takes over newer regexes has to take over the names, too.
+/// Newer regexes need the newer names, too.
 #[test]
 fn the_lists_have_every_name_that_the_regexes_give() {
     let regexes: Regexes = serde_json::from_str(include_str!("uap-core/regexes.json")).expect("regexes");

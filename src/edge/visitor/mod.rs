@@ -1,6 +1,7 @@
 //! Determines the [`Visitor`] of a connection from the user agent and the address of its client, once, at the upgrade.
 //!
-//! A connection keeps only this class. No address stays here, and user agents stay only in a cache that all clients share.
+//! A connection keeps only this class. No address stays here, and user agents stay only in a cache that all clients
+//! share.
 
 mod agents;
 mod countries;
@@ -35,7 +36,8 @@ pub struct VisitorClasses {
 }
 
 impl VisitorClasses {
-    /// Takes a while: to be called before the first connection. `geoip`: a database of countries in the MaxMind DB format.
+    /// Takes a while: to be called before the first connection. `geoip`: a database of countries in the MaxMind DB
+    /// format.
     pub fn open(geoip: Option<&Path>) -> Result<Arc<Self>, CountryFileError> {
         let countries = geoip.map(Countries::open).transpose()?;
         Ok(Arc::new(VisitorClasses { agents: Agents::new(), countries }))

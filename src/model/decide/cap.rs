@@ -1,9 +1,9 @@
 //! The cap on contents per user.
 //!
-//! A new content beyond the cap takes the place of the first by [`Eviction`](crate::model::forgetting::Eviction): the oldest
-//! deleted one, or else the oldest. The user's floor rises to the newest moment that was known of it, so that it cannot
-//! come back older than it was. A beat whose content would have to go first itself is superseded at once; a deletion
-//! whose content would raises the floor.
+//! A new content beyond the cap takes the place of the first by [`Eviction`](crate::model::forgetting::Eviction): the
+//! oldest deleted one, or else the oldest. The user's floor rises to the newest moment that was known of it, so that it
+//! cannot come back older than it was. A beat whose content would have to go first itself is superseded at once; a
+//! deletion whose content would raises the floor.
 
 use super::{Decider, Draft, StoredUser};
 use crate::model::ids::Content;
@@ -14,8 +14,8 @@ use crate::model::transition::Cause;
 const EVICTIONS_MAX: u32 = 2;
 
 impl Decider<'_> {
-    /// Makes room for a content that was not there before and whose row is put already. False: it would have to go first
-    /// itself.
+    /// Makes room for a content that was not there before and whose row is put already. False: it would have to go
+    /// first itself.
     pub(super) fn make_room<S: StoredUser>(&mut self, draft: &mut Draft<S>, new: Content) -> Result<bool, S::Error> {
         let eviction = draft.content(new)?.1.row.eviction();
         let contents = draft.contents()?;

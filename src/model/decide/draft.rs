@@ -1,7 +1,7 @@
 //! One user in the making: what is stored, with the changes of a group.
 //!
-//! Later changes of a group see the earlier ones here. Nothing is stored until the whole group is decided; then the store
-//! writes what has [changed](Drafted).
+//! Later changes of a group see the earlier ones here. Nothing is stored until the whole group is decided; then the
+//! store writes what has [changed](Drafted).
 
 use std::collections::{HashMap, HashSet};
 
@@ -166,8 +166,8 @@ impl<S: StoredUser> Draft<S> {
         Ok(drafted.into_iter().chain(stored).min())
     }
 
-    /// Empties all rows, and gives their records to `gone`, in the order of their contents. Returns the newest moment that
-    /// any of them was known by.
+    /// Empties all rows, and gives their records to `gone`, in the order of their contents. Returns the newest moment
+    /// that any of them was known by.
     pub(super) fn erase(&mut self, mut gone: impl FnMut(Record)) -> Result<u64, S::Error> {
         if !self.drafted.erased {
             for (content, row) in self.stored.all()? {
@@ -186,8 +186,8 @@ impl<S: StoredUser> Draft<S> {
         Ok(newest)
     }
 
-    /// Drops what no read can return any more, and gives the records to `gone`, in the order of their contents. True: there
-    /// is more of it than one commit may take.
+    /// Drops what no read can return any more, and gives the records to `gone`, in the order of their contents. True:
+    /// there is more of it than one commit may take.
     pub(super) fn prune(&mut self, horizon: u64, mut gone: impl FnMut(Record, Cause)) -> Result<bool, S::Error> {
         let mut more = false;
         if !self.drafted.erased {

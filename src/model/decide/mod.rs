@@ -6,8 +6,8 @@
 //!  StoredUser: reads ─▶ Draft ─▶ Drafted: what is to be written
 //! ```
 //!
-//! This is the only place in which beats, forgetting, switches and erasures are decided. It does no I/O and reads no clock:
-//! a store reads what is kept ([`StoredUser`]), and writes what has changed ([`Drafted`]).
+//! This is the only place in which beats, forgetting, switches and erasures are decided. It does no I/O and reads no
+//! clock: a store reads what is kept ([`StoredUser`]), and writes what has changed ([`Drafted`]).
 
 mod cap;
 mod draft;
@@ -232,8 +232,8 @@ impl<'g> Decider<'g> {
         self.transitions.extend(transition.map(|transition| (self.place, transition)));
     }
 
-    /// Whether a forgetting may hold from this moment on: it is not ahead of the clock, or not newer than the newest record
-    /// concerned (0 = none), which is asked for only if it matters.
+    /// Whether a forgetting may hold from this moment on: it is not ahead of the clock, or not newer than the newest
+    /// record concerned (0 = none), which is asked for only if it matters.
     fn may_be<E>(&self, at: u64, newest: impl FnOnce() -> Result<u64, E>) -> Result<bool, E> {
         Ok(at <= self.moment.now + AHEAD_MS_MAX || at <= newest()?)
     }

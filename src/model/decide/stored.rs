@@ -6,8 +6,8 @@ use crate::model::rewards::claim::ClaimKey;
 
 /// One user, as it is stored before the group. A [`Draft`](super::Draft) reads each row at most once.
 ///
-/// `is_drafted` tells which contents the draft has already: their stored rows do not count. An error says what could not be
-/// read; the user then has no outcome.
+/// `is_drafted` tells which contents the draft has already: their stored rows do not count. An error says what could
+/// not be read; the user then has no outcome.
 pub trait StoredUser {
     type Error;
 

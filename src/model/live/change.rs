@@ -34,8 +34,8 @@ pub struct Played {
 }
 
 impl LiveChange {
-    /// `visitor`: the client behind it. `None`: it does not concern them. A pause or a seek changes nothing: the session runs
-    /// out if no more is played.
+    /// `visitor`: the client behind it. `None`: it does not concern them. A pause or a seek changes nothing: the
+    /// session runs out if no more is played.
     pub fn of(transition: &Transition, visitor: Visitor) -> Option<Self> {
         if transition.cause != Cause::Beat {
             return None;

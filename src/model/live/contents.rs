@@ -12,7 +12,8 @@ pub struct Counts {
     pub users: u32,
 }
 
-/// The contents that have sessions. Each has a number for as long as it has some, so that a session names it in few bytes.
+/// The contents that have sessions. Each has a number for as long as it has some, so that a session names it in few
+/// bytes.
 pub struct Contents {
     pub top: Top,
     numbers: HashMap<Content, u32>,

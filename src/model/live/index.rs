@@ -4,8 +4,8 @@ use hashbrown::HashTable;
 
 /// Each number has a tag, the hash of its key. Different keys may have the same tag, so the caller compares the keys.
 ///
-/// The tag stands beside the number, so that the key, which is in another line of memory, is read only if the tags are equal,
-/// and not at all when the table grows.
+/// The tag stands beside the number, so that the key, which is in another line of memory, is read only if the tags are
+/// equal, and not at all when the table grows.
 #[derive(Default)]
 pub struct Index(HashTable<Entry>);
 

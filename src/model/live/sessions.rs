@@ -18,8 +18,8 @@ pub const NONE: u32 = u32::MAX;
 
 /// A table of sessions, those of a user in a list of their own, and a wheel for when they run out.
 ///
-/// The wheel holds each session once. It is not touched by a beat that only goes on: what comes out is compared with the
-/// session's newest beat, and put back if it is still live.
+/// The wheel holds each session once. It is not touched by a beat that only goes on: what comes out is compared with
+/// the session's newest beat, and put back if it is still live.
 pub struct Sessions {
     timeout: u64,
     /// At a time; another one is not counted.
@@ -89,8 +89,8 @@ impl Sessions {
 
     /// Where the sessions of these beats are now, for `play`; `NONE`: unknown.
     ///
-    /// With many sessions, most of the cost of a beat is waiting for memory: first for the index, then for the session. Each
-    /// loop reads places that do not depend on each other, so the processor waits for several at a time.
+    /// With many sessions, most of the cost of a beat is waiting for memory: first for the index, then for the session.
+    /// Each loop reads places that do not depend on each other, so the processor waits for several at a time.
     pub fn look_up(&self, changes: &[LiveChange], places: &mut [u32]) {
         for (change, place) in changes.iter().zip(&mut *places) {
             let LiveChange::Playing(played) = change else { continue };

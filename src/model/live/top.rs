@@ -1,9 +1,9 @@
 //! The contents with the most sessions, and those that gain most.
 //!
-//! Lossy counting in a bounded table, with exact counts: the sessions of a content are known when it enters the table, so
-//! only contents without a place can be missed. A content without sessions leaves. When the table is full, the half with
-//! the fewest sessions leaves, and the most sessions that any of them has bound the error. A content comes back with its
-//! next session, so a missed one never has more than it had when it left.
+//! Lossy counting in a bounded table, with exact counts: the sessions of a content are known when it enters the table,
+//! so only contents without a place can be missed. A content without sessions leaves. When the table is full, the half
+//! with the fewest sessions leaves, and the most sessions that any of them has bound the error. A content comes back
+//! with its next session, so a missed one never has more than it had when it left.
 
 use std::collections::HashMap;
 

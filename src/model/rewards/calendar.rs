@@ -54,8 +54,8 @@ impl StoredCalendar {
 
 /// The day of the rewards, which never goes back: max(the last day, the date in the zone).
 ///
-/// What the settings change holds from the next day on: a new zone says the date once the day in the old one has ended, a
-/// new rule begins then. Only a rule that was taken out ends at once.
+/// What the settings change holds from the next day on: a new zone says the date once the day in the old one has ended,
+/// a new rule begins then. Only a rule that was taken out ends at once.
 #[derive(Clone, Debug)]
 pub struct Calendar {
     rules: Arc<Rules>,

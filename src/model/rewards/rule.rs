@@ -132,7 +132,8 @@ impl Rules {
         }
     }
 
-    /// Those of `some` that may still apply to a beat of this content, in whose session so many milliseconds were watched.
+    /// Those of `some` that may still apply to a beat of this content, in whose session so many milliseconds were
+    /// watched.
     pub fn may_apply(&self, some: RuleSet, content: Content, watched_ms: u64) -> RuleSet {
         self.within(self.for_content(some, content), watched_ms)
     }

@@ -1,7 +1,7 @@
 //! Messages as bytes: protobuf, so that fields can be added while gateways of two versions run side by side.
 //!
-//! A message of a later format, or with a field that is needed and not there, is [`DecodeError`]: whoever hears it leaves it
-//! out.
+//! A message of a later format, or with a field that is needed and not there, is a
+//! [`DecodeError`]. Its receiver skips it.
 
 use prost::{Message, Oneof};
 

@@ -1,8 +1,8 @@
 //! What gateways that share a hot store tell each other.
 //!
-//! A user's changes reach only the gateways that follow the user, because they have connections of that user. Nothing that must
-//! not be lost goes this way: positions, rewards and revocations are in stores, and a gateway that missed a message finds them
-//! there.
+//! A user's changes reach only the gateways that follow the user, because they have connections of that user. Nothing
+//! that must not be lost goes this way: positions, rewards and revocations are in stores, and a gateway that missed a
+//! message finds them there.
 
 mod alone;
 mod codec;
@@ -17,15 +17,16 @@ pub use alone::Alone;
 
 /// Carries messages between gateways.
 ///
-/// *At most once*: a message is lost when the channel is away, at either end, or when more wait than the channel's bound;
-/// it is then counted, and never sent again. A lost message is no lost position: its record is in the store. *Order*:
-/// what one gateway tells of one user arrives in the order in which it was told, as far as it arrives; between messages
-/// of different gateways there is none. *Bounds*: as many followed users as are connected, and each backend's queue.
+/// *At most once*: a message is lost when the channel is away, at either end, or when more wait than the channel's
+/// bound; it is then counted, and never sent again. A lost message is no lost position: its record is in the store.
+/// *Order*: what one gateway tells of one user arrives in the order in which it was told, as far as it arrives; between
+/// messages of different gateways there is none. *Bounds*: as many followed users as are connected, and each backend's
+/// queue.
 ///
 /// No method blocks; all may be called from any thread. A gateway does not hear its own messages.
 pub trait DeviceChannel: Send + Sync + 'static {
-    /// The first connection of `user` has come to this gateway: what others tell of him is to be heard, as soon as may be
-    /// and until [`unfollow`](Self::unfollow), however often the channel is lost meanwhile.
+    /// The first connection of `user` has come to this gateway: what others tell of him is to be heard, as soon as may
+    /// be and until [`unfollow`](Self::unfollow), however often the channel is lost meanwhile.
     fn follow(&self, user: UserId);
 
     /// The last connection of `user` has left this gateway.

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-/// Beyond the newest commit that the database was opened with, time is believed so much faster than it passes: a machine
-/// that was off for a day waits an hour for its first pruning, and a clock that is wrong by a year has to be so for two
-/// weeks.
+/// Beyond the newest commit that the database was opened with, time is believed so much faster than it passes: a
+/// machine that was off for a day waits an hour for its first pruning, and a clock that is wrong by a year has to be so
+/// for two weeks.
 const CATCH_UP: u32 = 24;
 
-/// What goes by a wrong clock is gone for good. So a reading only measures when the time has gone further since the last
-/// one than the monotonic clock has, and time goes on from the earlier one when it has not.
+/// What goes by a wrong clock is gone for good. So a reading only measures when the time has gone further since the
+/// last one than the monotonic clock has, and time goes on from the earlier one when it has not.
 pub struct AgreedTime {
     /// By how much two readings may differ.
     slack: Duration,

@@ -21,8 +21,8 @@ pub struct Bounds {
     pub open_files_max: usize,
 }
 
-/// An error unless there is a database in this folder, with its tables. Without them fjall would begin an empty one, and drop
-/// what the journals have.
+/// An error unless there is a database in this folder, with its tables. Without them fjall would begin an empty one,
+/// and drop what the journals have.
 pub fn require(path: &Path) -> io::Result<()> {
     for file in ["version", "keyspaces/0/current"] {
         if !path.join(file).try_exists()? {

@@ -16,8 +16,8 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetri
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Unit;
 
-/// Measured by a thread of its own, since a disk may be slow or hang: a scrape shows what was measured last. What cannot
-/// be measured is not exported.
+/// Measured by a thread of its own, since a disk may be slow or hang: a scrape shows what was measured last. What
+/// cannot be measured is not exported.
 #[derive(Debug)]
 pub struct DiskUsage {
     measured: Arc<Mutex<Measured>>,

@@ -1,9 +1,9 @@
 //! What a failed sync leaves behind.
 //!
 //! The kernel reports a page that it could not write once, and takes it for written from then on. The page stays
-//! readable until the machine loses power, and a second sync of the file succeeds without writing it. A database that is
-//! opened again would find such data in its journal, build on it, and lose both: after a power cut a journal ends at its
-//! first hole. So the journal is written anew, in place, before it is used again.
+//! readable until the machine loses power, and a second sync of the file succeeds without writing it. A database that
+//! is opened again would find such data in its journal, build on it, and lose both: after a power cut a journal ends at
+//! its first hole. So the journal is written anew, in place, before it is used again.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -17,8 +17,9 @@ static EMPTY: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];
 /// third.
 const JOURNALS_MAX: usize = 2;
 
-/// Writes what can be read of the newest journals in this folder of tables once more, and syncs it. The same bytes in the
-/// same places: it takes no room on the disk, and may be broken off at any time. Nothing may have the journals open.
+/// Writes what can be read of the newest journals in this folder of tables once more, and syncs it. The same bytes in
+/// the same places: it takes no room on the disk, and may be broken off at any time. Nothing may have the journals
+/// open.
 pub fn write_anew(tables: &Path) -> io::Result<()> {
     newest(tables)?.iter().try_for_each(|journal| write_file_anew(journal))
 }

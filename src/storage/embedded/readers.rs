@@ -1,7 +1,8 @@
 //! Threads that read, so that no other thread waits for the disk.
 //!
-//! They take questions from one queue, from each asker in turn; when it is full, a question is not taken. A long question
-//! is answered in slices, and goes to the end of the queue after each. One that is no longer waited for is dropped.
+//! They take questions from one queue, from each asker in turn; when it is full, a question is not taken. A long
+//! question is answered in slices, and goes to the end of the queue after each. One that is no longer waited for is
+//! dropped.
 
 use std::hash::Hash;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -27,7 +27,7 @@ pub struct Config {
     pub retention_bytes: u64,
 }
 
-/// Room for some thousand events, so that nothing goes before somebody can have read it.
+/// Room for some thousand events, so that consumers can read an event before it is removed.
 pub const RETENTION_BYTES_MIN: u64 = 1 << 20;
 
 const DEPLOYMENT_BYTES_MAX: usize = 64;

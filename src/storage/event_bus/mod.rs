@@ -11,8 +11,8 @@ use super::delivery::Receipt;
 use crate::model::cloud_event::CloudEvent;
 use crate::model::event_page::LogPart;
 
-/// What events are about: those of one topic are consumed together. Kafka has a topic for each (`kafka.topics`), and the
-/// embedded log keeps them all together.
+/// What events are about: those of one topic are consumed together. Kafka has a topic for each (`kafka.topics`), and
+/// the embedded log keeps them all together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventTopic {
     Rewards,
@@ -58,7 +58,8 @@ pub trait EventLog: Send + Sync + 'static {
     /// object. At most `limit`, and fewer when they are long; none only if there is none.
     fn read(&self, after: Offset, limit: usize) -> BoxFuture<'static, Result<LogPart, BusError>>;
 
-    /// The offset of the newest event, 0 = there was none yet; changes when there is a newer one, which can be read then.
+    /// The offset of the newest event, 0 = there was none yet; changes when there is a newer one, which can be read
+    /// then.
     fn newest(&self) -> watch::Receiver<Offset>;
 }
 

@@ -1,7 +1,7 @@
 //! Packs as bytes, and back.
 //!
-//! Decoding is strict: what the hot store cannot have written is [`DecodeError`], so that no later store has to doubt what
-//! it is given. Fields of a later version are left out.
+//! Decoding is strict: what the hot store cannot have written is [`DecodeError`], so that no later store has to doubt
+//! what it is given. Fields of a later version are left out.
 
 use std::sync::Arc;
 
@@ -51,8 +51,8 @@ pub fn user_len(user: &UserPack) -> usize {
     framed(USERS_TAG, WireUser::from(user).encoded_len())
 }
 
-/// Cuts a user into parts that each add at most `bytes_max` to a pack, but at least one row. What the user forgets is in the
-/// first, and the rows keep their order.
+/// Cuts a user into parts that each add at most `bytes_max` to a pack, but at least one row. What the user forgets is
+/// in the first, and the rows keep their order.
 pub fn split(user: UserPack, bytes_max: usize) -> Vec<UserPack> {
     if user_len(&user) <= bytes_max {
         return vec![user];

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use futures_util::future::BoxFuture;
 
-/// Where a message is, for the one who has read it: when its partition was given to another reader meanwhile, the place is
-/// good for nothing, and does no harm.
+/// Where a message is, for the one who has read it: when its partition was given to another reader meanwhile, the place
+/// is good for nothing, and does no harm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     pub partition: i32,
@@ -14,7 +14,7 @@ pub struct Place {
     pub term: u64,
 }
 
-/// A message as it is: nobody has looked whether it is a pack.
+/// A message as it came. It may not be a pack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawPack {
     pub place: Place,
@@ -27,12 +27,13 @@ pub struct RawPack {
 ///
 /// All methods may be called from any thread.
 pub trait PackSource: Send + Sync + 'static {
-    /// The next messages, those of a partition in their order: not many more bytes than these, but at least one message.
-    /// Waits until there is one. A message comes again, here or to another reader, when its partition is given to another
-    /// reader or its reader ends before it is committed.
+    /// The next messages, those of a partition in their order: not many more bytes than these, but at least one
+    /// message. Waits until there is one. A message comes again, here or to another reader, when its partition is given
+    /// to another reader or its reader ends before it is committed.
     fn next(&self, bytes_max: usize) -> BoxFuture<'_, Vec<RawPack>>;
 
-    /// These need not be read again. A message that is committed before an older one of its partition waits for that one.
+    /// These need not be read again. A message that is committed before an older one of its partition waits for that
+    /// one.
     fn commit(&self, places: &[Place]);
 
     /// Messages that are on the bus and not committed, of each partition that is read here, as they were counted last.

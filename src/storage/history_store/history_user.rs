@@ -15,8 +15,8 @@ pub struct HistoryUser {
 }
 
 impl HistoryUser {
-    /// What a read at `now` may show of what a store has found. A store may find more, because it removes by its own clock
-    /// and in its own time.
+    /// What a read at `now` may show of what a store has found. A store may find more, because it removes by its own
+    /// clock and in its own time.
     pub fn seen(
         found: Option<PackedForgetting>,
         mut rows: Vec<PackedRow>,
@@ -27,7 +27,8 @@ impl HistoryUser {
         let oldest = oldest_live(found.as_ref().map_or(0, |found| found.watermark), horizon);
         rows.retain(|row| row.newest() >= oldest);
         for row in &mut rows {
-            // A record that its delete removed, and a late pack brought back after the delete's marks were compacted away.
+            // A record that its delete removed, and a late pack brought back after the delete's marks were compacted
+            // away.
             row.record.take_if(|record| record.at <= row.tombstone);
         }
         rows.sort_unstable_by_key(|row| row.content);

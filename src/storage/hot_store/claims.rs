@@ -20,10 +20,10 @@ pub struct UserStatus {
 
 /// Reads of claims. They are made by commits.
 ///
-/// A written beat, not older than [`AGE_MS_MAX`](crate::model::rewards::credit::AGE_MS_MAX), that has watched the minimum
-/// of a rule it asks for makes the claim, unless there is one of the same key or the outbox has no room. The claim and
-/// its entry in the [`Outbox`](crate::storage::outbox::Outbox) are one atomic step with the record. Forgetting leaves
-/// claims as they are; an erasure takes the user's along. They are kept for [`CLAIM_DAYS`].
+/// A written beat, not older than [`AGE_MS_MAX`](crate::model::rewards::credit::AGE_MS_MAX), that has watched the
+/// minimum of a rule it asks for makes the claim, unless there is one of the same key or the outbox has no room. The
+/// claim and its entry in the [`Outbox`](crate::storage::outbox::Outbox) are one atomic step with the record.
+/// Forgetting leaves claims as they are; an erasure takes the user's along. They are kept for [`CLAIM_DAYS`].
 ///
 /// A read sees every commit that was answered before it was asked.
 pub trait Claims: Send + Sync + 'static {

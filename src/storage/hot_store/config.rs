@@ -27,8 +27,8 @@ pub struct Config {
     /// make the groups, not by the store.
     #[serde(with = "humantime_serde")]
     pub group_interval: Duration,
-    /// How long a steady beat may wait, unacked, for later ones of its session, if its client allows late acks; zero = it
-    /// does not. Kept by the connections, not by the store.
+    /// How long a steady beat may wait, unacked, for later ones of its session, if its client allows late acks; zero =
+    /// it does not. Kept by the connections, not by the store.
     #[serde(with = "humantime_serde")]
     pub steady_hold: Duration,
     /// While less than this share of the users can be committed, the gateway is not ready. Above 0, at most 1.
@@ -40,13 +40,13 @@ pub struct Config {
     pub records_per_user: NonZeroU32,
     /// Open although the newest commit is more than a day after this machine's clock.
     pub accept_clock_before_store: bool,
-    /// A step of the wall clock beyond this is not believed: the gateway is not ready and commits nothing until the wall
-    /// clock is back, or an operator accepts the step.
+    /// A step of the wall clock beyond this is not believed: the gateway is not ready and commits nothing until the
+    /// wall clock is back, or an operator accepts the step.
     #[serde(with = "humantime_serde")]
     pub clock_step_max: Duration,
     /// Users whose forgetting, number of contents and current content's row are remembered, the most recent ones: about
-    /// 300 bytes each. A user beyond it costs two reads at the next beat, and a count at the next new content; on Redis one
-    /// read more.
+    /// 300 bytes each. A user beyond it costs two reads at the next beat, and a count at the next new content; on Redis
+    /// one read more.
     pub user_cache: NonZeroUsize,
     /// Bytes of table blocks kept in memory for reads. Tables in the making come on top: 16 MiB, up to five times as
     /// much while the disk cannot follow.

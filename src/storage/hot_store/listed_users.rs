@@ -8,30 +8,30 @@ use crate::model::ids::UserId;
 use crate::model::shard::{Region, Shard};
 use crate::model::version::Version;
 
-/// The list of a hot store that several gateways share. Whatever two of them do at the same time of one user, nothing that
-/// was not delivered leaves the list.
+/// The list of a hot store that several gateways share. Whatever two of them do at the same time of one user, nothing
+/// that was not delivered leaves the list.
 ///
 /// May be called from any thread.
 pub trait ListedUsers: Send + Sync + 'static {
     /// Asks to carry the changes of a region for so long. It only spares double work.
     fn take(&self, region: Region, lease: Duration) -> Answer<Turn>;
 
-    /// Users of the region whose changes are due at `now`, milliseconds, at most `limit`. Those of a part of the store that
-    /// is away are left out.
+    /// Users of the region whose changes are due at `now`, milliseconds, at most `limit`. Those of a part of the store
+    /// that is away are left out.
     fn due(&self, region: Region, now: u64, limit: usize) -> Answer<Vec<UserId>>;
 
     /// What may have changed of these users, in the order asked.
     fn read(&self, users: Vec<UserId>) -> Answer<Vec<ListedUser>>;
 
-    /// All that was read of these users was delivered, and they leave the list if nothing has changed since. Answers for each
-    /// whether it has left.
+    /// All that was read of these users was delivered, and they leave the list if nothing has changed since. Answers
+    /// for each whether it has left.
     ///
     /// # Errors
     /// Any of them may have left, now or later.
     fn unlist(&self, users: Vec<ListedUser>, now: u64) -> Answer<Vec<bool>>;
 
-    /// All that these users had up to a version was delivered: its marks go, and the users are due again then, milliseconds. Version 0:
-    /// there was no mark.
+    /// All that these users had up to a version was delivered: its marks go, and the users are due again then,
+    /// milliseconds. Version 0: there was no mark.
     fn put_off(&self, users: Vec<(UserId, Version)>, due: u64) -> Answer<()>;
 
     fn waiting(&self) -> Answer<Waiting>;

@@ -44,8 +44,8 @@ pub struct Committed {
     pub outcomes: Vec<Outcome>,
     /// In the order of the changes.
     pub decided: Vec<Decided>,
-    /// What was done to records, each with the change that it belongs to, in the order of the changes. A change is told of
-    /// once, by whichever attempt has its outcome.
+    /// What was done to records, each with the change that it belongs to, in the order of the changes. A change is told
+    /// of once, by whichever attempt has its outcome.
     pub transitions: Transitions,
     /// The changes, in their order, whose users may be connected to other gateways, too.
     pub elsewhere: Vec<usize>,

@@ -16,8 +16,8 @@ use crate::model::shard::Shard;
 /// Keeps, per user, a row of what was forgotten and one row per content. What a commit claims is kept with them
 /// ([`Claims`](super::Claims)).
 ///
-/// An erasure leaves nothing of a user but the moment up to which everything stays away; what holds of a commit holds of
-/// it, however many rows go. One that is committed again takes what was written since, too.
+/// An erasure leaves nothing of a user but the moment up to which everything stays away; what holds of a commit holds
+/// of it, however many rows go. One that is committed again takes what was written since, too.
 ///
 /// Reads see every commit that was answered before they were asked. They apply the user's forgetting and the retention
 /// at `now` (server-clock milliseconds). All methods may be called from any thread.
@@ -30,14 +30,14 @@ pub trait Positions: Send + Sync + 'static {
     /// unknown.
     fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Committed, StoreError>>;
 
-    /// How many parts of the store may be away while the others serve: changes of users in different lanes are committed in
-    /// groups of their own. Stays the same while the store is open.
+    /// How many parts of the store may be away while the others serve: changes of users in different lanes are
+    /// committed in groups of their own. Stays the same while the store is open.
     fn lanes(&self) -> usize {
         1
     }
 
-    /// The lane of the shard's users, less than [`lanes`](Self::lanes); always the same. A group of any users may be committed
-    /// in any lane: it only waits for more than it has to.
+    /// The lane of the shard's users, less than [`lanes`](Self::lanes); always the same. A group of any users may be
+    /// committed in any lane: it only waits for more than it has to.
     fn lane(&self, _shard: Shard) -> usize {
         0
     }
@@ -69,8 +69,8 @@ pub trait Positions: Send + Sync + 'static {
     /// Whether the user's recording is paused.
     fn paused(&self, user: UserId) -> Answer<bool>;
 
-    /// Some of the users who have something that no read returns any more, by `now`: [`Action::Prune`] is to be committed for
-    /// each, again as long as there is more. Who is not pruned is named again later.
+    /// Some of the users who have something that no read returns any more, by `now`: [`Action::Prune`] is to be
+    /// committed for each, again as long as there is more. Who is not pruned is named again later.
     fn due(&self, _now: u64) -> Answer<Due> {
         Box::pin(ready(Ok(Due::default())))
     }

@@ -47,8 +47,8 @@ pub fn millis(duration: Duration) -> String {
     duration.as_millis().to_string()
 }
 
-/// Lines name brokers and partitions, and neither keys nor passwords. Whoever uses a client says that it failed, so that
-/// no line of the library's is more than a warning.
+/// Lines name brokers and partitions, and neither keys nor passwords. The user of a client logs its failures, so no
+/// line of the library's is more than a warning.
 pub fn log(level: RDKafkaLogLevel, facility: &str, line: &str) {
     match level {
         _ if QUIET.contains(&facility) => tracing::debug!(facility, "kafka: {line}"),

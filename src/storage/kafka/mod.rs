@@ -5,9 +5,9 @@
 //! watch    → a topic: is it there, has it the copies that were promised?         → complaints
 //! ```
 //!
-//! **Failure.** Each message has a result of its own. The library keeps one whose partition has no leader, and sends it when
-//! there is one; all others go on. After `kafka.delivery_timeout` it is given up, and what became of it is not known. An
-//! error that the library cannot get over ends its producer, and a new one begins.
+//! **Failure.** Each message has a result of its own. The library keeps one whose partition has no leader, and sends it
+//! when there is one; all others go on. After `kafka.delivery_timeout` it is given up, and what became of it is not
+//! known. An error that the library cannot get over ends its producer, and a new one begins.
 
 pub mod client;
 pub mod config;

@@ -1,8 +1,8 @@
 //! A client of the library with a thread that takes its reports.
 //!
-//! The library's own `ThreadedProducer` waits in steps of 100 ms and spins through the last millisecond of each, which is a
-//! hundredth of a processor for a client that has nothing to do. This thread never waits in the library: it takes the
-//! reports that there are, every few milliseconds while messages are under way, and otherwise when one is sent.
+//! The library's own `ThreadedProducer` waits in steps of 100 ms and spins through the last millisecond of each, which
+//! is a hundredth of a processor for a client that has nothing to do. This thread never waits in the library: it takes
+//! the reports that there are, every few milliseconds while messages are under way, and otherwise when one is sent.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -84,8 +84,8 @@ impl Producer {
     }
 }
 
-/// The library repeats what a broker has not answered, until `kafka.delivery_timeout` is over, and sends nothing twice that
-/// a broker has.
+/// The library repeats what a broker has not answered, until `kafka.delivery_timeout` is over, and sends nothing twice
+/// that a broker has.
 fn settings(config: &KafkaConfig, terms: Terms) -> ClientConfig {
     let mut settings = client::settings(config);
     settings
@@ -100,7 +100,7 @@ fn settings(config: &KafkaConfig, terms: Terms) -> ClientConfig {
         .set("queue.buffering.max.kbytes", terms.queue_kib_max.to_string())
         .set("message.max.bytes", terms.message_bytes_max.to_string())
         .set("compression.type", terms.compression)
-        // As the Java client does it: whoever joins topics by their keys finds them in the same partition.
+        // As the Java client does it, so that a consumer that joins topics by key finds both in the same partition.
         .set("partitioner", "murmur2_random");
     settings
 }

@@ -82,9 +82,9 @@ impl Topic {
         }
     }
 
-    /// Looks at it, and makes it if it is missing. Takes seconds when nobody answers.
+    /// Looks at it, and makes it if it is missing. Takes seconds when no broker answers.
     pub async fn check(&self, settings: &ClientConfig) -> TopicState {
-        // For each time anew: what this sort of client has to say is taken by nobody, and would gather in it.
+        // A new client each time: its reports are not read, and would pile up in it.
         match self.look(settings).await {
             Ok(found) => found,
             Err(error) => TopicState::Away(format!("Kafka does not answer: {error}")),

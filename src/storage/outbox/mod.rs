@@ -1,7 +1,7 @@
 //! What has happened and is not published yet.
 //!
-//! An entry is written with the change that made it happen, in one atomic step, and removed when its event is on the bus: so
-//! each has at least one event, whatever dies in between.
+//! An entry is written with the change that made it happen, in one atomic step, and removed when its event is on the
+//! bus: so each has at least one event, whatever dies in between.
 
 pub mod codec;
 
@@ -16,9 +16,9 @@ pub trait Outbox: Send + Sync + 'static {
     /// The oldest entries behind `after` (0 = from the first on), at most `limit`, in their order.
     fn read(&self, after: OutboxNumber, limit: usize) -> Answer<Vec<(OutboxNumber, OutboxEntry)>>;
 
-    /// Removes these entries, wherever they are in the outbox; one that is not there any more is no error. After an error
-    /// all, some or none are gone, and the same removal may be tried again. A removal may be lost with the machine: then
-    /// the entries are there again.
+    /// Removes these entries, wherever they are in the outbox; one that is not there any more is no error. After an
+    /// error all, some or none are gone, and the same removal may be tried again. A removal may be lost with the
+    /// machine: then the entries are there again.
     fn remove(&self, numbers: Vec<OutboxNumber>) -> Answer<()>;
 
     /// Entries that are not removed yet, of all gateways.

@@ -1,14 +1,15 @@
 //! Whether the append-only file (AOF) of a server is in force.
 //!
-//! `appendonly yes` says that it is wanted. After `CONFIG SET appendonly yes` it is written to a temporary file until its
-//! first rewrite has ended; a restart before that loads the file of before, or nothing. The same happens when a replica
-//! has been sent all data of its master, and it may be promoted before the rewrite has ended. `INFO` has no field for
-//! this: a rewrite of a file that is in force looks the same. So what was seen before is compared with what is seen now.
+//! `appendonly yes` says that it is wanted. After `CONFIG SET appendonly yes` it is written to a temporary file until
+//! its first rewrite has ended; a restart before that loads the file of before, or nothing. The same happens when a
+//! replica has been sent all data of its master, and it may be promoted before the rewrite has ended. `INFO` has no
+//! field for this: a rewrite of a file that is in force looks the same. So what was seen before is compared with what
+//! is seen now.
 //!
-//! A server takes the replication ID of its master, and a new one when it is promoted. So a master that still has its ID
-//! was no replica in between. One that has another may have been: its first replica gives it a new ID, too. A server that
-//! is promoted keeps the ID of its master as its second one. That is zeros before, and again when it had no replica for
-//! `repl-backlog-ttl`.
+//! A server takes the replication ID of its master, and a new one when it is promoted. So a master that still has its
+//! ID was no replica in between. One that has another may have been: its first replica gives it a new ID, too. A server
+//! that is promoted keeps the ID of its master as its second one. That is zeros before, and again when it had no
+//! replica for `repl-backlog-ttl`.
 
 use std::collections::HashMap;
 
@@ -177,8 +178,8 @@ mod tests {
         }
     }
 
-    /// While a BGSAVE runs, a BGREWRITEAOF is scheduled, and so is the rewrite of a file that is switched on: of two that
-    /// were asked for one begins.
+    /// While a BGSAVE runs, a BGREWRITEAOF is scheduled, and so is the rewrite of a file that is switched on: of two
+    /// that were asked for one begins.
     #[test]
     fn a_rewrite_that_was_asked_for_says_nothing_of_the_file() {
         let off = AppendOnlyFile { enabled: false, ..AppendOnlyFile::default() };

@@ -17,8 +17,8 @@ const DURABLE: [(&str, &str, &str); 3] = [
     ("no-appendfsync-on-rewrite", "no", "if the machine fails during a rewrite of its file, acked beats are lost"),
 ];
 
-/// The least a server has to be set to, so that the rows of a user, the days' claims and timelines stay in the small form
-/// of their kind: measured, several times less memory.
+/// The least a server has to be set to, so that the rows of a user, the days' claims and timelines stay in the small
+/// form of their kind: measured, several times less memory.
 const ENCODINGS: [(&str, u64); 5] = [
     ("set-max-intset-entries", 16_384),
     ("hash-max-listpack-entries", 128),
@@ -121,7 +121,7 @@ impl Server {
             (_, Kind::Server) => Err(RefusalCause::unfit(format!(
                 "{address} is a replica; set redis.url to its master, redis://{master}:{port}, or to their Sentinels"
             ))),
-            // It was the master, or will be: whoever named it names another soon.
+            // It was the master, or will be. Its name comes from a server that will soon name another.
             (_, Kind::Cluster | Kind::Sentinel { .. }) => {
                 Err(RefusalCause::Away(format!("{address} is a replica of {master}:{port}")))
             }
@@ -143,7 +143,7 @@ impl Server {
         }
     }
 
-    /// From `INFO`, which nobody forbids.
+    /// From `INFO`, which no access list forbids.
     fn eviction(&self, address: &Address) -> Option<String> {
         let (limit, policy) = (self.field("maxmemory"), self.field("maxmemory_policy"));
         let evicts = limit != "0" && policy != "noeviction";

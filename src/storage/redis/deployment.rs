@@ -3,8 +3,8 @@
 //! `heartline init` writes them once: all as *preparing*, then all as *ready*, with one id. So three things that look
 //! alike are told apart: an init that was broken off (some are missing and none is ready, or none is missing) goes on
 //! where it was; a store that lost a part (some are ready and some are missing) is never taken for a new one. Scripts
-//! compare the key of their shard with the whole of what a ready one holds, and write nowhere else. A [swap](super::swap)
-//! does not look at it: it writes only over what this deployment has written.
+//! compare the key of their shard with the whole of what a ready one holds, and write nowhere else. A
+//! [swap](super::swap) does not look at it: it writes only over what this deployment has written.
 
 use std::sync::Arc;
 

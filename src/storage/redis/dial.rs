@@ -115,8 +115,8 @@ pub(super) async fn look(connection: &mut MultiplexedConnection, address: &Addre
     Ok(Server { info: Server::info(&info), config })
 }
 
-/// What the keys of these shards hold. Those that are on another node by now, or on their way there, are left out: what is
-/// sent about them is refused here.
+/// What the keys of these shards hold. Those that are on another node by now, or on their way there, are left out: what
+/// is sent about them is refused here.
 pub(super) async fn marks(
     connection: &mut MultiplexedConnection,
     address: &Address,

@@ -65,7 +65,8 @@ const MOVED_PAUSE: Duration = Duration::from_millis(150);
 /// A clock that took longer to tell its time is not believed.
 const TIME_TRIP_MAX: Duration = Duration::from_millis(500);
 
-/// A Redis that was found fit. Cheap to clone; may be used from any thread that runs in a tokio runtime with its timer on.
+/// A Redis that was found fit. Cheap to clone; may be used from any thread that runs in a tokio runtime with its timer
+/// on.
 #[derive(Clone)]
 pub struct Redis {
     shared: Arc<Shared>,
@@ -83,7 +84,8 @@ struct Shared {
     _stop: oneshot::Sender<()>,
 }
 
-/// A connection to one node that is told what is published. It is lost with the node, and is not opened again by itself.
+/// A connection to one node that is told what is published. It is lost with the node, and is not opened again by
+/// itself.
 pub struct Listener {
     /// Speaks RESP3.
     pub connection: MultiplexedConnection,
@@ -105,8 +107,8 @@ impl CanSwap {
 }
 
 impl Redis {
-    /// Connects, and checks what was found. Blocks for some seconds if there is nobody. The connections live on a thread
-    /// of their own, for as long as there is a handle, and are opened again when they are lost.
+    /// Connects, and checks what was found. Blocks for some seconds if there is no server. The connections live on a
+    /// thread of their own, for as long as there is a handle, and are opened again when they are lost.
     pub fn open(config: &RedisConfig) -> Result<Redis, RedisRefused> {
         let target = Target::parse(config.url.expose()).map_err(RedisRefused::Url)?;
         let fleet = Arc::new(Fleet::new(Terms::new(target, config.durability)));
@@ -159,9 +161,9 @@ impl Redis {
         self.shared.fleet.terms.target.kind != Kind::Cluster
     }
 
-    /// Calls the script with `KEYS` = `{h<shard>}:deployment` of each shard and these arguments, all in one pipeline for
-    /// each node, and answers in the order of the calls. What a call is about must be of its shards, and no two of the
-    /// same.
+    /// Calls the script with `KEYS` = `{h<shard>}:deployment` of each shard and these arguments, all in one pipeline
+    /// for each node, and answers in the order of the calls. What a call is about must be of its shards, and no two of
+    /// the same.
     ///
     /// # Errors
     /// Away: all, any part or nothing of it was done. Repeat the whole.
@@ -169,7 +171,8 @@ impl Redis {
         self.run_each(script, calls).await.into_iter().collect()
     }
 
-    /// Like [`run`](Self::run), but each call has its own answer: a node that is away fails only the calls about its shards.
+    /// Like [`run`](Self::run), but each call has its own answer: a node that is away fails only the calls about its
+    /// shards.
     pub async fn run_each(&self, script: &Script, calls: Vec<Call>) -> Vec<Result<Value, StoreError>> {
         let replies = self.send(script, calls.into_iter().map(Request::Call).collect()).await;
         let value = |reply| match reply {
@@ -186,8 +189,8 @@ impl Redis {
         CanSwap { map, nodes }
     }
 
-    /// Sends calls of the script and swaps, all in one pipeline for each node, and answers in the order of the requests. No
-    /// two may be about the same keys.
+    /// Sends calls of the script and swaps, all in one pipeline for each node, and answers in the order of the
+    /// requests. No two may be about the same keys.
     ///
     /// # Errors
     /// Away: it was done or not.
@@ -231,7 +234,8 @@ impl Redis {
         replies.into_iter().map(|reply| reply.unwrap_or_else(moving)).collect()
     }
 
-    /// Sends commands about keys of one shard, in one pipeline. It may wait behind other reads, and never behind commits.
+    /// Sends commands about keys of one shard, in one pipeline. It may wait behind other reads, and never behind
+    /// commits.
     pub async fn ask(&self, shard: Shard, commands: Pipeline) -> Result<Vec<Value>, StoreError> {
         let count = commands.cmd_iter().count();
         for _ in 0..TRIES {

@@ -48,7 +48,8 @@ impl fmt::Display for Prepared {
 /// changes nothing where that is not so.
 ///
 /// # Errors
-/// It cannot be reached, is not set as it must be, belongs to something else, or was a deployment's and has lost a part.
+/// It cannot be reached, is not set as it must be, belongs to something else, or was a deployment's and has lost a
+/// part.
 pub fn prepare(config: &RedisConfig) -> Result<Prepared, RedisRefused> {
     let target = Target::parse(config.url.expose()).map_err(RedisRefused::Url)?;
     let terms = Arc::new(Terms::new(target, config.durability));

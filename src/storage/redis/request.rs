@@ -6,15 +6,17 @@ use super::deployment;
 use super::swap::{Swap, Swapped};
 use crate::model::shard::Shard;
 
-/// So many swaps are one transaction: a server that is to sync its file before it answers does so once for each piece it
-/// reads, and a group is several. Other clients wait for 1 to 2 ms.
+/// So many swaps are one transaction: a server that is to sync its file before it answers does so once for each piece
+/// it reads, and a group is several. Other clients wait for 1 to 2 ms.
 pub(super) const SWAPS_TOGETHER_MAX: usize = 1_024;
 
-/// One call of a script, about keys of these shards; of more than one only where scripts [may](super::Redis::joins_shards).
+/// One call of a script, about keys of these shards; of more than one only where scripts
+/// [may](super::Redis::joins_shards).
 #[derive(Debug)]
 pub struct Call {
     pub shards: Vec<Shard>,
-    /// Keys of a shard of a Cluster that the script touches. While one of them moves to another node the call is not begun.
+    /// Keys of a shard of a Cluster that the script touches. While one of them moves to another node the call is not
+    /// begun.
     pub keys: Vec<Vec<u8>>,
     pub args: Vec<Vec<u8>>,
 }
@@ -80,9 +82,9 @@ impl Request {
     }
 }
 
-/// All that is sent, and how many answers there will be: swaps, the count of those who follow what was swapped, and calls.
-/// Followers are counted behind the swaps: who comes later reads what was written. `joined`: the server takes several
-/// shards in one step.
+/// All that is sent, and how many answers there will be: swaps, the count of those who follow what was swapped, and
+/// calls. Followers are counted behind the swaps: who comes later reads what was written. `joined`: the server takes
+/// several shards in one step.
 pub(super) fn pipeline(script: &Script, requests: &[&Request], joined: bool) -> (Pipeline, usize) {
     let (swaps, calls) = requests.split_at(swaps_of(requests));
     let mut pipeline = Pipeline::with_capacity(requests.len() + 3);

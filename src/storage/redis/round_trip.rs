@@ -8,8 +8,8 @@ use super::request::{Reply, Request, SWAPS_TOGETHER_MAX, pipeline};
 use super::swap::{self, Swapped};
 use super::{StoreError, TRIES, dial};
 
-/// Sends all in one pipeline. `joined`: the server takes several shards in one step. `None` for what was not done, since the
-/// shard is elsewhere.
+/// Sends all in one pipeline. `joined`: the server takes several shards in one step. `None` for what was not done,
+/// since the shard is elsewhere.
 pub(super) async fn send(
     node: &Node,
     metrics: &Metrics,

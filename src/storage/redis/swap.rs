@@ -1,7 +1,7 @@
 //! A value that is replaced if it is still what it was: `SET … IFEQ`, of Valkey 8.1 and Redis 8.4.
 //!
-//! No script looks at the deployment key beside it. It need not: what is not there is not set, and the value that has to
-//! be there must be one that nobody else ever writes.
+//! No script looks at the deployment key beside it. It need not: what is not there is not set, and the value that has
+//! to be there must be one that no other client ever writes.
 
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{Pipeline, RedisError, Value};

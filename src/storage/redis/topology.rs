@@ -157,8 +157,8 @@ fn share(ranges: Vec<Range>) -> Vec<Master> {
     masters
 }
 
-/// The slot of all keys of the shard: the checksum of what stands between the braces, modulo 16384, as the specification
-/// of Redis Cluster has it.
+/// The slot of all keys of the shard: the checksum of what stands between the braces, modulo 16384, as the
+/// specification of Redis Cluster has it.
 fn slot(shard: Shard) -> u16 {
     const CHECKSUM: Crc<u16> = Crc::<u16>::new(&CRC_16_XMODEM);
     CHECKSUM.checksum(format!("h{}", shard.0).as_bytes()) % 16_384

@@ -1,7 +1,8 @@
 //! The list as a small JSON file in the data directory.
 //!
-//! Not in the store: it has to be there before the first token is judged, whichever store holds the records, and a store
-//! that takes no writes must not keep anybody from revoking. Who holds the directory's lock is the only one who writes.
+//! Not in the store: it has to be there before the first token is judged, whichever store holds the records, and a
+//! store that takes no writes must not keep anybody from revoking. Who holds the directory's lock is the only one who
+//! writes.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};

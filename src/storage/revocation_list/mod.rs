@@ -15,14 +15,15 @@ pub type Edition = u64;
 /// A list of at most [`REVOCATIONS_MAX`] that changes when an operator says so. Several processes may share one, each
 /// adding and removing what is its own: none undoes what another has done.
 ///
-/// A change is *atomic* and *durable*: once answered it survives the loss of the process and of the machine. *Repeatable*;
-/// after an error it may have been done or not. Calls block, and may be made from any thread but one that drives a runtime.
+/// A change is *atomic* and *durable*: once answered it survives the loss of the process and of the machine.
+/// *Repeatable*; after an error it may have been done or not. Calls block, and may be made from any thread but one that
+/// drives a runtime.
 pub trait RevocationList: Send + Sync + 'static {
     /// All that is in it, the expired perhaps as well; `None` if it is still the edition that is `known`.
     fn load(&self, known: Option<Edition>) -> Result<Option<(Edition, Vec<Revocation>)>, ListError>;
 
-    /// Adds one, unless there is one of the same token or user with a later `at_ms`. Those that hold no longer at `now_ms`
-    /// make room. Says which stands now.
+    /// Adds one, unless there is one of the same token or user with a later `at_ms`. Those that hold no longer at
+    /// `now_ms` make room. Says which stands now.
     fn add(&self, revocation: &Revocation, now_ms: u64) -> Result<Revocation, ListError>;
 
     /// Done when there was none, too.

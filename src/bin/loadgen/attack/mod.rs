@@ -7,8 +7,8 @@
 //! ```
 //!
 //! An attacker is a client and no more: its connections and what they send come at the pace of [`plan`], so that it is
-//! the gateway that is tried and not the processors, which all of them share. Its connections come from one address, or as
-//! many as it is given, which no honest socket has.
+//! the gateway that is tried and not the processors, which all of them share. Its connections come from one address, or
+//! as many as it is given, which no honest socket has.
 
 mod attacker;
 mod batches;

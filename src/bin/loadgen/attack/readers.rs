@@ -17,7 +17,8 @@ use super::bytes;
 use super::ending::{Ending, heard, heard_so_far};
 use super::scene::Scene;
 
-/// So few that the answers to all of them stay below `limits.list_rows_burst`: beyond it lists wait, and do not pile up.
+/// So few that the answers to all of them stay below `limits.list_rows_burst`: beyond it lists wait, and do not pile
+/// up.
 const READERS_PER_USER: u64 = 5;
 const RECORDS: u32 = 200;
 /// The close code for a client that does not read.
@@ -30,8 +31,8 @@ const RECEIVE_BUFFER_BYTES: u32 = 4096;
 /// As on an Ethernet. With the loopback's 64 KiB the kernel takes in megabytes for each socket.
 const SEGMENT_BYTES: u32 = 1460;
 
-/// Asks for far more than the kernel takes in, and reads it when it is too late. The first of a user writes what the others
-/// ask for.
+/// Asks for far more than the kernel takes in, and reads it when it is too late. The first of a user writes what the
+/// others ask for.
 pub async fn deaf(scene: &Scene, number: u64) -> Ending {
     let user = number / READERS_PER_USER;
     let entered = async {

@@ -1,4 +1,5 @@
-//! One entry and one fdatasync a beat, in the same database as the gateway's own store. fjall lets one writer in at a time; the others wait for it, and their threads with them.
+//! One entry and one fdatasync a beat, in the same database as the gateway's own store. fjall lets one writer in at a
+//! time; the others wait for it, and their threads with them.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! What memory will be needed, before it is taken. The figures were measured; `tests/rewards_memory.rs` holds them true.
+//! What memory will be needed, before it is taken. The figures were measured; `tests/rewards_memory.rs` holds them
+//! true.
 
 use std::fmt;
 use std::sync::Arc;
@@ -40,8 +41,8 @@ pub const RECENT_USER_BYTES: u64 = 100;
 const BYTES_BESIDE: u64 = 360;
 
 impl Estimate {
-    /// `None`: no filter stands in front of the rule. `alone`: nor does any in the store, which several gateways share; of
-    /// two each is made for half of the probability, since what either denies is denied.
+    /// `None`: no filter stands in front of the rule. `alone`: nor does any in the store, which several gateways share;
+    /// of two each is made for half of the probability, since what either denies is denied.
     pub fn of(rule: &RewardRule, shards: Shards, alone: bool) -> Option<Self> {
         let RuleMemory::Bloom { expected, probability } = rule.memory else { return None };
         if rule.per == Per::User {

@@ -46,8 +46,8 @@ impl Filter {
     }
 }
 
-/// With a seed of its own: who is denied wrongly today is not denied the same tomorrow, and nobody can look for contents
-/// that go by the filter of another.
+/// Each has a seed of its own. A user who is denied wrongly today is not denied the same tomorrow, and contents that
+/// pass another filter cannot be searched for.
 fn made(estimate: &Estimate) -> Bloom<(UserId, Content)> {
     let (bytes, items) = (estimate.bits_per_shard / 8, estimate.items_per_shard);
     let bloom = Bloom::new_with_seed(bytes as usize, items as usize, &rand::random());

@@ -12,9 +12,9 @@
 //! | bitmaps of rules per user | `rewards.remembered_claims` | 5 bytes each if ids are dense, 250 if they are random numbers of 64 bits | the store answers for users who are not in them |
 //! | filters of rules per content | `expected`, for each rule | for a million 1.7 bytes each at a probability of 0.01, 2.4 at 0.001 ([`Estimate`]) | a filter that is full is dropped, and the store answers |
 //!
-//! One of several gateways on one store does not make all claims, and not all switches of recording: of what it remembers
-//! only what is decided stays true (but for an erasure, which is announced to it). It is never certain that a rule is
-//! open, and does not know whether recording is paused: the store says so at the welcome.
+//! One of several gateways on one store does not make all claims, and not all switches of recording: of what it
+//! remembers only what is decided stays true (but for an erasure, which is announced to it). It is never certain that a
+//! rule is open, and does not know whether recording is paused: the store says so at the welcome.
 //!
 //! Numbers in the settings are of all shards; each shard has its even share and some more ([`Shards::share`]), so that
 //! one that got more users than others is not full before its time.
@@ -110,8 +110,8 @@ impl Memory {
         Memory { kept, lookups }
     }
 
-    /// What is known of a user today. A user who is not among the recent ones is looked up in the bitmaps, which is counted,
-    /// and becomes recent.
+    /// What is known of a user today. A user who is not among the recent ones is looked up in the bitmaps, which is
+    /// counted, and becomes recent.
     pub fn user_rules(&self, user: UserId, today: &RewardDay, reason: LookupReason) -> Remembered {
         let (remembered, looked_up) = self.kept.shard_of(user).user_rules(user, today.day);
         if looked_up && self.kept.user_rules {
@@ -149,8 +149,8 @@ impl Memory {
         Ticket(self.kept.lock(shard).switches())
     }
 
-    /// What the store has said since `ticket`. Loses against any switch in the shard that was committed meanwhile, which
-    /// the read may have missed.
+    /// What the store has said since `ticket`. Loses against any switch in the shard that was committed meanwhile,
+    /// which the read may have missed.
     pub fn learned_paused(&self, user: UserId, paused: bool, ticket: Ticket) {
         self.kept.shard_of(user).learned_paused(user, paused, ticket.0);
     }
@@ -164,14 +164,14 @@ impl Memory {
         }
     }
 
-    /// The user was erased, claims and all. The bloom filters cannot forget, and deny what they knew for the rest of the
-    /// day.
+    /// The user was erased, claims and all. The bloom filters cannot forget, and deny what they knew for the rest of
+    /// the day.
     pub fn forget(&self, user: UserId) {
         self.kept.shard_of(user).forget(user);
     }
 
-    /// All that the store knows of one shard and day, the newest it has, and has said since `ticket`. Marks made meanwhile
-    /// stay. False: a user may have been erased meanwhile, and the store has to be asked again.
+    /// All that the store knows of one shard and day, the newest it has, and has said since `ticket`. Marks made
+    /// meanwhile stay. False: a user may have been erased meanwhile, and the store has to be asked again.
     pub fn fill(&self, shard: Shard, day: Day, keys: impl IntoIterator<Item = ClaimKey>, ticket: Ticket) -> bool {
         let mut memory = self.kept.lock(shard);
         if memory.switches() != ticket.0 {

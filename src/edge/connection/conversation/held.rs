@@ -22,8 +22,8 @@ impl Conversation {
         self.keep_permit(permit, now);
     }
 
-    /// A long frame has its turn until it is answered, and nothing more is read before that: so a turn ends with the next
-    /// commit. What waits behind a list waits for long, and must not keep others from their turn.
+    /// A long frame has its turn until it is answered, and nothing more is read before that: so a turn ends with the
+    /// next commit. What waits behind a list waits for long, and must not keep others from their turn.
     fn keep_permit(&mut self, granted: LargeFramePermit, now: Instant) {
         // Others wait for the turn, which ends with the commit.
         self.commit_held(now);
@@ -37,7 +37,8 @@ impl Conversation {
         }
     }
 
-    /// While the client does not read, others do not wait for it: they get the turn of a long frame, and read what was held.
+    /// While the client does not read, others do not wait for it: they get the turn of a long frame, and read what was
+    /// held.
     pub fn give_way(&mut self, now: Instant) {
         self.commit_held(now);
         if let Some(Held { frame: HeldFrame::Frame { permit, .. }, .. }) = self.state.held_mut() {

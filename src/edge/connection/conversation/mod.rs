@@ -1,9 +1,9 @@
 //! What is said on one authenticated socket: numbers, acks, operations in their order. No I/O.
 //!
-//! Operations take effect in the order of their `seq`. Beats stream into slots; any other operation waits until the beats
-//! before it are committed, and while it does nothing more is read. So a read sees every earlier frame, and what a
-//! connection has waiting is bounded by its slots and one frame. Only a list that waits for its turn lets beats pass, and
-//! may show them.
+//! Operations take effect in the order of their `seq`. Beats stream into slots; any other operation waits until the
+//! beats before it are committed, and while it does nothing more is read. So a read sees every earlier frame, and what
+//! a connection has waiting is bounded by its slots and one frame. Only a list that waits for its turn lets beats pass,
+//! and may show them.
 
 mod beats;
 mod frames;
@@ -52,7 +52,8 @@ pub struct Conversation {
     registration: Registration,
     lane: Lane,
     device: Arc<str>,
-    /// How late steady beats may be acked. `None`: the socket is about to go, so nothing is told late, and no list waits.
+    /// How late steady beats may be acked. `None`: the socket is about to go, so nothing is told late, and no list
+    /// waits.
     ack_delay: Option<Duration>,
     token_expiry: TokenExpiry,
     /// The last number that was used; 0 = none.

@@ -37,8 +37,8 @@ impl Conversation {
         }
     }
 
-    /// Takes over the end of a token that is good and of the same user; returns it (milliseconds since 1970), or what is
-    /// wrong.
+    /// Takes over the end of a token that is good and of the same user; returns it (milliseconds since 1970), or what
+    /// is wrong.
     fn renew(&mut self, token: &str, now: Instant) -> Result<u64, &'static str> {
         let identity = self.context.authenticator.identify(token).map_err(TokenError::cause)?;
         let wall = self.context.clock.wall();

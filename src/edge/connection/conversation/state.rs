@@ -246,8 +246,8 @@ impl State {
 }
 
 impl Held {
-    /// When a frame that is held for no other reason than time is given up. Beats wait for as long as it takes, and what is
-    /// behind a list for as long as that does.
+    /// When a frame that is held for no other reason than time is given up. Beats wait for as long as it takes, and
+    /// what is behind a list for as long as that does.
     pub fn deadline(&self) -> Option<Instant> {
         match &self.frame {
             HeldFrame::Text { until, .. } => *until,

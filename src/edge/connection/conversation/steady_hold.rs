@@ -1,8 +1,8 @@
 //! Steady beats that wait for later ones of their session, so that one commit keeps several (`store.steady_hold`).
 //!
-//! A beat is held if the connection knows that the stored record plays in its session, and that no reward can follow from
-//! it. It is a slot that was opened but not submitted: it is not acked, and anything else on the connection submits it
-//! first. So the order of commits is that of the frames.
+//! A beat is held if the connection knows that the stored record plays in its session, and that no reward can follow
+//! from it. It is a slot that was opened but not submitted: it is not acked, and anything else on the connection
+//! submits it first. So the order of commits is that of the frames.
 
 use std::time::{Duration, Instant};
 
@@ -119,8 +119,8 @@ impl Conversation {
         self.steady.iter_mut().for_each(|steady| steady.record_changed());
     }
 
-    /// Commits what is held, and ends with the answer to it. Until then the connection stays among those of its user, so that
-    /// a read waits for the answer, too.
+    /// Commits what is held, and ends with the answer to it. Until then the connection stays among those of its user,
+    /// so that a read waits for the answer, too.
     pub fn part(mut self, now: Instant) -> impl Future<Output = ()> + use<> {
         self.commit_held(now);
         let parting = self.inbox().commit_held().map(|committed| (committed, self.registration));

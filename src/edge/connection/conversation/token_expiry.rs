@@ -9,8 +9,8 @@ const LIFE_MIN: Duration = Duration::from_secs(5);
 /// How long is read on of what was there at the end.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Ends with the token, unless that is renewed. A renewal that came in time counts, also when what was before it took long:
-/// so what is there at the end is read, for a moment.
+/// Ends with the token, unless that is renewed. A renewal that came in time counts, also when what was before it took
+/// long: so what is there at the end is read, for a moment.
 pub enum TokenExpiry {
     Holds { expires: Instant, not_before: Instant },
     Lingers { until: Instant },

@@ -41,8 +41,8 @@ pub(super) struct Link {
 #[derive(Default)]
 struct Pulse {
     lost: Notify,
-    /// Confirmations that are to come of subscriptions that were given up. Any other means that the server has taken one
-    /// away, as it does when a slot moves; and the library takes it for an answer to something else.
+    /// Confirmations that are to come of subscriptions that were given up. Any other means that the server has taken
+    /// one away, as it does when a slot moves; and the library takes it for an answer to something else.
     leaving: AtomicUsize,
 }
 
@@ -104,7 +104,7 @@ impl Link {
         };
         self.channel.followed().detach(id);
         self.channel.metrics.lines.dec();
-        // Whoever waits for an announcement learns of it by this.
+        // This ends the wait for an announcement.
         queue.close();
         let mut left = 0;
         while queue.try_recv().is_ok() {

@@ -5,13 +5,13 @@
 //! tell, announce ───▶ queue of the line that has the shard ───────┴▶ Link: one connection to each node ─▶ ChannelSubscriber
 //! ```
 //!
-//! Who is connected where is written nowhere: the subscriptions of Redis are the registry, and go with the connection when
-//! a gateway dies. The hot store's script counts them, and leaves out this gateway's own, of which it is told by
+//! Who is connected where is written nowhere: the subscriptions of Redis are the registry, and go with the connection
+//! when a gateway dies. The hot store's script counts them, and leaves out this gateway's own, of which it is told by
 //! [`RedisChannel::follows`].
 //!
-//! A line that is lost is opened again; until then what is told on it is dropped. Then all users whom it has to follow are
-//! subscribed anew. Each node of a Cluster has a line of its own, so that one that is away takes no other along. One that
-//! reads too slowly Redis itself cuts off (`client-output-buffer-limit pubsub`).
+//! A line that is lost is opened again; until then what is told on it is dropped. Then all users whom it has to follow
+//! are subscribed anew. Each node of a Cluster has a line of its own, so that one that is away takes no other along.
+//! One that reads too slowly Redis itself cuts off (`client-output-buffer-limit pubsub`).
 
 mod link;
 mod metrics;
@@ -49,7 +49,7 @@ pub struct RedisChannel {
     gateway: GatewayId,
     shards: Shards,
     followed: Mutex<UserSubscriptions>,
-    /// Notified when there is somebody new to follow, or to follow no more, and when a line is there.
+    /// Notified when a user is to be followed, or no longer followed, and when a line is there.
     changed: watch::Sender<()>,
     metrics: Metrics,
 }
@@ -78,8 +78,8 @@ impl RedisChannel {
     }
 
     /// Whether this gateway's own subscription is among those that Redis counts of the user: not before Redis has
-    /// confirmed it, so that no other gateway's is taken for it. While it is being given up it may be counted as another's,
-    /// and a message goes out that nobody hears.
+    /// confirmed it, so that no other gateway's is taken for it. While it is being given up it may be counted as
+    /// another's, and a message goes out that no gateway hears.
     pub fn follows(&self, user: UserId) -> bool {
         self.followed().is_subscribed(self.shards.of(user), user)
     }

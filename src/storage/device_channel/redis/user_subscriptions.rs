@@ -94,7 +94,8 @@ impl UserSubscriptions {
         }
     }
 
-    /// Takes at most `max` of what the line has to do for these shards. Who is to be unsubscribed is taken for it at once.
+    /// Takes at most `max` of what the line has to do for these shards. Who is to be unsubscribed is taken for it at
+    /// once.
     pub fn take(&mut self, id: LineId, shards: &[Shard], max: usize) -> Work {
         let mut work = Work::default();
         let mut left = max;

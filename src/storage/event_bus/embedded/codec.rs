@@ -5,8 +5,8 @@
 //! | `entries-N` | offset, from N on | time, end, the event's JSON |
 //! | `state` | `state` | newest, newest_time, written, oldest |
 //!
-//! All numbers are `u64`, big-endian. `end` is the sum of the lengths of all events ever written, up to and with this one: so
-//! two entries tell how much lies between them, without a scan.
+//! All numbers are `u64`, big-endian. `end` is the sum of the lengths of all events ever written, up to and with this
+//! one: so two entries tell how much lies between them, without a scan.
 
 use crate::storage::event_bus::Offset;
 

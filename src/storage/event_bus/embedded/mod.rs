@@ -1,23 +1,23 @@
-//! The event log inside the gateway's own process, on [fjall], in a folder of the data directory of its own: nothing that
-//! happens here slows the hot store.
+//! The event log inside the gateway's own process, on [fjall], in a folder of the data directory of its own: nothing
+//! that happens here slows the hot store.
 //!
 //! ```text
-//! publish → queue → writer thread: one batch, one fdatasync     → reports, and whoever tails is told
+//! publish → queue → writer thread: one batch, one fdatasync     → reports, and readers at the end are told
 //! read    → queue → reader thread: a snapshot of the tables     → answer
 //!                   writer thread, between publishes: what is too old or too much goes, oldest first
 //! ```
 //!
 //! **Order.** Offsets begin with 1 and have no gaps. The newest one is kept beside the events, so that it is not used
-//! again when they have all gone. Offsets are written with their events: what a kill has torn was never answered. A random
-//! id is made with the log, so that a consumer notices when offsets begin anew because the folder was removed.
+//! again when they have all gone. Offsets are written with their events: what a kill has torn was never answered. A
+//! random id is made with the log, so that a consumer notices when offsets begin anew because the folder was removed.
 //!
-//! **Failure.** After a failed write or sync publishing is refused, reads go on, and the writer opens the log anew, first
-//! [`RETRY_MIN`] later, then ever later up to [`RETRY_MAX`], until it succeeds. A gateway without its log goes on acking:
-//! events wait in the outbox.
+//! **Failure.** After a failed write or sync publishing is refused, reads go on, and the writer opens the log anew,
+//! first [`RETRY_MIN`] later, then ever later up to [`RETRY_MAX`], until it succeeds. A gateway without its log goes on
+//! acking: events wait in the outbox.
 //!
-//! **Disk.** Events are cut into segments, about a sixteenth of the retention each, of a table of their own. What is too old
-//! or too much can be read no more within a second; its files go when a whole segment is. Nothing is too old before two
-//! readings of the clock agree on it ([`AgreedTime`](crate::storage::embedded::agreed_time::AgreedTime)).
+//! **Disk.** Events are cut into segments, about a sixteenth of the retention each, of a table of their own. What is
+//! too old or too much can be read no more within a second; its files go when a whole segment is. Nothing is too old
+//! before two readings of the clock agree on it ([`AgreedTime`](crate::storage::embedded::agreed_time::AgreedTime)).
 //!
 //! **Memory.** 4 MiB of blocks; of tables in the making up to 2 MiB a segment, in all no more than the journals hold;
 //! [`PUBLISH_QUEUE_MAX`] batches of events and [`READ_QUEUE_MAX`] questions; an answer has at most [`READ_BYTES_MAX`].
@@ -80,8 +80,8 @@ impl EmbeddedLog {
     /// In the data directory.
     pub const FOLDER: &str = "events";
 
-    /// Opens the log in this data directory, which the process has taken; makes it if it is missing. `clock` may go back:
-    /// what is published then counts as published no earlier than what was before it.
+    /// Opens the log in this data directory, which the process has taken; makes it if it is missing. `clock` may go
+    /// back: what is published then counts as published no earlier than what was before it.
     pub fn open(data_dir: &Path, config: &Config, clock: Clock, check: ClockCheck) -> Result<Self, OpenError> {
         let here = data_dir.join(Self::FOLDER);
         let open = |path: &Path| Tables::open(path).map_err(|error| OpenError::of_tables(&here, error));

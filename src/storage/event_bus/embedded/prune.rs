@@ -23,8 +23,8 @@ impl Retention {
         }
     }
 
-    /// What is left of the log at `now` (milliseconds since 1970; 0 = nothing is too old). May be lost with the machine, and is done again then;
-    /// but no file goes before it is durable that it is not needed.
+    /// What is left of the log at `now` (milliseconds since 1970; 0 = nothing is too old). May be lost with the
+    /// machine, and is done again then; but no file goes before it is durable that it is not needed.
     pub fn apply(&self, tables: &Tables, state: State, now: u64) -> Result<State, BusError> {
         let view = tables.view();
         let left = self.left(&view, state, now)?;

@@ -1,5 +1,5 @@
-//! The events, cut into segments with a table each: what nobody can read any more goes with its table, whole files at
-//! once, and not key by key.
+//! The events, cut into segments with a table each. Events that can no longer be read are removed with their table,
+//! whole files at once, and not key by key.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -80,7 +80,7 @@ impl Writer {
         Writer { shared, state, retention, clock, age_clock, prune_interval, newest, failure: None }
     }
 
-    /// Until nobody can ask any more.
+    /// Until all senders are gone.
     pub fn run(mut self, asked: &Receiver<Publish>) {
         let mut prune_at = Instant::now();
         loop {
@@ -201,8 +201,8 @@ impl Writer {
     }
 }
 
-/// A panic of the tables, which the panic hook has reported, is a failure like another: this thread is the only one that
-/// can mend it.
+/// A panic of the tables, which the panic hook has reported, is a failure like another: this thread is the only one
+/// that can mend it.
 fn unwound<T>(attempt: impl FnOnce() -> Result<T, BusError>) -> Result<T, BusError> {
     catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|_| Err(away("panicked")))
 }

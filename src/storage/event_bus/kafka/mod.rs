@@ -1,8 +1,8 @@
 //! Events in topics of Kafka, in the binary mode of CloudEvents, by their partition keys.
 //!
 //! **Order.** Events of one key are in one partition of their topic, in the order in which they were made: the first of
-//! each, that is. Whoever publishes hands over an event when the one before it has been reported, so that nothing can
-//! overtake it, whatever is repeated.
+//! each, that is. The relay hands over an event when the one before it has been reported, so that nothing can overtake
+//! it, whatever is repeated.
 //!
 //! **Failure.** As [of all messages](crate::storage::kafka).
 //!

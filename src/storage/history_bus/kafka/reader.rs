@@ -1,8 +1,8 @@
 //! Reads a topic as a member of a group, on a thread of its own: the library's calls block, and serve its callbacks.
 //!
-//! It asks the library again and again even while nothing more is to be read, with its partitions paused: a member that does
-//! not ask for minutes would lose them. Offsets are stored when their messages are committed here; the library sends them
-//! to the brokers every second, and when it gives up a partition or ends.
+//! It asks the library again and again even while nothing more is to be read, with its partitions paused: a member that
+//! does not ask for minutes would lose them. Offsets are stored when their messages are committed here; the library
+//! sends them to the brokers every second, and when it gives up a partition or ends.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,8 +22,8 @@ use crate::storage::kafka::config::KafkaConfig;
 use crate::storage::kafka::last_error::LastError;
 use crate::storage::kafka::watch::TopicWatch;
 
-/// How much the library fetches ahead, compressed. It is little: the store is slower than the bus, so more would only take
-/// memory. A broker sends a single message even if it is longer.
+/// How much the library fetches ahead, compressed. It is little: the store is slower than the bus, so more would only
+/// take memory. A broker sends a single message even if it is longer.
 const FETCHED_KIB_MAX: usize = 256;
 const FETCH_BYTES: usize = 256 << 10;
 /// A member that says nothing for so long has died, and its partitions are given to others.

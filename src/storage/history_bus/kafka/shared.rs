@@ -8,8 +8,8 @@ use tokio::sync::Notify;
 use super::assigned::Assigned;
 use crate::storage::history_bus::source::{Place, RawPack};
 
-/// Messages that are read and not committed; no more are read then. With one that cannot be written, those behind it are
-/// committed and count until that one is, too.
+/// Messages that are read and not committed; no more are read then. With one that cannot be written, those behind it
+/// are committed and count until that one is, too.
 const MESSAGES_MAX: usize = 16_384;
 
 pub(super) struct Shared {

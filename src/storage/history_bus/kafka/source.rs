@@ -1,7 +1,7 @@
 //! Packs from the topic of history.
 //!
-//! **Memory.** Up to the given bound of messages that are read and not committed, and 0.5 MiB, compressed, that the library
-//! has fetched ahead.
+//! **Memory.** Up to the given bound of messages that are read and not committed, and 0.5 MiB, compressed, that the
+//! library has fetched ahead.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -17,8 +17,8 @@ pub(super) enum Lifetime {
 }
 
 impl Lifetime {
-    /// Of what expires a retention after `at`. Rounded up: a read leaves out what has expired, so it may be there for longer,
-    /// never for less.
+    /// Of what expires a retention after `at`. Rounded up: a read leaves out what has expired, so it may be there for
+    /// longer, never for less.
     fn of(at: u64, retention: Retention, now: u64) -> Self {
         let left_ms = retention.expires(at).saturating_sub(now);
         match left_ms.div_ceil(1000).min(TTL_MAX) {

@@ -7,8 +7,8 @@
 //!
 //! **Versions.** The write timestamp is the version, so Cassandra itself lets the newest win ([`statements`]).
 //!
-//! **Expiry.** By a TTL that counts from the moments in the row ([`lifetime`]), so a pack that is read late, or again, keeps
-//! nothing longer.
+//! **Expiry.** By a TTL that counts from the moments in the row ([`lifetime`]), so a pack that is read late, or again,
+//! keeps nothing longer.
 //!
 //! **Failure.** Every error is [`HistoryAway`] and may be repeated. Lost connections are opened again by the driver.
 //!
@@ -74,8 +74,8 @@ struct Shared {
 }
 
 impl CassandraStore {
-    /// Connects, and checks what is there. Blocks for some seconds if there is nobody. The connections live on a thread of
-    /// their own, and are opened again when they are lost.
+    /// Connects, and checks what is there. Blocks for some seconds if there is no server. The connections live on a
+    /// thread of their own, and are opened again when they are lost.
     pub fn open(
         config: &CassandraConfig,
         retention: Retention,

@@ -22,7 +22,7 @@ impl CassandraRefused {
         CassandraRefused::Unfit(vec![line.into()])
     }
 
-    /// Why there is no session: nobody answers, or the user is not let in.
+    /// Why there is no session: no node answers, or the login is refused.
     pub(super) fn of_connecting(nodes: &[String], error: &NewSessionError) -> Self {
         let unreachable = |cause: String| CassandraRefused::Unreachable { nodes: nodes.join(", "), cause };
         let NewSessionError::MetadataError(MetadataError::ConnectionPoolError(ConnectionPoolError::Broken {

@@ -1,8 +1,8 @@
 //! The statements, and what is bound to them.
 //!
-//! Every write of a row sets all of its columns, with one timestamp: its version. So of two writes of a row one wins in all
-//! columns, and no row is ever made of two. Equal versions are the same row; or one of them has lost its record, and of
-//! equal timestamps Cassandra takes the null.
+//! Every write of a row sets all of its columns, with one timestamp: its version. So of two writes of a row one wins in
+//! all columns, and no row is ever made of two. Equal versions are the same row; or one of them has lost its record,
+//! and of equal timestamps Cassandra takes the null.
 
 use std::sync::Arc;
 

@@ -20,8 +20,8 @@ impl GroupDraft<'_> {
         self.unordered().map(|drafted| drafted.claims.len() as u64).sum()
     }
 
-    /// Rows are in the order of their keys, which is the one they are best written in. The first claim enters the outbox
-    /// with the number `next`. Nothing has changed: the batch is empty.
+    /// Rows are in the order of their keys, which is the one they are best written in. The first claim enters the
+    /// outbox with the number `next`. Nothing has changed: the batch is empty.
     pub fn batch(&self, tables: &Tables, writer: &mut RowWriter, next: OutboxNumber) -> fjall::Result<OwnedWriteBatch> {
         let mut batch = tables.durable_batch(self.unordered().count() + 2 + 2 * self.claims() as usize);
         for (user, drafted) in self.drafted() {
@@ -49,7 +49,7 @@ impl GroupDraft<'_> {
             let entry = codec::outbox_entry(&OutboxEntry::Claim(made.claim.clone()));
             batch.insert(&tables.outbox, number.to_be_bytes(), entry);
         }
-        // Of two entries of one key in a batch nobody says which holds.
+        // It is not defined which of two entries of one key in a batch holds.
         let erased = self.unordered().flat_map(|drafted| drafted.erased_claims.iter().flatten());
         let gone = erased.filter(|(day, _, key)| !kept.contains(&(*day, key.to_vec())));
         gone.for_each(|(_, table, key)| batch.remove(table, key.clone()));

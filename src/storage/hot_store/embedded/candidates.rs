@@ -1,7 +1,7 @@
 //! Who has to go first when a user has too many contents.
 //!
-//! All of the user's rows are looked through once and the first [`CANDIDATES_MAX`] are remembered, so that a user at the cap
-//! who opens one new content after the other does not hold up the commits of others.
+//! All of the user's rows are looked through once and the first [`CANDIDATES_MAX`] are remembered, so that a user at
+//! the cap who opens one new content after the other does not hold up the commits of others.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,8 +12,8 @@ use crate::model::ids::Content;
 
 const CANDIDATES_MAX: usize = 256;
 
-/// The contents of a user that will have to go first. A row whose turn is later by now is noticed when it comes; one whose
-/// turn is sooner has to be offered.
+/// The contents of a user that will have to go first. A row whose turn is later by now is noticed when it comes; one
+/// whose turn is sooner has to be offered.
 pub struct Candidates {
     heap: BinaryHeap<Reverse<(Eviction, Content)>>,
     /// No content that is not in the heap goes before this.

@@ -1,12 +1,12 @@
-//! The claims, a table for each day: what nobody needs any more goes with its table, and not key by key.
+//! The claims, a table for each day. Old claims are removed with their table, and not key by key.
 //!
 //! | key | value |
 //! |---|---|
 //! | shard, user, 0, rule's id | nothing: it is there |
 //! | shard, user, 1, kind, oid, rule's id | the same, of a rule per content |
 //!
-//! Numbers are big-endian. The claims of a shard are neighbours, so that the gateway's memory is filled shard by shard; so
-//! are those of a user, by rules per user first.
+//! Numbers are big-endian. The claims of a shard are neighbours, so that the gateway's memory is filled shard by shard;
+//! so are those of a user, by rules per user first.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Has a group decided by the model and stores what has changed.
 //!
-//! One batch and one `fdatasync` for each group; none if nothing has changed. Whoever writes holds the [`GroupWriter`], so
-//! that what was read is still true when it is written.
+//! One batch and one `fdatasync` for each group; none if nothing has changed. The writer holds the [`GroupWriter`],
+//! so that what was read is still true when it is written.
 
 use std::cell::RefCell;
 use std::sync::Arc;

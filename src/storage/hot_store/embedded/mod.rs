@@ -6,13 +6,13 @@
 //! the rest → pruner: finds what is dead, removes it in groups of its own
 //! ```
 //!
-//! **Durability.** A batch is written to the journal and synced before the tables in memory change, so that nobody reads
-//! what could still be lost. After a kill the journal is replayed. A batch in it begins with the number of its entries
-//! and ends with a checksum and a trailer; one without its end, the torn tail of a process killed in the middle of a
-//! write, is cut off and was never answered. A whole batch whose checksum is wrong is a damaged disk, and fjall refuses
-//! to open.
+//! **Durability.** A batch is written to the journal and synced before the tables in memory change, so that no reader
+//! sees what could still be lost. After a kill the journal is replayed. A batch in it begins with the number of its
+//! entries and ends with a checksum and a trailer; one without its end, the torn tail of a process killed in the middle
+//! of a write, is cut off and was never answered. A whole batch whose checksum is wrong is a damaged disk, and fjall
+//! refuses to open.
 //!
-//! **Failure.** After a failed write or sync nobody knows what is on disk, so nothing is written any more until the
+//! **Failure.** After a failed write or sync it is unknown what is on disk, so nothing is written any more until the
 //! store is opened again: [`StoreError::Failed`]. Reads go on.
 //!
 //! **Memory.** `cache_bytes` for blocks, `MEMTABLE_BYTES` for the table in the making (up to four more
@@ -89,7 +89,8 @@ pub struct EmbeddedStore {
 
 /// What the threads of the store share.
 struct Shared {
-    /// The standard library's, because it remembers a panic: a commit that panicked may have left half of itself in memory.
+    /// The standard library's, because it remembers a panic: a commit that panicked may have left half of itself in
+    /// memory.
     group_writer: Mutex<GroupWriter>,
     tables: Tables,
     outbox: Arc<Extent>,
@@ -216,7 +217,7 @@ impl Claims for EmbeddedStore {
 impl StoreClock for EmbeddedStore {}
 
 impl Shared {
-    /// Whoever has it is the only one who writes.
+    /// Its holder is the only writer.
     fn group_writer(&self) -> Result<MutexGuard<'_, GroupWriter>, StoreError> {
         self.group_writer.lock().map_err(|_| StoreError::Failed(String::from("a commit panicked")))
     }

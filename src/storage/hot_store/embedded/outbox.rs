@@ -23,7 +23,7 @@ use crate::storage::outbox::{Outbox, OutboxNumber};
 pub struct Extent {
     next: AtomicU64,
     entries: AtomicU64,
-    /// Whoever removes entries has it, so that each is counted once.
+    /// Held while entries are removed, so that each is counted once.
     removal: Mutex<()>,
 }
 

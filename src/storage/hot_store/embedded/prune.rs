@@ -1,8 +1,8 @@
-//! Finds users who have something that no read returns any more: cleared and expired records, expired tombstones, clears
-//! and pauses.
+//! Finds users who have something that no read returns any more: cleared and expired records, expired tombstones,
+//! clears and pauses.
 //!
-//! One thread looks for them every `prune_interval` in everything, in steps of [`STEP_ROWS`] with a pause after each. Who
-//! has just cleared is known without a look. Those who were found wait here until they are asked for, to be
+//! One thread looks for them every `prune_interval` in everything, in steps of [`STEP_ROWS`] with a pause after each.
+//! Who has just cleared is known without a look. Those who were found wait here until they are asked for, to be
 //! [pruned](crate::model::change::Action::Prune) by commits as any other; what is not, is found again.
 //!
 //! Time is that of commits and reads, but never after the wall clock, and two passes have to agree on it

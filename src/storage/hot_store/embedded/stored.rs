@@ -107,7 +107,7 @@ impl StoredUser for Stored<'_> {
         Ok(dead)
     }
 
-    /// At most as many as are kept of one user, all in this group: whoever waits for its commit waits for that.
+    /// At most as many as are kept of one user, all in this group. Its commit waits for that.
     fn all(&mut self) -> Result<Vec<(Content, ContentRow)>, ReadError> {
         self.view.contents_of(self.user).collect()
     }

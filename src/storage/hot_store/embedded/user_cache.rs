@@ -15,7 +15,7 @@ use crate::model::record::Record;
 /// Users at their cap whose oldest contents are remembered; one more is looked through anew.
 const FULL_USERS_MAX: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 
-/// It says what is stored: whoever stores something else says so here, or has it forgotten.
+/// It says what is stored. A commit that stores something else must put it here, or remove it.
 pub struct UserCache {
     pub users: LruCache<UserId, CachedUser>,
     pub full: LruCache<UserId, Candidates>,
@@ -42,7 +42,7 @@ impl UserCache {
     /// What is known of the user; `read` is asked if that is nothing. The row is not remembered any more until it is
     /// [put](Self::put) back.
     pub fn take<E>(&mut self, user: UserId, read: impl FnOnce() -> Result<UserRow, E>) -> Result<AtHand, E> {
-        // Who was here last is of interest only when somebody has to go, and noting it touches far apart memory.
+        // The order of use matters only when a user has to go, and keeping it touches memory that is far apart.
         if self.users.len() == self.users.cap().get() {
             self.users.promote(&user);
         }

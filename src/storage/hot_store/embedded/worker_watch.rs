@@ -1,7 +1,7 @@
 //! Notices that a worker of fjall has died.
 //!
-//! A worker that cannot write a table ends, and the database takes no writes from then on. The next commit is told so, but
-//! there may be none for a while, and one that waits for the worker waits for ever. So a thread of its own asks the
+//! A worker that cannot write a table ends, and the database takes no writes from then on. The next commit is told so,
+//! but there may be none for a while, and one that waits for the worker waits for ever. So a thread of its own asks the
 //! database every second.
 
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};

@@ -14,7 +14,7 @@ pub enum Stage {
     UnderWay,
     /// Its outcome is not known; it will be committed again.
     Unknown,
-    /// It was given up before its turn came: whoever is behind it is behind these.
+    /// It was given up before its turn came. Groups behind it wait for these instead.
     Left(Before),
     Over,
 }
@@ -47,8 +47,9 @@ impl Busy {
         (turn, before)
     }
 
-    /// Lets those waiting behind `turn` go on, or wait for those `before` it that are not over yet: a group that comes later
-    /// must not write while the outcome of an earlier one is open, or the earlier one would take its write for its own.
+    /// Lets those waiting behind `turn` go on, or wait for those `before` it that are not over yet: a group that comes
+    /// later must not write while the outcome of an earlier one is open, or the earlier one would take its write for
+    /// its own.
     pub fn leave(&mut self, turn: &Turn, users: impl Iterator<Item = UserId>, before: Before) {
         let open = still_open(before);
         for (other, users) in &open {

@@ -56,8 +56,8 @@ impl<S: UserStore> Optimistic<S> {
         &self.shared.store
     }
 
-    /// A head that was just read: the next change of the user need not read it again. An outdated one does no harm, since
-    /// nothing is written without comparing.
+    /// A head that was just read: the next change of the user need not read it again. An outdated one does no harm,
+    /// since nothing is written without comparing.
     pub fn learn(&self, user: UserId, head: Head) {
         self.shared.users().heads.learn(user, Box::new(head));
     }

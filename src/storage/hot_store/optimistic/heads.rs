@@ -23,7 +23,7 @@ impl Heads {
         Heads(LruCache::new(users_max))
     }
 
-    /// Takes it out: whoever changes it puts it back.
+    /// Takes it out. The caller puts it back after the change.
     pub fn take(&mut self, user: UserId) -> Option<Remembered> {
         self.0.get_mut(&user)?.take()
     }

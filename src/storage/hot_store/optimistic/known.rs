@@ -34,13 +34,13 @@ pub enum Need {
     ClaimRules,
     /// The rows of contents that are marked to be carried to the history store.
     Marked,
-    /// The rows of contents that clears and the retention have left, or the first of them: records up to the first moment,
-    /// tombstones before the second, milliseconds.
+    /// The rows of contents that clears and the retention have left, or the first of them: records up to the first
+    /// moment, tombstones before the second, milliseconds.
     Dead(u64, u64),
 }
 
-/// What clears and the retention have left, as far as the timeline knows. The content in the head may be among it: its place
-/// in the timeline is older than its row.
+/// What clears and the retention have left, as far as the timeline knows. The content in the head may be among it: its
+/// place in the timeline is older than its row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dead {
     /// As [`Need::Dead`] has it.

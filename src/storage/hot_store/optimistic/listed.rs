@@ -47,8 +47,8 @@ pub async fn read_listed(store: &impl UserStore, users: &[UserId]) -> Result<Vec
     Ok(listed)
 }
 
-/// Takes users off the list whose heads are still those that were read. Answers for each whether it was: who was not has
-/// changed since. To be called once all that was read of them was delivered.
+/// Takes users off the list whose heads are still those that were read. Answers for each whether it was: who was not
+/// has changed since. To be called once all that was read of them was delivered.
 ///
 /// # Errors
 /// Any of it may have been done, now or later.
@@ -75,7 +75,7 @@ pub async fn list(store: &impl UserStore, tokens: &TokenSource, users: &[UserId]
         let applied = store.apply(&applies.iter().collect::<Vec<_>>()).await?;
         let refused = |applied: &Applied| matches!(applied, Applied::Refused(_));
         listed += applied.iter().filter(|applied| matches!(applied, Applied::Done { .. })).count() as u64;
-        // Somebody who may not list has written them meanwhile.
+        // A gateway that does not list has written them meanwhile.
         users =
             applies.iter().zip(&applied).filter(|(_, applied)| refused(applied)).map(|(apply, _)| apply.user).collect();
     }
@@ -137,8 +137,8 @@ impl ListedUser {
         Some(Apply { user, expected: Some(known), head: Some(head), writes, news: false })
     }
 
-    /// The bit is cleared under a new token, so that no commit that was decided on a listed head is applied any more. An
-    /// entry in the list whose head is not listed, or gone, leaves it likewise.
+    /// The bit is cleared under a new token, so that no commit that was decided on a listed head is applied any more.
+    /// An entry in the list whose head is not listed, or gone, leaves it likewise.
     fn unlisting(&self, tokens: &TokenSource, now: u64) -> Apply {
         let head = self.head.clone().filter(|head| head.listing == Listing::Listed).map(|mut head| {
             head.listing = Listing::Carried;

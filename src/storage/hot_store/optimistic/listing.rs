@@ -1,9 +1,9 @@
-//! How changes leave the hot store: who has changed is listed in the step of the change, and unlisted once the change was
-//! carried to the history store.
+//! How changes leave the hot store: who has changed is listed in the step of the change, and unlisted once the change
+//! was carried to the history store.
 //!
-//! Of a listed user the head says so, the shard's list has when the user is due, and *marks* name the contents that have
-//! changed outside the head, each with the version of the token that wrote it. So a beat that only moves a position on
-//! writes nothing but the head: the row in there is always carried along.
+//! Of a listed user the head says so, the shard's list has when the user is due, and *marks* name the contents that
+//! have changed outside the head, each with the version of the token that wrote it. So a beat that only moves a
+//! position on writes nothing but the head: the row in there is always carried along.
 
 use super::head::{Head, Listing};
 use super::writes::Write;
@@ -11,8 +11,8 @@ use crate::model::change::{Action, Change};
 
 /// The listing of a decision.
 pub struct ListingRule {
-    /// From the first change to when the user is due, milliseconds; `None`: this gateway carries nothing, and lists only
-    /// those whom others do.
+    /// From the first change to when the user is due, milliseconds; `None`: this gateway carries nothing, and lists
+    /// only those whom others do.
     pub interval: Option<u64>,
     /// The server's clock, milliseconds.
     pub now: u64,

@@ -13,7 +13,7 @@ struct Lookup {
 /// Added to once for a step of a group, not for each beat.
 #[derive(Clone)]
 pub struct Metrics {
-    /// Users of groups that were decided anew: somebody else had written.
+    /// Users of groups that were decided anew because another gateway had written.
     pub conflicts: Counter,
     /// Users of groups whose changes a repetition has found stored.
     pub repeats_found: Counter,

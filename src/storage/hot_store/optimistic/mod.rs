@@ -3,14 +3,14 @@
 //!
 //! ```text
 //! group ─▶ load what the cache does not know ─▶ decide, user by user ─▶ apply under each user's token ─▶ outcomes
-//!              ▲                                                            │ refused: somebody else was first
+//!              ▲                                                            │ refused: another one was first  
 //!              └────────────────────────── decide anew ◀────────────────────┘
 //! ```
 //!
-//! This is optimistic concurrency control (Kung and Robinson, "On optimistic methods for concurrency control", 1981) with
-//! one version for all that is kept of a user: the [`Token`] in the user's [`Head`]. Every write renews it, and no token is
-//! ever given out twice, so a late duplicate of an old call matches nothing. A head also names those who wrote last:
-//! whoever does not know whether a call was done sends it once more, and finds itself there if it was. The
+//! This is optimistic concurrency control (Kung and Robinson, "On optimistic methods for concurrency control", 1981)
+//! with one version for all that is kept of a user: the [`Token`] in the user's [`Head`]. Every write renews it, and no
+//! token is ever given out twice, so a late duplicate of an old call matches nothing. A head also names those who wrote
+//! last: a gateway that does not know whether a call was done sends it once more, and finds itself there if it was. The
 //! transitions of what was decided are kept with it and told once, when the outcome is known.
 
 mod busy;
@@ -55,19 +55,19 @@ pub trait UserStore: Send + Sync + 'static {
         async { Ok(true) }
     }
 
-    /// Reads what is needed of each user, in this order: the head is read before the rest or together with it. Answers in
-    /// the order asked.
+    /// Reads what is needed of each user, in this order: the head is read before the rest or together with it. Answers
+    /// in the order asked.
     fn load(&self, loads: &[Load]) -> impl Future<Output = Result<Vec<Loaded>, StoreError>> + Send;
 
-    /// For each user: compares the token, and if it is the expected one writes all of it in one atomic step. Of one call
-    /// each user is there once. Answers in the order asked.
+    /// For each user: compares the token, and if it is the expected one writes all of it in one atomic step. Of one
+    /// call each user is there once. Answers in the order asked.
     ///
     /// # Errors
     /// Any of it may have been done, now or later.
     fn apply(&self, applies: &[&Apply]) -> impl Future<Output = Result<Vec<Applied>, StoreError>> + Send;
 
-    /// Removes the marks of these users up to a version, and has them due at that moment, milliseconds, if they are listed.
-    /// No version: there is no mark to remove.
+    /// Removes the marks of these users up to a version, and has them due at that moment, milliseconds, if they are
+    /// listed. No version: there is no mark to remove.
     fn put_off(&self, users: &[(UserId, Version)], due: u64) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 

@@ -166,8 +166,8 @@ impl Placement<'_> {
         StoredRow { row, claims: marks }
     }
 
-    /// When the user has to be looked at because of what has changed, unless that is no sooner than it was. What is in the
-    /// head was entered with the first beat of its day.
+    /// When the user has to be looked at because of what has changed, unless that is no sooner than it was. What is in
+    /// the head was entered with the first beat of its day.
     fn first_look(&self) -> Option<Write> {
         let Placement { drafted, limits, now, .. } = self;
         let watermark = self.head().map_or(0, |head| head.forgetting.watermark);

@@ -41,7 +41,7 @@ pub struct UserRound {
 
 /// What is counted of an answer.
 pub enum Fate {
-    /// Somebody else was first: the user is decided anew.
+    /// Another writer was first. The user is decided anew.
     Conflict,
     /// An earlier attempt had done it.
     Found,
@@ -89,7 +89,8 @@ impl Round {
         loads
     }
 
-    /// Gives out the room for claims in the order of the group. False: some users had too many, and are to be decided anew.
+    /// Gives out the room for claims in the order of the group. False: some users had too many, and are to be decided
+    /// anew.
     pub fn has_room(&mut self, claims_max: u64) -> bool {
         let of_done = self.users.iter().filter(|user| user.done).flat_map(UserRound::claims).count() as u64;
         let room = claims_max.saturating_sub(of_done);
@@ -194,7 +195,7 @@ impl UserRound {
         self.known = Known::of(remembered);
     }
 
-    /// Somebody else has written: nothing that was known holds any more.
+    /// Another gateway has written. Nothing that was known holds any more.
     fn refused(&mut self, head: Option<Box<Head>>) {
         self.known = Known::of_head(head);
         self.plan = None;

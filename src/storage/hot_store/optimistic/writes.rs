@@ -37,8 +37,8 @@ pub enum Write {
     RemoveClaims {
         rules: Vec<(Day, Arc<str>)>,
     },
-    /// When the user has to be looked at for what the retention and clears leave, milliseconds; unless `exact`, no later than
-    /// that.
+    /// When the user has to be looked at for what the retention and clears leave, milliseconds; unless `exact`, no
+    /// later than that.
     LookAt {
         at: u64,
         exact: bool,
@@ -47,7 +47,8 @@ pub enum Write {
     List {
         due: u64,
     },
-    /// The content has changed outside the head, under the token of this version; `None`: all contents count as changed.
+    /// The content has changed outside the head, under the token of this version; `None`: all contents count as
+    /// changed.
     Mark {
         content: Option<Content>,
         version: Version,

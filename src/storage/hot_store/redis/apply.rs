@@ -29,8 +29,8 @@ struct Arguments {
 }
 
 impl RedisUsers {
-    /// Heads that stand alone are swapped where the server can do it; everything else, and what is refused there, is for the
-    /// script.
+    /// Heads that stand alone are swapped where the server can do it; everything else, and what is refused there, is
+    /// for the script.
     pub(super) async fn apply_all(&self, applies: &[&Apply]) -> Result<Vec<Applied>, StoreError> {
         let can_swap = self.redis.can_swap();
         let (mut swaps, mut others) = (Vec::new(), Vec::new());
@@ -108,8 +108,8 @@ impl RedisUsers {
         args.push(decimal(writes.len() as u64));
         args.extend(writes);
         args.extend(removals);
-        // In a Cluster the script must not begin while its keys are on their way to another node. Elsewhere it would only
-        // cost.
+        // In a Cluster the script must not begin while its keys are on their way to another node. Elsewhere it would
+        // only cost.
         let keys = if self.redis.joins_shards() { Vec::new() } else { keys.into_iter().collect() };
         Call { shards, keys, args }
     }

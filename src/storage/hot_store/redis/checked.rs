@@ -1,5 +1,5 @@
-//! Commands to a Redis that is known to be the one that was prepared: one that was wiped would answer that there is nothing.
-//! What is sent with the question is done before its answer is known, so it must be harmless elsewhere.
+//! Commands to a Redis that is known to be the one that was prepared: one that was wiped would answer that there is
+//! nothing. What is sent with the question is done before its answer is known, so it must be harmless elsewhere.
 
 use ::redis::{Pipeline, Value, pipe};
 

@@ -1,4 +1,5 @@
-//! Claims in Redis: a set for each rule per user, and for each rule per content a filter, a hash of single claims, or both.
+//! Claims in Redis: a set for each rule per user, and for each rule per content a filter, a hash of single claims, or
+//! both.
 
 use ::redis::{Pipeline, Value};
 
@@ -58,7 +59,8 @@ pub fn read(
 }
 
 /// The commands that make a claim; the entry in the outbox is the last. `first`: there may be none of the rule in the
-/// shard on the day. Neither the list of rules nor a filter ever goes before its time, but a set may when a user is erased.
+/// shard on the day. Neither the list of rules nor a filter ever goes before its time, but a set may when a user is
+/// erased.
 pub fn make(names: &Keys, claim: &Claim, exact: bool, first: bool, filter: Option<&Places>) -> Vec<Words> {
     let mut commands = Vec::new();
     let key = &claim.key;

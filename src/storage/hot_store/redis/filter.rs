@@ -1,8 +1,8 @@
 //! The filters in the store: where the bits of a claim are.
 //!
-//! A filter in a string of Redis and one in a gateway's memory stand one behind the other, so each is made for half of the
-//! probability that the settings allow. Where the bits are follows from the deployment and the day: a user who is denied wrongly
-//! today is not denied the same tomorrow, and the bits of one filter cannot be guessed from another.
+//! A filter in a string of Redis and one in a gateway's memory stand one behind the other, so each is made for half of
+//! the probability that the settings allow. Where the bits are follows from the deployment and the day: a user who is
+//! denied wrongly today is not denied the same tomorrow, and the bits of one filter cannot be guessed from another.
 
 use std::f64::consts::LN_2;
 use std::fmt;
@@ -89,8 +89,8 @@ impl Places {
         self.filter
     }
 
-    /// As many as there are hashes. The two halves of the hash number them; were they not mixed again, those of two items
-    /// would fall together far too often in a small filter.
+    /// As many as there are hashes. The two halves of the hash number them; were they not mixed again, those of two
+    /// items would fall together far too often in a small filter.
     pub fn of(&self, user: UserId, content: Content) -> impl Iterator<Item = u32> {
         let mut item = [0; 18];
         item[..8].copy_from_slice(&user.0.to_be_bytes());

@@ -8,8 +8,8 @@
 //! | 1 + 7 n | switches of recording: at 6, paused 1 |
 //! | the rest | the content being played, 10, and its row; or nothing |
 //!
-//! `lua/commit.lua` compares the token. A [swap](super::swap) compares all of it: bytes that are not what `encode` makes of
-//! them cost a script call.
+//! `lua/commit.lua` compares the token. A [swap](super::swap) compares all of it: bytes that are not what `encode`
+//! makes of them cost a script call.
 
 use super::bytes::{DecodeError, Reader, put};
 use super::{keys, row};

@@ -1,13 +1,13 @@
 //! What goes together into one call.
 //!
-//! A call costs as much as what it is about, so that one for many is worth having. In a Cluster there is one for each shard:
-//! they are of several slots.
+//! A call costs as much as what it is about, so that one for many is worth having. In a Cluster there is one for each
+//! shard: they are of several slots.
 
 use crate::model::shard::Shard;
 use crate::storage::redis::Redis;
 
-/// Rows that one call may touch, or as many as one shard's changes do: a script keeps all other calls waiting, with so many
-/// beats for 4 to 6 ms.
+/// Rows that one call may touch, or as many as one shard's changes do: a script keeps all other calls waiting, with so
+/// many beats for 4 to 6 ms.
 pub const TOGETHER_MAX: usize = 256;
 
 /// Parts of what is in the order of shards, for one call each. `rows`: so many each may touch.

@@ -1,5 +1,5 @@
-//! The names of all keys. Each carries its shard's hash tag, so that one script may touch all that a change concerns, in a
-//! Cluster, too.
+//! The names of all keys. Each carries its shard's hash tag, so that one script may touch all that a change concerns,
+//! in a Cluster, too.
 //!
 //! | key | what | type |
 //! |---|---|---|

@@ -126,8 +126,8 @@ impl Shared {
         Ok(Place { head: bytes, oldest, rank, members })
     }
 
-    /// The rank in the timeline of what follows the part that is read, with the head at which it was so. None is needed for
-    /// the beginning.
+    /// The rank in the timeline of what follows the part that is read, with the head at which it was so. None is needed
+    /// for the beginning.
     async fn rank(&self, list: &Reading<'_>) -> Result<(usize, Option<Value>), StoreError> {
         let Some(Position { at, content }) = list.after else { return Ok((0, None)) };
         let (timeline, content) = (list.names.timeline(list.user), keys::content(content));
@@ -140,8 +140,8 @@ impl Shared {
         let score = value::bytes_or_nil(answer(&mut answers)?)?;
         let own = answer(&mut answers)?;
         let newer = value::number(answer(&mut answers)?)? as usize;
-        // Any number of contents may have that very moment. Without the content, those of them that come before it are left
-        // out one by one.
+        // Any number of contents may have that very moment. Without the content, those of them that come before it are
+        // left out one by one.
         let rank = match score.as_deref().map(timeline::eviction_of).transpose()? {
             Some(Eviction { has_record: true, newest }) if newest == at => value::number(own)? as usize + 1,
             _ => newer,

@@ -1,5 +1,5 @@
-//! The list of users whose changes are to be carried to the history store: `{h}:d`, a sorted set in each shard of the users
-//! by when they are due; and of each the marks in `{h}:p:<mid>`, contents by versions.
+//! The list of users whose changes are to be carried to the history store: `{h}:d`, a sorted set in each shard of the
+//! users by when they are due; and of each the marks in `{h}:p:<mid>`, contents by versions.
 //!
 //! A version is below 2^53 until the year 2255, so that a score has all of it.
 

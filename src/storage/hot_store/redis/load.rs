@@ -1,8 +1,8 @@
 //! Reads what a decision needs: for each user a head and whatever else, in one pipeline for each shard or, where shards
 //! may be asked together, for many.
 //!
-//! Nobody looks whether the Redis is the one that was prepared: whatever is decided on it is applied by a script that does, or over a head that only
-//! this deployment can have written.
+//! Reads do not check that this is the Redis that was prepared. What is decided on them is applied by a script that
+//! checks it, or over a head that only this deployment can have written.
 
 use ::redis::{Pipeline, Value, pipe};
 use futures_util::future::try_join_all;

@@ -1,9 +1,9 @@
-//! When users have to be looked at for what the retention and clears have left: `{h}:x`, a sorted set in each shard of the
-//! users by moments.
+//! When users have to be looked at for what the retention and clears have left: `{h}:x`, a sorted set in each shard of
+//! the users by moments.
 //!
-//! Each user who has a head is in it, no later than anything of theirs is to be removed. An entry is written in one step with
-//! the head: with the first write of a user, with the first of each day, and with a clear. Whoever has looked enters when
-//! to look again, under the user's token. Nothing that a user has expires by itself.
+//! Each user who has a head is in it, no later than anything of theirs is to be removed. An entry is written in one
+//! step with the head: with the first write of a user, with the first of each day, and with a clear. A look ends
+//! with an entry for the next one, under the user's token. Nothing that a user has expires by itself.
 
 use ::redis::pipe;
 use futures_util::future::try_join_all;

@@ -12,12 +12,13 @@
 //! **Durability.** That of Redis: with `appendfsync always` what a script has written is on disk before it is answered,
 //! all of it or, if the machine dies in the middle, nothing.
 //!
-//! **Failure.** Every error is [`StoreError::Away`]: whether the script has run is not known, and the group is committed
-//! again until it is: a head that lists the call's token has it already. A claim whose making was not answered, because
-//! the gateway ended, is found in the outbox by the gateway that takes over what others have left there.
+//! **Failure.** Every error is [`StoreError::Away`]: whether the script has run is not known, and the group is
+//! committed again until it is: a head that lists the call's token has it already. A claim whose making was not
+//! answered, because the gateway ended, is found in the outbox by the gateway that takes over what others have left
+//! there.
 //!
-//! **A Redis that was wiped** is no empty store: every script checks the key that `heartline init` has written, and so does
-//! every read. A [`swap`] need not.
+//! **A Redis that was wiped** is no empty store: every script checks the key that `heartline init` has written, and so
+//! does every read. A [`swap`] need not.
 //!
 //! **Memory.** Of Redis 7.0 with the file of `deploy/redis`, measured with a device's name of five bytes:
 //!
@@ -30,10 +31,10 @@
 //! | a claim by an exact rule per content, of a user who has 50 that day | 13 |
 //! | a shard's filter of a rule with a million expected claims a day at 0.01 | 1,905 |
 //!
-//! Up to `hash-max-listpack-entries` and `zset-max-listpack-entries` a user's rows are one piece of memory that is looked
-//! through. With 512 instead of 128 a user with 300 contents takes 93 bytes for each, and a beat of theirs half as much CPU
-//! again. A row is some 50 bytes and the device's name: longer ones than `hash-max-listpack-value` take the user's
-//! rows out of that piece, all of them and for good.
+//! Up to `hash-max-listpack-entries` and `zset-max-listpack-entries` a user's rows are one piece of memory that is
+//! looked through. With 512 instead of 128 a user with 300 contents takes 93 bytes for each, and a beat of theirs half
+//! as much CPU again. A row is some 50 bytes and the device's name: longer ones than `hash-max-listpack-value` take the
+//! user's rows out of that piece, all of them and for good.
 //!
 //! This process holds claims it has to publish, and the heads of users who were here lately.
 
@@ -104,7 +105,8 @@ pub struct Settings {
     pub history_interval: Option<Duration>,
     /// Entries of all outboxes together; a shard takes its share.
     pub outbox_max: u64,
-    /// Age at which a claim that another gateway has made is published by this one. 0 = at once, even if another gateway does so, too.
+    /// Age at which a claim that another gateway has made is published by this one. 0 = at once, even if another
+    /// gateway does so, too.
     pub takeover_after: Duration,
 }
 
@@ -120,8 +122,8 @@ struct Shared {
     calendar: Arc<StoreCalendar>,
     outbox: OutboxQueue,
     users: Optimistic<RedisUsers>,
-    /// Of what takes users off the list. Not those of the commits: of an unknown commit a newer token of its writer says
-    /// that it was done.
+    /// Of what takes users off the list. Not those of the commits: of an unknown commit a newer token of its writer
+    /// says that it was done.
     packing: TokenSource,
     rota: Rota,
     /// Tells this process from others, where it holds something.

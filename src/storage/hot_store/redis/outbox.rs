@@ -1,10 +1,10 @@
 //! The outbox: a sorted set in each shard, and what of all of them this process has to publish.
 //!
-//! An entry that was made here goes straight into the queue. What others have left is looked for every [`LOOK_EVERY`]: of
-//! that, the holder of the lock takes over what is older than [`Settings::takeover_after`]. The lock expires after as
-//! long, and a gateway that has published nothing of what it took for so long lets it go. It fences nothing: it spares
-//! double work, and an event that was published twice has one id. What waits at a gateway that lives is taken over, too: an
-//! event may be published once by each gateway.
+//! An entry that was made here goes straight into the queue. What others have left is looked for every [`LOOK_EVERY`]:
+//! of that, the holder of the lock takes over what is older than [`Settings::takeover_after`]. The lock expires after
+//! as long, and a gateway that has published nothing of what it took for so long lets it go. It fences nothing: it
+//! spares double work, and an event that was published twice has one id. What waits at a gateway that lives is taken
+//! over, too: an event may be published once by each gateway.
 //!
 //! [`Settings::takeover_after`]: super::Settings::takeover_after
 
@@ -172,7 +172,8 @@ impl Shared {
         away
     }
 
-    /// How many entries wait in the outboxes of these shards, and the oldest of each, no newer than `newest`; at most `room`.
+    /// How many entries wait in the outboxes of these shards, and the oldest of each, no newer than `newest`; at most
+    /// `room`.
     async fn look_at(&self, shards: &[Shard], newest: &str, room: usize) -> Result<(u64, Vec<Vec<u8>>), StoreError> {
         let mut commands = pipe();
         for shard in shards {

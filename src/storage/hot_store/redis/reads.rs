@@ -160,8 +160,8 @@ impl Shared {
         Ok(answers.into_iter().any(|answer| value::number(answer) == Ok(1)))
     }
 
-    /// Claims that a filter cannot tell and rows remember, from the newest row on until none is of the day. A content that
-    /// was forgotten since is not told of.
+    /// Claims that a filter cannot tell and rows remember, from the newest row on until none is of the day. A content
+    /// that was forgotten since is not told of.
     async fn filtered_claims(&self, user: UserId, day: Day, limit: usize) -> Result<Vec<(Content, u32)>, StoreError> {
         let (shard, mut from) = (keys::shard_of(user), 0);
         let names = Keys::of(shard);

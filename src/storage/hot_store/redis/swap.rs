@@ -1,13 +1,13 @@
-//! The short way of a beat that moves a position on: its head is replaced if it is still the one that was decided on, by
-//! a plain command instead of the script.
+//! The short way of a beat that moves a position on: its head is replaced if it is still the one that was decided on,
+//! by a plain command instead of the script.
 //!
 //! It needs no look at the deployment key. The old head is compared as a whole, so also its token, and no token is ever
-//! given out twice: where this head is, nothing of the user has changed since, and it is this deployment. In a Redis that
-//! was wiped there is no head, and nothing is written.
+//! given out twice: where this head is, nothing of the user has changed since, and it is this deployment. In a Redis
+//! that was wiped there is no head, and nothing is written.
 //!
 //! Whatever is refused goes through the script, which says why: another gateway has written, or this call has been here
-//! before, or the store was wiped. Or the head is the one that was decided on, in bytes that another version has written:
-//! then the script takes it.
+//! before, or the store was wiped. Or the head is the one that was decided on, in bytes that another version has
+//! written: then the script takes it.
 
 use super::head;
 use super::keys::{self, Keys};

@@ -1,8 +1,8 @@
 //! The order in which a user's contents give way to the cap: scores in `{h}:t:<mid>`.
 //!
-//! A record's score is its `at`. That of a deleted content is its tombstone's less [`DELETED`], so that deleted ones come
-//! first. The members are 10 bytes, kind and oid, big-endian: among equal moments they stand in the order of contents. The
-//! place of what is in the head is as old as its coming there.
+//! A record's score is its `at`. That of a deleted content is its tombstone's less [`DELETED`], so that deleted ones
+//! come first. The members are 10 bytes, kind and oid, big-endian: among equal moments they stand in the order of
+//! contents. The place of what is in the head is as old as its coming there.
 
 use ::redis::Value;
 

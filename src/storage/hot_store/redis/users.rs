@@ -60,8 +60,8 @@ impl RedisUsers {
 }
 
 impl UserStore for RedisUsers {
-    /// Stores the group's day and the filters of its rules, unless they are there. While they cannot be stored in a Cluster,
-    /// it is as with a full outbox: beats go on, and rewards wait for a later one.
+    /// Stores the group's day and the filters of its rules, unless they are there. While they cannot be stored in a
+    /// Cluster, it is as with a full outbox: beats go on, and rewards wait for a later one.
     async fn begin(&self, rewards: &Rewarding) -> Result<bool, StoreError> {
         let day = rewards.today.day;
         match self.calendar.keep(&self.redis, rewards).await {

@@ -23,7 +23,7 @@ const HOME: Shard = Shard(0);
 const EDITION: &str = "edition";
 /// As many as a `u64` may have.
 const DIGITS: usize = 20;
-/// Expired ones that make room at one time: whoever commits to this server waits meanwhile.
+/// Expired ones that make room at one time. Commits to this server wait meanwhile.
 const EXPIRED_MAX: usize = 1000;
 
 /// Fields that are looked through together.
