@@ -74,7 +74,7 @@ fn truth(contents: &[u32]) -> Vec<u32> {
     counts
 }
 
-/// What is ranked, with the greatest error that is said to be possible.
+/// A ranking, with the bound that is stated for its error.
 struct Answer {
     ranked: Vec<(u32, u32)>,
     stated: u32,
@@ -157,7 +157,7 @@ fn ended(number: usize) -> LiveChange {
 }
 
 /// Manku and Motwani, "Approximate Frequency Counts over Data Streams" (2002). At the end of each window of so many
-/// sessions, what was seen too rarely is dropped.
+/// sessions, contents that were seen too rarely are dropped.
 struct Lossy {
     window: usize,
     seen: usize,

@@ -10,7 +10,7 @@ use crate::domain::rewards::connect_lookup::ConnectLookup;
 use crate::edge::control::users::{UserOperations, routes};
 use crate::model::reading::Reading;
 
-/// `public`: where the public listener is, by which the gateway is told from others.
+/// `public`: the address of the public listener, which identifies this gateway.
 pub(super) fn build(
     reading: &Reading,
     lanes: Lanes,

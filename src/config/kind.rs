@@ -97,8 +97,8 @@ fn is_address(text: &str) -> bool {
     text.parse::<SocketAddr>().is_ok()
 }
 
-/// An address, or a name of loopback addresses such as localhost. Other names are not looked up for good: what they
-/// lead to may change, and with it who can reach the listener.
+/// An address, or a name of loopback addresses such as localhost. Other names are refused, because
+/// their address may change, and with it who can reach the listener.
 fn address(text: &str) -> Option<SocketAddr> {
     if let Ok(address) = text.parse() {
         return Some(address);

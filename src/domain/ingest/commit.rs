@@ -39,8 +39,8 @@ const RETRY_MAX: Duration = Duration::from_secs(1);
 /// Answers are handed back in the order in which the groups began.
 ///
 /// An error is no answer: the same group is committed again until the store knows (finding its own beats stored is
-/// success), and nothing is acked meanwhile. Then those that were under way with it are waited for, and what of them
-/// the store does not know either is committed again, one after the other, before another begins.
+/// success), and nothing is acked meanwhile. Then it waits for the groups that were under way with it. Those that the
+/// store does not know either are committed again, one after the other, before another begins.
 ///
 /// While the clock is in doubt ([`Clock::doubt`]) no group begins: what comes waits in the submit queues, as when the
 /// store is away.
@@ -129,8 +129,8 @@ impl Committer {
         Ok(Batch { entries, shares, asked, heard, group, began: Instant::now() })
     }
 
-    /// Hands back the answer to the first of those that are under way. When it is none, all of them are brought to
-    /// their end.
+    /// Hands back the answer to the first group that is under way. If the store gave none, all groups are brought
+    /// to their end.
     async fn finish(
         &self,
         first: Attempt,
