@@ -12,6 +12,20 @@ pub enum State {
 }
 
 impl State {
+    /// By which it is named on the wire and in settings.
+    pub fn word(self) -> &'static str {
+        match self {
+            State::Playing => "playing",
+            State::Paused => "paused",
+            State::Seeked => "seeked",
+            State::Ended => "ended",
+        }
+    }
+
+    pub fn of_word(word: &str) -> Option<Self> {
+        [State::Playing, State::Paused, State::Seeked, State::Ended].into_iter().find(|state| state.word() == word)
+    }
+
     /// By which it is kept and told to other gateways; 0 is left for where there is none.
     pub fn number(self) -> u8 {
         match self {
@@ -69,5 +83,18 @@ impl Beat {
 
     pub fn stamp(&self) -> Stamp {
         (self.at, self.session)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_read_from_its_own_word() {
+        for state in [State::Playing, State::Paused, State::Seeked, State::Ended] {
+            assert_eq!(State::of_word(state.word()), Some(state));
+        }
+        assert_eq!(State::of_word("Playing"), None);
     }
 }

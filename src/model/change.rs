@@ -1,4 +1,4 @@
-//! What can be asked of a store, and what it answers.
+//! The changes that a store can commit, and their outcomes.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use super::ids::{Content, UserId};
 use super::rewards::rule::RuleSet;
 use super::rule::Verdict;
 
-/// One thing to do to what is kept of one user.
+/// One change of the data of one user.
 #[derive(Clone, Debug)]
 pub struct Change {
     pub user: UserId,
@@ -19,9 +19,9 @@ pub enum Action {
     /// An admitted beat, and those of its session and content that it may speak for, the oldest first: if it was made
     /// while recording was paused, the one before it counts, and so on. `asks`: the rules by which it may be rewarded.
     Beat { beat: Beat, earlier: Vec<Beat>, device: Arc<str>, asks: RuleSet },
-    /// Forget these contents, as they were at that moment (server-clock milliseconds).
+    /// Delete the records of these contents up to that moment (server-clock milliseconds).
     Delete { contents: Vec<Content>, at: u64 },
-    /// Forget everything, as it was at that moment.
+    /// Delete all records up to that moment.
     Clear { at: u64 },
     /// Pause or resume recording, from that moment on.
     Recording { paused: bool, at: u64 },
@@ -40,7 +40,7 @@ impl Action {
     }
 }
 
-/// What became of a [`Change`].
+/// The outcome of a [`Change`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// `skipped`: so many beats, the newest ones, were made while recording was paused. The verdict is on the one
@@ -54,7 +54,7 @@ pub enum Outcome {
     Recording { changed: bool, paused: bool },
     /// Nothing up to `at` is there or comes back. `resumed`: recording was paused, and is not any more.
     Erased { at: u64, resumed: bool },
-    /// `more`: not all that was to be removed is.
+    /// `more`: there are more rows to remove.
     Pruned { more: bool },
     /// The `at` lies ahead of the clock and is newer than every record concerned: nothing was done.
     Ahead,
@@ -63,7 +63,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Whether something was done that others have to hear of.
+    /// Whether the change had an effect that listeners have to get.
     pub fn is_news(&self) -> bool {
         match self {
             Outcome::Beat { verdict, .. } => matches!(verdict, Verdict::Written { .. }),
@@ -73,6 +73,11 @@ impl Outcome {
             Outcome::Erased { .. } => true,
             Outcome::Pruned { .. } | Outcome::Ahead | Outcome::Unreadable { .. } => false,
         }
+    }
+
+    /// Whether more was done than to move the position of a record that goes on.
+    pub fn is_change(&self) -> bool {
+        self.is_news() && !matches!(self, Outcome::Beat { verdict: Verdict::Written { steady: true }, .. })
     }
 }
 
@@ -86,9 +91,9 @@ impl From<Verdict> for Outcome {
 /// What the store knows of a rule that was asked for, and whose minimum has been watched.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decided {
-    /// Which change of the group asked.
+    /// The index of the change in its group.
     pub change: usize,
-    /// The rule's place.
+    /// The index of the rule.
     pub rule: usize,
     /// The claim was made for it; otherwise there was one already.
     pub first: bool,

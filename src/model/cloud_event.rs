@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_this_object_to_the_letter() {
+    fn an_event_has_exactly_this_json() {
         let golden = concat!(
             r#"{"specversion":"1.0","id":"a:1","source":"/heartline/eu-1","type":"dev.heartline.test.v1","#,
             r#""subject":"one","time":"2026-11-20T04:46:40.118Z","datacontenttype":"application/json","#,
@@ -124,13 +124,13 @@ mod tests {
     }
 
     #[test]
-    fn the_data_alone_is_a_body() {
+    fn the_data_of_an_event_can_be_encoded_alone() {
         let (all, data) = (event(0).to_json(), event(0).data.into_json());
         assert!(all.ends_with(&format!(r#","data":{data}}}"#)));
     }
 
     #[test]
-    fn a_time_beyond_the_calendar_is_its_end() {
+    fn a_time_beyond_the_calendar_is_its_last_moment() {
         assert!(event(u64::MAX).to_json().contains(r#""time":"9999-12-30T22:00:00.999Z""#));
     }
 }

@@ -1,11 +1,11 @@
-//! What a user has asked to forget, and what is kept of a user and of a content because of it.
+//! Deletes and clears: the rows of a user and of a content that record them.
 
 use super::record::Record;
 use super::recording::Recording;
 use super::transition::Cause;
 use super::version::Version;
 
-/// A deleted content: beats that are not newer than `at` stay away.
+/// A deleted content: beats that are not newer than `at` are rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tombstone {
     /// Server-clock milliseconds.
@@ -69,7 +69,7 @@ impl ContentRow {
         record.max(tombstone)
     }
 
-    /// When this content has to give way to the cap of contents per user.
+    /// The order in which this content is evicted at the cap of contents per user.
     pub fn eviction(&self) -> Eviction {
         Eviction { has_record: self.record.is_some(), newest: self.newest() }
     }
@@ -102,7 +102,7 @@ impl ContentRow {
         Some(self.record.take_if(|record| record.at <= at))
     }
 
-    /// Drops a record that no read can return any more, and says why it is dead.
+    /// Drops a record that no read can return any more. Returns it with the cause.
     pub fn take_dead(&mut self, user: &UserRow, horizon: u64) -> Option<(Record, Cause)> {
         self.live(user, horizon).is_none().then_some(())?;
         let record = self.record.take()?;

@@ -1,6 +1,7 @@
 //! Ids of users, contents, sessions and connections.
 
 use std::fmt;
+use std::str::FromStr;
 
 /// A user, `mid` on the wire. Comes from the token's `sub`, never from a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -11,7 +12,7 @@ pub struct UserId(pub u64);
 pub struct SessionId(pub u64);
 
 /// One socket, or one HTTP request that names the socket it belongs to. Random, so that it says nothing of the others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u64);
 
 /// What is watched: a business line (1 = video, 2 = live, 3 = article …) and the object in it.
@@ -36,16 +37,59 @@ impl Content {
     }
 }
 
+/// A text names no content.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{0:?} is no content; write its kind and oid, as in \"1:100\"")]
+pub struct NoContent(String);
+
+impl fmt::Display for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.kind, self.oid)
+    }
+}
+
+impl FromStr for Content {
+    type Err = NoContent;
+
+    fn from_str(text: &str) -> Result<Self, NoContent> {
+        // The parsers of numbers would take a sign.
+        let is_written = text.bytes().all(|byte| byte == b':' || byte.is_ascii_digit());
+        let parts = text.split_once(':').filter(|_| is_written);
+        let content = parts.and_then(|(kind, oid)| Some(Content { kind: kind.parse().ok()?, oid: oid.parse().ok()? }));
+        content.ok_or_else(|| NoContent(text.to_owned()))
+    }
+}
+
 impl fmt::Display for ConnectionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.0)
     }
 }
 
-impl std::str::FromStr for ConnectionId {
+impl FromStr for ConnectionId {
     type Err = std::num::ParseIntError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         u64::from_str_radix(text, 16).map(ConnectionId)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_content_is_written_by_kind_and_oid() {
+        for (written, content) in [
+            ("1:100", Content { kind: 1, oid: 100 }),
+            ("0:0", Content::FIRST),
+            ("65535:18446744073709551615", Content::LAST),
+        ] {
+            assert_eq!(written.parse(), Ok(content));
+            assert_eq!(content.to_string(), written);
+        }
+        for wrong in ["", "1", "1:", ":1", "65536:1", "1:-1", "+1:1", "1:18446744073709551616", "1:1:1", " 1:1"] {
+            assert_eq!(wrong.parse::<Content>(), Err(NoContent(wrong.to_owned())));
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Users in logs: told apart, not named.
+//! The hashes that stand for users in logs.
 
 use std::fmt;
 
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_tells_users_apart_and_depends_on_the_key() {
+    fn a_hash_depends_on_the_user_and_the_key() {
         let (one, other) = (MidHash::with_key(&[1; 16]), MidHash::with_key(&[2; 16]));
         assert_eq!(one.of(UserId(42)), one.of(UserId(42)));
         assert_ne!(one.of(UserId(42)), one.of(UserId(43)));
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn it_shows_neither_the_user_nor_the_key() {
+    fn a_hash_shows_neither_the_user_nor_the_key() {
         let hash = MidHash::with_key(&[7; 16]);
         assert_eq!(hash.of(UserId(4_242_424_242)).to_string().len(), 16);
         assert!(!hash.of(UserId(4_242_424_242)).to_string().contains("4242424242"));

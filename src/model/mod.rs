@@ -8,6 +8,7 @@ pub mod backoff;
 pub mod beat;
 pub mod change;
 pub mod cloud_event;
+pub mod counters;
 pub mod decide;
 pub mod event_page;
 pub mod forgetting;
@@ -15,6 +16,7 @@ pub mod ids;
 pub mod live;
 pub mod mid_hash;
 pub mod moment;
+pub mod name;
 pub mod outbox_entry;
 pub mod pack;
 pub mod page;
@@ -29,8 +31,11 @@ pub mod rows_read;
 pub mod rule;
 pub mod secret;
 pub mod shard;
+pub mod subscribers;
+pub mod sums;
 pub mod transition;
 pub mod version;
+pub mod view;
 pub mod visitor;
 
 #[cfg(test)]

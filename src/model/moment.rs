@@ -1,4 +1,4 @@
-//! When something is decided.
+//! The times by which a change is decided.
 
 use super::rewards::day::Day;
 
@@ -6,7 +6,7 @@ use super::rewards::day::Day;
 pub struct Moment {
     /// The server's clock, milliseconds.
     pub now: u64,
-    /// What is older (milliseconds) has outlived the retention.
+    /// Rows older than this (milliseconds) have outlived the retention.
     pub horizon: u64,
     /// The day of the rewards.
     pub day: Day,

@@ -1,5 +1,5 @@
-//! What leaves the hot store for the history store: whole rows of users, by which it can be written in any order and
-//! any number of times.
+//! Packs, which carry changes from the hot store to the history store: whole rows of users, which can be written in any
+//! order and any number of times.
 
 use std::sync::Arc;
 
@@ -20,16 +20,16 @@ pub struct Pack {
     pub users: Vec<UserPack>,
 }
 
-/// What may have changed of a user since the last pack that had them.
+/// The possible changes of a user since the user's last pack.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserPack {
     pub user: UserId,
-    /// `None`: nothing was forgotten, or not more than the last pack said.
+    /// `None`: no clears or pauses, or none since the last pack.
     pub forgetting: Option<PackedForgetting>,
     pub rows: Vec<PackedRow>,
 }
 
-/// What the user has asked to forget.
+/// The clears and pauses of a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackedForgetting {
     /// Server-clock milliseconds; 0 = never cleared.

@@ -1,6 +1,6 @@
 //! A page of a user's list: newest first, resumed by a cursor.
 
-use super::ids::Content;
+use super::ids::{Content, UserId};
 use super::record::Record;
 
 /// Where a page ended. The list is ordered by it, descending, so a record that does not move itself is neither skipped
@@ -28,6 +28,17 @@ pub struct Page {
     pub records: Vec<Record>,
     /// There while there is more.
     pub next: Option<Position>,
+}
+
+/// Which users are asked for: the next ones after one, ascending.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsersRequest {
+    /// Exclusive; `None` = from the first.
+    pub after: Option<UserId>,
+    /// At least 1.
+    pub limit: usize,
+    /// The kinds of records that count; empty = all.
+    pub kinds: Vec<u16>,
 }
 
 impl Position {

@@ -1,4 +1,4 @@
-//! What a user's other devices are told.
+//! Pushes to a user's other devices.
 
 use super::ids::Content;
 use super::record::Record;

@@ -1,15 +1,15 @@
-//! Rules on read: the store keeps the raw position, and what it means is computed when it is shown.
+//! Rules on read: the store keeps the raw position; finished, resume and progress are computed at each read.
 
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::beat::State;
 use super::record::Record;
 
 /// When a content counts as finished, and from where resuming is worth it. Each setting is explained, with its default,
 /// in `deploy/heartline.toml`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reading {
     /// Share of the length (0–1).
@@ -26,8 +26,8 @@ pub struct Reading {
     pub overrides: Vec<KindOverride>,
 }
 
-/// What differs for one kind of content; what is left out does not.
-#[derive(Clone, Debug, Deserialize)]
+/// The settings of one kind of content. Those left out are the general ones.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct KindOverride {
     pub kind: u16,
@@ -47,15 +47,15 @@ pub struct KindOverride {
 pub struct Thresholds {
     /// Share of the length (0–1) below which playback starts from the beginning.
     pub resume_below: f64,
-    /// From this position on (milliseconds) it does not, however long the content is.
+    /// From this position on (milliseconds) playback resumes, however long the content is.
     resume_below_max: u64,
     /// Share of the length (0–1) from which on a content is finished.
     pub finished_at: f64,
-    /// While more than this is left (milliseconds) it is not, however long the content is.
+    /// While more than this is left (milliseconds) a content is not finished, however long it is.
     finished_remaining_max: u64,
 }
 
-/// What a record means to a viewer who wants to continue.
+/// The progress of a record, for a viewer who wants to continue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// Share of the length (0–1), cut off behind the third decimal; `None` when the length is unknown.

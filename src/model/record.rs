@@ -24,7 +24,7 @@ pub struct Record {
     /// Server-clock milliseconds.
     pub at: u64,
     pub version: Version,
-    /// What its session has earned today.
+    /// The watch time of its session today that counts for rewards.
     pub credit: Credit,
 }
 

@@ -39,9 +39,14 @@ impl Recording {
         self.frozen
     }
 
+    /// The newest switch.
+    pub fn last(&self) -> Option<Switch> {
+        self.switches.last().copied()
+    }
+
     /// The state after the newest switch.
     pub fn paused(&self) -> bool {
-        self.switches.last().is_some_and(|switch| switch.paused)
+        self.last().is_some_and(|switch| switch.paused)
     }
 
     /// Whether `at` lies inside a paused interval. Both of its ends belong to it.
@@ -168,7 +173,7 @@ mod tests {
         }
 
         #[test]
-        fn when_full_more_is_refused_never_less(
+        fn a_full_list_of_switches_never_loses_a_paused_interval(
             switches in prop::collection::vec((0u64..2000, any::<bool>()), 100..600)
         ) {
             let switches: Vec<Switch> = switches.into_iter().map(|(at, paused)| switch(at, paused)).collect();

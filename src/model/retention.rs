@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn others_end_to_the_millisecond() {
+    fn a_retention_of_no_whole_days_ends_to_the_millisecond() {
         let hour = retention(3_600_000);
         assert_eq!((hour.horizon(NOON), hour.expires(NOON)), (NOON - 3_600_000, NOON + 3_600_001));
     }

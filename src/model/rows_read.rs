@@ -1,10 +1,10 @@
-//! How much a list costs its store.
+//! The cost of a list for its store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Rows that a list has looked at so far, also those that are not on its page. Counted while it reads, so that a list
-/// that is given up has cost what it has read.
+/// The number of rows that a list has read so far, including rows that are not on its page. It is updated while the list
+/// reads, so an abandoned list is charged for its rows, too.
 #[derive(Clone, Debug, Default)]
 pub struct RowsRead(Arc<AtomicU64>);
 

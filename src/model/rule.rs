@@ -1,8 +1,8 @@
 //! Which beat wins.
 //!
-//! The answer to a beat, in this order: what it is *alone* ([`Admission::judge`]), what was *forgotten*, and how it
-//! stands *against the stored record* (both [`judge`]). A record is thus the maximum by (at, session) of all beats that
-//! pass the first two: resending anything, in any order, any number of times, changes nothing.
+//! A beat is checked in this order: *by itself* ([`Admission::judge`]), then against deletes, clears and pauses, and
+//! then *against the stored record* (both [`judge`]). So a record is the maximum by (at, session) of all beats that
+//! pass the first two checks: resending beats, in any order, any number of times, changes nothing.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub const AHEAD_MS_MAX: u64 = 5_000;
 const BEYOND_END_MS_MAX: u64 = 60_000;
 const RATE_MAX: f64 = 16.0;
 
-/// What a beat is judged by alone, before it takes a slot.
+/// The limits by which a beat is checked by itself, before it takes a slot.
 #[derive(Clone, Copy, Debug)]
 pub struct Admission {
     pub retention: Retention,

@@ -1,8 +1,9 @@
-//! Where all of a user's keys live.
+//! The shard of a user, which has all of the user's keys.
 
 use siphasher::sip::SipHasher24;
 
-use super::ids::UserId;
+use super::counters::{CounterId, CounterKey};
+use super::ids::{Content, UserId};
 
 /// `hash(mid) % count`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,7 +32,7 @@ impl Region {
     }
 }
 
-/// How many shards there are. A store keeps to the number it was made with.
+/// The number of shards. It never changes in a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shards(u16);
 
@@ -51,8 +52,33 @@ impl Shards {
         Shard((hash % u64::from(self.0)) as u16)
     }
 
-    /// What one shard must hold of so many: an even share, and four times its standard deviation, since a hash does not
-    /// share evenly. One shard in 30,000 gets more, if all come one by one.
+    /// The same hash over kind and oid, as 2 and 8 bytes, little-endian: where the views of a content by request are
+    /// counted.
+    pub fn of_content(self, Content { kind, oid }: Content) -> Shard {
+        let mut bytes = [0; 10];
+        bytes[..2].copy_from_slice(&kind.to_le_bytes());
+        bytes[2..].copy_from_slice(&oid.to_le_bytes());
+        self.of_bytes(&bytes)
+    }
+
+    /// The same hash over the id of the counter, a zero byte, and the key as it is encoded (`1!100`): where the number
+    /// of a direct counter is.
+    pub fn of_counter(self, counter: &CounterId, key: &CounterKey) -> Shard {
+        self.of_bytes(&[counter.as_str().as_bytes(), &[0], key.encoded().as_bytes()].concat())
+    }
+
+    /// The same hash over the id of the counter, a byte of 1, and the id of the request: where it is kept what a request
+    /// to a direct counter is about.
+    pub fn of_counter_request(self, counter: &CounterId, request: &str) -> Shard {
+        self.of_bytes(&[counter.as_str().as_bytes(), &[1], request.as_bytes()].concat())
+    }
+
+    fn of_bytes(self, bytes: &[u8]) -> Shard {
+        Shard((SipHasher24::new().hash(bytes) % u64::from(self.0)) as u16)
+    }
+
+    /// The room that one shard needs for its share of `total`: an even share plus four standard deviations, since a
+    /// hash does not distribute evenly. One shard in 30,000 gets more, if all items are independent.
     pub fn share(self, total: u64) -> u64 {
         let even = total as f64 / f64::from(self.0);
         (even + 4.0 * even.sqrt()).ceil().max(1.0) as u64
@@ -86,13 +112,29 @@ mod tests {
     ];
 
     #[test]
-    fn a_user_lives_where_every_gateway_looks() {
+    fn the_shard_of_a_user_is_the_documented_one() {
         for (mid, hash, shard) in GOLDEN {
             assert_eq!(Shards::DEFAULT.of(UserId(mid)), Shard(shard), "{mid}");
             assert_eq!(hash % 1000, u64::from(shard), "{mid}");
             let row = format!("| {mid} | {hash:016x} | {shard} |\n");
             assert!(include_str!("../../docs/rewards.md").contains(&row), "the page has {row}");
             assert_eq!(Shards(u16::MAX).of(UserId(mid)), Shard((hash % 65_535) as u16), "{mid}: more of the hash");
+        }
+    }
+
+    /// Made as [`GOLDEN`] is.
+    #[test]
+    fn the_shard_of_a_counter_is_the_documented_one() {
+        for (counter, parts, of_key, of_request) in [
+            ("likes", &["1", "100"][..], 782, 773),
+            ("likes", &[], 381, 773),
+            ("a", &["b"], 394, 13),
+            ("stock.eu", &["tv 3", "7"], 667, 642),
+        ] {
+            let id = counter.parse().unwrap();
+            let key = CounterKey::of(parts.iter().copied()).unwrap();
+            assert_eq!(Shards::DEFAULT.of_counter(&id, &key), Shard(of_key), "{counter} {parts:?}");
+            assert_eq!(Shards::DEFAULT.of_counter_request(&id, "order-1"), Shard(of_request), "{counter}");
         }
     }
 

@@ -1,13 +1,12 @@
-//! What a commit did to one record.
+//! The change of one record by a commit.
 
 use super::ids::{Content, UserId};
 use super::record::Record;
 
-/// One change of a stored record. What follows a commit is computed from outcomes and transitions, and from nothing
-/// else.
+/// One change of a stored record. All effects after a commit are computed from outcomes and transitions only.
 ///
-/// Those of one user and content are a chain, in the order in which they were committed: `before` is what the one
-/// before it left in `after`.
+/// The transitions of one user and content are a chain, in the order of commits: `before` equals the `after` of the
+/// previous one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transition {
     pub user: UserId,
@@ -33,7 +32,7 @@ pub enum Cause {
     Beat,
     /// The content was deleted.
     Delete,
-    /// A clear hides the record, and it was removed. It is told when the record goes, not when it is hidden.
+    /// A clear hides the record, and it was removed. The transition comes at the removal, not at the clear.
     Clear,
     /// The user was erased.
     Erase,

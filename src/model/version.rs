@@ -1,9 +1,9 @@
-//! In which order what is kept of one content, or of one user, was written.
+//! Versions, which order the writes of one content or of one user.
 
 /// Microseconds; it only grows, and is the write timestamp in every later store.
 ///
-/// A millisecond has a thousand versions. A beat takes the first that is free, a deletion the last, so that of one
-/// moment the deletion wins.
+/// A millisecond has a thousand versions. A beat takes the first free one, a delete the last, so that the delete wins
+/// against beats of the same moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(pub u64);
 
@@ -32,12 +32,12 @@ impl Version {
         self.0 / PER_MS
     }
 
-    /// How far it is above another one, for what is stored: mostly 0.
+    /// The distance above another version, which is stored: usually 0.
     pub const fn above(self, least: Version) -> u64 {
         self.0.wrapping_sub(least.0)
     }
 
-    /// The one that is so far above this one.
+    /// The version that is `above` higher than this one.
     pub const fn raised(self, above: u64) -> Self {
         Version(self.0.wrapping_add(above))
     }
@@ -57,7 +57,7 @@ mod tests {
         }
 
         #[test]
-        fn one_is_found_again_by_its_distance(version in any::<u64>(), at in any::<u64>()) {
+        fn a_version_is_restored_from_its_distance(version in any::<u64>(), at in any::<u64>()) {
             for least in [Version::first_of(at), Version::last_of(at)] {
                 prop_assert_eq!(least.raised(Version(version).above(least)), Version(version));
             }

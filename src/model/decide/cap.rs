@@ -1,21 +1,20 @@
 //! The cap on contents per user.
 //!
-//! A new content beyond the cap takes the place of the first by [`Eviction`](crate::model::forgetting::Eviction): the
-//! oldest deleted one, or else the oldest. The user's floor rises to the newest moment that was known of it, so that it
-//! cannot come back older than it was. A beat whose content would have to go first itself is superseded at once; a
-//! deletion whose content would raises the floor.
+//! A new content beyond the cap takes the place of the content that is first by
+//! [`Eviction`](crate::model::forgetting::Eviction): the oldest deleted one, or else the oldest. The user's floor rises
+//! to the newest moment of the evicted content, so that an old beat cannot bring it back. If the new content would
+//! itself be evicted first, its beat is superseded at once, and its deletion raises the floor.
 
 use super::{Decider, Draft, StoredUser};
 use crate::model::ids::Content;
 use crate::model::transition::Cause;
 
-/// After the cap was lowered, each new content makes at most so many give way, so that no commit has to remove all that
-/// is too much.
+/// Evictions for one new content after the cap was lowered. The bound keeps a commit from removing the whole excess at
+/// once.
 const EVICTIONS_MAX: u32 = 2;
 
 impl Decider<'_> {
-    /// Makes room for a content that was not there before and whose row is put already. False: it would have to go
-    /// first itself.
+    /// Makes room for a new content whose row is already put. False: the new content would be evicted first.
     pub(super) fn make_room<S: StoredUser>(&mut self, draft: &mut Draft<S>, new: Content) -> Result<bool, S::Error> {
         let eviction = draft.content(new)?.1.row.eviction();
         let contents = draft.contents()?;

@@ -1,4 +1,4 @@
-//! One user in the making: what is stored, with the changes of a group.
+//! The draft of one user: the stored rows, with the changes of a group.
 //!
 //! Later changes of a group see the earlier ones here. Nothing is stored until the whole group is decided; then the
 //! store writes what has [changed](Drafted).
@@ -12,47 +12,47 @@ use crate::model::record::Record;
 use crate::model::rewards::claim::{Claim, ClaimKey};
 use crate::model::transition::Cause;
 
-/// So many rows are looked through one by one.
+/// Up to this count, rows are searched one by one; beyond it, by an index.
 const FEW: usize = 8;
 
-/// Reads what it needs, each row once.
+/// Reads rows and claims of the store when they are needed, each row once.
 pub struct Draft<S: StoredUser> {
     stored: S,
     drafted: Drafted<S::Claims>,
     /// Boxed, since most drafts have one row and no claim.
     index: Option<Box<Index>>,
-    /// Contents that were pruned before the stored ones were counted.
+    /// Contents that were pruned before the stored ones were counted, so that the count lacks them.
     uncounted: u32,
 }
 
 #[derive(Default)]
 struct Index {
-    /// Where each row is, once there are many.
+    /// The place of each row in `rows`, once there are many rows.
     places: HashMap<Content, usize>,
-    /// Claims that no erasure has taken away since.
+    /// Claims of this group, without those that a later erasure of the group removed.
     claimed: HashSet<ClaimKey>,
 }
 
-/// One user as it is to be stored.
+/// One user as the store has to write it.
 pub struct Drafted<C> {
     pub forgetting: UserRow,
     pub forgetting_changed: bool,
-    /// Those that were read.
+    /// The rows that were read, with their changes.
     pub rows: Vec<DraftRow>,
-    /// How many contents there are, if that is known.
+    /// The count of the user's contents, if it is known.
     pub contents: Option<u32>,
-    /// Nothing counts that is stored of contents: what is kept is in `rows`.
+    /// All stored rows are removed: `rows` holds all that is kept.
     pub erased: bool,
     /// The content of the last written beat.
     pub playing: Option<Content>,
     pub claims: Vec<DraftClaim>,
-    /// What is to be removed of the claims that are stored.
+    /// The stored claims to remove.
     pub erased_claims: Option<C>,
-    /// Nothing dead is left.
+    /// The pruning that left nothing expired or forgotten.
     pub pruned: Option<Pruned>,
 }
 
-/// One content. It is empty when nothing is kept.
+/// One content. Its row is empty if nothing is kept.
 pub struct DraftRow {
     pub content: Content,
     pub row: ContentRow,
@@ -63,13 +63,13 @@ pub struct DraftRow {
 
 pub struct DraftClaim {
     pub claim: Claim,
-    /// Which change of the group has made it.
+    /// The place in the group of the change that made the claim.
     pub change: usize,
-    /// No erasure has taken it away since; otherwise only its event is left.
+    /// False: a later erasure of the group removed the claim, so that only its event or its view remains.
     pub kept: bool,
 }
 
-/// By what everything was pruned.
+/// The horizon and watermark that everything was pruned by.
 #[derive(Clone, Copy)]
 pub struct Pruned {
     pub horizon: u64,
@@ -128,7 +128,7 @@ impl<S: StoredUser> Draft<S> {
         self.drafted.playing = Some(content);
     }
 
-    /// The `at` of the newest record that reads return, milliseconds; 0 = there is none.
+    /// The `at` of the newest record that reads return, milliseconds; 0 = no record.
     pub(super) fn newest_record(&mut self, horizon: u64) -> Result<u64, S::Error> {
         let Drafted { forgetting, rows, erased, .. } = &self.drafted;
         let live = |draft: &DraftRow| draft.row.live(forgetting, horizon).map(|record| record.at);
@@ -140,7 +140,7 @@ impl<S: StoredUser> Draft<S> {
         Ok(drafted.max(self.stored.newest_record(forgetting.oldest_live(horizon), is_drafted)?))
     }
 
-    /// How many contents are kept. One whose row has just been put for the first time is not counted.
+    /// The count of kept contents. A content whose row was just put for the first time is not counted.
     pub(super) fn contents(&mut self) -> Result<u32, S::Error> {
         if let Some(contents) = self.drafted.contents {
             return Ok(contents);
@@ -154,7 +154,7 @@ impl<S: StoredUser> Draft<S> {
         self.drafted.contents = Some(contents);
     }
 
-    /// The content that gives way first at the cap, `except` apart.
+    /// The content that is evicted first at the cap, other than `except`.
     pub(super) fn first_to_go(&mut self, except: Content) -> Result<Option<(Eviction, Content)>, S::Error> {
         let Drafted { rows, erased, .. } = &self.drafted;
         let kept = rows.iter().filter(|draft| !draft.row.is_empty() && draft.content != except);
@@ -167,7 +167,7 @@ impl<S: StoredUser> Draft<S> {
     }
 
     /// Empties all rows, and gives their records to `gone`, in the order of their contents. Returns the newest moment
-    /// that any of them was known by.
+    /// of any of them.
     pub(super) fn erase(&mut self, mut gone: impl FnMut(Record)) -> Result<u64, S::Error> {
         if !self.drafted.erased {
             for (content, row) in self.stored.all()? {
@@ -186,8 +186,8 @@ impl<S: StoredUser> Draft<S> {
         Ok(newest)
     }
 
-    /// Drops what no read can return any more, and gives the records to `gone`, in the order of their contents. True:
-    /// there is more of it than one commit may take.
+    /// Drops what reads can no longer return, and gives the records to `gone`, in the order of their contents. True:
+    /// more remains than one commit may remove.
     pub(super) fn prune(&mut self, horizon: u64, mut gone: impl FnMut(Record, Cause)) -> Result<bool, S::Error> {
         let mut more = false;
         if !self.drafted.erased {
@@ -198,7 +198,7 @@ impl<S: StoredUser> Draft<S> {
             more = others;
             for content in contents {
                 let (_, draft) = self.content(content)?;
-                // A store that names it without a row has something to remove, too.
+                // A store may name a content that has no row: then it has something else to remove.
                 draft.changed |= !draft.is_stored && draft.row.is_empty();
             }
         }
@@ -213,7 +213,7 @@ impl<S: StoredUser> Draft<S> {
         let drafted = &mut self.drafted;
         match &mut drafted.contents {
             Some(contents) => *contents = contents.saturating_sub(emptied),
-            // Nothing was added yet: what was emptied is stored.
+            // No content has been added yet, so the emptied rows are stored ones.
             None => self.uncounted += emptied,
         }
         more &= drafted.rows.iter().any(|draft| draft.changed);
@@ -226,7 +226,7 @@ impl<S: StoredUser> Draft<S> {
         Ok(claimed || self.stored.is_claimed(key, self.drafted.erased_claims.is_some())?)
     }
 
-    /// Adds a claim, with its entry in the outbox.
+    /// Adds a claim, with its entry in the outbox, or the view that it counts.
     pub(super) fn claim(&mut self, change: usize, claim: Claim) {
         self.index.get_or_insert_default().claimed.insert(claim.key.clone());
         self.drafted.claims.push(DraftClaim { claim, change, kept: true });

@@ -1,4 +1,4 @@
-//! What becomes of a user does not depend on how the changes are grouped.
+//! Decisions do not depend on how the changes are grouped.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -34,14 +34,14 @@ impl Plain {
 
     fn store(&mut self, drafted: Drafted<()>) {
         let Drafted { forgetting, forgetting_changed, rows, contents, erased, .. } = drafted;
-        assert!(forgetting_changed || forgetting == self.forgetting, "a change that is not told");
+        assert!(forgetting_changed || forgetting == self.forgetting, "a change that is not marked");
         self.forgetting = forgetting;
         if erased {
             self.rows.clear();
         }
         for draft in rows {
             let before = self.rows.remove(&draft.content);
-            assert!(draft.changed || before.unwrap_or_default() == draft.row, "a change that is not told");
+            assert!(draft.changed || before.unwrap_or_default() == draft.row, "a change that is not marked");
             if !draft.row.is_empty() {
                 self.rows.insert(draft.content, draft.row);
             }
@@ -49,7 +49,7 @@ impl Plain {
         assert!(contents.is_none_or(|contents| contents as usize == self.rows.len()), "{contents:?} {:?}", self.rows);
     }
 
-    /// All in one group.
+    /// Decides all actions in one group.
     fn decide(&mut self, actions: &[Action]) -> (Vec<Outcome>, Vec<Transition>) {
         let rewards = Rewarding::none();
         let mut decider = Decider::new(NOW, HORIZON, CONTENTS_MAX, &rewards);
@@ -70,7 +70,7 @@ impl StoredUser for &Plain {
     type Error = Infallible;
     type Claims = ();
 
-    /// The oldest row is at hand, so that there is one.
+    /// The oldest row is at hand, so that the tests cover a row at hand.
     fn at_hand(&mut self) -> Result<AtHand, Infallible> {
         let row = self.rows.iter().next().map(|(content, row)| (*content, row.clone()));
         Ok(AtHand { forgetting: self.forgetting.clone(), row, contents: None })
@@ -139,7 +139,7 @@ fn action() -> impl Strategy<Value = Action> {
 
 proptest! {
     #[test]
-    fn one_group_comes_to_the_same_as_many(
+    fn one_group_decides_the_same_as_many(
         before in prop::collection::vec(action(), 0..20), actions in prop::collection::vec(action(), 1..20),
     ) {
         let mut one = Plain::default();

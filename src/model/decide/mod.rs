@@ -1,13 +1,13 @@
-//! What becomes of a change.
+//! Decisions: the outcome of each change.
 //!
 //! ```text
 //! change, moment ─▶ Decider ─▶ outcome, transitions
 //!                      ▲
-//!  StoredUser: reads ─▶ Draft ─▶ Drafted: what is to be written
+//!  StoredUser: reads ─▶ Draft ─▶ Drafted: the writes
 //! ```
 //!
-//! This is the only place in which beats, forgetting, switches and erasures are decided. It does no I/O and reads no
-//! clock: a store reads what is kept ([`StoredUser`]), and writes what has changed ([`Drafted`]).
+//! This is the only place that decides beats, deletions, clears, switches of recording, and erasures. It does no I/O
+//! and reads no clock: a store reads the stored state ([`StoredUser`]), and writes the changes ([`Drafted`]).
 
 mod cap;
 mod draft;
@@ -36,23 +36,23 @@ use super::transition::{Cause, Transition};
 /// Decides the changes of one group, one after the other.
 pub struct Decider<'g> {
     moment: Moment,
-    /// Contents that are kept of one user.
+    /// Contents kept per user, at most.
     contents_max: u32,
     rewards: &'g Rewarding,
     claims_max: u64,
     claims: u64,
-    /// The change that is being decided: its place in the group, and its user.
+    /// The place in the group of the change that is being decided; `user` is its user.
     place: usize,
     user: UserId,
     decided: Vec<Decided>,
     transitions: Transitions,
 }
 
-/// Each with the place of the change that it belongs to, in the order of the changes.
+/// Transitions, each with the place of its change, in the order of the changes.
 pub type Transitions = Vec<(usize, Transition)>;
 
 impl<'g> Decider<'g> {
-    /// `horizon`: what is older has expired, milliseconds.
+    /// `horizon`: older records have expired, milliseconds.
     pub fn new(now: u64, horizon: u64, contents_max: u32, rewards: &'g Rewarding) -> Self {
         Decider {
             moment: Moment { now, horizon, day: rewards.today.day },
@@ -67,23 +67,23 @@ impl<'g> Decider<'g> {
         }
     }
 
-    /// So many changes will come: their transitions are not moved to a longer list again and again.
+    /// Reserves room for the transitions of this many changes.
     pub fn for_changes(mut self, changes: usize) -> Self {
         self.transitions.reserve_exact(changes);
         self
     }
 
-    /// Makes no more claims than this.
+    /// Limits the claims to this count.
     pub fn with_claims_max(self, claims_max: u64) -> Self {
         Decider { claims_max, ..self }
     }
 
-    /// What was decided of rules, in the order of the changes; and what becomes of records once all of it is stored.
+    /// The decisions of rules, in the order of the changes; and the transitions of records once everything is stored.
     pub fn finish(self) -> (Vec<Decided>, Transitions) {
         (self.decided, self.transitions)
     }
 
-    /// Decides one change of `user`, of whom this is the draft. `place`: which change of the group it is.
+    /// Decides one change of `user`, whose draft is given. `place`: the place of the change in the group.
     pub fn decide<S: StoredUser>(
         &mut self,
         draft: &mut Draft<S>,
@@ -102,7 +102,7 @@ impl<'g> Decider<'g> {
         }
     }
 
-    /// From the newest back to the first that recording lets pass, or to the oldest.
+    /// Decides from the newest beat back to the first that recording accepts, or to the oldest.
     fn beats<S: StoredUser>(
         &mut self,
         draft: &mut Draft<S>,
@@ -220,7 +220,7 @@ impl<'g> Decider<'g> {
         let horizon = horizon.min(self.moment.horizon);
         let more = draft.prune(horizon, |record, cause| self.tell_gone(Some(record), cause))?;
         let mut row = draft.forgetting().clone();
-        // As long as a clear hides anything, it stays.
+        // A clear stays as long as it hides any record.
         if !more && row.prune(horizon) {
             draft.put_forgetting(row);
         }
@@ -233,7 +233,7 @@ impl<'g> Decider<'g> {
     }
 
     /// Whether a forgetting may hold from this moment on: it is not ahead of the clock, or not newer than the newest
-    /// record concerned (0 = none), which is asked for only if it matters.
+    /// record concerned (0 = none). `newest` is called only if it matters.
     fn may_be<E>(&self, at: u64, newest: impl FnOnce() -> Result<u64, E>) -> Result<bool, E> {
         Ok(at <= self.moment.now + AHEAD_MS_MAX || at <= newest()?)
     }

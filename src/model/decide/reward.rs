@@ -1,4 +1,4 @@
-//! Claims: which rules a written beat has earned, and whether its user is the first.
+//! Claims: the rules that a written beat has earned, and whether its user is the first.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::model::rewards::rewarding::Rewarding;
 use crate::model::rewards::rule::RuleSet;
 
 impl Decider<'_> {
-    /// `beat` was written as `after`. Makes the claims that it has earned, as far as the outbox has room.
+    /// `beat` was written as `after`. Makes the claims that the beat has earned, as far as the outbox has room.
     pub(super) fn reward<S: StoredUser>(
         &mut self,
         draft: &mut Draft<S>,
@@ -28,13 +28,15 @@ impl Decider<'_> {
             let rule = rules.get(place);
             let key = ClaimKey::of(rule, today.day, self.user, after.content);
             let first = !draft.is_claimed(&key)?;
-            if first && self.claims >= self.claims_max {
-                // Nothing is decided: a later beat asks again when there is room.
+            // A view has no entry in the outbox, so it needs no room.
+            let enters = first && !rules.counts_views(place);
+            if enters && self.claims >= self.claims_max {
+                // The rule stays undecided: a later beat asks again when there is room.
                 continue;
             }
             if first {
                 draft.claim(self.place, self.claim(key, after));
-                self.claims += 1;
+                self.claims += u64::from(enters);
             }
             self.decided.push(Decided { change: self.place, rule: place, first });
         }

@@ -1,4 +1,4 @@
-//! What the live numbers have to hear of.
+//! Changes that affect the live numbers.
 
 use crate::model::beat::State;
 use crate::model::ids::{Content, SessionId, UserId};
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn written_beats_alone_are_heard_of() {
+    fn only_written_beats_change_live_numbers() {
         let (user, session, at) = (UserId(42), SessionId(7), 1_000);
         let (content, visitor) = (Content { kind: 1, oid: 100 }, Visitor { os: Os::of("iOS"), ..Visitor::default() });
         let playing = LiveChange::Playing(Played { user, session, content, at, visitor });

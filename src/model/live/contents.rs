@@ -20,14 +20,14 @@ pub struct Contents {
     watched: Vec<Watched>,
     free: Vec<u32>,
     kinds: BTreeMap<u16, u32>,
-    /// Whose counts have changed since they were last asked for.
+    /// The contents whose counts have changed since the last `take_changed`.
     changed: Vec<Content>,
 }
 
 struct Watched {
     content: Content,
     counts: Counts,
-    /// It is among the changed ones already.
+    /// Whether the content is among the changed ones already.
     told: bool,
 }
 
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_content_is_there_while_it_has_sessions() {
+    fn a_content_is_counted_while_it_has_sessions() {
         let mut contents = Contents::new(10);
         let (one, two) = (Content { kind: 1, oid: 1 }, Content { kind: 2, oid: 1 });
         let number = contents.number(one);

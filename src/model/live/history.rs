@@ -1,8 +1,8 @@
-//! What a content had in the last 15 minutes, in few bytes: a sum for each minute.
+//! The sessions of a content in the last 15 minutes, in few bytes: a sum for each minute.
 
 use std::ops::RangeInclusive;
 
-/// The one under way is among them.
+/// The number of minutes, with the current one.
 const MINUTES: usize = 15;
 
 /// Of each minute, the sum of its seconds.

@@ -68,7 +68,7 @@ mod tests {
     proptest! {
         /// Few tags, so that they share slots, also around the end of the table.
         #[test]
-        fn it_holds_what_was_inserted_and_not_removed(steps in prop::collection::vec((0..24_u32, 0..8_u32), 1..300)) {
+        fn an_index_holds_the_inserted_and_not_removed_entries(steps in prop::collection::vec((0..24_u32, 0..8_u32), 1..300)) {
             let (mut index, mut model) = (Index::default(), BTreeSet::new());
             for (tag, number) in steps {
                 let tag = tag.wrapping_sub(12);

@@ -1,4 +1,4 @@
-//! Who is watching what, now: sessions, counts of them, the contents with the most of them, and the last hour.
+//! The live numbers: current sessions, their counts, the contents with the most sessions, and the last hour.
 //!
 //! ```text
 //! LiveChange ─▶ sessions (with wheel) ─▶ contents ─▶ top

@@ -168,7 +168,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 proptest! {
     #[test]
-    fn the_numbers_are_those_of_an_exact_count(steps in steps()) {
+    fn live_numbers_equal_an_exact_count(steps in steps()) {
         let (mut live, mut naive) = (LiveNumbers::new(TIMEOUT, SIZES), Naive::default());
         let mut now = 1_700_000_000_123;
         let mut published = BTreeMap::new();
@@ -198,7 +198,7 @@ proptest! {
 
     /// A list looks up its sessions before it changes them: they end, move and begin again in between.
     #[test]
-    fn a_list_counts_as_its_changes_do(changes in prop::collection::vec((change(), 0..10_u64), 1..300)) {
+    fn applying_a_list_equals_applying_its_changes(changes in prop::collection::vec((change(), 0..10_u64), 1..300)) {
         let (mut live, mut naive, now) = (LiveNumbers::new(TIMEOUT, SIZES), Naive::default(), 1_700_000_000_123);
         let changes: Vec<_> = changes.into_iter().map(|(change, ago)| change.made(now - ago, now)).collect();
         for list in changes.chunks(150) {

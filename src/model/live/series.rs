@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_second_is_there_once_and_missed_ones_are_filled() {
+    fn each_second_has_one_value_and_missed_seconds_are_filled() {
         let mut series = Series::new();
         series.note(100, 7);
         series.note(100, 9);

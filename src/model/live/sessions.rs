@@ -1,4 +1,4 @@
-//! Which sessions are live, and in which content.
+//! The live sessions, each with its content.
 
 use std::hash::BuildHasher;
 
@@ -26,7 +26,7 @@ pub struct Sessions {
     most: usize,
     /// The first session of each user.
     users: Index,
-    /// Of users, who are named by the application's tokens: a keyed hash, faster than that of the standard library.
+    /// The hash of users, keyed, since the application chooses their ids. Faster than that of the standard library.
     hasher: RandomState,
     table: Vec<Session>,
     free: Vec<u32>,
@@ -48,7 +48,7 @@ struct Session {
     visitor: Visitor,
 }
 
-/// What a beat did.
+/// The effect of a beat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// It goes on as before, or the beat is too old.
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_ends_its_session_alone_unless_it_is_older() {
+    fn an_end_closes_only_its_own_session_and_only_if_not_older() {
         let mut live = Fixture::new();
         live.play(42, 1, FILM, 1_000, 1_000);
         live.play(42, 2, FILM, 1_000, 1_000);

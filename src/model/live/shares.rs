@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_class_is_there_while_it_has_sessions_and_what_is_unknown_is_not() {
+    fn a_class_is_counted_while_it_has_sessions_and_unknown_classes_never() {
         let german = Visitor { device: Some(DeviceClass::Tv), country: Country::of("DE"), ..Visitor::default() };
         let mut shares = Shares::default();
         shares.join(german);

@@ -61,7 +61,7 @@ impl Exact {
 
 proptest! {
     #[test]
-    fn the_error_holds(steps in prop::collection::vec((0..60_u64, 0..8_u8), 1..400)) {
+    fn the_ranking_is_within_its_error(steps in prop::collection::vec((0..60_u64, 0..8_u8), 1..400)) {
         let (mut top, mut exact) = (Top::new(8), Exact(BTreeMap::new()));
         let mut second = 0;
         for (oid, step) in steps {
@@ -80,7 +80,7 @@ proptest! {
 }
 
 #[test]
-fn equals_are_in_the_order_of_kind_and_oid() {
+fn contents_with_equal_counts_are_ordered_by_kind_and_oid() {
     let (mut top, mut exact) = (Top::new(1_000), Exact(BTreeMap::new()));
     for (kind, oid) in [(2, 1), (1, 30), (1, 4), (3, 0)] {
         exact.join(&mut top, Content { kind, oid });
@@ -91,7 +91,7 @@ fn equals_are_in_the_order_of_kind_and_oid() {
 }
 
 #[test]
-fn the_error_is_0_while_the_table_holds_all_and_again_when_it_does() {
+fn the_error_is_0_whenever_the_table_holds_all_contents() {
     let (mut top, mut exact) = (Top::new(100), Exact(BTreeMap::new()));
     (0..100).for_each(|oid| exact.join(&mut top, content(oid)));
     assert_eq!(top.now(exact.all()).error, 0);
@@ -140,7 +140,7 @@ fn the_first_100_of_a_zipf_load_are_found() {
 }
 
 #[test]
-fn what_gains_most_is_first_and_what_loses_is_left_out() {
+fn the_content_that_gains_most_is_first_and_losing_ones_are_left_out() {
     let (mut top, mut exact) = (Top::new(100), Exact(BTreeMap::new()));
     (0..20).for_each(|_| exact.join(&mut top, content(1)));
     (0..10).for_each(|_| exact.join(&mut top, content(2)));
@@ -157,7 +157,7 @@ fn what_gains_most_is_first_and_what_loses_is_left_out() {
 }
 
 #[test]
-fn what_comes_back_is_compared_with_what_it_had() {
+fn a_returning_content_is_compared_with_its_earlier_count() {
     let (mut top, mut exact) = (Top::new(100), Exact(BTreeMap::new()));
     (0..20).for_each(|_| exact.join(&mut top, content(1)));
     (6_000..6_600).for_each(|second| top.note(second, exact.all()));

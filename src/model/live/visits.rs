@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_are_kept() {
+    fn only_the_newest_visits_are_kept() {
         let mut visits = Visits::new(3);
         let visit = |at| Visit { at, content: Content { kind: 1, oid: at }, visitor: Visitor::default() };
         (0..10).for_each(|at| visits.push(visit(at)));

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_away_comes_out_early_and_what_is_late_at_once() {
+    fn far_items_come_out_early_and_late_items_at_once() {
         let mut wheel = Wheel::new();
         wheel.grow(2);
         turned(&mut wheel, 10_000_000);

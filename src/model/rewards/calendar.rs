@@ -1,9 +1,9 @@
-//! Which day it is, and what is decided on it.
+//! The current day of the rewards, and the rules that are decided on it.
 
 use std::sync::Arc;
 
 use super::day::Day;
-use super::rule::{Per, RuleSet, Rules};
+use super::rule::{Per, RewardRule, RuleSet, Rules};
 use super::zone::Zone;
 use crate::model::ids::Content;
 
@@ -11,24 +11,25 @@ use crate::model::ids::Content;
 #[derive(Clone, Debug, PartialEq)]
 pub struct RewardDay {
     pub day: Day,
-    /// What is decided on it.
+    /// The rules that are decided on this day.
     pub rules: RuleSet,
-    /// The IANA name of the zone whose day it is.
+    /// The IANA name of the zone of the day.
     pub zone: Arc<str>,
 }
 
 impl RewardDay {
-    /// Those of its rules that are per user.
+    /// The rules of this day that are per user.
     pub fn per_user(&self, rules: &Rules) -> RuleSet {
         rules.per(Per::User).and(self.rules)
     }
 
-    /// Those of its rules per content for which this one counts.
+    /// The rules per content of this day for which `content` counts.
     pub fn per_content(&self, rules: &Rules, content: Content) -> RuleSet {
         rules.for_content(rules.per(Per::Content).and(self.rules), content)
     }
 
-    /// The flag of a user for whom these are decided: the day itself once all rules per user are, if there are any.
+    /// The flag of a user for whom the rules `decided` are decided: the day once all rules per user are, if there are
+    /// any.
     pub fn flag(&self, rules: &Rules, decided: RuleSet) -> Option<Day> {
         let per_user = self.per_user(rules);
         (!per_user.is_empty() && decided.covers(per_user)).then_some(self.day)
@@ -45,8 +46,8 @@ pub struct StoredCalendar {
 }
 
 impl StoredCalendar {
-    /// Whether a store that several gateways share keeps `day` in its place. A day that is stored stays as it is: the
-    /// settings of the other gateway may be newer, and hold from the next day on.
+    /// Whether a store that several gateways share replaces this calendar by that of `day`. A stored day stays as it
+    /// is: the settings of the other gateway may be newer, and hold from the next day on.
     pub fn gives_way_to(&self, day: Day) -> bool {
         self.day < day
     }
@@ -54,24 +55,27 @@ impl StoredCalendar {
 
 /// The day of the rewards, which never goes back: max(the last day, the date in the zone).
 ///
-/// What the settings change holds from the next day on: a new zone says the date once the day in the old one has ended,
-/// a new rule begins then. Only a rule that was taken out ends at once.
+/// Changed settings hold from the next day on. A new zone takes over once the day in the old zone has ended. A new rule
+/// starts on the next day, except the rule of views, which starts at once. A removed rule ends at once.
 #[derive(Clone, Debug)]
 pub struct Calendar {
     rules: Arc<Rules>,
     zone: Zone,
-    /// Says the date until its day ends.
+    /// The zone in force until its day ends.
     old_zone: Option<Zone>,
     today: RewardDay,
-    /// Until then nothing changes, milliseconds since 1970.
+    /// The next change of the day, milliseconds since 1970.
     until: u64,
 }
 
 impl Calendar {
-    /// Without a `stored` calendar everything begins at once; so does the zone if the stored name is unknown.
+    /// Without a `stored` calendar all settings hold at once; so does the zone if the stored name is unknown.
     pub fn open(zone: Zone, rules: Arc<Rules>, stored: Option<&StoredCalendar>, now: u64) -> Self {
         let (day, known) = match stored {
-            Some(stored) => (stored.day, rules.which(|rule| stored.rules.iter().any(|id| **id == *rule.id))),
+            Some(stored) => {
+                let goes_on = |rule: &RewardRule| stored.rules.iter().any(|id| **id == *rule.id);
+                (stored.day, rules.which(|rule| rule.counts_views() || goes_on(rule)))
+            }
             None => (zone.day(now), rules.all()),
         };
         let old_zone = stored.and_then(|stored| Zone::named(&stored.zone).ok()).filter(|old| old.name() != zone.name());
@@ -90,7 +94,7 @@ impl Calendar {
         &self.today
     }
 
-    /// Until then [`advance`](Self::advance) answers as it did last, milliseconds since 1970.
+    /// [`advance`](Self::advance) answers the same until then, milliseconds since 1970.
     pub fn until(&self) -> u64 {
         self.until
     }

@@ -1,4 +1,4 @@
-//! Days that never go back, through every change of clocks, of zone and of rules.
+//! Days never go back, through every change of clocks, of zone and of rules.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,7 +8,8 @@ use jiff::{Span, Timestamp, ToSpan};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use super::super::rule::{Per, RewardRule, RuleMemory};
+use super::super::rewarding::Rewarding;
+use super::super::rule::{Per, RuleMemory};
 use super::*;
 
 const HOUR: u64 = 3_600_000;
@@ -103,7 +104,7 @@ fn a_zone_that_was_changed_while_nothing_ran_holds_at_once() {
 }
 
 #[test]
-fn a_stored_zone_that_nobody_knows_any_more_gives_way_at_once() {
+fn a_stored_zone_that_is_no_longer_known_is_replaced_at_once() {
     let stored = stored("2026-11-20", "Mars/Olympus", &["a"]);
     let mut calendar = Calendar::open(zone("Asia/Tokyo"), rules(&["a"]), Some(&stored), at("2026-11-20T12:00:00Z"));
     assert_eq!(told(&mut calendar, "2026-11-20T12:00:00Z").2, "Asia/Tokyo");
@@ -124,8 +125,8 @@ fn a_store_without_a_calendar_begins_with_all_rules() {
     assert_eq!(told(&mut calendar, "2026-11-20T12:00:00Z").1, ["a", "b"]);
 }
 
-/// One user who watches whenever the clock is asked, and two stores of what was claimed: one that keeps every day, and
-/// one that keeps the newest only, as a flag does. They agree because days never go back.
+/// One user who watches at each look at the clock, and two stores of claims: `days` keeps every day, and `flag` only
+/// the newest. They agree because days never go back.
 #[derive(Default)]
 struct Viewer {
     days: BTreeSet<Day>,
@@ -136,13 +137,13 @@ struct Viewer {
 impl Viewer {
     fn watch(&mut self, today: Day) {
         let first = self.days.insert(today);
-        assert_eq!(first, self.flag < Some(today), "one claim on {today}, and not one less");
+        assert_eq!(first, self.flag < Some(today), "exactly one claim on {today}");
         self.flag = self.flag.max(Some(today));
         self.claims += usize::from(first);
     }
 }
 
-/// Walks through the changes of clocks of one zone in 2025 to 2027, and the midnights around each.
+/// Walks through the clock changes of one zone in 2025 to 2027, and the midnights around each.
 struct Walk {
     zone: TimeZone,
     calendar: Calendar,
@@ -163,7 +164,7 @@ impl Walk {
         let mut walk = Walk { zone, calendar, seen, viewer: Viewer::default(), random, steps: 0 };
         let mut now = begin;
         for moment in &moments {
-            // Strolls there, never further than the moment itself.
+            // Small steps towards the moment, never beyond it.
             while now + 2 * HOUR < *moment && walk.random.random_ratio(9, 10) {
                 now += walk.random.random_range(1..=moment - now) / 2;
                 walk.ask(now);
@@ -172,7 +173,7 @@ impl Walk {
                 now = now.max(small);
                 walk.ask(small);
             }
-            // The clock is set back, by anything up to three days, and comes again.
+            // The clock is set back, by up to three days, and forward again.
             let back = walk.random.random_range(1..72 * HOUR);
             walk.ask(now - back);
             walk.ask(now);
@@ -188,19 +189,19 @@ impl Walk {
         let today = self.calendar.advance(now).day;
         assert_eq!(today, self.seen, "at {now} it is {date} in {:?}", self.zone.iana_name());
         let until = self.calendar.until();
-        assert!(now < until, "what is told holds for a moment at least");
+        assert!(now < until, "the day holds for at least a moment");
         assert!(civil(&self.zone, until) > today, "{today} ends no later than {until}: {:?}", self.zone.iana_name());
         assert!(civil(&self.zone, until - 1) <= today, "{today} ends no sooner than {until}");
         self.viewer.watch(today);
     }
 }
 
-/// What a calendar on the wall says, by a way of its own.
+/// The date of the zone, computed independently.
 fn civil(zone: &TimeZone, now: u64) -> Day {
     Day::of(Timestamp::from_millisecond(now as i64).unwrap().to_zoned(zone.clone()).date())
 }
 
-/// Changes of clocks, the midnights around each, and those of some days when nothing happens; in order.
+/// Clock changes, the midnights around each, and those of some days without a change; in order.
 fn moments(zone: &TimeZone) -> Vec<u64> {
     let (begin, end) = ("2025-01-01T00:00:00Z".parse().unwrap(), "2028-01-01T00:00:00Z".parse::<Timestamp>().unwrap());
     let changes = zone.following(begin).map(|change| change.timestamp()).take_while(|change| *change < end);
@@ -229,4 +230,18 @@ fn every_change_of_clocks_in_every_zone() {
     }
     println!("{zones} zones, {steps} looks at the clock, {claims} claims");
     assert!(zones > 590 && steps > 50_000, "{zones} zones, {steps} looks at the clock");
+}
+
+#[test]
+fn views_are_counted_at_once() {
+    let views = RewardRule::of_views(vec![1], Duration::ZERO);
+    let rules = Arc::new(Rules::clone(&rules(&["old", "new"])).and(Some(views)));
+    let stored = stored("2026-11-20", "UTC", &["old"]);
+    let mut calendar = Calendar::open(zone("UTC"), rules.clone(), Some(&stored), at("2026-11-20T12:00:00Z"));
+    assert_eq!(told(&mut calendar, "2026-11-20T12:00:00Z").1, ["old", RewardRule::VIEWS]);
+    let today = calendar.advance(at("2026-11-20T12:00:00Z")).clone();
+    let rewarding = Rewarding { rules, today, claims_max: 0 };
+    assert!(rewarding.is_of(&stored) && rewarding.calendar() == stored, "which rules are rewards is stored");
+    assert_eq!(told(&mut calendar, "2026-11-21T00:00:00Z").1, ["old", "new", RewardRule::VIEWS]);
+    assert!(!RewardRule::is_id(RewardRule::VIEWS), "settings cannot name it");
 }

@@ -1,4 +1,4 @@
-//! The one decision that a user was first.
+//! A claim: the decision that a user is the first under a rule on a day.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,38 +7,43 @@ use super::day::Day;
 use super::rule::{Per, RewardRule};
 use crate::model::ids::{Content, SessionId, UserId};
 
-/// What there is at most one claim of.
+/// The key of a claim. At most one claim of each key exists.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClaimKey {
     /// The rule's id.
     pub rule: Arc<str>,
     pub day: Day,
     pub user: UserId,
-    /// Of a rule per content.
+    /// Only of a rule per content.
     pub content: Option<Content>,
 }
 
-/// A claim, with all that its event tells.
+/// A claim, with all fields of its event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
     pub key: ClaimKey,
-    /// What was played when it was made, of whatever rule.
+    /// The content that was played when the claim was made, for every kind of rule.
     pub content: Content,
     pub session: SessionId,
     /// Empty = none.
     pub device: Arc<str>,
-    /// What the beat said, milliseconds.
+    /// `watched` of the beat, milliseconds.
     pub watched: u64,
     /// The server's clock, milliseconds.
     pub claimed_at: u64,
-    /// The IANA name of the zone whose day it is.
+    /// The IANA name of the zone of the day.
     pub zone: Arc<str>,
 }
 
 impl ClaimKey {
-    /// What `user` may claim by this rule while `content` is played.
+    /// The key of the claim that `user` may make by this rule while `content` is played.
     pub fn of(rule: &RewardRule, day: Day, user: UserId, content: Content) -> Self {
         ClaimKey { rule: rule.id.clone(), day, user, content: (rule.per == Per::Content).then_some(content) }
+    }
+
+    /// Whether the claim counts a view, and is no reward.
+    pub fn is_view(&self) -> bool {
+        &*self.rule == RewardRule::VIEWS
     }
 }
 
@@ -47,7 +52,7 @@ impl fmt::Display for ClaimKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.rule, self.day, self.user.0)?;
         match self.content {
-            Some(Content { kind, oid }) => write!(f, ":{kind}:{oid}"),
+            Some(content) => write!(f, ":{content}"),
             None => Ok(()),
         }
     }
@@ -57,7 +62,7 @@ impl fmt::Display for ClaimKey {
 pub mod tests {
     use super::*;
 
-    /// What user `mid` has claimed of a rule per user.
+    /// A claim of user `mid` by a rule per user.
     pub fn claim(mid: u64) -> Claim {
         Claim {
             key: ClaimKey {
@@ -76,7 +81,7 @@ pub mod tests {
     }
 
     #[test]
-    fn an_id_says_all_that_there_is_one_of() {
+    fn an_id_contains_the_whole_key() {
         let day = "2026-11-20".parse().unwrap();
         let of_user = ClaimKey { rule: "first-of-day".into(), day, user: UserId(42), content: None };
         assert_eq!(of_user.to_string(), "first-of-day:2026-11-20:42");

@@ -1,14 +1,14 @@
-//! How much of a session counts today.
+//! Credit: how much watch time of a session counts today.
 
 use super::day::Day;
 use crate::model::beat::Beat;
 
-/// Only what was played just now counts, milliseconds: beats that arrive late, after time offline, earn nothing.
+/// The greatest age of a beat that counts, milliseconds: beats that arrive late, after time offline, earn nothing.
 pub const AGE_MS_MAX: u64 = 60_000;
 
-/// Where the counting began: the first beat of its session that was written on `day`.
+/// The start of the counting: the first beat of its session that was written on `day`.
 ///
-/// Two devices that play one content at once reset each other, since a record is of one session.
+/// Two devices that play one content at once reset each other, since a record belongs to one session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Credit {
     pub day: Day,
@@ -19,7 +19,8 @@ pub struct Credit {
 }
 
 impl Credit {
-    /// As it is with a beat that is written on `day` at `now` (milliseconds), after the session had `before`.
+    /// The credit after a beat that is written on `day` at `now` (milliseconds). `before`: the credit of its session so
+    /// far.
     pub fn of(beat: &Beat, before: Option<Credit>, day: Day, now: u64) -> Self {
         let begins = Credit { day, since: now, base: beat.watched };
         before.filter(|credit| credit.day == day).unwrap_or(begins)
@@ -30,8 +31,8 @@ impl Credit {
         now.saturating_sub(beat.at) <= AGE_MS_MAX
     }
 
-    /// What `beat` has earned at `now`, milliseconds; `None`: it is too old to earn anything. No more than was played,
-    /// and no more than the time that has passed: seeking through a film in a second earns a second.
+    /// The watch time that `beat` has earned at `now`, milliseconds; `None`: the beat is too old. It is never more than
+    /// was played, and never more than the time that has passed: seeking through a film in a second earns a second.
     pub fn earned(&self, beat: &Beat, now: u64) -> Option<u64> {
         Self::is_fresh(beat, now).then(|| beat.watched.saturating_sub(self.base).min(now.saturating_sub(self.since)))
     }
@@ -49,7 +50,7 @@ mod tests {
     use crate::model::recording::Switch;
     use crate::model::rule::judge;
 
-    /// What the beats of one session have earned, each made at `at`, with so much `watched`, and written at once.
+    /// The earnings of the beats of one session. Each was made at `at`, with this `watched`, and written at once.
     fn earned(user: &UserRow, beats: &[(u64, u64)]) -> Vec<Option<u64>> {
         let mut row = ContentRow::default();
         let content = Content { kind: 1, oid: 100 };
@@ -72,13 +73,13 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_was_played_and_no_more_than_time_has_passed() {
+    fn a_beat_earns_no_more_than_was_played_or_time_has_passed() {
         let beats = [(10_000, 3_000), (14_000, 7_000), (15_000, 90_000), (30_000, 90_000)];
         assert_eq!(earned(&UserRow::default(), &beats), [Some(0), Some(4_000), Some(5_000), Some(20_000)]);
     }
 
     #[test]
-    fn a_pause_of_recording_begins_it_anew() {
+    fn a_pause_of_recording_restarts_the_credit() {
         let mut user = UserRow::default();
         for (at, paused) in [(12_000, true), (18_000, false)] {
             user.recording.switch(Switch { at, paused }, 0);

@@ -16,20 +16,20 @@ const FIRST: Date = Date::constant(1970, 1, 1);
 const LENGTH: SignedDuration = SignedDuration::from_hours(24);
 
 thread_local! {
-    /// What was told last: every beat and every ack tell a day, and mostly the same.
+    /// The last formatted day: every beat and every ack formats a day, and mostly the same one.
     static TOLD: Cell<Option<(Day, Text)>> = const { Cell::new(None) };
 }
 
 /// `YYYY-MM-DD`
 type Text = [u8; 10];
 
-/// It is no day that can be told.
+/// The text is not a date in the range of [`Day`].
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("must be a date such as 2026-11-20")]
 pub struct NoDay;
 
 impl Day {
-    /// The day of a date; one before the first day is the first, one after the last the last.
+    /// The day of a date. A date out of range becomes the first or the last day.
     pub fn of(date: Date) -> Self {
         let since = date.duration_since(FIRST).as_secs() / LENGTH.as_secs();
         Day(since.clamp(0, u16::MAX.into()) as u16)
@@ -62,7 +62,7 @@ impl fmt::Display for Day {
 
 fn tell(day: Day) -> Text {
     let mut text = Text::default();
-    // Dates of four-digit years are as long as that.
+    // Dates of four-digit years have exactly this length.
     let _ = write!(text.as_mut_slice(), "{}", day.date());
     TOLD.set(Some((day, text)));
     text
@@ -90,7 +90,7 @@ fn read(text: &Text) -> Result<Day, NoDay> {
     let (year, month, day) = (number(&text[..4])?, number(&text[5..7])?, number(&text[8..])?);
     let date = Date::new(year, month as i8, day as i8).map_err(|_| NoDay)?;
     let found = Day::of(date);
-    // What was moved into the range is another day.
+    // A date out of range was moved into it, and is another day.
     if found.date() == date { Ok(found) } else { Err(NoDay) }
 }
 
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_day_is_told_as_it_is_read() {
+    fn a_day_is_written_as_it_is_read() {
         for text in ["1970-01-01", "2024-02-29", "2026-11-20", "2149-06-06"] {
             let day = text.parse::<Day>().unwrap();
             assert_eq!((day.to_string(), day.to_string()), (text.to_owned(), text.to_owned()));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_no_day() {
+    fn other_texts_are_refused() {
         let wrong =
             ["", "2026-11-2", "2026-11-201", "2026-13-01", "2026-02-30", "+026-11-20", "2026/11/20", "20261120xx"];
         for text in wrong.into_iter().chain(["1969-12-31", "2149-06-07", "２026-11"]) {

@@ -1,9 +1,9 @@
-//! What is decided already of the rewards of a beat.
+//! The rules that are decided already for a beat.
 
 use super::day::Day;
 use super::rule::{Per, RuleSet, Rules};
 
-/// On which day it was decided what a beat could be rewarded for, as far as its sender knows.
+/// The days on which the rules per user and per content were last decided, as far as the sender of the beat knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DecidedRules {
     pub user: Option<Day>,
@@ -17,7 +17,7 @@ impl DecidedRules {
         of(Per::User, self.user).or(of(Per::Content, self.content))
     }
 
-    /// Of two beats that one speaks for.
+    /// The newer days of two beats, when one of them stands for both.
     pub fn joined(self, other: DecidedRules) -> DecidedRules {
         DecidedRules { user: self.user.max(other.user), content: self.content.max(other.content) }
     }

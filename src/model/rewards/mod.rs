@@ -1,4 +1,4 @@
-//! Rewards as plain values: what is decided once a day, for whom, and by which rule.
+//! Rewards as plain values: decisions once a day, per user or per content, by rules.
 
 pub mod calendar;
 pub mod claim;
@@ -8,4 +8,5 @@ pub mod decided;
 pub mod reward_event;
 pub mod rewarding;
 pub mod rule;
+pub mod view_rule;
 pub mod zone;

@@ -1,4 +1,4 @@
-//! The event that tells of a claim.
+//! The event of a claim.
 
 use std::fmt::Display;
 
@@ -8,7 +8,7 @@ use super::claim::{Claim, ClaimKey};
 use super::day::Day;
 use crate::model::cloud_event::{CloudEvent, Data, Source};
 
-/// What all events of this form are called. Fields may be added to it; another meaning is another type.
+/// The type of these events. Fields may be added to it; a change of meaning needs another type.
 pub const REWARD: &str = "dev.heartline.reward.v1";
 
 #[derive(Serialize)]
@@ -19,7 +19,7 @@ struct Reward<'a> {
     #[serde(serialize_with = "as_text")]
     day: Day,
     zone: &'a str,
-    /// What was played when the claim was made, of a rule per user, too.
+    /// The content that was played when the claim was made, for a rule per user, too.
     kind: u16,
     #[serde(serialize_with = "as_text")]
     oid: u64,
@@ -27,7 +27,7 @@ struct Reward<'a> {
     session: u64,
     /// Empty = the client gave none.
     device: &'a str,
-    /// Milliseconds, as the beat said.
+    /// `watched` of the beat, milliseconds.
     watched: u64,
     /// The server's clock, milliseconds since 1970.
     claimed_at: u64,

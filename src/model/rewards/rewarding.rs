@@ -1,4 +1,4 @@
-//! The rules that a group of changes is rewarded by.
+//! The reward rules for a group of changes.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use crate::model::beat::Beat;
 pub struct Rewarding {
     pub rules: Arc<Rules>,
     pub today: RewardDay,
-    /// The room of the outbox: so many claims may be made.
+    /// The free room of the outbox: the greatest number of claims, without views.
     pub claims_max: u64,
 }
 
 impl Rewarding {
-    /// Those of `asks` that may still apply to a beat that is written at `now`, as far as the beat alone can tell.
+    /// The rules of `asks` that may still apply to a beat that is written at `now`, as far as the beat alone can tell.
     pub fn may_apply(&self, asks: RuleSet, beat: &Beat, now: u64) -> RuleSet {
         let some = if Credit::is_fresh(beat, now) { asks.and(self.today.rules) } else { RuleSet::NONE };
         self.rules.may_apply(some, beat.content, beat.watched)
@@ -29,18 +29,19 @@ impl Rewarding {
         StoredCalendar { day: *day, zone: zone.to_string(), rules: self.rule_ids().map(str::to_owned).collect() }
     }
 
-    /// Whether this is the [calendar](Self::calendar).
+    /// Whether `stored` is this [calendar](Self::calendar).
     pub fn is_of(&self, stored: &StoredCalendar) -> bool {
         let RewardDay { day, zone, .. } = &self.today;
         (stored.day, &*stored.zone) == (*day, &**zone) && stored.rules.iter().eq(self.rule_ids())
     }
 
-    /// Of the rules that are decided today.
+    /// The ids of the rules that are decided today. The rule of views is not stored, since it may start at any time.
     fn rule_ids(&self) -> impl Iterator<Item = &str> {
-        self.today.rules.iter().map(|place| &*self.rules.get(place).id)
+        let rewards = self.today.rules.iter().map(|place| self.rules.get(place)).filter(|rule| !rule.counts_views());
+        rewards.map(|rule| &*rule.id)
     }
 
-    /// No rule, no reward.
+    /// No rules, so no rewards.
     pub fn none() -> Self {
         let today = RewardDay { day: Day::default(), rules: RuleSet::NONE, zone: Arc::from("UTC") };
         Rewarding { rules: Arc::default(), today, claims_max: 0 }

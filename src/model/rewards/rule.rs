@@ -1,4 +1,4 @@
-//! What is rewarded.
+//! Reward rules.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,12 +15,12 @@ pub struct RewardRule {
     pub per: Per,
     /// Kinds of content that count; none = all.
     pub kinds: Vec<u16>,
-    /// What must have been watched; 0 = the first beat is enough.
+    /// The watch time needed; 0 = the first beat is enough.
     pub watched: Duration,
     pub memory: RuleMemory,
 }
 
-/// Of what there is one claim a day.
+/// The scope of a claim: one a day per user, or per user and content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Per {
     User,
@@ -28,12 +28,12 @@ pub enum Per {
     Content,
 }
 
-/// How the gateway remembers who was rewarded today.
+/// How the gateway remembers the users who were rewarded today.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RuleMemory {
     /// Exact: a user who was not rewarded is never denied.
     Exact,
-    /// In a bloom filter for so many claims a day, of which this share (0 to 1, both excluded) may be denied wrongly.
+    /// A bloom filter for this many claims a day, of which this share (0 to 1, both excluded) may be denied wrongly.
     Bloom { expected: u64, probability: f64 },
 }
 
@@ -44,11 +44,12 @@ pub struct Rules {
     per_user: RuleSet,
     per_content: RuleSet,
     of_any_kind: RuleSet,
-    /// The longest that one must have watched, milliseconds.
+    of_views: RuleSet,
+    /// The longest watch time that a rule needs, milliseconds.
     longest_ms: u64,
 }
 
-/// Some of the [`Rules`], by their places.
+/// A set of [`Rules`], by their places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RuleSet(u32);
 
@@ -61,7 +62,7 @@ impl RewardRule {
         (1..=Self::ID_BYTES_MAX).contains(&text.len()) && text.bytes().all(fits)
     }
 
-    /// A rule's id in four bytes, for what is stored of each claim. The settings refuse two rules with one mark.
+    /// A rule's id in four bytes, for each stored claim. The settings refuse two rules with the same mark.
     pub fn mark(id: &str) -> u32 {
         SipHasher24::new().hash(id.as_bytes()) as u32
     }
@@ -78,7 +79,7 @@ impl RewardRule {
 impl Rules {
     pub const MAX: usize = 32;
 
-    /// Further than [`Rules::MAX`] are left out: the settings refuse them.
+    /// Rules beyond [`Rules::MAX`] are left out: the settings refuse them.
     pub fn new(mut rules: Vec<RewardRule>) -> Self {
         rules.truncate(Self::MAX);
         let those = |wanted: &dyn Fn(&RewardRule) -> bool| {
@@ -88,17 +89,34 @@ impl Rules {
             per_user: those(&|rule| rule.per == Per::User),
             per_content: those(&|rule| rule.per == Per::Content),
             of_any_kind: those(&|rule| rule.kinds.is_empty()),
+            of_views: those(&RewardRule::counts_views),
             longest_ms: rules.iter().map(RewardRule::watched_ms).max().unwrap_or(0),
             rules,
         }
+    }
+
+    /// These rules, with one more at the end.
+    pub fn and(mut self, rule: Option<RewardRule>) -> Self {
+        self.rules.extend(rule);
+        Rules::new(self.rules)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (usize, &RewardRule)> {
         self.rules.iter().enumerate()
     }
 
+    /// The rules whose claims give rewards.
+    pub fn rewards(&self) -> impl Iterator<Item = (usize, &RewardRule)> {
+        self.iter().filter(|(place, _)| !self.counts_views(*place))
+    }
+
     pub fn get(&self, place: usize) -> &RewardRule {
         &self.rules[place]
+    }
+
+    /// Whether the claims of this rule are views, and no rewards.
+    pub fn counts_views(&self, place: usize) -> bool {
+        self.of_views.contains(place)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -117,14 +135,14 @@ impl Rules {
         self.iter().filter(|(_, rule)| wanted(rule)).map(|(place, _)| place).collect()
     }
 
-    /// Those of `some` for which this content counts. Mostly every kind does, and no rule is looked at.
+    /// The rules of `some` for which this content counts. Most rules count for every kind, and need no check.
     pub fn for_content(&self, some: RuleSet, content: Content) -> RuleSet {
         let choosy = some.without(self.of_any_kind);
         let chosen = choosy.iter().filter(|place| self.get(*place).is_for(content)).collect();
         some.and(self.of_any_kind).or(chosen)
     }
 
-    /// Those of `some` that may have been earned with so many milliseconds watched in a session. Mostly all are.
+    /// The rules of `some` that need no more than this watch time in a session, milliseconds. Mostly all do.
     fn within(&self, some: RuleSet, watched_ms: u64) -> RuleSet {
         match watched_ms >= self.longest_ms {
             true => some,
@@ -132,8 +150,8 @@ impl Rules {
         }
     }
 
-    /// Those of `some` that may still apply to a beat of this content, in whose session so many milliseconds were
-    /// watched.
+    /// The rules of `some` that may still apply to a beat of this content, with this watch time in its session,
+    /// milliseconds.
     pub fn may_apply(&self, some: RuleSet, content: Content, watched_ms: u64) -> RuleSet {
         self.within(self.for_content(some, content), watched_ms)
     }
@@ -177,12 +195,12 @@ impl RuleSet {
         RuleSet(self.0 & !other.0)
     }
 
-    /// Whether all of the `other` are among these.
+    /// Whether all rules of `other` are in this set.
     pub fn covers(self, other: RuleSet) -> bool {
         other.without(self).is_empty()
     }
 
-    /// Their places, in order.
+    /// The places of the rules, in order.
     pub fn iter(self) -> impl Iterator<Item = usize> {
         let mut rest = self.0;
         std::iter::from_fn(move || {
@@ -208,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_wants_more_than_was_watched_is_left_out() {
+    fn rules_that_need_more_watch_time_are_left_out() {
         let rule = |seconds: u64| RewardRule {
             id: format!("after-{seconds}").into(),
             per: Per::User,

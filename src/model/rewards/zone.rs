@@ -1,4 +1,4 @@
-//! Where on earth a day of the rewards begins and ends.
+//! Time zones, and when a day of the rewards begins and ends in them.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ pub struct Zone {
     zone: TimeZone,
 }
 
-/// The database does not know it.
+/// The database does not know the zone.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("must be a time zone of the IANA database, such as \"UTC\" or \"Europe/Berlin\"; {0:?} is none")]
 pub struct NoZone(pub String);
 
 impl Zone {
-    /// In whatever case the name is written, it is kept as the database writes it.
+    /// Finds a zone by its name in any case, and keeps the spelling of the database.
     pub fn named(name: &str) -> Result<Self, NoZone> {
         let zone = TimeZone::get(name).map_err(|_| NoZone(name.to_owned()))?;
         match zone.iana_name() {
@@ -39,10 +39,10 @@ impl Zone {
         Day::of(self.date(timestamp(now)))
     }
 
-    /// The first millisecond, from `now` on, of which the date is later than `day`; `u64::MAX`: there is none.
+    /// The first millisecond, from `now` on, whose date is later than `day`; `u64::MAX`: there is none.
     ///
-    /// Between two changes of clocks midnight is where the offset says. A change itself may also lead into another day,
-    /// from 23:30 to midnight or over a whole date, and one back may repeat the end of a day that then ends once more.
+    /// Between two clock changes, the offset tells midnight. A clock change may also lead into another day, from 23:30
+    /// to midnight or over a whole date. A change back may repeat the end of a day, so that the day ends twice.
     pub fn end(&self, day: Day, now: u64) -> u64 {
         let Some(next) = day.next() else { return u64::MAX };
         let midnight = next.date().at(0, 0, 0, 0);
@@ -65,12 +65,12 @@ impl Zone {
     }
 }
 
-/// What is further away than the database reaches is taken for its end.
+/// A time beyond the range of the database becomes its end.
 fn timestamp(ms: u64) -> Timestamp {
     i64::try_from(ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok()).unwrap_or(Timestamp::MAX)
 }
 
-/// Clocks change, and days begin, at whole seconds.
+/// Clock changes and days begin at whole seconds.
 fn milliseconds(at: Timestamp) -> u64 {
     at.as_millisecond().max(0) as u64
 }
@@ -83,7 +83,7 @@ mod tests {
         text.parse::<Timestamp>().unwrap().as_millisecond() as u64
     }
 
-    /// Where the day ends that has begun at `now`.
+    /// The end of the day that has begun at `now`.
     fn end(zone: &str, now: &str) -> String {
         let zone = Zone::named(zone).unwrap();
         timestamp(zone.end(zone.day(at(now)), at(now))).to_string()
@@ -111,25 +111,25 @@ mod tests {
 
     #[test]
     fn clocks_that_leap_into_a_day_or_over_one_or_back_out_of_it() {
-        // Half past eleven in the evening became midnight.
+        // Clocks went from half past eleven in the evening to midnight.
         assert_eq!(end("Asia/Pyongyang", "2018-05-04T12:00:00Z"), "2018-05-04T15:00:00Z");
         assert_eq!(end("Asia/Pyongyang", "2018-05-04T15:00:00Z"), "2018-05-05T15:00:00Z");
         // There was no 30th of December.
         assert_eq!(end("Pacific/Apia", "2011-12-29T20:00:00Z"), "2011-12-30T10:00:00Z");
         assert_eq!(Zone::named("Pacific/Apia").unwrap().day(at("2011-12-30T10:00:00Z")).to_string(), "2011-12-31");
-        // One minute past midnight it was 23:01 again: two ends of one day.
+        // Clocks went back from one minute past midnight to 23:01: the day ends twice.
         assert_eq!(end("America/St_Johns", "2006-10-28T20:00:00Z"), "2006-10-29T02:30:00Z");
         assert_eq!(end("America/St_Johns", "2006-10-29T02:31:00Z"), "2006-10-29T03:30:00Z");
     }
 
     #[test]
-    fn no_day_is_the_last_for_want_of_numbers() {
+    fn times_beyond_the_range_become_its_end() {
         assert_eq!(Zone::named("UTC").unwrap().end(Day::of_number(u16::MAX), 0), u64::MAX);
         assert_eq!(Zone::named("UTC").unwrap().day(u64::MAX), Day::of_number(u16::MAX));
     }
 
     #[test]
-    fn only_a_zone_of_the_database_is_one() {
+    fn only_zones_of_the_database_are_accepted() {
         assert_eq!(&**Zone::named("europe/BERLIN").unwrap().name(), "Europe/Berlin");
         for name in ["", "Mars/Olympus", "Etc/Unknown", "+01:00", "EST5EDT4", "../UTC"] {
             assert_eq!(Zone::named(name).unwrap_err(), NoZone(name.to_owned()));

@@ -1,4 +1,4 @@
-//! Where a client is.
+//! The country of a client.
 
 use std::fmt;
 
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_capital_letters_and_nothing_else() {
+    fn a_country_is_two_capital_letters() {
         assert_eq!(Country::of("DE").as_ref().map(Country::as_str), Some("DE"));
         for wrong in ["", "D", "de", "DEU", "D1", "Ä"] {
             assert_eq!(Country::of(wrong), None, "{wrong}");

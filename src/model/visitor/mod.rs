@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_connection_can_keep_one() {
+    fn a_visitor_takes_at_most_8_bytes() {
         assert!(size_of::<Visitor>() <= 8, "{} bytes", size_of::<Visitor>());
     }
 }

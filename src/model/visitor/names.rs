@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn no_other_name_has_one() {
+    fn an_unknown_name_has_no_number() {
         for name in ["", "Other", "chrome", "MyApp", "user-4711"] {
             assert_eq!((Browser::of(name), Os::of(name)), (None, None), "{name}");
         }

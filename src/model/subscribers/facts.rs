@@ -1,0 +1,98 @@
+//! What a filter looks at in an event.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use super::event_type::EventType;
+use crate::model::counters::CounterId;
+use crate::model::ids::{Content, UserId};
+
+/// Of one event. What its type does not have is `None`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts<'a> {
+    pub event_type: EventType,
+    pub rule: Option<Cow<'a, str>>,
+    pub counter: Option<CounterId>,
+    pub content: Option<Content>,
+    pub user: Option<UserId>,
+}
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(borrow, rename = "type")]
+    event_type: Cow<'a, str>,
+    #[serde(borrow)]
+    data: Data<'a>,
+}
+
+#[derive(Deserialize)]
+struct Data<'a> {
+    #[serde(borrow, default)]
+    rule: Option<Cow<'a, str>>,
+    #[serde(default)]
+    counter: Option<CounterId>,
+    #[serde(default)]
+    kind: Option<u16>,
+    #[serde(borrow, default)]
+    oid: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    mid: Option<Cow<'a, str>>,
+}
+
+impl<'a> Facts<'a> {
+    /// Of an event as JSON; `None` if it is of a type that cannot be subscribed to, or lacks what its type has.
+    pub fn of(json: &'a str) -> Option<Self> {
+        let Event { event_type, data } = serde_json::from_str(json).ok()?;
+        let oid = data.oid.and_then(|oid| oid.parse().ok());
+        let content = data.kind.zip(oid).map(|(kind, oid)| Content { kind, oid });
+        let user = data.mid.and_then(|mid| mid.parse().ok()).map(UserId);
+        let event_type = event_type.parse().ok()?;
+        let facts = Facts { event_type, rule: data.rule, counter: data.counter, content, user };
+        facts.is_whole().then_some(facts)
+    }
+
+    fn is_whole(&self) -> bool {
+        match self.event_type {
+            EventType::Reward => self.rule.is_some() && self.content.is_some() && self.user.is_some(),
+            EventType::Counter => self.counter.is_some(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::cloud_event::Source;
+    use crate::model::counters::CounterKey;
+    use crate::model::counters::crossing::Crossing;
+    use crate::model::rewards::claim::tests::claim;
+
+    #[test]
+    fn a_reward_tells_its_rule_its_content_and_its_user() {
+        let json = claim(42).event(&Source::of("local")).to_json();
+        let facts = Facts::of(&json).expect("it is an event");
+        assert_eq!((facts.event_type, facts.rule.as_deref()), (EventType::Reward, Some("first-of-day")));
+        assert_eq!((facts.content, facts.user), (Some(Content { kind: 1, oid: 100 }), Some(UserId(42))));
+        assert_eq!(facts.counter, None);
+    }
+
+    #[test]
+    fn a_crossing_tells_its_counter_alone() {
+        let counter: CounterId = "likes".parse().expect("it is an id");
+        let crossing =
+            Crossing { counter: counter.clone(), key: CounterKey::default(), value: 10, threshold: 10, n: 1, at: 0 };
+        let json = crossing.event(&Source::of("local")).to_json();
+        let counter = Some(counter);
+        let facts = Facts { event_type: EventType::Counter, rule: None, counter, content: None, user: None };
+        assert_eq!(Facts::of(&json), Some(facts));
+    }
+
+    #[test]
+    fn what_cannot_be_subscribed_to_has_no_facts() {
+        let lacking = r#"{"type":"dev.heartline.reward.v1","data":{"rule":"a","mid":"42","kind":1}}"#;
+        for other in ["", "{}", lacking, "[1]", r#"{"type":"dev.heartline.other.v1","data":{}}"#] {
+            assert_eq!(Facts::of(other), None, "{other}");
+        }
+    }
+}
