@@ -1,4 +1,4 @@
-//! What became of a message that was handed to a bus.
+//! The delivery of a message that was handed to a bus.
 
 use tokio::sync::mpsc::UnboundedSender;
 

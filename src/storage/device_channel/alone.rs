@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use super::{Announcement, ChannelAway, DeviceChannel, UserChange};
 use crate::model::ids::UserId;
 
-/// There is no other gateway, so all of them were told.
+/// There is no other gateway, so every message counts as delivered.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Alone;
 

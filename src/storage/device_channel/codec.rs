@@ -1,7 +1,6 @@
 //! Messages as bytes: protobuf, so that fields can be added while gateways of two versions run side by side.
 //!
-//! A message of a later format, or with a field that is needed and not there, is a
-//! [`DecodeError`]. Its receiver skips it.
+//! A message of a later format, or without a required field, is a [`DecodeError`]. Its receiver skips it.
 
 use prost::{Message, Oneof};
 
@@ -12,21 +11,21 @@ use crate::model::record::Record;
 use crate::model::rewards::day::Day;
 use crate::storage::stored_content::StoredContent;
 
-/// Grows when an older gateway would misunderstand, not when it would merely miss something.
+/// The version of the format. A change that an older gateway would misread increments it.
 const FORMAT: u32 = 1;
 
-/// Which gateway speaks: random for each process.
+/// The gateway that sent a message: random for each process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GatewayId(pub u64);
 
-/// What is heard on any channel.
+/// A message received on any channel.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PeerMessage {
     UserChange(UserChange),
     Announced(Announcement),
 }
 
-/// Not what a gateway of this version says.
+/// Bytes that are no message of a gateway of this version.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unreadable message of another gateway: {0}")]
 pub struct DecodeError(String);
@@ -205,19 +204,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_told_is_heard(push in push(), origin in any::<u64>(), steady in any::<bool>(), gateway in any::<u64>()) {
+        fn an_encoded_change_decodes_to_itself(push in push(), origin in any::<u64>(), steady in any::<bool>(), gateway in any::<u64>()) {
             let (told, gateway) = (UserChange { origin: ConnectionId(origin), push, steady }, GatewayId(gateway));
             prop_assert_eq!(decode(&encode_told(gateway, &told)), Ok((gateway, PeerMessage::UserChange(told))));
         }
 
         #[test]
-        fn noise_is_no_message_and_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+        fn random_bytes_never_make_the_decoder_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
             let _ = decode(&bytes);
         }
     }
 
     #[test]
-    fn what_was_announced_is_heard() {
+    fn an_encoded_announcement_decodes_to_itself() {
         for said in [
             Announcement::Kicked(UserId(0)),
             Announcement::Kicked(UserId(u64::MAX)),
@@ -229,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_later_version_says_is_left_out() {
+    fn messages_of_a_later_format_are_refused() {
         let later = SentMessage { format: FORMAT + 1, body: Some(SentBody::Kicked(1)), ..SentMessage::default() };
         assert!(decode(&later.encode_to_vec()).expect_err("another format").0.contains("format 2"));
         let unknown = SentMessage { format: FORMAT, ..SentMessage::default() };

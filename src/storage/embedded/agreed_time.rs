@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-/// Beyond the newest commit that the database was opened with, time is believed so much faster than it passes: a
-/// machine that was off for a day waits an hour for its first pruning, and a clock that is wrong by a year has to be so
-/// for two weeks.
+/// How much faster than the monotonic clock the agreed time may catch up with the wall clock after a start. A machine
+/// that was off for a day waits an hour for its first pruning, and a clock that is a year ahead must stay so for two
+/// weeks before it is believed.
 const CATCH_UP: u32 = 24;
 
-/// What goes by a wrong clock is gone for good. So a reading only measures when the time has gone further since the
-/// last one than the monotonic clock has, and time goes on from the earlier one when it has not.
+/// A wrong clock would remove rows too early, and they cannot be restored. A reading is therefore used only if the next
+/// reading agrees with it: both must advance as the monotonic clock does.
 pub struct AgreedTime {
     /// By how much two readings may differ.
     slack: Duration,
@@ -54,7 +54,7 @@ impl AgreedTime {
 }
 
 impl Reading {
-    /// What the clock shows then, if it goes as the monotonic one.
+    /// The time at `moment`, if the clock advances as the monotonic one.
     fn after(self, moment: Instant) -> u64 {
         self.time.saturating_add(ms(moment.saturating_duration_since(self.taken)))
     }
@@ -83,13 +83,13 @@ mod tests {
     }
 
     #[test]
-    fn it_is_what_two_readings_agree_on() {
+    fn the_agreed_time_moves_once_two_readings_agree() {
         let times = [DAY_MS, DAY_MS + HOUR_MS, DAY_MS + 2 * HOUR_MS];
         assert_eq!(read_hourly(0, &times), [0, times[1], times[2]]);
     }
 
     #[test]
-    fn it_goes_on_by_the_monotonic_clock_and_never_beyond_the_clock_itself() {
+    fn the_agreed_time_follows_the_monotonic_clock_and_never_passes_the_wall_clock() {
         let started = Instant::now();
         let mut time = AgreedTime::new(HOUR / 2, 0, started);
         time.read(DAY_MS, started);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_ahead_at_the_start_only_is_not_believed() {
+    fn a_clock_that_is_ahead_only_at_the_start_is_not_believed() {
         assert_eq!(read_hourly(0, &[101 * DAY_MS, DAY_MS, DAY_MS]), [0, DAY_MS, DAY_MS]);
     }
 

@@ -28,10 +28,10 @@ const KNOWN_NAMES: [&str; 10] = [
     "lost+found",
 ];
 
-/// [`DataDir::look`] has the lock for a moment. A start waits so long for it.
+/// How long a start waits for the lock, since [`DataDir::look`] holds it for a moment.
 const LOOK_TIME_MAX: Duration = Duration::from_millis(200);
 
-/// A data directory that is ours until this is dropped.
+/// A data directory that this process holds until this is dropped.
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
@@ -62,7 +62,7 @@ impl DataDir {
         Ok(DataDir { path: path.to_owned(), _lock: lock })
     }
 
-    /// What [`DataDir::take`] would find, without making or changing anything. `Some` names the process that has it.
+    /// Checks as [`DataDir::take`] does, without changing anything. `Some` names the process that holds the directory.
     pub fn look(path: &Path) -> Result<Option<String>, OpenError> {
         let unusable = |source| OpenError::unusable(path, source);
         try_writing(path).map_err(unusable)?;
@@ -88,7 +88,7 @@ impl DataDir {
     }
 }
 
-/// Makes a file without a name in the directory, or where it would be made.
+/// Checks that files can be written: makes an unnamed file in the directory, or in the nearest parent that exists.
 fn try_writing(path: &Path) -> io::Result<()> {
     for place in path.ancestors() {
         let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
@@ -100,7 +100,7 @@ fn try_writing(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The name of something that tells that the directory is not ours to write in.
+/// The name of a file that shows that the directory belongs to something else.
 fn foreign_name(path: &Path) -> io::Result<Option<String>> {
     let mut foreign = None;
     for entry in fs::read_dir(path)? {
@@ -115,7 +115,7 @@ fn foreign_name(path: &Path) -> io::Result<Option<String>> {
     Ok(foreign)
 }
 
-/// Opens a file of the owner's only, and makes it if it is missing.
+/// Opens a file that only its owner may read and write, and makes it if it is missing.
 pub fn private_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_taker_is_told_the_pid_of_the_first() {
+    fn a_directory_in_use_is_refused_with_the_pid_of_its_process() {
         let dir = tempfile::tempdir().unwrap();
         let first = DataDir::take(dir.path()).unwrap();
         let message = DataDir::take(dir.path()).unwrap_err().to_string();
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_made_for_its_owner_only() {
+    fn a_data_directory_is_made_for_its_owner_only() {
         use std::os::unix::fs::PermissionsExt;
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("new/data");
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_of_something_else_is_left_alone() {
+    fn a_directory_with_foreign_files_is_refused_and_unchanged() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("thesis.tex"), "").unwrap();
         let error = DataDir::take(dir.path()).unwrap_err();
@@ -167,7 +167,7 @@ mod tests {
 
     /// A gateway on Redis and Kafka keeps nothing else there.
     #[test]
-    fn a_directory_with_secrets_alone_is_ours() {
+    fn a_directory_with_only_our_secrets_is_accepted() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["development-key", "control-token"] {
             fs::write(dir.path().join(name), "").unwrap();
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_directory_is_one_clear_line() {
+    fn an_unusable_directory_is_reported_in_one_line() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("file"), "").unwrap();
         let message = DataDir::take(&dir.path().join("file")).unwrap_err().to_string();

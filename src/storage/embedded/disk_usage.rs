@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_disk_is_summed_up_and_what_is_not_there_is_left_out() {
+    fn existing_files_are_summed_and_missing_stores_are_left_out() {
         let (_folder, registry) = measured_every(NEVER);
         let page = page(&registry);
         assert!(page.contains("store_bytes{store=\"hot\"} 1001\n"), "{page}");
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_measured_anew_again_and_again() {
+    fn the_disk_is_measured_periodically() {
         let (folder, registry) = measured_every(OFTEN);
         grow(&folder);
         let began = Instant::now();

@@ -7,7 +7,7 @@ use std::hash::Hash;
 pub struct FairQueue<Asker, Item> {
     /// Never an empty one.
     waiting: HashMap<Asker, VecDeque<Item>>,
-    /// Everybody in `waiting`, once each.
+    /// The askers in `waiting`, once each.
     turns: VecDeque<Asker>,
     len: usize,
 }
@@ -37,7 +37,7 @@ impl<Asker: Copy + Eq + Hash, Item> FairQueue<Asker, Item> {
         }
     }
 
-    /// The next item of the asker whose turn it is.
+    /// The next item of the next asker.
     pub fn pop(&mut self) -> Option<(Asker, Item)> {
         let asker = self.turns.pop_front()?;
         let Entry::Occupied(mut theirs) = self.waiting.entry(asker) else { return None };
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_much_waits_for_whoever_asks_little() {
+    fn askers_take_turns_however_many_items_each_has() {
         let mut queue = FairQueue::new();
         for (asker, item) in [(1, "a"), (1, "b"), (1, "c"), (2, "d"), (3, "e"), (2, "f")] {
             queue.push(asker, item);
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_that_comes_back_goes_behind_the_others() {
+    fn a_requeued_item_goes_behind_the_others() {
         let mut queue = FairQueue::new();
         queue.push(1, "slice");
         queue.push(2, "get");

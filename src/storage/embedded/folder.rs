@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn one_without_a_format_is_refused() {
+    fn a_folder_without_a_format_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("store")).unwrap();
         let error = Folder::of(dir.path(), "store").tables(make).unwrap_err();
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn one_whose_tables_are_missing_is_refused_and_left_alone() {
+    fn a_folder_without_its_tables_is_refused_and_unchanged() {
         for missing in ["store/tables", "store/tables/keyspaces", "store/tables/version"] {
             let dir = tempfile::tempdir().unwrap();
             let folder = Folder::of(dir.path(), "store");
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_was_not_completed_is_made_anew() {
+    fn an_incomplete_folder_is_made_anew() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("store.new")).unwrap();
         fs::write(dir.path().join("store.new/half"), "").unwrap();

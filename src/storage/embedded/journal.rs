@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 const CHUNK_BYTES: usize = 1 << 20;
-/// What a chunk behind the end is compared with.
+/// An empty chunk, to find the end of a journal.
 static EMPTY: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];
 /// The newest journal may have been begun just after the sync failed. No commit follows that failure, so there is no
 /// third.
@@ -46,7 +46,7 @@ fn write_file_anew(journal: &Path) -> io::Result<()> {
     sync_parent(journal)
 }
 
-/// The failed sync may have been that of the folder.
+/// Syncs the folder, since the failed sync may have been that of the folder.
 fn sync_parent(journal: &Path) -> io::Result<()> {
     journal.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_journal_there_is_nothing_to_do() {
+    fn a_folder_without_a_journal_is_accepted() {
         let dir = tempfile::tempdir().unwrap();
         write_anew(dir.path()).unwrap();
         write_anew(&dir.path().join("missing")).unwrap();

@@ -9,6 +9,7 @@ pub mod folder;
 mod journal;
 pub mod open_error;
 pub mod readers;
+pub mod write_queue;
 
 /// Milliseconds since 1970, by the wall clock or the server's, as the user of it says.
 pub type Clock = std::sync::Arc<dyn Fn() -> u64 + Send + Sync>;

@@ -16,7 +16,7 @@ use super::fair_queue::FairQueue;
 
 type Question<S> = Box<dyn FnMut(&S) -> Progress + Send>;
 
-/// Whether a question has to be asked again.
+/// Whether a question has another slice to read.
 #[derive(PartialEq, Eq)]
 enum Progress {
     Answered,
@@ -41,7 +41,7 @@ struct State<S, Asker> {
     closing: bool,
 }
 
-/// A question without an answer.
+/// Why a question has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ReaderError {
     #[error("too many reads queued")]
@@ -108,7 +108,7 @@ where
     }
 }
 
-/// A question that was asked. Dropped, it is forgotten.
+/// A question in the queue. It is not answered if this is dropped.
 #[must_use]
 pub struct PendingRead<T>(Result<oneshot::Receiver<T>, ReaderError>);
 
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_answered_between_the_slices_of_a_long_question() {
+    fn other_questions_are_answered_between_the_slices_of_a_long_one() {
         let readers = Readers::start(&["reader"], &(), 8).expect("a thread");
         let (reached, first_slice) = sync_channel(1);
         let (go_on, may_go_on) = sync_channel(1);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_question_that_nobody_waits_for_ends_after_its_slice() {
+    fn an_abandoned_long_question_ends_after_its_slice() {
         let readers = Readers::start(&["reader"], &(), 8).expect("a thread");
         let (reached, slice) = sync_channel(8);
         let (go_on, may_go_on) = sync_channel::<()>(0);

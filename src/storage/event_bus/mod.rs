@@ -1,8 +1,10 @@
-//! Where events go that others act upon.
+//! The event bus: publishes events for other systems.
 
 pub mod config;
 pub mod embedded;
 pub mod kafka;
+pub mod part;
+pub mod source;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
@@ -11,8 +13,8 @@ use super::delivery::Receipt;
 use crate::model::cloud_event::CloudEvent;
 use crate::model::event_page::LogPart;
 
-/// What events are about: those of one topic are consumed together. Kafka has a topic for each (`kafka.topics`), and
-/// the embedded log keeps them all together.
+/// The topic of an event: events of one topic are consumed together. Kafka has a topic for each (`kafka.topics`), and
+/// the embedded log keeps all together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventTopic {
     Rewards,
@@ -30,8 +32,8 @@ pub struct Event {
 ///
 /// All methods may be called from any thread.
 pub trait EventBus: Send + Sync + 'static {
-    /// Takes events and does not wait for them: each is reported by its own receipt, in any order and whenever that is
-    /// known, which may take long while the bus or a part of it is away. An event that waits holds back no other.
+    /// Takes events without waiting: the delivery of each is reported by its own receipt, in any order. That may take
+    /// long while the bus or a part of it is away. An event that waits delays no other.
     ///
     /// Events of one topic and partition key are published in the order in which they are handed over if each is handed
     /// over only when the one before it has been reported as published; or together in one call, if the bus
@@ -43,13 +45,13 @@ pub trait EventBus: Send + Sync + 'static {
         false
     }
 
-    /// What is known to be wrong with it, though it may take events; each in a few words for the operator.
+    /// Known problems of the bus, which may take events nevertheless; each in a few words for the operator.
     fn complaints(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// The place of an event in a log: the first has 1, each next one more. It is never used for another event of this log.
+/// The place of an event in a log, counted from 1. An offset is never used for another event of the same log.
 pub type Offset = u64;
 
 /// A bus that can be read back by its offsets. May be used from any thread.
@@ -75,7 +77,7 @@ pub mod tests {
     use super::*;
     use crate::storage::delivery::Delivery;
 
-    /// Hands all over in one call; their deliveries, in the order of the events.
+    /// Publishes all events in one call, and returns their deliveries in the order of the events.
     pub async fn publish(bus: &dyn EventBus, events: Vec<CloudEvent>) -> Vec<Delivery> {
         let (receipts, mut reports) = unbounded_channel();
         let event = |(cloud_event, number)| {

@@ -1,7 +1,7 @@
 //! Packs as bytes, and back.
 //!
-//! Decoding is strict: what the hot store cannot have written is [`DecodeError`], so that no later store has to doubt
-//! what it is given. Fields of a later version are left out.
+//! Decoding is strict: values that the hot store cannot have written are a [`DecodeError`], so that the history store
+//! need not check them. Fields of a later version are left out.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::model::recording::{Recording, Switch};
 use crate::model::shard::{Region, Shards};
 use crate::model::version::Version;
 
-/// Grows when an older reader would misunderstand, not when it would merely miss something.
+/// The version of the format. A change that an older reader would misread increments it.
 const FORMAT: u32 = 1;
 
 /// The greatest time or length, as on every interface: milliseconds.

@@ -90,7 +90,7 @@ fn user() -> impl Strategy<Value = UserPack> {
     })
 }
 
-/// With the users of a region whom chance has given.
+/// A pack of random users of a region.
 fn pack() -> impl Strategy<Value = Pack> {
     ("[0-9a-f]{1,64}", vec(user(), 0..8)).prop_map(|(deployment, mut users)| {
         let home = |user: &UserPack| Shards::DEFAULT.of(user.user).region();
@@ -109,7 +109,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_pack_has_the_bytes_that_another_encoder_gives_it() {
+fn a_pack_has_the_bytes_of_another_protobuf_encoder() {
     let bytes = encode(&golden());
     assert_eq!(hex(&bytes), GOLDEN);
     assert_eq!(decode(&bytes), Ok(golden()));
@@ -153,7 +153,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_that_are_no_pack_are_refused_or_read(bytes in vec(any::<u8>(), 0..200)) {
+    fn random_bytes_never_make_the_pack_decoder_panic(bytes in vec(any::<u8>(), 0..200)) {
         let _ = decode(&bytes);
     }
 }

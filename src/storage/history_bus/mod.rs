@@ -1,4 +1,4 @@
-//! Where packs go from the hot store, on their way to the history store.
+//! The history bus: carries packs from the hot store to the history store.
 
 pub mod codec;
 pub mod kafka;
@@ -18,11 +18,12 @@ pub const MESSAGE_BYTES_MAX: usize = 1 << 20;
 ///
 /// All methods may be called from any thread.
 pub trait HistoryBus: Send + Sync + 'static {
-    /// Takes one message and does not wait for it: its receipt reports once, whenever its delivery is known, which may
-    /// take long while the bus or a part of it is away. Messages are published in any order. One may be there twice.
+    /// Takes one message without waiting: its receipt reports once, when its delivery is known. That may take long
+    /// while the bus or a part of it is away. Messages are published in any order, and a message may be published
+    /// twice.
     fn publish(&self, message: PackMessage);
 
-    /// What is known to be wrong with it, though it may take messages; each in a few words for the operator.
+    /// Known problems of the bus, which may take messages nevertheless; each in a few words for the operator.
     fn complaints(&self) -> Vec<String>;
 }
 

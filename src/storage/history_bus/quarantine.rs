@@ -1,4 +1,4 @@
-//! Where messages go that are no packs, so that they hold up no others and can be looked at.
+//! The quarantine of messages that are no packs, so that they delay no others and can be examined.
 
 use super::source::RawPack;
 use crate::storage::delivery::Receipt;
@@ -14,9 +14,9 @@ pub struct Quarantined {
 
 /// Keeps messages as they were. All methods may be called from any thread.
 pub trait Quarantine: Send + Sync + 'static {
-    /// Takes one message and does not wait for it: its receipt reports once. It may be there twice.
+    /// Takes one message without waiting: its receipt reports once. A message may be stored twice.
     fn put(&self, message: Quarantined);
 
-    /// What is known to be wrong with it, though it may take messages; each in a few words for the operator.
+    /// Known problems of the quarantine, which may take messages nevertheless; each in a few words for the operator.
     fn complaints(&self) -> Vec<String>;
 }

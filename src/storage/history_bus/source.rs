@@ -1,16 +1,16 @@
-//! Where packs come back from the bus, to be written to the history store.
+//! The source of packs: reads them from the bus for the history store.
 
 use std::collections::BTreeMap;
 
 use futures_util::future::BoxFuture;
 
-/// Where a message is, for the one who has read it: when its partition was given to another reader meanwhile, the place
-/// is good for nothing, and does no harm.
+/// The place of a message, for its reader. After the partition was assigned to another reader, a commit of the place
+/// has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     pub partition: i32,
     pub offset: i64,
-    /// Grows each time that a partition is given to this reader.
+    /// Incremented each time that a partition is assigned to this reader.
     pub term: u64,
 }
 
@@ -32,8 +32,8 @@ pub trait PackSource: Send + Sync + 'static {
     /// to another reader or its reader ends before it is committed.
     fn next(&self, bytes_max: usize) -> BoxFuture<'_, Vec<RawPack>>;
 
-    /// These need not be read again. A message that is committed before an older one of its partition waits for that
-    /// one.
+    /// Commits messages, so that they are not read again. A commit of a message takes effect once all older messages of
+    /// its partition are committed, too.
     fn commit(&self, places: &[Place]);
 
     /// Messages that are on the bus and not committed, of each partition that is read here, as they were counted last.

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-/// Where what leaves the hot store is kept.
+/// The store that keeps the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Backend {
-    /// Nowhere: nothing leaves the hot store.
+    /// No store: records stay in the hot store only.
     None,
     /// In Cassandra or ScyllaDB.
     Cassandra,
@@ -27,7 +27,7 @@ pub struct HistoryConfig {
 }
 
 impl HistoryConfig {
-    /// Whether changes leave the hot store.
+    /// Whether changes are carried to a history store.
     pub fn is_kept(&self) -> bool {
         self.store != Backend::None
     }

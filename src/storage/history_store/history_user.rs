@@ -1,22 +1,22 @@
-//! What a history store has of a user.
+//! The data of a user in a history store.
 
 use crate::model::forgetting::{UserRow, oldest_live};
 use crate::model::pack::{PackedForgetting, PackedRow};
 use crate::model::recording::Recording;
 use crate::model::retention::Retention;
 
-/// All that is kept of a user, as far as it still says something.
+/// All unexpired data of a user.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HistoryUser {
-    /// `None`: nothing was forgotten, or a retention ago.
+    /// `None`: no clears or pauses, or only expired ones.
     pub forgetting: Option<PackedForgetting>,
     /// Sorted by content.
     pub rows: Vec<PackedRow>,
 }
 
 impl HistoryUser {
-    /// What a read at `now` may show of what a store has found. A store may find more, because it removes by its own
-    /// clock and in its own time.
+    /// Removes data that a read at `now` must not show. A store may find such data, since it removes expired rows
+    /// later, by its own clock.
     pub fn seen(
         found: Option<PackedForgetting>,
         mut rows: Vec<PackedRow>,
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_forgotten_a_retention_ago_is_not_seen_but_a_pause_that_goes_on_is() {
+    fn an_expired_watermark_is_not_seen_and_an_open_pause_is() {
         let old = NOW - HOUR - 1;
         assert_eq!(seen(old, &[(old - 9, true), (old, false)], Vec::new()).forgetting, None);
         let paused = seen(old, &[(old, true)], Vec::new()).forgetting.expect("a pause");

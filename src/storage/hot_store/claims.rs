@@ -1,4 +1,4 @@
-//! Who was first: the claims of the last days.
+//! The claims of rewards of the last days.
 
 use super::Answer;
 use crate::model::ids::UserId;
@@ -9,7 +9,7 @@ use crate::model::shard::Shard;
 /// Days whose claims are kept, the newest included.
 pub const CLAIM_DAYS: u16 = 3;
 
-/// What a new connection has to know of its user.
+/// The state of a user that a new connection needs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UserStatus {
     /// Recording is paused.
@@ -18,21 +18,26 @@ pub struct UserStatus {
     pub rewarded: Vec<String>,
 }
 
-/// Reads of claims. They are made by commits.
+/// Reads of claims. Claims are made by commits.
 ///
-/// A written beat, not older than [`AGE_MS_MAX`](crate::model::rewards::credit::AGE_MS_MAX), that has watched the
-/// minimum of a rule it asks for makes the claim, unless there is one of the same key or the outbox has no room. The
-/// claim and its entry in the [`Outbox`](crate::storage::outbox::Outbox) are one atomic step with the record.
-/// Forgetting leaves claims as they are; an erasure takes the user's along. They are kept for [`CLAIM_DAYS`].
+/// A written beat, not older than [`AGE_MS_MAX`](crate::model::rewards::credit::AGE_MS_MAX), makes the claim of a rule
+/// once the user has watched the minimum of the rule, unless there is a claim of the same key or the outbox is full.
+/// The claim and its entry in the [`Outbox`](crate::storage::outbox::Outbox) are written in one atomic step with the
+/// record. Deletes and clears leave claims as they are; an erasure removes the user's claims. Claims are kept for
+/// [`CLAIM_DAYS`].
+///
+/// Claims of [views](crate::model::rewards::rule::RewardRule::VIEWS) are made and kept alike, but in place of the entry
+/// they add to the [`Views`](crate::storage::views::Views) of their content, and no read returns them.
 ///
 /// A read sees every commit that was answered before it was asked.
 pub trait Claims: Send + Sync + 'static {
-    /// What a new connection has to know of its user, on this day.
+    /// The state of the user that a new connection needs, on this day.
     fn user_status(&self, user: UserId, day: Day) -> Answer<UserStatus>;
 
-    /// The user's claims of a day, those of rules per user first; no more than `limit`.
+    /// At most `limit` of the user's claims of a day, those of rules per user first.
     fn claims_of(&self, user: UserId, day: Day, limit: usize) -> Answer<Vec<ClaimKey>>;
 
-    /// The claims of a shard on a day: those of rules per user all, of the others as many as the store can name.
+    /// The claims of a shard on a day: all claims of rules per user, and those claims per content that the store can
+    /// list.
     fn claims_in(&self, shard: Shard, day: Day) -> Answer<Vec<ClaimKey>>;
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-/// Where beats are committed to.
+/// The store that beats are committed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Backend {
@@ -23,12 +23,12 @@ pub struct Config {
     pub hot_store: Backend,
     /// Where the embedded store keeps everything; made (0700) if missing. One process at a time.
     pub data_dir: PathBuf,
-    /// The least time from the start of one group commit to the next while there is more to write. Kept by those who
-    /// make the groups, not by the store.
+    /// The least time from the start of one group commit to the next while there is more to write. The committer
+    /// observes it, not the store.
     #[serde(with = "humantime_serde")]
     pub group_interval: Duration,
-    /// How long a steady beat may wait, unacked, for later ones of its session, if its client allows late acks; zero =
-    /// it does not. Kept by the connections, not by the store.
+    /// How long a steady beat may wait, unacked, for later beats of its session, if its client allows late acks; zero =
+    /// not at all. The connections observe it, not the store.
     #[serde(with = "humantime_serde")]
     pub steady_hold: Duration,
     /// While less than this share of the users can be committed, the gateway is not ready. Above 0, at most 1.
@@ -44,12 +44,12 @@ pub struct Config {
     /// wall clock is back, or an operator accepts the step.
     #[serde(with = "humantime_serde")]
     pub clock_step_max: Duration,
-    /// Users whose forgetting, number of contents and current content's row are remembered, the most recent ones: about
-    /// 300 bytes each. A user beyond it costs two reads at the next beat, and a count at the next new content; on Redis
-    /// one read more.
+    /// How many recent users are cached, each with the watermark, the number of contents and the row of the current
+    /// content: about 300 bytes. A user that is not cached costs two reads at the next beat, and a count at the next
+    /// new content; on Redis one more read.
     pub user_cache: NonZeroUsize,
-    /// Bytes of table blocks kept in memory for reads. Tables in the making come on top: 16 MiB, up to five times as
-    /// much while the disk cannot follow.
+    /// Bytes of table blocks kept in memory for reads. Tables in memory come on top: 16 MiB, up to five times as much
+    /// while the disk cannot keep up.
     pub cache_bytes: u64,
     /// The time from the end of one pass over the whole store, which removes what has expired, to the next.
     #[serde(with = "humantime_serde")]

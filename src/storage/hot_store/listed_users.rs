@@ -7,60 +7,51 @@ use super::optimistic::ListedUser;
 use crate::model::ids::UserId;
 use crate::model::shard::{Region, Shard};
 use crate::model::version::Version;
+use crate::storage::turn::Turn;
 
-/// The list of a hot store that several gateways share. Whatever two of them do at the same time of one user, nothing
-/// that was not delivered leaves the list.
+/// The list of users in a hot store that several gateways share. No undelivered change leaves the list, whatever two
+/// gateways do at the same time about one user.
 ///
 /// May be called from any thread.
 pub trait ListedUsers: Send + Sync + 'static {
-    /// Asks to carry the changes of a region for so long. It only spares double work.
+    /// Asks for the lease to carry the changes of a region. The lease only spares double work.
     fn take(&self, region: Region, lease: Duration) -> Answer<Turn>;
 
     /// Users of the region whose changes are due at `now`, milliseconds, at most `limit`. Those of a part of the store
     /// that is away are left out.
     fn due(&self, region: Region, now: u64, limit: usize) -> Answer<Vec<UserId>>;
 
-    /// What may have changed of these users, in the order asked.
+    /// The possible changes of these users, in the order asked.
     fn read(&self, users: Vec<UserId>) -> Answer<Vec<ListedUser>>;
 
-    /// All that was read of these users was delivered, and they leave the list if nothing has changed since. Answers
-    /// for each whether it has left.
+    /// Removes users from the list after all that was read of them was delivered, unless they have changed since.
+    /// Answers for each whether it was removed.
     ///
     /// # Errors
-    /// Any of them may have left, now or later.
+    /// Any of them may have been removed, or may be removed later.
     fn unlist(&self, users: Vec<ListedUser>, now: u64) -> Answer<Vec<bool>>;
 
-    /// All that these users had up to a version was delivered: its marks go, and the users are due again then,
-    /// milliseconds. Version 0: there was no mark.
+    /// Removes the marks of these users up to a version, after their changes were delivered, and makes the users due
+    /// again at `due`, milliseconds. Version 0: there was no mark.
     fn put_off(&self, users: Vec<(UserId, Version)>, due: u64) -> Answer<()>;
 
     fn waiting(&self) -> Answer<Waiting>;
 
-    /// Asks to look through all users for some who were never listed, since gateways that did not carry changes have
-    /// written them. `since`: whatever was done by a look that began then or later need not be done again.
+    /// Asks for the lease to search all users for those never listed, since gateways that did not carry changes have
+    /// written them. `since`: shards that a search begun then or later has covered need not be searched again.
     fn take_walk(&self, since: u64, lease: Duration) -> Answer<Turn>;
 
-    /// Lists the users of the shard who were never listed, with all that they have. Returns how many.
+    /// Lists the users of the shard that were never listed, with all their rows. Returns their number.
     fn list_unknown(&self, shard: Shard, now: u64) -> Answer<u64>;
 
-    /// All shards were looked through since `began`, milliseconds.
+    /// Takes note that all shards were searched since `began`, milliseconds.
     fn end_walk(&self, began: u64) -> Answer<()>;
 }
 
-/// Whose turn something is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
-    Mine,
-    /// Another process has it, for so long.
-    Taken(Duration),
-    /// There is nothing to do.
-    Done,
-}
-
-/// What waits in all shards together.
+/// The waiting users of all shards together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waiting {
     pub users: u64,
-    /// When the longest due is or was due, milliseconds.
+    /// The due time of the longest waiting user, milliseconds.
     pub oldest_due: Option<u64>,
 }

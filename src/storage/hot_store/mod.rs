@@ -1,4 +1,4 @@
-//! What a beat is committed to before its ack.
+//! The hot store, to which beats are committed before their acks.
 //!
 //! A backend decides with the rules of [`crate::model::rule`] and nothing else, so that every backend gives the same
 //! answers to the same changes.
@@ -11,6 +11,7 @@ pub mod optimistic;
 mod positions;
 pub mod redis;
 mod store_clock;
+mod stored_users;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,6 +19,7 @@ pub use self::claims::{CLAIM_DAYS, Claims, UserStatus};
 pub use self::optimistic::ListedUser;
 pub use self::positions::Positions;
 pub use self::store_clock::StoreClock;
+pub use self::stored_users::StoredUsers;
 use crate::model::change::{Change, Decided, Outcome};
 use crate::model::decide::Transitions;
 use crate::model::ids::UserId;
@@ -26,10 +28,10 @@ use crate::model::rewards::rewarding::Rewarding;
 use crate::model::rewards::rule::RuleSet;
 pub use crate::storage::store_error::{Answer, StoreError};
 
-/// Changes that are committed together, all judged at the same moment.
+/// Changes that are committed together, and decided at the same time.
 #[derive(Debug)]
 pub struct Group {
-    /// Of this group alone in this process: by it a store knows a group that is committed again.
+    /// Unique in this process: by it a store recognizes a group that is committed again.
     pub number: u64,
     /// The server's clock, milliseconds: scripts and stores take their time from the gateway.
     pub now: u64,
@@ -37,32 +39,32 @@ pub struct Group {
     pub rewards: Rewarding,
 }
 
-/// What became of a group.
+/// The result of a group.
 #[derive(Debug, Default)]
 pub struct Committed {
-    /// One for each change, in the same order.
+    /// The outcome of each change, in the same order.
     pub outcomes: Vec<Outcome>,
-    /// In the order of the changes.
+    /// The decisions of rules, in the order of the changes.
     pub decided: Vec<Decided>,
-    /// What was done to records, each with the change that it belongs to, in the order of the changes. A change is told
-    /// of once, by whichever attempt has its outcome.
+    /// The changes of records, each with the change that caused it, in the order of the changes. Of several attempts to
+    /// commit a change only one returns its transitions.
     pub transitions: Transitions,
-    /// The changes, in their order, whose users may be connected to other gateways, too.
+    /// The indices of changes whose users may be connected to other gateways, too.
     pub elsewhere: Vec<usize>,
 }
 
-/// Users who are to be pruned.
+/// Users to prune.
 #[derive(Debug, Default)]
 pub struct Due {
     pub users: Vec<UserId>,
-    /// Of the changes that prune them, milliseconds.
+    /// The horizon of the changes that prune them, milliseconds.
     pub horizon: u64,
 }
 
-/// All that is asked of a hot store. Each part of the gateway gets the side of it that it needs.
-pub trait HotStore: Positions + Claims + StoreClock {}
+/// All interfaces of a hot store. Each part of the gateway gets the one that it needs.
+pub trait HotStore: Positions + Claims + StoreClock + StoredUsers {}
 
-impl<S: Positions + Claims + StoreClock> HotStore for S {}
+impl<S: Positions + Claims + StoreClock + StoredUsers> HotStore for S {}
 
 impl Group {
     pub fn new(now: u64, changes: Vec<Change>, rewards: Rewarding) -> Self {
@@ -70,7 +72,7 @@ impl Group {
         Group { number: LAST.fetch_add(1, Ordering::Relaxed) + 1, now, changes, rewards }
     }
 
-    /// The same group, in which nothing is rewarded.
+    /// The same group, without rewards.
     pub fn without_rewards(&self) -> Self {
         let today = RewardDay { rules: RuleSet::NONE, ..self.rewards.today.clone() };
         let rewards = Rewarding { rules: self.rewards.rules.clone(), today, claims_max: 0 };

@@ -10,51 +10,52 @@ use crate::model::change::Action;
 use crate::model::ids::{Content, UserId};
 use crate::model::page::{Page, PageRequest};
 use crate::model::record::Record;
+use crate::model::recording::Switch;
 use crate::model::rows_read::RowsRead;
 use crate::model::shard::Shard;
 
-/// Keeps, per user, a row of what was forgotten and one row per content. What a commit claims is kept with them
+/// Keeps, per user, one row of clears and pauses and one row per content, together with the claims of commits
 /// ([`Claims`](super::Claims)).
 ///
-/// An erasure leaves nothing of a user but the moment up to which everything stays away; what holds of a commit holds
-/// of it, however many rows go. One that is committed again takes what was written since, too.
+/// An erasure leaves only the watermark of the user, up to which all beats are rejected. It has the guarantees of any
+/// commit, however many rows it removes. An erasure that is committed again also removes rows written since.
 ///
-/// Reads see every commit that was answered before they were asked. They apply the user's forgetting and the retention
-/// at `now` (server-clock milliseconds). All methods may be called from any thread.
+/// A read sees every commit that was answered before it was asked. It applies the user's clears and the retention at
+/// `now` (server-clock milliseconds). All methods may be called from any thread.
 pub trait Positions: Send + Sync + 'static {
-    /// Applies the changes in their order and says what became of each.
+    /// Applies the changes in order, and returns the outcome of each.
     ///
-    /// *Atomic* per user: all that a change does is there or nothing is. *Durable*: once answered it survives the loss
-    /// of the process and of the machine. *Repeatable*: after an error the same group may be committed again, whatever
-    /// the first attempt did; what it had done already is answered with success. Dropping the future leaves the outcome
+    /// *Atomic* per user: a change is stored completely or not at all. *Durable*: once answered it survives the loss of
+    /// the process and of the machine. *Repeatable*: after an error the same group may be committed again, whatever the
+    /// first attempt did; changes that it had stored are answered with success. Dropping the future leaves the outcome
     /// unknown.
     fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Committed, StoreError>>;
 
-    /// How many parts of the store may be away while the others serve: changes of users in different lanes are
-    /// committed in groups of their own. Stays the same while the store is open.
+    /// The number of lanes: parts of the store that may be away while the others serve. Changes of users in different
+    /// lanes are committed in separate groups. The number is constant while the store is open.
     fn lanes(&self) -> usize {
         1
     }
 
-    /// The lane of the shard's users, less than [`lanes`](Self::lanes); always the same. A group of any users may be
-    /// committed in any lane: it only waits for more than it has to.
+    /// The lane of the shard's users, less than [`lanes`](Self::lanes); it never changes. Any users may be committed in
+    /// any lane, but then the group may wait for more parts of the store than necessary.
     fn lane(&self, _shard: Shard) -> usize {
         0
     }
 
-    /// Whether the part of the store that has the shard is there, as far as is known without asking. Must not block.
+    /// Whether the part of the store that has the shard is connected, as far as known. Must not block.
     fn is_connected(&self, _shard: Shard) -> bool {
         true
     }
 
-    /// How many groups of a lane may be committed side by side. They take effect in the order in which they were begun,
+    /// How many groups of a lane may be committed concurrently. They take effect in the order in which they were begun,
     /// unless one of them fails.
     fn groups_max(&self) -> usize {
         1
     }
 
-    /// Why the store takes no commits any more, when it has noticed that by itself. Must not block: it is asked every
-    /// second.
+    /// Why the store takes no commits any more, if it has noticed that without a commit. Must not block: it is called
+    /// every second.
     fn failure(&self) -> Option<StoreError> {
         None
     }
@@ -62,15 +63,21 @@ pub trait Positions: Send + Sync + 'static {
     /// The live records of these contents, in the order asked.
     fn get(&self, user: UserId, contents: Vec<Content>, now: u64) -> Answer<Vec<Option<Record>>>;
 
-    /// A page of the user's live records, newest first. Every row that is looked at for it is counted in `rows`. A long
-    /// list lets other reads of the store go between.
+    /// A page of the user's live records, newest first. Every row read for it is counted in `rows`. Other reads of the
+    /// store run in between a long list.
     fn list(&self, user: UserId, request: PageRequest, now: u64, rows: RowsRead) -> Answer<Page>;
 
-    /// Whether the user's recording is paused.
-    fn paused(&self, user: UserId) -> Answer<bool>;
+    /// The newest switch of the user's recording; `None`: there is none, and it is on.
+    fn last_switch(&self, user: UserId) -> Answer<Option<Switch>>;
 
-    /// Some of the users who have something that no read returns any more, by `now`: [`Action::Prune`] is to be
-    /// committed for each, again as long as there is more. Who is not pruned is named again later.
+    /// Whether the user's recording is paused.
+    fn paused(&self, user: UserId) -> Answer<bool> {
+        let last = self.last_switch(user);
+        Box::pin(async move { Ok(last.await?.is_some_and(|last| last.paused)) })
+    }
+
+    /// Some of the users with rows that no read returns any more at `now`: commit [`Action::Prune`] for each, again as
+    /// long as more is left. A user that is not pruned is returned again later.
     fn due(&self, _now: u64) -> Answer<Due> {
         Box::pin(ready(Ok(Due::default())))
     }

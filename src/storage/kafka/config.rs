@@ -10,7 +10,7 @@ use crate::model::secret::Secret;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KafkaConfig {
-    /// `HOST:PORT` of those who are asked first.
+    /// `HOST:PORT` of the brokers to ask first.
     pub brokers: Vec<String>,
     pub topics: Topics,
     /// A topic is made if it is missing.

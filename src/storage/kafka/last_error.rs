@@ -1,4 +1,4 @@
-//! What went wrong last with a connection.
+//! The last error of a connection.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Sends messages to one topic, and goes on with another client after an error that the library cannot get over.
+//! Sends messages to one topic, and goes on with a new client after a fatal error of the library.
 
 use std::sync::Arc;
 use std::thread;
@@ -17,7 +17,7 @@ use super::topic::Topic;
 use super::watch::TopicWatch;
 use crate::storage::delivery::{Delivery, Receipt};
 
-/// What differs from one producer to another.
+/// The settings in which producers differ.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     /// Messages that wait in the library; more are refused.

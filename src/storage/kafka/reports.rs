@@ -1,4 +1,4 @@
-//! What the library reports: what became of each message, and what goes wrong with connections.
+//! The reports of the library: the delivery of each message, and errors of connections.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

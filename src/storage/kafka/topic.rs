@@ -1,4 +1,4 @@
-//! Whether a topic is as it has to be: asked at the start, and again and again.
+//! The check of a topic, at the start and periodically.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::config::KafkaConfig;
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What was promised of the topic.
+/// The required state of the topic.
 #[derive(Clone, Debug)]
 pub struct Topic {
     pub name: String,
@@ -46,7 +46,7 @@ pub enum TopicState {
     },
     /// It was missing, and is made.
     Made,
-    /// Each in a few words that say how to mend it.
+    /// The problems, each in a few words that say how to fix it.
     Wrong(Vec<String>),
     /// No broker has answered.
     Away(String),

@@ -1,9 +1,12 @@
 //! An entry of the outbox as bytes: a protobuf message of its kind, so that fields and kinds can be added.
 
+use std::str::FromStr;
 use std::sync::Arc;
 
 use prost::Message;
 
+use crate::model::counters::crossing::Crossing;
+use crate::model::counters::{CounterId, CounterKey};
 use crate::model::ids::{Content, SessionId, UserId};
 use crate::model::outbox_entry::OutboxEntry;
 use crate::model::rewards::claim::{Claim, ClaimKey};
@@ -15,6 +18,7 @@ use crate::model::rewards::day::Day;
 pub struct DecodeError(String);
 
 const CLAIM: u32 = 0;
+const CROSSING: u32 = 1;
 
 /// The field that the messages of all kinds share: it says of which kind a message is.
 #[derive(Clone, PartialEq, Message)]
@@ -52,15 +56,38 @@ struct StoredClaim {
     zone: String,
 }
 
+/// What a script finds out are texts in its last fields, so that it can write them behind [`crossing_beginning`].
+#[derive(Clone, PartialEq, Message)]
+struct StoredCrossing {
+    #[prost(string, tag = "1")]
+    counter: String,
+    /// Encoded.
+    #[prost(string, tag = "2")]
+    key: String,
+    #[prost(uint64, tag = "3")]
+    at: u64,
+    /// [`CROSSING`].
+    #[prost(uint32, tag = "12")]
+    entry_kind: u32,
+    #[prost(string, tag = "13")]
+    threshold: String,
+    #[prost(string, tag = "14")]
+    n: String,
+    #[prost(string, tag = "15")]
+    value: String,
+}
+
 pub fn encode(entry: &OutboxEntry) -> Vec<u8> {
     match entry {
         OutboxEntry::Claim(claim) => encode_claim(claim),
+        OutboxEntry::Crossing(crossing) => encode_crossing(crossing),
     }
 }
 
 pub fn decode(bytes: &[u8]) -> Result<OutboxEntry, DecodeError> {
     match message::<StoredKind>(bytes)?.entry_kind {
         CLAIM => Ok(OutboxEntry::Claim(decode_claim(bytes)?)),
+        CROSSING => Ok(OutboxEntry::Crossing(decode_crossing(bytes)?)),
         kind => Err(DecodeError(format!("unknown kind {kind}"))),
     }
 }
@@ -102,6 +129,42 @@ fn decode_claim(bytes: &[u8]) -> Result<Claim, DecodeError> {
     })
 }
 
+/// A crossing up to its threshold, `n` and value, which follow as the texts of the fields 13, 14 and 15.
+pub fn crossing_beginning(counter: &CounterId, key: &CounterKey, at: u64) -> Vec<u8> {
+    beginning(counter, key, at).encode_to_vec()
+}
+
+fn beginning(counter: &CounterId, key: &CounterKey, at: u64) -> StoredCrossing {
+    let (counter, key) = (counter.to_string(), key.encoded().to_owned());
+    StoredCrossing { counter, key, at, entry_kind: CROSSING, ..StoredCrossing::default() }
+}
+
+fn encode_crossing(crossing: &Crossing) -> Vec<u8> {
+    let stored = StoredCrossing {
+        threshold: crossing.threshold.to_string(),
+        n: crossing.n.to_string(),
+        value: crossing.value.to_string(),
+        ..beginning(&crossing.counter, &crossing.key, crossing.at)
+    };
+    stored.encode_to_vec()
+}
+
+fn decode_crossing(bytes: &[u8]) -> Result<Crossing, DecodeError> {
+    let stored: StoredCrossing = message(bytes)?;
+    Ok(Crossing {
+        counter: stored.counter.parse().map_err(|_| DecodeError("the id of a counter".to_owned()))?,
+        key: CounterKey::of_encoded(&stored.key),
+        value: number(&stored.value)?,
+        threshold: number(&stored.threshold)?,
+        n: number(&stored.n)?,
+        at: stored.at,
+    })
+}
+
+fn number<N: FromStr>(text: &str) -> Result<N, DecodeError> {
+    text.parse().map_err(|_| DecodeError(format!("{text:?} for a number")))
+}
+
 fn message<M: Message + Default>(bytes: &[u8]) -> Result<M, DecodeError> {
     M::decode(bytes).map_err(|error| DecodeError(error.to_string()))
 }
@@ -109,6 +172,7 @@ fn message<M: Message + Default>(bytes: &[u8]) -> Result<M, DecodeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::counters::crossing::tests::crossing;
 
     #[test]
     fn a_claim_is_read_as_it_is_written() {
@@ -132,7 +196,7 @@ mod tests {
 
     /// An entry that holds no kind is a claim.
     #[test]
-    fn a_claim_is_these_bytes() {
+    fn a_claim_has_exactly_these_bytes() {
         let claim = OutboxEntry::Claim(Claim {
             key: ClaimKey { rule: "r".into(), day: Day::of_number(1), user: UserId(2), content: None },
             content: Content { kind: 3, oid: 4 },
@@ -146,6 +210,23 @@ mod tests {
             \x42\x01d\x48\x06\x50\x07\x5a\x01z";
         assert_eq!(encode(&claim), bytes);
         assert_eq!(decode(bytes).unwrap(), claim);
+    }
+
+    #[test]
+    fn a_crossing_is_read_as_it_is_written() {
+        for (parts, threshold) in [(&["1", "a:b"][..], 1_000), (&[], -5)] {
+            let entry = OutboxEntry::Crossing(crossing(parts, threshold, u64::MAX));
+            assert_eq!(decode(&encode(&entry)).unwrap(), entry);
+        }
+    }
+
+    #[test]
+    fn a_crossing_ends_with_texts() {
+        let crossing = Crossing { at: 7, value: -3, ..crossing(&["9"], -5, 1) };
+        let beginning = b"\x0a\x05likes\x12\x019\x18\x07\x60\x01";
+        assert_eq!(crossing_beginning(&crossing.counter, &crossing.key, 7), beginning);
+        let entry = OutboxEntry::Crossing(crossing);
+        assert_eq!(encode(&entry), [&beginning[..], b"\x6a\x02-5\x72\x011\x7a\x02-3"].concat());
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! What has happened and is not published yet.
+//! The outbox: entries whose events are not published yet.
 //!
-//! An entry is written with the change that made it happen, in one atomic step, and removed when its event is on the
-//! bus: so each has at least one event, whatever dies in between.
+//! An entry is written in one atomic step with the change that caused it, and removed when its event is on the bus. So
+//! each entry has at least one event, whichever process dies in between.
 
 pub mod codec;
 
@@ -11,7 +11,7 @@ use crate::storage::store_error::Answer;
 /// An entry's place in the outbox: it grows, and is not used twice.
 pub type OutboxNumber = u64;
 
-/// What the hot store keeps for the event bus. May be used from any thread.
+/// The outbox of a hot store. May be used from any thread.
 pub trait Outbox: Send + Sync + 'static {
     /// The oldest entries behind `after` (0 = from the first on), at most `limit`, in their order.
     fn read(&self, after: OutboxNumber, limit: usize) -> Answer<Vec<(OutboxNumber, OutboxEntry)>>;
@@ -24,7 +24,7 @@ pub trait Outbox: Send + Sync + 'static {
     /// Entries that are not removed yet, of all gateways.
     fn len(&self) -> u64;
 
-    /// Those of them that are this process' to publish.
+    /// The entries among them that this process has to publish.
     fn own(&self) -> u64 {
         self.len()
     }

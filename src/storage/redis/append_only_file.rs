@@ -13,10 +13,10 @@
 
 use std::collections::HashMap;
 
-/// What `INFO` says of it.
+/// The fields of `INFO` about the append-only file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct AppendOnlyFile {
-    /// Of the process: another one has loaded what was in force.
+    /// The id of the process: a new process has loaded a file that was in force.
     run_id: String,
     enabled: bool,
     rewriting: bool,
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_read_from_info() {
+    fn the_state_of_the_append_only_file_is_read_from_info() {
         let info = [
             ("run_id", "ab"),
             ("aof_enabled", "1"),
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn one_at_rest_is_in_force_also_after_a_rewrite_that_failed() {
+    fn a_file_at_rest_is_in_force_also_after_a_failed_rewrite() {
         assert!(at_rest().in_force(None));
         assert!(AppendOnlyFile { failed: true, ..at_rest() }.in_force(None));
         assert!(!AppendOnlyFile { enabled: false, ..at_rest() }.in_force(Some(&at_rest())));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_first_look_the_settings_must_not_have_been_changed_too_often() {
+    fn while_rewriting_at_the_first_look_a_second_config_set_means_not_in_force() {
         for (base_bytes, config_sets, resets, expected) in
             [(0, 0, 0, false), (0, 1, 0, false), (88, 1, 0, true), (88, 2, 0, false), (88, 0, 1, false)]
         {
@@ -212,7 +212,7 @@ mod tests {
 
     /// The data of a master replace what is in the file: until that is written, the file has the data of before.
     #[test]
-    fn one_that_copied_a_master_is_not_in_force_until_it_is_rewritten() {
+    fn a_file_of_a_former_replica_is_not_in_force_until_rewritten() {
         let settled = AppendOnlyFile { config_sets: 0, ..at_rest() };
         for base_bytes in [0, 88] {
             let before = AppendOnlyFile { base_bytes, ..settled.clone() };

@@ -10,7 +10,7 @@ use super::target::{Address, Kind};
 /// The oldest version on which the scripts were tried.
 const VERSION_MIN: (u32, u32) = (7, 0);
 
-/// What a server has to be set to, so that what it has answered is on its disk.
+/// The settings a server needs so that everything it has answered is on its disk.
 const DURABLE: [(&str, &str, &str); 3] = [
     ("appendonly", "yes", "nothing survives a restart"),
     ("appendfsync", "always", "if the machine fails, a second or more of acked beats is lost"),
@@ -44,7 +44,7 @@ pub(super) struct Server {
     pub config: Result<HashMap<String, String>, String>,
 }
 
-/// What is to be said of a server that may be used.
+/// Warnings about a server that may be used.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Advice {
     /// What may be lost.
@@ -176,7 +176,7 @@ fn encoded(address: &Address, config: &HashMap<String, String>) -> Vec<String> {
     ENCODINGS.iter().filter_map(less).collect()
 }
 
-/// With the lines that mend it: at once, and for good.
+/// A refusal with the commands that fix the setting at once, and for good.
 fn wrong(address: &Address, name: &str, found: &str, wanted: &str, loss: &str) -> String {
     let Address { host, port } = address;
     format!(

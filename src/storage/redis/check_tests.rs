@@ -41,7 +41,7 @@ fn a_server_that_syncs_before_it_answers_is_fit() {
 }
 
 #[test]
-fn one_that_may_lose_what_it_answered_is_refused_with_the_lines_that_mend_it() {
+fn a_server_that_may_lose_commits_is_refused_with_the_commands_to_fix_it() {
     for (name, value, wanted) in [
         ("appendonly", "no", "yes"),
         ("appendfsync", "everysec", "always"),
@@ -68,7 +68,7 @@ fn one_that_may_lose_what_it_answered_is_refused_with_the_lines_that_mend_it() {
 }
 
 #[test]
-fn one_that_forgets_users_is_refused_also_when_relaxed() {
+fn a_server_that_evicts_keys_is_refused_even_if_relaxed() {
     unfit(
         server(&[("maxmemory", "1000000"), ("maxmemory_policy", "allkeys-lru")], &[]),
         &["maxmemory-policy \"allkeys-lru\"", "CONFIG SET maxmemory-policy noeviction"],
@@ -78,7 +78,7 @@ fn one_that_forgets_users_is_refused_also_when_relaxed() {
 }
 
 #[test]
-fn one_of_another_kind_or_version_is_refused() {
+fn a_server_of_another_kind_or_version_is_refused() {
     unfit(server(&[("redis_version", "6.2.14")], &[]), &["6.2.14", "7.0"]);
     unfit(server(&[("cluster_enabled", "1")], &[]), &["redis-cluster://10.0.0.5:7000"]);
     let alone = server(&[], &[]).judge(&address(), &Kind::Cluster, Durability::Strict, None);
@@ -89,7 +89,7 @@ fn one_of_another_kind_or_version_is_refused() {
 }
 
 #[test]
-fn one_that_loads_is_away_and_so_is_a_replica_where_somebody_names_the_master() {
+fn a_loading_server_and_a_replica_behind_a_sentinel_are_unavailable() {
     let sentinel = Kind::Sentinel { master: "mymaster".to_owned() };
     for (name, value) in [("role", "slave"), ("loading", "1"), ("async_loading", "1")] {
         let told = server(&[(name, value)], &[]).judge(&address(), &sentinel, Durability::Strict, None);
@@ -102,7 +102,7 @@ fn one_that_loads_is_away_and_so_is_a_replica_where_somebody_names_the_master() 
 }
 
 #[test]
-fn one_that_keeps_its_settings_to_itself_is_refused_unless_relaxed() {
+fn a_server_without_config_get_is_refused_unless_relaxed() {
     let mut silent = server(&[], &[]);
     silent.config = Err("NOPERM".to_owned());
     let Err(RefusalCause::Unfit(lines)) = silent.judge(&address(), &Kind::Server, Durability::Strict, None) else {
@@ -117,14 +117,14 @@ fn one_that_keeps_its_settings_to_itself_is_refused_unless_relaxed() {
 }
 
 #[test]
-fn a_wasteful_encoding_is_told() {
+fn a_wasteful_encoding_is_warned_about() {
     let server = server(&[], &[("set-max-intset-entries", "512")]);
     let advice = server.judge(&address(), &Kind::Server, Durability::Strict, None).expect("fit");
     assert!(advice.warnings.len() == 1 && advice.warnings[0].contains("set-max-intset-entries 16384"), "{advice:?}");
 }
 
 #[test]
-fn one_whose_append_only_file_is_written_for_the_first_time_is_waited_for() {
+fn a_server_that_writes_its_first_append_only_file_is_waited_for() {
     let first = [("aof_rewrite_in_progress", "1"), ("cmdstat_config|set", "calls=1,usec=9")];
     let told = server(&first, &[]).judge(&address(), &Kind::Server, Durability::Strict, None);
     assert!(matches!(&told, Err(RefusalCause::Rewriting(why)) if why.contains("10.0.0.5:7000")), "{told:?}");

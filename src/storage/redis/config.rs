@@ -5,13 +5,13 @@ use serde::Deserialize;
 use super::target::Target;
 use crate::model::secret::Secret;
 
-/// What is asked of a Redis before anything is committed to it.
+/// What a Redis must guarantee before anything is committed to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Durability {
-    /// What was acked survives the loss of the process and of the machine, or nothing is served.
+    /// Acked beats survive the loss of the process and of the machine; a server that does not guarantee it is refused.
     Strict,
-    /// It may not, and the log says so.
+    /// Acked beats may be lost with the machine, and the log warns of it.
     Relaxed,
 }
 

@@ -1,29 +1,30 @@
-//! The keys that say whose a Redis is: `{h<shard>}:deployment`, one for each shard.
+//! The keys that say which deployment a Redis belongs to: `{h<shard>}:deployment`, one for each shard.
 //!
-//! `heartline init` writes them once: all as *preparing*, then all as *ready*, with one id. So three things that look
-//! alike are told apart: an init that was broken off (some are missing and none is ready, or none is missing) goes on
-//! where it was; a store that lost a part (some are ready and some are missing) is never taken for a new one. Scripts
-//! compare the key of their shard with the whole of what a ready one holds, and write nowhere else. A
-//! [swap](super::swap) does not look at it: it writes only over what this deployment has written.
+//! `heartline init` writes them once: all as *preparing*, then all as *ready*, with one id. So an interrupted init
+//! (some keys are missing and none is ready, or none is missing) is continued, and a store that lost a part (some keys
+//! are ready and some are missing) is never taken for a new one. Scripts compare the key of their shard with the full
+//! value of a ready key, and write only if they are equal. A [swap](super::swap) does not check the key: it writes only
+//! over values that this deployment has written.
 
 use std::sync::Arc;
 
 use super::tag;
 use crate::model::shard::{Shard, Shards};
 
-/// Behind the id, in every ready key. Another number of shards or another hash would look for users elsewhere.
+/// The part of every ready key behind the id. A gateway with another number of shards or another hash would look for
+/// users in other shards.
 const FORMAT: &str = "format=4 shards=1000 hash=siphash-2-4";
 const PREPARING: &str = "preparing ";
 
-/// What one of the keys holds.
+/// The value of one of the keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
     Absent,
     /// An init of this id has begun.
     Preparing(String),
-    /// The whole of it.
+    /// A ready key, with its full value.
     Ready(Arc<str>),
-    /// Of another program, or of another version of this one.
+    /// A value of another program, or of another version of this one.
     Foreign(String),
 }
 
@@ -39,7 +40,7 @@ pub(super) fn ready(id: &str) -> String {
     format!("{id} {FORMAT}")
 }
 
-/// The id in what a ready key holds.
+/// The id in the value of a ready key.
 pub(super) fn id(ready: &str) -> &str {
     ready.split(' ').next().unwrap_or_default()
 }
@@ -59,9 +60,9 @@ impl Mark {
     }
 }
 
-/// What the keys of these shards say together, for one who wants to serve: what all of them hold, or why not.
+/// The value that the keys of all these shards hold, or why they cannot be served.
 ///
-/// `expected` is what this process has found before.
+/// `expected` is the value that this process has found before.
 pub(super) fn agreed(marks: &[(Shard, Mark)], expected: Option<&Arc<str>>) -> Result<Option<Arc<str>>, String> {
     let mut found = expected.cloned();
     let of = |wanted: fn(&Mark) -> bool| marks.iter().filter(|(_, mark)| wanted(mark)).count();
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_what_was_written() {
+    fn a_deployment_mark_is_parsed_as_written() {
         assert_eq!(of(ONE), Mark::Ready(Arc::from(format!("{ONE} format=4 shards=1000 hash=siphash-2-4"))));
         assert_eq!(begun(ONE), Mark::Preparing(ONE.to_owned()));
         assert_eq!(Mark::read(None), Mark::Absent);
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn all_ready_and_the_same_is_served() {
+    fn shards_of_one_ready_deployment_are_served() {
         let expected: Arc<str> = Arc::from(ready(ONE));
         assert_eq!(agreed(&marks(&[of(ONE), of(ONE)]), None), Ok(Some(expected.clone())));
         assert_eq!(agreed(&marks(&[of(ONE), of(ONE)]), Some(&expected)), Ok(Some(expected)));
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_is_told_from_what_was_broken_off_and_from_what_was_lost() {
+    fn new_interrupted_and_lost_deployments_get_different_advice() {
         refused(&[Mark::Absent, Mark::Absent], None, "heartline init; if it was wiped, restore");
         refused(&[begun(ONE), Mark::Absent], None, "run heartline init again");
         refused(&[of(ONE), begun(ONE)], None, "run heartline init again");

@@ -1,4 +1,4 @@
-//! One connection to a server, and what it says of itself.
+//! One connection to a server, and the state that the server reports.
 
 use std::time::Duration;
 
@@ -15,15 +15,15 @@ use super::target::{Address, Target};
 use crate::model::shard::Shard;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// A server that does not answer for so long is taken for away; the connection is given up, so that what waits in it is
-/// bounded. A sync, a rewrite of the file or a long script may hold an answer up for some time.
+/// A server without an answer for so long counts as away, and the connection is closed, so that the requests that wait
+/// on it are bounded. A sync, a rewrite of the file or a long script may delay an answer for some time.
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Messages that wait to be written to a connection; beyond it senders wait.
 const QUEUE: usize = 64;
 /// Bytes that are gathered before they are written: a group.
 const WRITE_BYTES: usize = 64 * 1024;
 
-/// Connects to one of the target's servers. On the runtime that is to drive the connection.
+/// Connects to one of the target's servers. Must run on the runtime that drives the connection.
 pub(super) async fn server(target: &Target, address: &Address) -> Result<MultiplexedConnection, RefusalCause> {
     let info = target.server(address).map_err(|error| trouble(address, &error))?;
     open(Client::open(info), address, config()).await
@@ -63,7 +63,7 @@ async fn open(
     connected.await.map_err(|error| trouble(address, &error))
 }
 
-/// What a failed call says of the server.
+/// What a failed call means for the use of the server.
 pub(super) fn trouble(address: &Address, error: &RedisError) -> RefusalCause {
     let credentials = || {
         RefusalCause::unfit(format!(
@@ -99,7 +99,7 @@ pub(super) async fn send(
     }
 }
 
-/// What the server says of itself.
+/// Reads the state and the settings of the server.
 pub(super) async fn look(connection: &mut MultiplexedConnection, address: &Address) -> Result<Server, RefusalCause> {
     let away = |error: RedisError| trouble(address, &error);
     let mut ask = cmd("INFO");
@@ -115,8 +115,8 @@ pub(super) async fn look(connection: &mut MultiplexedConnection, address: &Addre
     Ok(Server { info: Server::info(&info), config })
 }
 
-/// What the keys of these shards hold. Those that are on another node by now, or on their way there, are left out: what
-/// is sent about them is refused here.
+/// The deployment keys of these shards. Shards that are on another node by now, or on their way there, are left out:
+/// this server refuses commands about them.
 pub(super) async fn marks(
     connection: &mut MultiplexedConnection,
     address: &Address,
@@ -139,7 +139,7 @@ pub(super) async fn marks(
     Ok(marks)
 }
 
-/// Whether another node has the key that was asked for, or will have it in a moment. Nothing was done.
+/// Whether the command was refused because another node has the key, or will have it in a moment.
 pub(super) fn is_elsewhere(error: &ServerError) -> bool {
     use ServerErrorKind::{Ask, Moved, TryAgain};
     matches!(error.kind(), Some(Moved | Ask | TryAgain))

@@ -17,15 +17,15 @@ use crate::storage::store_error::StoreError;
 
 /// How often the map of shards, or the master, is looked up.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
-/// Not more often, however many answers say that a shard has moved.
+/// The least time between two lookups, however many answers say that a shard has moved.
 const LOOK_PAUSE: Duration = Duration::from_millis(100);
-/// How long a Redis may be away at the start: it may be starting, too.
+/// How long a start waits for a Redis that is away: it may be starting, too.
 const START_WAIT: Duration = Duration::from_secs(5);
 /// How long a rewrite of the append-only file is waited for at the start.
 const REWRITE_WAIT: Duration = Duration::from_secs(15 * 60);
 const START_PAUSE: Duration = Duration::from_millis(200);
 
-/// Where calendar, revocations and the like are.
+/// The shard of calendar, revocations and other shared keys.
 const COMMON: Shard = Shard(0);
 
 /// Replicas are told of a commit after it was acked.
@@ -36,7 +36,7 @@ pub(super) struct Fleet {
     map: RwLock<Arc<Map>>,
 }
 
-/// Where the shards are.
+/// The node of each shard.
 #[derive(Default)]
 pub(super) struct Map {
     pub nodes: Vec<Arc<Node>>,
@@ -62,7 +62,7 @@ impl Map {
     }
 }
 
-/// Which masters have to be there.
+/// Which masters must be reachable.
 #[derive(Clone, Copy, PartialEq)]
 enum Required {
     All,
@@ -79,8 +79,8 @@ impl Fleet {
         self.map.read().clone()
     }
 
-    /// Finds all masters and connects to them; each is checked. Waits for those that are only away, and goes on without
-    /// them if what all users share is there.
+    /// Finds all masters, connects to them and checks each. Waits for masters that are away, and goes on without them
+    /// if the master of the shared keys is there.
     pub async fn open(self: &Arc<Self>) -> Result<Keepers, RefusalCause> {
         match patiently(|| self.clone().try_open(Required::All)).await {
             Err(RefusalCause::Away(_)) => self.clone().try_open(Required::Common).await,
@@ -141,7 +141,7 @@ where
     }
 }
 
-/// Keeps every node's connections up, and finds out where the shards are.
+/// Keeps the connections of every node up, and the map of shards current.
 pub(super) struct Keepers {
     fleet: Arc<Fleet>,
     tasks: Vec<(Arc<Node>, AbortHandle)>,

@@ -13,18 +13,18 @@ struct Labels {
     kind: &'static str,
 }
 
-/// Why the scripts of a group have to be called again.
+/// Why the scripts of a group are called again.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Failed {
-    /// There was no connection that was fit.
+    /// There was no checked connection.
     Away,
-    /// The connection was lost or given up: the outcome is not known.
+    /// The connection was lost or closed: the outcome is unknown.
     Unknown,
-    /// A shard was elsewhere.
+    /// A shard was on another node.
     Moved,
     /// A script was not loaded.
     NoScript,
-    /// The server, or the script, said no.
+    /// The server or the script refused the call.
     Refused,
 }
 

@@ -6,27 +6,32 @@
 //!                 Keepers: CLUSTER SLOTS, Sentinel     keep: connect, check, look again every second
 //! ```
 //!
-//! Nothing is sent to a server before it was found fit on that very connection ([`check`]) and to be of this deployment
-//! ([`deployment`]). All connections speak RESP2, but those that listen. A shard's keys carry its [`tag`], so that a
-//! Cluster keeps them together; where a shard is, is known here, and the library that speaks to the nodes does not
-//! have to know, nor to decide what may be sent again.
+//! A connection is used only after its server was found fit ([`check`]) and of this deployment ([`deployment`]). All
+//! connections speak RESP2, except those of subscribers. The keys of a shard carry its [`tag`], so that a Cluster keeps
+//! them on one node. This module knows the node of each shard and decides which requests are sent again; the client
+//! library does neither.
 
 mod append_only_file;
 mod check;
+pub mod checked;
 pub mod config;
 mod deployment;
 mod dial;
 mod fleet;
+pub mod joined;
+pub mod lease;
 mod metrics;
 mod node;
 pub mod prepare;
 mod refused;
 mod request;
 mod round_trip;
+pub mod script;
 mod swap;
 mod target;
 mod terms;
 mod topology;
+pub mod value;
 
 use std::sync::Arc;
 use std::thread;
@@ -58,11 +63,11 @@ pub fn tag(shard: Shard) -> String {
     format!("{{h{}}}", shard.0)
 }
 
-/// How often a part of a group is sent anew when it was not done: a script was not there, or a shard elsewhere.
+/// How often a part of a group is sent if it was not done, because a script was not loaded or a shard had moved.
 const TRIES: usize = 4;
-/// The nodes are asked meanwhile where the shards are.
+/// The pause after a shard has moved: the nodes are asked for the new map meanwhile.
 const MOVED_PAUSE: Duration = Duration::from_millis(150);
-/// A clock that took longer to tell its time is not believed.
+/// A reading of the clock that took longer is discarded.
 const TIME_TRIP_MAX: Duration = Duration::from_millis(500);
 
 /// A Redis that was found fit. Cheap to clone; may be used from any thread that runs in a tokio runtime with its timer
@@ -84,23 +89,22 @@ struct Shared {
     _stop: oneshot::Sender<()>,
 }
 
-/// A connection to one node that is told what is published. It is lost with the node, and is not opened again by
-/// itself.
+/// A connection to one node for subscriptions. It is lost with the node, and is not opened again by itself.
 pub struct Listener {
     /// Speaks RESP3.
     pub connection: MultiplexedConnection,
-    /// As [`Redis::home`] names it.
+    /// The name of the node, as [`Redis::home`] returns it.
     pub node: String,
 }
 
-/// Which servers can swap, by what they have.
+/// Which shards are on a server that can [swap](Swap).
 pub struct CanSwap {
     map: Arc<Map>,
     nodes: Vec<bool>,
 }
 
 impl CanSwap {
-    /// Where this shard is.
+    /// Whether the server of this shard can swap.
     pub fn at(&self, shard: Shard) -> bool {
         self.map.place(shard).is_ok_and(|place| self.nodes[place])
     }
@@ -142,7 +146,7 @@ impl Redis {
         Ok(Redis { shared: Arc::new(shared) })
     }
 
-    /// What the key `{h<shard>}:deployment` of every shard holds, to the byte: scripts write nowhere else.
+    /// The exact value of the key `{h<shard>}:deployment` of every shard: scripts write only if it is there.
     pub fn deployment(&self) -> &Arc<str> {
         &self.shared.deployment
     }
@@ -162,16 +166,16 @@ impl Redis {
     }
 
     /// Calls the script with `KEYS` = `{h<shard>}:deployment` of each shard and these arguments, all in one pipeline
-    /// for each node, and answers in the order of the calls. What a call is about must be of its shards, and no two of
-    /// the same.
+    /// for each node, and answers in the order of the calls. The keys that a call touches must be of its shards, and no
+    /// two calls may touch the same key.
     ///
     /// # Errors
-    /// Away: all, any part or nothing of it was done. Repeat the whole.
+    /// Away: all, some or none of the calls were done. Repeat them all.
     pub async fn run(&self, script: &Script, calls: Vec<Call>) -> Result<Vec<Value>, StoreError> {
         self.run_each(script, calls).await.into_iter().collect()
     }
 
-    /// Like [`run`](Self::run), but each call has its own answer: a node that is away fails only the calls about its
+    /// Like [`run`](Self::run), but each call has its own result: a node that is away fails only the calls about its
     /// shards.
     pub async fn run_each(&self, script: &Script, calls: Vec<Call>) -> Vec<Result<Value, StoreError>> {
         let replies = self.send(script, calls.into_iter().map(Request::Call).collect()).await;
@@ -182,7 +186,7 @@ impl Redis {
         replies.into_iter().map(|reply| reply.map(value)).collect()
     }
 
-    /// Which servers can [swap](Swap) now. One that cannot refuses all swaps.
+    /// Which servers can [swap](Swap) now. A server that cannot refuses all swaps.
     pub fn can_swap(&self) -> CanSwap {
         let map = self.shared.fleet.map();
         let nodes = map.nodes.iter().map(|node| node.link().is_ok_and(|link| link.can_swap())).collect();
@@ -280,12 +284,12 @@ impl Redis {
         furthest.ok_or(away)
     }
 
-    /// Masters when it was opened.
+    /// The number of masters at the start.
     pub fn lanes(&self) -> usize {
         self.shared.lanes
     }
 
-    /// Which of them had the shard when it was opened: a user has one lane, wherever the shard goes later.
+    /// The master that had the shard at the start. The lane of a user stays the same, even if the shard moves later.
     pub fn lane(&self, shard: Shard) -> usize {
         self.shared.lane_of_shard.get(usize::from(shard.0)).copied().map_or(0, usize::from)
     }

@@ -1,7 +1,8 @@
 //! One master, and the connections to it.
 //!
-//! A keeper opens them, has the server checked, and only then shows them; it looks again every second, and when they
-//! are lost it begins anew. So nothing is sent to a server that was not found fit since it was last connected to.
+//! A keeper opens the connections, checks the server, and publishes them only then. It checks again every second, and
+//! opens new connections when they are lost. So no request goes to a server that was not checked since it was
+//! connected.
 
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
@@ -24,14 +25,14 @@ use crate::model::shard::Shard;
 use crate::storage::store_error::StoreError;
 
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
-/// So many are looked at: some may be on their way to another node.
+/// Shards whose deployment keys are checked every second. Several, since some may be on their way to another node.
 const LOOK_SHARDS: usize = 8;
 const RETRY_FIRST: Duration = Duration::from_millis(50);
 const RETRY_MAX: Duration = Duration::from_secs(1);
 
-/// Pipelines of reads that are under way; beyond it they wait for their turn.
+/// Pipelines of reads in flight; more wait for their turn.
 const READS_MAX: usize = 256;
-/// Pipelines of scripts that are under way.
+/// Pipelines of scripts in flight.
 const COMMITS_MAX: usize = 16;
 
 pub(super) struct Node {
@@ -43,20 +44,20 @@ pub(super) struct Node {
 
 struct State {
     link: Option<Arc<Link>>,
-    /// Why there is none.
+    /// Why there is no link.
     trouble: RefusalCause,
 }
 
-/// Checked connections to one server: the answers of large reads do not stand before those of commits.
+/// Checked connections to one server: reads have their own, so that large answers do not delay those of commits.
 pub(super) struct Link {
     pub commits: MultiplexedConnection,
     pub reads: MultiplexedConnection,
-    /// The scripts that this server has been given, by their hashes. The first call that needs one loads it while the
-    /// others wait: a later call that found it loaded would overtake the first.
+    /// The hashes of the scripts that were loaded into this server. The first call of a script loads it while other
+    /// calls wait: a later call that found it loaded would overtake the first.
     pub scripts: tokio::sync::Mutex<HashSet<String>>,
     /// Whether the server can [swap](swap::Swap), once it is known.
     can_swap: OnceLock<bool>,
-    /// Why it is not to be used any more.
+    /// Why the link must not be used any more.
     lost: OnceLock<RefusalCause>,
     wake: Notify,
 }
@@ -80,14 +81,15 @@ impl Link {
         Ok(())
     }
 
-    /// The keeper opens another one.
+    /// Gives the link up: the keeper opens another one.
     pub fn lose(&self, trouble: RefusalCause) {
         if self.lost.set(trouble).is_ok() {
             self.wake.notify_one();
         }
     }
 
-    /// A failed call may have been done or not. What else was sent on this connection shares its fate.
+    /// Handles a call without an answer. It may have been done or not, and so may all others in flight on this
+    /// connection.
     pub fn failed(&self, address: &Address, error: &RedisError) -> StoreError {
         let trouble = dial::trouble(address, error);
         let away = StoreError::Away(trouble.text());
@@ -95,8 +97,8 @@ impl Link {
         away
     }
 
-    /// A call that was answered with an error was not done, or not to its end; what else was sent was. The keeper looks
-    /// whether the server is still what it was.
+    /// Handles a call that was answered with an error. It was not done, or not to its end; other calls are not
+    /// affected. The keeper checks the server again.
     pub fn refused(&self, address: &Address, error: &ServerError) -> StoreError {
         self.wake.notify_one();
         StoreError::Away(format!("{address}: {}", dial::text(&error.clone().into())))
@@ -133,7 +135,7 @@ impl Node {
         self.state.lock()
     }
 
-    /// Shows no link any more, for good.
+    /// Withdraws the link for good.
     pub fn leave(&self, terms: &Terms) {
         let trouble = RefusalCause::Away(format!("{} has no shards now", self.address));
         let mut state = self.state();
@@ -179,7 +181,7 @@ impl Node {
         }
     }
 
-    /// Keeps the connections up for as long as it is polled, beginning with this one, which has arrived.
+    /// Keeps the connections up for as long as it is polled. `opened`: a link that is in use already.
     pub async fn keep(self: Arc<Self>, terms: Arc<Terms>, mut opened: Option<Arc<Link>>) {
         let mut backoff = Backoff::new(RETRY_FIRST, RETRY_MAX);
         loop {
@@ -203,7 +205,7 @@ impl Node {
         }
     }
 
-    /// From now on it is used.
+    /// Publishes the link: requests use it from now on.
     pub fn arrive(&self, terms: &Terms, link: Arc<Link>) {
         self.state().link = Some(link);
         terms.metrics.connected(1);
@@ -249,7 +251,7 @@ impl Node {
         }
     }
 
-    /// Looks at the server until there is something wrong.
+    /// Checks the server every second, until a check fails.
     async fn stay(&self, terms: &Terms, link: &Link) -> RefusalCause {
         loop {
             let notified = tokio::select! {

@@ -1,4 +1,4 @@
-//! Makes a new Redis one of a deployment.
+//! Prepares a new Redis for a deployment.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub enum Prepared {
     New {
         id: String,
     },
-    /// An earlier one was broken off.
+    /// An interrupted init was continued.
     Completed {
         id: String,
     },
@@ -44,12 +44,10 @@ impl fmt::Display for Prepared {
     }
 }
 
-/// Writes the keys of a deployment into a Redis that is new; blocks. Goes on with what an earlier one has begun, and
-/// changes nothing where that is not so.
+/// Writes the keys of a deployment into a new Redis; blocks. Continues an interrupted init, and changes no other Redis.
 ///
 /// # Errors
-/// It cannot be reached, is not set as it must be, belongs to something else, or was a deployment's and has lost a
-/// part.
+/// The Redis cannot be reached, has unsafe settings, belongs to something else, or has lost a part of its deployment.
 pub fn prepare(config: &RedisConfig) -> Result<Prepared, RedisRefused> {
     let target = Target::parse(config.url.expose()).map_err(RedisRefused::Url)?;
     let terms = Arc::new(Terms::new(target, config.durability));
@@ -62,7 +60,7 @@ pub fn prepare(config: &RedisConfig) -> Result<Prepared, RedisRefused> {
     Ok(thread.join().expect("it does not panic")?)
 }
 
-/// A master that is written to.
+/// A master to write the keys to.
 struct Site {
     master: Master,
     connection: MultiplexedConnection,
@@ -149,7 +147,7 @@ fn plan(marks: &[(Shard, Mark)]) -> Result<Plan, String> {
     }
 }
 
-/// Whether there is nothing yet but keys of deployments.
+/// Checks that the server holds no keys but those of deployments.
 async fn empty(connection: &mut MultiplexedConnection, address: &Address) -> Result<(), RefusalCause> {
     let mut cursor = 0;
     loop {
@@ -180,7 +178,7 @@ fn is_of_a_user(key: &[u8]) -> bool {
     number.parse::<u16>().is_ok() && rest != ":deployment"
 }
 
-/// Writes the key of the first shard, unless another init is before us: then its id holds. So that all agree on one.
+/// Writes the key of the first shard, or takes the id that a concurrent init has written there. So all agree on one id.
 async fn first(sites: &mut [Site], id: &str) -> Result<String, RefusalCause> {
     let first = Shard(0);
     let site = sites.iter_mut().find(|site| site.master.shards.contains(&first));
@@ -197,7 +195,7 @@ async fn first(sites: &mut [Site], id: &str) -> Result<String, RefusalCause> {
     }
 }
 
-/// Writes all keys; nothing goes on before all are there.
+/// Writes all keys, and returns when all are written.
 async fn write_all(sites: &mut [Site], text: &str) -> Result<(), RefusalCause> {
     for Site { master, connection } in sites {
         let mut commands = Pipeline::with_capacity(master.shards.len());
@@ -238,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_broken_off_is_told_from_what_was_lost() {
+    fn an_interrupted_init_is_continued_and_a_lost_part_is_refused() {
         let (begun, ready) = (deployment::preparing("a"), deployment::ready("a"));
         let (begun, ready) = (Some(&*begun), Some(&*ready));
         let id = || "a".to_owned();
@@ -263,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_others_are_left_alone() {
+    fn foreign_keys_do_not_count_as_keys_of_users() {
         for other in ["{h12}:deployment", "{hello}:a", "{h}", "h12", "{h12", "{h70000}:a"] {
             assert!(!is_of_a_user(other.as_bytes()), "{other}");
         }

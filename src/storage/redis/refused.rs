@@ -1,8 +1,8 @@
-//! Why a Redis is not used, and how to mend it.
+//! Why a Redis is not used, and how to fix it.
 
 use std::io;
 
-/// Of the start. Several lines if several things are wrong, each with what mends it.
+/// Why a start with this Redis is refused: one line for each problem, with its fix.
 #[derive(Debug, thiserror::Error)]
 pub enum RedisRefused {
     #[error("redis.url {0}")]
@@ -16,7 +16,7 @@ pub enum RedisRefused {
 }
 
 impl RedisRefused {
-    /// Of sysexits.h.
+    /// An exit code of `sysexits.h`.
     pub fn exit_code(&self) -> u8 {
         match self {
             RedisRefused::Url(_) | RedisRefused::Unfit(_) => 78,
@@ -29,11 +29,11 @@ impl RedisRefused {
 /// Why there is no connection just now.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum RefusalCause {
-    /// It may pass by itself.
+    /// The server cannot be reached, which may pass by itself.
     Away(String),
-    /// It keeps nothing yet, but will when a rewrite of its append-only file has ended.
+    /// The server is not durable before the running rewrite of its append-only file has ended.
     Rewriting(String),
-    /// An operator has to mend it.
+    /// An operator has to fix it.
     Unfit(Vec<String>),
 }
 

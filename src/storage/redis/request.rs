@@ -1,4 +1,4 @@
-//! What is asked of one node together: calls of a script, and swaps.
+//! Requests in one pipeline to a node: calls of a script, and swaps.
 
 use ::redis::{Pipeline, Script, Value};
 
@@ -6,12 +6,11 @@ use super::deployment;
 use super::swap::{Swap, Swapped};
 use crate::model::shard::Shard;
 
-/// So many swaps are one transaction: a server that is to sync its file before it answers does so once for each piece
-/// it reads, and a group is several. Other clients wait for 1 to 2 ms.
+/// Swaps in one transaction. A server with `appendfsync always` syncs once for each piece of input that it reads, so a
+/// transaction saves syncs. Other clients wait for 1 to 2 ms.
 pub(super) const SWAPS_TOGETHER_MAX: usize = 1_024;
 
-/// One call of a script, about keys of these shards; of more than one only where scripts
-/// [may](super::Redis::joins_shards).
+/// One call of a script about keys of these shards. Several shards need [`joins_shards`](super::Redis::joins_shards).
 #[derive(Debug)]
 pub struct Call {
     pub shards: Vec<Shard>,
@@ -23,7 +22,7 @@ pub struct Call {
 
 #[derive(Debug)]
 pub enum Request {
-    /// Of the script that is sent along.
+    /// A call of the script.
     Call(Call),
     Swap(Swap),
 }
@@ -42,7 +41,7 @@ impl Call {
 }
 
 impl Request {
-    /// The node that has it has all that the request is about.
+    /// A shard of the request: its node has all keys of the request.
     pub(super) fn home(&self) -> Shard {
         match self {
             Request::Call(call) => call.shards[0],
@@ -82,9 +81,9 @@ impl Request {
     }
 }
 
-/// All that is sent, and how many answers there will be: swaps, the count of those who follow what was swapped, and
-/// calls. Followers are counted behind the swaps: who comes later reads what was written. `joined`: the server takes
-/// several shards in one step.
+/// The pipeline, and the number of its answers: swaps, counts of subscribers of the swapped users, and calls.
+/// Subscribers are counted after the swaps: a later subscriber reads the new value. `joined`: the server takes several
+/// shards in one step.
 pub(super) fn pipeline(script: &Script, requests: &[&Request], joined: bool) -> (Pipeline, usize) {
     let (swaps, calls) = requests.split_at(swaps_of(requests));
     let mut pipeline = Pipeline::with_capacity(requests.len() + 3);

@@ -1,4 +1,4 @@
-//! Requests to one node, and what comes back.
+//! Sends requests to one node, and reads the answers.
 
 use ::redis::{Script, ServerError, ServerErrorKind, Value};
 
@@ -8,8 +8,8 @@ use super::request::{Reply, Request, SWAPS_TOGETHER_MAX, pipeline};
 use super::swap::{self, Swapped};
 use super::{StoreError, TRIES, dial};
 
-/// Sends all in one pipeline. `joined`: the server takes several shards in one step. `None` for what was not done,
-/// since the shard is elsewhere.
+/// Sends all in one pipeline. `joined`: the server takes several shards in one step. `None` for a request that was not
+/// done, since the shard is on another node.
 pub(super) async fn send(
     node: &Node,
     metrics: &Metrics,

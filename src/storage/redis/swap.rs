@@ -1,7 +1,7 @@
 //! A value that is replaced if it is still what it was: `SET … IFEQ`, of Valkey 8.1 and Redis 8.4.
 //!
-//! No script looks at the deployment key beside it. It need not: what is not there is not set, and the value that has
-//! to be there must be one that no other client ever writes.
+//! The deployment key is not checked. It need not be: a missing key is not set, and the expected value must be one that
+//! no other client ever writes.
 
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{Pipeline, RedisError, Value};
@@ -10,28 +10,28 @@ use super::{dial, tag};
 use crate::model::shard::Shard;
 use crate::storage::hot_store::StoreError;
 
-/// So many are asked about at the beginning of a connection: some may be on their way to another node.
+/// Shards that are tried at the beginning of a connection. Several, since some may be on their way to another node.
 const TRIED_MAX: usize = 8;
 
 /// Replaces a string.
 #[derive(Debug)]
 pub struct Swap {
-    /// Of the key.
+    /// The shard of the key.
     pub shard: Shard,
     pub key: String,
-    /// What must be there, to the byte.
+    /// The expected value, compared byte by byte.
     pub old: Vec<u8>,
     pub new: Vec<u8>,
-    /// A sharded channel. How many have subscribed to it is told, as it is after the value was replaced.
+    /// A sharded channel. The answer has the number of its subscribers after the swap.
     pub channel: Option<String>,
 }
 
-/// What became of it.
+/// The result of a swap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Swapped {
-    /// `followers`: so many have subscribed to the channel; 0 without one.
+    /// Done. `followers`: the number of subscribers of the channel; 0 without a channel.
     Done { followers: u64 },
-    /// Something else is there, or nothing; or the server cannot replace like this. Nothing was done.
+    /// Not done: there is another value or none, or the server cannot swap.
     Refused,
 }
 
@@ -41,7 +41,7 @@ impl Swap {
     }
 }
 
-/// Whether this is the answer of a server that did nothing, and would not do it for another reason than its own state.
+/// Whether the server refused the swap as such, and not because of its own state.
 pub(super) fn is_refused(answer: &Value) -> bool {
     match answer {
         Value::Nil => true,
@@ -66,8 +66,8 @@ pub(super) fn followers(answer: Value) -> Result<Vec<u64>, StoreError> {
     numbers.collect::<Option<_>>().ok_or_else(unexpected)
 }
 
-/// Whether the server can do it, found out on keys that do not exist: it has nothing to replace. `None`: it takes no
-/// writes now, and says nothing about it.
+/// Whether the server can swap, tried on keys that do not exist, so that nothing is replaced. `None`: not known, since
+/// the server takes no writes now.
 pub(super) async fn is_known(
     connection: &mut MultiplexedConnection,
     shards: &[Shard],
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn followers_are_told_channel_by_channel() {
+    fn subscribers_are_counted_by_channel() {
         let name = |name: &str| Value::BulkString(name.as_bytes().to_vec());
         let answer = Value::Array(vec![name("a"), Value::Int(2), name("b"), Value::Int(0)]);
         assert_eq!(followers(answer).unwrap(), [2, 0]);

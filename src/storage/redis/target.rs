@@ -1,4 +1,4 @@
-//! What a URL of Redis names.
+//! The servers that a URL of Redis names.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use ::redis::io::tcp::TcpSettings;
 use ::redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo, RedisResult};
 use percent_encoding::percent_decode_str;
 
-/// Where a process of Redis listens.
+/// The address of a Redis server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Address {
     pub host: String,
@@ -20,7 +20,7 @@ pub(super) enum Kind {
     Sentinel { master: String },
 }
 
-/// One server, the nodes of a Cluster to ask first, or the Sentinels of a master; and who asks.
+/// One server, the first nodes to ask of a Cluster, or the Sentinels of a master; with the credentials.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Target {
     pub kind: Kind,
@@ -30,7 +30,7 @@ pub(super) struct Target {
     password: Option<String>,
 }
 
-/// What is meant by a URL that is none of them.
+/// The refusal of any other URL.
 const FORMS: &str = "is not redis://[USER:PASSWORD@]HOST:PORT[/DATABASE], redis-cluster://HOST:PORT,… or \
                      redis-sentinel://HOST:PORT,…/MASTER";
 
@@ -39,7 +39,7 @@ const SENTINEL_PORT: u16 = 26379;
 
 impl Target {
     /// # Errors
-    /// What is wrong with it, without what it holds of a password.
+    /// What is wrong with the URL, without its password.
     pub fn parse(url: &str) -> Result<Self, String> {
         let (scheme, rest) = url.split_once("://").ok_or(FORMS)?;
         let (credentials, place) = match rest.rsplit_once('@') {
@@ -114,7 +114,7 @@ impl Address {
         Ok(Address::new(host, port))
     }
 
-    /// Without a user, as Sentinels are asked.
+    /// How a Sentinel is reached: without credentials.
     pub fn info(&self) -> RedisResult<ConnectionInfo> {
         let info = ConnectionAddr::Tcp(self.host.clone(), self.port).into_connection_info()?;
         // Groups follow each other before the answer: none of them waits for a segment to be full.

@@ -21,7 +21,7 @@ fn a_url_names_a_server_a_cluster_or_a_master() {
 }
 
 #[test]
-fn who_asks_may_be_told() {
+fn user_and_password_are_decoded_from_the_url() {
     let target = good("redis://me:p%40ss%2F:w@a:1/2");
     assert_eq!((target.user.as_deref(), target.password.as_deref()), (Some("me"), Some("p@ss/:w")));
     let target = good("redis-cluster://:p@ss@a:1");

@@ -1,4 +1,4 @@
-//! What holds for every server of a deployment.
+//! The conditions that every server of a deployment must meet.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
@@ -16,17 +16,17 @@ use super::target::{Address, Target};
 use super::topology::Master;
 use crate::model::shard::Shard;
 
-/// How servers are reached, what they must be, whose they are, and which of them is said to have a shard.
+/// How servers are reached, which settings and deployment they must have, and which master has a shard.
 pub(super) struct Terms {
     pub target: Target,
     pub metrics: Metrics,
-    /// What all keys of the deployment hold, since they were first seen.
+    /// The value of all keys of the deployment, as it was first read.
     pub deployment: OnceLock<Arc<str>>,
     /// Notified when a shard may have moved, or a master changed.
     pub look: Notify,
     durability: Durability,
     masters: RwLock<Arc<[Master]>>,
-    /// What was said before: once is enough.
+    /// Warnings that were logged already: each is logged once.
     advised: Mutex<HashSet<String>>,
     /// The append-only file of each server when it was last in force.
     files: Mutex<HashMap<Address, AppendOnlyFile>>,
@@ -60,7 +60,7 @@ impl Terms {
         masters.iter().find(|master| master.address == *address).map_or_else(Vec::new, |master| master.shards.clone())
     }
 
-    /// Says, once each, what is not as it should be.
+    /// Logs each warning once.
     pub fn advise(&self, warnings: Vec<String>) {
         let mut advised = self.advised.lock();
         for warning in warnings {
@@ -71,7 +71,7 @@ impl Terms {
         }
     }
 
-    /// Whether the server at the other end is set as it must be.
+    /// Checks the settings of the server.
     pub async fn fit(&self, address: &Address, connection: &mut MultiplexedConnection) -> Result<(), RefusalCause> {
         let server = dial::look(connection, address).await?;
         let judged = {

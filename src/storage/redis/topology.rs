@@ -14,15 +14,15 @@ use super::refused::RefusalCause;
 use super::target::{Address, Kind, Target};
 use crate::model::shard::Shard;
 
-/// A Sentinel that does not answer for so long has no say.
+/// A Sentinel that does not answer within this time is ignored.
 const SENTINEL_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A master, and what it has.
+/// A master and its shards.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Master {
     pub address: Address,
     pub shards: Vec<Shard>,
-    /// In a Cluster: it has no replica, so that its users wait while it is away.
+    /// In a Cluster: the master has no replica, so that its users wait while it is away.
     pub alone: bool,
 }
 
@@ -51,7 +51,7 @@ fn all_at(address: Address) -> Master {
     Master { address, shards: shards().collect(), alone: false }
 }
 
-/// Asks all Sentinels. Most of those that answer are right: one that was cut off may still name a former master.
+/// Asks all Sentinels, and takes the answer of most: a Sentinel that was cut off may still name a former master.
 async fn master_of(target: &Target, name: &str) -> Result<Address, RefusalCause> {
     let asked = target.addresses.iter().map(|sentinel| async move {
         let named = timeout(SENTINEL_TIMEOUT, named_by(sentinel, name)).await;
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_is_what_redis_says() {
+    fn slots_are_those_of_cluster_keyslot() {
         // By `CLUSTER KEYSLOT`.
         let told = [(0, 13_520), (1, 9_457), (42, 11_658), (999, 8_018)];
         assert!(told.iter().all(|(shard, expected)| slot(Shard(*shard)) == *expected));
@@ -188,11 +188,11 @@ mod tests {
         assert_eq!(masters.iter().map(|master| master.shards.len()).sum::<usize>(), 1000);
         assert!(masters[0].shards.iter().all(|shard| slot(*shard) < 4_000));
         let half = share(vec![range(0..=8_191, "a", 0)]);
-        assert!(half.len() == 1 && (400..600).contains(&half[0].shards.len()), "the others are nobody's");
+        assert!(half.len() == 1 && (400..600).contains(&half[0].shards.len()), "the other shards have no master");
     }
 
     #[test]
-    fn a_line_names_the_master_first() {
+    fn the_first_node_of_a_slot_range_is_its_master() {
         let text = |text: &str| Value::BulkString(text.as_bytes().to_vec());
         let node = |host: Value, port| Value::Array(vec![host, Value::Int(port), text("id"), Value::Array(vec![])]);
         let line = |host| vec![Value::Int(0), Value::Int(5460), node(host, 7000), node(text("10.0.0.2"), 7001)];

@@ -1,8 +1,7 @@
 //! The list as a small JSON file in the data directory.
 //!
-//! Not in the store: it has to be there before the first token is judged, whichever store holds the records, and a
-//! store that takes no writes must not keep anybody from revoking. Who holds the directory's lock is the only one who
-//! writes.
+//! It is not in the store: it is needed before the first token is checked, whichever store holds the records, and a
+//! revocation must work while the store takes no writes. Only the process that holds the lock of the directory writes.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -177,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_became_last_is_there() {
+    fn the_file_has_the_latest_list() {
         let dir = tempfile::tempdir().expect("a directory");
         let list = FileList::of(dir.path());
         assert_eq!(all(&list), []);

@@ -1,15 +1,15 @@
-//! Where revocations are kept over restarts.
+//! The durable list of revocations.
 
 pub mod file;
 pub mod redis;
 
 use crate::model::revocation::{Revocation, Revoked};
 
-/// Revocations kept at one time, each of some 100 bytes, at most 400; one more is refused, since to forget one of the
-/// others would accept a revoked token.
+/// Revocations kept at one time, each of some 100 bytes, at most 400. One more is refused, since dropping another would
+/// accept a revoked token.
 pub const REVOCATIONS_MAX: usize = 65_536;
 
-/// Grows with every change of a list.
+/// Incremented with every change of a list.
 pub type Edition = u64;
 
 /// A list of at most [`REVOCATIONS_MAX`] that changes when an operator says so. Several processes may share one, each
@@ -26,7 +26,7 @@ pub trait RevocationList: Send + Sync + 'static {
     /// `now_ms` make room. Says which stands now.
     fn add(&self, revocation: &Revocation, now_ms: u64) -> Result<Revocation, ListError>;
 
-    /// Done when there was none, too.
+    /// Removes a revocation; succeeds also if there was none.
     fn remove(&self, what: &Revoked) -> Result<(), ListError>;
 }
 

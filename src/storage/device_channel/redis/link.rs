@@ -1,4 +1,4 @@
-//! One connection to a node: what is published there is heard, and what is told goes there.
+//! One connection to a node: receives what is published there, and publishes messages there.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,11 +21,11 @@ use crate::storage::redis::Redis;
 
 /// Messages that wait to be published on one line, of some 100 bytes each; beyond it they are dropped.
 pub(super) const QUEUE_MAX: usize = 16_384;
-/// Commands that are sent together.
+/// Subscriptions that are sent in one pipeline.
 const TOGETHER_MAX: usize = 512;
-/// Who comes and leaves meanwhile is subscribed together.
+/// Users that come and leave within this time are subscribed and unsubscribed together.
 const GATHER: Duration = Duration::from_millis(5);
-/// A line that is silent is looked at so often; how long an answer may take is up to the connection.
+/// The interval of pings on a silent line; the connection itself limits the time of an answer.
 const LOOK_INTERVAL: Duration = Duration::from_secs(2);
 const RETRY_FIRST: Duration = Duration::from_millis(100);
 const RETRY_MAX: Duration = Duration::from_secs(2);
@@ -37,17 +37,17 @@ pub(super) struct Link {
     pub node: String,
 }
 
-/// What the connection's own task tells those who use it.
+/// What the task of the connection tells its users.
 #[derive(Default)]
 struct Pulse {
     lost: Notify,
-    /// Confirmations that are to come of subscriptions that were given up. Any other means that the server has taken
-    /// one away, as it does when a slot moves; and the library takes it for an answer to something else.
+    /// Outstanding confirmations of unsubscriptions. Any other one means that the server has ended a subscription, as
+    /// it does when a slot moves; the library would take that for the answer to another command.
     leaving: AtomicUsize,
 }
 
 impl Link {
-    /// Keeps the connection up, and the users of these shards subscribed, until there are none any more.
+    /// Keeps the connection up, and the users of these shards subscribed, until the node has no shards any more.
     pub async fn keep(self, mut shards: watch::Receiver<Vec<Shard>>) {
         let (mut backoff, mut was_up) = (Backoff::new(RETRY_FIRST, RETRY_MAX), true);
         loop {
@@ -85,7 +85,7 @@ impl Link {
             return End { was_up: false, reason };
         }
         let (sender, mut queue) = mpsc::channel(QUEUE_MAX);
-        // Before anybody is looked for, so that none is overlooked.
+        // Before the wanted users are read, so that none that comes meanwhile is missed.
         let mut changed = self.channel.changed.subscribe();
         let id = self.channel.followed().attach(own, &sender);
         drop(sender);
@@ -128,7 +128,7 @@ impl Link {
         }
     }
 
-    /// Publishes what waits, in its order, until that fails.
+    /// Publishes the waiting messages in order, until that fails.
     async fn publish(&self, mut connection: MultiplexedConnection, queue: &mut mpsc::Receiver<Waiting>) -> String {
         let mut batch = Vec::with_capacity(TOGETHER_MAX);
         loop {
@@ -168,7 +168,7 @@ impl Link {
         }
     }
 
-    /// Subscribes who came and gives up who left, all who are wanted first, until that fails.
+    /// Subscribes users that came and unsubscribes users that left, beginning with all wanted users, until that fails.
     async fn follow(
         &self,
         mut connection: MultiplexedConnection,
@@ -209,7 +209,7 @@ impl Link {
         pipeline
     }
 
-    /// Asks whether the server is there, until it does not answer: a connection may be dead without saying so.
+    /// Pings the server until it does not answer: a connection may be dead without an error.
     async fn look(&self, mut connection: MultiplexedConnection) -> String {
         let mut ping = Pipeline::new();
         ping.cmd("PING");
@@ -237,7 +237,7 @@ fn refusal(answer: &Value) -> Option<String> {
 
 /// How a connection ended.
 struct End {
-    /// It was there, for whatever time.
+    /// The connection was established.
     was_up: bool,
     reason: String,
 }
@@ -248,7 +248,7 @@ fn subscribe_to_all() -> Pipeline {
     pipeline
 }
 
-/// On the thread of the connection.
+/// Handles a push of the server, on the thread of the connection.
 fn hear(channel: &RedisChannel, subscriber: &dyn ChannelSubscriber, pulse: &Pulse, push: PushInfo) {
     match push.kind {
         PushKind::SMessage | PushKind::Message => {
@@ -285,7 +285,7 @@ fn name_and_message(data: Vec<Value>) -> Option<(String, Vec<u8>)> {
     Some((from_redis_value(name).ok()?, message))
 }
 
-/// The user of a channel; `None`: it is of all users.
+/// The user of a channel; `None`: the channel of announcements.
 fn user_of(name: &str) -> Option<UserId> {
     let (_, mid) = name.split_once(":n:")?;
     mid.parse().ok().map(UserId)

@@ -17,14 +17,14 @@ struct Labels {
     why: &'static str,
 }
 
-/// Why a message did not get through, as far as this gateway knows.
+/// Why a message was dropped, as far as this gateway knows.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Dropped {
     /// Redis, or the node that has the shard, is not connected, or was lost on the way.
     Away,
-    /// More waited than is kept.
+    /// The queue was full.
     Full,
-    /// It was heard and not understood.
+    /// It was received and could not be decoded.
     DecodeError,
 }
 
@@ -68,7 +68,7 @@ impl Metrics {
     }
 }
 
-/// Counted where they are kept.
+/// Reads the number of subscriptions at each scrape.
 pub(super) struct Subscriptions(pub Arc<RedisChannel>);
 
 impl std::fmt::Debug for Subscriptions {

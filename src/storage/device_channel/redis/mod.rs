@@ -1,17 +1,17 @@
 //! The channel over Redis: sharded pub/sub, a channel for each user, named under the tag of the user's shard.
 //!
 //! ```text
-//! follow, unfollow ─▶ UserSubscriptions: who is wanted, who is subscribed ─┐
+//! follow, unfollow ─▶ UserSubscriptions: users wanted, users subscribed ─┐
 //! tell, announce ───▶ queue of the line that has the shard ───────┴▶ Link: one connection to each node ─▶ ChannelSubscriber
 //! ```
 //!
-//! Who is connected where is written nowhere: the subscriptions of Redis are the registry, and go with the connection
-//! when a gateway dies. The hot store's script counts them, and leaves out this gateway's own, of which it is told by
-//! [`RedisChannel::follows`].
+//! The subscriptions of Redis are the only registry of which gateway has connections of a user. They end with the
+//! connection when a gateway dies. The script of the hot store counts the subscribers of a user, less this gateway's
+//! own subscription, which [`RedisChannel::follows`] tells.
 //!
-//! A line that is lost is opened again; until then what is told on it is dropped. Then all users whom it has to follow
-//! are subscribed anew. Each node of a Cluster has a line of its own, so that one that is away takes no other along.
-//! One that reads too slowly Redis itself cuts off (`client-output-buffer-limit pubsub`).
+//! A line is the connection to one node. A lost line is opened again and subscribes all its users anew; messages to it
+//! are dropped until then. Each node of a Cluster has a line of its own, so that a node that is away affects no other.
+//! Redis itself disconnects a line that reads too slowly (`client-output-buffer-limit pubsub`).
 
 mod link;
 mod metrics;
@@ -38,13 +38,13 @@ use link::Link;
 use metrics::{Dropped, Metrics};
 use user_subscriptions::UserSubscriptions;
 
-/// Where announcements are published, in a Cluster by the node that has [`ANNOUNCING`].
+/// The channel of announcements; in a Cluster it is on the node that has [`ANNOUNCING`].
 const TO_ALL: &str = "heartline:all";
 const ANNOUNCING: Shard = Shard(0);
-/// How often it is asked where the shards are: with the map of the connections, not over the network.
+/// How often the nodes of the shards are looked up, in the map of the connections and not over the network.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Nothing is heard and all that is told is dropped before [`run`](Self::run).
+/// Receives nothing, and drops all messages to send, before [`run`](Self::run).
 pub struct RedisChannel {
     gateway: GatewayId,
     shards: Shards,
@@ -77,14 +77,14 @@ impl RedisChannel {
         registry.register_collector(Box::new(metrics::Subscriptions(self.clone())));
     }
 
-    /// Whether this gateway's own subscription is among those that Redis counts of the user: not before Redis has
-    /// confirmed it, so that no other gateway's is taken for it. While it is being given up it may be counted as
-    /// another's, and a message goes out that no gateway hears.
+    /// Whether Redis counts a subscription of this gateway for the user. True only once Redis has confirmed it, so that
+    /// the subscription of another gateway is never taken for it. While this gateway unsubscribes, its subscription may
+    /// count as another's: then a message is published that no gateway receives.
     pub fn follows(&self, user: UserId) -> bool {
         self.followed().is_subscribed(self.shards.of(user), user)
     }
 
-    /// Keeps a line to every node that has a shard. Never ends; dropped, all lines end.
+    /// Keeps a line to every node that has a shard. Never ends; all lines end when it is dropped.
     pub async fn run(self: Arc<Self>, redis: Redis, subscriber: Arc<dyn ChannelSubscriber>) {
         let mut lines: HashMap<String, watch::Sender<Vec<Shard>>> = HashMap::new();
         let mut tasks = JoinSet::new();
@@ -116,7 +116,7 @@ impl RedisChannel {
         }
     }
 
-    /// Which node has which shards. One whose node is not known is nowhere for now.
+    /// The shards of each node. A shard whose node is not known is left out.
     fn homes(&self, redis: &Redis) -> BTreeMap<String, Vec<Shard>> {
         let mut homes: BTreeMap<String, Vec<Shard>> = BTreeMap::new();
         for shard in self.shards.all() {

@@ -15,7 +15,7 @@ pub(super) struct UserSubscriptions {
     lines: u64,
 }
 
-/// One connection to a node, from when it is there until it is lost.
+/// One connection to a node, from its establishment until it is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LineId(u64);
 
@@ -24,7 +24,8 @@ struct OfShard {
     wanted: HashSet<UserId>,
     /// Confirmed on the line that has the shard now.
     subscribed: HashSet<UserId>,
-    /// Who came or left since the line last looked. Empty while there is none, for it begins with all who are wanted.
+    /// Users that came or left since the last [`take`](UserSubscriptions::take). Empty without a line, since a new line
+    /// begins with all wanted users.
     changed: HashSet<UserId>,
     line: Option<(LineId, mpsc::Sender<Waiting>)>,
 }
@@ -62,17 +63,17 @@ impl UserSubscriptions {
         self.shards[usize::from(shard.0)].subscribed.contains(&user)
     }
 
-    /// How many are.
+    /// The number of subscribed users.
     pub fn subscribed(&self) -> usize {
         self.subscribed
     }
 
-    /// Where what is told of the shard's users waits.
+    /// The queue of messages about the shard's users.
     pub fn line(&self, shard: Shard) -> Option<mpsc::Sender<Waiting>> {
         self.shards[usize::from(shard.0)].line.as_ref().map(|(_, queue)| queue.clone())
     }
 
-    /// A new line has these shards now, and all of their users to subscribe.
+    /// A new line serves these shards, and has to subscribe all of their users.
     pub fn attach(&mut self, shards: &[Shard], queue: &mpsc::Sender<Waiting>) -> LineId {
         self.lines += 1;
         let id = LineId(self.lines);
@@ -94,8 +95,8 @@ impl UserSubscriptions {
         }
     }
 
-    /// Takes at most `max` of what the line has to do for these shards. Who is to be unsubscribed is taken for it at
-    /// once.
+    /// Takes at most `max` subscriptions and unsubscriptions that the line has to send for these shards. A user to
+    /// unsubscribe counts as unsubscribed at once.
     pub fn take(&mut self, id: LineId, shards: &[Shard], max: usize) -> Work {
         let mut work = Work::default();
         let mut left = max;
@@ -191,12 +192,12 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_is_subscribed_once_confirmed_and_who_leaves_is_not_any_more() {
+    fn a_user_is_subscribed_once_confirmed_and_until_the_unsubscription_is_sent() {
         let mut scene = Scene::new();
         let id = scene.attach();
         assert!(scene.followed.want(SHARD, USER));
         assert_eq!(scene.work(id), (1, 0));
-        assert!(!scene.is_subscribed(), "nobody has confirmed it");
+        assert!(!scene.is_subscribed(), "the subscription is not confirmed yet");
         scene.followed.confirm(id, &[(SHARD, USER)]);
         assert!(scene.is_subscribed() && scene.followed.subscribed() == 1);
         assert!(scene.followed.leave(SHARD, USER) && scene.is_subscribed());
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn coming_and_leaving_between_two_looks_is_no_work() {
+    fn following_and_unfollowing_between_two_passes_sends_nothing() {
         let mut scene = Scene::new();
         let id = scene.attach();
         scene.followed.want(SHARD, USER);
@@ -220,9 +221,9 @@ mod tests {
     }
 
     #[test]
-    fn a_new_line_begins_with_all_who_are_wanted() {
+    fn a_new_line_subscribes_all_wanted_users() {
         let mut scene = Scene::new();
-        assert!(!scene.followed.want(SHARD, USER), "there is nobody to look");
+        assert!(!scene.followed.want(SHARD, USER), "no line is attached to be woken");
         let first = scene.attach();
         assert_eq!(scene.work(first), (1, 0));
         scene.followed.confirm(first, &[(SHARD, USER)]);
@@ -237,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn work_comes_in_pieces() {
+    fn subscriptions_are_sent_in_bounded_batches() {
         let mut scene = Scene::new();
         for mid in 0..10 {
             scene.followed.want(SHARD, UserId(mid));

@@ -1,23 +1,23 @@
-//! The time by which events become too old. What goes by a wrong clock is gone for good.
+//! The clock that decides when events are too old. A wrong clock would remove events that cannot be restored.
 
 use std::time::{Duration, Instant};
 
 use crate::storage::embedded::Clock;
 use crate::storage::embedded::agreed_time::AgreedTime;
 
-/// How the clock is checked before anything goes by its age.
+/// How the clock is checked before events are removed by their age.
 pub struct ClockCheck {
-    /// Milliseconds since 1970. No event is too old before it is so by this clock, too.
+    /// Milliseconds since 1970. An event must be too old by this clock, too.
     pub wall_clock: Clock,
-    /// From one reading to the next; two of them have to agree.
+    /// The time from one reading to the next; two readings have to agree.
     pub interval: Duration,
-    /// By how much they may differ.
+    /// How much two readings may differ.
     pub step_max: Duration,
 }
 
 pub struct AgeClock {
     check: ClockCheck,
-    /// That which events are dated by.
+    /// The clock by which events are dated.
     clock: Clock,
     time: AgreedTime,
     read_at: Instant,

@@ -1,4 +1,4 @@
-//! What is stored, as bytes.
+//! The stored entries and state as bytes.
 //!
 //! | table | key | value |
 //! |---|---|---|
@@ -10,16 +10,16 @@
 
 use crate::storage::event_bus::Offset;
 
-/// What holds of the log as a whole. Written with everything that changes it, in one batch.
+/// The state of the whole log. Written in one batch with every change of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
-    /// Stays when the event has gone, so that its offset is not used again. 0 = there was none yet.
+    /// Kept when the event is removed, so that its offset is not used again. 0 = there was no event yet.
     pub newest: Offset,
     /// When it was published, milliseconds since 1970; does not go back.
     pub newest_time: u64,
     /// Bytes of events ever written.
     pub written: u64,
-    /// The oldest one that is kept; behind `newest` when none is.
+    /// The oldest kept event; greater than `newest` if none is kept.
     pub oldest: Offset,
 }
 
@@ -31,7 +31,7 @@ pub struct Entry<'a> {
     pub event: &'a str,
 }
 
-/// The stored bytes are none that were written here.
+/// The stored bytes were not written by this program.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("unreadable stored row")]
 pub struct DecodeError;
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn states_and_entries_are_read_as_written() {
         let state = State { newest: 7, newest_time: 1_795_150_000_118, written: 900, oldest: 3 };
         assert_eq!(State::parse(&state.to_bytes()), Ok(state));
         assert_eq!(State::parse(&State::default().to_bytes()), Ok(State::default()));
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bytes_are_malformed() {
+    fn malformed_bytes_are_refused() {
         let state = State::default().to_bytes();
         assert_eq!(State::parse(&state[1..]), Err(DecodeError));
         assert_eq!(State::parse(&[&state[..], &[0; WORD]].concat()), Err(DecodeError));

@@ -26,6 +26,7 @@ mod age_clock;
 mod codec;
 mod prune;
 mod segments;
+mod source;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -42,6 +43,7 @@ use parking_lot::RwLock;
 use tokio::sync::watch;
 
 pub use self::age_clock::ClockCheck;
+pub use self::source::LogSource;
 use self::tables::Tables;
 use self::writer::{Publish, Writer};
 use super::config::Config;
@@ -99,6 +101,13 @@ impl EmbeddedLog {
         let writer = Writer::new(shared, state, config, clock, check, teller);
         let writer = thread::Builder::new().name("events-write".into()).spawn(move || writer.run(&asked));
         Ok(EmbeddedLog { queue: Some(queue), writer: Some(writer.map_err(unusable)?), readers, newest })
+    }
+
+    /// The id of the log, and the offset of its last event that was published before this time, milliseconds; 0 if all
+    /// that it has are later.
+    async fn before(&self, time: u64) -> Result<(String, Offset), BusError> {
+        let asked = self.readers.ask((), move |shared: &Arc<Shared>| shared.before(time));
+        asked.answer().await.map_err(|unread| away(&unread.to_string()))?
     }
 }
 
@@ -160,6 +169,22 @@ impl Shared {
             more
         })?;
         Ok(LogPart { events, newest: state.newest, log: view.id()? })
+    }
+
+    /// Times do not go back in the log: a binary search.
+    fn before(&self, time: u64) -> Result<(String, Offset), BusError> {
+        let tables = self.tables.read();
+        let view = tables.as_ref().ok_or_else(|| away("cannot be opened"))?.view();
+        let state = view.state()?;
+        let (mut earlier, mut later) = (state.oldest - 1, state.newest + 1);
+        while later - earlier > 1 {
+            let offset = earlier + (later - earlier) / 2;
+            match view.entry(offset, |entry| entry.time)? {
+                Some(found) if found >= time => later = offset,
+                _ => earlier = offset,
+            }
+        }
+        Ok((view.id()?, earlier))
     }
 }
 

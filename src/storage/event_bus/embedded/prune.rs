@@ -1,6 +1,6 @@
-//! Which events go, oldest first: those that were published too long ago, and those that are too much.
+//! Removes events, the oldest first, while they are too old or the log is too large.
 //!
-//! They can be read no more at once; their files go with the segment, when all of it is gone.
+//! Removed events cannot be read any more at once; files are removed segment by segment.
 
 use super::codec::State;
 use super::segments::Length;
@@ -23,8 +23,8 @@ impl Retention {
         }
     }
 
-    /// What is left of the log at `now` (milliseconds since 1970; 0 = nothing is too old). May be lost with the
-    /// machine, and is done again then; but no file goes before it is durable that it is not needed.
+    /// Removes events at `now` (milliseconds since 1970; 0 = nothing is too old), and returns the new state. It may be
+    /// lost with the machine, and is repeated then; but a file is removed only once the new state is durable.
     pub fn apply(&self, tables: &Tables, state: State, now: u64) -> Result<State, BusError> {
         let view = tables.view();
         let left = self.left(&view, state, now)?;
@@ -50,7 +50,8 @@ impl Retention {
         }))
     }
 
-    /// Age and size only grow towards the beginning, so the first to stay is found by halving.
+    /// The state without the events beyond the retention. Age and size only grow towards the beginning, so the first
+    /// event to keep is found by binary search.
     fn left(&self, view: &View, state: State, now: u64) -> Result<State, BusError> {
         let horizon = now.saturating_sub(self.age_ms);
         let goes = |offset: Offset| {

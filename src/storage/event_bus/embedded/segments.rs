@@ -12,9 +12,9 @@ use crate::storage::event_bus::Offset;
 use crate::storage::event_bus::config::Config;
 
 const PREFIX: &str = "entries-";
-/// Bytes of a table in the making, which is in memory; each segment may have one.
+/// Bytes of a table in memory; each segment may have one.
 const MEMTABLE_BYTES: u64 = 2 << 20;
-/// By size and by time there are about so many.
+/// About how many segments there are, by size and by time.
 const COUNT: u32 = 16;
 const BYTES_MIN: u64 = 1 << 20;
 const BYTES_MAX: u64 = 64 << 20;

@@ -1,4 +1,4 @@
-//! What the log promises, on a real disk.
+//! The guarantees of the log, on a real disk.
 
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +21,7 @@ struct Fixture {
     log: Option<EmbeddedLog>,
     clock: Arc<AtomicU64>,
     wall_clock: Arc<AtomicU64>,
-    /// So far ahead the next reading of the wall clock is, and none after it.
+    /// How far the next reading of the wall clock is ahead; later readings are not.
     step: Arc<AtomicU64>,
     clock_step_max: Duration,
     config: Config,
@@ -94,7 +94,7 @@ fn publish(log: &EmbeddedLog, mids: impl IntoIterator<Item = u64>) -> Result<(),
     publish_claims(log, mids.into_iter().map(claim).collect())
 }
 
-/// All are published, or none is.
+/// Publishes all claims, or none.
 fn publish_claims(log: &EmbeddedLog, claims: Vec<Claim>) -> Result<(), BusError> {
     let all = claims.iter().map(|claim| claim.event(&Source::of("local")));
     let mut deliveries = block_on(events::publish(log, all.collect()));
@@ -129,7 +129,7 @@ fn wait_until(what: &str, holds: impl Fn() -> bool) {
 }
 
 #[test]
-fn events_have_offsets_from_one_on_in_the_order_of_their_claims() {
+fn events_have_offsets_from_1_in_the_order_of_their_claims() {
     let fixture = Fixture::new();
     let log = fixture.log();
     assert_eq!((read(log, 0, 100), *log.newest().borrow()), (vec![], 0));
@@ -151,7 +151,7 @@ fn an_event_is_read_as_it_was_published() {
 }
 
 #[test]
-fn an_answer_is_bounded_in_bytes_and_gives_one_at_least() {
+fn a_read_is_bounded_in_bytes_and_returns_at_least_one_event() {
     let fixture = Fixture::new();
     let mut long = claim(1);
     long.device = "x".repeat(READ_BYTES_MAX / 2).into();
@@ -163,7 +163,7 @@ fn an_answer_is_bounded_in_bytes_and_gives_one_at_least() {
 }
 
 #[test]
-fn whoever_tails_is_told_when_there_is_something_to_read() {
+fn a_tailing_reader_is_woken_when_an_event_is_published() {
     let fixture = Fixture::new();
     let log = fixture.log();
     let mut newest = log.newest();
@@ -178,7 +178,7 @@ fn whoever_tails_is_told_when_there_is_something_to_read() {
 }
 
 #[test]
-fn offsets_go_on_over_a_restart_and_over_a_kill() {
+fn offsets_continue_after_a_restart_and_after_a_kill() {
     let mut fixture = Fixture::new();
     publish(fixture.log(), [10, 11]).unwrap();
     fixture.reopen();
@@ -209,7 +209,7 @@ fn a_torn_end_is_cut_off_and_its_offset_is_free() {
 }
 
 #[test]
-fn what_is_too_old_goes_and_its_offsets_are_not_used_again() {
+fn events_over_the_age_are_removed_and_their_offsets_not_reused() {
     let mut fixture = Fixture::new();
     publish(fixture.log(), 1..=1500).unwrap();
     fixture.pass_days(6);
@@ -226,7 +226,7 @@ fn what_is_too_old_goes_and_its_offsets_are_not_used_again() {
 }
 
 #[test]
-fn what_is_too_much_goes_and_no_more() {
+fn only_events_over_the_size_are_removed() {
     let event = claim(100).event(&Source::of("local")).to_json().len() as u64;
     let fixture = Fixture::with_bytes(10 * event + event / 2);
     publish(fixture.log(), 100..120).unwrap();
@@ -238,7 +238,7 @@ fn what_is_too_much_goes_and_no_more() {
 }
 
 #[test]
-fn events_of_many_segments_are_one_log_and_segments_go_with_their_files() {
+fn segments_form_one_log_and_are_removed_with_their_files() {
     let mut fixture = Fixture::new();
     // Each begins a segment.
     for mid in 1..=20 {
@@ -263,7 +263,7 @@ fn events_of_many_segments_are_one_log_and_segments_go_with_their_files() {
 }
 
 #[test]
-fn a_clock_set_back_neither_loses_nor_keeps_for_longer() {
+fn a_clock_set_back_removes_events_neither_early_nor_late() {
     let fixture = Fixture::new();
     publish(fixture.log(), [1]).unwrap();
     fixture.clock.fetch_sub(50 * DAY_MS, Ordering::Relaxed);
@@ -303,7 +303,7 @@ fn a_step_of_the_clock_that_is_over_soon_removes_nothing() {
 }
 
 #[test]
-fn nothing_is_too_old_by_the_servers_clock_alone() {
+fn no_event_is_too_old_by_the_server_clock_alone() {
     let fixture = Fixture::new();
     publish(fixture.log(), [1]).unwrap();
     fixture.clock.fetch_add(100 * DAY_MS, Ordering::Relaxed);
@@ -315,7 +315,7 @@ fn nothing_is_too_old_by_the_servers_clock_alone() {
 
 /// A table that cannot be written poisons the log.
 #[test]
-fn it_refuses_after_a_failure_and_comes_back_by_itself() {
+fn a_failed_log_refuses_writes_and_recovers_by_itself() {
     let fixture = Fixture::new();
     let log = fixture.log();
     publish(log, [1]).unwrap();
@@ -343,7 +343,7 @@ fn it_refuses_after_a_failure_and_comes_back_by_itself() {
 }
 
 #[test]
-fn a_log_that_is_not_what_was_written_is_refused() {
+fn a_log_whose_entries_were_changed_is_refused() {
     let mut fixture = Fixture::new();
     publish(fixture.log(), [1, 2]).unwrap();
     fixture.log = None;
@@ -355,7 +355,7 @@ fn a_log_that_is_not_what_was_written_is_refused() {
 }
 
 #[test]
-fn a_log_keeps_its_id_and_a_new_one_has_another() {
+fn a_log_keeps_its_id_and_a_new_log_has_another_id() {
     let id = |log: &EmbeddedLog| block_on(log.read(0, 1)).unwrap().log;
     let mut fixture = Fixture::new();
     let first = id(fixture.log());

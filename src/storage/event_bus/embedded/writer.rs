@@ -1,4 +1,4 @@
-//! The thread that alone writes: it publishes, prunes in between, and opens the log anew after a failure.
+//! The only writing thread: it publishes, prunes in between, and opens the log anew after a failure.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::storage::embedded::{Clock, database, describe};
 use crate::storage::event_bus::config::Config;
 use crate::storage::event_bus::{BusError, Offset};
 
-/// How often it is looked whether anything has become too old or too much, at least.
+/// The longest time between two checks of the retention.
 const PRUNE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Events to be written together, as JSON.
@@ -51,7 +51,7 @@ pub struct Writer {
     failure: Option<Failure>,
 }
 
-/// Why nothing is written at present.
+/// Why events cannot be written at present.
 struct Failure {
     why: String,
     retry_at: Instant,
@@ -201,8 +201,7 @@ impl Writer {
     }
 }
 
-/// A panic of the tables, which the panic hook has reported, is a failure like another: this thread is the only one
-/// that can mend it.
+/// Handles a panic of the tables, which the panic hook has reported, like any failure: only this thread can recover.
 fn unwound<T>(attempt: impl FnOnce() -> Result<T, BusError>) -> Result<T, BusError> {
     catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|_| Err(away("panicked")))
 }

@@ -1,6 +1,11 @@
 //! An event as a message of Kafka: the binary content mode of the CloudEvents binding.
 
-use rdkafka::message::{Header, OwnedHeaders};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rdkafka::message::{Header, Headers, OwnedHeaders};
+use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::model::cloud_event::{CloudEvent, DATA_CONTENT_TYPE};
 
@@ -28,13 +33,35 @@ impl Message {
     }
 }
 
+/// A message as the text of the event that it is; `None` if it is none.
+pub fn structured(message: &impl rdkafka::Message<Headers: Headers>) -> Option<Arc<str>> {
+    let data: &RawValue = serde_json::from_slice(message.payload()?).ok()?;
+    let mut attributes = BTreeMap::new();
+    for header in message.headers()?.iter() {
+        let value = std::str::from_utf8(header.value?).ok()?;
+        let name = if header.key == CONTENT_TYPE { Some(DATA_CONTENT_TYPE) } else { header.key.strip_prefix(PREFIX) };
+        attributes.extend(name.map(|name| (name, value)));
+    }
+    let is_event = ["specversion", "id", "source", "type"].iter().all(|name| attributes.contains_key(name));
+    let event = Structured { attributes, data };
+    is_event.then(|| serde_json::to_string(&event).ok()).flatten().map(Arc::from)
+}
+
+/// The structured mode: attributes and data side by side.
+#[derive(Serialize)]
+struct Structured<'a> {
+    #[serde(flatten)]
+    attributes: BTreeMap<&'a str, &'a str>,
+    data: &'a RawValue,
+}
+
 fn insert(headers: OwnedHeaders, key: &str, value: &str) -> OwnedHeaders {
     headers.insert(Header { key, value: Some(value) })
 }
 
 #[cfg(test)]
 mod tests {
-    use rdkafka::message::Headers;
+    use rdkafka::message::{OwnedMessage, Timestamp};
 
     use super::*;
     use crate::model::cloud_event::Source;
@@ -67,5 +94,26 @@ mod tests {
             r#""oid":"100","session":"8311207","device":"tv-3f","watched":5000,"claimed_at":1795150000118}"#,
         );
         assert_eq!(message.value, value);
+    }
+
+    fn sent(headers: OwnedHeaders, value: &str) -> OwnedMessage {
+        let value = Some(value.as_bytes().to_vec());
+        OwnedMessage::new(value, None, "t".into(), Timestamp::NotAvailable, 0, 0, Some(headers))
+    }
+
+    #[test]
+    fn a_message_is_read_as_the_event_that_it_was() {
+        let (event, json) = (claim(42).event(&Source::of("eu-1")), claim(42).event(&Source::of("eu-1")).to_json());
+        let Message { headers, value, .. } = Message::of(event);
+        let read = structured(&sent(headers, &value)).expect("it is an event");
+        let parsed = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("it is JSON");
+        assert_eq!(parsed(&read), parsed(&json));
+    }
+
+    #[test]
+    fn what_is_no_event_is_left_out() {
+        let Message { headers, value, .. } = Message::of(claim(42).event(&Source::of("eu-1")));
+        assert_eq!(structured(&sent(headers, "no JSON")), None);
+        assert_eq!(structured(&sent(OwnedHeaders::new(), &value)), None);
     }
 }

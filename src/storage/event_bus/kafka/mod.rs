@@ -1,14 +1,17 @@
 //! Events in topics of Kafka, in the binary mode of CloudEvents, by their partition keys.
 //!
-//! **Order.** Events of one key are in one partition of their topic, in the order in which they were made: the first of
-//! each, that is. The relay hands over an event when the one before it has been reported, so that nothing can overtake
-//! it, whatever is repeated.
+//! **Order.** Events of one key are in one partition of their topic, and the first copy of each is in the order in
+//! which they were made. The relay hands over an event only after the report of the one before it, so that repeats change no
+//! order.
 //!
 //! **Failure.** As [of all messages](crate::storage::kafka).
 //!
 //! **Memory.** [`QUEUE_EVENTS_MAX`] events and [`QUEUE_KIB_MAX`] KiB; more is an error.
 
 mod message;
+mod source;
+
+pub use self::source::KafkaEvents;
 
 use self::message::Message;
 use super::config::Config;
@@ -56,7 +59,7 @@ impl KafkaBus {
 }
 
 impl EventBus for KafkaBus {
-    /// What the library does not take is refused.
+    /// Publishes events. Refuses an event if the library's queue does not accept it.
     fn publish(&self, events: Vec<Event>) {
         for Event { topic, cloud_event, receipt } in events {
             let Message { key, headers, value } = Message::of(cloud_event);

@@ -1,4 +1,4 @@
-//! The partitions that are read here: what of them is read, and what of that is committed.
+//! The partitions assigned to this reader: their messages read, and which of these are committed.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::storage::history_bus::source::Place;
 #[derive(Debug, Default)]
 pub(super) struct Assigned {
     partitions: BTreeMap<i32, Partition>,
-    /// Of the partition that was given last.
+    /// The term of the last assignment.
     term: u64,
     /// Of messages that are not committed.
     bytes: usize,
@@ -20,7 +20,7 @@ struct Partition {
     term: u64,
     /// The messages from the first that is not committed on, by their offsets.
     read: BTreeMap<i64, Message>,
-    /// Where to go on: behind the last message before which all are committed.
+    /// The offset to commit: behind the last message up to which all are committed.
     next: Option<i64>,
     told: Option<i64>,
 }
@@ -45,7 +45,8 @@ impl Assigned {
         self.bytes -= partition.read.values().map(Message::bytes).sum::<usize>();
     }
 
-    /// `None`: it is not to be handed on, because its partition is not read here, or the message was read before.
+    /// Takes note of a message. `None`: do not deliver it, because its partition is not assigned, or it was read
+    /// before.
     pub fn read(&mut self, partition: i32, offset: i64, bytes: usize) -> Option<Place> {
         let of = self.partitions.get_mut(&partition)?;
         let known = of.read.contains_key(&offset) || of.next.is_some_and(|next| offset < next);
@@ -58,7 +59,7 @@ impl Assigned {
         Some(Place { partition, offset, term: of.term })
     }
 
-    /// Whether a message that was read is still to be handed on.
+    /// Whether a message that was read is still to be delivered.
     pub fn has(&self, place: Place) -> bool {
         self.partitions.get(&place.partition).is_some_and(|partition| partition.term == place.term)
     }
@@ -77,7 +78,7 @@ impl Assigned {
         }
     }
 
-    /// Where each partition goes on, if that is not what was told before.
+    /// The offsets to commit of each partition, if they have changed since the last call.
     pub fn take_new(&mut self) -> Vec<(i32, i64)> {
         let new = |(number, partition): (&i32, &mut Partition)| {
             let next = partition.next?;
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_waits_for_those_before_it() {
+    fn an_offset_is_committed_only_after_all_before_it() {
         let (mut assigned, places) = reading(&[5, 6, 9]);
         assigned.commit(places[1]);
         assert_eq!((assigned.take_new(), assigned.messages(), assigned.bytes()), (vec![], 3, 20));
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_before_a_partition_was_lost_is_forgotten() {
+    fn messages_of_a_revoked_partition_are_forgotten() {
         let (mut assigned, places) = reading(&[5]);
         assigned.revoke(3);
         assert_eq!((assigned.has(places[0]), assigned.messages(), assigned.bytes()), (false, 0, 0));
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_handed_on_once() {
+    fn a_message_that_is_read_again_is_not_delivered_again() {
         let (mut assigned, places) = reading(&[5, 6]);
         assigned.commit(places[0]);
         assert_eq!([5, 6].map(|offset| assigned.read(3, offset, 10)), [None, None]);
@@ -158,9 +159,9 @@ mod tests {
     }
 
     proptest! {
-        /// In whatever order: what is told lies behind nothing that is not committed.
+        /// In any order of commits, the offset to commit has no uncommitted message before it.
         #[test]
-        fn nothing_is_left_behind(order in Just((0..40_i64).collect::<Vec<_>>()).prop_shuffle(), looks in vec(any::<bool>(), 40)) {
+        fn the_offset_to_commit_never_passes_an_uncommitted_message(order in Just((0..40_i64).collect::<Vec<_>>()).prop_shuffle(), looks in vec(any::<bool>(), 40)) {
             let (mut assigned, places) = reading(&(0..40).collect::<Vec<_>>());
             let mut committed = std::collections::BTreeSet::new();
             let mut next = 0;

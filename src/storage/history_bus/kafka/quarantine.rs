@@ -13,7 +13,8 @@ use crate::storage::kafka::topic::Topic;
 const QUEUE_MESSAGES_MAX: u32 = 1_024;
 /// Room for several of the longest messages.
 const QUEUE_KIB_MAX: u32 = 64 * 1024;
-/// Of other programs: longer than a pack may be, and longer than a batch of the topic of history, which is compressed.
+/// The longest message of other programs: more than a pack may have, and more than a compressed batch of the topic of
+/// history.
 const MESSAGE_BYTES_MAX: usize = 16 << 20;
 const BATCH_BYTES_MAX: usize = MESSAGE_BYTES_MAX + (1 << 20);
 

@@ -46,7 +46,7 @@ pub(super) struct Reader {
     last_error: Arc<LastError>,
 }
 
-/// What the library calls.
+/// The callbacks of the library.
 struct Member {
     topic: String,
     shared: Arc<Shared>,
@@ -97,7 +97,7 @@ impl Reader {
         }
     }
 
-    /// Until it is to end, or the library has an error that it cannot get over.
+    /// Reads until it is asked to end, or until a fatal error of the library.
     fn read(&self, client: &Client) {
         let (mut is_paused, mut counted) = (false, Instant::now());
         while !self.shared.ends() {
@@ -126,7 +126,7 @@ impl Reader {
         }
     }
 
-    /// Reads no more while enough is read and not committed. Says whether it is so.
+    /// Pauses reading while enough is read and not committed. Returns whether it is paused.
     fn pause(&self, client: &Client, is_paused: bool) -> bool {
         let pauses = if is_paused { !self.shared.has_room() } else { self.shared.is_full() };
         if !pauses && !is_paused {
@@ -179,7 +179,7 @@ fn settings(config: &KafkaConfig, group: &str) -> ClientConfig {
     settings
 }
 
-/// Has the library commit what is committed here.
+/// Stores the committed offsets in the library, which sends them to the brokers.
 fn store(client: &Client, topic: &str, shared: &Shared) {
     let new = shared.take_new();
     if new.is_empty() {

@@ -1,4 +1,4 @@
-//! What the thread that reads and those who use it have in common.
+//! The state shared by the reading thread and its users.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -37,7 +37,7 @@ impl Shared {
         partitions.into_iter().for_each(|partition| state.assigned.assign(partition));
     }
 
-    /// Of these partitions nothing more is handed on.
+    /// Delivers no more messages of these partitions.
     pub fn revoke(&self, partitions: impl IntoIterator<Item = i32>) {
         let mut state = self.state.lock();
         let State { assigned, waiting, lag, .. } = &mut *state;
@@ -61,7 +61,7 @@ impl Shared {
         assigned.bytes() >= self.bytes_max || assigned.messages() >= MESSAGES_MAX
     }
 
-    /// Enough to go on: each pause makes the library fetch again what it has fetched already.
+    /// Whether there is room enough to read on. It is not little, since the library fetches again after each pause.
     pub fn has_room(&self) -> bool {
         let assigned = &self.state.lock().assigned;
         assigned.bytes() <= self.bytes_max / 2 && assigned.messages() <= MESSAGES_MAX / 2
@@ -94,7 +94,7 @@ impl Shared {
         places.iter().for_each(|place| state.assigned.commit(*place));
     }
 
-    /// Where each partition goes on, if that is not what was told before.
+    /// The offsets to commit of each partition, if they have changed since the last call.
     pub fn take_new(&self) -> Vec<(i32, i64)> {
         self.state.lock().assigned.take_new()
     }
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_handed_on_up_to_so_many_bytes_and_at_least_one() {
+    fn messages_are_delivered_up_to_the_bytes_asked_for_and_at_least_one() {
         let shared = shared();
         assert_eq!(now(&shared, 100), None);
         (0..4).for_each(|offset| shared.read(1, offset, b"7", &[0; 10]));
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_of_a_partition_that_is_lost_is_handed_on_no_more() {
+    fn waiting_messages_of_a_revoked_partition_are_not_delivered() {
         let shared = shared();
         shared.read(1, 0, b"", &[0; 60]);
         shared.read(2, 0, b"", &[0; 40]);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_full_until_half_is_committed() {
+    fn a_full_buffer_reads_again_once_half_of_it_is_committed() {
         let shared = shared();
         (0..10).for_each(|offset| shared.read(1, offset, b"", &[0; 10]));
         let packs = now(&shared, 1000).expect("all");
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_behind_one_that_is_not_committed_count() {
+    fn messages_behind_an_uncommitted_one_count_towards_the_bound() {
         let shared = shared();
         (0..MESSAGES_MAX as i64).for_each(|offset| shared.read(1, offset, b"", b""));
         let packs = now(&shared, usize::MAX).expect("all");

@@ -20,7 +20,7 @@ use super::table::{self, Found, GC_GRACE_SECONDS, TABLE};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Of one request, with the driver's repeats on other nodes. Nodes give up earlier (write_request_timeout, 2 s).
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// A lost connection is noticed after both.
+/// A lost connection is noticed after the interval plus the timeout.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 

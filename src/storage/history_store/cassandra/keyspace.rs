@@ -20,7 +20,7 @@ pub(super) fn creation(keyspace: &str, replication: &Replication) -> String {
     )
 }
 
-/// What is wrong with the replication that is there. `nodes`: how many there are of each data center.
+/// The mistakes of an existing replication. `nodes`: the number of nodes in each data center.
 pub(super) fn mistakes(
     keyspace: &str,
     wanted: &Replication,
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_holds_for_each_data_center() {
+    fn a_single_replication_number_applies_to_each_data_center() {
         let wanted = Replication::Each(3);
         assert_eq!(check(&wanted, &found("NetworkTopologyStrategy", &[("dc1", "3"), ("dc2", "3")])), [""; 0]);
         assert_eq!(check(&wanted, &found("SimpleStrategy", &[("replication_factor", "3")])), [""; 0]);
@@ -123,21 +123,21 @@ mod tests {
     }
 
     #[test]
-    fn copies_need_nodes() {
+    fn a_data_center_needs_as_many_nodes_as_copies() {
         let wanted = by_data_center(&[("dc1", 4)]);
         let mistakes = check(&wanted, &found("NetworkTopologyStrategy", &[("dc1", "4")]));
         assert!(mistakes.len() == 1 && mistakes[0].contains("3 node(s), too few for 4 copies"), "{mistakes:?}");
     }
 
     #[test]
-    fn writes_have_to_be_durable() {
+    fn a_keyspace_without_durable_writes_is_refused() {
         let found = found("SimpleStrategy", &[("replication_factor", "1")]);
         let mistakes = mistakes("ks", &Replication::Each(1), &found, false, &[("dc1".to_owned(), 1)].into());
         assert!(mistakes.len() == 1 && mistakes[0].contains("durable_writes"), "{mistakes:?}");
     }
 
     #[test]
-    fn it_is_made_as_the_settings_say() {
+    fn a_keyspace_is_created_with_the_configured_replication() {
         assert!(creation("ks", &Replication::Each(3)).ends_with("'replication_factor': 3}"));
         assert!(creation("ks", &by_data_center(&[("a", 1), ("b", 2)])).ends_with("'a': 1, 'b': 2}"));
     }

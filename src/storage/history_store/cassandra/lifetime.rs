@@ -1,4 +1,4 @@
-//! How long a cell lives: by the moments that it is about, never by when it is written.
+//! The lifetime of a cell, counted from the moments in its row and not from the write.
 
 use crate::model::pack::{PackedForgetting, PackedRow};
 use crate::model::retention::Retention;
@@ -9,29 +9,31 @@ const TTL_MAX: u64 = 20 * 365 * 24 * 60 * 60;
 /// A TTL in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lifetime {
-    /// Cassandra calls it TTL 0.
+    /// Never expires: TTL 0 in Cassandra.
     ForEver,
     Seconds(i32),
-    /// Nothing is left of it.
+    /// Has expired already.
     Over,
 }
 
 impl Lifetime {
-    /// Of what expires a retention after `at`. Rounded up: a read leaves out what has expired, so it may be there for
-    /// longer, never for less.
+    /// The lifetime of a row that expires a retention after `at`. It is rounded up: a row may be stored for longer,
+    /// since reads leave out expired ones, but never for less. Cassandra adds it to the time in whole seconds, rounded
+    /// down, so it counts from the start of this second.
     fn of(at: u64, retention: Retention, now: u64) -> Self {
-        let left_ms = retention.expires(at).saturating_sub(now);
-        match left_ms.div_ceil(1000).min(TTL_MAX) {
-            0 => Lifetime::Over,
-            seconds => Lifetime::Seconds(seconds as i32),
+        let expires = retention.expires(at);
+        if expires <= now {
+            return Lifetime::Over;
         }
+        let seconds = expires.div_ceil(1000) - now / 1000;
+        Lifetime::Seconds(seconds.min(TTL_MAX) as i32)
     }
 
     pub fn of_row(row: &PackedRow, retention: Retention, now: u64) -> Self {
         Self::of(row.newest(), retention, now)
     }
 
-    /// A pause that goes on is never too old: without it the user would be recorded again.
+    /// An open pause never expires: without it the user would be recorded again.
     pub fn of_forgetting(forgetting: &PackedForgetting, retention: Retention, now: u64) -> Self {
         let switches = &forgetting.switches;
         if switches.iter().max().is_some_and(|newest| newest.paused) {
@@ -41,7 +43,7 @@ impl Lifetime {
         Self::of(newest.max(forgetting.watermark).max(forgetting.floor), retention, now)
     }
 
-    /// As it is bound. Of nothing there is nothing to expire.
+    /// The value of the TTL in a statement. An expired row is written without values, so its TTL does not matter.
     pub fn ttl(self) -> i32 {
         match self {
             Lifetime::Seconds(seconds) => seconds,
@@ -71,14 +73,22 @@ mod tests {
     }
 
     #[test]
-    fn it_counts_from_the_moment_and_is_rounded_up() {
+    fn a_lifetime_counts_from_the_moment_of_the_row_and_is_rounded_up() {
         assert_eq!(Lifetime::of(NOW, hour(), NOW), Lifetime::Seconds(3_601));
         assert_eq!(Lifetime::of(NOW - HOUR, hour(), NOW), Lifetime::Seconds(1), "a millisecond is left");
         assert_eq!(Lifetime::of(NOW - HOUR - 1, hour(), NOW), Lifetime::Over, "TTL 0 would be for ever");
     }
 
     #[test]
-    fn what_is_far_ahead_is_kept_as_long_as_can_be_said() {
+    fn a_lifetime_counts_from_the_start_of_the_second() {
+        // At the end of a second, 2.001 s before the row expires: Cassandra counts from 0.999 s earlier.
+        let now = NOW + 999;
+        assert_eq!(Lifetime::of(now + 2_000 - HOUR, hour(), now), Lifetime::Seconds(3));
+        assert_eq!(Lifetime::of(now + 2_001 - HOUR, hour(), now), Lifetime::Seconds(4));
+    }
+
+    #[test]
+    fn a_lifetime_is_at_most_the_largest_ttl() {
         assert_eq!(Lifetime::of((1 << 53) - 1, hour(), NOW), Lifetime::Seconds(TTL_MAX as i32));
     }
 

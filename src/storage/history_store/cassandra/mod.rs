@@ -43,17 +43,17 @@ use crate::model::ids::UserId;
 use crate::model::pack::UserPack;
 use crate::model::retention::Retention;
 
-/// A node takes 1,024 on a connection; beyond some hundred they only wait there instead of here.
+/// Requests in flight. A node takes 1,024 on a connection, but beyond some hundred they only wait there.
 const REQUESTS_MAX: usize = 256;
-/// Of all pages of a user.
+/// The timeout for all pages of a user.
 const READ_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What becomes of a keyspace or table that is not there.
+/// How a missing keyspace or table is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schema {
-    /// It is made.
+    /// It is created.
     Make,
-    /// That is a fault.
+    /// It is an error.
     Find,
 }
 

@@ -31,7 +31,7 @@ impl Shared {
         }
     }
 
-    /// Of several pages each has what was forgotten when it was read: the newest holds.
+    /// Reads all pages. Each page has the clears and pauses at the time of its read: the newest ones apply.
     async fn find(&self, user: UserId) -> Result<(Option<PackedForgetting>, Vec<PackedRow>), String> {
         let found = self.session.execute_iter(self.statements.select.clone(), (signed(user.0),)).await;
         let mut found =

@@ -1,4 +1,4 @@
-//! Why a Cassandra is not used, and how to mend it.
+//! Why a Cassandra is not used, and how to fix it.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use scylla::errors::{
     ConnectionError, ConnectionPoolError, ConnectionSetupRequestErrorKind, DbError, MetadataError, NewSessionError,
 };
 
-/// Of the start. Several lines if several things are wrong, each with what mends it.
+/// Why a start with this Cassandra is refused: one line for each problem, with its fix.
 #[derive(Debug, thiserror::Error)]
 pub enum CassandraRefused {
     #[error("cannot reach Cassandra at {nodes}: {cause}; start it, or correct cassandra.nodes")]
@@ -43,7 +43,7 @@ impl CassandraRefused {
         }
     }
 
-    /// Of sysexits.h.
+    /// An exit code of `sysexits.h`.
     pub fn exit_code(&self) -> u8 {
         match self {
             CassandraRefused::Unreachable { .. } => 69,

@@ -1,4 +1,4 @@
-//! The statements, and what is bound to them.
+//! The statements, and the values bound to them.
 //!
 //! Every write of a row sets all of its columns, with one timestamp: its version. So of two writes of a row one wins in
 //! all columns, and no row is ever made of two. Equal versions are the same row; or one of them has lost its record,
@@ -139,7 +139,7 @@ impl Statements {
 }
 
 impl Write {
-    /// Nothing is known by a moment up to the watermark and has a higher version than this.
+    /// Removes rows up to the watermark. Rows of moments up to it have no higher version than the timestamp of this.
     pub fn clear(user: UserId, watermark: u64) -> Self {
         Write::Clear(ClearValues { mid: signed(user.0), timestamp: signed(Version::last_of(watermark).0) })
     }
@@ -180,7 +180,7 @@ impl Write {
         })
     }
 
-    /// About as many as the statement takes in a request.
+    /// About the bytes of the statement in a request.
     pub fn bytes(&self) -> usize {
         const VALUE: usize = 4 + 8;
         match self {

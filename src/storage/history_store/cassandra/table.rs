@@ -1,4 +1,4 @@
-//! The table, and whether what is there is this table.
+//! The table, and the check of an existing one.
 //!
 //! ```text
 //! partition mid        static: watermark, floor, switches, forgotten
@@ -45,7 +45,7 @@ pub(super) struct Found {
     pub position: i32,
 }
 
-/// As it is made. An operator may change all that stands behind WITH.
+/// The statement that creates the table. An operator may change all options behind WITH.
 pub(super) fn creation(keyspace: &str) -> String {
     let columns = COLUMNS.map(|Column(name, r#type, kind)| {
         let is_static = if kind == "static" { " static" } else { "" };
@@ -59,7 +59,7 @@ pub(super) fn creation(keyspace: &str) -> String {
     )
 }
 
-/// What is wrong with the columns that are there, by their names. Columns of others are let be.
+/// The mistakes of the existing columns, by name. Additional columns are ignored.
 pub(super) fn mistakes(keyspace: &str, found: &BTreeMap<String, Found>) -> Vec<String> {
     let mut mistakes = Vec::new();
     for Column(name, r#type, kind) in COLUMNS {
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_others_are_let_be() {
+    fn additional_columns_are_accepted() {
         let mut found = ours();
         found.insert("note".to_owned(), Found { r#type: "text".to_owned(), kind: "regular".to_owned(), position: -1 });
         assert_eq!(mistakes("ks", &found), [""; 0]);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_has_its_order() {
+    fn another_order_of_the_key_columns_is_refused() {
         let mut found = ours();
         found.get_mut("kind").expect("a column").position = 2;
         assert!(mistakes("ks", &found)[0].contains("another key"));

@@ -1,4 +1,4 @@
-//! Packs as batches: one partition each, bounded in rows and bytes, so many at a time.
+//! Writes packs as batches: one partition each, bounded in rows, bytes and number at a time.
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use scylla::statement::batch::{Batch, BatchType};
@@ -11,7 +11,7 @@ use super::statements::Write;
 use crate::model::pack::UserPack;
 use crate::storage::history_store::HistoryAway;
 
-/// Of one call. All calls together have [`super::REQUESTS_MAX`].
+/// Users that one call writes at a time. All calls together have [`super::REQUESTS_MAX`].
 const USERS_AT_A_TIME: usize = 64;
 /// A node holds the whole batch in memory, and its other requests wait meanwhile. ScyllaDB warns at 128 KiB.
 const BATCH_BYTES_MAX: usize = 32 << 10;
@@ -28,7 +28,7 @@ impl Shared {
         stream::iter(batches(writes)).map(Ok).try_for_each(|batch| self.send(batch)).await
     }
 
-    /// What was forgotten comes first, its parts side by side, so that they are in one batch.
+    /// The writes of a pack. The two parts of a clear come first and side by side, so that they are in one batch.
     fn writes(&self, pack: &UserPack, now: u64) -> Vec<Write> {
         let mut writes = Vec::with_capacity(pack.rows.len() + 2);
         if let Some(forgetting) = &pack.forgetting {
@@ -75,7 +75,8 @@ impl Shared {
     }
 }
 
-/// In their order. The first two are never torn apart: a watermark would be there without its effect.
+/// Splits writes into batches, in order. The first two stay together: a watermark must not be stored without its
+/// effect.
 fn batches(writes: Vec<Write>) -> Vec<Vec<Write>> {
     let (mut batches, mut bytes) = (Vec::<Vec<Write>>::new(), 0);
     for write in writes {
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watermark_is_never_without_its_effect() {
+    fn a_watermark_and_its_range_delete_are_in_one_batch() {
         let switches = vec![Switch { at: 1, paused: true }; 10_000];
         let forgetting = PackedForgetting { watermark: 1, floor: 0, switches, version: Version(2) };
         let writes = vec![Write::clear(UserId(1), 1), Write::forget(UserId(1), &forgetting, Lifetime::ForEver), row(1)];

@@ -1,4 +1,4 @@
-//! What is written of a group that is decided.
+//! The batch that stores a decided group.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,8 @@ use fjall::OwnedWriteBatch;
 use super::claims;
 use super::codec::{self, RowWriter};
 use super::draft::GroupDraft;
-use super::tables::Tables;
+use super::tables::{ReadError, Tables};
+use super::views::ViewDraft;
 use crate::model::decide::{DraftClaim, DraftRow};
 use crate::model::forgetting::UserRow;
 use crate::model::ids::UserId;
@@ -15,15 +16,29 @@ use crate::model::outbox_entry::OutboxEntry;
 use crate::storage::outbox::OutboxNumber;
 
 impl GroupDraft<'_> {
-    /// How many claims it makes.
-    pub fn claims(&self) -> u64 {
-        self.unordered().map(|drafted| drafted.claims.len() as u64).sum()
+    /// The number of outbox entries that the group adds: one for each claim that is no view.
+    pub fn entries(&self) -> u64 {
+        self.claims().filter(|made| !made.claim.key.is_view()).count() as u64
     }
 
-    /// Rows are in the order of their keys, which is the one they are best written in. The first claim enters the
-    /// outbox with the number `next`. Nothing has changed: the batch is empty.
+    /// Counts the views of the group's claims. A claim that was erased later in the group still counts its view.
+    pub fn count_views(&self, views: &mut ViewDraft) -> Result<(), ReadError> {
+        for key in self.claims().map(|made| &made.claim.key).filter(|key| key.is_view()) {
+            if let Some(content) = key.content {
+                views.add(content, key.day)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn claims(&self) -> impl Iterator<Item = &DraftClaim> {
+        self.unordered().flat_map(|drafted| &drafted.claims)
+    }
+
+    /// The batch of the group, empty if nothing has changed. Rows are in the order of their keys, in which they are
+    /// written fastest. The first claim enters the outbox with the number `next`.
     pub fn batch(&self, tables: &Tables, writer: &mut RowWriter, next: OutboxNumber) -> fjall::Result<OwnedWriteBatch> {
-        let mut batch = tables.durable_batch(self.unordered().count() + 2 + 2 * self.claims() as usize);
+        let mut batch = tables.durable_batch(self.unordered().count() + 2 + 3 * self.claims().count());
         for (user, drafted) in self.drafted() {
             put_rows(tables, &mut batch, writer, user, &drafted.rows);
             match drafted.forgetting == UserRow::default() {
@@ -36,20 +51,20 @@ impl GroupDraft<'_> {
         Ok(batch)
     }
 
-    /// Claims, and their entries in the outbox in the order in which they were made.
+    /// Puts claims, and their entries in the outbox in the order in which they were made.
     fn put_claims(&self, tables: &Tables, batch: &mut OwnedWriteBatch, next: OutboxNumber) -> fjall::Result<()> {
-        let mut made: Vec<&DraftClaim> = self.unordered().flat_map(|drafted| &drafted.claims).collect();
+        let mut made: Vec<&DraftClaim> = self.claims().collect();
         made.sort_by_key(|made| made.change);
         let kept = made.iter().filter(|made| made.kept).map(|made| &made.claim.key);
         let kept: BTreeSet<_> = kept.map(|key| (key.day, claims::key(key))).collect();
         for (day, key) in &kept {
             batch.insert(&tables.claims.of_or_new(*day)?, key.as_slice(), []);
         }
-        for (made, number) in made.iter().zip(next..) {
+        for (made, number) in made.iter().filter(|made| !made.claim.key.is_view()).zip(next..) {
             let entry = codec::outbox_entry(&OutboxEntry::Claim(made.claim.clone()));
             batch.insert(&tables.outbox, number.to_be_bytes(), entry);
         }
-        // It is not defined which of two entries of one key in a batch holds.
+        // If a batch has two entries of one key, it is undefined which of them wins.
         let erased = self.unordered().flat_map(|drafted| drafted.erased_claims.iter().flatten());
         let gone = erased.filter(|(day, _, key)| !kept.contains(&(*day, key.to_vec())));
         gone.for_each(|(_, table, key)| batch.remove(table, key.clone()));
@@ -57,7 +72,7 @@ impl GroupDraft<'_> {
     }
 }
 
-/// Mostly there is one, and nothing is to be sorted.
+/// Puts rows sorted by key. Mostly there is one row, and nothing to sort.
 fn put_rows(tables: &Tables, batch: &mut OwnedWriteBatch, writer: &mut RowWriter, user: UserId, rows: &[DraftRow]) {
     let mut put = |draft: &DraftRow| {
         let key = codec::content_key(user, draft.content);

@@ -1,4 +1,4 @@
-//! Who has to go first when a user has too many contents.
+//! Which contents are evicted first when a user has too many.
 //!
 //! All of the user's rows are looked through once and the first [`CANDIDATES_MAX`] are remembered, so that a user at
 //! the cap who opens one new content after the other does not hold up the commits of others.
@@ -12,18 +12,18 @@ use crate::model::ids::Content;
 
 const CANDIDATES_MAX: usize = 256;
 
-/// The contents of a user that will have to go first. A row whose turn is later by now is noticed when it comes; one
-/// whose turn is sooner has to be offered.
+/// The contents of a user that are evicted first. A row that is to be evicted later by now is noticed when it comes up;
+/// a row that is to be evicted sooner has to be offered.
 pub struct Candidates {
     heap: BinaryHeap<Reverse<(Eviction, Content)>>,
-    /// No content that is not in the heap goes before this.
+    /// No content outside the heap is evicted before this.
     bound: Eviction,
-    /// Those that the group has drafted: they are back once it is stored.
+    /// Contents that the group has drafted: they return to the heap once it is stored.
     drafted: Vec<(Eviction, Content)>,
 }
 
 impl Candidates {
-    /// Of all rows of the user, each with when it has to go.
+    /// Chooses among all rows of the user, each with its order of eviction.
     pub fn among(rows: Vec<(Eviction, Content)>, is_drafted: impl Fn(Content) -> bool) -> Self {
         let (drafted, mut rows): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(_, content)| is_drafted(*content));
         let mut bound = Eviction::LAST;
@@ -40,7 +40,7 @@ impl Candidates {
         }
     }
 
-    /// The first that is not drafted.
+    /// The first content that is not drafted.
     pub fn first(&mut self, is_drafted: impl Fn(Content) -> bool) -> Option<(Eviction, Content)> {
         loop {
             let Reverse(first) = *self.heap.peek()?;
@@ -56,7 +56,7 @@ impl Candidates {
         self.heap.pop();
     }
 
-    /// These rows of a draft are stored.
+    /// Takes note of rows of a draft that are stored now.
     pub fn stored(&mut self, rows: &[DraftRow]) {
         let drafted = std::mem::take(&mut self.drafted);
         drafted.into_iter().for_each(|(eviction, content)| self.offer(eviction, content));

@@ -2,19 +2,16 @@
 //!
 //! | key | value |
 //! |---|---|
-//! | shard, user, 0, rule's id | nothing: it is there |
-//! | shard, user, 1, kind, oid, rule's id | the same, of a rule per content |
+//! | shard, user, 0, rule's id | empty |
+//! | shard, user, 1, kind, oid, rule's id | empty: a claim by a rule per content |
 //!
-//! Numbers are big-endian. The claims of a shard are neighbours, so that the gateway's memory is filled shard by shard;
-//! so are those of a user, by rules per user first.
+//! Numbers are big-endian. The claims of a shard are adjacent, so that the gateway's memory is filled shard by shard.
+//! The claims of a user are adjacent, too, those of rules per user first.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use fjall::{Database, Keyspace, KeyspaceCreateOptions};
-use parking_lot::{RwLock, RwLockReadGuard};
+use fjall::Database;
 
 use super::codec::DecodeError;
+use super::day_tables::DayTables;
 use crate::model::ids::{Content, UserId};
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
@@ -22,60 +19,12 @@ use crate::model::shard::{Shard, Shards};
 use crate::storage::hot_store::CLAIM_DAYS;
 
 const PREFIX: &str = "claims-";
-const MEMTABLE_BYTES: u64 = 8 << 20;
 
 const PER_USER: u8 = 0;
 const PER_CONTENT: u8 = 1;
 
-/// The tables of the days that are kept.
-#[derive(Clone)]
-pub struct ClaimTables {
-    database: Database,
-    days: Arc<RwLock<BTreeMap<Day, Keyspace>>>,
-}
-
-impl ClaimTables {
-    pub fn open(database: &Database) -> fjall::Result<Self> {
-        let mut days = BTreeMap::new();
-        for name in database.list_keyspace_names() {
-            if let Some(day) = name.strip_prefix(PREFIX).and_then(|day| day.parse().ok()) {
-                days.insert(day, database.keyspace(&name, options)?);
-            }
-        }
-        Ok(ClaimTables { database: database.clone(), days: Arc::new(RwLock::new(days)) })
-    }
-
-    /// The table of a day on which something was claimed.
-    pub fn of(&self, day: Day) -> Option<Keyspace> {
-        self.days().get(&day).cloned()
-    }
-
-    /// The table of a day, made if there is none; those that are no longer kept go.
-    pub fn of_or_new(&self, day: Day) -> fjall::Result<Keyspace> {
-        if let Some(table) = self.of(day) {
-            return Ok(table);
-        }
-        let table = self.database.keyspace(&format!("{PREFIX}{day}"), options)?;
-        let mut days = self.days.write();
-        days.insert(day, table.clone());
-        let kept = days.split_off(&Day::of_number(day.number().saturating_sub(CLAIM_DAYS - 1)));
-        for (_, expired) in std::mem::replace(&mut *days, kept) {
-            self.database.delete_keyspace(expired)?;
-        }
-        Ok(table)
-    }
-
-    pub fn all(&self) -> Vec<(Day, Keyspace)> {
-        self.days().iter().map(|(day, table)| (*day, table.clone())).collect()
-    }
-
-    fn days(&self) -> RwLockReadGuard<'_, BTreeMap<Day, Keyspace>> {
-        self.days.read()
-    }
-}
-
-fn options() -> KeyspaceCreateOptions {
-    KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES)
+pub fn open(database: &Database) -> fjall::Result<DayTables> {
+    DayTables::open(database, PREFIX, CLAIM_DAYS)
 }
 
 pub fn key(claim: &ClaimKey) -> Vec<u8> {
@@ -105,7 +54,7 @@ pub fn user_prefix(user: UserId) -> [u8; 10] {
     prefix
 }
 
-/// Those by rules per user.
+/// The user's claims of rules per user.
 pub fn per_user_prefix(user: UserId) -> [u8; 11] {
     let mut prefix = [PER_USER; 11];
     prefix[..10].copy_from_slice(&user_prefix(user));

@@ -14,11 +14,11 @@ use crate::model::rewards::day::Day;
 use crate::storage::outbox::codec as outbox_codec;
 use crate::storage::stored_content::StoredContent;
 
-/// User, kind and oid, big-endian: the rows of a user are neighbours, in the order of [`Content`].
+/// User, kind and oid, big-endian: the rows of a user are adjacent, in the order of [`Content`].
 pub type ContentKey = [u8; 18];
 pub type UserKey = [u8; 8];
 
-/// A value that is not what this program writes.
+/// A value that this program has not written.
 #[derive(Debug, thiserror::Error)]
 #[error("unreadable stored row: {0}")]
 pub struct DecodeError(String);
@@ -113,7 +113,7 @@ pub fn parse_calendar(bytes: &[u8]) -> Result<StoredCalendar, DecodeError> {
     Ok(StoredCalendar { day: Day::of_number(day), zone, rules })
 }
 
-/// Writes rows; what it needs for that is used again for the next row.
+/// Writes rows, and reuses its buffers for the next row.
 #[derive(Default)]
 pub struct RowWriter {
     content: StoredContent,

@@ -1,4 +1,4 @@
-//! What is written is read back.
+//! Stored bytes are read back as the same values.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ fn tombstone() -> impl Strategy<Value = Tombstone> {
 proptest! {
     #[test]
     fn a_content_is_read_as_it_was_written(rows in prop::collection::vec((option::of(record()), option::of(tombstone())), 1..4)) {
-        // One writer for all: nothing of one row may be left in the next.
+        // One writer for all rows: no part of one row may remain in the next.
         let mut writer = RowWriter::default();
         for (record, tombstone) in rows {
             let row = ContentRow { record, tombstone };
@@ -72,7 +72,7 @@ proptest! {
 }
 
 #[test]
-fn a_usual_row_is_small() {
+fn a_typical_row_stays_within_its_size_bound() {
     let record = Record {
         content: CONTENT,
         pos: 73_200,
@@ -90,7 +90,7 @@ fn a_usual_row_is_small() {
 }
 
 #[test]
-fn what_nobody_wrote_is_an_error() {
+fn malformed_bytes_are_an_error() {
     assert!(parse_content(CONTENT, &[8, 9]).is_err(), "an unknown state");
     assert!(parse_content(CONTENT, &[0xff]).is_err());
     assert!(parse_user(&[0xff]).is_err());

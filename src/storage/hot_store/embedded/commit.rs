@@ -1,16 +1,18 @@
-//! Has a group decided by the model and stores what has changed.
+//! Commits a group: the model decides it, and the changes are stored.
 //!
-//! One batch and one `fdatasync` for each group; none if nothing has changed. The writer holds the [`GroupWriter`],
-//! so that what was read is still true when it is written.
+//! One batch and one `fdatasync` for each group; none if nothing has changed. The writer holds the [`GroupWriter`], so
+//! that the state it read is still current when it writes.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::codec::RowWriter;
+use super::counters::Counting;
 use super::draft::GroupDraft;
 use super::outbox::Extent;
 use super::tables::{ReadError, Tables};
 use super::user_cache::UserCache;
+use super::views::{ViewDraft, ViewTables};
 use crate::model::decide::Decider;
 use crate::model::rewards::calendar::StoredCalendar;
 use crate::model::rewards::rewarding::Rewarding;
@@ -21,20 +23,24 @@ use crate::storage::hot_store::{Committed, Group, StoreError};
 
 pub struct GroupWriter {
     pub tables: Tables,
+    pub views: ViewTables,
+    pub counting: Counting,
     pub cache: UserCache,
     pub writer: RowWriter,
     admission: Admission,
     contents_max: u32,
-    outbox: Arc<Extent>,
-    /// As it is stored.
+    pub outbox: Arc<Extent>,
+    /// The stored calendar.
     calendar: Option<StoredCalendar>,
-    /// Why nothing is written any more.
+    /// The reason why nothing is written any more.
     failed: Option<String>,
 }
 
 impl GroupWriter {
     pub fn new(
         tables: Tables,
+        views: ViewTables,
+        counting: Counting,
         config: &Config,
         admission: Admission,
         outbox: Arc<Extent>,
@@ -42,6 +48,8 @@ impl GroupWriter {
     ) -> Self {
         GroupWriter {
             tables,
+            views,
+            counting,
             cache: UserCache::new(config.user_cache),
             writer: RowWriter::default(),
             admission,
@@ -66,20 +74,30 @@ impl GroupWriter {
             match user.and_then(|user| decider.decide(user, place, change.user, &change.action)) {
                 Ok(outcome) => outcomes.push(outcome),
                 Err(error) => {
-                    // They may name contents of the draft, which will not be stored.
+                    // The cached candidates may name contents of the draft, which will not be stored.
                     self.cache.full.clear();
                     return Err(self.unread(error));
                 }
             }
         }
         let (decided, transitions) = decider.finish();
-        match draft.batch(&self.tables, &mut self.writer, self.outbox.next()) {
+        let mut views = ViewDraft::new(&self.views, &view.snapshot);
+        if let Err(error) = draft.count_views(&mut views) {
+            self.cache.full.clear();
+            return Err(self.unread(error));
+        }
+        let batch = draft.batch(&self.tables, &mut self.writer, self.outbox.next());
+        match batch.and_then(|mut batch| views.put(&mut batch).map(|()| batch)) {
             Ok(batch) if batch.is_empty() => {}
             Ok(mut batch) => {
+                if let Err(error) = self.counting.put(&mut batch, &view.snapshot, &transitions) {
+                    self.cache.full.clear();
+                    return Err(self.unread(error));
+                }
                 self.tables.put_newest_commit(&mut batch, group.now);
                 calendar.iter().for_each(|calendar| self.tables.put_calendar(&mut batch, calendar));
-                // Before they can be read: what is read may be removed at once.
-                self.outbox.added(draft.claims());
+                // Counted before they can be read, since a reader may remove an entry at once.
+                self.outbox.added(draft.entries());
                 if let Err(error) = batch.commit() {
                     return Err(self.fail(describe(&error)));
                 }
@@ -91,7 +109,7 @@ impl GroupWriter {
         Ok(Committed { outcomes, decided, transitions, ..Committed::default() })
     }
 
-    /// The group's day, unless it is the one that is stored.
+    /// The group's day, unless that day is stored already.
     fn calendar_of(&self, rewards: &Rewarding) -> Option<StoredCalendar> {
         let is_stored = self.calendar.as_ref().is_some_and(|stored| rewards.is_of(stored));
         (!is_stored).then(|| rewards.calendar())
@@ -108,7 +126,7 @@ impl GroupWriter {
         }
     }
 
-    fn fail(&mut self, why: String) -> StoreError {
+    pub fn fail(&mut self, why: String) -> StoreError {
         self.failed = Some(why.clone());
         StoreError::Failed(why)
     }

@@ -1,4 +1,4 @@
-//! A group in the making: a draft of each user whom it concerns.
+//! A group that is being decided: a draft of each user that it changes.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -14,12 +14,12 @@ pub struct GroupDraft<'a> {
     view: &'a View<'a>,
     cache: &'a RefCell<&'a mut UserCache>,
     places: HashMap<UserId, usize>,
-    /// In the order in which the users came.
+    /// The drafts, in the order of the users' first changes.
     drafts: Vec<(UserId, Draft<Stored<'a>>)>,
 }
 
 impl<'a> GroupDraft<'a> {
-    /// `changes`: how many there will be.
+    /// `changes`: the number of changes to come.
     pub fn new(view: &'a View<'a>, cache: &'a RefCell<&'a mut UserCache>, changes: usize) -> Self {
         GroupDraft { view, cache, places: HashMap::with_capacity(changes), drafts: Vec::with_capacity(changes) }
     }
@@ -36,7 +36,7 @@ impl<'a> GroupDraft<'a> {
         Ok(&mut self.drafts[place].1)
     }
 
-    /// In the order of the users.
+    /// The drafts, in the order of the users.
     pub fn drafted(&self) -> impl Iterator<Item = (UserId, &Drafted<Vec<StoredClaim>>)> {
         let mut order: Vec<(UserId, usize)> =
             self.drafts.iter().zip(0..).map(|((user, _), place)| (*user, place)).collect();
@@ -48,7 +48,7 @@ impl<'a> GroupDraft<'a> {
         self.drafts.iter().map(|(_, draft)| draft.drafted())
     }
 
-    /// To be called when it is stored.
+    /// Caches the drafts. To be called after the group is stored.
     pub fn remember(self) {
         let mut cache = self.cache.borrow_mut();
         self.drafts.into_iter().for_each(|(user, draft)| cache.put(user, draft.finish()));

@@ -11,7 +11,7 @@ use crate::model::page::{Page, PageRequest};
 use crate::model::record::Record;
 use crate::model::rows_read::RowsRead;
 
-/// Rows after which other reads have their turn: about 0.2 ms.
+/// Rows in a slice, after which other reads get their turn: about 0.2 ms.
 const SLICE_ROWS: usize = 256;
 
 pub struct List {
@@ -19,27 +19,27 @@ pub struct List {
     request: PageRequest,
     horizon: u64,
     rows: RowsRead,
-    /// What is still to be read, the last first.
+    /// The ranges to read, the last first.
     ranges: Vec<Range>,
-    /// All slices are of the moment of the first.
+    /// The snapshot of the first slice, which all slices read.
     moment: Option<(Snapshot, UserRow)>,
     newest: Vec<Record>,
 }
 
-/// Contents from one to another.
+/// A range of contents, up to and including `to`.
 struct Range {
     from: Bound<Content>,
     to: Content,
 }
 
 impl List {
-    /// What is older than the horizon is not listed.
+    /// Records older than the horizon are not listed.
     pub fn new(user: UserId, request: PageRequest, horizon: u64, rows: RowsRead) -> Self {
         let ranges = ranges(&request.kinds);
         List { user, request, horizon, rows, ranges, moment: None, newest: Vec::new() }
     }
 
-    /// Reads on. The page, once all is read.
+    /// Reads the next slice. Returns the page once all is read.
     pub fn read_slice(&mut self, tables: &Tables) -> Result<Option<Page>, ReadError> {
         let (view, user_row) = match self.moment.take() {
             Some((snapshot, user_row)) => (tables.view_at(snapshot), user_row),
@@ -61,7 +61,7 @@ impl List {
         Ok(None)
     }
 
-    /// Reads at most so many rows of a range, and notes what is left of it. Returns how much it has cost, in rows.
+    /// Reads at most `rows_max` rows of a range, and keeps the rest of the range for later. Returns the cost in rows.
     fn read(&mut self, range: Range, rows_max: usize, view: &View, user_row: &UserRow) -> Result<usize, ReadError> {
         let (mut rows, mut last) = (0, None);
         for row in view.contents_in(self.user, range.from, range.to).take(rows_max) {
@@ -80,7 +80,7 @@ impl List {
     }
 }
 
-/// The contents of these kinds, the last first; of none: all.
+/// The ranges of these kinds, the last first. No kinds mean all contents.
 fn ranges(kinds: &[u16]) -> Vec<Range> {
     if kinds.is_empty() {
         return vec![Range { from: Bound::Included(Content::FIRST), to: Content::LAST }];

@@ -1,13 +1,16 @@
 //! The hot store inside the gateway's own process, on [fjall], an LSM tree with a journal.
 //!
 //! ```text
-//! a group  → draft: its rows, remembered or read once; decided by the model  → one batch, one fdatasync  → outcomes
+//! a group  → draft: its rows, cached or read once; decided by the model  → one batch, one fdatasync  → outcomes
 //! a read   → queue → reader thread: a snapshot of the tables   → answer; a list in slices
-//! the rest → pruner: finds what is dead, removes it in groups of its own
+//! a view   → view counter: one batch and one fdatasync for all waiting views  → total
+//! a step of a direct counter → likewise, with the entries of the thresholds that it crosses  → value
+//! counters → recounter: counts all records for new definitions, in steps between commits
+//! the rest → pruner: finds dead rows; commits of the janitor remove them
 //! ```
 //!
 //! **Durability.** A batch is written to the journal and synced before the tables in memory change, so that no reader
-//! sees what could still be lost. After a kill the journal is replayed. A batch in it begins with the number of its
+//! sees what could still be lost. After a kill the journal is replayed. Each batch in it begins with the number of its
 //! entries and ends with a checksum and a trailer; one without its end, the torn tail of a process killed in the middle
 //! of a write, is cut off and was never answered. A whole batch whose checksum is wrong is a damaged disk, and fjall
 //! refuses to open.
@@ -25,6 +28,9 @@ mod codec;
 #[cfg(test)]
 mod codec_properties;
 mod commit;
+mod counters;
+mod day_tables;
+mod direct;
 mod draft;
 mod list;
 mod outbox;
@@ -32,11 +38,15 @@ mod prune;
 #[cfg(test)]
 mod prune_tests;
 mod read;
+mod recount;
 mod stored;
 mod tables;
 mod user_cache;
 #[cfg(test)]
 mod user_cache_tests;
+mod users;
+mod view_counter;
+mod views;
 mod worker_watch;
 
 use std::future::ready;
@@ -47,21 +57,29 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
+pub use self::direct::EmbeddedDirect;
 pub use crate::storage::embedded::open_error::OpenError;
 
 use self::commit::GroupWriter;
+use self::counters::{CounterTables, Counting};
 use self::list::List;
 use self::outbox::Extent;
 use self::prune::Pruner;
 use self::read::{Asker, Readers};
+pub use self::recount::EmbeddedCounters;
+use self::recount::{Jobs, Recounter};
 use self::tables::Tables;
+use self::users::Users;
+use self::view_counter::ViewCounter;
+use self::views::ViewTables;
 use self::worker_watch::WorkerWatch;
 use super::config::Config;
-use super::{Answer, Claims, Committed, Due, Group, Positions, StoreClock, StoreError, UserStatus};
+use super::{Answer, Claims, Committed, Due, Group, Positions, StoreClock, StoreError, StoredUsers, UserStatus};
 use crate::model::change::Outcome;
 use crate::model::ids::{Content, UserId};
-use crate::model::page::{Page, PageRequest};
+use crate::model::page::{Page, PageRequest, UsersRequest};
 use crate::model::record::Record;
+use crate::model::recording::Switch;
 use crate::model::retention::Retention;
 use crate::model::rewards::calendar::StoredCalendar;
 use crate::model::rewards::claim::ClaimKey;
@@ -73,7 +91,7 @@ use crate::storage::embedded::Clock;
 use crate::storage::embedded::data_dir::DataDir;
 use crate::storage::embedded::folder::Folder;
 
-/// How far the newest commit may be ahead of the wall clock.
+/// The most that the newest commit may be ahead of the wall clock.
 const AHEAD_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// [`Positions::commit`] blocks the thread it is called on until the group is synced: give it one of its own.
@@ -81,28 +99,32 @@ pub struct EmbeddedStore {
     // The threads end before what they use is closed.
     readers: Readers,
     pruner: Pruner,
+    view_counter: ViewCounter,
+    recounter: Recounter,
+    views: ViewTables,
+    counters: CounterTables,
     worker_watch: WorkerWatch,
     shared: Arc<Shared>,
     clock_floor: u64,
     calendar: Option<StoredCalendar>,
 }
 
-/// What the threads of the store share.
+/// The state that the threads of the store share.
 struct Shared {
-    /// The standard library's, because it remembers a panic: a commit that panicked may have left half of itself in
-    /// memory.
+    /// A mutex of the standard library, since it is poisoned by a panic: a commit that panicked may have changed memory
+    /// only partly.
     group_writer: Mutex<GroupWriter>,
     tables: Tables,
     outbox: Arc<Extent>,
     admission: Admission,
-    /// The newest server-clock millisecond that a commit or a read came with.
+    /// The newest time of a commit or a read, in milliseconds of the server clock.
     now: AtomicU64,
-    // Given back last.
-    _dir: DataDir,
+    // Dropped last.
+    dir: DataDir,
 }
 
 impl EmbeddedStore {
-    /// In the data directory.
+    /// The name of the folder in the data directory.
     pub const FOLDER: &str = "store";
 
     /// Takes the data directory, and makes it if it is missing. `wall_clock`: milliseconds since 1970.
@@ -114,6 +136,12 @@ impl EmbeddedStore {
         let newest_commit = tables.view().newest_commit().map_err(unreadable)?;
         let calendar = tables.view().calendar().map_err(unreadable)?;
         let outbox = Arc::new(Extent::read(&tables).map_err(unreadable)?);
+        let views =
+            ViewTables::open(&tables.database).map_err(|error| OpenError::of_tables(&config.data_dir, error))?;
+        let counters = CounterTables::open(&tables.database, tables.meta.clone());
+        let counters = counters.map_err(|error| OpenError::of_tables(&config.data_dir, error))?;
+        let counting = Counting::read(&counters, &tables.view().snapshot).map_err(unreadable)?;
+        let jobs = Jobs::read(&counters, &tables.view().snapshot).map_err(unreadable)?;
         let behind = Duration::from_millis(newest_commit.saturating_sub(wall_clock()));
         if behind > AHEAD_MAX && !config.accept_clock_before_store {
             let behind = Duration::from_secs(behind.as_secs());
@@ -125,6 +153,8 @@ impl EmbeddedStore {
         let shared = Arc::new(Shared {
             group_writer: Mutex::new(GroupWriter::new(
                 tables.clone(),
+                views.clone(),
+                counting,
                 config,
                 admission,
                 outbox.clone(),
@@ -134,20 +164,24 @@ impl EmbeddedStore {
             outbox,
             admission,
             now: AtomicU64::new(clock_floor),
-            _dir: dir,
+            dir,
         });
         Ok(EmbeddedStore {
             readers: Readers::start(&shared.tables).map_err(unusable)?,
             worker_watch: WorkerWatch::start(shared.tables.clone()).map_err(unusable)?,
             pruner: Pruner::start(shared.clone(), config, wall_clock, newest_commit).map_err(unusable)?,
+            view_counter: view_counter::start(shared.clone()).map_err(unusable)?,
+            recounter: Recounter::start(shared.clone(), jobs).map_err(unusable)?,
+            views,
+            counters,
             shared,
             clock_floor,
             calendar,
         })
     }
 
-    /// The server's clock goes on from here: the newest commit (milliseconds) that was there when the store was opened;
-    /// 0 = there was none, or its clock is not to be believed.
+    /// The server clock must not start before this: the time of the newest commit when the store was opened, in
+    /// milliseconds. 0 = there was no commit, or its clock is not believed.
     pub fn clock_floor(&self) -> u64 {
         self.clock_floor
     }
@@ -191,8 +225,8 @@ impl Positions for EmbeddedStore {
         self.readers.list(List::new(user, request, self.shared.saw(now), rows))
     }
 
-    fn paused(&self, user: UserId) -> Answer<bool> {
-        self.readers.ask(Asker::User(user), move |view| Ok(view.user(user)?.recording.paused()))
+    fn last_switch(&self, user: UserId) -> Answer<Option<Switch>> {
+        self.readers.ask(Asker::User(user), move |view| Ok(view.user(user)?.recording.last()))
     }
 }
 
@@ -214,15 +248,26 @@ impl Claims for EmbeddedStore {
     }
 }
 
+impl StoredUsers for EmbeddedStore {
+    fn users(&self, request: UsersRequest, now: u64) -> Answer<Vec<UserId>> {
+        self.readers.users(Users::new(request, self.shared.saw(now)))
+    }
+}
+
 impl StoreClock for EmbeddedStore {}
 
 impl Shared {
-    /// Its holder is the only writer.
+    /// Locks the group writer: the holder is the only writer.
     fn group_writer(&self) -> Result<MutexGuard<'_, GroupWriter>, StoreError> {
         self.group_writer.lock().map_err(|_| StoreError::Failed(String::from("a commit panicked")))
     }
 
-    /// Takes notice of the time, and says what has expired then.
+    /// Lets `write` write.
+    fn write<T>(&self, write: impl FnOnce(&mut GroupWriter) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        write(&mut *self.group_writer()?)
+    }
+
+    /// Takes note of the time, and returns the horizon of expiry at that time.
     fn saw(&self, now: u64) -> u64 {
         self.now.fetch_max(now, Ordering::Relaxed);
         self.admission.retention.horizon(now)

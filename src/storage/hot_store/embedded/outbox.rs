@@ -18,7 +18,7 @@ use crate::model::outbox_entry::OutboxEntry;
 use crate::storage::hot_store::Answer;
 use crate::storage::outbox::{Outbox, OutboxNumber};
 
-/// Where the outbox ends, and how many entries it has. Only the group writer adds to it.
+/// The end of the outbox and its number of entries. Only the group writer adds entries.
 #[derive(Debug)]
 pub struct Extent {
     next: AtomicU64,
@@ -28,7 +28,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// Reads all keys: an outbox has a bound.
+    /// Reads all keys, which is quick since an outbox is bounded.
     pub fn read(tables: &Tables) -> Result<Self, ReadError> {
         let last = tables.outbox.last_key_value().map(|last| Ok::<_, ReadError>(codec::parse_number(&last.key()?)?));
         let next = last.transpose()?.map_or(1, |last| last + 1);
@@ -40,13 +40,13 @@ impl Extent {
         self.next.load(Ordering::Relaxed)
     }
 
-    /// So many were added.
+    /// Counts added entries.
     pub fn added(&self, count: u64) {
         self.next.fetch_add(count, Ordering::Relaxed);
         self.entries.fetch_add(count, Ordering::Relaxed);
     }
 
-    fn len(&self) -> u64 {
+    pub fn len(&self) -> u64 {
         self.entries.load(Ordering::Relaxed)
     }
 

@@ -1,12 +1,12 @@
-//! Finds users who have something that no read returns any more: cleared and expired records, expired tombstones,
-//! clears and pauses.
+//! Finds users with rows that no read returns any more: cleared and expired records, expired tombstones, clears and
+//! pauses.
 //!
-//! One thread looks for them every `prune_interval` in everything, in steps of [`STEP_ROWS`] with a pause after each.
-//! Who has just cleared is known without a look. Those who were found wait here until they are asked for, to be
-//! [pruned](crate::model::change::Action::Prune) by commits as any other; what is not, is found again.
+//! One thread reads the whole store every `prune_interval`, in steps of [`STEP_ROWS`] with a pause after each. A user
+//! that has just cleared is noted without a search. The users found wait here until the janitor asks for them, and are
+//! [pruned](crate::model::change::Action::Prune) by ordinary commits. A user that is not pruned is found again.
 //!
-//! Time is that of commits and reads, but never after the wall clock, and two passes have to agree on it
-//! ([`AgreedTime`]). In a store that is not used nothing is found.
+//! The time is that of commits and reads, but never after the wall clock, and two passes have to agree on it
+//! ([`AgreedTime`]). In a store without commits and reads nothing expires.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -27,9 +27,10 @@ use crate::storage::hot_store::config::Config;
 
 const STEP_ROWS: usize = 1024;
 const PAUSE: Duration = Duration::from_millis(5);
-/// Users who were found and wait; when it is full, the search waits, and who clears is found by the next pass.
+/// Users found that wait to be pruned. When there are so many, the search waits, and a user that clears is found by the
+/// next pass.
 const FOUND_MAX: usize = 1024;
-/// Users who are handed out at one time.
+/// Users that are returned at one time.
 const DUE_MAX: usize = 32;
 
 pub struct Pruner {
@@ -54,14 +55,14 @@ impl Pruner {
         Ok(Pruner { horizon, found: Some(found), due, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// The user has something to remove.
+    /// Takes note of a user with rows to remove.
     pub fn cleared(&self, user: UserId) {
         if let Some(found) = &self.found {
             let _ = found.try_send(user);
         }
     }
 
-    /// Users who were found.
+    /// The next users to prune.
     pub fn due(&self) -> Due {
         let found = self.due.lock();
         Due { users: found.try_iter().take(DUE_MAX).collect(), horizon: self.horizon.get() }
@@ -77,7 +78,7 @@ impl Drop for Pruner {
     }
 }
 
-/// What is older has expired.
+/// The moment before which rows have expired.
 struct Horizon {
     shared: Arc<Shared>,
     wall_clock: Clock,
@@ -85,12 +86,12 @@ struct Horizon {
 }
 
 impl Horizon {
-    /// By what is agreed on; what a clear hides goes in any case.
+    /// The horizon by the agreed time. Rows hidden by a clear are removed without it.
     fn get(&self) -> u64 {
         self.shared.admission.retention.horizon(self.time().at(Instant::now(), self.now()))
     }
 
-    /// Another pass has begun.
+    /// Reads the time for another pass.
     fn read(&self) {
         let now = self.now();
         if !self.time().read(now, Instant::now()) {
@@ -109,7 +110,7 @@ impl Horizon {
 
 type Row = (UserId, Content);
 
-/// Why a pass ends.
+/// The reason why a pass ends.
 enum Stop {
     Closing,
     Unread(ReadError),
@@ -153,7 +154,7 @@ impl Pass {
         Ok(())
     }
 
-    /// Leaves the store to others for a while.
+    /// Passes the users on, and pauses so that others can use the store.
     fn hand_out(&self, users: Vec<UserId>) -> Result<(), Stop> {
         for user in users {
             while let Err(TrySendError::Full(_)) = self.found.try_send(user) {
@@ -172,7 +173,7 @@ impl Pass {
     }
 }
 
-/// The users of dead ones among the next rows, and where to go on.
+/// The users with dead rows among the next rows, and the row to continue at.
 fn dead_rows_from(view: &View, from: Row, horizon: u64) -> Result<(Vec<UserId>, Option<Row>), ReadError> {
     let mut found = Vec::new();
     let mut of = None;
@@ -202,7 +203,7 @@ fn expired_users_from(view: &View, from: UserId, horizon: u64) -> Result<(Vec<Us
     Ok((expired, None))
 }
 
-/// The user's row, read once for all neighbouring rows of the user.
+/// The user's row, read once for all adjacent rows of the user.
 fn row_of<'o>(view: &View, of: &'o mut Option<(UserId, UserRow)>, user: UserId) -> Result<&'o UserRow, ReadError> {
     if of.as_ref().is_none_or(|(last, _)| *last != user) {
         *of = Some((user, view.user(user)?));

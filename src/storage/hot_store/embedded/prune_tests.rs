@@ -1,4 +1,4 @@
-//! What is dead goes, what is not stays.
+//! Dead rows are removed, and live rows stay.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
@@ -65,7 +65,7 @@ fn stored(store: &EmbeddedStore) -> u32 {
     store.shared.tables.view().count_of(USER).unwrap()
 }
 
-/// Until then, what was found is pruned as commits do it.
+/// Prunes the users found, as the janitor does, until the condition holds.
 fn soon(store: &EmbeddedStore, mut holds: impl FnMut() -> bool) {
     let started = Instant::now();
     while !holds() {
@@ -75,13 +75,13 @@ fn soon(store: &EmbeddedStore, mut holds: impl FnMut() -> bool) {
             let prune = || vec![Change { user, action: Action::Prune { horizon } }];
             while commit(store, now, prune()) == [Outcome::Pruned { more: true }] {}
         }
-        assert!(started.elapsed() < Duration::from_secs(60), "it does not come about");
+        assert!(started.elapsed() < Duration::from_secs(60), "the condition does not come true");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
 #[test]
-fn what_was_cleared_goes_at_once() {
+fn cleared_rows_are_removed_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path(), NEVER, 1_000);
     commit(&store, 5_000, (0..600).map(|oid| beat(oid, 1_000 + oid)).collect());
@@ -91,23 +91,23 @@ fn what_was_cleared_goes_at_once() {
 }
 
 #[test]
-fn what_was_removed_makes_room() {
+fn removed_rows_make_room_below_the_cap() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path(), NEVER, 300);
     commit(&store, 5_000, (0..300).map(|oid| beat(oid, 1_000 + oid)).collect());
-    // At the cap once, so that the oldest are remembered.
+    // The user reaches the cap once, so that its oldest contents are cached.
     commit(&store, 5_000, vec![beat(300, 2_000), clear(2_999)]);
     soon(&store, || stored(&store) == 0);
     commit(&store, 5_000, (0..300).map(|oid| beat(oid, 3_000 + oid)).collect());
     assert_eq!(stored(&store), 300);
-    assert_eq!(store.shared.tables.view().user(USER).unwrap().floor, 1_000, "none of these had to give way");
+    assert_eq!(store.shared.tables.view().user(USER).unwrap().floor, 1_000, "none of these was evicted");
     commit(&store, 5_000, vec![beat(1_000, 4_000)]);
     assert_eq!(stored(&store), 300);
     assert_eq!(store.shared.tables.view().user(USER).unwrap().floor, 3_000);
 }
 
 #[test]
-fn what_has_expired_goes_with_the_next_pass() {
+fn expired_rows_are_removed_by_the_next_pass() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path(), OFTEN, 10_000);
     let delete = Action::Delete { contents: vec![Content { kind: 1, oid: 1 }], at: 4_000 };
@@ -129,7 +129,7 @@ fn what_has_expired_goes_with_the_next_pass() {
 }
 
 #[test]
-fn what_is_written_meanwhile_is_not_lost() {
+fn rows_written_while_pruning_are_not_lost() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path(), OFTEN, 10_000);
     for round in 1..10 {
@@ -148,7 +148,7 @@ fn what_is_written_meanwhile_is_not_lost() {
 }
 
 #[test]
-fn an_erased_user_is_one_moment_and_no_row_until_that_has_expired_too() {
+fn an_erased_user_keeps_only_the_erasure_until_it_expires() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path(), NEVER, 100);
     let paused = Change { user: USER, action: Action::Recording { paused: true, at: 500 } };

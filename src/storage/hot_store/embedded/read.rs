@@ -3,6 +3,7 @@
 
 use super::list::List;
 use super::tables::{ReadError, Tables, View};
+use super::users::Users;
 use crate::model::ids::{Content, UserId};
 use crate::model::page::Page;
 use crate::model::record::Record;
@@ -10,12 +11,12 @@ use crate::storage::embedded::readers::{self, PendingRead};
 use crate::storage::hot_store::{Answer, StoreError};
 
 const THREADS: [&str; 2] = ["store-read-0", "store-read-1"];
-/// Questions that wait, some 300 bytes each. Everybody who connects asks one.
+/// Questions that wait, some 300 bytes each. Each new connection asks one.
 pub const QUEUE_MAX: usize = 16_384;
 
 pub struct Readers(readers::Readers<Tables, Asker>);
 
-/// For whom something is read.
+/// The party that a question is read for; each has its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Asker {
     User(UserId),
@@ -35,15 +36,28 @@ impl Readers {
         answer(self.0.ask(asker, move |tables| read(&tables.view())))
     }
 
+    /// A question of which each call of `read` answers a slice; the one that answers the last has the answer.
+    pub fn ask_in_slices<T: Send + 'static>(
+        &self,
+        asker: Asker,
+        mut read: impl FnMut(&Tables) -> Result<Option<T>, ReadError> + Send + 'static,
+    ) -> Answer<T> {
+        answer(self.0.ask_in_slices(asker, move |tables| read(tables).transpose()))
+    }
+
     pub fn list(&self, mut list: List) -> Answer<Page> {
-        answer(self.0.ask_in_slices(Asker::User(list.user), move |tables| list.read_slice(tables).transpose()))
+        self.ask_in_slices(Asker::User(list.user), move |tables| list.read_slice(tables))
+    }
+
+    pub fn users(&self, mut users: Users) -> Answer<Vec<UserId>> {
+        answer(self.0.ask_in_slices(Asker::Gateway, move |tables| users.read_slice(tables).transpose()))
     }
 }
 
 fn answer<T: Send + 'static>(asked: PendingRead<Result<T, ReadError>>) -> Answer<T> {
     Box::pin(async move {
         match asked.answer().await {
-            // Writing may go on, and so may other reads.
+            // Writes may go on, and so may other reads.
             Ok(answer) => answer.map_err(|error| StoreError::Away(error.to_string())),
             Err(unread) => Err(StoreError::Away(unread.to_string())),
         }

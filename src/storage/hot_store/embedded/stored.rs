@@ -1,4 +1,4 @@
-//! What is read of one user: from what is remembered, or else from the tables.
+//! Reads of one user: from the cache, or else from the tables.
 
 use std::cell::RefCell;
 
@@ -14,10 +14,10 @@ use crate::model::ids::{Content, UserId};
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
 
-/// Rows that are pruned by one change, so that a commit does not wait long for it.
+/// Rows that one change prunes, so that it does not delay its commit for long.
 const PRUNED_MAX: usize = 256;
 
-/// As it was before the group.
+/// A user as stored before the group.
 pub struct Stored<'a> {
     pub view: &'a View<'a>,
     pub cache: &'a RefCell<&'a mut UserCache>,
@@ -107,7 +107,7 @@ impl StoredUser for Stored<'_> {
         Ok(dead)
     }
 
-    /// At most as many as are kept of one user, all in this group. Its commit waits for that.
+    /// All rows of the user, at most as many as are kept of one. The commit of the group waits for this read.
     fn all(&mut self) -> Result<Vec<(Content, ContentRow)>, ReadError> {
         self.view.contents_of(self.user).collect()
     }

@@ -2,14 +2,16 @@
 //!
 //! | table | key | value |
 //! |---|---|---|
-//! | `contents` | user, kind, oid | all that is kept of one user in one content |
-//! | `users` | user | what is kept of one user beside it; missing = nothing was ever forgotten |
+//! | `contents` | user, kind, oid | the row of one content of a user |
+//! | `users` | user | the row of clears and pauses of a user; missing = there were none |
 //! | `meta` | `newest_commit` | server-clock milliseconds |
 //! | `meta` | `calendar` | the newest day of the rewards |
-//! | `outbox` | number | a claim whose event is not published yet |
+//! | `outbox` | number | an entry whose event is not published yet |
 //! | `claims-…`, one for each day | see `claims.rs` | |
+//! | `views`, `view-days`, `view-marks-…` | see `views/tables.rs` | |
+//! | `direct`, `direct-requests-…` | see `direct/tables.rs` | |
 //!
-//! One stored entry for each beat that is written, therefore: the list is sorted when it is asked for.
+//! So each written beat stores one entry, and the list is sorted when it is read.
 
 use std::ops::Bound;
 use std::path::Path;
@@ -17,8 +19,9 @@ use std::path::Path;
 use fjall::config::HashRatioPolicy;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable, Snapshot};
 
-use super::claims::{self, ClaimTables};
+use super::claims;
 use super::codec::{self, DecodeError};
+use super::day_tables::DayTables;
 use crate::model::forgetting::{ContentRow, UserRow};
 use crate::model::ids::{Content, UserId};
 use crate::model::outbox_entry::OutboxEntry;
@@ -30,8 +33,8 @@ use crate::storage::embedded::database::{self, Bounds};
 use crate::storage::embedded::describe;
 use crate::storage::outbox::OutboxNumber;
 
-/// Bytes of the table of contents in the making, which is in memory: the more, the more beats of one content become one
-/// entry on disk. When the disk cannot follow, four more wait for it; then commits wait too.
+/// Bytes of the table of contents in memory. With more bytes, more beats of one content become one entry on disk. When
+/// the disk cannot keep up, four more such tables wait for it; then commits wait too.
 pub const MEMTABLE_BYTES: u64 = 16 << 20;
 const SMALL_MEMTABLE_BYTES: u64 = 2 << 20;
 const JOURNALS_BYTES_MAX: u64 = 128 << 20;
@@ -42,35 +45,35 @@ const CALENDAR: &str = "calendar";
 /// A read failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// May pass, such as a lack of file descriptors.
+    /// A failure that may pass, such as a lack of file descriptors.
     #[error("{0}")]
     Io(String),
-    /// The store is not what was written.
+    /// The store has other bytes than were written.
     #[error("{0}")]
     Damaged(String),
 }
 
 #[derive(Clone)]
 pub struct Tables {
-    database: Database,
+    pub database: Database,
     pub contents: Keyspace,
     pub users: Keyspace,
     pub meta: Keyspace,
     pub outbox: Keyspace,
-    pub claims: ClaimTables,
+    pub claims: DayTables,
 }
 
 /// The tables as they are at one moment.
 pub struct View<'a> {
     tables: &'a Tables,
-    snapshot: Snapshot,
+    pub snapshot: Snapshot,
 }
 
 impl Tables {
     pub fn open(path: &Path, cache_bytes: u64) -> fjall::Result<Self> {
         let bounds = Bounds { cache_bytes, journals_bytes_max: JOURNALS_BYTES_MAX, open_files_max: OPEN_FILES_MAX };
         let database = database::open(path, &bounds)?;
-        // Options are kept with a table from when it was made: changing them here changes new stores only.
+        // Options of a table are stored when it is created: changes here affect new stores only.
         let small = || KeyspaceCreateOptions::default().max_memtable_size(SMALL_MEMTABLE_BYTES);
         let contents = || {
             KeyspaceCreateOptions::default()
@@ -82,7 +85,7 @@ impl Tables {
             users: database.keyspace("users", small)?,
             meta: database.keyspace("meta", small)?,
             outbox: database.keyspace("outbox", small)?,
-            claims: ClaimTables::open(&database)?,
+            claims: claims::open(&database)?,
             database,
         })
     }
@@ -96,12 +99,12 @@ impl Tables {
         View { tables: self, snapshot }
     }
 
-    /// A batch that is in the page cache when it is committed, and on disk after the next durable one.
+    /// A batch that is in the page cache when it is committed, and on disk after the next durable batch.
     pub fn batch(&self) -> OwnedWriteBatch {
         self.database.batch()
     }
 
-    /// A batch that is on disk when it is committed. `entries`: about how many it will have.
+    /// A batch that is on disk when it is committed. `entries`: its approximate number of entries.
     pub fn durable_batch(&self, entries: usize) -> OwnedWriteBatch {
         OwnedWriteBatch::with_capacity(self.database.clone(), entries).durability(Some(PersistMode::SyncData))
     }
@@ -121,7 +124,7 @@ impl Tables {
 }
 
 impl View<'_> {
-    /// For a later view of the same moment.
+    /// The snapshot, for a later view of the same moment.
     pub fn into_snapshot(self) -> Snapshot {
         self.snapshot
     }
@@ -187,19 +190,19 @@ impl View<'_> {
         })
     }
 
-    /// The server's clock at the newest commit that changed anything; 0 = there was none.
+    /// The server's clock at the newest commit that changed anything; 0 = no commit.
     pub fn newest_commit(&self) -> Result<u64, ReadError> {
         let bytes = self.snapshot.get(&self.tables.meta, NEWEST_COMMIT)?;
         Ok(bytes.map(|bytes| codec::parse_number(&bytes)).transpose()?.unwrap_or(0))
     }
 
-    /// The newest day on which something was committed; `None`: there was none.
+    /// The newest day with a commit; `None`: no commit.
     pub fn calendar(&self) -> Result<Option<StoredCalendar>, ReadError> {
         let bytes = self.snapshot.get(&self.tables.meta, CALENDAR)?;
         Ok(bytes.map(|bytes| codec::parse_calendar(&bytes)).transpose()?)
     }
 
-    /// Whether there is a claim of this key, as it is stored.
+    /// Whether a claim of this key is stored.
     pub fn is_claimed(&self, day: Day, key: &[u8]) -> Result<bool, ReadError> {
         let Some(table) = self.tables.claims.of(day) else { return Ok(false) };
         Ok(self.snapshot.contains_key(&table, key)?)
@@ -220,8 +223,8 @@ impl View<'_> {
 
     fn claims(&self, day: Day, prefix: &[u8], limit: usize) -> Result<Vec<ClaimKey>, ReadError> {
         let Some(table) = self.tables.claims.of(day) else { return Ok(Vec::new()) };
-        let entries = self.snapshot.prefix(&table, prefix).take(limit);
-        entries.map(|entry| Ok(claims::parse_key(day, &entry.key()?)?)).collect()
+        let claims = self.snapshot.prefix(&table, prefix).map(|entry| Ok(claims::parse_key(day, &entry.key()?)?));
+        claims.filter(|claim| !claim.as_ref().is_ok_and(ClaimKey::is_view)).take(limit).collect()
     }
 
     /// The user's claims of all days that are kept, as keys of their tables.

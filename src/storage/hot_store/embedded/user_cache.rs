@@ -1,4 +1,4 @@
-//! What is remembered of users between groups, so that a beat that moves their newest content on reads nothing.
+//! The cache of users between groups, so that a beat that moves the current content on needs no read.
 
 use std::num::NonZeroUsize;
 
@@ -12,10 +12,10 @@ use crate::model::ids::Content;
 use crate::model::ids::UserId;
 use crate::model::record::Record;
 
-/// Users at their cap whose oldest contents are remembered; one more is looked through anew.
+/// Users at their cap whose oldest contents are cached. The rows of any other user at the cap are read again.
 const FULL_USERS_MAX: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 
-/// It says what is stored. A commit that stores something else must put it here, or remove it.
+/// The cache equals the store: a commit that changes a user must put the user here, or remove the entry.
 pub struct UserCache {
     pub users: LruCache<UserId, CachedUser>,
     pub full: LruCache<UserId, Candidates>,
@@ -23,12 +23,12 @@ pub struct UserCache {
 
 pub struct CachedUser {
     pub row: UserRow,
-    /// How many contents are kept; counted when the first new one comes.
+    /// The number of contents; counted at the first new content.
     pub contents: Option<u32>,
     current: Option<Current>,
 }
 
-/// The row of one content of the user, one with a record: mostly of what is being played.
+/// The row of one content of the user that has a record: usually the content being played.
 struct Current {
     record: Record,
     tombstone: Option<Tombstone>,
@@ -39,10 +39,10 @@ impl UserCache {
         UserCache { users: LruCache::new(users_max), full: LruCache::new(FULL_USERS_MAX) }
     }
 
-    /// What is known of the user; `read` is asked if that is nothing. The row is not remembered any more until it is
+    /// Takes the user out of the cache, or reads the row with `read`. The user is not cached again until
     /// [put](Self::put) back.
     pub fn take<E>(&mut self, user: UserId, read: impl FnOnce() -> Result<UserRow, E>) -> Result<AtHand, E> {
-        // The order of use matters only when a user has to go, and keeping it touches memory that is far apart.
+        // The order of use matters only when a user must be evicted, and updating it touches distant memory.
         if self.users.len() == self.users.cap().get() {
             self.users.promote(&user);
         }
@@ -57,7 +57,7 @@ impl UserCache {
         Ok(AtHand { forgetting: known.row.clone(), row, contents: known.contents })
     }
 
-    /// Takes notice of a user as it is stored.
+    /// Caches a user as stored.
     pub fn put<C>(&mut self, user: UserId, drafted: Drafted<C>) {
         if drafted.erased {
             self.full.pop(&user);

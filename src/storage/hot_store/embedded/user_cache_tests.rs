@@ -1,4 +1,4 @@
-//! What is remembered is what is stored, whatever was asked of the store.
+//! The cache equals the store after any sequence of changes.
 
 use std::cell::Cell;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -39,7 +39,7 @@ fn any_content() -> impl Strategy<Value = Content> {
     (0u64..5).prop_map(|oid| Content { kind: 1, oid })
 }
 
-/// With an `at` of so many milliseconds before the group's `now`.
+/// An action, and how many milliseconds its `at` is before the group's `now`.
 fn action() -> impl Strategy<Value = (Action, u64)> {
     let beat = |(content, session)| {
         let session = SessionId(session);
@@ -67,7 +67,7 @@ fn change(user: u64, (mut action, before): (Action, u64), now: u64) -> Change {
     Change { user: UserId(user), action }
 }
 
-/// How many rows and counts were remembered.
+/// Compares all cached users with the store. Returns the numbers of cached rows and counts.
 fn compare(store: &EmbeddedStore) -> Result<(usize, usize), TestCaseError> {
     let group_writer = store.shared.group_writer().unwrap();
     let view = store.shared.tables.view();
@@ -87,7 +87,7 @@ fn compare(store: &EmbeddedStore) -> Result<(usize, usize), TestCaseError> {
 }
 
 #[test]
-fn it_is_what_is_stored() {
+fn cached_users_equal_stored_users() {
     let group = prop::collection::vec((0u64..3, action()), 1..8);
     let steps = prop::collection::vec((0u64..3_000, group), 1..30);
     let config = ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() };
@@ -104,16 +104,16 @@ fn it_is_what_is_stored() {
             rows_seen.set(rows_seen.get() + rows);
             counts_seen.set(counts_seen.get() + counts);
         }
-        // The pruner may be in the midst of it.
+        // A prune may be half done.
         std::thread::sleep(Duration::from_millis(3));
         compare(&store)?;
     });
     let seen = (rows_seen.get(), counts_seen.get());
-    assert!(seen.0 > 100 && seen.1 > 100, "{seen:?}: hardly anything was remembered");
+    assert!(seen.0 > 100 && seen.1 > 100, "{seen:?}: hardly anything was cached");
 }
 
 #[test]
-fn a_user_is_as_small_as_the_settings_say() {
-    // Beside it: a list entry's key and two links, the index, and what the allocator adds; the device's name.
+fn a_cached_user_takes_at_most_the_documented_memory() {
+    // The rest: a list entry's key and two links, the index, the overhead of the allocator, and the device's name.
     assert!(size_of::<CachedUser>() <= 192, "{} bytes", size_of::<CachedUser>());
 }

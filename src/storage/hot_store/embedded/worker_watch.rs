@@ -1,8 +1,8 @@
 //! Notices that a worker of fjall has died.
 //!
-//! A worker that cannot write a table ends, and the database takes no writes from then on. The next commit is told so,
-//! but there may be none for a while, and one that waits for the worker waits for ever. So a thread of its own asks the
-//! database every second.
+//! A worker that cannot write a table ends, and from then on the database takes no writes. The next commit fails with
+//! that error, but the next commit may be late, and a commit that waits for the worker would never end. So a separate
+//! thread checks the database every second.
 
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
@@ -37,7 +37,7 @@ impl WorkerWatch {
         Ok(WorkerWatch { failure, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Why the tables take no writes any more.
+    /// The reason why the tables take no more writes, if they do not.
     pub fn failure(&self) -> Option<String> {
         self.failure.get().cloned()
     }

@@ -1,4 +1,4 @@
-//! Which users are being written: of each one group at a time, in the order in which the groups came.
+//! The users that are being written: one group at a time for each, in the order in which the groups came.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,29 +8,29 @@ use tokio::sync::watch;
 use crate::model::ids::UserId;
 use crate::storage::hot_store::StoreError;
 
-/// How far a group is.
+/// The progress of a group.
 #[derive(Clone, Debug)]
 pub enum Stage {
     UnderWay,
-    /// Its outcome is not known; it will be committed again.
+    /// The outcome is unknown; the group will be committed again.
     Unknown,
-    /// It was given up before its turn came. Groups behind it wait for these instead.
+    /// The group was dropped before its turn came. Groups behind it wait for these groups instead.
     Left(Before),
     Over,
 }
 
-/// A group that has users.
+/// A group in the queues of its users.
 pub type Turn = Arc<watch::Sender<Stage>>;
 
-/// Groups that have to be over first, each with the users because of whom.
+/// Groups that have to be over first, each with the users they share with the waiting group.
 pub type Before = Vec<(Turn, Vec<UserId>)>;
 
-/// Bounded by the groups that are under way.
+/// The last group of each user. Bounded by the groups under way.
 #[derive(Default)]
 pub struct Busy(HashMap<UserId, Turn>);
 
 impl Busy {
-    /// Puts a new group behind all groups that have one of these users. Returns it, and those before it.
+    /// Queues a new group behind all groups that share one of these users. Returns its turn, and the groups before it.
     pub fn enter(&mut self, users: impl Iterator<Item = UserId>) -> (Turn, Before) {
         let turn = Arc::new(watch::Sender::new(Stage::UnderWay));
         let mut before = Before::new();
@@ -47,8 +47,8 @@ impl Busy {
         (turn, before)
     }
 
-    /// Lets those waiting behind `turn` go on, or wait for those `before` it that are not over yet: a group that comes
-    /// later must not write while the outcome of an earlier one is open, or the earlier one would take its write for
+    /// Ends the turn. Groups behind `turn` go on, or wait for those groups of `before` that are not over yet. A later
+    /// group must not write while the outcome of an earlier one is open, or the earlier group would take that write for
     /// its own.
     pub fn leave(&mut self, turn: &Turn, users: impl Iterator<Item = UserId>, before: Before) {
         let open = still_open(before);
@@ -70,7 +70,7 @@ impl Busy {
     }
 }
 
-/// Those of them that are not over, or whom they were behind.
+/// The groups that are not over. A dropped group is replaced by the groups before it.
 fn still_open(before: Before) -> Before {
     let mut open = Before::new();
     for (turn, users) in before {
@@ -90,10 +90,10 @@ fn still_open(before: Before) -> Before {
     open
 }
 
-/// Waits until all of these are over.
+/// Waits until all these groups are over.
 ///
 /// # Errors
-/// One of them is unknown: what it wrote has to be found out before anything is decided on it.
+/// The outcome of one group is unknown: its writes must be known before anything is decided on them.
 pub async fn wait_for(before: &Before) -> Result<(), StoreError> {
     let mut turns: Vec<Turn> = before.iter().map(|(turn, _)| turn.clone()).collect();
     while let Some(turn) = turns.pop() {
@@ -119,7 +119,7 @@ mod tests {
     const USERS: [UserId; 2] = [UserId(1), UserId(2)];
 
     #[test]
-    fn those_behind_a_group_that_is_given_up_wait_for_those_before_it() {
+    fn groups_behind_a_dropped_group_wait_for_the_groups_before_it() {
         let mut busy = Busy::default();
         let (first, none) = busy.enter(USERS[..1].iter().copied());
         assert!(none.is_empty());
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_that_is_given_up_leaves_its_place_to_those_before_it() {
+    fn a_dropped_group_leaves_its_place_to_the_groups_before_it() {
         let mut busy = Busy::default();
         let (first, none) = busy.enter(USERS[..1].iter().copied());
         let (second, before) = busy.enter(USERS.into_iter());

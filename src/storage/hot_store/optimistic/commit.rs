@@ -1,4 +1,4 @@
-//! Commits groups to a store that others write to, too.
+//! Commits groups to a store that other gateways write to, too.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -13,6 +13,7 @@ use super::metrics::Metrics;
 use super::round::{Fate, Round, users_of};
 use super::token::TokenSource;
 use super::{Head, Load, Loaded, UserStore};
+use crate::model::counters::Generations;
 use crate::model::ids::UserId;
 use crate::model::rewards::claim::Claim;
 use crate::storage::hot_store::{Committed, Group, StoreError};
@@ -30,11 +31,11 @@ pub(super) struct Shared<S> {
     users: Mutex<Users>,
 }
 
-/// Of all users who were here lately.
+/// The recent users.
 struct Users {
     heads: Heads,
     busy: Busy,
-    /// Groups whose outcome is not known, by their numbers. They are committed again, and found here.
+    /// Groups of unknown outcome, by number. They are found here when they are committed again.
     unknown: HashMap<u64, Round>,
 }
 
@@ -45,7 +46,7 @@ impl<S> Clone for Optimistic<S> {
 }
 
 impl<S: UserStore> Optimistic<S> {
-    /// `users_max`: so many heads are remembered.
+    /// `users_max`: the number of cached heads.
     pub fn new(store: S, limits: Limits, tokens: TokenSource, users_max: NonZeroUsize) -> Self {
         let users = Users { heads: Heads::new(users_max), busy: Busy::default(), unknown: HashMap::new() };
         let (users, metrics) = (Mutex::new(users), Metrics::default());
@@ -56,8 +57,8 @@ impl<S: UserStore> Optimistic<S> {
         &self.shared.store
     }
 
-    /// A head that was just read: the next change of the user need not read it again. An outdated one does no harm,
-    /// since nothing is written without comparing.
+    /// Caches a head that was just read, so that the next change of the user need not read it. An outdated head does no
+    /// harm, since every write compares the token.
     pub fn learn(&self, user: UserId, head: Head) {
         self.shared.users().heads.learn(user, Box::new(head));
     }
@@ -66,10 +67,10 @@ impl<S: UserStore> Optimistic<S> {
         &self.shared.metrics
     }
 
-    /// Returns the claims that were made, too.
+    /// Commits the group. Also returns the claims that were made.
     ///
     /// # Errors
-    /// What was done is not known. The same group is to be committed again, before others are that came after it.
+    /// After an error the outcome is unknown. Commit the same group again, before any group that came after it.
     pub async fn commit(&self, group: &Group) -> Result<(Committed, Vec<Claim>), StoreError> {
         let shared = &self.shared;
         let mut on_its_way = OnItsWay { shared, round: Some(shared.enter(group)) };
@@ -87,7 +88,7 @@ impl<S: UserStore> Optimistic<S> {
 }
 
 impl<S: UserStore> Shared<S> {
-    /// The group as it was left, or a new one.
+    /// The group of unknown outcome with this number, or a new group.
     fn enter(&self, group: &Group) -> Round {
         let mut users = self.users();
         if let Some(round) = users.unknown.remove(&group.number) {
@@ -112,9 +113,10 @@ impl<S: UserStore> Shared<S> {
         self.look_up(round);
         loop {
             loop {
-                let loads = round.decide(group, &self.limits, &self.tokens);
+                let generations = self.generations(round).await?;
+                let loads = round.decide(group, &self.limits, &self.tokens, &generations);
                 if loads.is_empty() {
-                    match round.has_room(group.rewards.claims_max) {
+                    match round.has_room(&group.rewards) {
                         true => break,
                         false => continue,
                     }
@@ -128,7 +130,21 @@ impl<S: UserStore> Shared<S> {
         }
     }
 
-    /// What is remembered of the users who are not decided yet.
+    /// The generations of counters, none older than what a head of the round belongs to.
+    async fn generations(&self, round: &Round) -> Result<Arc<Generations>, StoreError> {
+        let (known, newest) = (self.store.generations(), round.newest_generation());
+        if newest <= known.newest() {
+            return Ok(known);
+        }
+        self.store.read_generations().await?;
+        let known = self.store.generations();
+        match newest <= known.newest() {
+            true => Ok(known),
+            false => Err(StoreError::Away(format!("generation {newest} of the counters is not there yet"))),
+        }
+    }
+
+    /// Takes the cached heads of users that are not decided yet.
     fn look_up(&self, round: &mut Round) {
         let (mut hits, mut misses) = (0, 0);
         {
@@ -154,7 +170,7 @@ impl<S: UserStore> Shared<S> {
         Ok(loaded)
     }
 
-    /// Applies what is decided. True: all is done.
+    /// Applies the plans. True: all are done.
     async fn apply(&self, round: &mut Round) -> Result<bool, StoreError> {
         let open = |round: &Round| -> Vec<usize> {
             let users = round.users.iter().enumerate();
@@ -177,7 +193,7 @@ impl<S: UserStore> Shared<S> {
         Ok(open(round).is_empty())
     }
 
-    /// Remembers the heads, and lets others go on.
+    /// Caches the heads, and lets the groups behind go on.
     fn leave(&self, mut round: Round, group: &Group) -> (Committed, Vec<Claim>) {
         let mut users = self.users();
         let of_group: Vec<UserId> = round.users.iter().map(|user| user.user).collect();
@@ -194,7 +210,8 @@ impl<S: UserStore> Shared<S> {
     }
 }
 
-/// A caller that drops the call never learns its outcome. The next group of these users reads their heads anew.
+/// A running commit. A caller that drops it never learns its outcome: the next group of these users reads their heads
+/// again.
 struct OnItsWay<'s, S: UserStore> {
     shared: &'s Shared<S>,
     round: Option<Round>,

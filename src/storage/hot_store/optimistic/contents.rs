@@ -1,5 +1,5 @@
-//! Which contents a user has, remembered beside the head so that a new content costs no read. It holds as long as the
-//! head's token does.
+//! The contents of a user, cached beside the head so that a new content costs no read. They are valid as long as the
+//! head's token is.
 
 use super::Write;
 use crate::model::ids::Content;
@@ -8,14 +8,14 @@ use crate::model::ids::Content;
 pub enum Contents {
     #[default]
     Unknown,
-    /// So many, the one in the head included.
+    /// The number of contents, the one in the head included.
     Count(u32),
-    /// These and no others.
+    /// Exactly these contents.
     All(Vec<Content>),
 }
 
 impl Contents {
-    /// More of a user are only counted: these take 16 bytes each.
+    /// The most contents kept in the list: each takes 16 bytes. More contents are only counted.
     pub const ALL_MAX: usize = 16;
 
     pub fn count(&self) -> Option<u32> {
@@ -26,12 +26,12 @@ impl Contents {
         }
     }
 
-    /// Whether there is no such content for sure.
+    /// Whether the user certainly has no such content.
     pub fn lacks(&self, content: Content) -> bool {
         matches!(self, Contents::All(contents) if !contents.contains(&content))
     }
 
-    /// The contents after these writes. `count`: their number then, if the decider has counted them.
+    /// The contents after these writes. `count`: their number then, if the decision has counted them.
     pub fn after(&self, writes: &[Write], count: Option<u32>) -> Self {
         let removes = |write: &Write| matches!(write, Write::Remove { .. } | Write::RemoveAll);
         match self {
@@ -43,7 +43,7 @@ impl Contents {
                     many => Contents::Count(many as u32),
                 }
             }
-            // Not all that is removed was counted.
+            // The count is unknown, since removed contents may not have been counted.
             _ if writes.iter().any(removes) => Contents::Unknown,
             Contents::Count(before) => Contents::Count(count.unwrap_or(*before)),
             Contents::Unknown => Contents::Unknown,
@@ -60,7 +60,8 @@ fn follow(contents: &mut Vec<Content>, write: &Write) {
         }
         Write::Remove { content } => contents.retain(|known| known != content),
         Write::RemoveAll => contents.clear(),
-        Write::LookAt { .. } | Write::RemoveUser | Write::Claim { .. } | Write::RemoveClaims { .. } => {}
+        Write::LookAt { .. } | Write::RemoveUser => {}
+        Write::Claim { .. } | Write::View { .. } | Write::Count { .. } | Write::RemoveClaims { .. } => {}
         Write::List { .. } | Write::Mark { .. } | Write::Unlist => {}
     }
 }
@@ -78,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn few_are_known_by_themselves() {
+    fn few_contents_are_listed() {
         let none = Contents::All(Vec::new());
         assert!(none.lacks(content(1)));
         let two = none.after(&[enter(1), enter(2), enter(1)], None);
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn many_are_counted_and_what_is_not_certain_is_forgotten() {
+    fn many_contents_are_counted_and_an_uncertain_count_is_forgotten() {
         let oids = 0..=Contents::ALL_MAX as u64;
         let many = Contents::All(Vec::new()).after(&oids.map(enter).collect::<Vec<_>>(), None);
         assert_eq!(many, Contents::Count(17));

@@ -1,4 +1,4 @@
-//! What is compared and written with every change of a user.
+//! The head of a user, which is compared and written with every change.
 
 use super::token::Token;
 use crate::model::forgetting::{ContentRow, UserRow};
@@ -9,68 +9,70 @@ use crate::model::version::Version;
 
 const DAY_MS: u64 = 86_400_000;
 
-/// The token, what was forgotten, and the row of what is being played: a beat that only moves a position on reads and
-/// writes nothing else.
+/// The token, clears and pauses, and the row of the content being played. A beat that only moves a position on reads
+/// and writes nothing else.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Head {
     pub token: Token,
-    /// Others that wrote lately, each with its last token, the newest first; at most [`Head::WRITERS_MAX`].
+    /// Other recent writers, each by its last token, the newest first; at most [`Head::WRITERS_MAX`].
     pub writers: Vec<Token>,
     pub listing: Listing,
+    /// The newest generation of derived counters that has all records of the user; 0 = none has.
+    pub generation: u32,
     pub forgetting: UserRow,
-    /// Its row is nowhere else. It has a record.
+    /// The content being played. It has a record, and its row is stored only here.
     pub current: Option<(Content, StoredRow)>,
 }
 
-/// How far a user's changes were carried.
+/// The state of carrying a user's changes to the history store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Listing {
     /// No gateway that carries changes has ever written the user.
     #[default]
     Unknown,
-    /// There was nothing left to carry at some time, and nothing was written since.
+    /// All changes were carried at some time, and nothing was written since.
     Carried,
-    /// In the list.
+    /// The user is in the list.
     Listed,
 }
 
-/// The row of one content, with what of its claims nothing else can tell.
+/// The row of one content, with those claims that are stored nowhere else exactly.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StoredRow {
     pub row: ContentRow,
-    /// Rules whose claim of this content is only in a filter, by their [marks](RewardRule::mark), of the day of the
+    /// Rules whose claim of this content is only in a filter, by their [marks](RewardRule::mark), on the day of the
     /// record's credit.
     pub claims: Vec<u32>,
 }
 
-/// By the clock.
+/// The day of the clock at a moment in milliseconds.
 pub fn day_of(moment: u64) -> u64 {
     moment / DAY_MS
 }
 
 impl StoredRow {
-    /// Its user is entered to be looked at with the first row of each day.
+    /// The day of the row's newest moment. The first row of each day schedules a look at its user.
     pub fn day(&self) -> u64 {
         day_of(self.row.newest())
     }
 }
 
 impl Head {
-    /// Beside the writer of the token.
+    /// The most writers beside the writer of the token.
     pub const WRITERS_MAX: usize = 7;
 
-    /// Whether what was written under `token` is part of this: it, or something newer of the same writer.
+    /// Whether this head includes the write of `token`: it has that token, or a newer one of the same writer.
     pub fn includes(&self, token: Token) -> bool {
         let mut all = self.writers.iter().chain([&self.token]);
         all.any(|known| known.writer == token.writer && known.version >= token.version)
     }
 
-    /// The day of what is being played.
+    /// The day of the content being played.
     pub fn day(&self) -> Option<u64> {
         self.current.as_ref().map(|(_, stored)| stored.day())
     }
 
-    /// Gives it the token of its next write.
+    /// Gives the head the token of its next write.
     pub fn renew(&mut self, token: Token) {
         let before = std::mem::replace(&mut self.token, token);
         self.writers.retain(|known| known.writer != token.writer);
@@ -90,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn it_names_those_who_wrote_last() {
+    fn a_head_names_the_last_writers() {
         let mut head = Head::default();
         (1..=3).for_each(|version| head.renew(token(version, 1)));
         assert!(head.writers.is_empty());

@@ -1,4 +1,4 @@
-//! The heads of users who were here last.
+//! The cache of heads of recent users.
 
 use std::num::NonZeroUsize;
 
@@ -8,11 +8,11 @@ use super::Head;
 use super::contents::Contents;
 use crate::model::ids::UserId;
 
-/// Each as this process has read or written it last. Another gateway may have written since: then the next write is
-/// refused, and the head read anew.
+/// Heads as this process has last read or written them. If another gateway has written since, the next write is
+/// refused, and the head is read again.
 pub struct Heads(LruCache<UserId, Option<Remembered>>);
 
-/// What a user's next change may need.
+/// The cached state for a user's next change.
 pub struct Remembered {
     pub head: Box<Head>,
     pub contents: Contents,
@@ -23,12 +23,12 @@ impl Heads {
         Heads(LruCache::new(users_max))
     }
 
-    /// Takes it out. The caller puts it back after the change.
+    /// Takes the head out of the cache. The caller puts it back after the change.
     pub fn take(&mut self, user: UserId) -> Option<Remembered> {
         self.0.get_mut(&user)?.take()
     }
 
-    /// Keeps what was read outside any commit, unless the user is known or being written.
+    /// Caches a head read outside a commit, unless the user is cached or being written.
     pub fn learn(&mut self, user: UserId, head: Box<Head>) {
         if !self.0.contains(&user) {
             self.0.put(user, Some(Remembered { head, contents: Contents::Unknown }));

@@ -1,4 +1,4 @@
-//! What is known of one user while a group is decided.
+//! The known state of one user while a group is decided.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,21 +12,22 @@ use crate::model::ids::Content;
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
 
-/// So many are asked for first of what stands in an order; then twice as many each time.
+/// The number of items of an order that are read first; each further read doubles it.
 const FEW: usize = 8;
 
-/// Something that has to be read.
+/// An item to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Need {
     Head,
     /// A row outside the head.
     Row(Content),
     Contents,
-    /// So many of the first to give way at the cap, without their rows. Users with fewer contents have no others.
+    /// The first this many contents to be evicted at the cap, without their rows. A user with fewer contents has no
+    /// others.
     First(usize),
-    /// So many of the first to give way at the cap, if it is more than one with their rows.
+    /// The first this many contents to be evicted at the cap; if more than one, with their rows.
     Oldest(usize),
-    /// So many of the newest records.
+    /// The newest this many records.
     Newest(usize),
     /// The rows of all contents.
     All,
@@ -34,39 +35,39 @@ pub enum Need {
     ClaimRules,
     /// The rows of contents that are marked to be carried to the history store.
     Marked,
-    /// The rows of contents that clears and the retention have left, or the first of them: records up to the first
-    /// moment, tombstones before the second, milliseconds.
+    /// The rows of expired and cleared contents, or the first of them: records up to the first moment, tombstones
+    /// before the second, milliseconds.
     Dead(u64, u64),
 }
 
-/// What clears and the retention have left, as far as the timeline knows. The content in the head may be among it: its
-/// place in the timeline is older than its row.
+/// Expired and cleared contents, by the timeline. The content in the head may be among them, since its place in the
+/// timeline is older than its row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dead {
-    /// As [`Need::Dead`] has it.
+    /// The moments of [`Need::Dead`].
     pub asked: (u64, u64),
     pub contents: Vec<Content>,
-    /// There are others.
+    /// More contents remain.
     pub more: bool,
     /// The moments of the oldest record and of the oldest tombstone that stay.
     pub next: [Option<u64>; 2],
 }
 
-/// Whether there is a claim, and where one would go.
+/// Whether a claim is kept, and how it would be kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claimable {
     pub key: ClaimKey,
     pub claimed: bool,
-    /// It is or would be kept by itself, and not only in a filter.
+    /// The claim is or would be kept exactly, and not only in a filter.
     pub exact: bool,
-    /// What the filter takes before claims are kept by themselves.
+    /// The number of claims the filter still takes; further claims are kept exactly.
     pub filter_room: u64,
 }
 
-/// What was read of a user, all of it under one token.
+/// The state read of a user, all of it under one token.
 #[derive(Debug, Default)]
 pub struct Known {
-    /// `None`: not read. `Some(None)`: the user has none.
+    /// `None`: not read. `Some(None)`: the user has no head.
     pub head: Option<Option<Box<Head>>>,
     rows: HashMap<Content, Option<StoredRow>>,
     pub contents: Contents,
@@ -74,7 +75,7 @@ pub struct Known {
     pub newest: Option<(Vec<(u64, Content)>, bool)>,
     /// All rows are known.
     pub all: bool,
-    /// A clear within the group makes more of it.
+    /// Several, if a clear within the group makes more contents dead.
     dead: Vec<Dead>,
     claims: HashMap<ClaimKey, Claimable>,
     pub claim_rules: Option<Vec<(Day, Arc<str>)>>,
@@ -117,13 +118,13 @@ impl Known {
         self.rows.iter().filter_map(|(content, row)| Some((*content, row.as_ref()?)))
     }
 
-    /// Whether the row of this content is known, be it in the head or not.
+    /// Whether the row of this content is known, in the head or outside.
     pub fn has_row(&self, content: Content) -> bool {
         let current = self.head.as_ref().and_then(Option::as_ref).and_then(|head| head.current.as_ref());
         current.is_some_and(|(current, _)| *current == content) || self.row(content).is_some()
     }
 
-    /// What was found dead by these moments.
+    /// The contents found dead by these moments.
     pub fn dead(&self, asked: (u64, u64)) -> Option<&Dead> {
         self.dead.iter().find(|dead| dead.asked == asked)
     }
@@ -133,7 +134,7 @@ impl Known {
     }
 }
 
-/// What is not known yet is an error: the need.
+/// An unknown item is an error: the need to read it.
 impl StoredUser for &Known {
     type Error = Need;
     type Claims = Vec<(Day, Arc<str>)>;
@@ -185,7 +186,7 @@ impl StoredUser for &Known {
 
     fn is_claimed(&mut self, key: &ClaimKey, erased: bool) -> Result<bool, Need> {
         let found = self.claim(key).ok_or_else(|| Need::Claim(key.clone()))?;
-        // An erasure cannot take anything out of a filter.
+        // An erasure cannot remove claims from a filter.
         Ok(found.claimed && !(erased && found.exact))
     }
 

@@ -1,10 +1,10 @@
 use crate::model::retention::Retention;
 
-/// What is kept of one user, and how long.
+/// The limits for one user.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub retention: Retention,
     pub contents_max: u32,
-    /// From a user's first change to when it is carried to the history store, milliseconds; `None`: it is not carried.
+    /// The time from a user's first change until it is carried to the history store, milliseconds; `None`: not carried.
     pub history_interval: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! Users whose changes are to be carried to the history store: how they are read, and how they leave the list.
+//! Users whose changes are to be carried to the history store: reading them, and taking them off the list.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,19 @@ use crate::model::pack::{PackedForgetting, PackedRow, UserPack};
 use crate::model::version::Version;
 use crate::storage::hot_store::StoreError;
 
-/// What may have changed of a user who was listed. It is not of one moment: the head is older than the rows.
+/// The possible changes of a listed user. Head and rows may be of different moments: the head is older than the rows.
 #[derive(Clone, Debug)]
 pub struct ListedUser {
     pub user: UserId,
-    /// `None`: nothing is left of the user.
+    /// `None`: the user has no data.
     head: Option<Box<Head>>,
     rows: BTreeMap<Content, ContentRow>,
     has_marks: bool,
-    /// Why it cannot be carried.
+    /// The reason why the user cannot be carried.
     pub unreadable: Option<String>,
 }
 
-/// Reads users, the head of each before the rest: a row that leaves it meanwhile is found outside.
+/// Reads users. The head of each is read first: a row that leaves the head in between is found outside.
 pub async fn read_listed(store: &impl UserStore, users: &[UserId]) -> Result<Vec<ListedUser>, StoreError> {
     let load = |user: &UserId| Load { user: *user, needs: vec![Need::Head, Need::Marked] };
     let loaded = store.load(&users.iter().map(load).collect::<Vec<_>>()).await?;
@@ -47,35 +47,36 @@ pub async fn read_listed(store: &impl UserStore, users: &[UserId]) -> Result<Vec
     Ok(listed)
 }
 
-/// Takes users off the list whose heads are still those that were read. Answers for each whether it was: who was not
-/// has changed since. To be called once all that was read of them was delivered.
+/// Takes users off the list if their heads have not changed since they were read. Answers for each whether it was taken
+/// off. To be called after everything read of the users was delivered.
 ///
 /// # Errors
-/// Any of it may have been done, now or later.
+/// Any of the users may have been taken off, now or later.
 pub async fn unlist(
     store: &impl UserStore,
     tokens: &TokenSource,
     users: &[ListedUser],
     now: u64,
 ) -> Result<Vec<bool>, StoreError> {
-    let applies: Vec<Apply> = users.iter().map(|listed| listed.unlisting(tokens, now)).collect();
+    let applies: Vec<Apply> = users.iter().map(|listed| listed.unlisting(store, tokens, now)).collect();
     let applied = store.apply(&applies.iter().collect::<Vec<_>>()).await?;
     Ok(applied.iter().map(|applied| matches!(applied, Applied::Done { .. })).collect())
 }
 
-/// Lists users who were never listed, with all that they have. Returns how many were.
+/// Lists users who were never listed, with all their rows. Returns the number of users listed.
 pub async fn list(store: &impl UserStore, tokens: &TokenSource, users: &[UserId], now: u64) -> Result<u64, StoreError> {
     let (mut listed, mut users) = (0, users.to_vec());
     while !users.is_empty() {
         let load = |user: &UserId| Load { user: *user, needs: vec![Need::Head] };
         let loaded = store.load(&users.iter().map(load).collect::<Vec<_>>()).await?;
-        let listing = |(user, head): (&UserId, Option<Box<Head>>)| ListedUser::listing(*user, head?, tokens, now);
+        let listing =
+            |(user, head): (&UserId, Option<Box<Head>>)| ListedUser::listing(*user, head?, store, tokens, now);
         let heads = loaded.into_iter().map(|loaded| loaded.head.flatten());
         let applies: Vec<Apply> = users.iter().zip(heads).filter_map(listing).collect();
         let applied = store.apply(&applies.iter().collect::<Vec<_>>()).await?;
         let refused = |applied: &Applied| matches!(applied, Applied::Refused(_));
         listed += applied.iter().filter(|applied| matches!(applied, Applied::Done { .. })).count() as u64;
-        // A gateway that does not list has written them meanwhile.
+        // A gateway that does not list users has written them in between.
         users =
             applies.iter().zip(&applied).filter(|(_, applied)| refused(applied)).map(|(apply, _)| apply.user).collect();
     }
@@ -87,7 +88,7 @@ impl ListedUser {
         ListedUser { user, head, rows, has_marks: false, unreadable: None }
     }
 
-    /// The newest of each.
+    /// Adds rows, and keeps the newer of two rows of a content.
     fn add(&mut self, rows: impl Iterator<Item = (Content, ContentRow)>) {
         for (content, row) in rows {
             let known = self.rows.entry(content).or_default();
@@ -97,19 +98,19 @@ impl ListedUser {
         }
     }
 
-    /// `None`: nothing is left of the user.
+    /// `None`: the user has no data.
     pub fn token(&self) -> Option<Token> {
         self.head.as_ref().map(|head| head.token)
     }
 
-    /// The version up to which marks go once this is delivered, if there were any. They were read after the head, so a
-    /// mark that is not newer than the head was among them.
+    /// Marks up to this version are removed after the delivery, if there were any. They were read after the head, so
+    /// all marks that are not newer than the head were read.
     pub fn marks_until(&self) -> Version {
         self.token().filter(|_| self.has_marks).map_or(Version::NONE, |token| token.version)
     }
 
-    /// What is to be carried: not what the user has cleared or what is older than `horizon`, milliseconds; the history
-    /// store does not have it either.
+    /// The state to be carried, without cleared records and without those older than `horizon`, milliseconds; the
+    /// history store does not keep these either.
     pub fn pack(&self, horizon: u64) -> UserPack {
         let Some(head) = &self.head else {
             return UserPack { user: self.user, forgetting: None, rows: Vec::new() };
@@ -127,25 +128,33 @@ impl ListedUser {
         UserPack { user: self.user, forgetting: PackedForgetting::of(&head.forgetting, head.token.version), rows }
     }
 
-    /// `None`: it is or was listed.
-    fn listing(user: UserId, known: Box<Head>, tokens: &TokenSource, now: u64) -> Option<Apply> {
+    /// `None`: the user is or was listed.
+    fn listing(
+        user: UserId,
+        known: Box<Head>,
+        store: &impl UserStore,
+        tokens: &TokenSource,
+        now: u64,
+    ) -> Option<Apply> {
         let mut head = (known.listing == Listing::Unknown).then(|| known.clone())?;
         let token = tokens.next(Some(known.token), now);
         head.listing = Listing::Listed;
         head.renew(token);
         let writes = vec![Write::Mark { content: None, version: token.version }, Write::List { due: now }];
-        Some(Apply { user, expected: Some(known), head: Some(head), writes, news: false })
+        let generations = store.generations();
+        Some(Apply { user, expected: Some(known), head: Some(head), writes, news: false, generations })
     }
 
-    /// The bit is cleared under a new token, so that no commit that was decided on a listed head is applied any more.
-    /// An entry in the list whose head is not listed, or gone, leaves it likewise.
-    fn unlisting(&self, tokens: &TokenSource, now: u64) -> Apply {
+    /// The bit is cleared under a new token, so that no commit decided on a listed head is applied any more. An entry
+    /// whose head is missing or not listed leaves the list in the same way.
+    fn unlisting(&self, store: &impl UserStore, tokens: &TokenSource, now: u64) -> Apply {
         let head = self.head.clone().filter(|head| head.listing == Listing::Listed).map(|mut head| {
             head.listing = Listing::Carried;
             let token = tokens.next(Some(head.token), now);
             head.renew(token);
             head
         });
-        Apply { user: self.user, expected: self.head.clone(), head, writes: vec![Write::Unlist], news: false }
+        let (expected, writes, generations) = (self.head.clone(), vec![Write::Unlist], store.generations());
+        Apply { user: self.user, expected, head, writes, news: false, generations }
     }
 }

@@ -1,9 +1,9 @@
-//! How changes leave the hot store: who has changed is listed in the step of the change, and unlisted once the change
-//! was carried to the history store.
+//! Changes on their way to the history store: a user is listed in the step of the change, and unlisted after the change
+//! was carried.
 //!
-//! Of a listed user the head says so, the shard's list has when the user is due, and *marks* name the contents that
-//! have changed outside the head, each with the version of the token that wrote it. So a beat that only moves a
-//! position on writes nothing but the head: the row in there is always carried along.
+//! The head of a listed user has a flag, the shard's list has the time when the user is due, and *marks* name the
+//! contents that have changed outside the head, each with the version of the token that wrote it. So a beat that only
+//! moves a position on writes nothing but the head: the row in the head is always carried along.
 
 use super::head::{Head, Listing};
 use super::writes::Write;
@@ -11,15 +11,15 @@ use crate::model::change::{Action, Change};
 
 /// The listing of a decision.
 pub struct ListingRule {
-    /// From the first change to when the user is due, milliseconds; `None`: this gateway carries nothing, and lists
-    /// only those whom others do.
+    /// The time from the first change until the user is due, milliseconds; `None`: this gateway carries nothing, and
+    /// lists only users that other gateways have listed before.
     pub interval: Option<u64>,
     /// The server's clock, milliseconds.
     pub now: u64,
 }
 
 impl ListingRule {
-    /// Adds to the writes what lists the user. `head` has its new token, and the listing that was before.
+    /// Adds the writes that list the user. `head` has its new token, and still the listing from before.
     pub fn apply(&self, known: Option<&Head>, head: &mut Head, writes: &mut Vec<Write>, changes: Changes) {
         let before = head.listing;
         let is_carried = self.interval.is_some() || before != Listing::Unknown;
@@ -28,7 +28,7 @@ impl ListingRule {
         }
         head.listing = Listing::Listed;
         let version = head.token.version;
-        // A row that leaves the head as it was carried in it.
+        // The row that leaves the head unchanged was already carried as a part of the head.
         let carried = known.and_then(|head| head.current.as_ref()).filter(|_| before == Listing::Carried);
         let put = |write: &Write| match write {
             Write::Put { content, row }
@@ -41,7 +41,7 @@ impl ListingRule {
         let mut marks: Vec<Write> =
             writes.iter().filter_map(put).map(|content| Write::Mark { content: Some(content), version }).collect();
         if before == Listing::Unknown && known.is_some() {
-            // Of what was written before nothing is known.
+            // Earlier writes of the user are unknown, so all contents are marked.
             marks.push(Write::Mark { content: None, version });
         }
         if before != Listing::Listed {
@@ -51,11 +51,11 @@ impl ListingRule {
     }
 }
 
-/// What sort of changes a decision is about.
+/// The kind of changes in a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Changes {
     Any,
-    /// Of what no read returns any more: nothing of it is carried. The history store has its own expiry.
+    /// Removals of expired and cleared rows. They are not carried, since the history store has its own expiry.
     Removals,
 }
 

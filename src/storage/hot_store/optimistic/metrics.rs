@@ -1,4 +1,4 @@
-//! What is counted of commits to a store that others write to, too.
+//! Metrics of commits to a store that other gateways write to, too.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -10,18 +10,18 @@ struct Lookup {
     result: &'static str,
 }
 
-/// Added to once for a step of a group, not for each beat.
+/// Counted once for a step of a group, not for each beat.
 #[derive(Clone)]
 pub struct Metrics {
-    /// Users of groups that were decided anew because another gateway had written.
+    /// Users of groups that were decided again because another gateway had written.
     pub conflicts: Counter,
-    /// Users of groups whose changes a repetition has found stored.
+    /// Users of groups whose changes were found stored at a repetition.
     pub repeats_found: Counter,
-    /// Users of groups whose heads were remembered.
+    /// Users of groups whose heads were cached.
     pub hits: Counter,
     /// Users of groups whose heads had to be read.
     pub misses: Counter,
-    /// Rows outside heads that were read, those that are pruned included.
+    /// Rows read outside heads, including rows to prune.
     pub rows_loaded: Counter,
     lookups: Family<Lookup, Counter>,
 }

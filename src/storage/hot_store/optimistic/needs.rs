@@ -1,4 +1,4 @@
-//! What has to be read before a user's changes are decided.
+//! The state to be read before a user's changes are decided.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::rule::RuleSet;
 use crate::storage::hot_store::Group;
 
-/// What is not known and will be needed, as far as that can be told before. The rest is found out by deciding.
+/// The unknown state that the changes will need, as far as can be foreseen. Decisions find out the rest.
 pub struct Needs<'r> {
     known: &'r Known,
     group: &'r Group,
@@ -33,7 +33,7 @@ impl<'r> Needs<'r> {
     pub fn add(&mut self, change: &Change) {
         match &change.action {
             Action::Beat { beat, asks, .. } => {
-                // It may be new.
+                // The content may be new.
                 if self.row(beat.content) && self.known.contents.count().is_none() {
                     self.once(Need::Contents);
                     self.once(Need::First(Contents::ALL_MAX + 1));
@@ -55,7 +55,7 @@ impl<'r> Needs<'r> {
         }
     }
 
-    /// True: its row is needed.
+    /// True: the row has to be read.
     fn row(&mut self, content: Content) -> bool {
         let unknown = !self.known.has_row(content);
         if unknown && self.rows.insert(content) {
@@ -74,7 +74,7 @@ impl<'r> Needs<'r> {
         }
     }
 
-    /// There are few of these, and they are asked for once.
+    /// Adds one of the few needs without a content or key, once.
     fn once(&mut self, need: Need) {
         if !self.needs.contains(&need) {
             self.needs.push(need);

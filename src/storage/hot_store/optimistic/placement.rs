@@ -1,4 +1,4 @@
-//! Where what was decided of a user is written: the row of what plays into the head, others beside it.
+//! Placement of a decision: the row of the content being played goes into the head, other rows beside it.
 
 use std::sync::Arc;
 
@@ -14,19 +14,19 @@ use crate::model::rewards::day::Day;
 use crate::model::rewards::rule::RewardRule;
 use crate::model::transition::Cause;
 
-/// When a user of whom nothing is left is looked at again who is still listed.
+/// The delay of the next look at a user without data who is still listed.
 const LISTED_AGAIN_MS: u64 = 3_600_000;
 
-/// What is to be stored.
+/// The writes of a decision.
 pub struct Placed {
-    /// Without its new token. `None`: it stays as it is.
+    /// The new head without its new token; `None`: the head stays as it is.
     pub head: Option<Box<Head>>,
     pub writes: Vec<Write>,
-    /// Records that clears or the retention had left, and that go now.
+    /// Expired or cleared records that are removed now.
     pub dead: Vec<(Record, Cause)>,
 }
 
-/// What was decided of one user, on what was known.
+/// The decision on one user, with the known state that it was based on.
 pub struct Placement<'k> {
     pub known: &'k Known,
     pub drafted: Drafted<Vec<(Day, Arc<str>)>>,
@@ -48,12 +48,22 @@ struct PlacedClaim {
     kept: bool,
 }
 
+impl PlacedClaim {
+    fn write(self) -> Write {
+        let PlacedClaim { claim, exact, kept } = self;
+        match claim.key.is_view() {
+            true => Write::View { at: claim.claimed_at, key: claim.key, kept },
+            false => Write::Claim { claim, exact, kept },
+        }
+    }
+}
+
 impl Placement<'_> {
     /// `None`: nothing has changed.
     pub fn place(mut self) -> Option<Placed> {
         let drafted = &self.drafted;
         let changed = drafted.forgetting_changed || drafted.erased || drafted.rows.iter().any(|draft| draft.changed);
-        // What a clear hides that came after the pruning is to be removed soon.
+        // A clear that came after the pruning hides records that should be removed soon.
         let pruned = drafted.pruned.filter(|pruned| drafted.forgetting.watermark <= pruned.watermark);
         let look = match pruned {
             Some(pruned) => Some(self.next_look(pruned, changed)),
@@ -70,14 +80,13 @@ impl Placement<'_> {
         placed.writes.extend(self.drafted.erased_claims.take().map(|rules| Write::RemoveClaims { rules }));
         let claims = self.claims();
         let current = self.put_rows(&claims, &mut placed);
-        let claims = claims.into_iter().map(|PlacedClaim { claim, exact, kept }| Write::Claim { claim, exact, kept });
-        placed.writes.extend(claims);
+        placed.writes.extend(claims.into_iter().map(PlacedClaim::write));
         let head = self.head().cloned().unwrap_or_default();
         placed.head = Some(Box::new(Head { forgetting: self.drafted.forgetting, current, ..head }));
         Some(placed)
     }
 
-    /// Returns what is in the head from now on.
+    /// Adds the writes of the rows. Returns the content and row of the new head.
     fn put_rows(&mut self, claims: &[PlacedClaim], placed: &mut Placed) -> Option<(Content, StoredRow)> {
         let horizon = self.limits.retention.horizon(self.now);
         let (mut current, playing) = (None, self.playing());
@@ -105,9 +114,9 @@ impl Placement<'_> {
         current
     }
 
-    /// The content whose row is in the head from now on.
+    /// The content whose row is in the new head.
     fn playing(&self) -> Option<Content> {
-        // A pause that has not ended keeps the head for good, and no record stays for good.
+        // A pause that has not ended keeps the head permanently, and no record may stay permanently.
         if self.drafted.forgetting.recording.paused() {
             return None;
         }
@@ -127,7 +136,7 @@ impl Placement<'_> {
         }
     }
 
-    /// Those of the filters are marked in the rows: the filters cannot tell them.
+    /// The claims and how they are kept. Rows mark the claims that go into filters, since filters cannot be listed.
     fn claims(&mut self) -> Vec<PlacedClaim> {
         let mut placed: Vec<PlacedClaim> = Vec::new();
         for made in std::mem::take(&mut self.drafted.claims) {
@@ -140,7 +149,7 @@ impl Placement<'_> {
         placed
     }
 
-    /// With the marks of the day of its credit.
+    /// The row, with the marks of the day of its credit.
     fn stored(&self, draft: DraftRow, claims: &[PlacedClaim]) -> StoredRow {
         let place = self.place_of(&draft);
         let DraftRow { content, row, .. } = draft;
@@ -166,8 +175,8 @@ impl Placement<'_> {
         StoredRow { row, claims: marks }
     }
 
-    /// When the user has to be looked at because of what has changed, unless that is no sooner than it was. What is in
-    /// the head was entered with the first beat of its day.
+    /// The next look at the user because of the change, unless it is no earlier than the scheduled one. For the content
+    /// in the head, the first beat of its day has scheduled a look.
     fn first_look(&self) -> Option<Write> {
         let Placement { drafted, limits, now, .. } = self;
         let watermark = self.head().map_or(0, |head| head.forgetting.watermark);
@@ -182,7 +191,7 @@ impl Placement<'_> {
         Some(Write::LookAt { at: limits.retention.expires(first), exact: false })
     }
 
-    /// When the user has to be looked at again, now that nothing is dead; or that nothing is left.
+    /// The next look at the user after a pruning that left nothing dead, or the removal of a user without data.
     fn next_look(&self, pruned: Pruned, changed: bool) -> Write {
         let Placement { drafted, limits, now, .. } = self;
         let dead = self.known.dead(dead_until(pruned.watermark, pruned.horizon)).filter(|_| !drafted.erased);
@@ -192,14 +201,15 @@ impl Placement<'_> {
         let forgetting = if drafted.forgetting.recording.paused() { *now } else { drafted.forgetting.newest() };
         let forgetting = Some(forgetting).filter(|moment| *moment > 0);
         let next = first.into_iter().chain(forgetting).map(|moment| limits.retention.expires(moment)).min();
-        // A call that began without a head must not find none again, so it stays for a retention after the last write.
+        // A call that began without a head must not find none again, so the head stays for a retention after the last
+        // write.
         let written = match self.head() {
             _ if changed => *now,
             Some(head) => head.token.version.at(),
             None => 0,
         };
         match next.unwrap_or_else(|| limits.retention.after(written)) {
-            // What was forgotten is still to be carried.
+            // The erased state is still to be carried.
             at if next.is_none() && at <= *now && self.is_listed() => {
                 Write::LookAt { at: now + LISTED_AGAIN_MS, exact: true }
             }

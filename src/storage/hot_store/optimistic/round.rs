@@ -1,4 +1,4 @@
-//! A group on its way: what is known of each of its users, and what was decided on it.
+//! A group on its way: the known state of each of its users, and the decisions.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,9 +14,12 @@ use super::placement::{Placed, Placement};
 use super::token::TokenSource;
 use super::{Applied, Apply, Head, Load, Loaded, Write};
 use crate::model::change::{Change, Decided, Outcome};
+use crate::model::counters::Generations;
 use crate::model::decide::{Decider, Draft, Transitions};
 use crate::model::ids::UserId;
 use crate::model::rewards::claim::Claim;
+use crate::model::rewards::rewarding::Rewarding;
+use crate::model::rewards::rule::Rules;
 use crate::model::transition::Transition;
 use crate::storage::hot_store::{Committed, Group};
 
@@ -30,32 +33,32 @@ pub struct Round {
 /// One user's changes of the group.
 pub struct UserRound {
     pub user: UserId,
-    /// Which changes of the group.
+    /// The places of the user's changes in the group.
     places: Vec<usize>,
     known: Known,
-    /// So many claims at most; as many as there are in the end, when the group may make no more.
+    /// The limit of claims. It is lowered to the granted number when the group has too many claims.
     claims_max: u64,
     pub plan: Option<Plan>,
     pub done: bool,
 }
 
-/// What is counted of an answer.
+/// The kind of an answer, for the metrics.
 pub enum Fate {
-    /// Another writer was first. The user is decided anew.
+    /// Another writer was first. The user is decided again.
     Conflict,
-    /// An earlier attempt had done it.
+    /// An earlier attempt has stored the changes.
     Found,
     Other,
 }
 
-/// What was decided. It stays as it is until it is applied or refused, so that a repetition writes and tells the same.
+/// A decision. It stays unchanged until it is applied or refused, so that a repetition writes and answers the same.
 pub struct Plan {
     pub apply: Apply,
     outcomes: Vec<Outcome>,
     decided: Vec<Decided>,
     transitions: Transitions,
     pub elsewhere: bool,
-    /// As they are once it is applied.
+    /// The contents after the plan is applied.
     contents: Contents,
 }
 
@@ -73,13 +76,19 @@ impl Round {
         Round { turn, before, users: users.collect() }
     }
 
-    /// Decides for all users as far as enough is known. Returns what has to be read of the others.
-    pub fn decide(&mut self, group: &Group, limits: &Limits, tokens: &TokenSource) -> Vec<Load> {
+    /// Decides the users whose needed state is known. Returns the loads for the others.
+    pub fn decide(
+        &mut self,
+        group: &Group,
+        limits: &Limits,
+        tokens: &TokenSource,
+        generations: &Arc<Generations>,
+    ) -> Vec<Load> {
         let mut loads = Vec::new();
         for user in self.users.iter_mut().filter(|user| user.plan.is_none()) {
             let needs = user.needs(group);
             let needs = match needs.is_empty() {
-                true => user.decide(group, limits, tokens).err().into_iter().collect(),
+                true => user.decide(group, limits, tokens, generations).err().into_iter().collect(),
                 false => needs,
             };
             if !needs.is_empty() {
@@ -89,14 +98,22 @@ impl Round {
         loads
     }
 
-    /// Gives out the room for claims in the order of the group. False: some users had too many, and are to be decided
-    /// anew.
-    pub fn has_room(&mut self, claims_max: u64) -> bool {
-        let of_done = self.users.iter().filter(|user| user.done).flat_map(UserRound::claims).count() as u64;
-        let room = claims_max.saturating_sub(of_done);
+    /// The newest generation of counters that a known head belongs to.
+    pub fn newest_generation(&self) -> u32 {
+        let open = self.users.iter().filter(|user| user.plan.is_none());
+        let heads = open.filter_map(|user| user.known.head.as_ref()?.as_deref());
+        heads.map(|head| head.generation).max().unwrap_or(0)
+    }
+
+    /// Grants the free room for claims in the order of the group. False: some users have too many claims, and have to
+    /// be decided again.
+    pub fn has_room(&mut self, rewards: &Rewarding) -> bool {
+        let claims = |user: &UserRound| user.claims(&rewards.rules).count() as u64;
+        let of_done: u64 = self.users.iter().filter(|user| user.done).map(claims).sum();
+        let room = rewards.claims_max.saturating_sub(of_done);
         let open = self.users.iter().enumerate().filter(|(_, user)| !user.done);
         let mut made: Vec<(usize, usize)> =
-            open.flat_map(|(number, user)| user.claims().map(move |change| (change, number))).collect();
+            open.flat_map(|(number, user)| user.claims(&rewards.rules).map(move |change| (change, number))).collect();
         if made.len() as u64 <= room {
             return true;
         }
@@ -109,7 +126,7 @@ impl Round {
         false
     }
 
-    /// Takes notice of what was read; both are in the order of the users.
+    /// Adds the loaded state; both lists are in the order of the users.
     pub fn loaded(&mut self, loads: &[Load], loaded: Vec<Loaded>) {
         let mut users = self.users.iter_mut();
         for (load, loaded) in loads.iter().zip(loaded) {
@@ -122,7 +139,7 @@ impl Round {
         }
     }
 
-    /// What has become of the plan of a user.
+    /// Takes the result of applying a user's plan.
     pub fn applied(&mut self, place: usize, applied: Applied) -> Fate {
         let user = &mut self.users[place];
         let Some(plan) = &mut user.plan else { return Fate::Other };
@@ -132,7 +149,8 @@ impl Round {
                 user.done = true;
             }
             Applied::Refused(Some(head)) if plan.is_in(&head) => {
-                // An earlier attempt has done it. Whether others follow the user is not known: they are told.
+                // An earlier attempt has stored the changes. Its subscribers are unknown, so other gateways are told in
+                // any case.
                 plan.elsewhere = true;
                 plan.apply.head = Some(head);
                 plan.contents = Contents::Unknown;
@@ -149,7 +167,7 @@ impl Round {
         Fate::Other
     }
 
-    /// The answers in the order of the group, and the claims that were made.
+    /// The outcomes in the order of the group, and the claims that were made.
     pub fn committed(self, group: &Group) -> (Committed, Vec<Claim>) {
         let mut outcomes: Vec<Option<Outcome>> = group.changes.iter().map(|_| None).collect();
         let transitions = self.users.iter().flat_map(|user| &user.plan).map(|plan| plan.transitions.len()).sum();
@@ -171,9 +189,9 @@ impl Round {
             }));
         }
         committed.elsewhere.sort_unstable();
-        // Those of one change stay in their order.
+        // A stable sort: the decisions of one change stay in order.
         committed.decided.sort_by_key(|decided| decided.change);
-        // Mostly they are in order: then there is no need of the memory that sorting takes.
+        // Mostly they are in order, which saves the memory of sorting.
         if !committed.transitions.is_sorted_by_key(|(change, _)| *change) {
             committed.transitions.sort_by_key(|(change, _)| *change);
         }
@@ -184,7 +202,7 @@ impl Round {
 }
 
 impl Plan {
-    /// Whether this head is what the plan has written, or follows it.
+    /// Whether this head is the one that the plan has written, or a later one.
     fn is_in(&self, head: &Head) -> bool {
         self.apply.head.as_ref().is_some_and(|mine| head.includes(mine.token))
     }
@@ -195,17 +213,18 @@ impl UserRound {
         self.known = Known::of(remembered);
     }
 
-    /// Another gateway has written. Nothing that was known holds any more.
+    /// Another gateway has written, so the known state is outdated.
     fn refused(&mut self, head: Option<Box<Head>>) {
         self.known = Known::of_head(head);
         self.plan = None;
     }
 
-    /// Nothing is decided on what cannot be read; the other users of the group go on.
+    /// An unreadable user gets no decision; the other users of the group go on.
     fn is_unreadable(&mut self, why: String) {
         let (user, why) = (self.user, Arc::from(why));
         let outcomes = self.places.iter().map(|_| Outcome::Unreadable { why: Arc::clone(&why) }).collect();
-        let apply = Apply { user, expected: None, head: None, writes: Vec::new(), news: false };
+        let generations = Arc::default();
+        let apply = Apply { user, expected: None, head: None, writes: Vec::new(), news: false, generations };
         self.known = Known::default();
         let (decided, transitions, contents) = (Vec::new(), Vec::new(), Contents::Unknown);
         self.plan = Some(Plan { apply, outcomes, decided, transitions, elsewhere: false, contents });
@@ -217,20 +236,21 @@ impl UserRound {
         self.reconsider();
     }
 
-    /// What is planned was not done, and is decided once more on what is known.
+    /// Drops the plan, which was not applied. The user is decided again on the known state.
     fn reconsider(&mut self) {
         if let Some(plan) = self.plan.take() {
             self.known.head = Some(plan.apply.expected);
         }
     }
 
-    /// The changes that have made claims, one for each.
-    fn claims(&self) -> impl Iterator<Item = usize> {
+    /// The changes that have made claims, once for each claim. Views take no room.
+    fn claims(&self, rules: &Rules) -> impl Iterator<Item = usize> {
         let decided = self.plan.iter().flat_map(|plan| &plan.decided);
-        decided.filter(|decided| decided.first).map(|decided| decided.change)
+        let enters = |decided: &&Decided| decided.first && !rules.counts_views(decided.rule);
+        decided.filter(enters).map(|decided| decided.change)
     }
 
-    /// What to remember of the user once the plan is applied.
+    /// The state to cache after the plan is applied.
     pub fn remembered(&mut self) -> Option<(UserId, Remembered)> {
         let plan = self.plan.as_mut()?;
         if plan.apply.writes.contains(&Write::RemoveUser) {
@@ -240,7 +260,13 @@ impl UserRound {
         Some((self.user, Remembered { head, contents: std::mem::take(&mut plan.contents) }))
     }
 
-    fn decide(&mut self, group: &Group, limits: &Limits, tokens: &TokenSource) -> Result<(), Need> {
+    fn decide(
+        &mut self,
+        group: &Group,
+        limits: &Limits,
+        tokens: &TokenSource,
+        generations: &Arc<Generations>,
+    ) -> Result<(), Need> {
         let horizon = limits.retention.horizon(group.now);
         let mut draft = Draft::new(&self.known)?;
         let decider = Decider::new(group.now, horizon, limits.contents_max, &group.rewards);
@@ -265,21 +291,29 @@ impl UserRound {
                 let rule = ListingRule { interval: limits.history_interval, now: group.now };
                 rule.apply(known, head, &mut writes, changes);
             }
-            // Because of what was decided last: another row came into the head.
+            // The last change caused it: another row came into the head.
             let last = *self.places.last().expect("each user of a group has changes");
             let gone = |(record, cause)| (last, Transition::gone(self.user, record, cause));
             transitions.extend(dead.into_iter().map(gone));
         }
         let contents = self.known.contents.after(&writes, counted);
+        if let Some(head) = &mut head {
+            if before.is_none() {
+                head.generation = generations.newest();
+            }
+            let counts = generations.deltas(head.generation, transitions.iter().map(|(_, transition)| transition));
+            let at = group.now;
+            writes.extend(counts.into_iter().map(|(generation, deltas)| Write::Count { generation, deltas, at }));
+        }
         let news = outcomes.iter().any(Outcome::is_news);
-        // Nothing asks for it while there is a plan.
+        // The known head is not needed while there is a plan.
         let expected = self.known.head.take().flatten();
-        let apply = Apply { user: self.user, expected, head, writes, news };
+        let apply = Apply { user: self.user, expected, head, writes, news, generations: generations.clone() };
         self.plan = Some(Plan { apply, outcomes, decided, transitions, elsewhere: false, contents });
         Ok(())
     }
 
-    /// What the changes need for sure and is not known.
+    /// The state that the changes certainly need and that is not known yet.
     fn needs(&self, group: &Group) -> Vec<Need> {
         let mut needs = Needs::new(&self.known, group);
         self.places.iter().for_each(|place| needs.add(&group.changes[*place]));
@@ -287,7 +321,7 @@ impl UserRound {
     }
 }
 
-/// The users of a group in the order in which they first come, each with the places of its changes.
+/// The users of a group in the order of their first changes, each with the places of its changes.
 pub fn users_of(group: &Group) -> Vec<(UserId, Vec<usize>)> {
     let mut places: HashMap<UserId, usize> = HashMap::with_capacity(group.changes.len());
     let mut users: Vec<(UserId, Vec<usize>)> = Vec::with_capacity(group.changes.len());

@@ -1,19 +1,19 @@
-//! What a user's state is known by.
+//! Tokens: versions of a user's state.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::model::version::Version;
 
-/// Which write of a user was the last one.
+/// Identifies the last write of a user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Token {
-    /// Begins at the time, so that it grows over a loss of the head, too.
+    /// Starts from the time, so that it keeps growing even after a loss of the head.
     pub version: Version,
-    /// The process that wrote; drawn anew at each start.
+    /// The process that wrote; random for each start.
     pub writer: u64,
 }
 
-/// Gives out the tokens of one process. None is given out twice, also when what it was made for was refused.
+/// Gives out the tokens of one process. No token is given out twice, even if its write was refused.
 #[derive(Debug)]
 pub struct TokenSource {
     writer: u64,
@@ -21,7 +21,7 @@ pub struct TokenSource {
 }
 
 impl TokenSource {
-    /// `writer`: random, of this process alone.
+    /// `writer`: random, unique to this process.
     pub fn new(writer: u64) -> Self {
         TokenSource { writer, last: AtomicU64::new(0) }
     }
@@ -30,7 +30,7 @@ impl TokenSource {
         self.writer
     }
 
-    /// The one to follow `before`. `now`: the server's clock, milliseconds.
+    /// The token after `before`. `now`: the server's clock, milliseconds.
     pub fn next(&self, before: Option<Token>, now: u64) -> Token {
         let least = before.map_or(Version::NONE, |token| token.version).max(Version::first_of(now));
         let after = |last: u64| Version(last).max(least).next();
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn none_is_given_out_twice_and_each_is_newer_than_what_it_follows() {
+    fn no_token_is_given_out_twice_and_each_is_newer_than_the_one_before() {
         let tokens = TokenSource::new(7);
         let first = tokens.next(None, 1_000);
         assert_eq!(first, Token { version: Version(1_000_001), writer: 7 });

@@ -1,14 +1,16 @@
-//! What a decision comes to beside the head.
+//! The writes of a decision beside the head.
 
 use std::sync::Arc;
 
 use super::StoredRow;
+use crate::model::counters::Deltas;
 use crate::model::ids::Content;
-use crate::model::rewards::claim::Claim;
+use crate::model::rewards::claim::{Claim, ClaimKey};
 use crate::model::rewards::day::Day;
 use crate::model::version::Version;
 
-/// One write under a user's token. Each sets what a repetition would set again.
+/// One write under a user's token. Each write is idempotent, except a [view](Write::View) and a
+/// [count](Write::Count).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Write {
     /// The row of a content that is not in the head, and its place in the timeline.
@@ -16,8 +18,8 @@ pub enum Write {
         content: Content,
         row: StoredRow,
     },
-    /// The content came into the head at this moment: its row is kept there alone, and the timeline keeps its place.
-    /// `stored`: there was a row outside.
+    /// The content came into the head at this moment: its row is kept only there, and the timeline keeps its place.
+    /// `stored`: its row was stored outside the head before.
     Enter {
         content: Content,
         at: u64,
@@ -27,23 +29,38 @@ pub enum Write {
         content: Content,
     },
     RemoveAll,
-    /// The claim with its entry in the outbox. `exact`: as [`Claimable`](super::Claimable) says. `kept`: no erasure has
-    /// taken the claim away since, and only the event is left to publish.
+    /// The claim with its entry in the outbox. `exact`: see [`Claimable`](super::Claimable). `kept`: false if an
+    /// erasure later in the group has removed the claim, so that only its event is left to publish.
     Claim {
         claim: Claim,
         exact: bool,
         kept: bool,
     },
+    /// The claim of a view, and the view itself: it adds one to the claim's content and day. The view is added after
+    /// the head, where no repetition of the writes comes. `at`: when it was made, milliseconds; `kept`: as for a claim.
+    View {
+        key: ClaimKey,
+        at: u64,
+        kept: bool,
+    },
+    /// Amounts to add to a generation of counters. They are added behind the head, where no repetition of the writes
+    /// comes. `at`: milliseconds.
+    Count {
+        generation: u32,
+        deltas: Deltas,
+        at: u64,
+    },
     RemoveClaims {
         rules: Vec<(Day, Arc<str>)>,
     },
-    /// When the user has to be looked at for what the retention and clears leave, milliseconds; unless `exact`, no
-    /// later than that.
+    /// The time of the next look at the user for expired and cleared rows, milliseconds; unless `exact`, no later than
+    /// that.
     LookAt {
         at: u64,
         exact: bool,
     },
-    /// The user's changes are to be carried to the history store at this moment, milliseconds, if it is not sooner.
+    /// The user's changes are due to be carried to the history store at this moment, milliseconds, unless they are due
+    /// earlier.
     List {
         due: u64,
     },
@@ -53,8 +70,8 @@ pub enum Write {
         content: Option<Content>,
         version: Version,
     },
-    /// All was carried: the user leaves the list, with all marks.
+    /// All changes were carried: the user leaves the list, with all marks.
     Unlist,
-    /// Nothing is left to keep: the head goes, with whatever else has the user's name.
+    /// The user has no data: the head is removed, with all other keys of the user.
     RemoveUser,
 }

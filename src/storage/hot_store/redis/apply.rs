@@ -1,4 +1,4 @@
-//! Writes what was decided: the arguments of `lua/commit.lua`, and its answer.
+//! Applies decisions: makes the arguments of `lua/commit.lua`, and reads its answer.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Instant;
@@ -8,29 +8,32 @@ use ::redis::Value;
 use super::claims::{self, Words, words};
 use super::keys::{self, Keys};
 use super::users::RedisUsers;
-use super::{head, joined, listed, looks, row, scripts, timeline, value};
+use super::{head, listed, looks, row, scripts, timeline};
 use crate::model::ids::UserId;
+use crate::model::rewards::claim::ClaimKey;
 use crate::model::shard::Shard;
 use crate::storage::hot_store::StoreError;
-use crate::storage::hot_store::optimistic::{Applied, Apply, Write};
-use crate::storage::redis::{Call, Reply, Request, Swap};
+use crate::storage::hot_store::optimistic::{Applied, Apply, UserStore, Write};
+use crate::storage::redis::{Call, Reply, Request, Swap, joined, value};
+use crate::storage::sums::redis::pending;
 
-/// Arguments of a call in the making.
+/// The arguments of a call while it is made.
 #[derive(Default)]
 struct Arguments {
     users: Words,
     guards: Words,
     writes: Words,
-    removals: Words,
-    /// Claims of each shard so far.
+    /// Writes that run after the heads.
+    behind: Words,
+    /// Claims of each shard, counted so far.
     claims: HashMap<Shard, u64>,
-    /// All keys that are touched.
+    /// All keys of the call.
     keys: BTreeSet<Vec<u8>>,
 }
 
 impl RedisUsers {
-    /// Heads that stand alone are swapped where the server can do it; everything else, and what is refused there, is
-    /// for the script.
+    /// Applies that change only a head are sent as swaps where the server supports them. The script does everything
+    /// else, and the refused swaps.
     pub(super) async fn apply_all(&self, applies: &[&Apply]) -> Result<Vec<Applied>, StoreError> {
         let can_swap = self.redis.can_swap();
         let (mut swaps, mut others) = (Vec::new(), Vec::new());
@@ -51,7 +54,7 @@ impl RedisUsers {
         Ok(applied)
     }
 
-    /// Returns the places whose swap was refused.
+    /// Sends swaps and script calls. Returns the places of refused swaps.
     async fn send(
         &self,
         applies: &[&Apply],
@@ -60,13 +63,18 @@ impl RedisUsers {
         applied: &mut [Applied],
     ) -> Result<Vec<usize>, StoreError> {
         let shard = |place: &usize| keys::shard_of(applies[*place].user);
-        others.sort_by_key(shard);
+        // They differ only while the generations change.
+        let order = |place: &usize| applies[*place].generations.order();
+        others.sort_by_key(|place| (order(place), shard(place)));
         let rows = |place: &usize| 1 + applies[*place].writes.len();
-        let parts = joined::split(&self.redis, &mut others, shard, rows);
+        let of_generations = others.chunk_by_mut(|one, other| order(one) == order(other));
+        let parts = of_generations.flat_map(|others| joined::split(&self.redis, others, shard, rows));
+        let parts: Vec<&mut [usize]> = parts.collect();
         let calls = parts.iter().map(|part| Request::Call(self.call(part, applies)));
         let (places, swaps): (Vec<usize>, Vec<Swap>) = swaps.into_iter().unzip();
         let requests = swaps.into_iter().map(Request::Swap).chain(calls).collect();
         let (mut places, mut parts, mut refused) = (places.into_iter(), parts.into_iter(), Vec::new());
+        let mut outdated = Vec::new();
         for reply in self.redis.send(&scripts::COMMIT, requests).await {
             match reply? {
                 Reply::Swapped(swapped) => {
@@ -76,20 +84,32 @@ impl RedisUsers {
                         None => refused.push(place),
                     }
                 }
-                Reply::Called(answer) => read_answer(parts.next().expect("each call has a part"), answer, applied)?,
+                Reply::Called(answer) => {
+                    let part = parts.next().expect("each call has a part");
+                    if read_answer(part, answer, applied)? {
+                        outdated.push(applies[part[0]].generations.order());
+                    }
+                }
+            }
+        }
+        if let Some(newest) = outdated.into_iter().max() {
+            self.read_generations().await?;
+            if self.generations().order() <= newest {
+                return Err(StoreError::Away("the shards do not name the generations of counters yet".to_owned()));
             }
         }
         Ok(refused)
     }
 
-    /// Rules that are listed now, and whose filter is there if they have one.
+    /// Takes note of rules that are listed now, and whose filters exist if they have one.
     fn note_rules(&self, apply: &Apply) {
         for write in &apply.writes {
-            if let Write::Claim { claim, kept: true, exact } = write
-                && (claim.key.content.is_none() || !exact)
-            {
-                self.rules_of_day.add(keys::shard_of(apply.user), &claim.key, Instant::now());
-            }
+            let key = match write {
+                Write::Claim { claim, kept: true, exact } if claim.key.content.is_none() || !exact => &claim.key,
+                Write::View { key, kept: true, .. } => key,
+                _ => continue,
+            };
+            self.rules_of_day.add(keys::shard_of(apply.user), key, Instant::now());
         }
     }
 
@@ -100,26 +120,28 @@ impl RedisUsers {
             self.put(&mut arguments, number + 1, applies[*place]);
         }
         let own = part.iter().map(|place| self.follows_itself(applies[*place])).collect();
-        let Arguments { users, guards, writes, removals, keys, .. } = arguments;
-        let mut args = vec![self.redis.deployment().as_bytes().to_vec(), own];
+        let Arguments { users, guards, writes, behind, keys, .. } = arguments;
+        // All users of a call have these.
+        let pair = applies[part[0]].generations.pair();
+        let mut args = vec![self.redis.deployment().as_bytes().to_vec(), own, pair.into_bytes()];
         args.extend(users);
         args.push(decimal(guards.len() as u64 / 3));
         args.extend(guards);
         args.push(decimal(writes.len() as u64));
         args.extend(writes);
-        args.extend(removals);
-        // In a Cluster the script must not begin while its keys are on their way to another node. Elsewhere it would
-        // only cost.
+        args.extend(behind);
+        // In a Cluster the script must not start while its keys are moving to another node. Elsewhere naming the keys
+        // has only a cost.
         let keys = if self.redis.joins_shards() { Vec::new() } else { keys.into_iter().collect() };
         Call { shards, keys, args }
     }
 
-    /// How many of those who follow the user are this gateway.
+    /// The number of this gateway's subscriptions to the user: 0 or 1.
     pub(super) fn follows_itself(&self, apply: &Apply) -> u8 {
         u8::from(apply.news && (self.follows)(apply.user))
     }
 
-    /// `number`: which user of the call it is, from 1 on.
+    /// `number`: the place of the user in the call, from 1 on.
     fn put(&self, arguments: &mut Arguments, number: usize, apply: &Apply) {
         let Apply { user, head, writes, news, .. } = apply;
         let shard = keys::shard_of(*user);
@@ -128,6 +150,10 @@ impl RedisUsers {
         apply.expected_token().into_iter().for_each(|expected| head::token(&mut token, expected));
         let channel = if *news { names.channel(*user).into_bytes() } else { Vec::new() };
         arguments.keys.insert(names.head(*user).into_bytes());
+        // Without counters the key does not exist, and a slot that moves would not be written until it has moved.
+        if apply.generations.newest() > 0 {
+            arguments.keys.insert(names.pair().into_bytes());
+        }
         arguments.users.push(names.head(*user).into_bytes());
         arguments.users.push(token);
         arguments.users.push(head.as_deref().map(head::encode).unwrap_or_default());
@@ -136,17 +162,17 @@ impl RedisUsers {
         if claims > 0 {
             let before = arguments.claims.entry(shard).or_default();
             *before += claims;
-            // Entries there may be before these, so that all have room.
+            // The outbox may have this many entries before the claims, so that all of them fit.
             let room = self.settings.outbox_per_shard().checked_sub(*before);
             let most = room.map_or_else(|| b"-1".to_vec(), decimal);
             arguments.keys.insert(names.outbox().into_bytes());
             arguments.guards.extend([decimal(number as u64), names.outbox().into_bytes(), most]);
         }
         for write in writes {
-            let (commands, removals) = (self.commands(&names, *user, write), removals(&names, *user, write));
-            arguments.keys.extend(commands.iter().chain(&removals).flat_map(keys_of).cloned());
+            let (commands, behind) = (self.commands(&names, *user, write), behind_head(&names, *user, write));
+            arguments.keys.extend(commands.iter().chain(&behind).flat_map(keys_of).cloned());
             put_commands(&mut arguments.writes, number, commands);
-            put_commands(&mut arguments.removals, number, removals);
+            put_commands(&mut arguments.behind, number, behind);
         }
     }
 
@@ -173,7 +199,14 @@ impl RedisUsers {
             Write::Claim { claim, exact, kept: true } => {
                 let filter = self.calendar.filter(&claim.key);
                 let first = !self.rules_of_day.has(keys::shard_of(user), &claim.key, Instant::now());
-                claims::make(names, claim, *exact, first, filter.as_ref())
+                let mut commands = claims::keep(names, &claim.key, *exact, first, filter.as_ref());
+                commands.push(claims::publish(names, claim));
+                commands
+            }
+            Write::View { kept: false, .. } | Write::Count { .. } => Vec::new(),
+            Write::View { key, kept: true, .. } => {
+                let first = !self.rules_of_day.has(keys::shard_of(user), key, Instant::now());
+                claims::keep(names, key, true, first, None)
             }
             Write::RemoveClaims { rules } => {
                 let claimant = keys::claimant(user);
@@ -189,11 +222,11 @@ impl RedisUsers {
     }
 }
 
-fn read_answer(part: &[usize], answer: Value, applied: &mut [Applied]) -> Result<(), StoreError> {
+/// True: the generations of counters have changed.
+fn read_answer(part: &[usize], answer: Value, applied: &mut [Applied]) -> Result<bool, StoreError> {
     const MALFORMED: super::bytes::DecodeError = super::bytes::DecodeError("an answer");
-    let mut lists = value::array(answer)?.into_iter().map(value::array);
-    let mut list = || Ok::<_, StoreError>(lists.next().ok_or(MALFORMED)??.into_iter());
-    let (mut refused, followed) = (list()?, list()?);
+    let [refused, followed, outdated] = <[Value; 3]>::try_from(value::array(answer)?).map_err(|_| MALFORMED)?;
+    let (mut refused, followed) = (value::array(refused)?.into_iter(), value::array(followed)?);
     let place = |number: Value| -> Result<usize, StoreError> {
         let number = value::number(number)? as usize;
         Ok(*part.get(number.wrapping_sub(1)).ok_or(MALFORMED)?)
@@ -212,11 +245,12 @@ fn read_answer(part: &[usize], answer: Value, applied: &mut [Applied]) -> Result
     for number in followed {
         applied[place(number)?] = Applied::Done { elsewhere: true };
     }
-    Ok(())
+    Ok(value::number(outdated)? == 1)
 }
 
-/// What is removed once the new head is there.
-fn removals(names: &Keys, user: UserId, write: &Write) -> Vec<Words> {
+/// The commands that run after the new head is written: they remove rows that the head holds now, and add a view, which
+/// a repetition of the call would add again.
+fn behind_head(names: &Keys, user: UserId, write: &Write) -> Vec<Words> {
     let (rows, timeline) = (names.rows(user), names.timeline(user));
     match write {
         Write::Enter { content, stored: true, .. } => {
@@ -227,11 +261,15 @@ fn removals(names: &Keys, user: UserId, write: &Write) -> Vec<Words> {
             vec![words(&[b"HDEL", rows.as_bytes(), &content]), words(&[b"ZREM", timeline.as_bytes(), &content])]
         }
         Write::Unlist => listed::leave(names, user),
+        Write::View { key: ClaimKey { content: Some(content), day, .. }, at, .. } => {
+            pending::add_view(keys::shard_of(user), *content, *day, *at).into()
+        }
+        Write::Count { generation, deltas, at } => pending::add_counter(keys::shard_of(user), *generation, deltas, *at),
         _ => Vec::new(),
     }
 }
 
-/// The keys that a command names: one, but for `UNLINK`.
+/// The keys of a command: one, except for `UNLINK`.
 fn keys_of(command: &Words) -> &[Vec<u8>] {
     match &command[0][..] {
         b"UNLINK" => &command[1..],

@@ -1,25 +1,14 @@
-//! Numbers as bytes, as the scripts read and write them: big-endian, as many bytes as it takes to hold what may come.
+//! Numbers as bytes, as the scripts read and write them: big-endian, as wide as their largest value needs.
 
 use prost::encoding::{decode_varint, encode_varint};
 
-use crate::storage::hot_store::StoreError;
-
-/// What is stored or answered is not what this program writes.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("unreadable value in redis: {0}")]
-pub struct DecodeError(pub &'static str);
-
-impl From<DecodeError> for StoreError {
-    fn from(error: DecodeError) -> Self {
-        StoreError::Away(error.to_string())
-    }
-}
+pub use crate::storage::redis::value::DecodeError;
 
 pub fn put<const WIDTH: usize>(bytes: &mut Vec<u8>, number: u64) {
     bytes.extend_from_slice(&number.to_be_bytes()[8 - WIDTH..]);
 }
 
-/// Its length in one byte, and then itself.
+/// Appends the length of the text in one byte, and then the text.
 ///
 /// # Panics
 /// If it is longer than 255 bytes.
@@ -38,7 +27,7 @@ pub fn put_varint(bytes: &mut Vec<u8>, number: u64) {
     encode_varint(number, bytes);
 }
 
-/// What is left to read of `what`.
+/// The unread rest of `what`.
 pub struct Reader<'b> {
     rest: &'b [u8],
     what: &'static str,
@@ -63,7 +52,7 @@ impl<'b> Reader<'b> {
         Ok(self.bytes(1)?[0])
     }
 
-    /// A number of so many bytes, at most eight.
+    /// Reads a number of `width` bytes, at most eight.
     pub fn number(&mut self, width: usize) -> Result<u64, DecodeError> {
         Ok(self.bytes(width)?.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }

@@ -1,7 +1,7 @@
 //! The newest day on which anything was committed, for the next gateway that opens the store; and the filters of a day.
 //!
-//! All gateways use the filters that the first one has made on a day, so that settings that change during a day reward
-//! no content twice: they hold from the next day on.
+//! All gateways use the filters that the first gateway has made on a day. So settings that change during a day apply
+//! from the next day on, and reward no content twice.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::bytes::DecodeError;
 use super::filter::{Filter, Places};
-use super::{checked, claims, keys, scripts, value};
+use super::{claims, keys, scripts};
 use crate::model::rewards::calendar::StoredCalendar;
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
@@ -19,26 +19,26 @@ use crate::model::rewards::rewarding::Rewarding;
 use crate::model::rewards::rule::Per;
 use crate::model::shard::Shards;
 use crate::storage::hot_store::{CLAIM_DAYS, StoreError};
-use crate::storage::redis::{Call, Redis};
+use crate::storage::redis::{Call, Redis, checked, value};
 
-/// It is stored before the first commit of its day.
+/// Stores the calendar of a day before the first commit of the day.
 pub struct StoreCalendar {
-    /// By which the places in filters are made.
+    /// The salt of the hashes that place claims in filters.
     salt: String,
     today: Mutex<Today>,
 }
 
 #[derive(Default)]
 struct Today {
-    /// The newest that is known to be stored.
+    /// The newest day that is known to be stored.
     newest: Option<Day>,
-    /// Of the days that were committed on last, by rule; a group may have begun before midnight.
+    /// The filters of the last days with commits, by rule; a group may have begun before midnight.
     filters: Vec<(Day, HashMap<Arc<str>, Places>)>,
 }
 
-/// In place of a filter's measures: the rule has none on this day.
+/// Stored in place of a filter's measures if the rule has no filter on this day.
 const EXACT: &str = "exact";
-/// Days whose filters are remembered.
+/// Days whose filters are kept in memory.
 const FILTER_DAYS: usize = 2;
 
 impl Today {
@@ -48,7 +48,7 @@ impl Today {
 }
 
 impl StoreCalendar {
-    /// Also what was stored, if anything was.
+    /// Reads the stored calendar, and returns it, too, if there is one.
     pub async fn read(redis: &Redis) -> Result<(Self, Option<StoredCalendar>), StoreError> {
         let mut commands = pipe();
         commands.hgetall(keys::Keys::of(keys::COMMON).calendar());
@@ -58,8 +58,8 @@ impl StoreCalendar {
         Ok((StoreCalendar { salt: salt(redis), today: Mutex::new(today) }, stored))
     }
 
-    /// Stores the group's day unless that or a newer one is stored. A day once stored stays as it is: another gateway's
-    /// settings may be newer, and hold from the next day on.
+    /// Stores the group's day unless that or a newer one is stored. A stored day stays as it is: newer settings of
+    /// another gateway apply from the next day on.
     pub async fn keep(&self, redis: &Redis, rewards: &Rewarding) -> Result<(), StoreError> {
         let Rewarding { rules, today, .. } = rewards;
         if self.today().filters_of(today.day).is_some() {
@@ -84,7 +84,7 @@ impl StoreCalendar {
         }
         let mut kept = self.today();
         kept.newest = kept.newest.max(Some(today.day));
-        // Another group of the day may have been here.
+        // Another group of the day may have stored it by now.
         if kept.filters_of(today.day).is_none() {
             kept.filters.insert(0, (today.day, filters));
             kept.filters.truncate(FILTER_DAYS);
@@ -92,13 +92,13 @@ impl StoreCalendar {
         Ok(())
     }
 
-    /// Where a claim is in the filter of its rule; `None`: it has no filter.
+    /// The places of a claim in the filter of its rule; `None`: the rule has no filter.
     pub fn filter(&self, key: &ClaimKey) -> Option<Places> {
         key.content?;
         self.today().filters_of(key.day)?.get(&key.rule).cloned()
     }
 
-    /// Whether claims of this day are still told of.
+    /// Whether claims of this day are still kept.
     pub fn keeps_claims_of(&self, day: Day) -> bool {
         self.newest().is_none_or(|newest| newest.number() < day.number().saturating_add(CLAIM_DAYS))
     }
@@ -112,11 +112,11 @@ impl StoreCalendar {
     }
 }
 
-/// What is stored when a group of a new day comes.
+/// The stored state at the first group of a new day.
 struct Found {
     /// Fields and values in turn.
     calendar: Vec<String>,
-    /// By rule.
+    /// Measures, by rule.
     filters: HashMap<String, String>,
 }
 
@@ -130,8 +130,8 @@ impl Found {
         Ok(Found { calendar: value::texts(calendar)?, filters })
     }
 
-    /// Stores what is missing of this day and of the filters that the settings have. False: something has changed
-    /// meanwhile, and nothing was stored.
+    /// Stores this day and the configured filters that are missing. False: another gateway has changed something in
+    /// between, and nothing was stored.
     async fn is_kept(&self, redis: &Redis, rewards: &Rewarding, all: &[(&str, String)]) -> Result<bool, StoreError> {
         let day = rewards.today.day;
         let new: Vec<_> = all.iter().filter(|(rule, _)| !self.filters.contains_key(*rule)).collect();
@@ -155,7 +155,7 @@ impl Found {
         Ok(answers == [Value::Int(1)])
     }
 
-    /// The measures of all filters. Of a rule the first gateway decides.
+    /// The measures of all filters: the stored ones of the first gateway, and the configured ones for other rules.
     fn with(self, of_settings: Vec<(&str, String)>) -> HashMap<String, String> {
         let of_settings = of_settings.into_iter().map(|(rule, measures)| (rule.to_owned(), measures));
         of_settings.chain(self.filters).collect()
@@ -166,14 +166,14 @@ fn field<'f>(fields: &'f [String], name: &str) -> Option<&'f str> {
     fields.chunks_exact(2).find(|pair| pair[0] == name).map(|pair| pair[1].as_str())
 }
 
-/// It is stored nowhere, so another one would find nothing in the filters that there are.
+/// The salt of this deployment. It is derived and not stored: with another salt no claim in existing filters would be
+/// found.
 fn salt(redis: &Redis) -> String {
     let id = redis.deployment().split(' ').next().unwrap_or_default();
     format!("{id} format=1 shards=1000 hash=siphash-2-4")
 }
 
-/// Fields and values in turn. A value that cannot be read counts as none: a day is stored
-/// with the next commit.
+/// Fields and values alternate. An unreadable value counts as missing: the next commit stores a day again.
 fn parse(fields: &[String]) -> Option<StoredCalendar> {
     let field = |name| field(fields, name);
     Some(StoredCalendar {

@@ -6,7 +6,6 @@ use ::redis::{Pipeline, Value};
 use super::bytes::DecodeError;
 use super::filter::Places;
 use super::keys::{self, Keys};
-use super::value;
 use crate::model::ids::Content;
 use crate::model::outbox_entry::OutboxEntry;
 use crate::model::rewards::claim::{Claim, ClaimKey};
@@ -14,17 +13,18 @@ use crate::model::rewards::rule::RewardRule;
 use crate::storage::hot_store::CLAIM_DAYS;
 use crate::storage::hot_store::optimistic::Claimable;
 use crate::storage::outbox::codec;
+use crate::storage::redis::value;
 
 const DAY_MS: u64 = 86_400_000;
 /// A day of the rewards may last longer than a day of the clock.
 pub const CLAIMS_MS: u64 = (CLAIM_DAYS as u64 + 1) * DAY_MS;
-/// In front of the bits of a filter: how many it has taken.
+/// The bits in front of a filter: the number of claims in it.
 const COUNT_BITS: u32 = 32;
 
 /// The words of a command.
 pub type Words = Vec<Vec<u8>>;
 
-/// Asks whether there is the claim. `filter`: where it is in the filter of its rule, if that has one.
+/// Asks whether the claim is kept. `filter`: its places in the filter of its rule, if the rule has one.
 pub fn ask(pipeline: &mut Pipeline, names: &Keys, key: &ClaimKey, filter: Option<&Places>) {
     let Some(content) = key.content else {
         pipeline.sismember(names.claimants(key.day, &key.rule), keys::claimant(key.user));
@@ -52,18 +52,16 @@ pub fn read(
     let bits = value::array(next()?)?.into_iter().map(value::number).collect::<Result<Vec<_>, _>>()?;
     let (taken, bits) = bits.split_first().ok_or(DecodeError("a filter"))?;
     let in_filter = bits.iter().all(|bit| *bit == 1);
-    // A full filter takes no more, so that it goes on saying yes wrongly with its probability at most.
+    // A full filter takes no more claims, so that wrong denials stay within its probability.
     let filter_room = u64::from(places.filter().items).saturating_sub(*taken);
     let exact = single || (filter_room == 0 && !in_filter);
     Ok(Claimable { key, claimed: single || in_filter, exact, filter_room })
 }
 
-/// The commands that make a claim; the entry in the outbox is the last. `first`: there may be none of the rule in the
-/// shard on the day. Neither the list of rules nor a filter ever goes before its time, but a set may when a user is
-/// erased.
-pub fn make(names: &Keys, claim: &Claim, exact: bool, first: bool, filter: Option<&Places>) -> Vec<Words> {
+/// The commands that keep a claim. `first`: it may be the first claim of the rule in the shard on the day. The list of
+/// rules and the filters stay until they expire, but a set may disappear when a user is erased.
+pub fn keep(names: &Keys, key: &ClaimKey, exact: bool, first: bool, filter: Option<&Places>) -> Vec<Words> {
     let mut commands = Vec::new();
-    let key = &claim.key;
     if first {
         let rules = names.rules(key.day);
         commands.push(words(&[b"HSET", rules.as_bytes(), key.rule.as_bytes(), b""]));
@@ -80,18 +78,17 @@ pub fn make(names: &Keys, claim: &Claim, exact: bool, first: bool, filter: Optio
             commands.push(into_filter(&filter, places, key, content));
             commands.extend(first.then(|| expiry(&filter)));
         }
-        // A hash of the user's own.
+        // A hash of this user alone.
         (Some(content), _) => {
             let hash = names.contents_claimed(key.day, key.user);
             commands.push(words(&[b"HSET", hash.as_bytes(), &field(key, content), b""]));
             commands.push(expiry(&hash));
         }
     }
-    commands.push(publish(names, claim));
     commands
 }
 
-/// The entry in the outbox alone.
+/// The command that adds the claim to the outbox.
 pub fn publish(names: &Keys, claim: &Claim) -> Words {
     let (score, entry) = (claim.claimed_at.to_string(), codec::encode(&OutboxEntry::Claim(claim.clone())));
     words(&[b"ZADD", names.outbox().as_bytes(), score.as_bytes(), &entry])

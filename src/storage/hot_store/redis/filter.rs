@@ -1,8 +1,8 @@
-//! The filters in the store: where the bits of a claim are.
+//! The filters in the store: the places of the bits of claims.
 //!
-//! A filter in a string of Redis and one in a gateway's memory stand one behind the other, so each is made for half of
-//! the probability that the settings allow. Where the bits are follows from the deployment and the day: a user who is
-//! denied wrongly today is not denied the same tomorrow, and the bits of one filter cannot be guessed from another.
+//! A claim passes a filter in a gateway's memory and one in a string of Redis, so each filter is made for half of the
+//! probability that the settings allow. The places of the bits depend on the deployment and the day: a content that is
+//! denied wrongly today is not denied again tomorrow, and the bits of one filter cannot be guessed from another.
 
 use std::f64::consts::LN_2;
 use std::fmt;
@@ -20,13 +20,13 @@ use crate::model::shard::Shards;
 /// The filter of one rule in one shard.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Filter {
-    /// What it takes; what comes then is kept exactly.
+    /// The number of items it takes; further claims are kept exactly.
     pub items: u32,
     bits: u32,
     hashes: u8,
 }
 
-/// As it is stored: how many items it takes, how many bits it has, and how many of them an item sets.
+/// The stored form: the numbers of its items, of its bits, and of the bits that an item sets.
 impl fmt::Display for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {}", self.items, self.bits, self.hashes)
@@ -48,7 +48,7 @@ impl FromStr for Filter {
     }
 }
 
-/// Where the bits of all contents of one rule and day are.
+/// Computes the places of bits for the contents of one rule and day.
 #[derive(Clone)]
 pub struct Places {
     filter: Filter,
@@ -89,8 +89,8 @@ impl Places {
         self.filter
     }
 
-    /// As many as there are hashes. The two halves of the hash number them; were they not mixed again, those of two
-    /// items would fall together far too often in a small filter.
+    /// The places of a claim, as many as there are hashes. They are made from the two halves of one hash, and mixed
+    /// again: otherwise the places of two items would coincide far too often in a small filter.
     pub fn of(&self, user: UserId, content: Content) -> impl Iterator<Item = u32> {
         let mut item = [0; 18];
         item[..8].copy_from_slice(&user.0.to_be_bytes());
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_lie_inside_and_elsewhere_on_another_day() {
+    fn filter_bits_are_within_bounds_and_differ_by_day() {
         let filter = filter(1, 0.000_001);
         let on =
             |day| -> Vec<u32> { filter.places("d", Day::of_number(day), "seen").of(UserId(1), content(1)).collect() };

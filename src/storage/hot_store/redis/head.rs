@@ -4,12 +4,13 @@
 //! |---|---|
 //! | 16 | the token: version 8, writer 8 |
 //! | 18 | watermark 6, floor 6, frozen 6 |
-//! | 1 + 16 n | the [listing](Listing) and how many others wrote lately; of each version 8, writer 8 |
+//! | 1 + 16 n | the [listing](Listing) and the number n of other recent writers; for each version 8, writer 8 |
+//! | 4 or none | the generation of counters, if a bit beside the listing says so |
 //! | 1 + 7 n | switches of recording: at 6, paused 1 |
 //! | the rest | the content being played, 10, and its row; or nothing |
 //!
-//! `lua/commit.lua` compares the token. A [swap](super::swap) compares all of it: bytes that are not what `encode`
-//! makes of them cost a script call.
+//! `lua/commit.lua` compares the token. A [swap](super::swap) compares the whole head: bytes that differ from those of
+//! `encode` cost a script call.
 
 use super::bytes::{DecodeError, Reader, put};
 use super::{keys, row};
@@ -18,14 +19,17 @@ use crate::model::recording::{Recording, Switch};
 use crate::model::version::Version;
 use crate::storage::hot_store::optimistic::{Head, Listing, Token};
 
-/// In one byte with the number of writers.
+/// The bit of a listed user, in one byte with the number of writers.
 const LISTED: u8 = 128;
 const CARRIED: u8 = 64;
+/// The bit of a user who belongs to a generation of counters.
+const COUNTED: u8 = 32;
+const FLAGS: u8 = LISTED | CARRIED | COUNTED;
 
-/// Where the byte of the listing is.
+/// The offset of the byte of the listing.
 pub const LISTING_AT: usize = 16 + 18;
 
-/// Whether this byte of a head says that no gateway that carries changes has ever written the user.
+/// Whether this byte of a head shows that no gateway that carries changes has ever written the user.
 pub fn is_unknown(byte: &[u8]) -> bool {
     matches!(byte, [byte] if byte & (LISTED | CARRIED) == 0)
 }
@@ -36,7 +40,7 @@ pub fn token(bytes: &mut Vec<u8>, token: Token) {
 }
 
 pub fn encode(head: &Head) -> Vec<u8> {
-    let Head { token: newest, writers, listing, forgetting, current } = head;
+    let Head { token: newest, writers, listing, generation, forgetting, current } = head;
     let mut bytes = Vec::with_capacity(128);
     token(&mut bytes, *newest);
     put::<6>(&mut bytes, forgetting.watermark);
@@ -47,7 +51,11 @@ pub fn encode(head: &Head) -> Vec<u8> {
         Listing::Carried => CARRIED,
         Listing::Listed => LISTED,
     };
-    bytes.push(listing | writers.len() as u8);
+    let counted = if *generation == 0 { 0 } else { COUNTED };
+    bytes.push(listing | counted | writers.len() as u8);
+    if *generation > 0 {
+        put::<4>(&mut bytes, u64::from(*generation));
+    }
     writers.iter().for_each(|writer| token(&mut bytes, *writer));
     let switches = forgetting.recording.switches();
     put::<1>(&mut bytes, switches.len() as u64);
@@ -74,7 +82,8 @@ pub fn decode(bytes: &[u8]) -> Result<Head, DecodeError> {
         LISTED => Listing::Listed,
         _ => return Err(head.malformed()),
     };
-    let writers = (0..writers & !(LISTED | CARRIED)).map(|_| token(&mut head)).collect::<Result<_, DecodeError>>()?;
+    let generation = if writers & COUNTED == 0 { 0 } else { head.number(4)? as u32 };
+    let writers = (0..writers & !FLAGS).map(|_| token(&mut head)).collect::<Result<_, DecodeError>>()?;
     let switch = |head: &mut Reader<'_>| Ok(Switch { at: head.number(6)?, paused: head.byte()? == 1 });
     let switches = (0..head.byte()?).map(|_| switch(&mut head)).collect::<Result<_, DecodeError>>()?;
     let forgetting = UserRow { watermark, floor, recording: Recording::from_parts(switches, frozen) };
@@ -85,7 +94,7 @@ pub fn decode(bytes: &[u8]) -> Result<Head, DecodeError> {
             Some((content, row::parse(content, head.rest())?))
         }
     };
-    Ok(Head { token: newest, writers, listing, forgetting, current })
+    Ok(Head { token: newest, writers, listing, generation, forgetting, current })
 }
 
 #[cfg(test)]
@@ -93,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_read_as_it_was_written() {
+    fn a_head_is_read_as_written() {
         let switches = vec![Switch { at: 5, paused: true }, Switch { at: 9, paused: false }];
         let token = |version, writer| Token { version: Version(version), writer };
         let forgetting = UserRow { watermark: 3, floor: 4, recording: Recording::from_parts(switches, 2) };
@@ -101,11 +110,12 @@ mod tests {
             token: token(u64::MAX, 1),
             writers: vec![token(7, u64::MAX), token(8, 3)],
             listing: Listing::Listed,
+            generation: u32::MAX,
             forgetting,
             current: Some(row::tests::stored()),
         };
         assert_eq!(decode(&encode(&head)), Ok(head.clone()));
-        let without = Head { current: None, listing: Listing::Carried, ..head };
+        let without = Head { current: None, listing: Listing::Carried, generation: 0, ..head };
         assert_eq!(decode(&encode(&without)), Ok(without.clone()));
         let bytes = encode(&without);
         (0..bytes.len()).for_each(|length| assert!(decode(&bytes[..length]).is_err(), "{length}"));

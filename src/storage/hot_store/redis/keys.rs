@@ -1,26 +1,30 @@
-//! The names of all keys. Each carries its shard's hash tag, so that one script may touch all that a change concerns,
-//! in a Cluster, too.
+//! The names of all keys. Each has its shard's hash tag, so that one script may use all keys of a change, in a Cluster,
+//! too.
 //!
 //! | key | what | type |
 //! |---|---|---|
 //! | `{h}:h:<mid>` | the user's head: token, forgetting, the content being played with its row | string |
 //! | `{h}:r:<mid>` | the user's other rows, by content | hash |
-//! | `{h}:t:<mid>` | the user's contents, by when they give way to the cap | sorted set |
-//! | `{h}:x` | the shard's users, by when they have to be looked at for expired and cleared records | sorted set |
-//! | `{h}:d` | the shard's users who have changed, by when their changes are due to be carried to the history store | sorted set |
+//! | `{h}:t:<mid>` | the user's contents, in the order of eviction at the cap | sorted set |
+//! | `{h}:x` | the shard's users, by the time of their next look for expired and cleared records | sorted set |
+//! | `{h}:d` | the shard's users with changes, by when these are due to be carried to the history store | sorted set |
 //! | `{h}:p:<mid>` | the user's contents that have changed outside the head, by the version of the token that wrote them; `*` = all | sorted set |
 //! | `{h}:c:<day>` | the rules that have claims on the day | hash |
 //! | `{h}:c:<day>:<rule>` | users who claimed by a rule per user | set of signed 64-bit decimals |
 //! | `{h}:w:<day>:<mid>` | claims per content that are kept exactly | hash |
 //! | `{h}:b:<day>:<rule>` | the filter of a rule per content | string |
-//! | `{h}:o` | the outbox, by when its entries were made | sorted set |
+//! | `{h}:o` | the outbox, by the time when its entries were made | sorted set |
+//! | `{h}:g` | the generations of counters that commits add to, such as `3,4` | string |
+//! | `{h0}:counters` | the generations with their definitions, as JSON | string |
+//! | `{h0}:recounts` | recounts of counters by name, as JSON | hash |
+//! | `{h0}:count` | the gateway that counts all records | string that expires |
 //! | `{h0}:calendar` | the newest day on which anything was committed | hash |
 //! | `{h0}:filters:<day>` | the measures of the day's filters, by rule | hash |
 //! | `{h}:pack` | the gateway that carries the changes of the region, in its first shard | string that expires |
-//! | `{h0}:walk`, `{h0}:walked` | the gateway that looks for users who were never carried; when that began last | string |
-//! | `{h0}:takeover` | the gateway that publishes what others left in the outboxes | string that expires |
+//! | `{h0}:walk`, `{h0}:walked` | the gateway that searches for users never listed; the start of the last search | string |
+//! | `{h0}:takeover` | the gateway that publishes old outbox entries of other gateways | string that expires |
 //!
-//! The mid is decimal; a day is `2026-11-20`. Sharded channel `{h}:n:<mid>`: what other gateways are told of a user.
+//! The mid is decimal; a day is `2026-11-20`. The sharded channel `{h}:n:<mid>` announces changes of a user.
 
 use std::fmt;
 
@@ -29,7 +33,7 @@ use crate::model::rewards::day::Day;
 use crate::model::shard::{Shard, Shards};
 use crate::storage::redis::tag;
 
-/// Where the calendar and the lock of the take-over are.
+/// The shard of the calendar and the lock of the takeover.
 pub const COMMON: Shard = Shard(0);
 
 /// Writes the keys of one shard.
@@ -54,10 +58,6 @@ impl Keys {
 
     pub fn walked(&self) -> String {
         self.name(format_args!("walked"))
-    }
-
-    pub fn deployment(&self) -> String {
-        self.name(format_args!("deployment"))
     }
 
     pub fn head(&self, user: UserId) -> String {
@@ -116,6 +116,22 @@ impl Keys {
         self.name(format_args!("calendar"))
     }
 
+    pub fn pair(&self) -> String {
+        self.name(format_args!("g"))
+    }
+
+    pub fn generations(&self) -> String {
+        self.name(format_args!("counters"))
+    }
+
+    pub fn recounts(&self) -> String {
+        self.name(format_args!("recounts"))
+    }
+
+    pub fn count(&self) -> String {
+        self.name(format_args!("count"))
+    }
+
     fn name(&self, rest: fmt::Arguments<'_>) -> String {
         format!("{}:{rest}", self.0)
     }
@@ -125,7 +141,7 @@ pub fn shard_of(user: UserId) -> Shard {
     Shards::DEFAULT.of(user)
 }
 
-/// As a member of a set of claimants: Redis keeps a set of signed 64-bit decimals as an array of them.
+/// The user as a member of a set of claimants: Redis stores a set of signed 64-bit decimals compactly, as integers.
 pub fn claimant(user: UserId) -> String {
     user.0.cast_signed().to_string()
 }

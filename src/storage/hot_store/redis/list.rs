@@ -6,15 +6,15 @@
 //!                 └────────── read on from there ─────────┘
 //! ```
 //!
-//! The head is read with every step. While its token stays the same, all that was read is of one moment. A list that a
-//! commit interrupts keeps what it has, and reads on behind it: a record that does not move is neither skipped nor
-//! repeated.
+//! Every step reads the head. While its token stays the same, all that was read is of one moment. A list that is
+//! interrupted by a commit keeps its records, and reads on after them: a record that does not move is neither skipped
+//! nor repeated.
 
 use ::redis::{Pipeline, Value, pipe};
 
 use super::bytes::DecodeError;
 use super::keys::{self, Keys};
-use super::{Shared, checked, head, row, timeline, value};
+use super::{Shared, head, row, timeline};
 use crate::model::forgetting::Eviction;
 use crate::model::ids::{Content, UserId};
 use crate::model::page::{Page, PageRequest, Position};
@@ -22,8 +22,9 @@ use crate::model::record::Record;
 use crate::model::rows_read::RowsRead;
 use crate::storage::hot_store::StoreError;
 use crate::storage::hot_store::optimistic::Head;
+use crate::storage::redis::{checked, value};
 
-/// Rows that one step looks at, so that other clients of Redis wait no longer.
+/// The least rows that one step reads.
 const STEP_MIN: usize = 16;
 const STEP_MAX: usize = 256;
 
@@ -33,17 +34,17 @@ struct Reading<'r> {
     names: Keys,
     request: &'r PageRequest,
     horizon: u64,
-    /// All that comes before it is read.
+    /// The position up to which the list is read.
     after: Option<Position>,
     records: Vec<Record>,
-    /// The content in the first head, once that is read. Its record is taken from there.
+    /// The content in the first head, once that head is read. Its record is taken from the head.
     current: Option<Option<Content>>,
 }
 
-/// Where a list is, as long as nothing of the user changes.
+/// The place in the timeline, valid as long as no commit changes the user.
 struct Place {
     head: Option<Vec<u8>>,
-    /// Nothing is listed that is older.
+    /// Records older than this are not listed.
     oldest: u64,
     /// The rank of the first of `members` in the timeline.
     rank: usize,
@@ -62,13 +63,13 @@ impl Shared {
         let names = Keys::of(keys::shard_of(user));
         let mut list =
             Reading { user, names, request, horizon, after: request.after, records: Vec::new(), current: None };
-        // Looking for the first costs as much as a row.
+        // The search for the first row costs as much as a row.
         rows_read.add(1);
         while !self.read_on(&mut list, rows_read).await? {}
         Ok(request.cut(list.records))
     }
 
-    /// Reads until the page is full or nothing is left: true. False: something of the user has changed.
+    /// Reads on. True: the page is full or the list has ended. False: a commit has changed the user.
     async fn read_on(&self, list: &mut Reading<'_>, rows_read: &RowsRead) -> Result<bool, StoreError> {
         let mut place = self.find(list).await?;
         loop {
@@ -102,10 +103,10 @@ impl Shared {
         }
     }
 
-    /// The head, and the members of the timeline that follow what is read, of one moment.
+    /// The head and the next members of the timeline, read at one moment.
     async fn find(&self, list: &mut Reading<'_>) -> Result<Place, StoreError> {
         if list.after == list.request.after {
-            // Nothing is read yet but the record of an older head.
+            // So far only the record of an older head was read.
             (list.records, list.current) = (Vec::new(), None);
         }
         let (rank, bytes, members) = loop {
@@ -126,8 +127,7 @@ impl Shared {
         Ok(Place { head: bytes, oldest, rank, members })
     }
 
-    /// The rank in the timeline of what follows the part that is read, with the head at which it was so. None is needed
-    /// for the beginning.
+    /// The rank of the next member of the timeline, with the head at that moment. The start of the list needs no head.
     async fn rank(&self, list: &Reading<'_>) -> Result<(usize, Option<Value>), StoreError> {
         let Some(Position { at, content }) = list.after else { return Ok((0, None)) };
         let (timeline, content) = (list.names.timeline(list.user), keys::content(content));
@@ -140,8 +140,8 @@ impl Shared {
         let score = value::bytes_or_nil(answer(&mut answers)?)?;
         let own = answer(&mut answers)?;
         let newer = value::number(answer(&mut answers)?)? as usize;
-        // Any number of contents may have that very moment. Without the content, those of them that come before it are
-        // left out one by one.
+        // Any number of contents may have exactly that moment. If the content itself is gone, those that come before it
+        // are skipped one by one.
         let rank = match score.as_deref().map(timeline::eviction_of).transpose()? {
             Some(Eviction { has_record: true, newest }) if newest == at => value::number(own)? as usize + 1,
             _ => newer,
@@ -155,7 +155,7 @@ impl Shared {
 }
 
 impl Reading<'_> {
-    /// Takes the record of the first head.
+    /// Starts with the record of the first head.
     fn begin(&mut self, head: Head) {
         if self.current.is_none() {
             let live = head.current.as_ref().and_then(|(_, row)| row.row.live(&head.forgetting, self.horizon));
@@ -164,7 +164,7 @@ impl Reading<'_> {
         }
     }
 
-    /// What was read last may still be of before the page.
+    /// Moves on behind the members that were read. Even the last of them may come before the page.
     fn go_on_after(&mut self, place: &Place) {
         let last = place.members.last().map(|(eviction, content)| Position { at: eviction.newest, content: *content });
         if let Some(last) = last.filter(|last| self.after.is_none_or(|after| *last < after)) {
@@ -173,14 +173,14 @@ impl Reading<'_> {
     }
 
     fn ask_for_members(&self, commands: &mut Pipeline, rank: usize) {
-        // Without kinds, most of the newest are wanted.
+        // Without kinds, most of the newest members are wanted.
         let wanted = self.request.limit.saturating_sub(self.records.len()).saturating_add(1);
         let step = if self.request.kinds.is_empty() { wanted.clamp(STEP_MIN, STEP_MAX) } else { STEP_MAX };
         let (first, last) = (rank as isize, (rank + step - 1) as isize);
         commands.zrevrange_withscores(self.names.timeline(self.user), first, last);
     }
 
-    /// The contents of this place whose rows are wanted, and whether none follow.
+    /// The contents at this place whose rows are needed, and whether they are the last.
     fn choose(&self, place: &Place, rows_read: &RowsRead) -> (Vec<Content>, bool) {
         let is_old = |eviction: &Eviction| !eviction.has_record || eviction.newest < place.oldest;
         let live = place.members.iter().take_while(|(eviction, _)| !is_old(eviction));
@@ -189,8 +189,8 @@ impl Reading<'_> {
             count += 1;
             let position = Position { at: eviction.newest, content: *content };
             let comes = self.after.is_none_or(|after| position < after);
-            // What is in the head has its place here by when it came there; what came before does not count, or there
-            // would be no end of it.
+            // The content in the head keeps the place at which it entered the head. Members before the position of the
+            // list are not counted again.
             rows_read.add(u64::from(comes));
             let kinds = &self.request.kinds;
             if comes && self.current != Some(Some(*content)) && (kinds.is_empty() || kinds.contains(&content.kind)) {
@@ -202,7 +202,7 @@ impl Reading<'_> {
 
     fn take(&mut self, place: &Place, contents: &[Content], rows: Value) -> Result<(), DecodeError> {
         for (content, row) in contents.iter().zip(value::array(rows)?) {
-            // One without a row is in the head.
+            // A content without a row is in the head.
             let Some(row) = value::bytes_or_nil(row)? else { continue };
             let record = row::parse(*content, &row)?.row.record;
             self.records.extend(record.filter(|record| record.at >= place.oldest));

@@ -1,7 +1,7 @@
-//! The list of users whose changes are to be carried to the history store: `{h}:d`, a sorted set in each shard of the
-//! users by when they are due; and of each the marks in `{h}:p:<mid>`, contents by versions.
+//! The list of users whose changes are to be carried to the history store: `{h}:d`, in each shard a sorted set of users
+//! by due time. The marks of a user are in `{h}:p:<mid>`: contents by versions.
 //!
-//! A version is below 2^53 until the year 2255, so that a score has all of it.
+//! A version stays below 2^53 until the year 2255, so that a score holds it exactly.
 
 use std::time::Duration;
 
@@ -12,22 +12,24 @@ use super::bytes::DecodeError;
 use super::claims::{Words, words};
 use super::keys::{self, Keys};
 use super::users::RedisUsers;
-use super::{RedisStore, Shared, checked, head, joined, value};
+use super::{RedisStore, Shared, head};
 use crate::model::ids::UserId;
 use crate::model::shard::{Region, Shard, Shards};
 use crate::model::version::Version;
-use crate::storage::hot_store::listed_users::{ListedUsers, Turn, Waiting};
+use crate::storage::hot_store::listed_users::{ListedUsers, Waiting};
 use crate::storage::hot_store::optimistic::{ListedUser, Marked, Write, list, read_listed, unlist};
 use crate::storage::hot_store::{Answer, StoreError};
+use crate::storage::redis::{checked, joined, lease, value};
+use crate::storage::turn::Turn;
 
-/// Among the marks: all contents count as marked.
+/// A mark that stands for all contents.
 const ALL: &[u8] = b"*";
-/// Users that are looked at together.
+/// Users that are read in one step.
 const STEP_USERS: usize = 256;
-/// Shards that are asked together.
+/// Shards that are asked in one step.
 const STEP_SHARDS: usize = 100;
 
-/// What lists a user, marks a content or, in the step that clears the bit, does nothing yet: see [`leave`].
+/// The commands that list a user or mark a content; empty for the step that clears the bit: see [`leave`].
 pub fn commands(names: &Keys, user: UserId, write: &Write) -> Vec<Words> {
     let mid = user.0.to_string();
     match write {
@@ -43,7 +45,7 @@ pub fn commands(names: &Keys, user: UserId, write: &Write) -> Vec<Words> {
     }
 }
 
-/// What takes a user off the list.
+/// The commands that take a user off the list.
 pub fn leave(names: &Keys, user: UserId) -> Vec<Words> {
     vec![
         words(&[b"ZREM", names.listed().as_bytes(), user.0.to_string().as_bytes()]),
@@ -51,7 +53,7 @@ pub fn leave(names: &Keys, user: UserId) -> Vec<Words> {
     ]
 }
 
-/// The members of the marks.
+/// Parses the members of the marks.
 pub fn parse(answer: Value) -> Result<Marked, DecodeError> {
     let mut marked = Marked::default();
     for member in value::array(answer)? {
@@ -117,7 +119,7 @@ impl Shared {
         Ok(waiting)
     }
 
-    async fn take_walk(&self, since: u64, lease: Duration) -> Result<Turn, StoreError> {
+    async fn take_walk(&self, since: u64, lasts: Duration) -> Result<Turn, StoreError> {
         let names = Keys::of(keys::COMMON);
         let mut commands = pipe();
         commands.get(names.walked());
@@ -127,7 +129,7 @@ impl Shared {
         if walked.is_some_and(|began| began >= since) {
             return Ok(Turn::Done);
         }
-        self.lease(keys::COMMON, &names.walk(), lease).await
+        lease::take(&self.redis, keys::COMMON, &names.walk(), &self.name, lasts).await
     }
 
     async fn list_unknown(&self, shard: Shard, now: u64) -> Result<u64, StoreError> {
@@ -211,9 +213,12 @@ impl RedisStore {
 }
 
 impl ListedUsers for RedisStore {
-    fn take(&self, region: Region, lease: Duration) -> Answer<Turn> {
+    fn take(&self, region: Region, lasts: Duration) -> Answer<Turn> {
         let shard = Shard(region.0);
-        self.with(move |shared| Box::pin(async move { shared.lease(shard, &Keys::of(shard).pack(), lease).await }))
+        self.with(move |shared| {
+            let key = Keys::of(shard).pack();
+            Box::pin(async move { lease::take(&shared.redis, shard, &key, &shared.name, lasts).await })
+        })
     }
 
     fn due(&self, region: Region, now: u64, limit: usize) -> Answer<Vec<UserId>> {

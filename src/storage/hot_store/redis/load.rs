@@ -1,8 +1,8 @@
-//! Reads what a decision needs: for each user a head and whatever else, in one pipeline for each shard or, where shards
-//! may be asked together, for many.
+//! Reads the state that a decision needs: for each user the head and further rows, in one pipeline for each shard or,
+//! where shards may be asked together, for many shards.
 //!
-//! Reads do not check that this is the Redis that was prepared. What is decided on them is applied by a script that
-//! checks it, or over a head that only this deployment can have written.
+//! Reads do not check the deployment key. The decision is applied by a script that checks it, or over a head that only
+//! this deployment can have written.
 
 use ::redis::{Pipeline, Value, pipe};
 use futures_util::future::try_join_all;
@@ -11,27 +11,28 @@ use super::bytes::DecodeError;
 use super::filter::Places;
 use super::keys::{self, Keys};
 use super::users::RedisUsers;
-use super::{claims, head, joined, listed, row, timeline, value};
+use super::{claims, head, listed, row, timeline};
 use crate::model::forgetting::Eviction;
 use crate::model::ids::{Content, UserId};
 use crate::model::rewards::day::Day;
 use crate::storage::hot_store::optimistic::{Dead, Load, Loaded, Need};
 use crate::storage::hot_store::{CLAIM_DAYS, StoreError};
+use crate::storage::redis::{joined, value};
 
-/// Dead records of one step, and as many dead tombstones.
+/// Dead records that one step reads at most, and the same number of dead tombstones.
 const DEAD_MAX: usize = 128;
-/// Rows that are read together.
+/// Rows that are read in one step.
 const ROWS_MAX: usize = 256;
 
 /// A user's part of a pipeline.
 struct Asked<'l> {
     load: &'l Load,
-    /// Of needs for rows; they are asked for together.
+    /// The contents whose rows are needed; they are read together.
     rows: Vec<Content>,
-    /// Commands that the user's part has.
+    /// The number of commands in the user's part.
     commands: usize,
     claim_days: Vec<Day>,
-    /// Of needs for claims, in their order.
+    /// The places in filters of the needed claims, in their order.
     filters: Vec<Option<Places>>,
 }
 
@@ -52,7 +53,7 @@ impl RedisUsers {
         Ok(answers.into_iter().map(Option::unwrap_or_default).collect())
     }
 
-    /// Of users whose shards may be asked together.
+    /// Loads users whose shards may be asked together.
     async fn load_part(&self, loads: &[&Load]) -> Result<Vec<Loaded>, StoreError> {
         let home = keys::shard_of(loads[0].user);
         let mut pipeline = pipe();
@@ -69,14 +70,14 @@ impl RedisUsers {
         Ok(loaded.into_iter().map(|(loaded, _)| loaded).collect())
     }
 
-    /// The rows of contents that the timeline has named.
+    /// Loads the rows of contents that the timeline has returned.
     async fn load_named(&self, loads: &[&Load], loaded: &mut [(Loaded, Vec<Content>)]) -> Result<(), StoreError> {
         let mut parts: Vec<(usize, &[Content])> = Vec::new();
         let all: Vec<Vec<Content>> = loaded.iter_mut().map(|(_, named)| std::mem::take(named)).collect();
         for (place, named) in all.iter().enumerate() {
             parts.extend(named.chunks(ROWS_MAX).map(|part| (place, part)));
         }
-        // Of an erased user all rows are read: others have their turn in between.
+        // All rows of an erased user are read: other reads get their turn between the steps.
         let mut rest = &parts[..];
         while !rest.is_empty() {
             let so_far = rest.iter().scan(0, |read, (_, part)| Some(std::mem::replace(read, *read + part.len())));
@@ -144,7 +145,7 @@ impl RedisUsers {
         asked
     }
 
-    /// Also the contents that the timeline has named, whose rows are needed.
+    /// Reads the answers. Also returns the contents from the timeline whose rows are needed.
     fn read(
         asked: &Asked<'_>,
         answers: &mut impl Iterator<Item = Value>,
@@ -213,7 +214,7 @@ impl RedisUsers {
         Ok((loaded, named))
     }
 
-    /// Days whose claims may still be there; another gateway may be a day ahead.
+    /// The days whose claims may be kept; another gateway may be a day ahead.
     fn claim_days(&self) -> impl Iterator<Item = Day> {
         let newest = self.calendar.newest().map_or(0, Day::number);
         (newest.saturating_sub(CLAIM_DAYS + 1)..=newest.saturating_add(1)).map(Day::of_number)

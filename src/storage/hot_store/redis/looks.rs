@@ -1,9 +1,8 @@
-//! When users have to be looked at for what the retention and clears have left: `{h}:x`, a sorted set in each shard of
-//! the users by moments.
+//! The schedule of pruning: `{h}:x`, a sorted set in each shard of the users by the time of their next look.
 //!
-//! Each user who has a head is in it, no later than anything of theirs is to be removed. An entry is written in one
-//! step with the head: with the first write of a user, with the first of each day, and with a clear. A look ends
-//! with an entry for the next one, under the user's token. Nothing that a user has expires by itself.
+//! Every user with a head is in it, with a time no later than the first expiry among the user's rows. The entry is
+//! written in one step with the head: with the first write of a user, with the first of each day, and with a clear. A
+//! look ends with an entry for the next look, under the user's token. No row of a user expires by itself.
 
 use ::redis::pipe;
 use futures_util::future::try_join_all;
@@ -12,12 +11,13 @@ use rand::seq::SliceRandom;
 
 use super::claims::{Words, words};
 use super::keys::Keys;
-use super::{Shared, checked, joined, listed, value};
+use super::{Shared, listed};
 use crate::model::ids::UserId;
 use crate::model::shard::{Shard, Shards};
 use crate::storage::hot_store::{Due, StoreError};
+use crate::storage::redis::{checked, joined, value};
 
-/// Shards that are looked through in one go, and users of each: a shard with more of them has its turn again.
+/// Shards that are asked in one step, and users of each: a shard with more due users is asked again.
 const STEP_SHARDS: usize = 200;
 const USERS_MAX: usize = 32;
 
@@ -26,7 +26,7 @@ const USERS_MAX: usize = 32;
 pub struct Rota(Mutex<Vec<Shard>>);
 
 impl Rota {
-    /// The next ones.
+    /// The next shards to ask.
     fn take(&self) -> Vec<Shard> {
         let mut rest = self.0.lock();
         if rest.is_empty() {
@@ -38,7 +38,7 @@ impl Rota {
     }
 }
 
-/// The user is to be looked at then, milliseconds; unless `exact`, no later than then.
+/// The command that schedules the next look at a user, at `at` milliseconds; unless `exact`, no later than that.
 pub fn enter(names: &Keys, user: UserId, at: u64, exact: bool) -> Words {
     let (key, at, user) = (names.looks(), at.to_string(), user.0.to_string());
     match exact {
@@ -47,7 +47,7 @@ pub fn enter(names: &Keys, user: UserId, at: u64, exact: bool) -> Words {
     }
 }
 
-/// Nothing is left of the user.
+/// The commands that unschedule a user without rows.
 pub fn remove(names: &Keys, user: UserId) -> Vec<Words> {
     let [head, rows, timeline] = [names.head(user), names.rows(user), names.timeline(user)];
     let mut commands = vec![
@@ -59,7 +59,7 @@ pub fn remove(names: &Keys, user: UserId) -> Vec<Words> {
 }
 
 impl Shared {
-    /// Users of the next shards who have to be looked at. What is at a node that is away waits for it.
+    /// Users of the next shards that are due for a look. Users on a node that is away wait for it.
     pub async fn due(&self, now: u64) -> Result<Due, StoreError> {
         let mut shards = self.rota.take();
         shards.retain(|shard| self.redis.is_connected(*shard));
@@ -70,7 +70,7 @@ impl Shared {
         Ok(Due { users, horizon: self.settings.retention.horizon(now) })
     }
 
-    /// Of shards that may be asked together.
+    /// The due users of shards that may be asked together.
     async fn due_in(&self, shards: &[Shard], now: u64) -> Result<Vec<UserId>, StoreError> {
         let mut commands = pipe();
         for shard in shards {
@@ -79,7 +79,7 @@ impl Shared {
         }
         let mut users = Vec::new();
         for members in checked::ask(&self.redis, shards[0], commands).await? {
-            // What is no user must not hide those behind it.
+            // A member that is not a user must not hide the members after it.
             users.extend(value::texts(members)?.iter().filter_map(|member| member.parse().ok()).map(UserId));
         }
         Ok(users)

@@ -2,53 +2,52 @@
 //!
 //! ```text
 //! a group  → [`optimistic`] decides → a script call, in a Cluster for each shard, compares and writes → one fsync → outcomes
-//!            heads that change alone, where the server can: `SET … IFEQ`
+//!            if only the head changes, and the server supports it: `SET … IFEQ`
 //! a read   → a pipeline, checked against the head where it must be a snapshot → answer
 //! claims   → with the record, by the same call: a set, a hash or a filter, and the outbox
+//! views    → with the record, too: a hash, and the pending sums of the user's shard
 //! ```
 //!
 //! [`optimistic`]: super::optimistic
 //!
-//! **Durability.** That of Redis: with `appendfsync always` what a script has written is on disk before it is answered,
-//! all of it or, if the machine dies in the middle, nothing.
+//! **Durability.** The durability of Redis: with `appendfsync always` the writes of a script are on disk before it is
+//! answered. If the machine dies in the middle, all of them are, or none.
 //!
-//! **Failure.** Every error is [`StoreError::Away`]: whether the script has run is not known, and the group is
-//! committed again until it is: a head that lists the call's token has it already. A claim whose making was not
-//! answered, because the gateway ended, is found in the outbox by the gateway that takes over what others have left
-//! there.
+//! **Failure.** Every error is [`StoreError::Away`], after which it is unknown whether the script has run. The group is
+//! committed again until that is known: a head that lists the call's token has been written already. If a gateway ends
+//! before its claim was answered, another gateway finds the claim in the outbox and takes it over.
 //!
-//! **A Redis that was wiped** is no empty store: every script checks the key that `heartline init` has written, and so
-//! does every read. A [`swap`] need not.
+//! **A wiped Redis** is not taken for an empty store: every script and every read checks the key that `heartline init`
+//! has written. A [`swap`] does not need that check.
 //!
 //! **Memory.** Of Redis 7.0 with the file of `deploy/redis`, measured with a device's name of five bytes:
 //!
 //! | what | bytes |
 //! |---|---|
-//! | a content of a user who has 10 | 115 |
-//! | of one who has 100 | 89 |
-//! | of one who has more than 128 | 215 to 242 |
+//! | a content of a user with 10 contents | 115 |
+//! | a content of a user with 100 | 89 |
+//! | a content of a user with more than 128 | 215 to 242 |
 //! | a claim by a rule per user, up to 16,384 in a shard | 4 if ids are dense, 5 to 9 if they are random |
 //! | a claim by an exact rule per content, of a user who has 50 that day | 13 |
 //! | a shard's filter of a rule with a million expected claims a day at 0.01 | 1,905 |
 //!
-//! Up to `hash-max-listpack-entries` and `zset-max-listpack-entries` a user's rows are one piece of memory that is
-//! looked through. With 512 instead of 128 a user with 300 contents takes 93 bytes for each, and a beat of theirs half
-//! as much CPU again. A row is some 50 bytes and the device's name: longer ones than `hash-max-listpack-value` take the
-//! user's rows out of that piece, all of them and for good.
+//! Up to `hash-max-listpack-entries` and `zset-max-listpack-entries`, a user's rows are one block of memory that is
+//! searched from the start. With 512 instead of 128, a user with 300 contents takes 93 bytes for each, and each of the
+//! user's beats takes half as much CPU again. A row takes some 50 bytes and the device's name. One row longer than
+//! `hash-max-listpack-value` takes all rows of the user out of that block, permanently.
 //!
-//! This process holds claims it has to publish, and the heads of users who were here lately.
+//! This process keeps in memory the claims it has to publish, and the heads of recent users.
 
 mod apply;
 mod bytes;
 mod calendar;
-mod checked;
 mod claims;
 mod commit;
+mod counters;
 mod filter;
+mod generations;
 pub mod head;
-mod joined;
 mod keys;
-mod lease;
 mod list;
 mod listed;
 mod load;
@@ -58,10 +57,10 @@ mod reads;
 pub mod row;
 mod rules_of_day;
 mod scripts;
+mod stored_users;
 mod swap;
 mod timeline;
 mod users;
-mod value;
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
@@ -70,14 +69,18 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 
 use self::calendar::StoreCalendar;
+pub use self::counters::{CounterWorker, RedisCounters};
 use self::looks::Rota;
 use self::outbox::OutboxQueue;
+use self::stored_users::Walk;
 pub use self::users::RedisUsers;
 use super::optimistic::{Limits, Metrics, Optimistic, TokenSource};
-use super::{Answer, Claims, Committed, Due, Group, Positions, StoreClock, StoreError, UserStatus};
+use super::{Answer, Claims, Committed, Due, Group, Positions, StoreClock, StoreError, StoredUsers, UserStatus};
 use crate::model::ids::{Content, UserId};
-use crate::model::page::{Page, PageRequest};
+use crate::model::outbox_entry::OutboxEntry;
+use crate::model::page::{Page, PageRequest, UsersRequest};
 use crate::model::record::Record;
+use crate::model::recording::Switch;
 use crate::model::retention::Retention;
 use crate::model::rewards::calendar::StoredCalendar;
 use crate::model::rewards::claim::ClaimKey;
@@ -86,31 +89,32 @@ use crate::model::rows_read::RowsRead;
 use crate::model::shard::{Shard, Shards};
 use crate::storage::redis::Redis;
 
-/// Groups of a lane that are under way at one time: while Redis syncs one the next is there to be read.
+/// Groups of a lane in flight: while Redis syncs one, it can read the next.
 const GROUPS_MAX: usize = 4;
 
 /// Whether this gateway itself follows a user's changes, that is, has subscribed to them for a connection of that user.
 pub type IsSubscribed = Arc<dyn Fn(UserId) -> bool + Send + Sync>;
 
-/// What is kept, and how long.
+/// The limits of the store.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Milliseconds.
     pub retention: Retention,
-    /// Contents kept of one user.
+    /// Contents kept per user.
     pub records_per_user: NonZeroU32,
-    /// Users whose heads are remembered.
+    /// Users whose heads are cached.
     pub user_cache: NonZeroUsize,
-    /// From a user's first change to when it is due to be carried to the history store; `None`: it is not carried.
+    /// The time from a user's first change until it is due to be carried to the history store; `None`: it is not
+    /// carried.
     pub history_interval: Option<Duration>,
     /// Entries of all outboxes together; a shard takes its share.
     pub outbox_max: u64,
-    /// Age at which a claim that another gateway has made is published by this one. 0 = at once, even if another
-    /// gateway does so, too.
+    /// The age from which this gateway publishes claims that another gateway has made. 0 = at once, even if the other
+    /// gateway publishes them, too.
     pub takeover_after: Duration,
 }
 
-/// To be used within a tokio runtime that has its timer on.
+/// Must be used within a tokio runtime with its timer enabled.
 pub struct RedisStore {
     shared: Arc<Shared>,
     stored: Option<StoredCalendar>,
@@ -122,22 +126,23 @@ struct Shared {
     calendar: Arc<StoreCalendar>,
     outbox: OutboxQueue,
     users: Optimistic<RedisUsers>,
-    /// Of what takes users off the list. Not those of the commits: of an unknown commit a newer token of its writer
-    /// says that it was done.
+    /// The tokens of writes that take users off the list. They are not those of commits: a newer token of the same
+    /// writer would make a commit of unknown outcome count as done.
     packing: TokenSource,
     rota: Rota,
-    /// Tells this process from others, where it holds something.
+    walk: Walk,
+    /// The name of this process as the holder of leases.
     name: String,
 }
 
 impl Settings {
-    /// A gateway that lives has published what it claimed long before.
+    /// Much longer than a live gateway takes to publish its claims.
     pub const TAKEOVER_AFTER: Duration = Duration::from_secs(15);
 
-    /// A frame of one user, all of it in one shard, may claim as often as it has beats.
+    /// One frame of a user, whose claims are all in one shard, may make as many claims as it has beats.
     const OUTBOX_PER_SHARD_MIN: u64 = 1_024;
 
-    fn outbox_per_shard(&self) -> u64 {
+    pub fn outbox_per_shard(&self) -> u64 {
         Shards::DEFAULT.share(self.outbox_max).max(Self::OUTBOX_PER_SHARD_MIN)
     }
 }
@@ -153,13 +158,20 @@ impl RedisStore {
         };
         let (tokens, user_cache) = (TokenSource::new(rand::random()), settings.user_cache);
         let users = Optimistic::new(users, limits, tokens, user_cache);
-        let (packing, outbox, rota) = (TokenSource::new(rand::random()), OutboxQueue::new(), Rota::default());
+        let (packing, outbox) = (TokenSource::new(rand::random()), OutboxQueue::new());
+        let (rota, walk) = (Rota::default(), Walk::default());
         let name = format!("{:016x}", rand::random::<u64>());
-        let shared = Shared { redis, settings, calendar, outbox, users, packing, rota, name };
+        let shared = Shared { redis, settings, calendar, outbox, users, packing, rota, walk, name };
         Ok(RedisStore { shared: Arc::new(shared), stored })
     }
 
-    /// What is counted of commits.
+    /// Has an entry that this process has made published by it.
+    pub fn take_entry(&self) -> Arc<dyn Fn(OutboxEntry) + Send + Sync> {
+        let shared = self.shared.clone();
+        Arc::new(move |entry| shared.outbox.made(entry))
+    }
+
+    /// The metrics of commits.
     pub fn metrics(&self) -> &Metrics {
         self.shared.users.metrics()
     }
@@ -206,9 +218,9 @@ impl Positions for RedisStore {
         Box::pin(async move { shared.list(user, &request, now, &rows).await })
     }
 
-    fn paused(&self, user: UserId) -> Answer<bool> {
+    fn last_switch(&self, user: UserId) -> Answer<Option<Switch>> {
         let shared = self.shared.clone();
-        Box::pin(async move { shared.paused(user).await })
+        Box::pin(async move { shared.last_switch(user).await })
     }
 }
 
@@ -226,6 +238,13 @@ impl Claims for RedisStore {
     fn claims_in(&self, shard: Shard, day: Day) -> Answer<Vec<ClaimKey>> {
         let shared = self.shared.clone();
         Box::pin(async move { shared.claims_in(shard, day).await })
+    }
+}
+
+impl StoredUsers for RedisStore {
+    fn users(&self, request: UsersRequest, now: u64) -> Answer<Vec<UserId>> {
+        let shared = self.shared.clone();
+        Box::pin(async move { shared.users(&request, now).await })
     }
 }
 

@@ -1,10 +1,10 @@
-//! The outbox: a sorted set in each shard, and what of all of them this process has to publish.
+//! The outbox: a sorted set in each shard, and the queue of entries that this process has to publish.
 //!
-//! An entry that was made here goes straight into the queue. What others have left is looked for every [`LOOK_EVERY`]:
-//! of that, the holder of the lock takes over what is older than [`Settings::takeover_after`]. The lock expires after
-//! as long, and a gateway that has published nothing of what it took for so long lets it go. It fences nothing: it
-//! spares double work, and an event that was published twice has one id. What waits at a gateway that lives is taken
-//! over, too: an event may be published once by each gateway.
+//! An entry made by this process goes straight into the queue. Every [`LOOK_EVERY`] the outboxes are read for entries
+//! of other gateways: the holder of the lock takes over entries older than [`Settings::takeover_after`]. The lock
+//! expires after the same time, and a holder that has published none of the entries it took over for so long gives it
+//! up. The lock only spares double work: an event that is published twice has one id. Old entries of a live gateway are
+//! taken over, too, so an event may be published once by each gateway.
 //!
 //! [`Settings::takeover_after`]: super::Settings::takeover_after
 
@@ -17,27 +17,28 @@ use ::redis::pipe;
 use futures_util::future::join_all;
 use parking_lot::{Mutex, MutexGuard};
 
-use super::{RedisStore, Shared, checked, joined, keys, value};
+use super::{RedisStore, Shared, keys};
 use crate::model::outbox_entry::OutboxEntry;
 use crate::model::shard::{Shard, Shards};
-use crate::storage::hot_store::listed_users::Turn;
 use crate::storage::hot_store::{Answer, StoreError};
 use crate::storage::outbox::{Outbox, OutboxNumber, codec};
+use crate::storage::redis::{checked, joined, lease, value};
+use crate::storage::turn::Turn;
 
 const LOOK_EVERY: Duration = Duration::from_secs(3);
-/// Shards that are looked at together, so that commits get their turn in between.
+/// Shards that are read in one step; commits get their turn between the steps.
 const STEP_SHARDS: usize = 100;
-/// Entries of others that wait here to be published; more are left where they are.
+/// Entries of other gateways that wait here to be published; further ones stay in the store.
 const TAKEN_MAX: usize = 4_096;
 
-/// What this process has to publish. Bounded by the room that groups are given, and by [`TAKEN_MAX`].
+/// The entries that this process has to publish. Bounded by the room in the outbox, and by [`TAKEN_MAX`].
 pub struct OutboxQueue {
     queue: Mutex<Queue>,
-    /// Entries of others, at the last look.
+    /// The number of entries of other gateways, at the last look.
     others: AtomicU64,
-    /// At the last look some could not be read.
+    /// Whether some outboxes could not be read at the last look.
     look_failed: AtomicBool,
-    /// One looks at a time.
+    /// The time of the last look; locked while a look runs, so that there is one at a time.
     looks: tokio::sync::Mutex<Option<Instant>>,
 }
 
@@ -46,14 +47,14 @@ struct Queue {
     entries: BTreeMap<OutboxNumber, Queued>,
     members: HashSet<Arc<[u8]>>,
     last: OutboxNumber,
-    /// When one that was taken over from others was last removed.
+    /// When an entry that was taken over was last removed.
     taken_removed: Option<Instant>,
 }
 
 struct Queued {
     entry: OutboxEntry,
     member: Arc<[u8]>,
-    /// When it was taken over from others.
+    /// When the entry was taken over; `None`: this process made it.
     taken: Option<Instant>,
 }
 
@@ -67,19 +68,19 @@ impl OutboxQueue {
         }
     }
 
-    /// An entry was made by this process.
+    /// Queues an entry that this process has made.
     pub fn made(&self, entry: OutboxEntry) {
         self.queue().push(codec::encode(&entry).into(), entry, None);
     }
 
-    /// Nothing that could panic runs under the lock.
+    /// Locks the queue. No code that could panic runs under the lock.
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock()
     }
 }
 
 impl Queue {
-    /// False: it is there already.
+    /// False: the entry is in the queue already.
     fn push(&mut self, member: Arc<[u8]>, entry: OutboxEntry, taken: Option<Instant>) -> bool {
         let new = self.members.insert(member.clone());
         if new {
@@ -98,7 +99,7 @@ impl Queue {
         self.entries.values().filter(|queued| queued.taken.is_some()).count()
     }
 
-    /// What was taken over has waited for so long, and none of it was published for so long either.
+    /// Whether entries taken over have waited longer than `limit`, and none of them was published within that time.
     fn is_stuck(&self, limit: Duration) -> bool {
         let oldest = self.entries.values().find_map(|queued| queued.taken);
         oldest.is_some_and(|oldest| self.taken_removed.map_or(oldest, |at| at.max(oldest)).elapsed() > limit)
@@ -124,7 +125,7 @@ impl Shared {
         let mut last = self.outbox.looks.lock().await;
         if last.is_none_or(|last| last.elapsed() >= LOOK_EVERY) {
             *last = Some(Instant::now());
-            // What is in the queue is published whatever comes of it.
+            // A failed look does not keep the queue from being published.
             let failed = self.look().await.err();
             let failed_before = self.outbox.look_failed.swap(failed.is_some(), Ordering::Relaxed);
             if let Some(error) = failed.filter(|_| !failed_before) {
@@ -142,7 +143,7 @@ impl Shared {
         };
         let may_take = !stuck && self.holds_lock().await?;
         let free = if may_take { TAKEN_MAX.saturating_sub(already) } else { 0 };
-        // What waits here may be among the oldest, and must not hide what others have left.
+        // Entries in the queue may be among the oldest, and must not hide entries of other gateways.
         let mut room = if free > 0 { free + known.min(TAKEN_MAX) } else { 0 };
         let newest = self.newest_score();
         let (mut all, mut found, mut away) = (0, Vec::new(), Ok(()));
@@ -156,11 +157,11 @@ impl Shared {
                         all += count;
                         found.extend(members);
                     }
-                    // What is at a node that is away waits for it.
+                    // Entries on a node that is away wait for it.
                     Err(error) => away = Err(error),
                 }
             }
-            // Each call may have found as many.
+            // Each call may have found up to `room` entries.
             found.truncate(before + room);
             room -= found.len() - before;
         }
@@ -172,8 +173,8 @@ impl Shared {
         away
     }
 
-    /// How many entries wait in the outboxes of these shards, and the oldest of each, no newer than `newest`; at most
-    /// `room`.
+    /// The number of entries in the outboxes of these shards, and the oldest entries of each, no newer than `newest`;
+    /// at most `room` of them.
     async fn look_at(&self, shards: &[Shard], newest: &str, room: usize) -> Result<(u64, Vec<Vec<u8>>), StoreError> {
         let mut commands = pipe();
         for shard in shards {
@@ -200,7 +201,7 @@ impl Shared {
         Ok((counts.iter().sum(), members))
     }
 
-    /// Those of `found` that are not here yet, at most `free`.
+    /// Takes over at most `free` entries of `found` that are not in the queue yet.
     fn take_over(&self, mut found: Vec<Vec<u8>>, free: usize) {
         {
             let queue = self.outbox.queue();
@@ -216,7 +217,7 @@ impl Shared {
                 }
             }
         }
-        entries.sort_by_key(|(_, entry)| entry.made_at());
+        entries.sort_by_key(|(_, entry)| entry.age_order());
         let (mut queue, now) = (self.outbox.queue(), Instant::now());
         let taken =
             entries.into_iter().filter_map(|(member, entry)| queue.push(member.into(), entry, Some(now)).then_some(()));
@@ -229,7 +230,7 @@ impl Shared {
     async fn holds_lock(&self) -> Result<bool, StoreError> {
         let lasts = self.settings.takeover_after;
         let key = keys::Keys::of(keys::COMMON).takeover();
-        Ok(lasts.is_zero() || self.lease(keys::COMMON, &key, lasts).await? == Turn::Mine)
+        Ok(lasts.is_zero() || lease::take(&self.redis, keys::COMMON, &key, &self.name, lasts).await? == Turn::Mine)
     }
 
     /// The score up to which entries are taken over.
@@ -242,15 +243,14 @@ impl Shared {
         now.saturating_sub(after).as_millis().to_string()
     }
 
-    /// Those of nodes that are away stay, and the others go.
+    /// Removes entries from the outboxes. Entries on nodes that are away stay.
     async fn remove_from_outbox(&self, numbers: Vec<OutboxNumber>) -> Result<(), StoreError> {
         let mut members: Vec<(Shard, OutboxNumber, Arc<[u8]>)> = Vec::new();
         {
             let queue = self.outbox.queue();
             let entries = numbers.into_iter().filter_map(|number| Some((number, queue.entries.get(&number)?)));
-            let member = |(number, queued): (OutboxNumber, &Queued)| {
-                (keys::shard_of(queued.entry.user()), number, queued.member.clone())
-            };
+            let member =
+                |(number, queued): (OutboxNumber, &Queued)| (queued.entry.shard(), number, queued.member.clone());
             members.extend(entries.map(member));
         }
         if members.is_empty() {
@@ -266,7 +266,7 @@ impl Shared {
             }
             let answers = checked::ask(&self.redis, part[0].0, commands).await?;
             answers.into_iter().try_for_each(|answer| value::number(answer).map(drop))?;
-            // Only now: what could not be removed is tried again.
+            // Only removed entries leave the queue: the others are removed at the next attempt.
             let numbers: Vec<OutboxNumber> = part.iter().map(|(_, number, _)| *number).collect();
             self.outbox.queue().drop_all(&numbers);
             Ok(())
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gateway_is_stuck_when_nothing_that_it_took_over_is_published_and_not_when_some_of_it_waits() {
+    fn a_gateway_is_stuck_only_if_no_entry_it_took_over_is_published() {
         let mut queue = Queue::default();
         queue.push(Arc::from([1]), entry(1), None);
         std::thread::sleep(2 * LIMIT);

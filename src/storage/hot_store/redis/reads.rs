@@ -1,12 +1,13 @@
-//! What is asked of a user, and of a shard's claims.
+//! Reads of one user, and of a shard's claims.
 
 use ::redis::pipe;
 
+use super::Shared;
 use super::keys::{self, Keys};
-use super::{Shared, checked, value};
 use super::{head, row};
 use crate::model::ids::{Content, UserId};
 use crate::model::record::Record;
+use crate::model::recording::Switch;
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
 use crate::model::rewards::rule::RewardRule;
@@ -14,8 +15,9 @@ use crate::model::shard::Shard;
 use crate::storage::hot_store::optimistic::{Head, StoredRow};
 use crate::storage::hot_store::redis::bytes::DecodeError;
 use crate::storage::hot_store::{StoreError, UserStatus};
+use crate::storage::redis::{checked, value};
 
-/// Rows that are looked at together for their claims.
+/// Rows that are searched for claims in one step.
 const CHUNK: isize = 512;
 
 impl Shared {
@@ -28,7 +30,7 @@ impl Shared {
         let fields: Vec<_> = contents.iter().map(|content| keys::content(*content).to_vec()).collect();
         let mut commands = pipe();
         commands.get(names.head(user)).cmd("HMGET").arg(names.rows(user)).arg(fields).get(names.head(user));
-        // A commit in between may have moved a row from the one to the other.
+        // A commit in between may have moved a row between the head and the other rows.
         let (head, rows) = loop {
             let mut answers = checked::ask(&self.redis, shard, commands.clone()).await?.into_iter();
             let [before, rows, after] = [(); 3].map(|()| answers.next());
@@ -47,12 +49,12 @@ impl Shared {
         Ok(contents.iter().copied().zip(rows).map(record).collect::<Result<_, _>>()?)
     }
 
-    pub async fn paused(&self, user: UserId) -> Result<bool, StoreError> {
+    pub async fn last_switch(&self, user: UserId) -> Result<Option<Switch>, StoreError> {
         let shard = keys::shard_of(user);
         let mut commands = pipe();
         commands.get(Keys::of(shard).head(user));
         let answer = checked::ask(&self.redis, shard, commands).await?.into_iter().next();
-        Ok(head_of(answer)?.forgetting.recording.paused())
+        Ok(head_of(answer)?.forgetting.recording.last())
     }
 
     pub async fn user_status(&self, user: UserId, day: Day) -> Result<UserStatus, StoreError> {
@@ -63,9 +65,9 @@ impl Shared {
         let head = answers.next().map(value::bytes_or_nil).transpose()?.flatten();
         let head = head.as_deref().map(head::decode).transpose()?;
         let paused = head.as_ref().is_some_and(|head| head.forgetting.recording.paused());
-        // The first beat of the connection comes soon.
+        // Cached, since the first beat of the connection comes soon.
         head.into_iter().for_each(|head| self.users.learn(user, head));
-        let rules = value::texts(answers.next().unwrap_or(::redis::Value::Nil))?;
+        let rules = reward_rules(answers.next().unwrap_or(::redis::Value::Nil))?;
         Ok(UserStatus { paused, rewarded: self.rewarded(user, day, rules).await? })
     }
 
@@ -106,12 +108,11 @@ impl Shared {
         Ok(claims)
     }
 
-    /// Those of these rules by which the user has claimed.
-    async fn rewarded(&self, user: UserId, day: Day, mut rules: Vec<String>) -> Result<Vec<String>, StoreError> {
+    /// The rules of this list by which the user has claimed.
+    async fn rewarded(&self, user: UserId, day: Day, rules: Vec<String>) -> Result<Vec<String>, StoreError> {
         if rules.is_empty() || !self.calendar.keeps_claims_of(day) {
             return Ok(Vec::new());
         }
-        rules.sort_unstable();
         let shard = keys::shard_of(user);
         let mut commands = pipe();
         for rule in &rules {
@@ -131,12 +132,10 @@ impl Shared {
         }
         let mut commands = pipe();
         commands.hkeys(Keys::of(shard).rules(day));
-        let mut rules = value::texts(checked::ask(&self.redis, shard, commands).await?.swap_remove(0))?;
-        rules.sort_unstable();
-        Ok(rules)
+        Ok(reward_rules(checked::ask(&self.redis, shard, commands).await?.swap_remove(0))?)
     }
 
-    /// Claims per content that are kept one by one, with the marks of their rules.
+    /// Claims per content that are kept exactly, with the marks of their rules.
     async fn exact_claims(&self, user: UserId, day: Day) -> Result<Vec<(Content, u32)>, StoreError> {
         let shard = keys::shard_of(user);
         let mut commands = pipe();
@@ -160,8 +159,8 @@ impl Shared {
         Ok(answers.into_iter().any(|answer| value::number(answer) == Ok(1)))
     }
 
-    /// Claims that a filter cannot tell and rows remember, from the newest row on until none is of the day. A content
-    /// that was forgotten since is not told of.
+    /// Claims that are in a filter and in the marks of rows. Reads from the newest row on until no row is of the day. A
+    /// content that was forgotten since is left out.
     async fn filtered_claims(&self, user: UserId, day: Day, limit: usize) -> Result<Vec<(Content, u32)>, StoreError> {
         let (shard, mut from) = (keys::shard_of(user), 0);
         let names = Keys::of(shard);
@@ -210,4 +209,12 @@ fn head_of(answer: Option<::redis::Value>) -> Result<Head, DecodeError> {
 fn marks(content: Content, row: &StoredRow, day: Day) -> impl Iterator<Item = (Content, u32)> {
     let is_of_day = row.row.record.as_ref().is_some_and(|record| record.credit.day == day);
     row.claims.iter().filter(move |_| is_of_day).map(move |mark| (content, *mark))
+}
+
+/// The rules of this list, in order, without the rule of views: its claims are no rewards.
+fn reward_rules(ids: ::redis::Value) -> Result<Vec<String>, DecodeError> {
+    let mut rules = value::texts(ids)?;
+    rules.retain(|rule| rule != RewardRule::VIEWS);
+    rules.sort_unstable();
+    Ok(rules)
 }

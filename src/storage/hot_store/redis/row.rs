@@ -2,9 +2,9 @@
 //!
 //! | bytes | what | if |
 //! |---|---|---|
-//! | 1 | the state, 0 = no record, and which of the parts follow | |
+//! | 1 | the state, 0 = no record, and flags of the parts that follow | |
 //! | 6, 8, 2, 6, 1 + n | at, session; of the credit: day, since, base | a record |
-//! | 7 | by how much the version exceeds at × 1000 | `ABOVE` |
+//! | 7 | the version minus at × 1000 | `ABOVE` |
 //! | 6, 7 | at and version of the tombstone | `TOMBSTONE` |
 //! | 1 + 4 n | marks of rules that claimed on the credit's day | `CLAIMS` |
 //! | the rest | position, length and watched as varints, the name of the device | a record |
@@ -25,7 +25,7 @@ const STATE: u8 = 0b111;
 const ABOVE: u8 = 8;
 const TOMBSTONE: u8 = 16;
 const CLAIMS: u8 = 32;
-/// Marks that fit in; there are no more rules.
+/// The most marks in a row: the most rules that can be configured.
 const MARKS_MAX: usize = 63;
 
 pub fn encode(stored: &StoredRow) -> Vec<u8> {
@@ -122,7 +122,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn it_is_read_as_it_was_written() {
+    fn a_row_is_read_as_written() {
         let (content, whole) = stored();
         let deleted = StoredRow { row: ContentRow { record: None, ..whole.row.clone() }, claims: Vec::new() };
         for row in [whole, deleted, StoredRow::default()] {

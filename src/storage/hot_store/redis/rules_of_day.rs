@@ -1,4 +1,4 @@
-//! Which rules have claims in a shard on a day, as this gateway has stored: what every further claim would store again.
+//! The rules with claims in a shard on a day that this gateway has stored, so that further claims need not store them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
 use crate::model::shard::Shard;
 
-/// After it a rule is listed once more, in case a Redis that took over has lost the listing.
+/// The time after which a rule is stored again, in case a Redis that took over has lost it.
 const LISTED_FOR: Duration = Duration::from_secs(60);
 
-/// Of the newest day, and of the one before it: a group may have begun before midnight.
+/// The rules of the newest day and of the one before it: a group may have begun before midnight.
 #[derive(Default)]
 pub struct RulesOfDay(Mutex<[Listed; 2]>);
 
-/// When each was listed. At most one entry per shard and rule, about 50 bytes each.
+/// The time at which each rule was stored. At most one entry per shard and rule, about 50 bytes each.
 #[derive(Default)]
 struct Listed {
     day: Day,
@@ -32,8 +32,8 @@ impl RulesOfDay {
         since.is_some_and(|since| now.saturating_duration_since(*since) < LISTED_FOR)
     }
 
-    /// The rule was listed with a claim. If it was before, that stands: its time is not extended by claims that did not
-    /// list it again.
+    /// Takes note that the rule was stored with a claim. An earlier note is kept: claims that did not store the rule
+    /// again do not extend its time.
     pub fn add(&self, shard: Shard, key: &ClaimKey, now: Instant) {
         let mut days = self.days();
         if days[0].day < key.day {

@@ -1,13 +1,13 @@
-//! The short way of a beat that moves a position on: its head is replaced if it is still the one that was decided on,
-//! by a plain command instead of the script.
+//! The fast path of a beat that only moves a position on: a plain command instead of the script replaces the head if it
+//! is still the one that the decision was based on.
 //!
-//! It needs no look at the deployment key. The old head is compared as a whole, so also its token, and no token is ever
-//! given out twice: where this head is, nothing of the user has changed since, and it is this deployment. In a Redis
-//! that was wiped there is no head, and nothing is written.
+//! It does not check the deployment key. The old head is compared as a whole, with its token, and no token is ever
+//! given out twice. So if the head is equal, the user has not changed since, and this is the same deployment. A wiped
+//! Redis has no head, and nothing is written.
 //!
-//! Whatever is refused goes through the script, which says why: another gateway has written, or this call has been here
-//! before, or the store was wiped. Or the head is the one that was decided on, in bytes that another version has
-//! written: then the script takes it.
+//! A refused swap goes through the script, which tells the reason: another gateway has written, or the call was done
+//! before, or the store was wiped. A head with the same content in the bytes of another version is accepted by the
+//! script.
 
 use super::head;
 use super::keys::{self, Keys};
@@ -16,7 +16,7 @@ use crate::storage::hot_store::optimistic::{Applied, Apply};
 use crate::storage::redis::{Swap, Swapped};
 
 impl RedisUsers {
-    /// The apply as a swap, if it is of a head alone.
+    /// The apply as a swap, if it changes only a head.
     pub(super) fn swap(&self, apply: &Apply) -> Option<Swap> {
         let (old, new) = (apply.expected.as_deref()?, apply.head.as_deref()?);
         if !apply.writes.is_empty() {
@@ -33,7 +33,7 @@ impl RedisUsers {
         })
     }
 
-    /// `None`: ask the script.
+    /// The result of a swap. `None`: call the script.
     pub(super) fn swapped(&self, apply: &Apply, swapped: Swapped) -> Option<Applied> {
         match swapped {
             Swapped::Done { followers } => {

@@ -1,17 +1,18 @@
-//! The order in which a user's contents give way to the cap: scores in `{h}:t:<mid>`.
+//! The order in which a user's contents are evicted at the cap: scores in `{h}:t:<mid>`.
 //!
-//! A record's score is its `at`. That of a deleted content is its tombstone's less [`DELETED`], so that deleted ones
-//! come first. The members are 10 bytes, kind and oid, big-endian: among equal moments they stand in the order of
-//! contents. The place of what is in the head is as old as its coming there.
+//! The score of a record is its `at`. The score of a deleted content is the moment of its tombstone less [`DELETED`],
+//! so that deleted contents come first. The members are 10 bytes, kind and oid, big-endian: equal moments are in the
+//! order of contents. The score of the content in the head is not updated while it is there.
 
 use ::redis::Value;
 
 use super::bytes::DecodeError;
-use super::{keys, value};
+use super::keys;
 use crate::model::forgetting::{ContentRow, Eviction};
 use crate::model::ids::Content;
+use crate::storage::redis::value;
 
-/// Above all moments.
+/// More than any moment.
 const DELETED: i64 = 1 << 48;
 
 pub fn score(row: &ContentRow) -> i64 {
@@ -23,7 +24,7 @@ pub fn score_of(eviction: Eviction) -> i64 {
     if eviction.has_record { newest } else { newest - DELETED }
 }
 
-/// Members and scores in turn, as Redis answers with them.
+/// Parses an answer of Redis: members and scores alternate.
 pub fn parse(answer: Value) -> Result<Vec<(Eviction, Content)>, DecodeError> {
     let mut words = value::array(answer)?.into_iter().map(value::bytes);
     let mut found = Vec::with_capacity(words.len() / 2);
@@ -34,7 +35,7 @@ pub fn parse(answer: Value) -> Result<Vec<(Eviction, Content)>, DecodeError> {
     Ok(found)
 }
 
-/// Of a score as Redis writes it.
+/// The order of eviction of a score as Redis writes it.
 pub fn eviction_of(score: &[u8]) -> Result<Eviction, DecodeError> {
     let score: f64 =
         std::str::from_utf8(score).ok().and_then(|text| text.parse().ok()).ok_or(DecodeError("a timeline"))?;

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use parking_lot::{Mutex, MutexGuard};
 
 use super::calendar::StoreCalendar;
+use super::generations;
 use super::rules_of_day::RulesOfDay;
 use super::{IsSubscribed, Settings};
+use crate::model::counters::Generations;
 use crate::model::ids::UserId;
 use crate::model::rewards::calendar::StoredCalendar;
 use crate::model::rewards::day::Day;
@@ -23,24 +25,27 @@ pub struct RedisUsers {
     pub(super) follows: IsSubscribed,
     pub(super) calendar: Arc<StoreCalendar>,
     pub(super) rules_of_day: RulesOfDay,
-    /// The day for which no claims are made.
+    generations: Mutex<Arc<Generations>>,
+    /// The day on which no claims are made, since its calendar could not be stored.
     suspended: Mutex<Option<Day>>,
 }
 
 impl RedisUsers {
-    /// Also the newest day of the rewards on which anything was committed.
+    /// Opens the users. Also returns the newest day of the rewards with a commit.
     pub async fn open(
         redis: Redis,
         settings: Settings,
         follows: IsSubscribed,
     ) -> Result<(Self, Option<StoredCalendar>), StoreError> {
         let (calendar, stored) = StoreCalendar::read(&redis).await?;
+        let generations = Mutex::new(Arc::new(generations::read(&redis).await?));
         let (calendar, rules_of_day) = (Arc::new(calendar), RulesOfDay::default());
         let suspended = Mutex::default();
-        Ok((RedisUsers { redis, settings, follows, calendar, rules_of_day, suspended }, stored))
+        Ok((RedisUsers { redis, settings, follows, calendar, rules_of_day, generations, suspended }, stored))
     }
 
-    /// The node of a Cluster that keeps the calendar takes no new day; other nodes may take commits.
+    /// Makes no claims on this day: the node of a Cluster that keeps the calendar does not store it, while other nodes
+    /// may take commits.
     fn suspend_rewards(&self, day: Day, error: &StoreError) {
         if self.suspended().replace(day) != Some(day) {
             tracing::error!(event = "rewards_suspended", %error, "calendar of the rewards unavailable; rewards suspended");
@@ -53,15 +58,15 @@ impl RedisUsers {
         }
     }
 
-    /// Nothing that could panic runs under the lock.
+    /// Locks the suspended day. No code that could panic runs under the lock.
     fn suspended(&self) -> MutexGuard<'_, Option<Day>> {
         self.suspended.lock()
     }
 }
 
 impl UserStore for RedisUsers {
-    /// Stores the group's day and the filters of its rules, unless they are there. While they cannot be stored in a
-    /// Cluster, it is as with a full outbox: beats go on, and rewards wait for a later one.
+    /// Stores the group's day and the filters of its rules, unless they are stored. While that fails in a Cluster,
+    /// beats are committed without claims, as with a full outbox, and a later beat claims.
     async fn begin(&self, rewards: &Rewarding) -> Result<bool, StoreError> {
         let day = rewards.today.day;
         match self.calendar.keep(&self.redis, rewards).await {
@@ -83,6 +88,20 @@ impl UserStore for RedisUsers {
 
     async fn apply(&self, applies: &[&Apply]) -> Result<Vec<Applied>, StoreError> {
         self.apply_all(applies).await
+    }
+
+    fn generations(&self) -> Arc<Generations> {
+        self.generations.lock().clone()
+    }
+
+    async fn read_generations(&self) -> Result<(), StoreError> {
+        let read = generations::read(&self.redis).await?;
+        let mut known = self.generations.lock();
+        // Answers may come in another order than the changes.
+        if read.order() >= known.order() {
+            *known = Arc::new(read);
+        }
+        Ok(())
     }
 
     async fn put_off(&self, users: &[(UserId, Version)], due: u64) -> Result<(), StoreError> {

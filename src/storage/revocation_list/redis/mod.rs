@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn the_stored_value_of_a_revocation_is_read_as_written() {
         for (what, until_ms) in [
             (Revoked::User(UserId(u64::MAX)), None),
             (Revoked::User(UserId(0)), Some(u64::MAX)),

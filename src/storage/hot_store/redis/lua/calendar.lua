@@ -1,11 +1,12 @@
--- Stores the newest day on which anything was committed: {h0}:calendar, a hash of its day, zone and rules. And filters of a
--- day: {h0}:filters:<day>, a hash of their measures by rule. Both as it was decided on what was there.
+-- Stores the newest day on which anything was committed in {h0}:calendar, a hash of its day, zone and rules; and
+-- filters of a day in {h0}:filters:<day>, a hash of their measures by rule. Stores nothing if either has changed since
+-- it was read.
 --
---   ARGV     after the first, the stored day, days since 1970-01-01, '' = none; the day to store, '' = none; its zone; the
---            ids of its rules, with blanks between them; the key of the filters; for how many milliseconds; then rules that
---            have no filter yet and the measures of their filters in turn
+--   ARGV     after the first: the stored day, days since 1970-01-01, '' = none; the day to store, '' = none; its
+--            zone; the ids of its rules, with blanks between them; the key of the filters; their life in milliseconds;
+--            then rules that have no filter yet, each followed by the measures of its filter
 --
--- Answers with 1. Answers with 0 if what is there has changed; then nothing was done.
+-- Answers with 1, or with 0 if either has changed; then nothing was stored.
 
 local key, filters = tag .. ':calendar', ARGV[6]
 if (redis.call('HGET', key, 'day') or '') ~= ARGV[2] then

@@ -1,38 +1,47 @@
--- Compares the tokens of users' heads and writes what was decided on them. Nothing is decided here.
+-- Compares the tokens of users' heads, and writes what the gateway decided on them. The script decides nothing itself.
 --
---   ARGV[2]  how often this gateway itself follows each user, a byte each; then for each user
---              its head's key; the token it must begin with, '' = there is none; the new head, '' = nothing to write;
---              a channel, '' = nobody has to hear of it
---   then     how many guards; for each the user's place, an outbox, and more entries than which it may not hold
---   then     how many words of other writes; for each the user's place, how many words, the words of the command
---   then     removals, in the same form
+--   ARGV[2]  the number of this gateway's own subscriptions to each user, a byte each
+--   ARGV[3]  the generations of counters that all users were decided for, '' = none; then for each user
+--              its head's key; the token it must begin with, '' = no head; the new head, '' = nothing to write;
+--              a channel to publish on, '' = no message
+--   then     the number of guards; for each the user's place, an outbox, and the most entries it may have
+--   then     the word count of other writes; for each the user's place, the number of words, the words of the command
+--   then     writes after the heads, in the same form: removals, and additions that a repetition would make again
 --
--- Answers with two lists. The refused: place, and the present head, false = there is none, '' = no room in the outbox,
+-- Answers with two lists and a number. The refused users: place, and the present head, false = no head, '' = no room in the outbox,
 -- '?' = a key of the user has another type.
--- The followed: the places of users whose channel more have subscribed to than this gateway.
+-- The followed users: the places of users whose channel has other subscribers than this gateway.
+-- The number: 1 = all users are refused, since the generations have changed.
 
 local TOKEN, WORDS = 16, 4
 local call, sub = redis.call, string.sub
 local users, keys = #ARGV[2], {}
 for place = 1, users do
-  keys[place] = ARGV[WORDS * place - 1]
+  keys[place] = ARGV[WORDS * place]
 end
 local heads, is_refused, refused, followed = call('MGET', unpack(keys)), {}, {}, {}
+-- Every shard has new generations before they are counted in any, so one shard of the call is enough.
+local pair = redis.pcall('GET', tag .. ':g')
+-- While a slot moves, its node answers with an error about a key that is not there. Only without counters there is none.
+if type(pair) == 'table' then
+  pair = ''
+end
+local is_outdated = (pair or '') ~= ARGV[3]
 local function refuse(place, head)
   is_refused[place] = true
   refused[#refused + 1], refused[#refused + 2] = place, head
 end
 for place = 1, users do
   local head = heads[place]
-  -- MGET finds nothing where there is no string.
+  -- MGET returns nothing for a key that is not a string.
   if not head and call('EXISTS', keys[place]) == 1 then
     refuse(place, '?')
-  elseif (head and sub(head, 1, TOKEN) or '') ~= ARGV[WORDS * place] then
+  elseif is_outdated or (head and sub(head, 1, TOKEN) or '') ~= ARGV[WORDS * place + 1] then
     refuse(place, head)
   end
 end
 
-local at = 3 + WORDS * users
+local at = 4 + WORDS * users
 local guards_end = at + 3 * tonumber(ARGV[at])
 for guard = at + 1, guards_end, 3 do
   local place = tonumber(ARGV[guard])
@@ -60,11 +69,12 @@ at = guards_end + 1
 local removals = at + 1 + tonumber(ARGV[at])
 write(at + 1, removals)
 
--- Heads come after what they no longer hold, and removals after the heads that hold it now: should the script break off, as
--- it does when there is no memory, nothing is lost, and the repetition does the rest.
+-- A row that leaves the head is written before the head, and a row that enters it is removed after it: if the script
+-- breaks off, for lack of memory, nothing is lost, and the repetition does the rest. A view that is not added then is
+-- lost, because its claim is stored already; it is never counted twice.
 local channels, places = {}, {}
 for place = 1, users do
-  local head, channel = ARGV[WORDS * place + 1], ARGV[WORDS * place + 2]
+  local head, channel = ARGV[WORDS * place + 2], ARGV[WORDS * place + 3]
   if not is_refused[place] and head ~= '' then
     call('SET', keys[place], head)
     if channel ~= '' then
@@ -81,4 +91,4 @@ if #channels > 0 then
     end
   end
 end
-return { refused, followed }
+return { refused, followed, is_outdated and 1 or 0 }

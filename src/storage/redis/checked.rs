@@ -1,25 +1,23 @@
-//! Commands to a Redis that is known to be the one that was prepared: one that was wiped would answer that there is
-//! nothing. What is sent with the question is done before its answer is known, so it must be harmless elsewhere.
+//! Commands that are valid only if the deployment key is still there: a wiped Redis would answer that there is no data.
+//! The commands are sent in one pipeline with the read of the key, so they must be harmless in another deployment.
 
 use ::redis::{Pipeline, Value, pipe};
 
-use super::keys::Keys;
-use super::value;
+use super::{Redis, deployment};
 use crate::model::shard::Shard;
-use crate::storage::hot_store::StoreError;
-use crate::storage::redis::Redis;
+use crate::storage::store_error::StoreError;
 
 /// Sends commands about keys of one shard; answers in their order.
 pub async fn ask(redis: &Redis, shard: Shard, commands: Pipeline) -> Result<Vec<Value>, StoreError> {
-    let key = Keys::of(shard).deployment();
+    let key = deployment::key(shard);
     let mut all = pipe();
     all.get(&key);
     for command in commands.cmd_iter() {
         all.add_command(command.clone());
     }
     let mut answers = redis.ask(shard, all).await?;
-    let found = value::bytes_or_nil(answers.remove(0))?;
-    if found.as_deref() != Some(redis.deployment().as_bytes()) {
+    let expected = Value::BulkString(redis.deployment().as_bytes().to_vec());
+    if answers.remove(0) != expected {
         return Err(StoreError::Away(format!("{key} is missing or belongs to another deployment")));
     }
     Ok(answers)

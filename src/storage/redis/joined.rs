@@ -1,16 +1,16 @@
-//! What goes together into one call.
+//! Which shards are joined into one call of a script.
 //!
-//! A call costs as much as what it is about, so that one for many is worth having. In a Cluster there is one for each
-//! shard: they are of several slots.
+//! A call has a cost of its own, so one call for many shards saves much. In a Cluster each shard needs its own call,
+//! since a call may touch keys of one slot only.
 
+use super::Redis;
 use crate::model::shard::Shard;
-use crate::storage::redis::Redis;
 
-/// Rows that one call may touch, or as many as one shard's changes do: a script keeps all other calls waiting, with so
-/// many beats for 4 to 6 ms.
+/// Rows that one call may touch, unless the changes of one shard alone touch more. A script keeps all other calls
+/// waiting: with so many beats for 4 to 6 ms.
 pub const TOGETHER_MAX: usize = 256;
 
-/// Parts of what is in the order of shards, for one call each. `rows`: so many each may touch.
+/// Splits items in the order of shards into parts, one call each. `rows`: how many rows an item may touch.
 pub fn split<'a, T>(
     redis: &Redis,
     mut rest: &'a mut [T],

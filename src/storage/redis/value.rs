@@ -2,7 +2,12 @@
 
 use ::redis::Value;
 
-use super::bytes::DecodeError;
+use crate::storage::store_error::StoreError;
+
+/// A stored value, or an answer, is not in a form that this program writes.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("unreadable value in redis: {0}")]
+pub struct DecodeError(pub &'static str);
 
 const ANSWER: DecodeError = DecodeError("an answer");
 const OTHER_TYPE: DecodeError = DecodeError("a key of another type");
@@ -43,4 +48,10 @@ pub fn number(value: Value) -> Result<u64, DecodeError> {
 pub fn texts(value: Value) -> Result<Vec<String>, DecodeError> {
     let text = |value| String::from_utf8(bytes(value)?).map_err(|_| ANSWER);
     array(value)?.into_iter().map(text).collect()
+}
+
+impl From<DecodeError> for StoreError {
+    fn from(error: DecodeError) -> Self {
+        StoreError::Away(error.to_string())
+    }
 }

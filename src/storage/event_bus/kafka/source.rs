@@ -1,0 +1,266 @@
+//! A topic as a source of events: a member of a group reads it, and a reader without a group looks up what is asked for.
+//!
+//! Kafka counts offsets from 0; here they begin with 1, so that 0 is before the first event.
+//!
+//! The library's calls block: they are made on the runtime's threads for that, each for [`WAIT`] or until a timeout.
+//!
+//! **Memory.** [`BATCH_MAX`] events that are handed over next, and 4 MiB that the library has fetched ahead.
+
+mod assigned;
+mod lookup;
+mod member;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+use rdkafka::config::FromClientConfigAndContext;
+use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
+use rdkafka::message::Message as _;
+use rdkafka::topic_partition_list::{Offset as Place, TopicPartitionList};
+use tokio::task::spawn_blocking;
+
+use self::assigned::{Assigned, Batch};
+use self::member::Member;
+use super::KafkaRefused;
+use super::message::structured;
+use crate::storage::event_bus::part::{Offsets, Part};
+use crate::storage::event_bus::source::{EventSource, PartEvents};
+use crate::storage::event_bus::{BusError, Offset};
+use crate::storage::kafka::client;
+use crate::storage::kafka::config::KafkaConfig;
+
+/// Messages of one batch.
+const BATCH_MAX: usize = 1_024;
+/// How long a call waits for messages.
+const WAIT: Duration = Duration::from_millis(500);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often it is counted what is not read.
+const COUNT_EVERY: Duration = Duration::from_secs(5);
+/// How soon it looks for a missing topic again.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// A member that says nothing for so long has died, and its partitions are given to others.
+const SESSION_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often committed offsets are sent to the brokers; a wait for each could last as long as a rebalance.
+const COMMIT_EVERY: Duration = Duration::from_secs(1);
+/// A topic that was missing, or has more partitions, is seen after so long.
+const METADATA_EVERY: Duration = Duration::from_secs(10);
+const FETCHED_KIB_MAX: u32 = 4_096;
+
+type Reader = BaseConsumer<Member>;
+
+/// Reads the topic of rewards. It joins the group with the first call of [`next`](EventSource::next): a member that is not
+/// asked for messages would hold up the others. It leaves the group when it is dropped.
+pub struct KafkaEvents {
+    topic: Arc<str>,
+    group: Arc<Reader>,
+    assigned: Arc<Assigned>,
+    /// Reads what is asked for; one question at a time.
+    reader: Arc<Mutex<Reader>>,
+    has_joined: AtomicBool,
+    counted: Mutex<Option<Instant>>,
+    lag: Arc<AtomicU64>,
+}
+
+impl KafkaEvents {
+    /// The group of all that serve the subscribers of a deployment.
+    pub fn group(deployment: &str) -> String {
+        format!("heartline-{deployment}-cascade")
+    }
+
+    /// Waits for no broker.
+    pub fn open(config: &KafkaConfig, deployment: &str) -> Result<Self, KafkaRefused> {
+        let refused = |error: KafkaError| KafkaRefused(error.to_string());
+        let topic: Arc<str> = config.topics.rewards.as_str().into();
+        let assigned = Arc::new(Assigned::default());
+        let group = consumer(config, &Self::group(deployment), &assigned).map_err(refused)?;
+        // It joins no group; the library wants a name nevertheless.
+        let reader = consumer(config, &format!("{}-read", Self::group(deployment)), &Arc::default());
+        Ok(KafkaEvents {
+            topic,
+            group: Arc::new(group),
+            assigned,
+            reader: Arc::new(Mutex::new(reader.map_err(refused)?)),
+            has_joined: AtomicBool::new(false),
+            counted: Mutex::default(),
+            lag: Arc::default(),
+        })
+    }
+
+    fn part(&self, partition: i32) -> Part {
+        Part::new(format!("{}/{partition}", self.topic))
+    }
+
+    fn offsets(&self, of_partitions: Vec<(i32, Offset)>) -> Offsets {
+        of_partitions.into_iter().map(|(partition, offset)| (self.part(partition), offset)).collect()
+    }
+
+    fn partition(&self, part: &Part) -> Result<i32, BusError> {
+        let partition = part.as_str().strip_prefix(&*self.topic).and_then(|rest| rest.strip_prefix('/'));
+        let partition = partition.and_then(|partition| partition.parse().ok());
+        partition.ok_or_else(|| BusError(format!("there is no part {part}")))
+    }
+
+    /// Asks the reader without a group.
+    async fn ask<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&Reader, &str) -> KafkaResult<T> + Send + 'static,
+    ) -> Result<T, BusError> {
+        let (reader, topic) = (self.reader.clone(), self.topic.clone());
+        blocking(move || ask(&reader.lock(), &topic)).await
+    }
+
+    /// Counts what is not read, if that is due. Fails when no broker answers: the library itself waits for one silently.
+    async fn count(&self) -> Option<Result<(), BusError>> {
+        let is_due = self.counted.lock().is_none_or(|counted| counted.elapsed() > COUNT_EVERY);
+        if !is_due {
+            return None;
+        }
+        *self.counted.lock() = Some(Instant::now());
+        let (group, topic, lag) = (self.group.clone(), self.topic.clone(), self.lag.clone());
+        let counted = blocking(move || {
+            let (mut behind, assignment) = (0, group.assignment()?);
+            // Of no partition the library would wait for ever.
+            if assignment.count() == 0 {
+                return group.fetch_metadata(Some(&topic), ANSWER_TIMEOUT).map(drop);
+            }
+            for element in group.committed_offsets(assignment, ANSWER_TIMEOUT)?.elements() {
+                let (low, high) = group.fetch_watermarks(&topic, element.partition(), ANSWER_TIMEOUT)?;
+                let next = if let Place::Offset(next) = element.offset() { next.max(low) } else { low };
+                behind += u64::try_from(high - next).unwrap_or_default();
+            }
+            lag.store(behind, Ordering::Relaxed);
+            Ok(())
+        });
+        Some(counted.await)
+    }
+}
+
+impl EventSource for KafkaEvents {
+    fn next(&self) -> BoxFuture<'_, Result<Option<PartEvents>, BusError>> {
+        Box::pin(async move {
+            if !self.has_joined.load(Ordering::Relaxed) {
+                let joined = self.group.subscribe(&[&self.topic]);
+                joined.map_err(|error| BusError(error.to_string()))?;
+                self.has_joined.store(true, Ordering::Relaxed);
+            }
+            loop {
+                let counted = self.count().await;
+                let (group, topic, assigned) = (self.group.clone(), self.topic.clone(), self.assigned.clone());
+                let read = blocking(move || Ok(poll(&group, &topic, &assigned))).await?;
+                if let Some(Batch { partition, events, to }) = read {
+                    return Ok(Some(PartEvents { part: self.part(partition), events, to, is_end: false }));
+                }
+                if let Some(counted) = counted {
+                    return counted.map(|()| None);
+                }
+            }
+        })
+    }
+
+    fn commit(&self, part: Part, offset: Offset) -> BoxFuture<'_, Result<(), BusError>> {
+        Box::pin(async move {
+            let partition = self.partition(&part)?;
+            let (group, topic, assigned) = (self.group.clone(), self.topic.clone(), self.assigned.clone());
+            blocking(move || {
+                // Another member reads on from what was committed before.
+                if !assigned.has(partition) {
+                    return Ok(());
+                }
+                let mut offsets = TopicPartitionList::new();
+                offsets.add_partition_offset(&topic, partition, Place::Offset(kafka_offset(offset)))?;
+                match group.store_offsets(&offsets) {
+                    Err(_) if !assigned.has(partition) => Ok(()),
+                    stored => stored,
+                }
+            })
+            .await
+        })
+    }
+
+    fn ends(&self) -> BoxFuture<'_, Result<Offsets, BusError>> {
+        Box::pin(async move { Ok(self.offsets(self.ask(lookup::ends).await?)) })
+    }
+
+    fn before(&self, time: u64) -> BoxFuture<'_, Result<Offsets, BusError>> {
+        Box::pin(async move {
+            let before = self.ask(move |reader, topic| lookup::before(reader, topic, time));
+            Ok(self.offsets(before.await?))
+        })
+    }
+
+    fn read(&self, part: Part, after: Offset, limit: usize) -> BoxFuture<'_, Result<PartEvents, BusError>> {
+        Box::pin(async move {
+            let partition = self.partition(&part)?;
+            self.ask(move |reader, topic| lookup::events(reader, topic, (part, partition), after, limit)).await
+        })
+    }
+
+    fn lag(&self) -> u64 {
+        self.lag.load(Ordering::Relaxed)
+    }
+}
+
+fn consumer(config: &KafkaConfig, group: &str, assigned: &Arc<Assigned>) -> KafkaResult<Reader> {
+    let mut settings = client::settings(config);
+    settings
+        .set("group.id", group)
+        .set("partition.assignment.strategy", "cooperative-sticky")
+        .set("session.timeout.ms", client::millis(SESSION_TIMEOUT))
+        .set("auto.offset.reset", "earliest")
+        .set("enable.auto.commit", "true")
+        .set("auto.commit.interval.ms", client::millis(COMMIT_EVERY))
+        .set("enable.auto.offset.store", "false")
+        .set("topic.metadata.refresh.interval.ms", client::millis(METADATA_EVERY))
+        .set("queued.max.messages.kbytes", FETCHED_KIB_MAX.to_string());
+    Reader::from_config_and_context(&settings, Member::new(assigned.clone()))
+}
+
+async fn blocking<T: Send + 'static>(call: impl FnOnce() -> KafkaResult<T> + Send + 'static) -> Result<T, BusError> {
+    match spawn_blocking(call).await {
+        Ok(answered) => answered.map_err(|error| BusError(error.to_string())),
+        Err(_) => Err(BusError("the process is ending".to_owned())),
+    }
+}
+
+/// The next messages of one partition, if there are some within [`WAIT`].
+fn poll(group: &Reader, topic: &str, assigned: &Assigned) -> Option<Batch> {
+    let mut wait = WAIT;
+    while let Some(polled) = group.poll(wait) {
+        // What there is already, and no more than fits.
+        wait = Duration::ZERO;
+        match polled {
+            Ok(message) => {
+                assigned.read(message.partition(), offset_of(message.offset()), structured(&message));
+                if assigned.waiting() >= BATCH_MAX {
+                    break;
+                }
+            }
+            // It may be made at any time; by itself the library looks again much later.
+            Err(KafkaError::MessageConsumption(RDKafkaErrorCode::UnknownTopicOrPartition)) => {
+                std::thread::sleep(AGAIN_AFTER);
+                let _tried_again = group.subscribe(&[topic]);
+                break;
+            }
+            // The library tries again.
+            Err(error) => {
+                tracing::debug!(%error, "kafka: consumer of the cascade");
+                break;
+            }
+        }
+    }
+    assigned.take()
+}
+
+/// One more than Kafka's.
+fn offset_of(offset: i64) -> Offset {
+    u64::try_from(offset).unwrap_or_default() + 1
+}
+
+/// The one behind an offset, as Kafka counts them; or a time.
+fn kafka_offset(offset: u64) -> i64 {
+    i64::try_from(offset).unwrap_or(i64::MAX)
+}

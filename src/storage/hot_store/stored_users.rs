@@ -1,0 +1,14 @@
+//! The users of a hot store, one after the other.
+
+use super::Answer;
+use crate::model::ids::UserId;
+use crate::model::page::UsersRequest;
+
+/// Names users, for exports. Any backend may look at many users for one page, so a page may take seconds.
+///
+/// May be called from any thread.
+pub trait StoredUsers: Send + Sync + 'static {
+    /// Users with a record that reads return at `now` (server-clock milliseconds), ascending; fewer than the limit are
+    /// the last ones. A page that is asked for right after the one before it may leave out users that came in between.
+    fn users(&self, request: UsersRequest, now: u64) -> Answer<Vec<UserId>>;
+}

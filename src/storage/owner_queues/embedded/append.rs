@@ -1,0 +1,105 @@
+//! Events that enter queues: from the cascade, from a replay, from the dead letters.
+
+use std::time::Instant;
+
+use super::control::Control;
+use super::draft::Draft;
+use crate::model::subscribers::{State, SubscriberId};
+use crate::storage::event_bus::part::Part;
+use crate::storage::owner_queues::{Append, Appended, Bounds, Fill, Filled, RESENT_MAX};
+use crate::storage::store_error::StoreError;
+
+pub fn append(
+    draft: &mut Draft,
+    control: &mut Control,
+    part: &Part,
+    events: &[Append],
+    now: u64,
+) -> Result<Appended, StoreError> {
+    let (mut appended, due) = (Appended::default(), Instant::now());
+    for Append { owner, incarnation, offset, event } in events {
+        let Some(live) = draft.head(owner)?.live.as_ref() else {
+            appended.left_out += 1;
+            continue;
+        };
+        if live.incarnation != *incarnation || live.status.state == State::Disabled {
+            appended.left_out += 1;
+        } else if *offset <= live.at(part) {
+            appended.old += 1;
+        } else if live.replay.is_some() {
+            // The replay brings it, in its order.
+            let replay = draft.live_mut(owner)?.and_then(|live| live.replay.as_mut());
+            let needed = replay.map(|replay| replay.needed.entry(part.clone()).or_default());
+            needed.into_iter().for_each(|needed| *needed = (*needed).max(*offset));
+            appended.left_out += 1;
+        } else {
+            draft.push(owner, now, event)?;
+            draft.live_mut(owner)?.into_iter().for_each(|live| live.reach(part, *offset));
+            enter(draft, control, owner, due)?;
+            appended.queued += 1;
+        }
+    }
+    Ok(appended)
+}
+
+pub fn fill(draft: &mut Draft, control: &mut Control, fill: &Fill, now: u64) -> Result<Filled, StoreError> {
+    let Fill { owner, version, part, at, to, events, is_end, parts } = fill;
+    let head = draft.head(owner)?;
+    let Some(live) = head.live.as_ref().filter(|live| live.replay.is_some()) else { return Ok(Filled::Moved) };
+    if head.version != *version || live.at(part) != *at || live.status.state == State::Disabled {
+        return Ok(Filled::Moved);
+    }
+    for (_, event) in events {
+        draft.push(owner, now, event)?;
+    }
+    let Some(live) = draft.live_mut(owner)? else { return Ok(Filled::Moved) };
+    live.reach(part, *to);
+    let at = live.at.clone();
+    let mut filled = Filled::More;
+    if let Some(replay) = &mut live.replay {
+        if *is_end {
+            replay.ended.insert(part.clone());
+        }
+        if replay.is_over(&at, *parts) {
+            live.replay = None;
+            filled = Filled::Over;
+        }
+    }
+    enter(draft, control, owner, Instant::now())?;
+    Ok(filled)
+}
+
+/// `None`: there is no such owner.
+pub fn resend(
+    draft: &mut Draft,
+    control: &mut Control,
+    owner: &SubscriberId,
+    bounds: &Bounds,
+    now: u64,
+) -> Result<Option<u64>, StoreError> {
+    let Some(live) = draft.head(owner)?.live.clone() else { return Ok(None) };
+    if live.status.state == State::Disabled {
+        return Ok(Some(0));
+    }
+    let room = bounds.events.saturating_sub(live.depth).min(RESENT_MAX);
+    let (mut bytes, mut resent) = (live.bytes, 0);
+    for dead in draft.view.dead(live.incarnation, 0, room as usize)? {
+        bytes += dead.event.len() as u64;
+        if bytes > bounds.bytes {
+            break;
+        }
+        draft.unbury(owner, dead.number, &dead.event)?;
+        draft.push(owner, now, &dead.event)?;
+        resent += 1;
+    }
+    enter(draft, control, owner, Instant::now())?;
+    Ok(Some(resent))
+}
+
+/// An owner that has got events, unless it is in the control queue already.
+fn enter(draft: &mut Draft, control: &mut Control, owner: &SubscriberId, due: Instant) -> Result<(), StoreError> {
+    if draft.head(owner)?.live.as_ref().is_some_and(|live| live.has_work()) {
+        control.enter_after_lease(owner, due);
+    }
+    Ok(())
+}

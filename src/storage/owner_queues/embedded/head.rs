@@ -1,0 +1,104 @@
+//! What is kept of an owner, beside its definition and its events.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::subscribers::{State, Status};
+use crate::storage::event_bus::Offset;
+use crate::storage::event_bus::part::{Offsets, Part};
+use crate::storage::owner_queues::{Number, Version};
+
+/// Of one id. It stays when the owner is deleted, so that neither a version nor a number comes again.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+pub struct Head {
+    pub version: Version,
+    /// The last that was given.
+    pub number: Number,
+    /// Events that have fallen out of its dead letters.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub dropped: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live: Option<Live>,
+}
+
+/// Of an owner that there is.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Live {
+    /// Its dead letters are under it.
+    pub incarnation: Version,
+    /// Its queue is under it: another one when the queue was emptied.
+    pub place: Version,
+    pub status: Status,
+    /// The next try of one that is failing is not before it, milliseconds since 1970.
+    pub due: u64,
+    pub depth: u64,
+    pub bytes: u64,
+    pub delivered: u64,
+    pub dead: u64,
+    pub dead_bytes: u64,
+    /// What the queue has of each part.
+    pub at: Offsets,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Replaying>,
+}
+
+/// A queue that is being filled.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+pub struct Replaying {
+    /// What was left out of each part because it comes with the replay.
+    pub needed: Offsets,
+    /// Parts that were read to their end.
+    pub ended: BTreeSet<Part>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Head {
+    pub fn next_number(&mut self) -> Number {
+        self.number += 1;
+        self.number
+    }
+}
+
+impl Live {
+    pub fn new(version: Version, ends: Offsets) -> Self {
+        Live {
+            incarnation: version,
+            place: version,
+            status: Status::default(),
+            due: 0,
+            depth: 0,
+            bytes: 0,
+            delivered: 0,
+            dead: 0,
+            dead_bytes: 0,
+            at: ends,
+            replay: None,
+        }
+    }
+
+    /// Whether it belongs into the control queue.
+    pub fn has_work(&self) -> bool {
+        self.status.state == State::Active && self.depth > 0
+    }
+
+    pub fn at(&self, part: &Part) -> Offset {
+        self.at.get(part).copied().unwrap_or_default()
+    }
+
+    pub fn reach(&mut self, part: &Part, offset: Offset) {
+        let at = self.at.entry(part.clone()).or_default();
+        *at = offset.max(*at);
+    }
+}
+
+impl Replaying {
+    /// Whether nothing is missing any more. `parts`: all that the bus has.
+    pub fn is_over(&self, at: &Offsets, parts: usize) -> bool {
+        let reached = |(part, needed): (&Part, &Offset)| at.get(part).is_some_and(|at| at >= needed);
+        self.ended.len() >= parts && self.needed.iter().all(reached)
+    }
+}

@@ -1,0 +1,93 @@
+//! Reads, on a thread of their own.
+
+use std::time::Duration;
+
+use super::head::{Head, Live};
+use super::tables::View;
+use crate::model::subscribers::{State, SubscriberId};
+use crate::storage::owner_queues::{
+    BYTES_MAX, Bounds, Dead, Number, Owner, Replay, Revision, Subscription, Subscriptions, Version,
+};
+use crate::storage::store_error::StoreError;
+
+/// `now`: milliseconds since 1970.
+pub fn owner(view: &View, id: SubscriberId, now: u64) -> Result<(Version, Option<Owner>), StoreError> {
+    let Head { version, live, .. } = view.head(&id)?;
+    Ok((version, live.map(|live| shown(view, id, version, live, now)).transpose()?))
+}
+
+pub fn owners(view: &View, after: Option<SubscriberId>, limit: usize, now: u64) -> Result<Vec<Owner>, StoreError> {
+    let mut owners = Vec::new();
+    view.heads(after.as_ref(), |id, Head { version, live, .. }| {
+        if let Some(live) = live.filter(|_| owners.len() < limit) {
+            owners.push(shown(view, id, version, live, now)?);
+        }
+        Ok(owners.len() < limit)
+    })?;
+    Ok(owners)
+}
+
+fn shown(view: &View, id: SubscriberId, version: Version, live: Live, now: u64) -> Result<Owner, StoreError> {
+    let oldest = match live.depth {
+        0 => None,
+        _ => view.entries(live.place, 1)?.first().map(|entry| entry.queued_at),
+    };
+    let next_try = live.status.failing.map(|_| Duration::from_millis(live.due.saturating_sub(now)));
+    Ok(Owner {
+        subscriber: view.definition(&id)?,
+        id,
+        incarnation: live.incarnation,
+        version,
+        status: live.status,
+        depth: live.depth,
+        oldest,
+        next_try,
+        delivered: live.delivered,
+        dead: live.dead,
+        replaying: live.replay.is_some(),
+    })
+}
+
+pub fn dead(view: &View, id: &SubscriberId, after: Number, limit: usize) -> Result<Option<Vec<Dead>>, StoreError> {
+    let Some(live) = view.head(id)?.live else { return Ok(None) };
+    let mut dead = view.dead(live.incarnation, after, limit)?;
+    let mut bytes = 0;
+    let fitting = dead.iter().take_while(|letter| {
+        bytes += letter.event.len();
+        bytes <= BYTES_MAX
+    });
+    let count = fitting.count().max(1);
+    dead.truncate(count);
+    Ok(Some(dead))
+}
+
+pub fn subscriptions(view: &View, Revision(since): &Revision) -> Result<Subscriptions, StoreError> {
+    let (newest, ids) = view.changes(since.first().copied().unwrap_or_default())?;
+    let subscription = |id: SubscriberId| {
+        let Some(live) = view.head(&id)?.live else { return Ok((id, None)) };
+        let subscription = Subscription {
+            id: id.clone(),
+            incarnation: live.incarnation,
+            subscriber: view.definition(&id)?,
+            state: live.status.state,
+        };
+        Ok((id, Some(subscription)))
+    };
+    let changed = ids.into_iter().map(subscription).collect::<Result<_, StoreError>>()?;
+    Ok(Subscriptions { revision: Revision(vec![newest]), changed })
+}
+
+pub fn replays(view: &View, bounds: &Bounds) -> Result<Vec<Replay>, StoreError> {
+    let mut replays = Vec::new();
+    view.heads(None, |owner, Head { version, live, .. }| {
+        if let Some(live) = live.filter(|live| live.replay.is_some() && live.status.state != State::Disabled) {
+            let subscriber = view.definition(&owner)?;
+            // Events of any length are to fit.
+            let is_full = live.bytes >= bounds.bytes;
+            let room = if is_full { 0 } else { bounds.events.saturating_sub(live.depth) };
+            replays.push(Replay { owner, subscriber, version, at: live.at, room });
+        }
+        Ok(true)
+    })?;
+    Ok(replays)
+}

@@ -1,0 +1,41 @@
+//! What is asked of the writing thread.
+
+use std::time::Duration;
+
+use crate::model::subscribers::SubscriberId;
+use crate::storage::embedded::write_queue::Answered;
+use crate::storage::event_bus::Offset;
+use crate::storage::event_bus::part::Part;
+use crate::storage::owner_queues::{
+    Append, Appended, Change, Changed, Done, Due, Ended, Fence, Fill, Filled, Totals, Version,
+};
+use crate::storage::store_error::StoreError;
+
+pub enum Request {
+    Change(SubscriberId, Version, Change, Answered<Changed>),
+    Append(Part, Vec<Append>, Answered<Appended>),
+    Take(usize, Duration, Answered<Due>),
+    Done(SubscriberId, Fence, Done, Answered<Ended>),
+    Fill(Fill, Answered<Filled>),
+    Resend(SubscriberId, Answered<Option<u64>>),
+    Expire(Answered<u64>),
+    Totals(Answered<Totals>),
+    MoveCursor(Part, Offset, Answered<()>),
+}
+
+impl Request {
+    /// Nothing is known to have been done.
+    pub fn refused(self, error: StoreError) {
+        match self {
+            Request::Change(.., answered) => drop(answered.send(Err(error))),
+            Request::Append(.., answered) => drop(answered.send(Err(error))),
+            Request::Take(.., answered) => drop(answered.send(Err(error))),
+            Request::Done(.., answered) => drop(answered.send(Err(error))),
+            Request::Fill(_, answered) => drop(answered.send(Err(error))),
+            Request::Resend(_, answered) => drop(answered.send(Err(error))),
+            Request::Expire(answered) => drop(answered.send(Err(error))),
+            Request::Totals(answered) => drop(answered.send(Err(error))),
+            Request::MoveCursor(.., answered) => drop(answered.send(Err(error))),
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! The tables, and typed reads of them.
+//!
+//! | table | key | value |
+//! |---|---|---|
+//! | `heads` | id | [`Head`] as JSON |
+//! | `definitions` | id | [`Subscriber`] as JSON |
+//! | `queues` | place, number | time, the event's JSON |
+//! | `dead` | incarnation, number | time, reason, the event's JSON |
+//! | `changes` | version of an id, the last one | id |
+//! | `garbage` | table, place or incarnation | nothing: what is under it can be removed |
+//! | `cursors` | part | offset |
+//!
+//! All numbers are `u64`, big-endian, but for the reason: 0 = the queue was full, 1 = too old.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable, Snapshot};
+
+use super::head::Head;
+use crate::model::subscribers::{Subscriber, SubscriberId};
+use crate::storage::embedded::database::{self, Bounds};
+use crate::storage::embedded::describe;
+use crate::storage::event_bus::Offset;
+use crate::storage::event_bus::part::Part;
+use crate::storage::owner_queues::{Dead, DeadReason, Entry, Number, Version};
+use crate::storage::store_error::StoreError;
+
+const MEMTABLE_BYTES: u64 = 8 << 20;
+const BOUNDS: Bounds = Bounds { cache_bytes: 16 << 20, journals_bytes_max: 64 << 20, open_files_max: 64 };
+
+#[derive(Clone)]
+pub struct Tables {
+    database: Database,
+    pub heads: Keyspace,
+    pub definitions: Keyspace,
+    pub queues: Keyspace,
+    pub dead: Keyspace,
+    pub changes: Keyspace,
+    pub garbage: Keyspace,
+    pub cursors: Keyspace,
+}
+
+/// The tables as they are at one moment.
+pub struct View<'a> {
+    pub tables: &'a Tables,
+    snapshot: Snapshot,
+}
+
+/// A table with events of owners.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Events {
+    Queues,
+    Dead,
+}
+
+/// Events that can be removed, because their owner or their queue is gone.
+pub struct Garbage {
+    /// Its own key.
+    pub key: Vec<u8>,
+    pub events: Events,
+    /// Of some of them.
+    pub keys: Vec<Vec<u8>>,
+}
+
+impl Tables {
+    pub fn open(path: &Path) -> fjall::Result<Self> {
+        let database = database::open(path, &BOUNDS)?;
+        // Options are kept with a table from when it was made: changing them here changes new stores only.
+        let table =
+            |name| database.keyspace(name, || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES));
+        Ok(Tables {
+            heads: table("heads")?,
+            definitions: table("definitions")?,
+            queues: table("queues")?,
+            dead: table("dead")?,
+            changes: table("changes")?,
+            garbage: table("garbage")?,
+            cursors: table("cursors")?,
+            database: database.clone(),
+        })
+    }
+
+    pub fn view(&self) -> View<'_> {
+        View { tables: self, snapshot: self.database.snapshot() }
+    }
+
+    /// On disk when it is committed.
+    pub fn durable_batch(&self) -> OwnedWriteBatch {
+        OwnedWriteBatch::with_capacity(self.database.clone(), 16).durability(Some(PersistMode::SyncData))
+    }
+
+    /// In the page cache when it is committed, and on disk after the next durable one.
+    pub fn batch(&self) -> OwnedWriteBatch {
+        self.database.batch()
+    }
+}
+
+impl View<'_> {
+    pub fn head(&self, id: &SubscriberId) -> Result<Head, StoreError> {
+        let bytes = self.snapshot.get(&self.tables.heads, id.as_str()).map_err(away)?;
+        bytes.map_or(Ok(Head::default()), |bytes| serde_json::from_slice(&bytes).map_err(|_| unreadable("an owner")))
+    }
+
+    pub fn definition(&self, id: &SubscriberId) -> Result<Arc<Subscriber>, StoreError> {
+        let bytes = self.snapshot.get(&self.tables.definitions, id.as_str()).map_err(away)?;
+        let bytes = bytes.ok_or_else(|| unreadable("a definition"))?;
+        serde_json::from_slice(&bytes).map(Arc::new).map_err(|_| unreadable("a definition"))
+    }
+
+    /// Calls `each` for the heads behind `after`, in the order of their ids, until it says `false`.
+    pub fn heads(
+        &self,
+        after: Option<&SubscriberId>,
+        mut each: impl FnMut(SubscriberId, Head) -> Result<bool, StoreError>,
+    ) -> Result<(), StoreError> {
+        let from = after.map(|id| [id.as_str(), "\0"].concat()).unwrap_or_default();
+        for row in self.snapshot.range(&self.tables.heads, from..) {
+            let (key, value) = row.into_inner().map_err(away)?;
+            let head = serde_json::from_slice(&value).map_err(|_| unreadable("an owner"))?;
+            if !each(id_of(&key)?, head)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Of a queue, from a number on.
+    pub fn entries(&self, place: Version, limit: usize) -> Result<Vec<Entry>, StoreError> {
+        let rows = self.snapshot.range(&self.tables.queues, event_key(place, 0)..event_key(place + 1, 0));
+        rows.take(limit).map(|row| entry_of(row.into_inner().map_err(away)?)).collect()
+    }
+
+    /// Of dead letters, behind a number.
+    pub fn dead(&self, incarnation: Version, after: Number, limit: usize) -> Result<Vec<Dead>, StoreError> {
+        let from = event_key(incarnation, after.saturating_add(1));
+        let rows = self.snapshot.range(&self.tables.dead, from..event_key(incarnation + 1, 0));
+        rows.take(limit).map(|row| dead_of(row.into_inner().map_err(away)?)).collect()
+    }
+
+    /// The ids that have changed since a version, and the newest version.
+    pub fn changes(&self, since: Version) -> Result<(Version, Vec<SubscriberId>), StoreError> {
+        let (mut newest, mut ids) = (since, Vec::new());
+        for row in self.snapshot.range(&self.tables.changes, since.saturating_add(1).to_be_bytes()..) {
+            let (key, value) = row.into_inner().map_err(away)?;
+            newest = number(&key)?;
+            ids.push(id_of(&value)?);
+        }
+        Ok((newest, ids))
+    }
+
+    /// The last version that was given.
+    pub fn newest_version(&self) -> Result<Version, StoreError> {
+        let last = self.snapshot.range::<&[u8], _>(&self.tables.changes, ..).next_back();
+        last.map_or(Ok(0), |row| number(&row.into_inner().map_err(away)?.0))
+    }
+
+    pub fn cursor(&self, part: &Part) -> Result<Offset, StoreError> {
+        let bytes = self.snapshot.get(&self.tables.cursors, part.as_str()).map_err(away)?;
+        bytes.map_or(Ok(0), |bytes| number(&bytes))
+    }
+
+    /// What can be removed, and the keys of some of its events.
+    pub fn garbage(&self, limit: usize) -> Result<Option<Garbage>, StoreError> {
+        let Some(row) = self.snapshot.range::<&[u8], _>(&self.tables.garbage, ..).next() else { return Ok(None) };
+        let (key, _) = row.into_inner().map_err(away)?;
+        let (table, place) = (*key.first().ok_or_else(|| unreadable("garbage"))?, number(&key[1..])?);
+        let events = if table == Events::Queues.byte() { Events::Queues } else { Events::Dead };
+        let rows = self.snapshot.range(events.of(self.tables), event_key(place, 0)..event_key(place + 1, 0));
+        let keys = rows.take(limit).map(|row| Ok(row.into_inner().map_err(away)?.0.to_vec()));
+        Ok(Some(Garbage { key: key.to_vec(), events, keys: keys.collect::<Result<_, StoreError>>()? }))
+    }
+}
+
+impl Events {
+    pub fn of(self, tables: &Tables) -> &Keyspace {
+        match self {
+            Events::Queues => &tables.queues,
+            Events::Dead => &tables.dead,
+        }
+    }
+
+    fn byte(self) -> u8 {
+        match self {
+            Events::Queues => b'q',
+            Events::Dead => b'd',
+        }
+    }
+
+    pub fn garbage_key(self, place: Version) -> Vec<u8> {
+        [&[self.byte()][..], &place.to_be_bytes()].concat()
+    }
+}
+
+pub fn event_key(place: Version, number: Number) -> [u8; 16] {
+    (u128::from(place) << 64 | u128::from(number)).to_be_bytes()
+}
+
+pub fn entry_value(queued_at: u64, event: &str) -> Vec<u8> {
+    [&queued_at.to_be_bytes(), event.as_bytes()].concat()
+}
+
+pub fn dead_value(at: u64, reason: DeadReason, event: &str) -> Vec<u8> {
+    [&at.to_be_bytes()[..], &[reason as u8], event.as_bytes()].concat()
+}
+
+fn entry_of((key, value): (impl AsRef<[u8]>, impl AsRef<[u8]>)) -> Result<Entry, StoreError> {
+    let (at, event) = value.as_ref().split_first_chunk().ok_or_else(|| unreadable("an event"))?;
+    Ok(Entry { number: number_of(key.as_ref())?, queued_at: u64::from_be_bytes(*at), event: text(event)? })
+}
+
+fn dead_of((key, value): (impl AsRef<[u8]>, impl AsRef<[u8]>)) -> Result<Dead, StoreError> {
+    let (at, rest) = value.as_ref().split_first_chunk().ok_or_else(|| unreadable("a dead letter"))?;
+    let (reason, event) = rest.split_first().ok_or_else(|| unreadable("a dead letter"))?;
+    let reason = if *reason == 0 { DeadReason::QueueFull } else { DeadReason::TooOld };
+    Ok(Dead { number: number_of(key.as_ref())?, event: text(event)?, reason, at: u64::from_be_bytes(*at) })
+}
+
+fn number_of(event_key: &[u8]) -> Result<Number, StoreError> {
+    number(event_key.get(8..).unwrap_or_default())
+}
+
+fn number(bytes: &[u8]) -> Result<u64, StoreError> {
+    bytes.try_into().map(u64::from_be_bytes).map_err(|_| unreadable("a number"))
+}
+
+fn text(bytes: &[u8]) -> Result<Arc<str>, StoreError> {
+    std::str::from_utf8(bytes).map(Arc::from).map_err(|_| unreadable("an event"))
+}
+
+fn id_of(bytes: &[u8]) -> Result<SubscriberId, StoreError> {
+    let text = std::str::from_utf8(bytes).ok();
+    text.and_then(|text| text.parse().ok()).ok_or_else(|| unreadable("an id"))
+}
+
+fn unreadable(what: &str) -> StoreError {
+    StoreError::Away(format!("queues of subscribers: {what} is unreadable"))
+}
+
+pub fn away(error: fjall::Error) -> StoreError {
+    StoreError::Away(format!("queues of subscribers: {}", describe(&error)))
+}

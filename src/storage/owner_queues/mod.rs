@@ -1,0 +1,284 @@
+//! Owners' queues: what each subscriber (here an *owner*) is still to be told, in order.
+//!
+//! ```text
+//! cascade: append ─▶ the owner's queue, and its id in the control queue, in one step
+//! worker:  take   ─▶ the id that is due first; due moves on by a lease, the fence rises
+//!          done   ─▶ under the fence: what was delivered goes, by name; the id is due again, or leaves
+//! ```
+//!
+//! **The control queue** has the id of each active owner with events, once, with the time when it is due. Taking an id
+//! only moves that time, so an id is never lost with its worker. A worker that lost its lease cannot change anything: the
+//! fence has risen.
+//!
+//! **Numbers.** Each entry has a number. Numbers rise in a queue, and are never given again, also not to an owner that was
+//! deleted and made again. What was delivered is removed up to a number, never by count.
+//!
+//! **Versions.** Each change by the API names the version that it was decided on, and raises it. Version and fence stay
+//! when an owner is deleted.
+//!
+//! **Bounds.** A queue has at most [`Bounds::events`] events, [`Bounds::bytes`] bytes and none older than
+//! [`Bounds::age`]. Beyond that the oldest go to the owner's dead letters, which have the same bounds on count and bytes;
+//! beyond these the oldest are dropped, and counted.
+//!
+//! **Failure.** An error leaves the outcome unknown. Every call may be repeated: an append is recognised by its offset, a
+//! `done` by its fence, a change by its version.
+
+pub mod embedded;
+pub mod redis;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::event_bus::Offset;
+use super::event_bus::part::{Offsets, Part};
+use super::event_bus::source::Cursors;
+use super::store_error::Answer;
+use crate::model::subscribers::{State, Status, Subscriber, SubscriberId};
+
+pub use crate::model::subscribers::{Dead, DeadReason, Number, Owner, Version};
+
+/// Of one lease.
+pub type Fence = u64;
+
+/// What a queue may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    pub events: u64,
+    /// Bytes of events. A single event is kept, however long it is.
+    pub bytes: u64,
+    pub age: Duration,
+}
+
+/// A change of an owner.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// Makes the owner, or replaces its definition; what is queued stays. `failing` and `disabled` become active, and the
+    /// owner is due at once; `paused` stays. A new owner gets what comes behind `ends`, which were read before.
+    Put { subscriber: Arc<Subscriber>, ends: Offsets },
+    /// Replaces the definition, and nothing else.
+    Redefine { subscriber: Arc<Subscriber> },
+    /// The queue, its dead letters and the definition go.
+    Delete,
+    /// No new lease is given. One that was given goes on.
+    Pause,
+    /// It becomes active, from whatever state, and is due at once, or when a lease that was given ends.
+    Resume,
+    /// The queue is emptied, to be filled from behind these offsets. What is appended meanwhile waits in the log.
+    Replay { after: Offsets },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Changed {
+    Done {
+        version: Version,
+        /// The owner did not exist before.
+        made: bool,
+        /// How long a lease that was given before the change still lasts: until then a try may begin.
+        leased_for: Duration,
+    },
+    /// Someone else changed it: decide again on this version.
+    Moved(Version),
+    /// There is no such owner. `leased_for`: a lease from before it was deleted.
+    Missing { leased_for: Duration },
+}
+
+/// What the cascade has to know of an owner.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Subscription {
+    pub id: SubscriberId,
+    pub incarnation: Version,
+    pub subscriber: Arc<Subscriber>,
+    pub state: State,
+}
+
+/// The changes of subscriptions since a revision.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Subscriptions {
+    /// To ask from the next time.
+    pub revision: Revision,
+    /// `None` = the owner was deleted. One may come again though nothing changed.
+    pub changed: Vec<(SubscriberId, Option<Subscription>)>,
+}
+
+/// How far the changes of subscriptions are known. The default is nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Revision(pub Vec<Version>);
+
+/// An event for an owner.
+#[derive(Clone, Debug)]
+pub struct Append {
+    pub owner: SubscriberId,
+    /// Of the subscription that it fits.
+    pub incarnation: Version,
+    pub offset: Offset,
+    /// The event as JSON.
+    pub event: Arc<str>,
+}
+
+/// What became of appends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Appended {
+    pub queued: u64,
+    /// These were there already, or are from before their owner's time.
+    pub old: u64,
+    /// Their owners are gone, disabled, or wait for a replay that will bring them.
+    pub left_out: u64,
+    /// Events that went to the dead letters to make room.
+    pub died: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub number: Number,
+    /// When it was queued, milliseconds since 1970.
+    pub queued_at: u64,
+    pub event: Arc<str>,
+}
+
+/// A lease on an owner's queue.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    pub owner: SubscriberId,
+    pub subscriber: Arc<Subscriber>,
+    pub status: Status,
+    pub fence: Fence,
+    /// The oldest of the queue, at least one: at most [`ENTRIES_MAX`] and not many more bytes than [`BYTES_MAX`].
+    pub entries: Vec<Entry>,
+}
+
+/// Entries of one lease.
+pub const ENTRIES_MAX: usize = 100;
+/// Bytes of the entries of one lease; the first comes however long it is.
+pub const BYTES_MAX: usize = 1 << 20;
+
+/// The leases that were due, and when there is more to do.
+#[derive(Clone, Debug, Default)]
+pub struct Due {
+    pub taken: Vec<Taken>,
+    /// Until the next owner is due, if one is in the control queue.
+    pub next: Option<Duration>,
+}
+
+/// How a lease ends.
+#[derive(Clone, Debug)]
+pub struct Done {
+    /// Everything up to this number was delivered.
+    pub delivered_to: Option<Number>,
+    /// Events that these were.
+    pub delivered: u64,
+    pub status: Status,
+    /// Until the owner is due again, if it is active and has more.
+    pub pause: Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    Done,
+    /// The lease was over, and another was given, or the owner was deleted or its queue emptied: nothing was changed.
+    Fenced,
+}
+
+/// A queue that is being filled from the log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replay {
+    pub owner: SubscriberId,
+    pub subscriber: Arc<Subscriber>,
+    pub version: Version,
+    /// What the queue has of each part.
+    pub at: Offsets,
+    /// Events that the queue has room for.
+    pub room: u64,
+}
+
+/// Events for a queue that is being filled.
+#[derive(Clone, Debug)]
+pub struct Fill {
+    pub owner: SubscriberId,
+    pub version: Version,
+    pub part: Part,
+    /// The events are those that fit of the offsets behind `at`, up to and including `to`.
+    pub at: Offset,
+    pub to: Offset,
+    pub events: Vec<(Offset, Arc<str>)>,
+    /// There was no more in the part when it was read.
+    pub is_end: bool,
+    /// All parts of the bus. The replay is over when each was read to its end, and to what was left out meanwhile.
+    pub parts: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filled {
+    More,
+    /// The queue has everything: appends are queued again.
+    Over,
+    /// The owner was changed or the queue has moved on: ask for the replay again.
+    Moved,
+}
+
+/// Over all owners.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    pub owners: u64,
+    pub events: u64,
+    pub bytes: u64,
+    pub dead: u64,
+    /// Events that have fallen out of the dead letters, ever.
+    pub dropped: u64,
+    /// How long the owner that is due first has been due.
+    pub waiting: Duration,
+}
+
+/// Keeps the queues. All methods may be called from any thread; all changes are durable when answered.
+pub trait OwnerQueues: Cursors {
+    // For the API.
+
+    /// The version of this id, 0 if it never had an owner, and the owner, if there is one.
+    fn owner(&self, id: SubscriberId) -> Answer<(Version, Option<Owner>)>;
+
+    /// In the order of their ids, those behind `after`.
+    fn owners(&self, after: Option<SubscriberId>, limit: usize) -> Answer<Vec<Owner>>;
+
+    /// Done if the version is still this one.
+    fn change(&self, id: SubscriberId, version: Version, change: Change) -> Answer<Changed>;
+
+    /// The oldest dead letters behind this number (0 = from the oldest), not many more bytes than [`BYTES_MAX`]; `None`
+    /// if there is no such owner.
+    fn dead(&self, id: SubscriberId, after: Number, limit: usize) -> Answer<Option<Vec<Dead>>>;
+
+    /// Queues the oldest dead letters behind everything else, as many as there is room for, at most
+    /// [`RESENT_MAX`]. How many these were; `None` if there is no such owner.
+    fn resend(&self, id: SubscriberId) -> Answer<Option<u64>>;
+
+    // For the cascade.
+
+    /// What has changed since. Read after the events that it is used for, it has every owner that was made before them.
+    fn subscriptions(&self, since: Revision) -> Answer<Subscriptions>;
+
+    /// Queues these events of one part, those of an owner in their order. An owner that is active is put into the control
+    /// queue, unless it is there.
+    fn append(&self, part: Part, events: Vec<Append>) -> Answer<Appended>;
+
+    // For workers.
+
+    /// Leases owners that are due, the longest due first, at most so many. Each lease lasts for `lease` from when it is
+    /// given; measured from before the call it is over no later.
+    fn take(&self, limit: usize, lease: Duration) -> Answer<Due>;
+
+    /// Ends a lease, if it still is the last one of its owner.
+    fn done(&self, owner: SubscriberId, fence: Fence, done: Done) -> Answer<Ended>;
+
+    /// Gives up what is too old, of all queues. How many events these were.
+    fn expire(&self) -> Answer<u64>;
+
+    // For replays.
+
+    /// The queues that are being filled.
+    fn replays(&self) -> Answer<Vec<Replay>>;
+
+    fn fill(&self, fill: Fill) -> Answer<Filled>;
+
+    fn totals(&self) -> Answer<Totals>;
+}
+
+/// Dead letters that are queued again in one step.
+pub const RESENT_MAX: u64 = 1_000;

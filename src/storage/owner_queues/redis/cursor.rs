@@ -1,0 +1,30 @@
+//! How far the parts of the bus were read.
+
+use std::sync::LazyLock;
+
+use ::redis::{Script, pipe};
+
+use super::answer::{MALFORMED, Parts};
+use super::calls::word;
+use super::keys::{self, COMMON};
+use crate::storage::event_bus::Offset;
+use crate::storage::event_bus::part::Part;
+use crate::storage::redis::script::script;
+use crate::storage::redis::{Call, Redis, checked};
+use crate::storage::store_error::StoreError;
+
+static MOVE: LazyLock<Script> = LazyLock::new(|| script(include_str!("cursor.lua")));
+
+pub async fn cursor(redis: &Redis, part: &Part) -> Result<Offset, StoreError> {
+    let mut commands = pipe();
+    commands.hget(keys::cursors(), part.as_str());
+    let answers = checked::ask(redis, COMMON, commands).await?;
+    Ok(Parts::of(::redis::Value::Array(answers))?.number_or_nil()?.unwrap_or(0))
+}
+
+pub async fn move_cursor(redis: &Redis, part: &Part, to: Offset) -> Result<(), StoreError> {
+    let args = vec![redis.deployment().as_bytes().to_vec(), word(part), word(to)];
+    let call = Call { keys: vec![keys::cursors().into_bytes()], ..Call::of(COMMON, args) };
+    let answers = redis.run(&MOVE, vec![call]).await?;
+    (answers.len() == 1).then_some(()).ok_or_else(|| MALFORMED.into())
+}

@@ -1,0 +1,60 @@
+-- Queues events from the log in a queue that is being filled.
+--
+--   ARGV[5]  the id
+--   ARGV[6]  the version of the owner
+--   ARGV[7]  the part
+--   ARGV[8], [9]  the offsets between which the events are, and up to which the part was read
+--   ARGV[10] '1' if there was no more in the part
+--   ARGV[11] parts of the bus
+--   then the events
+--
+-- Answers 'more'; 'over' if the queue has everything; 'moved' if owner or queue are no longer those.
+
+local part = ARGV[7]
+local owner = read(tag, ARGV[5], 'a:' .. part)
+if not owner.incarnation or not owner.replaying or owner.state == 'disabled' or owner.version ~= ARGV[6] or
+    tonumber(owner.more[1] or 0) ~= tonumber(ARGV[8]) then
+  return 'moved'
+end
+local events = { unpack(ARGV, 12) }
+if #events > 0 then
+  enter(owner, reserve(tag, #events), events)
+  shed(owner)
+end
+keep(owner, 'a:' .. part, ARGV[9])
+put_in(owner, false)
+settle()
+if ARGV[10] == '1' then
+  call('HSET', owner.record, 'e:' .. part, 1)
+end
+
+-- Whether each part was read to its end, and to what was left out.
+local function is_over()
+  local at, ended, fields = {}, 0, call('HGETALL', owner.record)
+  for place = 1, #fields, 2 do
+    local kind, of = string.match(fields[place], '^([ae]):(.*)$')
+    if kind == 'a' then
+      at[of] = tonumber(fields[place + 1])
+    elseif kind == 'e' then
+      ended = ended + 1
+    end
+  end
+  for place = 1, #fields, 2 do
+    local of = string.match(fields[place], '^m:(.*)$')
+    if of and (at[of] or 0) < tonumber(fields[place + 1]) then
+      return false
+    end
+  end
+  return ended >= tonumber(ARGV[11])
+end
+
+if not is_over() then
+  return 'more'
+end
+for _, field in ipairs(call('HKEYS', owner.record)) do
+  if string.find(field, '^[me]:') or field == 'r' then
+    call('HDEL', owner.record, field)
+  end
+end
+call('SREM', tag .. ':qr', owner.id)
+return 'over'

@@ -1,0 +1,139 @@
+//! Leases: the arguments of `take.lua`, and its answers.
+
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use ::redis::{Script, Value};
+
+use super::super::{BYTES_MAX, Due, ENTRIES_MAX, Entry, Taken};
+use super::answer::Parts;
+use super::calls::{Queues, word};
+use super::{read, unit};
+use crate::model::shard::Shard;
+use crate::storage::redis::script::script;
+use crate::storage::redis::value::DecodeError;
+use crate::storage::store_error::StoreError;
+
+static TAKE: LazyLock<Script> = LazyLock::new(|| script(concat!(include_str!("queue.lua"), include_str!("take.lua"))));
+
+/// Leases that are given together. One that asks for more gets them the next time.
+const LEASES_MAX: usize = 1_000;
+/// Bytes of events that are read in one step.
+const STEP_BYTES_MAX: usize = 2 << 20;
+/// How often units are asked that have more than their share.
+const ROUNDS_MAX: usize = 4;
+
+/// Each with when it was due.
+type Leases = Vec<(u64, Taken)>;
+
+/// What is asked of some units together.
+struct Asked {
+    units: Vec<Shard>,
+    share: usize,
+}
+
+/// Takes leases of all units. A call about several units takes those that are due first; calls share the limit, and one
+/// that finds fewer leaves the rest to the others. `turn`: which call has what remains when the limit is divided.
+pub async fn take(queues: &Queues, limit: usize, lease: Duration, turn: &AtomicUsize) -> Result<Due, StoreError> {
+    let limit = limit.min(LEASES_MAX);
+    let mut parts = queues.parts(unit::all());
+    let first = turn.fetch_add(1, Ordering::Relaxed) % parts.len();
+    parts.rotate_left(first);
+    let (mut found, mut next, mut failed) = (Leases::new(), None::<Duration>, None);
+    for _ in 0..ROUNDS_MAX {
+        let rest = limit - found.len();
+        let asked = shares(parts, rest);
+        let call = |Asked { units, share }: &Asked| {
+            let words =
+                [word(share), word(lease.as_millis()), word(ENTRIES_MAX), word(BYTES_MAX), word(STEP_BYTES_MAX)];
+            queues.of_units(units.clone(), words)
+        };
+        let answers = queues.redis.run_each(&TAKE, asked.iter().map(call).collect()).await;
+        parts = Vec::new();
+        for (Asked { units, .. }, answer) in asked.into_iter().zip(answers) {
+            match answer.and_then(|answer| Ok(read_due(answer)?)) {
+                Ok((taken, wait)) => {
+                    found.extend(taken);
+                    match wait {
+                        Some(Duration::ZERO) => parts.push(units),
+                        wait => next = next.into_iter().chain(wait).min(),
+                    }
+                }
+                Err(error) => failed = Some(error),
+            }
+        }
+        if parts.is_empty() || found.len() >= limit {
+            break;
+        }
+    }
+    if !parts.is_empty() {
+        next = Some(Duration::ZERO);
+    }
+    match failed {
+        // Leases that were given are used, though another node is away.
+        Some(error) if found.is_empty() => Err(error),
+        _ => {
+            found.sort_by_key(|(due, _)| *due);
+            Ok(Due { taken: found.into_iter().map(|(_, taken)| taken).collect(), next })
+        }
+    }
+}
+
+/// The first get what remains. One without a share tells when it is due.
+fn shares(parts: Vec<Vec<Shard>>, limit: usize) -> Vec<Asked> {
+    let (each, over) = (limit / parts.len(), limit % parts.len());
+    let share = |place| each + usize::from(place < over);
+    parts.into_iter().enumerate().map(|(place, units)| Asked { units, share: share(place) }).collect()
+}
+
+fn read_due(answer: Value) -> Result<(Leases, Option<Duration>), DecodeError> {
+    let mut answer = Parts::of(answer)?;
+    let next = answer.number_or_nil()?.map(Duration::from_millis);
+    let mut taken = Vec::new();
+    while !answer.is_over() {
+        // Another process may have written what this one cannot read. The others are served.
+        match read_lease(answer.parts()?) {
+            Ok(lease) => taken.push(lease),
+            Err(error) => {
+                tracing::error!(event = "owner_unreadable", %error, "a leased owner cannot be read; left out")
+            }
+        }
+    }
+    Ok((taken, next))
+}
+
+fn read_lease(mut lease: Parts) -> Result<(u64, Taken), DecodeError> {
+    let due = lease.number()?;
+    let owner = read::id(&lease.text()?)?;
+    let fence = lease.number()?;
+    let status = read::status(&mut lease)?;
+    let subscriber = read::subscriber(&lease.text()?)?;
+    let entries = read_entries(lease.parts()?)?;
+    Ok((due, Taken { owner, subscriber, status, fence, entries }))
+}
+
+fn read_entries(mut parts: Parts) -> Result<Vec<Entry>, DecodeError> {
+    let mut entries = Vec::new();
+    while !parts.is_over() {
+        let number = parts.number()?;
+        entries.push(Entry { number, queued_at: number / 1_000, event: parts.text()?.into() });
+    }
+    Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_shared_and_the_first_get_what_remains() {
+        let of = |parts: usize, limit| {
+            let parts = (0..parts).map(|unit| vec![Shard(unit as u16)]).collect();
+            shares(parts, limit).iter().map(|asked| asked.share).collect::<Vec<_>>()
+        };
+        assert_eq!(of(1, 5), [5]);
+        assert_eq!(of(3, 5), [2, 2, 1]);
+        assert_eq!(of(3, 1), [1, 0, 0]);
+    }
+}

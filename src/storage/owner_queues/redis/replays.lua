@@ -1,0 +1,23 @@
+-- The queues that are being filled.
+--
+-- Answers for each: the id, the version, the definition, how many events there is room for, and the offset of each part
+-- that its queue has reached.
+
+local answer = {}
+for _, tag in ipairs(tags) do
+  for _, id in ipairs(call('SMEMBERS', tag .. ':qr')) do
+    local owner, parts = read(tag, id), {}
+    local fields = call('HGETALL', owner.record)
+    for place = 1, #fields, 2 do
+      local part = string.match(fields[place], '^a:(.*)')
+      if part then
+        parts[#parts + 1], parts[#parts + 2] = part, fields[place + 1]
+      end
+    end
+    local room = owner.bytes < bytes_max and math.max(0, events_max - owner.events) or 0
+    if owner.state ~= 'disabled' then
+      answer[#answer + 1] = { id, owner.version, call('GET', tag .. ':qp:' .. id), room, parts }
+    end
+  end
+end
+return answer

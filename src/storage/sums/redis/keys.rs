@@ -1,0 +1,37 @@
+//! The names of the keys of sums. Each carries its shard's hash tag.
+//!
+//! | key | what | type |
+//! |---|---|---|
+//! | `{h}:s` | `last`, `removed`: numbers of flights; `held`: the flight in the shard; `since`, `began`: when the oldest sum that is pending, or in the flight, was counted (milliseconds) | hash |
+//! | `{h}:sp` | pending sums: `1:100` = the views of a content, `1:100:2026-11-20` = those of a day; `1:100!` = they restart| hash |
+//! | `{h}:sc` | pending sums of derived counters: `=3:viewers:1!100` = a key of a counter, in its generation | hash |
+//! | `{h}:sf`, `{h}:sg` | the sums of the flight, in the same forms | hash |
+//! | `{h0}:flights` | name of the gateway that has the turn to write flights | string that expires |
+//! | `{h0}:writing` | name of the gateway that is writing a flight | string that expires |
+
+use crate::model::shard::Shard;
+use crate::storage::redis::tag;
+
+/// The shard of the leases.
+pub const COMMON: Shard = Shard(0);
+
+pub fn state(shard: Shard) -> String {
+    format!("{}:s", tag(shard))
+}
+
+pub fn pending(shard: Shard) -> String {
+    format!("{}:sp", tag(shard))
+}
+
+/// They are apart from the views, whose number is bounded.
+pub fn pending_counters(shard: Shard) -> String {
+    format!("{}:sc", tag(shard))
+}
+
+pub fn lease() -> String {
+    format!("{}:flights", tag(COMMON))
+}
+
+pub fn writing() -> String {
+    format!("{}:writing", tag(COMMON))
+}

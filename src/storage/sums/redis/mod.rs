@@ -1,0 +1,138 @@
+//! Sums in the Redis that gateways share. Each shard keeps its own sums, so that its commits can add to them.
+
+pub mod fields;
+pub mod keys;
+pub mod pending;
+
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use ::redis::{Pipeline, Script, Value};
+use futures_util::future::try_join_all;
+
+use super::{Look, PendingSums, Taken};
+use crate::model::shard::{Shard, Shards};
+use crate::model::sums::{Flight, FlightNumber, Unit};
+use crate::storage::redis::script::script;
+use crate::storage::redis::value::{self, DecodeError};
+use crate::storage::redis::{Call, Redis, checked, joined, lease};
+use crate::storage::store_error::{Answer, StoreError};
+use crate::storage::turn::Turn;
+
+static TAKE: LazyLock<Script> = LazyLock::new(|| script(include_str!("take.lua")));
+static REMOVE: LazyLock<Script> = LazyLock::new(|| script(include_str!("remove.lua")));
+
+/// The pending sums of all shards, in the only unit so far.
+pub struct RedisSums {
+    redis: Redis,
+    unit: Unit,
+    /// Distinguishes this process from others.
+    name: Arc<str>,
+}
+
+impl RedisSums {
+    pub fn of(redis: Redis) -> Self {
+        RedisSums { redis, unit: Unit::ALL, name: format!("{:016x}", rand::random::<u64>()).into() }
+    }
+
+    fn take_lease(&self, key: String, lasts: Duration) -> Answer<Turn> {
+        let (redis, name) = (self.redis.clone(), self.name.clone());
+        Box::pin(async move { lease::take(&redis, keys::COMMON, &key, &name, lasts).await })
+    }
+
+    fn give_up_lease(&self, key: String) -> Answer<()> {
+        let (redis, name) = (self.redis.clone(), self.name.clone());
+        Box::pin(async move { lease::give_up(&redis, keys::COMMON, &key, &name).await })
+    }
+}
+
+impl PendingSums for RedisSums {
+    fn take_turn(&self, lasts: Duration) -> Answer<Turn> {
+        self.take_lease(keys::lease(), lasts)
+    }
+
+    fn give_up_turn(&self) -> Answer<()> {
+        self.give_up_lease(keys::lease())
+    }
+
+    fn begin_writing(&self, lasts: Duration) -> Answer<Turn> {
+        self.take_lease(keys::writing(), lasts)
+    }
+
+    fn end_writing(&self) -> Answer<()> {
+        self.give_up_lease(keys::writing())
+    }
+
+    fn look(&self) -> Answer<Look> {
+        let redis = self.redis.clone();
+        Box::pin(async move { look(&redis).await })
+    }
+
+    fn take(&self, number: FlightNumber) -> Answer<Taken> {
+        let (redis, unit) = (self.redis.clone(), self.unit);
+        Box::pin(async move { take(&redis, unit, number).await })
+    }
+
+    fn remove(&self, number: FlightNumber) -> Answer<()> {
+        let redis = self.redis.clone();
+        Box::pin(async move { run(&redis, &REMOVE, number).await.map(drop) })
+    }
+}
+
+async fn look(redis: &Redis) -> Result<Look, StoreError> {
+    let mut shards: Vec<Shard> = Shards::DEFAULT.all().collect();
+    let parts = joined::split(redis, &mut shards, |shard| *shard, |_| 1);
+    let looked = parts.into_iter().map(|part| {
+        let mut commands = Pipeline::with_capacity(part.len());
+        for shard in &*part {
+            commands.hmget(keys::state(*shard), &["last", "held", "since", "began"]);
+        }
+        checked::ask(redis, part[0], commands)
+    });
+    let (mut all, mut least) = (Look::default(), None);
+    for fields in try_join_all(looked).await?.into_iter().flatten() {
+        let fields = value::array(fields)?.into_iter().map(number).collect::<Result<Vec<_>, _>>()?;
+        let [last, held, since, began] = fields[..] else { return Err(DecodeError("the state of sums").into()) };
+        all.last = all.last.max(last.unwrap_or(0));
+        least = least.into_iter().chain([last.unwrap_or(0)]).min();
+        all.held = all.held.into_iter().chain(held).min();
+        all.oldest = all.oldest.into_iter().chain(since).chain(began).filter(|oldest| *oldest > 0).min();
+    }
+    all.least = least.unwrap_or(0);
+    Ok(all)
+}
+
+async fn take(redis: &Redis, unit: Unit, number: FlightNumber) -> Result<Taken, StoreError> {
+    let mut flight = Flight::new(unit, number);
+    let mut lower: Option<FlightNumber> = None;
+    for of_shard in run(redis, &TAKE, number).await? {
+        match of_shard {
+            held @ Value::BulkString(_) => lower = lower.into_iter().chain(self::number(held)?).min(),
+            fields => flight.join(fields::sums(fields)?),
+        }
+    }
+    Ok(lower.map_or(Taken::Flight(flight), Taken::Lower))
+}
+
+/// The answers of all shards, or the answer of each call.
+async fn run(redis: &Redis, script: &Script, number: FlightNumber) -> Result<Vec<Value>, StoreError> {
+    let mut shards: Vec<Shard> = Shards::DEFAULT.all().collect();
+    let parts = joined::split(redis, &mut shards, |shard| *shard, |_| 1);
+    let args = vec![redis.deployment().as_bytes().to_vec(), number.to_string().into_bytes()];
+    let calls = parts.into_iter().map(|part| Call { shards: part.to_vec(), keys: Vec::new(), args: args.clone() });
+    let mut answers = Vec::new();
+    for answer in redis.run(script, calls.collect()).await? {
+        match answer {
+            Value::Array(of_shards) => answers.extend(of_shards),
+            other => answers.push(other),
+        }
+    }
+    Ok(answers)
+}
+
+/// A decimal number, or nil.
+fn number(value: Value) -> Result<Option<u64>, DecodeError> {
+    let Some(text) = value::bytes_or_nil(value)? else { return Ok(None) };
+    let number = std::str::from_utf8(&text).ok().and_then(|text| text.parse().ok());
+    number.map(Some).ok_or(DecodeError("a number of sums"))
+}

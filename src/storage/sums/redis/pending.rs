@@ -1,0 +1,92 @@
+//! The sums that commits add to the pending sums of their shard.
+
+use super::keys;
+use crate::model::counters::{CounterId, CounterKey, Deltas};
+use crate::model::ids::Content;
+use crate::model::rewards::day::Day;
+use crate::model::shard::Shard;
+use crate::model::sums::{CounterSum, SumKey};
+
+/// The commands that count a view. They must run in one step, once. `now`: milliseconds.
+pub fn add_view(shard: Shard, content: Content, day: Day, now: u64) -> [Vec<Vec<u8>>; 3] {
+    let (pending, state) = (keys::pending(shard), keys::state(shard));
+    let add = |key: SumKey| words(["HINCRBY", &pending, &key.to_string(), "1"]);
+    [
+        add(SumKey::Views(content)),
+        add(SumKey::ViewsOn(content, day)),
+        // The field stays as long as any sum is pending.
+        words(["HSETNX", &state, "since", &now.to_string()]),
+    ]
+}
+
+/// The commands that add the deltas of a commit to a generation of the counters; none if there are no deltas. They must
+/// run in one step, once. `now`: milliseconds.
+pub fn add_counter(shard: Shard, generation: u32, deltas: &Deltas, now: u64) -> Vec<Vec<Vec<u8>>> {
+    let (pending, state) = (keys::pending_counters(shard), keys::state(shard));
+    let add = |(id, key, by): (&CounterId, &CounterKey, i64)| {
+        let sum = CounterSum { generation, id: id.clone(), key: key.clone() };
+        words(["HINCRBY", &pending, &sum.to_string(), &by.to_string()])
+    };
+    let since = (!deltas.is_empty()).then(|| words(["HSETNX", &state, "since", &now.to_string()]));
+    deltas.iter().map(add).chain(since).collect()
+}
+
+fn words(words: [&str; 4]) -> Vec<Vec<u8>> {
+    words.map(|word| word.as_bytes().to_vec()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::model::beat::State;
+    use crate::model::counters::Definitions;
+    use crate::model::ids::{SessionId, UserId};
+    use crate::model::reading::Reading;
+    use crate::model::record::Record;
+    use crate::model::rewards::credit::Credit;
+    use crate::model::version::Version;
+
+    fn deltas() -> Deltas {
+        let counters = r#"[{"id":"all"},{"id":"watched","key":["kind","device"],"value":"watched"}]"#;
+        let reading = Reading {
+            resume_below: 0.0,
+            resume_below_max: Duration::ZERO,
+            finished_at: 1.0,
+            finished_remaining_max: Duration::ZERO,
+            overrides: Vec::new(),
+        };
+        let definitions = Definitions { counters: serde_json::from_str(counters).unwrap(), reading };
+        let record = Record {
+            content: Content { kind: 1, oid: 100 },
+            pos: 0,
+            dur: 0,
+            state: State::Playing,
+            session: SessionId(1),
+            device: "tv:1".into(),
+            watched: 50,
+            at: 1,
+            version: Version(1),
+            credit: Credit::default(),
+        };
+        let mut deltas = Deltas::default();
+        definitions.count(UserId(1), &record, &mut deltas);
+        deltas
+    }
+
+    #[test]
+    fn deltas_are_added_to_their_generation() {
+        let commands = add_counter(Shard(0), 3, &deltas(), 7);
+        let texts: Vec<String> =
+            commands.into_iter().map(|words| String::from_utf8(words.join(&b' ')).unwrap()).collect();
+        let (pending, state) = (keys::pending_counters(Shard(0)), keys::state(Shard(0)));
+        let expected = [
+            format!("HINCRBY {pending} =3:all: 1"),
+            format!("HINCRBY {pending} =3:watched:1!tv%3A1 50"),
+            format!("HSETNX {state} since 7"),
+        ];
+        assert_eq!(texts, expected);
+        assert!(add_counter(Shard(0), 3, &Deltas::default(), 7).is_empty());
+    }
+}

@@ -1,0 +1,90 @@
+//! Deletes the views of a content in all shards, since any of them may have counted some.
+
+use std::sync::LazyLock;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ::redis::{Pipeline, Script, Value};
+use tokio::time::sleep;
+
+use super::keys;
+use crate::model::ids::Content;
+use crate::model::shard::{Shard, Shards};
+use crate::storage::redis::script::script;
+use crate::storage::redis::value::{self, DecodeError};
+use crate::storage::redis::{Call, Redis, checked, joined};
+use crate::storage::store_error::StoreError;
+use crate::storage::sums::redis::keys::state;
+
+static DELETE: LazyLock<Script> = LazyLock::new(|| script(include_str!("delete.lua")));
+static MARKED: LazyLock<Script> = LazyLock::new(|| script(include_str!("marked.lua")));
+
+/// The pause between two checks that the statistics store has the deletion.
+const PAUSE: Duration = Duration::from_millis(50);
+/// Shards of one call: each may search all its pending sums.
+const SHARDS_TOGETHER: usize = 32;
+
+/// Returns when the statistics store is known to have the deletion. `flush`: requests a flight soon.
+pub async fn delete(redis: &Redis, content: Content, flush: impl Fn()) -> Result<(), StoreError> {
+    let mut open: Vec<Shard> = Shards::DEFAULT.all().collect();
+    while !open.is_empty() {
+        // A flight that begins in between takes along sums counted before, so its shard has to be asked again.
+        let lasts = lasts(redis, &mut open).await?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis().to_string();
+        let answers = ask(redis, &DELETE, &open, |part| {
+            let lasts = part.iter().map(|place| lasts[*place].clone().into_bytes());
+            [keys::content(content).into_bytes(), now.clone().into_bytes()].into_iter().chain(lasts).collect()
+        });
+        let mut done = answers.await?.into_iter();
+        open.retain(|_| done.next() == Some(0));
+    }
+    flush();
+    let all: Vec<Shard> = Shards::DEFAULT.all().collect();
+    let content = keys::content(content).into_bytes();
+    while ask(redis, &MARKED, &all, |_| vec![content.clone()]).await?.contains(&1) {
+        sleep(PAUSE).await;
+    }
+    Ok(())
+}
+
+/// The last flight of each shard.
+async fn lasts(redis: &Redis, shards: &mut [Shard]) -> Result<Vec<String>, StoreError> {
+    let mut lasts = Vec::with_capacity(shards.len());
+    for part in joined::split(redis, shards, |shard| *shard, |_| 1) {
+        let mut commands = Pipeline::with_capacity(part.len());
+        for shard in &*part {
+            commands.hget(state(*shard), "last");
+        }
+        for last in checked::ask(redis, part[0], commands).await? {
+            let last = value::bytes_or_nil(last)?.unwrap_or_else(|| b"0".to_vec());
+            lasts.push(String::from_utf8(last).map_err(|_| DecodeError("the number of a flight"))?);
+        }
+    }
+    Ok(lasts)
+}
+
+/// The answer of each shard. `args`: the arguments of a call for the shards at these places.
+async fn ask(
+    redis: &Redis,
+    script: &Script,
+    shards: &[Shard],
+    args: impl Fn(&[usize]) -> Vec<Vec<u8>>,
+) -> Result<Vec<u64>, StoreError> {
+    let together = if redis.joins_shards() { SHARDS_TOGETHER } else { 1 };
+    let places: Vec<usize> = (0..shards.len()).collect();
+    let mut answers = Vec::with_capacity(shards.len());
+    for step in places.chunks(SHARDS_TOGETHER) {
+        let calls = step.chunks(together).map(|part| {
+            let mut all = vec![redis.deployment().as_bytes().to_vec()];
+            all.extend(args(part));
+            Call { shards: part.iter().map(|place| shards[*place]).collect(), keys: Vec::new(), args: all }
+        });
+        for answer in redis.run(script, calls.collect()).await? {
+            let of_shards: Vec<Value> = value::array(answer)?;
+            answers.extend(of_shards.into_iter().map(value::number).collect::<Result<Vec<_>, _>>()?);
+        }
+    }
+    match answers.len() == shards.len() {
+        true => Ok(answers),
+        false => Err(DecodeError("answers of shards").into()),
+    }
+}
