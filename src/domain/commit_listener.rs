@@ -1,7 +1,7 @@
-//! What follows a commit: listeners hear of each group that was committed, once its answers were handed back.
+//! Listeners are called with each committed group, after its answers were handed back.
 //!
-//! They get outcomes and transitions, and nothing of how a change came here or goes back. What must not be lost is not
-//! for them: it is written in the same step as the record.
+//! They get outcomes and transitions, and do not know the protocol of a change. Effects that must not be lost are not
+//! left to listeners: they are written in the same step as the record.
 
 use std::any::Any;
 use std::ops::Range;
@@ -19,16 +19,16 @@ use crate::model::visitor::Visitor;
 
 /// Called after each durable commit, on the commit thread: must not block.
 ///
-/// It hears of each change once, also when the commit had to be repeated, and in the order in which the changes took
-/// effect. A panic is logged and counted; it loses what the listener had to do for that group, and nothing else.
+/// A listener gets each change once, even if the commit had to be repeated, and in the order in which the changes took
+/// effect. A panic is logged and counted. It loses only the listener's work for that group.
 pub trait CommitListener: Send + Sync {
-    /// For log lines.
+    /// The name of the listener in log lines.
     fn name(&self) -> &'static str;
 
     fn committed(&self, group: &CommittedGroup);
 }
 
-/// The changes of a group that did something, with their transitions, or could not be done; in their order.
+/// The changes of a group that had an effect or could not be done, in order, with their transitions.
 #[derive(Debug, Default)]
 pub struct CommittedGroup {
     pub changes: Vec<CommittedChange>,
@@ -39,18 +39,18 @@ pub struct CommittedGroup {
 #[derive(Debug)]
 pub struct CommittedChange {
     pub user: UserId,
-    /// The connection that has made it: it knows of it by the answer.
+    /// The connection that made the change. It gets the answer and no push.
     pub origin: ConnectionId,
-    /// The client of that connection, or of the request; nothing is known of those that come by the control listener.
+    /// The client of that connection or request; empty for requests of the control listener.
     pub visitor: Visitor,
     pub outcome: Outcome,
-    /// It made a claim, and now all is decided for the user on this day.
+    /// The day, if the change made a claim after which all rules per user are decided for the user on this day.
     pub flag: Option<Day>,
-    /// The user has other connections here, as far as a look without a lock can tell.
+    /// The user has other connections here, as read without a lock.
     pub here: bool,
     /// The user may be connected to other gateways.
     pub elsewhere: bool,
-    /// Where its transitions are among those of the group.
+    /// The range of its transitions among those of the group.
     pub transitions: Range<usize>,
 }
 
@@ -59,7 +59,7 @@ impl CommittedGroup {
         self.transitions[change.transitions.clone()].iter().map(|(_, transition)| transition)
     }
 
-    /// Has all listeners hear of it.
+    /// Calls all listeners with the group.
     pub fn tell(&self, listeners: &[Arc<dyn CommitListener>], panics: &Counter) {
         if self.changes.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! Reads of the event log: within a time, and with a wait for what comes next.
+//! Reads of the event log, with a timeout and an optional wait for new events.
 
 use std::future::Future;
 use std::pin::pin;
@@ -27,8 +27,8 @@ impl Events {
         Events { log }
     }
 
-    /// What is there behind `request.after`. If that is nothing, what comes next, within `request.wait`; nothing when
-    /// that is over, or as soon as `end` resolves. An offset beyond the end is answered at once.
+    /// The events after `request.after`. Without any it waits up to `request.wait` for new events, and returns an empty
+    /// page after that or as soon as `end` resolves. An offset beyond the end is answered at once.
     pub async fn page(&self, request: EventRequest, end: impl Future) -> Result<EventPage, LogAway> {
         let EventRequest { after, limit, wait } = request;
         let mut newest = self.log.newest();
@@ -128,7 +128,7 @@ pub mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_there_is_given_at_once() {
+    async fn events_that_are_there_are_returned_at_once() {
         let events = Events::new(MemoryLog::with(3));
         let began = Instant::now();
         let page = async |after| offsets(&events.page(request(after, 5_000), pending::<()>()).await.expect("a page"));
@@ -137,7 +137,7 @@ pub mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn without_anything_it_waits_as_long_as_was_said() {
+    async fn without_events_a_request_waits_for_the_given_time() {
         let events = Events::new(MemoryLog::with(3));
         for wait in [0, 5_000] {
             let began = Instant::now();
@@ -147,7 +147,7 @@ pub mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_offset_beyond_the_end_is_told_at_once() {
+    async fn an_offset_beyond_the_end_is_answered_at_once() {
         let events = Events::new(MemoryLog::with(3));
         let began = Instant::now();
         let page = events.page(request(4, 5_000), pending::<()>()).await.expect("a page");
@@ -158,7 +158,7 @@ pub mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_comes_ends_the_wait_and_so_does_the_end() {
+    async fn a_new_event_or_a_drain_ends_the_wait() {
         let log = MemoryLog::with(0);
         let events = Events::new(log.clone());
         let add_later = async {
@@ -174,7 +174,7 @@ pub mod tests {
     }
 
     #[tokio::test]
-    async fn a_log_that_is_away_is_an_error() {
+    async fn an_unavailable_log_is_an_error() {
         let log = MemoryLog::with(1);
         *log.away.lock() = true;
         assert!(Events::new(log).page(request(0, 0), pending::<()>()).await.is_err());

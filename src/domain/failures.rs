@@ -1,14 +1,14 @@
-//! What fails now, of several things that are done side by side: while one of them fails all are in trouble, however
-//! many others succeed.
+//! The current failures among several concurrent jobs: there is trouble while any of them fails, however many others
+//! succeed.
 
 use std::collections::BTreeMap;
 
 use parking_lot::Mutex;
 
-/// By what is done, why it failed when it was done last.
+/// The failing jobs, each with the reason of its last failure.
 pub struct Failures<K>(Mutex<BTreeMap<K, String>>);
 
-/// What an outcome changes for all of them together.
+/// The change of the overall state by an outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
     Begins,
@@ -29,14 +29,14 @@ impl<K: Ord> Failures<K> {
         is_first.then_some(Trouble::Begins)
     }
 
-    /// Also of what others do now.
+    /// Ends the trouble if no other job fails.
     pub fn succeeded(&self, what: &K) -> Option<Trouble> {
         let mut failures = self.0.lock();
         let was_last = failures.remove(what).is_some() && failures.is_empty();
         was_last.then_some(Trouble::Ends)
     }
 
-    /// Why one of them fails; `None`: none does.
+    /// Why one of the jobs fails; `None`: none fails.
     pub fn reason(&self) -> Option<String> {
         self.0.lock().values().next().cloned()
     }
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trouble_lasts_from_the_first_failure_until_none_fails_whatever_else_succeeds() {
+    fn trouble_lasts_from_the_first_failure_until_every_failed_item_has_succeeded() {
         let failures = Failures::default();
         assert_eq!((failures.succeeded(&1), failures.reason()), (None, None));
         assert_eq!(failures.failed(1, "a".to_owned()), Some(Trouble::Begins));

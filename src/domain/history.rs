@@ -1,4 +1,4 @@
-//! "Where was I?": reads of the hot store, by the server's clock and within a time.
+//! Reads of the history: of the hot store, by the server clock and with a timeout.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,16 +6,17 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::time::timeout;
 
-use super::devices::presence::Presence;
+use super::ingest::hold_index::HoldIndex;
 use super::store_reads::{StoreReads, Unavailable};
 use super::time::clock::Clock;
 use crate::model::ids::{Content, UserId};
 use crate::model::page::{Page, PageRequest};
 use crate::model::record::Record;
+use crate::model::recording::Switch;
 use crate::model::rows_read::RowsRead;
 use crate::storage::hot_store::Positions;
 
-/// How long a read waits for what other connections hold. After it, what is stored is read.
+/// How long a read waits for the commit of beats that other connections hold. After it, the stored state is read.
 const HELD_MAX: Duration = Duration::from_secs(1);
 
 #[derive(Clone)]
@@ -23,26 +24,22 @@ pub struct History {
     store: Arc<dyn Positions>,
     clock: Arc<Clock>,
     reads: StoreReads,
-    /// Of connections that may hold beats.
-    holding: Option<Arc<Presence>>,
+    /// With `store.steady_hold`.
+    holds: Option<Arc<HoldIndex>>,
 }
 
 impl History {
-    /// `holding`: connections that commit the beats they hold before their user's records are read.
-    pub fn new(
-        store: Arc<dyn Positions>,
-        clock: Arc<Clock>,
-        reads: StoreReads,
-        holding: Option<Arc<Presence>>,
-    ) -> Self {
-        History { store, clock, reads, holding }
+    /// `holds`: beats that are committed before their user's records are read.
+    pub fn new(store: Arc<dyn Positions>, clock: Arc<Clock>, reads: StoreReads, holds: Option<Arc<HoldIndex>>) -> Self {
+        History { store, clock, reads, holds }
     }
 
-    /// Has the user's connections here commit what they hold. While the store takes no writes, it is not waited for.
+    /// Commits the beats that the user's connections here hold. Does not wait for it while the store takes no writes.
     pub async fn commit_held(&self, user: UserId) {
-        let Some(presence) = &self.holding else { return };
-        // Its other ends are dropped as they are answered, or with their connections.
-        let _ = timeout(HELD_MAX, join_all(presence.commit_held(user))).await;
+        if let Some(holds) = &self.holds {
+            // The other ends are dropped with the answers.
+            let _ = timeout(HELD_MAX, join_all(holds.commit(user))).await;
+        }
     }
 
     /// The live records of these contents, in the order asked.
@@ -65,6 +62,11 @@ impl History {
 
     /// Whether the user's recording is paused.
     pub async fn paused(&self, user: UserId) -> Result<bool, Unavailable> {
-        self.reads.recording.in_time(self.store.paused(user)).await
+        Ok(self.last_switch(user).await?.is_some_and(|last| last.paused))
+    }
+
+    /// The newest switch of the user's recording.
+    pub async fn last_switch(&self, user: UserId) -> Result<Option<Switch>, Unavailable> {
+        self.reads.recording.in_time(self.store.last_switch(user)).await
     }
 }

@@ -1,14 +1,19 @@
-//! What the gateway is for.
+//! The functions of the gateway, without protocols and backends.
 //!
-//! [`ingest`] carries beats and forgetting to the hot store and the answers back; [`history`] and [`events`] read;
-//! [`devices`] knows which connections a user has here and what is waiting for each of them; [`rewards`] decides which
-//! user was first; [`outbox`] publishes what was claimed; [`live`] counts who is watching; [`revocations`] says which
-//! tokens are refused although they are signed; [`time`] what time it is.
+//! [`ingest`] carries beats, deletes and clears to the hot store and the answers back; [`history`] and [`events`] read;
+//! [`devices`] knows the connections of each user here and the pushes that wait for them; [`rewards`] decides which
+//! beats are rewarded; [`outbox`] publishes claims; [`live`] counts current sessions, [`views`] counts views; [`counters`] reads
+//! and changes counters; the [`cascade`] delivers events to [`subscribers`];
+//! [`flights`] carries sums to the statistics store; [`revocations`] knows the revoked tokens; [`time`] is the server
+//! clock.
 
+pub mod cascade;
 pub mod commit_listener;
+pub mod counters;
 pub mod devices;
 pub mod events;
 pub mod failures;
+pub mod flights;
 pub mod history;
 pub mod history_job;
 pub mod history_packs;
@@ -19,4 +24,7 @@ pub mod peer_messages;
 pub mod revocations;
 pub mod rewards;
 pub mod store_reads;
+pub mod stored_users;
+pub mod subscribers;
 pub mod time;
+pub mod views;

@@ -1,6 +1,7 @@
-//! What follows here from what other gateways say.
+//! Applies the messages of other gateways here.
 //!
-//! Any gateway may get any user at any time, so what this one knows of a user may be outdated by another:
+//! Any user may connect to any gateway at any time, so the knowledge of one gateway about a user may be outdated by
+//! another:
 //!
 //! - *The user's connections* here are told by the channel. A message that is lost leaves them with an older view until
 //!   the next change or question; nothing that is stored depends on it.
@@ -20,15 +21,20 @@ use std::time::Instant;
 
 use super::devices::fanout::Fanout;
 use super::devices::kick_list::KickList;
+use super::devices::presence::Presence;
+use super::ingest::hold_index::HoldIndex;
 use super::live::inlet::LiveInlet;
 use super::revocations::Revocations;
 use super::rewards::memory::Memory;
 use crate::model::ids::UserId;
 use crate::storage::device_channel::{Announcement, ChannelSubscriber, UserChange};
 
-/// Hears them. Everything it does takes a lock for as long as moving a value takes.
+/// Handles the messages. Each takes a lock for as long as moving a value takes.
 pub struct PeerMessages {
     pub fanout: Arc<Fanout>,
+    pub presence: Arc<Presence>,
+    /// With `store.steady_hold`.
+    pub holds: Option<Arc<HoldIndex>>,
     pub kick_list: Arc<KickList>,
     pub memory: Arc<Memory>,
     pub live: Arc<LiveInlet>,
@@ -37,6 +43,11 @@ pub struct PeerMessages {
 
 impl ChannelSubscriber for PeerMessages {
     fn changed(&self, user: UserId, change: UserChange) {
+        if let (Some(holds), false) = (&self.holds, change.steady) {
+            self.presence.changed_elsewhere(user);
+            // Not waited for.
+            drop(holds.commit(user));
+        }
         self.fanout.leave(user, change);
     }
 

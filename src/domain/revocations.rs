@@ -1,11 +1,13 @@
-//! Tokens that are refused although their signature is good: a list that operators change and that survives restarts.
+//! Revoked tokens, which are refused although their signature is good: a list that operators change and that survives
+//! restarts.
 //!
-//! A change is saved before it holds, so that what was answered is true after a restart, too. It then holds for
-//! everybody who comes (a connection asks after it has been registered, so that none slips in beside a revocation) and
-//! ends the connections it concerns.
+//! A change is saved before it applies, so that an answered change survives a restart. It then applies to all new
+//! connections and closes the open ones that it covers. A connection is checked after it has been registered, so that
+//! none escapes a revocation.
 //!
-//! Gateways that share a list each hold a copy, and a new connection is checked against the copy. The gateway that
-//! changes the list says so; the others then read it, and every [`READ_INTERVAL`] in case that they have not heard.
+//! Gateways that share a list each hold a copy, and new connections are checked against the copy. The gateway that
+//! changes the list announces it, and the others read it again. They also read it every [`READ_INTERVAL`], in case they
+//! missed an announcement.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,24 +24,24 @@ use crate::model::revocation::{Revocation, Revoked, TokenMark};
 use crate::storage::device_channel::{Announcement, DeviceChannel};
 use crate::storage::revocation_list::{Edition, RevocationList};
 
-/// Why a change was not made, or is not known to have been made; here all is as it was.
+/// Why a change was not made, or may not have been made; the copy here is unchanged.
 pub use crate::storage::revocation_list::ListError as Unchanged;
 
-/// How old the copy of a list may be that others change, if nothing said that it was changed.
+/// The longest time between two reads of a shared list without an announcement.
 const READ_INTERVAL: Duration = Duration::from_secs(10);
-/// The same when it could not be read.
+/// The pause after a failed read.
 const READ_RETRY: Duration = Duration::from_secs(1);
 
 pub struct Revocations {
     presence: Arc<Presence>,
     store: Box<dyn RevocationList>,
     channel: Arc<dyn DeviceChannel>,
-    /// How long a token may be good after it was issued, leeway included; `None` = for any time.
+    /// The longest life of a token, leeway included; `None` = unlimited.
     token_life_max: Option<Duration>,
     list: RwLock<List>,
     /// The edition of the copy. Held while a change is saved or the list is read; lookups do not wait for it.
     changing: Mutex<Edition>,
-    /// Notified when the list may have been changed by others.
+    /// Notified when another gateway may have changed the list.
     wake: Notify,
 }
 
@@ -60,16 +62,25 @@ impl Revocations {
 
     /// Whether a token of this user is revoked. `now_ms`: milliseconds since 1970 by the wall clock, here and below.
     pub fn refuses(&self, user: UserId, token: &TokenMark, now_ms: u64) -> bool {
+        self.refuses_as(Some(Revoked::User(user)), token, now_ms)
+    }
+
+    /// Whether a token that is not a user's is revoked, by its id.
+    pub fn refuses_token(&self, token: &TokenMark, now_ms: u64) -> bool {
+        self.refuses_as(None, token, now_ms)
+    }
+
+    fn refuses_as(&self, user: Option<Revoked>, token: &TokenMark, now_ms: u64) -> bool {
         let list = self.list();
         if list.is_empty() {
             return false;
         }
         let refused = |what: &Revoked| list.get(what).is_some_and(|revocation| revocation.refuses(token, now_ms));
-        refused(&Revoked::User(user)) || token.id.clone().is_some_and(|id| refused(&Revoked::Token(id)))
+        user.is_some_and(|user| refused(&user)) || token.id.clone().is_some_and(|id| refused(&Revoked::Token(id)))
     }
 
-    /// Refuses from now on, and ends what is open. Blocks until it is saved. `until_ms`: when it may be forgotten; if
-    /// not given, as soon as every token it concerns must have ended.
+    /// Adds a revocation, and closes the connections that it covers. Blocks until it is saved. `until_ms`: the end of
+    /// the revocation; by default when all tokens that it covers must have expired.
     pub fn revoke(&self, what: Revoked, until_ms: Option<u64>, now_ms: u64) -> Result<(), Unchanged> {
         // Clocks of issuer and gateway differ: what is in use was issued before now, whatever it says.
         let in_use = match &what {
@@ -94,12 +105,12 @@ impl Revocations {
         Ok(())
     }
 
-    /// When every token that was issued up to `at_ms` has ended.
+    /// When all tokens issued up to `at_ms` have expired.
     fn end_of_tokens(&self, at_ms: u64) -> Option<u64> {
         self.token_life_max.map(|life| at_ms.saturating_add(life.as_millis() as u64))
     }
 
-    /// Takes a revocation back; done when there was none, too. Blocks until it is saved.
+    /// Takes a revocation back; succeeds also if there was none. Blocks until it is saved.
     pub fn take_back(&self, what: &Revoked) -> Result<(), Unchanged> {
         let edition = self.changing();
         self.store.remove(what)?;
@@ -109,7 +120,7 @@ impl Revocations {
         Ok(())
     }
 
-    /// Another gateway may have changed the list. Does not block.
+    /// Has the list read again, since another gateway may have changed it. Does not block.
     pub fn read_again(&self) {
         self.wake.notify_one();
     }
@@ -145,7 +156,7 @@ impl Revocations {
         }
     }
 
-    /// Reads the list if it is another one, and ends the connections that those concern which are new.
+    /// Reads the list if it has changed, and closes the connections that new revocations cover.
     fn catch_up(&self, edition: &mut Edition) -> Result<(), Unchanged> {
         let Some((newer, revocations)) = self.store.load(Some(*edition))? else { return Ok(()) };
         let list = by_what(revocations);
@@ -167,12 +178,12 @@ impl Revocations {
         }
     }
 
-    /// Not awaited: a gateway that misses it reads the list at its next interval.
+    /// Announces a change, without waiting: a gateway that misses it reads the list at its next interval.
     fn announce(&self) {
         drop(self.channel.announce(Announcement::Revocations));
     }
 
-    /// Those that hold, the newest first.
+    /// The revocations in force, the newest first.
     pub fn all(&self, now_ms: u64) -> Vec<Revocation> {
         let mut all: Vec<_> = self.list().values().filter(|revocation| revocation.holds(now_ms)).cloned().collect();
         all.sort_by_key(|revocation| std::cmp::Reverse(revocation.at_ms));
@@ -183,7 +194,7 @@ impl Revocations {
         change(&mut self.list.write());
     }
 
-    /// What is guarded is a number that is set last.
+    /// Locks the edition, even after a panic: the edition is set last, so it is never half changed.
     fn changing(&self) -> MutexGuard<'_, Edition> {
         self.changing.lock()
     }

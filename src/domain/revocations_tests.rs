@@ -1,4 +1,4 @@
-//! Which tokens are refused, for how long, and what becomes of their connections.
+//! Which tokens are refused, for how long, and which connections are closed.
 
 use std::future::ready;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -63,7 +63,7 @@ impl RevocationList for Memory {
     }
 }
 
-/// Says so to the other gateways, which is another [`Revocations`] here.
+/// A channel that announces changes to another [`Revocations`].
 #[derive(Default)]
 struct Neighbour(Mutex<Option<Arc<Revocations>>>);
 
@@ -130,7 +130,7 @@ fn kicked(registration: &Registration) -> bool {
 }
 
 #[test]
-fn what_was_issued_up_to_now_is_refused_and_so_is_what_does_not_say() {
+fn a_revoked_user_is_refused_with_old_tokens_and_tokens_without_iat() {
     let fixture = Fixture::new(None);
     assert!(!fixture.refuses(&TokenMark::default(), NOW));
     fixture.revocations.revoke(Revoked::User(USER), None, NOW).expect("a change");
@@ -141,7 +141,7 @@ fn what_was_issued_up_to_now_is_refused_and_so_is_what_does_not_say() {
 }
 
 #[test]
-fn a_token_is_refused_by_its_id_whosever_it_is() {
+fn a_token_is_refused_by_its_id_for_any_user() {
     let fixture = Fixture::new(None);
     fixture.revocations.revoke(Revoked::Token("a".into()), None, NOW).expect("a change");
     assert!(fixture.refuses(&named("a"), NOW) && fixture.revocations.refuses(UserId(43), &named("a"), NOW));
@@ -149,7 +149,7 @@ fn a_token_is_refused_by_its_id_whosever_it_is() {
 }
 
 #[test]
-fn it_is_forgotten_when_the_tokens_must_have_ended() {
+fn a_revocation_ends_when_all_tokens_it_covers_have_expired() {
     let fixture = Fixture::new(Some(Duration::from_secs(60)));
     fixture.revocations.revoke(Revoked::User(USER), None, NOW).expect("a change");
     assert!(fixture.refuses(&issued(NOW), NOW + 59_999));
@@ -163,7 +163,7 @@ fn it_is_forgotten_when_the_tokens_must_have_ended() {
 }
 
 #[test]
-fn it_is_there_after_a_restart_until_it_is_taken_back() {
+fn a_revocation_survives_a_restart_until_it_is_taken_back() {
     let fixture = Fixture::new(None);
     fixture.revocations.revoke(Revoked::User(USER), None, NOW).expect("a change");
     let fixture = Fixture::over(fixture.memory, None);
@@ -175,7 +175,7 @@ fn it_is_there_after_a_restart_until_it_is_taken_back() {
 }
 
 #[test]
-fn what_cannot_be_saved_does_not_hold() {
+fn a_revocation_that_cannot_be_saved_does_not_apply() {
     let fixture = Fixture::new(None);
     let open = fixture.connected(USER, issued(NOW));
     fixture.memory.broken.store(true, Ordering::Relaxed);
@@ -185,7 +185,7 @@ fn what_cannot_be_saved_does_not_hold() {
 }
 
 #[test]
-fn the_connections_it_concerns_are_closed_and_no_others() {
+fn a_revocation_closes_the_connections_it_covers_and_no_others() {
     let fixture = Fixture::new(None);
     let own = [issued(NOW - 1), TokenMark::default()].map(|token| fixture.connected(USER, token));
     let other = fixture.connected(UserId(43), named("a"));
@@ -197,7 +197,7 @@ fn the_connections_it_concerns_are_closed_and_no_others() {
 }
 
 #[test]
-fn a_renewed_connection_goes_by_its_new_token() {
+fn a_renewed_connection_is_closed_only_with_its_new_token() {
     let fixture = Fixture::new(None);
     let open = fixture.connected(USER, named("old"));
     open.inbox().renewed(named("new"));
@@ -216,7 +216,7 @@ fn the_token_in_use_is_refused_though_its_issuers_clock_is_ahead() {
 }
 
 #[test]
-fn a_second_revocation_goes_on_from_the_first_whatever_the_clock_says() {
+fn a_second_revocation_never_shortens_the_first_one() {
     let fixture = Fixture::new(Some(Duration::from_secs(60)));
     fixture.revocations.revoke(Revoked::User(USER), None, NOW).expect("a change");
     fixture.revocations.revoke(Revoked::User(USER), None, NOW - 30_000).expect("a change");
@@ -226,7 +226,7 @@ fn a_second_revocation_goes_on_from_the_first_whatever_the_clock_says() {
 }
 
 #[test]
-fn a_full_list_takes_no_more_and_forgets_nobody() {
+fn a_full_list_refuses_new_revocations_and_keeps_the_existing_ones() {
     let fixture = Fixture::new(None);
     let revocation = |mid| Revocation { what: Revoked::User(UserId(mid)), at_ms: NOW, until_ms: Some(NOW + 10) };
     fixture.memory.kept.lock().1 = (0..REVOCATIONS_MAX as u64).map(revocation).collect();
@@ -254,7 +254,7 @@ async fn refused_in_time(fixture: &Fixture, token: TokenMark, refused: bool) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_one_gateway_revokes_the_other_refuses_when_it_hears_of_it() {
+async fn a_revocation_announced_by_one_gateway_applies_on_the_other() {
     let (one, two) = two();
     *one.channel.0.lock() = Some(two.revocations.clone());
     tokio::spawn(two.revocations.clone().keep_up());
@@ -267,12 +267,12 @@ async fn what_one_gateway_revokes_the_other_refuses_when_it_hears_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_heard_of_is_read_in_a_while() {
+async fn a_revocation_whose_announcement_is_missed_is_read_within_the_interval() {
     let (one, two) = two();
     tokio::spawn(two.revocations.clone().keep_up());
     one.revocations.revoke(Revoked::Token("a".into()), None, NOW).expect("a change");
     sleep(Duration::from_millis(1)).await;
-    assert!(!two.refuses(&named("a"), NOW), "nobody has told it");
+    assert!(!two.refuses(&named("a"), NOW), "the gateway has not been told");
     advance(READ_INTERVAL).await;
     refused_in_time(&two, named("a"), true).await;
 }

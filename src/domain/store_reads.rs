@@ -1,4 +1,4 @@
-//! Reads of the hot store: within a time, and measured.
+//! Reads of the hot store, with a timeout and metrics.
 
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -38,7 +38,7 @@ pub struct StoreReads {
     pub get: StoreRead,
     pub list: StoreRead,
     pub recording: StoreRead,
-    /// At connect.
+    /// The read at connect.
     pub user_status: StoreRead,
     pub claims: StoreRead,
 }

@@ -7,11 +7,11 @@ use crate::model::ids::ConnectionId;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {
-    /// As far as proxies name it.
+    /// The address of the client, as far as proxies name it.
     pub address: IpAddr,
-    /// As its hello names it; empty when it does not.
+    /// The name in its hello; empty if there is none.
     pub device: Arc<str>,
-    /// When it was welcomed, in milliseconds of the server's clock.
+    /// The time of its welcome, in milliseconds of the server clock.
     pub since: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Tells a user's other connections what was committed; never the one it came from.
+//! Pushes committed changes to the user's other connections, and never to the one that made the change.
 //!
 //! ```text
 //! committed here ─┬─ inboxes of the user's connections here
@@ -25,9 +25,9 @@ use crate::model::transition::Cause;
 use crate::model::version::Version;
 use crate::storage::device_channel::{Announcement, DeviceChannel, UserChange};
 
-/// A record is told at once when it is new or its state or session changed, otherwise the latest after at most
-/// `steady_interval`. What comes from another gateway is told by the same rules, and what it says of a content is left
-/// out when something newer of it was told already.
+/// A record is pushed at once if it is new or its state or session has changed. Otherwise the latest record is pushed
+/// after at most `steady_interval`. Changes from another gateway are pushed by the same rules, except that a change of
+/// a content is left out after a newer one was pushed.
 pub struct Fanout {
     presence: Arc<Presence>,
     channel: Arc<dyn DeviceChannel>,
@@ -63,7 +63,7 @@ impl Fanout {
         });
     }
 
-    /// Leaves for the connections here what was committed here, or what another gateway has told.
+    /// Leaves a change of this or of another gateway in the inboxes of the user's connections here.
     pub fn leave(&self, user: UserId, told: UserChange) {
         let UserChange { origin, mut push, steady } = told;
         if let Push::Flag(day) = push {
@@ -90,7 +90,7 @@ impl Fanout {
     }
 }
 
-/// What is to be told of a change, and whether it may wait.
+/// Calls `tell` with each push of a change, and whether the push may wait.
 fn each_push(group: &CommittedGroup, change: &CommittedChange, mut tell: impl FnMut(Push, bool)) {
     if let Some(day) = change.flag {
         tell(Push::Flag(day), false);
@@ -116,7 +116,7 @@ fn each_push(group: &CommittedGroup, change: &CommittedChange, mut tell: impl Fn
     }
 }
 
-/// Takes out what is older than what was told of the same contents before; false if nothing is left.
+/// Removes contents of which something newer was pushed before; false if none is left.
 fn keep_newer(lock_user: &mut NewestGuard<'_>, push: &mut Push) -> bool {
     // What is newer than a forgetting has a greater version, and what it covers a smaller one, but for a thousand beats
     // of one millisecond.

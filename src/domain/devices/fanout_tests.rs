@@ -1,4 +1,4 @@
-//! Two gateways, connected by a channel in memory, and what their connections are told.
+//! Two gateways, connected by a channel in memory, and the pushes to their connections.
 
 use std::collections::HashSet;
 use std::future::ready;
@@ -25,7 +25,7 @@ use crate::storage::device_channel::ChannelAway;
 const USER: UserId = UserId(42);
 const INTERVAL: Duration = Duration::from_secs(30);
 
-/// What two gateways know of each other.
+/// The channel between two gateways.
 #[derive(Default)]
 struct Network {
     gateways: Mutex<Vec<Gateway>>,
@@ -94,14 +94,14 @@ impl Side {
         self.fanout.committed(&CommittedGroup { changes: vec![change], transitions });
     }
 
-    /// A beat of the connection moves the record on, or (not `steady`) makes it.
+    /// A beat of the connection moves the record on, or makes it (not `steady`).
     fn write(&self, connection: &Registration, steady: bool, at: u64) {
         let outcome = Outcome::from(Verdict::Written { steady });
         self.hear(committed(connection.inbox(), outcome), Some(record(at)));
     }
 }
 
-/// Other gateways follow its user.
+/// A committed change of a user that other gateways follow.
 fn committed(inbox: &Inbox, outcome: Outcome) -> CommittedChange {
     let (user, origin, here) = (inbox.user, inbox.origin, inbox.has_others());
     CommittedChange {
@@ -138,7 +138,7 @@ fn record(at: u64) -> Record {
 
 const CONTENT: Content = Content { kind: 1, oid: 100 };
 
-/// What the connection is told now.
+/// The pushes that the connection gets now.
 fn told(connection: &Registration) -> Vec<Push> {
     connection.inbox().take(Instant::now()).pushes
 }
@@ -160,7 +160,7 @@ fn push(at: u64) -> Push {
 }
 
 #[test]
-fn a_request_is_not_told_to_the_connection_it_names_whichever_gateway_has_it() {
+fn a_request_is_not_pushed_to_the_connection_it_names_on_any_gateway() {
     let (one, two, _) = two_gateways();
     let (named, other) = (two.connect(), two.connect());
     let request = one.presence.request(USER, Some(named.inbox().id), Visitor::default(), Notifier::Own(Arc::default()));
@@ -169,11 +169,11 @@ fn a_request_is_not_told_to_the_connection_it_names_whichever_gateway_has_it() {
 }
 
 #[test]
-fn nobody_is_told_across_who_is_not_there() {
+fn a_gateway_without_connections_of_the_user_is_told_nothing() {
     let (one, two, network) = two_gateways();
     let (origin, across) = (one.connect(), two.connect());
     one.commit(origin.inbox(), Outcome::Cleared { moved: true, at: 5 }, false);
-    assert_eq!(told(&across), [], "the store saw nobody elsewhere");
+    assert_eq!(told(&across), [], "the store saw no other gateway");
     drop(two.connect());
     assert!(network.gateways.lock()[1].followed.contains(&USER));
     drop(across);
@@ -181,7 +181,7 @@ fn nobody_is_told_across_who_is_not_there() {
 }
 
 #[test]
-fn what_merely_moved_on_waits_across_as_it_does_here() {
+fn a_steady_change_waits_on_the_other_gateway_as_on_its_own() {
     let (one, two, _) = two_gateways();
     let (origin, across) = (one.connect(), two.connect());
     one.write(&origin, true, 5);
@@ -191,7 +191,7 @@ fn what_merely_moved_on_waits_across_as_it_does_here() {
 }
 
 #[test]
-fn all_that_is_told_here_is_told_across() {
+fn every_kind_of_change_is_pushed_on_the_other_gateway() {
     let (one, two, network) = two_gateways();
     let (origin, across) = (one.connect(), two.connect());
     let commit = |outcome| one.commit(origin.inbox(), outcome, true);
@@ -216,7 +216,7 @@ fn all_that_is_told_here_is_told_across() {
 }
 
 #[test]
-fn an_erasure_is_announced_though_the_user_is_nowhere() {
+fn an_erasure_of_a_user_without_connections_is_announced() {
     let (one, _two, network) = two_gateways();
     let office = one.presence.request(USER, None, Visitor::default(), Notifier::Own(Arc::default()));
     one.commit(&office, Outcome::Erased { at: 5, resumed: false }, false);
@@ -235,7 +235,7 @@ fn a_flag_reaches_the_other_gateway_with_the_record_of_its_claim() {
 }
 
 #[test]
-fn nothing_older_is_told_after_what_overtook_it() {
+fn an_older_change_is_not_pushed_after_a_newer_one() {
     let (_one, two, _) = two_gateways();
     let across = two.connect();
     let elsewhere = ConnectionId(1);
@@ -256,7 +256,7 @@ fn nothing_older_is_told_after_what_overtook_it() {
 }
 
 #[test]
-fn what_is_overtaken_and_urgent_hastens_what_waits() {
+fn an_urgent_older_change_sends_the_waiting_newer_one_at_once() {
     let (_one, two, _) = two_gateways();
     let across = two.connect();
     let hear = |push, steady| two.fanout.leave(USER, UserChange { origin: ConnectionId(1), push, steady });

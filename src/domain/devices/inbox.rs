@@ -1,14 +1,13 @@
-//! What the rest of the gateway leaves for one connection.
+//! The inbox of one connection: answers, pushes and close requests from the rest of the gateway.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use parking_lot::{Mutex, MutexGuard};
-use tokio::sync::oneshot;
 
 use super::pushes::{Overflow, Pushes};
 use super::ready_list::Notifier;
+use super::user_counts::UserCounts;
 use crate::domain::devices::client::Client;
 use crate::domain::rewards::reward_notice::RewardNotice;
 use crate::model::change::Outcome;
@@ -19,30 +18,25 @@ use crate::model::revocation::TokenMark;
 use crate::model::rule::Reason;
 use crate::model::visitor::Visitor;
 
-/// Any part may leave something here; only the connection (or the HTTP request) that owns it takes it out.
+/// Any part may put something in; only the connection (or the HTTP request) that owns the inbox takes it out.
 ///
-/// Its answers are bounded by what it has submitted, its pushes by [`Pushes::WAITING_MAX`].
+/// Answers are bounded by what the connection has submitted, pushes by [`Pushes::WAITING_MAX`].
 #[derive(Debug)]
 pub struct Inbox {
-    /// Its own; beats of different inboxes never share a slot.
+    /// The id of this inbox: beats of different inboxes never share a slot.
     pub id: ConnectionId,
-    /// The connection that already knows what is done through this inbox, and so is not told.
+    /// The connection that gets no push of changes made through this inbox.
     pub origin: ConnectionId,
     pub user: UserId,
     pub visitor: Visitor,
-    others: UserConnections,
+    counts: Arc<UserCounts>,
+    /// 1 for a connection, which the counts include; 0 for a request.
+    own_connections: u32,
     notifier: Notifier,
     content: Mutex<Waiting>,
 }
 
-/// The user's connections here, and how many of them this inbox stands for.
-#[derive(Debug)]
-struct UserConnections {
-    connections: Arc<AtomicUsize>,
-    alone: usize,
-}
-
-/// Where a beat stood: its frame, and its place in the frame.
+/// The place of a beat: its frame, and its index in the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BeatRef {
     pub seq: u32,
@@ -57,25 +51,28 @@ pub struct Rejected {
     pub record: Option<Record>,
 }
 
-/// Why the connection must go.
+/// Why the connection must be closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CloseRequest {
     Kicked,
     /// A newer connection of the same user took its place.
     Replaced,
-    /// More pushes wait for it than are kept.
+    /// More pushes wait for the connection than are kept.
     TooSlow,
     /// The user's stored state cannot be read, so what the connection has sent cannot be committed.
     Unreadable,
 }
 
-/// What was left since the last look.
+/// All that was put into the inbox since the last look.
 #[derive(Debug, Default)]
 pub struct InboxBatch {
-    /// Slots that were answered, the oldest ones.
+    /// The number of answered slots, counted from the oldest.
     pub slots: usize,
-    /// Whether one of these answers must not be told late.
+    /// Whether one of these answers must be sent at once.
     pub urgent: bool,
+    /// The beats that made a record, or changed its state or session, if the owner [asked](Inbox::names_changes) for
+    /// them.
+    pub changed: Vec<BeatRef>,
     pub rejected: Vec<Rejected>,
     pub news: Option<Box<RewardNotice>>,
     /// The answer to the order that was placed.
@@ -84,84 +81,94 @@ pub struct InboxBatch {
     /// When to look again for pushes without a notification.
     pub next_push: Option<Instant>,
     pub close_request: Option<CloseRequest>,
-    /// A read waits for what the connection holds.
-    pub commit_held: bool,
-    /// A request on behalf of the connection changes something.
-    pub record_changed: bool,
 }
 
-/// What is rare is boxed: every connection keeps one of these.
+/// Rare parts are boxed, since every connection keeps one of these.
 #[derive(Debug, Default)]
 struct Waiting {
-    /// What a connection showed last; nothing in a request.
+    /// The mark of the connection's newest token; empty in a request.
     token: TokenMark,
-    /// From the welcome of a connection on; nothing in a request.
+    /// The client, from the welcome of a connection on; `None` in a request.
     client: Option<Box<Client>>,
     slots: usize,
     /// No slot will be answered any more.
     unanswerable: bool,
     urgent: bool,
-    /// The owner is not to be woken for answers that may be told late.
+    /// Whether the owner is not woken for answers that may be sent late.
     patient: bool,
     /// The owner was notified since it last looked.
     notified: bool,
     rejected: Vec<Rejected>,
+    /// `None`: the owner does not ask which beats changed something.
+    changed: Option<Box<Changed>>,
     news: Option<Box<RewardNotice>>,
     order: Option<Box<Outcome>>,
     pushes: Option<Box<Pushes>>,
     close_request: Option<CloseRequest>,
-    /// The connection holds its oldest unanswered slot, or has just committed it.
-    holds: bool,
-    record_changed: bool,
-    /// Reads that wait for that slot: dropped with its answer.
-    #[expect(clippy::box_collection, reason = "every connection keeps the room, and few have one")]
-    reads: Option<Box<Vec<oneshot::Sender<()>>>>,
 }
 
+/// Beats that did more than to move a position.
+#[derive(Debug, Default)]
+struct Changed(Vec<BeatRef>);
+
 impl Inbox {
-    /// The inbox of a connection; `connections` counts those of its user, itself included.
+    /// The inbox of a connection, which `counts` includes.
     pub fn of_connection(
         user: UserId,
         token: TokenMark,
         visitor: Visitor,
-        connections: Arc<AtomicUsize>,
+        counts: Arc<UserCounts>,
         notifier: Notifier,
     ) -> Arc<Self> {
         let id = ConnectionId(rand::random());
-        let inbox = Self::new(id, id, user, visitor, UserConnections { connections, alone: 1 }, notifier);
+        let inbox = Self::new((id, id), user, visitor, (counts, 1), notifier);
         inbox.renewed(token);
         inbox
     }
 
-    /// The inbox of a request, made on behalf of `origin`; `connections` counts those of its user.
+    /// The inbox of a request, made on behalf of `origin`.
     pub fn of_request(
         user: UserId,
         origin: Option<ConnectionId>,
         visitor: Visitor,
-        connections: Arc<AtomicUsize>,
+        counts: Arc<UserCounts>,
         notifier: Notifier,
     ) -> Arc<Self> {
         let id = ConnectionId(rand::random());
-        Self::new(id, origin.unwrap_or(id), user, visitor, UserConnections { connections, alone: 0 }, notifier)
+        Self::new((id, origin.unwrap_or(id)), user, visitor, (counts, 0), notifier)
     }
 
     fn new(
-        id: ConnectionId,
-        origin: ConnectionId,
+        (id, origin): (ConnectionId, ConnectionId),
         user: UserId,
         visitor: Visitor,
-        others: UserConnections,
+        (counts, own_connections): (Arc<UserCounts>, u32),
         notifier: Notifier,
     ) -> Arc<Self> {
-        Arc::new(Inbox { id, origin, user, visitor, others, notifier, content: Mutex::default() })
+        Arc::new(Inbox { id, origin, user, visitor, counts, own_connections, notifier, content: Mutex::default() })
     }
 
-    /// Whether the user has other connections here, as far as a look without a lock can tell.
+    /// Whether the user has other connections here, as read without a lock.
     pub fn has_others(&self) -> bool {
-        self.others.connections.load(Ordering::Relaxed) > self.others.alone
+        self.counts.connections() > self.own_connections
     }
 
-    /// The connection goes by another token from now on.
+    /// A counter that has changed if the user's records have changed by more than positions that move on.
+    pub fn user_changes(&self) -> u32 {
+        self.counts.changes()
+    }
+
+    /// Takes note that a change made through this inbox was committed.
+    pub fn user_changed(&self) {
+        self.counts.changed();
+    }
+
+    /// From now on answers name the beats that changed more than a position.
+    pub fn names_changes(&self) {
+        self.lock().changed = Some(Box::default());
+    }
+
+    /// Replaces the token of the connection.
     pub fn renewed(&self, token: TokenMark) {
         self.lock().token = token;
     }
@@ -182,7 +189,7 @@ impl Inbox {
         self.lock().client.as_deref().cloned()
     }
 
-    /// Looks at the token the connection goes by.
+    /// Reads the token of the connection.
     pub fn token<T>(&self, look: impl FnOnce(&TokenMark) -> T) -> T {
         look(&self.lock().token)
     }
@@ -198,57 +205,28 @@ impl Inbox {
         InboxBatch {
             slots: std::mem::take(&mut waiting.slots),
             urgent: std::mem::take(&mut waiting.urgent),
+            changed: waiting.changed.as_mut().map(|changed| std::mem::take(&mut changed.0)).unwrap_or_default(),
             rejected: std::mem::take(&mut waiting.rejected),
             news: waiting.news.take(),
             order: waiting.order.take(),
             pushes,
             next_push,
             close_request: waiting.close_request,
-            commit_held: waiting.reads.is_some(),
-            record_changed: std::mem::take(&mut waiting.record_changed),
         }
     }
 
-    /// A request on behalf of the connection is about to change something of which it is not told.
-    pub fn record_changes(&self) {
-        let mut waiting = self.lock();
-        waiting.record_changed = true;
-        if waiting.holds {
-            self.notify(waiting);
-        }
-    }
-
-    /// The connection holds a slot that it has not submitted yet. All older ones are answered.
-    pub fn holds(&self) {
-        self.lock().holds = true;
-    }
-
-    /// Has the connection commit what it holds. What is returned ends with the answer to it; `None`: it holds nothing.
-    pub fn commit_held(&self) -> Option<oneshot::Receiver<()>> {
-        let mut waiting = self.lock();
-        if !waiting.holds {
-            return None;
-        }
-        let (sender, committed) = oneshot::channel();
-        let reads = waiting.reads.get_or_insert_default();
-        // Of reads that have given up.
-        reads.retain(|read| !read.is_closed());
-        reads.push(sender);
-        self.notify(waiting);
-        Some(committed)
-    }
-
-    /// Leaves the answer to the oldest slot that is not answered yet: its beats that were `rejected`. `steady`: it may
-    /// be told late.
-    pub fn answer_slot(&self, rejected: impl IntoIterator<Item = Rejected>, steady: bool) {
+    /// Leaves the answer to the oldest unanswered slot, with its `rejected` beats. `steady`: the answer may be sent
+    /// late. `changed`: the beat that changed more than a position.
+    pub fn answer_slot(&self, rejected: impl IntoIterator<Item = Rejected>, steady: bool, changed: Option<BeatRef>) {
         let mut waiting = self.lock();
         // Slots are answered in their order, and an ack says all that is before it.
         if waiting.unanswerable {
             return;
         }
+        if let Some(all) = &mut waiting.changed {
+            all.0.extend(changed);
+        }
         waiting.slots += 1;
-        waiting.holds = false;
-        waiting.reads = None;
         waiting.urgent |= !steady;
         waiting.rejected.extend(rejected);
         if !steady || !waiting.patient {
@@ -256,19 +234,19 @@ impl Inbox {
         }
     }
 
-    /// Leaves what the owner is to know beside the next answer.
+    /// Leaves news that the owner reads together with the next answer.
     pub fn leave_news(&self, news: RewardNotice) {
         self.lock().news.get_or_insert_default().add(news);
     }
 
-    /// The same without an answer.
+    /// Leaves news that the owner reads at once.
     pub fn bring_news(&self, news: RewardNotice) {
         let mut waiting = self.lock();
         waiting.news.get_or_insert_default().add(news);
         self.notify(waiting);
     }
 
-    /// Whether the owner looks of its own accord in time for steady answers.
+    /// `patient`: the owner looks by itself in time for steady answers, and is not woken for them.
     pub fn be_patient(&self, patient: bool) {
         let mut waiting = self.lock();
         waiting.patient = patient;
@@ -284,7 +262,7 @@ impl Inbox {
         self.notify(waiting);
     }
 
-    /// Leaves a record that another device wrote, of which the latest is to be told by `due`; `None`: at once.
+    /// Leaves a record that another device wrote; the latest one is pushed by `due`; `None`: at once.
     pub fn push_record(&self, record: &Record, due: Option<Instant>) {
         self.leave(|pushes| {
             // A connection with a steady record waiting looks again when that is due.
@@ -293,7 +271,8 @@ impl Inbox {
         });
     }
 
-    /// Leaves a record that comes too late to be told, for the sake of what waits in its place.
+    /// Leaves a record that is older than one that was pushed. It is not pushed, but a waiting record of the
+    /// same content may become due sooner.
     pub fn push_late_record(&self, record: &Record, due: Option<Instant>) {
         let mut waiting = self.lock();
         if waiting.pushes.as_mut().is_some_and(|pushes| pushes.late_record(record.clone(), due)) {
@@ -301,23 +280,21 @@ impl Inbox {
         }
     }
 
-    /// Leaves a forgetting or a switch of another device.
+    /// Leaves a delete, a clear or a switch of recording by another device.
     pub fn push(&self, push: Push) {
         self.leave(|pushes| pushes.forgetting(push).map(|()| true));
     }
 
-    /// Tells the connection to go. The first reason stands.
+    /// Asks the connection to close. The first reason stands.
     pub fn dismiss(&self, close_request: CloseRequest) {
         let mut waiting = self.lock();
         waiting.close_request.get_or_insert(close_request);
         self.notify(waiting);
     }
 
-    /// A slot cannot be answered, and so none after it: the connection must go.
+    /// A slot cannot be answered, and so no later one: the connection must be closed.
     pub fn cannot_answer(&self) {
-        let mut waiting = self.lock();
-        (waiting.unanswerable, waiting.holds, waiting.reads) = (true, false, None);
-        drop(waiting);
+        self.lock().unanswerable = true;
         self.dismiss(CloseRequest::Unreadable);
     }
 

@@ -1,4 +1,4 @@
-//! Users who were kicked and may not reconnect yet.
+//! Kicked users that may not reconnect yet.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::storage::device_channel::{Alone, Announcement, ChannelAway, DeviceCha
 
 /// How long a kicked user is refused.
 pub const BLOCKED_FOR: Duration = Duration::from_secs(60);
-/// How long a kick tries to reach the other gateways, and how often.
+/// How long a kick tries to reach the other gateways.
 const TOLD_WITHIN: Duration = Duration::from_secs(2);
 const TOLD_AGAIN_AFTER: Duration = Duration::from_millis(250);
 /// Users blocked at one time; beyond it the block that would end first ends early.
@@ -28,7 +28,7 @@ pub struct KickList {
     /// Called with each user who is kicked; must not block.
     heard: Box<dyn Fn(UserId) + Send + Sync>,
     until: Mutex<HashMap<UserId, Instant>>,
-    /// Spares the lock while no user is blocked, which is nearly always.
+    /// Saves the lock while no user is blocked, which is nearly always.
     any: AtomicBool,
 }
 
@@ -48,11 +48,11 @@ impl KickList {
         KickList { presence, channel, heard, until: Mutex::default(), any: AtomicBool::new(false) }
     }
 
-    /// Kicks here, and says so to the other gateways; while they cannot be told it tries for two seconds, as the way to
-    /// them may just be opened.
+    /// Kicks here, and announces the kick to the other gateways. While that fails it is tried again for two seconds,
+    /// since the channel may be reconnecting.
     ///
     /// # Errors
-    /// The user was kicked here, and perhaps nowhere else. Kicking again is right.
+    /// The user was kicked here, and perhaps on no other gateway. The caller may kick again.
     pub async fn kick_everywhere(&self, user: UserId, now: Instant) -> Result<(), ChannelAway> {
         self.kick(user, now);
         loop {
@@ -80,7 +80,7 @@ impl KickList {
         self.presence.dismiss(user, CloseRequest::Kicked);
     }
 
-    /// Ask after the connection is registered, so that none slips in beside a kick.
+    /// Whether the user is refused. Call it after the connection is registered, so that no connection escapes a kick.
     pub fn refuses(&self, user: UserId, now: Instant) -> bool {
         if !self.any.load(Ordering::Acquire) {
             return false;

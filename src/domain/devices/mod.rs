@@ -1,9 +1,9 @@
-//! The connections of a user, and what reaches them.
+//! The connections of a user, and the pushes to them.
 //!
-//! [`presence`] knows who is connected here; each connection has an [`inbox`] that any part may leave something in and
-//! only the connection empties, and a [`ready_list`] that says so; [`fanout`] leaves there what the user's other
-//! devices changed. Of several gateways each knows its own connections; [`peer_messages`](super::peer_messages) hears
-//! what the others say.
+//! [`presence`] knows the connections of this gateway. Each connection has an [`inbox`] that any part may put something
+//! into and only the connection empties, and a [`ready_list`] that wakes its task. [`fanout`] puts changes by the
+//! user's other devices into inboxes. Each gateway knows only its own connections;
+//! [`peer_messages`](super::peer_messages) receives changes from other gateways.
 
 pub mod client;
 pub mod config;
@@ -14,3 +14,4 @@ mod newest;
 pub mod presence;
 pub mod pushes;
 pub mod ready_list;
+pub mod user_counts;

@@ -1,4 +1,4 @@
-//! What was told last of a content, or of all of a user's, so that nothing older is told after it.
+//! The newest pushed version of each content, so that no older one is pushed after it.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -7,16 +7,17 @@ use parking_lot::{Mutex, MutexGuard};
 use crate::model::ids::{Content, UserId};
 use crate::model::version::Version;
 
-/// Locks. One is held while a change is put into inboxes, so that no other change of the user overtakes it.
+/// The number of locks. One is held while a change is put into inboxes, so that no other change of the user overtakes
+/// it.
 const STRIPES: usize = 64;
 /// Contents that one lock remembers, of 16 bytes each.
 const PLACES: usize = 256;
 
-/// The version that was told last of each content of late.
+/// The last pushed version of recent contents.
 ///
-/// Commits come in their order from one gateway, but not from two: a message may arrive behind a newer one of another
-/// gateway, or behind a commit of this one. Bounded: a content shares its place with others, and the one that came last
-/// has it; what was forgotten so is told once more out of order.
+/// Changes of one gateway come in order, but those of two gateways do not: a message may arrive behind a newer one of
+/// another gateway, or behind a commit of this one. Bounded: contents share places, and each place keeps the content
+/// that was pushed last. A content that lost its place may be pushed out of order once.
 pub struct Newest {
     stripes: Vec<Mutex<[Entry; PLACES]>>,
     hasher: RandomState,
@@ -25,11 +26,11 @@ pub struct Newest {
 /// One content of one user, or a clear of all of them, by the hash of both.
 #[derive(Clone, Copy, Default)]
 struct Entry {
-    who: u64,
+    key: u64,
     version: Version,
 }
 
-/// Holds back all other changes of the same user.
+/// Blocks all other changes of the same user while it is held.
 pub struct NewestGuard<'a> {
     places: MutexGuard<'a, [Entry; PLACES]>,
     hasher: &'a RandomState,
@@ -52,7 +53,7 @@ impl Newest {
 }
 
 impl NewestGuard<'_> {
-    /// Whether this version is newer than what is known to have been told of the content; it is told now.
+    /// Whether this version is newer than the last known push of the content. If so, it counts as pushed now.
     pub fn passes(&mut self, content: Content, version: Version) -> bool {
         let newer = self.told(Some(content)).max(self.told(None)) < version;
         if newer {
@@ -61,23 +62,23 @@ impl NewestGuard<'_> {
         newer
     }
 
-    /// Everything up to this version is told to be gone.
+    /// A clear up to this version is pushed now.
     pub fn cleared(&mut self, version: Version) {
         self.tell(None, version.max(self.told(None)));
     }
 
     fn told(&self, content: Option<Content>) -> Version {
-        let who = self.who(content);
-        let told = self.places[who as usize % PLACES];
-        if told.who == who { told.version } else { Version::NONE }
+        let key = self.key(content);
+        let told = self.places[key as usize % PLACES];
+        if told.key == key { told.version } else { Version::NONE }
     }
 
     fn tell(&mut self, content: Option<Content>, version: Version) {
-        let who = self.who(content);
-        self.places[who as usize % PLACES] = Entry { who, version };
+        let key = self.key(content);
+        self.places[key as usize % PLACES] = Entry { key, version };
     }
 
-    fn who(&self, content: Option<Content>) -> u64 {
+    fn key(&self, content: Option<Content>) -> u64 {
         self.hasher.hash_one((self.user, content))
     }
 }
@@ -89,7 +90,7 @@ mod tests {
     const CONTENT: Content = Content { kind: 1, oid: 100 };
 
     #[test]
-    fn nothing_passes_that_is_not_newer() {
+    fn only_a_newer_version_of_a_content_passes() {
         let newest = Newest::default();
         let passes = |user, content, version| newest.lock_user(UserId(user)).passes(content, Version(version));
         assert!(passes(1, CONTENT, 5));
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_passes_that_was_cleared() {
+    fn a_version_up_to_the_last_clear_does_not_pass() {
         let newest = Newest::default();
         [9, 5].into_iter().for_each(|version| newest.lock_user(UserId(1)).cleared(Version(version)));
         assert!(!newest.lock_user(UserId(1)).passes(CONTENT, Version(9)));

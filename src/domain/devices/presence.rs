@@ -3,23 +3,22 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
-use tokio::sync::oneshot;
 
 use super::inbox::{CloseRequest, Inbox};
 use super::ready_list::Notifier;
+use super::user_counts::UserCounts;
 use crate::domain::devices::client::ListedConnection;
 use crate::model::ids::{ConnectionId, UserId};
 use crate::model::revocation::TokenMark;
 use crate::model::visitor::Visitor;
 use crate::storage::device_channel::{Alone, DeviceChannel};
 
-/// Locks of the registry. It is touched when a connection comes or goes, never per beat.
+/// The number of locks of the registry. It is used when a connection opens or closes, never per beat.
 const SHARDS: usize = 64;
 
-/// The users that are connected, and by which connections.
+/// The connected users, each with its connections.
 ///
 /// Bounded by the connections of the listener.
 pub struct Presence {
@@ -36,8 +35,7 @@ type Shard = HashMap<UserId, Devices>;
 #[derive(Default)]
 struct Devices {
     inboxes: Vec<Arc<Inbox>>,
-    /// How many there are, readable without a lock.
-    count: Arc<AtomicUsize>,
+    counts: Arc<UserCounts>,
 }
 
 /// A place in the registry, given back when dropped.
@@ -47,19 +45,18 @@ pub struct Registration {
 }
 
 impl Presence {
-    /// Of a gateway that is alone. `per_user_max` connections of one user at a time; the oldest goes when one more
-    /// comes.
+    /// For a single gateway. A user has at most `per_user_max` connections at a time; one more closes the oldest.
     pub fn new(per_user_max: usize) -> Arc<Self> {
         Self::with_channel(per_user_max, Arc::new(Alone))
     }
 
-    /// Of one gateway among several; each counts its own connections of a user.
+    /// For one of several gateways; each counts its own connections of a user.
     pub fn with_channel(per_user_max: usize, channel: Arc<dyn DeviceChannel>) -> Arc<Self> {
         let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
         Arc::new(Presence { shards, hasher: RandomState::new(), per_user_max, channel })
     }
 
-    /// Registers a new connection of `user`, under a random id. `notifier`: how it learns of what is left for it.
+    /// Registers a new connection of `user`, under a random id. `notifier` wakes it when its inbox is not empty.
     pub fn register(
         self: &Arc<Self>,
         user: UserId,
@@ -69,7 +66,7 @@ impl Presence {
     ) -> Registration {
         let mut shard = self.shard(user);
         let devices = shard.entry(user).or_default();
-        let inbox = Inbox::of_connection(user, token, visitor, devices.count.clone(), notifier);
+        let inbox = Inbox::of_connection(user, token, visitor, devices.counts.clone(), notifier);
         devices.inboxes.push(inbox.clone());
         devices.recount();
         if devices.inboxes.len() == 1 {
@@ -81,7 +78,7 @@ impl Presence {
         Registration { presence: self.clone(), inbox }
     }
 
-    /// An inbox for one request of `user`. What it changes is told to all of the user's connections but `origin`.
+    /// An inbox for one request of `user`. Its changes are pushed to all of the user's connections but `origin`.
     pub fn request(
         &self,
         user: UserId,
@@ -89,15 +86,16 @@ impl Presence {
         visitor: Visitor,
         notifier: Notifier,
     ) -> Arc<Inbox> {
-        let shard = self.shard(user);
-        let devices = shard.get(&user);
-        let own = devices.into_iter().flat_map(|devices| &devices.inboxes).filter(|inbox| Some(inbox.id) == origin);
-        own.for_each(|inbox| inbox.record_changes());
-        let connections = devices.map(|devices| devices.count.clone()).unwrap_or_default();
-        Inbox::of_request(user, origin, visitor, connections, notifier)
+        let counts = self.shard(user).get(&user).map(|devices| devices.counts.clone()).unwrap_or_default();
+        Inbox::of_request(user, origin, visitor, counts, notifier)
     }
 
-    /// Calls `tell` for the user's connections but `origin`. It must not come back here.
+    /// Takes note that another gateway has changed records of the user.
+    pub fn changed_elsewhere(&self, user: UserId) {
+        self.shard(user).get(&user).into_iter().for_each(|devices| devices.counts.changed());
+    }
+
+    /// Calls `tell` for the user's connections but `origin`. `tell` must not call the registry.
     pub fn others(&self, user: UserId, origin: ConnectionId, tell: impl Fn(&Inbox)) {
         self.each(user, |inbox| {
             if inbox.id != origin {
@@ -106,7 +104,7 @@ impl Presence {
         });
     }
 
-    /// Calls `tell` for this connection of the user, if it is here. It must not come back here.
+    /// Calls `tell` for this connection of the user, if it is here. `tell` must not call the registry.
     pub fn one(&self, user: UserId, connection: ConnectionId, tell: impl Fn(&Inbox)) {
         self.each(user, |inbox| {
             if inbox.id == connection {
@@ -115,7 +113,7 @@ impl Presence {
         });
     }
 
-    /// Tells all of the user's connections to go.
+    /// Asks all of the user's connections to close.
     pub fn dismiss(&self, user: UserId, close_request: CloseRequest) {
         self.each(user, |inbox| inbox.dismiss(close_request));
     }
@@ -129,7 +127,7 @@ impl Presence {
         listed
     }
 
-    /// When the newest token that the user's connections go by was issued; `None` = unknown.
+    /// The time of issue of the newest token of the user's connections; `None` = unknown.
     pub fn newest_token(&self, user: UserId) -> Option<u64> {
         let mut newest = None;
         self.each(user, |inbox| newest = newest.max(inbox.token(|token| token.issued_ms)));
@@ -154,13 +152,6 @@ impl Presence {
             let shown = |inbox: &&Arc<Inbox>| inbox.token(|token| token.id.as_deref() == Some(id));
             inboxes.filter(shown).for_each(|inbox| inbox.dismiss(CloseRequest::Kicked));
         }
-    }
-
-    /// Has the user's connections commit the beats that they hold. Each of what is returned ends when that is done.
-    pub fn commit_held(&self, user: UserId) -> Vec<oneshot::Receiver<()>> {
-        let mut commits = Vec::new();
-        self.each(user, |inbox| commits.extend(inbox.commit_held()));
-        commits
     }
 
     /// Visits the user's connections under the lock of the user's shard.
@@ -188,7 +179,7 @@ impl Presence {
 
 impl Devices {
     fn recount(&self) {
-        self.count.store(self.inboxes.len(), Ordering::Relaxed);
+        self.counts.set_connections(self.inboxes.len());
     }
 }
 
@@ -218,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_connection_goes_when_one_too_many_comes() {
+    fn a_connection_over_the_limit_closes_the_oldest() {
         let presence = Presence::new(2);
         let all: Vec<Registration> = (0..3)
             .map(|_| presence.register(UserId(1), TokenMark::default(), Visitor::default(), notifier()))
@@ -227,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_knows_whether_it_is_alone() {
+    fn a_connection_knows_whether_its_user_has_others() {
         let presence = Presence::new(2);
         let one = presence.register(UserId(1), TokenMark::default(), Visitor::default(), notifier());
         assert!(!one.inbox().has_others());
@@ -239,7 +230,20 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_of_a_user_who_left() {
+    fn connections_and_requests_of_a_user_see_the_same_changes() {
+        let presence = Presence::new(2);
+        let one = presence.register(UserId(1), TokenMark::default(), Visitor::default(), notifier());
+        let request = presence.request(UserId(1), Some(one.inbox().id), Visitor::default(), notifier());
+        let before = one.inbox().user_changes();
+        request.user_changed();
+        assert_ne!(one.inbox().user_changes(), before);
+        presence.changed_elsewhere(UserId(1));
+        presence.changed_elsewhere(UserId(2));
+        assert_eq!(one.inbox().user_changes(), before + 2);
+    }
+
+    #[test]
+    fn a_user_without_connections_is_removed() {
         let presence = Presence::new(2);
         let (one, two) = (
             presence.register(UserId(1), TokenMark::default(), Visitor::default(), notifier()),

@@ -1,4 +1,4 @@
-//! What one connection is still to be told of the user's other devices.
+//! The pushes that wait for one connection: changes by the user's other devices.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
@@ -7,15 +7,15 @@ use crate::model::ids::Content;
 use crate::model::push::Push;
 use crate::model::record::Record;
 
-/// What happened last, in its order, and one slot per content for records.
+/// One slot per content for records; other changes in their order.
 ///
 /// Bounded by [`Pushes::WAITING_MAX`]; a connection that lets it fill up is too slow and is closed.
 #[derive(Debug, Default)]
 pub struct Pushes {
     records: HashMap<Content, WaitingRecord>,
-    /// Forgetting and switches, each with its number.
+    /// Deletes, clears and switches of recording, each with its number.
     others: VecDeque<(u64, Push)>,
-    /// How many came so far: their order.
+    /// The number of changes so far, which orders them.
     numbers: u64,
 }
 
@@ -28,7 +28,7 @@ struct WaitingRecord {
 }
 
 impl WaitingRecord {
-    /// The newer of the two is told, and as soon as either was to be.
+    /// Keeps the newer record, due as soon as either was.
     fn meet(&mut self, other: Record, due: Option<Instant>) {
         if self.record.version < other.version {
             self.record = other;
@@ -37,7 +37,7 @@ impl WaitingRecord {
     }
 }
 
-/// More waits than is kept.
+/// More changes wait than are kept.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Overflow;
 
@@ -46,7 +46,7 @@ impl Pushes {
     /// commit at once, so that only a client that really does not read can be too slow.
     pub const WAITING_MAX: usize = 16_384;
 
-    /// A record of which the latest must be told by `due`; `None`: at once.
+    /// Adds a record; the latest of its content must be pushed by `due`; `None`: at once.
     pub fn record(&mut self, record: Record, due: Option<Instant>) -> Result<(), Overflow> {
         let Some(waiting) = self.records.get_mut(&record.content) else {
             let number = self.next_number()?;
@@ -57,14 +57,14 @@ impl Pushes {
         Ok(())
     }
 
-    /// A record that is older than what was told of its content before: it is not told, but what waits in its place may
-    /// have to be told sooner. True: something waits.
+    /// Takes note of a record that is older than a pushed one of its content. It is not pushed, but a waiting record of
+    /// the content may become due sooner. True: such a record waits.
     pub fn late_record(&mut self, record: Record, due: Option<Instant>) -> bool {
         let waiting = self.records.get_mut(&record.content);
         waiting.map(|waiting| waiting.meet(record, due)).is_some()
     }
 
-    /// A forgetting or a switch. What it covers is not told any more.
+    /// Adds a delete, a clear or a switch of recording. Waiting records that it removes are not pushed any more.
     pub fn forgetting(&mut self, push: Push) -> Result<(), Overflow> {
         match &push {
             Push::Deleted { contents, at } => {
@@ -82,7 +82,7 @@ impl Pushes {
         Ok(())
     }
 
-    /// Takes what is to be told now, in the order in which it happened.
+    /// Takes the pushes that are due now, in the order of the changes.
     pub fn take_due(&mut self, now: Instant) -> Vec<Push> {
         let mut due: Vec<(u64, Push)> = self.others.drain(..).collect();
         let records = self.records.extract_if(|_, waiting| waiting.due.is_none_or(|due| due <= now));
@@ -95,7 +95,7 @@ impl Pushes {
         self.records.is_empty() && self.others.is_empty()
     }
 
-    /// When the next steady record is to be told.
+    /// When the next steady record is due.
     pub fn next_due(&self) -> Option<Instant> {
         self.records.values().filter_map(|waiting| waiting.due).min()
     }
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_steady_record_is_told_once_and_in_time() {
+    fn the_latest_steady_record_is_pushed_once_at_the_earliest_due_time() {
         let (mut pushes, now) = (Pushes::default(), Instant::now());
         for at in [1, 3, 2] {
             pushes.record(record(100, at), Some(now + Duration::from_secs(at) + INTERVAL)).unwrap();
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_record_only_hastens_what_waits() {
+    fn a_late_record_makes_the_waiting_newer_one_due() {
         let (mut pushes, now) = (Pushes::default(), Instant::now());
         assert!(!pushes.late_record(record(100, 1), None));
         assert!(pushes.is_empty());
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_deleted_is_not_told_afterwards() {
+    fn a_waiting_record_is_not_pushed_once_deleted() {
         let (mut pushes, now) = (Pushes::default(), Instant::now());
         pushes.record(record(100, 1), Some(now + INTERVAL)).unwrap();
         pushes.record(record(200, 5), None).unwrap();
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_the_bound_overflows() {
+    fn more_waiting_contents_than_the_bound_overflow() {
         let mut pushes = Pushes::default();
         for oid in 0..Pushes::WAITING_MAX as u64 {
             pushes.record(record(oid, 1), None).unwrap();

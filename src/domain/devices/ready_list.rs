@@ -1,4 +1,4 @@
-//! How the owner of an inbox learns that it is not empty.
+//! Wakes the owner of an inbox that is not empty.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use tokio::sync::Notify;
 /// Notified at most once between two looks into the inbox.
 #[derive(Debug)]
 pub enum Notifier {
-    /// A task that waits for this inbox alone.
+    /// Wakes a task that waits for this inbox alone.
     Own(Arc<Notify>),
-    /// Of one among many who are looked after together: his number.
+    /// Wakes the task that serves all connections of the list; the number is that of the connection in the list.
     ReadyList(Arc<ReadyList>, usize),
 }
 
-/// The connections of one thread whose inboxes have something. The thread is woken once, however many notify meanwhile.
+/// The connections of one thread whose inboxes are not empty. The thread is woken once, however many notify meanwhile.
 ///
 /// Bounded by the connections: each is in the list at most once until it is served.
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ impl ReadyList {
         }
     }
 
-    /// Waits until an inbox has something, and moves the numbers of all that have to `numbers`, in their order.
+    /// Waits until an inbox is not empty, and moves the numbers of all such connections to `numbers`, in order.
     pub async fn ready(&self, numbers: &mut Vec<usize>) {
         loop {
             numbers.append(&mut self.lock());
@@ -65,7 +65,7 @@ mod tests {
     use futures_util::FutureExt;
 
     #[test]
-    fn all_that_are_ready_are_found_at_once() {
+    fn all_ready_numbers_are_returned_together() {
         let (list, mut numbers) = (Arc::new(ReadyList::default()), Vec::new());
         let notifier = |number| Notifier::ReadyList(list.clone(), number);
         [3, 1].into_iter().for_each(|number| notifier(number).notify());

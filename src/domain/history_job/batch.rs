@@ -8,11 +8,11 @@ use crate::model::pack::{PackedForgetting, PackedRow, UserPack};
 use crate::storage::history_bus::codec;
 use crate::storage::history_bus::source::{Place, RawPack};
 
-/// What is to be written and put into quarantine before all of them may be committed.
+/// Messages whose offsets may be committed after their rows are written and unreadable ones are in quarantine.
 pub struct Batch {
     pub places: Vec<Place>,
     pub packs: u64,
-    /// No packs, each with the reason.
+    /// Messages that are no packs, each with the reason.
     pub unreadable: Vec<(RawPack, String)>,
     /// Each user once, with each content once.
     pub users: Arc<[UserPack]>,
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn of_each_content_the_newest_stays_in_whatever_order_packs_come() {
+    fn the_newest_row_of_a_content_is_kept_in_any_order_of_packs() {
         for order in [[1_000, 2_000, 3_000], [3_000, 1_000, 2_000], [2_000, 3_000, 1_000]] {
             let batch = Batch::of(order.into_iter().zip(0..).map(|(at, offset)| message(offset, at)).collect());
             let users = batch.users;
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pack_is_told_apart_and_the_rest_goes_on() {
+    fn unreadable_messages_are_set_apart_and_the_others_are_kept() {
         let garbage = RawPack { bytes: b"garbage".to_vec(), ..message(1, 1_000) };
         let batch = Batch::of(vec![message(0, 1_000), garbage.clone(), message(2, 2_000)]);
         assert_eq!((batch.packs, batch.users.len(), batch.places.len()), (2, 1, 3));

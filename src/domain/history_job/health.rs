@@ -13,12 +13,12 @@ pub struct JobHealth {
     failures: Failures<Step>,
 }
 
-/// What may hold up the history.
+/// The steps of the job that may fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
     /// The history store is not open.
     Opening,
-    /// The batch of this worker is not written, or something of it not put into quarantine.
+    /// The batch of this worker is not written, or an unreadable message of it is not in quarantine.
     Batch(usize),
 }
 
@@ -27,7 +27,7 @@ impl JobHealth {
         JobHealth { source, quarantine, failures: Failures::default() }
     }
 
-    /// What is wrong; each in a few words.
+    /// The current problems, each in a few words.
     pub fn degraded(&self) -> Vec<String> {
         let mut degraded = self.source.complaints();
         degraded.extend(self.quarantine.complaints());

@@ -16,12 +16,12 @@ use crate::storage::history_bus::quarantine::{Quarantine, Quarantined};
 use crate::storage::history_bus::source::{PackSource, RawPack};
 use crate::storage::history_store::HistoryStore;
 
-/// Batches under way: while one is written the next is read.
+/// Batches in progress: while one is written the next is read.
 pub const WORKERS: usize = 2;
 /// Bytes of a batch, unless a single message is longer. Decoded, a batch takes about four times as much.
 pub const BATCH_BYTES: usize = 256 << 10;
 
-/// After a failure of the store or of the quarantine.
+/// The pause after a failure of the store or of the quarantine.
 const RETRY: Backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(10));
 
 /// Any number of them may run, in any number of processes.

@@ -133,14 +133,14 @@ async fn run(batches: Vec<Vec<RawPack>>, failing: u32) -> (Vec<Event>, Vec<Strin
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_came_together_is_written_once_and_committed_after_it() {
+async fn messages_read_together_are_written_in_one_batch_and_then_committed() {
     let (events, degraded) = run(vec![vec![message(1, 2_000), message(2, 1_000)]], 0).await;
     assert_eq!(events, [Event::Written(vec![(UserId(42), Version(2_000_000))]), Event::Committed(vec![1, 2])]);
     assert!(degraded.is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_the_store_is_away_nothing_is_committed_and_the_write_is_repeated() {
+async fn while_the_store_is_away_the_write_is_repeated_and_no_offset_is_committed() {
     let (events, degraded) = run(vec![vec![message(1, 1_000)]], 5).await;
     let mut expected = vec![Event::Failed; 5];
     expected.extend([Event::Written(vec![(UserId(42), Version(1_000_000))]), Event::Committed(vec![1])]);
@@ -148,7 +148,7 @@ async fn while_the_store_is_away_nothing_is_committed_and_the_write_is_repeated(
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_pack_is_committed_once_it_is_in_quarantine_and_the_others_are_written() {
+async fn an_unreadable_message_is_quarantined_before_its_offset_is_committed() {
     let (events, _) = run(vec![vec![garbage(1), message(2, 1_000), garbage(3)]], 2).await;
     let refused = Event::Refused(1);
     let quarantined = [1, 3].map(Event::Quarantined);

@@ -5,9 +5,10 @@
 //!             └─▶ no pack: put into quarantine with its reason ──────▶ committed
 //! ```
 //!
-//! Whatever is written twice, or in another order, changes nothing: the store goes by versions. So a message is
-//! committed after it was written, and comes again if this process ends in between. Several jobs share the partitions
-//! of the bus. While the store is away a job holds [`WORKERS`](job::WORKERS) batches and reads no more.
+//! Rows may be written twice or in any order, since the store keeps the newest version. So the offset of a message is
+//! committed after its rows were written, and the message is read again if this process ends in between. Several jobs
+//! share the partitions of the bus. While the store is away a job holds [`WORKERS`](job::WORKERS) batches and reads no
+//! more.
 
 mod batch;
 pub mod health;

@@ -1,4 +1,4 @@
-//! Packs in the making.
+//! Builds packs.
 
 use std::sync::Arc;
 
@@ -9,39 +9,39 @@ use crate::storage::hot_store::ListedUser;
 
 /// A pack as it is sent.
 pub struct EncodedPack {
-    /// How many are in it.
+    /// The number of users in the pack.
     pub users: usize,
     pub bytes: Vec<u8>,
 }
 
-/// Users of a region whose changes are sent together. Each pack is as long as it may be, but the last.
+/// Users of a region whose changes are sent together. Every pack but the last is filled up to the bound.
 pub struct Batch {
     deployment: Arc<str>,
     region: Region,
     bytes_max: usize,
     head_len: usize,
-    /// Of the pack that is being filled.
+    /// The bytes in the pack that is being filled.
     len: usize,
     packs: Vec<Vec<UserPack>>,
-    /// All users, also those of whom there is nothing to send.
+    /// All users, also those without anything to send.
     pub users: Vec<ListedUser>,
     pub rows: u64,
 }
 
 impl Batch {
-    /// `bytes_max`: of a pack; a single row may be longer.
+    /// `bytes_max`: the bytes of a pack; a single row may be longer.
     pub fn new(deployment: Arc<str>, region: Region, bytes_max: usize) -> Self {
         let head_len = codec::head_len(&deployment, region);
         let (packs, users) = (Vec::new(), Vec::new());
         Batch { deployment, region, bytes_max, head_len, len: usize::MAX, packs, users, rows: 0 }
     }
 
-    /// A pack and more have come together.
+    /// Whether more than a pack was added.
     pub fn is_full(&self) -> bool {
         self.packs.len() > 1
     }
 
-    /// `horizon`: nothing older is sent, milliseconds.
+    /// `horizon`: rows older than this are not sent, milliseconds.
     pub fn add(&mut self, user: ListedUser, horizon: u64) {
         let pack = user.pack(horizon);
         self.users.push(user);
@@ -77,7 +77,7 @@ mod tests {
     use crate::domain::history_packs::fixture::listed;
 
     #[test]
-    fn packs_are_as_long_as_they_may_be_and_a_long_user_is_cut() {
+    fn packs_are_filled_up_to_the_bound_and_a_long_user_is_cut() {
         let mut batch = Batch::new("d".into(), Region(19), 400);
         // All of the same region.
         let users = (0..).map(crate::model::ids::UserId);

@@ -7,7 +7,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 use crate::model::shard::Region;
 
-/// Packs that a follower may be behind. Of more it misses the oldest.
+/// Packs that are kept for a slow follower. Of more it misses the oldest.
 const KEPT: usize = 256;
 
 /// A delivered pack, as followers see it.
@@ -20,7 +20,7 @@ pub struct DeliveredPack {
     pub bytes: usize,
 }
 
-/// Told by the packer, which never waits for a follower. Without followers nothing is kept.
+/// The packer publishes to it, and never waits for a follower. Without followers no pack is kept.
 pub struct PackFeed {
     packs: broadcast::Sender<DeliveredPack>,
 }

@@ -15,9 +15,10 @@ use crate::model::record::Record;
 use crate::model::rewards::credit::Credit;
 use crate::model::shard::{Region, Shard, Shards};
 use crate::model::version::Version;
-use crate::storage::hot_store::listed_users::{ListedUsers, Turn, Waiting};
+use crate::storage::hot_store::listed_users::{ListedUsers, Waiting};
 use crate::storage::hot_store::optimistic::{Head, Listing, Token};
 use crate::storage::hot_store::{Answer, ListedUser};
+use crate::storage::turn::Turn;
 
 /// A user whose rows were written a minute after the epoch.
 pub fn listed(user: UserId, rows: usize) -> ListedUser {
@@ -47,7 +48,7 @@ pub fn user_at(user: UserId, rows: usize, at: u64) -> ListedUser {
     ListedUser::new(user, Some(Box::new(head)), (0..rows as u64).map(row).collect())
 }
 
-/// All users are of one process.
+/// A list of users in memory.
 #[derive(Default)]
 pub struct List {
     users: Mutex<BTreeMap<UserId, Entry>>,
@@ -57,7 +58,7 @@ pub struct List {
 struct Entry {
     due: u64,
     user: ListedUser,
-    /// The head has another token than was read.
+    /// The head has changed since it was read.
     written: bool,
 }
 
@@ -66,17 +67,17 @@ impl List {
         self.lock().insert(user.user, Entry { due, user, written: false });
     }
 
-    /// From now on the user is no longer as it was read.
+    /// Marks the user as written since the last read.
     pub fn is_written(&self, user: UserId) {
         self.lock().entry(user).and_modify(|entry| entry.written = true);
     }
 
-    /// All turns are those of another process.
+    /// `does`: another process holds the leases of all regions.
     pub fn belongs_to_another(&self, does: bool) {
         self.of_another.store(does, Ordering::Relaxed);
     }
 
-    /// Who is on it, and when each is due.
+    /// The listed users, and when each is due.
     pub fn due(&self) -> Vec<(UserId, u64)> {
         self.lock().iter().map(|(user, entry)| (*user, entry.due)).collect()
     }

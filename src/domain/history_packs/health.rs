@@ -17,7 +17,7 @@ impl PackHealth {
         PackHealth { bus, failures: Failures::default() }
     }
 
-    /// What is wrong although no viewer notices it; each in a few words.
+    /// Problems that no viewer notices, each in a few words.
     pub fn degraded(&self) -> Vec<String> {
         let mut degraded = self.bus.complaints();
         let failure = self.failures.reason();
@@ -38,7 +38,7 @@ impl PackHealth {
         }
     }
 
-    /// All packs of the region were delivered, or another gateway sees to it.
+    /// All packs of the region were delivered, or another gateway carries the region.
     pub(super) fn succeeded(&self, region: Region) {
         if self.failures.succeeded(&region) == Some(Trouble::Ends) {
             tracing::info!(event = "packs_resumed", "history packs are delivered again");

@@ -6,10 +6,10 @@
 //!      └── due again (is being written) ◀── or ──▶ off the list ◀─────────────┘
 //! ```
 //!
-//! A user whose pack is not delivered stays on the list, in the hot store, so that memory here is bounded however long
-//! the bus is away: of each of [`WORKERS`](packer::WORKERS) regions at a time there are a few packs. Regions are shared
-//! among gateways by leases that expire; two that carry the same user only do the work twice. The
-//! [`feed`], if there is one, tells its followers of each delivered pack.
+//! A user whose pack is not delivered stays on the list, in the hot store. So memory here is bounded however long the
+//! bus is away: at most a few packs of each of [`WORKERS`](packer::WORKERS) regions. Gateways share the regions by
+//! leases that expire; two gateways that carry the same user only do the work twice. The [`feed`], if there is one,
+//! tells its followers of each delivered pack.
 
 mod batch;
 pub mod feed;

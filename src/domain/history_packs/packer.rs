@@ -1,4 +1,4 @@
-//! Packs the changes of users who are due, region by region.
+//! Packs the changes of due users, region by region.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,18 +19,19 @@ use crate::model::shard::Region;
 use crate::model::version::Version;
 use crate::storage::delivery::{Delivery, Receipt};
 use crate::storage::history_bus::{HistoryBus, PackMessage};
-use crate::storage::hot_store::listed_users::{ListedUsers, Turn, Waiting};
+use crate::storage::hot_store::listed_users::{ListedUsers, Waiting};
 use crate::storage::hot_store::{ListedUser, StoreError};
+use crate::storage::turn::Turn;
 
 /// Regions that are packed at a time.
 pub const WORKERS: u16 = 4;
-/// Users who are looked up at a time, by their ids.
+/// User ids that are read from the list at a time.
 const DUE_MAX: usize = 8_192;
-/// Users who are read at a time, with all rows that have changed.
+/// Users that are read at a time, with all changed rows.
 const READ_MAX: usize = 128;
-/// How often all shards are asked what waits, at most: each is two commands.
+/// The least time between two counts of waiting users in all shards: each shard takes two commands.
 const COUNT_EVERY_MIN: Duration = Duration::from_secs(2);
-/// When a user is tried again whose stored state cannot be read.
+/// The time after which a user is tried again whose stored state cannot be read.
 const UNREADABLE_MS: u64 = 3_600_000;
 
 /// Carries users off the list. Any number of them may run, in any number of processes.
@@ -38,7 +39,7 @@ pub struct Packer {
     pub store: Arc<dyn ListedUsers>,
     pub bus: Arc<dyn HistoryBus>,
     pub clock: Arc<Clock>,
-    /// Of the hot store, so that no other one is written over its history.
+    /// The id of the hot store, so that no other store is written over its history.
     pub deployment: Arc<str>,
     /// From a user's first change to its pack, and from a pack to the next while the user is being written.
     pub interval: Duration,
@@ -51,7 +52,7 @@ pub struct Packer {
     pub metrics: Metrics,
 }
 
-/// Why a region is left before all who were due are carried.
+/// Why a region is left before all due users are carried.
 #[derive(Debug)]
 enum Left {
     Store(StoreError),
@@ -82,7 +83,8 @@ impl Packer {
         }
     }
 
-    /// What the store said; `None`: something was away, and it is to be tried again soon.
+    /// Carries a region. Returns the answer of the store; `None`: something was away, so the region is tried again
+    /// soon.
     async fn turn(&self, region: Region) -> Option<Turn> {
         // What is decided by a clock that is in doubt would be due at the wrong time.
         if self.clock.doubt().is_some() {
@@ -102,7 +104,7 @@ impl Packer {
         None
     }
 
-    /// Carries all who are due in the region.
+    /// Carries all due users of the region.
     async fn pack(&self, region: Region) -> Result<(), Left> {
         loop {
             let due = self.store.due(region, self.clock.now(), DUE_MAX).await?;
@@ -120,7 +122,7 @@ impl Packer {
         }
     }
 
-    /// Carries as many as a pack holds, or a few more. Returns the others.
+    /// Carries about as many users as a pack holds. Returns the others.
     async fn pack_some<'u>(&self, region: Region, mut users: &'u [UserId]) -> Result<&'u [UserId], Left> {
         let mut batch = Batch::new(self.deployment.clone(), region, self.pack_bytes);
         let (mut unreadable, now) = (Vec::new(), self.clock.now());
@@ -185,8 +187,8 @@ impl Packer {
         }
     }
 
-    /// All that was read of these users was delivered. Who has not been written for an interval leaves the list; taking
-    /// others off would only cost their next beat a conflict.
+    /// Settles users after all that was read of them was delivered. A user without a write for an interval leaves the
+    /// list; to remove a user that is still being written would only cost the next beat a conflict.
     async fn settle(&self, users: Vec<ListedUser>) -> Result<(), StoreError> {
         let now = self.clock.now();
         let interval = self.interval.as_millis() as u64;
@@ -205,7 +207,7 @@ impl Packer {
         }
     }
 
-    /// Keeps the gauges of what waits.
+    /// Updates the gauges of waiting users.
     async fn count(&self) {
         loop {
             if let Ok(Waiting { users, oldest_due }) = self.store.waiting().await {

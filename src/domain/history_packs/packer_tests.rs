@@ -41,7 +41,8 @@ impl Scene {
             deployment: Arc::from("d"),
             interval: INTERVAL,
             pack_bytes: BYTES,
-            retention: Retention::of(Duration::from_hours(24)),
+            // More than today: what was written an hour ago may be of yesterday.
+            retention: Retention::of(Duration::from_hours(48)),
             health: self.health.clone(),
             feed: Some(self.feed.clone()),
             metrics: self.metrics.clone(),
@@ -64,7 +65,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn all_that_is_due_goes_in_one_pack_a_region_and_leaves_the_list() {
+async fn due_users_go_in_one_pack_per_region_and_leave_the_list() {
     let scene = Scene::new();
     scene.users(2_000, 1);
     scene.list.add(user_at(UserId(5_000), 1, 1), u64::MAX);
@@ -79,7 +80,7 @@ async fn all_that_is_due_goes_in_one_pack_a_region_and_leaves_the_list() {
 }
 
 #[tokio::test]
-async fn nothing_leaves_the_list_before_all_packs_are_delivered() {
+async fn no_user_leaves_the_list_before_all_packs_are_delivered() {
     for mood in [Mood::Refuses, Mood::Doubts] {
         let scene = Scene::new();
         scene.users(300, 2);
@@ -94,7 +95,7 @@ async fn nothing_leaves_the_list_before_all_packs_are_delivered() {
 }
 
 #[tokio::test]
-async fn one_region_that_is_not_delivered_is_trouble_until_it_is_or_another_gateway_has_it() {
+async fn an_undelivered_region_is_trouble_until_delivered_or_taken_by_another_gateway() {
     let scene = Scene::new();
     let packer = scene.packer();
     let user = |region| (1..).map(UserId).find(|user| Shards::DEFAULT.of(*user).region() == region).expect("a user");
@@ -114,7 +115,7 @@ async fn one_region_that_is_not_delivered_is_trouble_until_it_is_or_another_gate
 }
 
 #[tokio::test]
-async fn while_the_bus_says_nothing_a_region_has_a_few_packs_under_way_and_the_list_stays() {
+async fn while_the_bus_does_not_answer_a_region_sends_few_packs_and_unlists_nothing() {
     let scene = Scene::new();
     scene.bus.becomes(Mood::Waits);
     let at = scene.clock.now() - 3_600_000;
@@ -151,7 +152,7 @@ async fn a_user_of_several_packs_leaves_after_the_last_of_them() {
 }
 
 #[tokio::test]
-async fn who_is_being_written_is_carried_and_stays_listed_until_an_interval_later() {
+async fn a_user_still_being_written_is_packed_and_stays_listed_for_another_interval() {
     let scene = Scene::new();
     let now = scene.clock.now();
     scene.list.add(user_at(UserId(1), 1, now), now);
@@ -175,7 +176,7 @@ async fn told(scene: Scene, mut follower: PackFollower) -> Vec<DeliveredPack> {
 }
 
 #[tokio::test]
-async fn whoever_follows_is_told_each_pack_with_its_region_users_and_bytes() {
+async fn a_follower_gets_the_region_users_and_bytes_of_each_delivered_pack() {
     let scene = Scene::new();
     scene.users(300, 2);
     let follower = scene.feed.follow();
@@ -188,7 +189,7 @@ async fn whoever_follows_is_told_each_pack_with_its_region_users_and_bytes() {
 }
 
 #[tokio::test]
-async fn a_pack_is_told_when_its_delivery_is_reported_and_not_at_all_if_it_may_not_be_there() {
+async fn a_follower_hears_of_a_pack_only_once_its_delivery_is_confirmed() {
     let scene = Scene::new();
     scene.users(1, 500);
     let region = Shards::DEFAULT.of(UserId(1)).region();
@@ -215,7 +216,7 @@ async fn a_pack_is_told_when_its_delivery_is_reported_and_not_at_all_if_it_may_n
 }
 
 #[tokio::test]
-async fn a_follower_that_does_not_read_holds_nobody() {
+async fn a_follower_that_does_not_read_delays_no_delivery() {
     const TURNS: usize = 20;
     let scene = Scene::new();
     let follower = scene.feed.follow();

@@ -1,4 +1,4 @@
-//! When each region has its turn.
+//! The schedule of the regions of a worker.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use crate::model::backoff::Backoff;
 use crate::model::shard::Region;
-use crate::storage::hot_store::listed_users::Turn;
+use crate::storage::turn::Turn;
 
 /// The regions of one worker.
 pub struct Turns {
@@ -15,11 +15,11 @@ pub struct Turns {
     next: Vec<(Instant, Region, Backoff)>,
 }
 
-/// After a failure.
+/// The pause after a failure.
 const RETRY: Backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(10));
 
 impl Turns {
-    /// They have their turns at different times, so that the work is spread over the interval.
+    /// Spreads the turns of the regions over the interval.
     pub fn new(regions: impl Iterator<Item = Region>, interval: Duration, now: Instant) -> Self {
         let begin = |region: Region| {
             let share = f64::from(region.0) / f64::from(Region::COUNT);
@@ -28,13 +28,13 @@ impl Turns {
         Turns { interval, next: regions.map(begin).collect() }
     }
 
-    /// Who is next, and when.
+    /// The next region, and the time of its turn.
     pub fn next(&self) -> (Instant, Region) {
         let (at, region, _) = self.next.iter().min_by_key(|(at, ..)| *at).expect("a worker has regions");
         (*at, *region)
     }
 
-    /// The region was looked at, or was not. `turn`: what the store said.
+    /// Schedules the next turn of a region. `turn`: the answer of the store; `None`: the turn has failed.
     pub fn over(&mut self, region: Region, turn: Option<Turn>, now: Instant) {
         let (interval, mut random) = (self.interval, rand::rng());
         let Some((at, _, backoff)) = self.next.iter_mut().find(|(_, known, _)| *known == region) else { return };

@@ -1,7 +1,7 @@
-//! Looks for users who were never listed: gateways that carry nothing have written them.
+//! Searches for users that were never listed, since they were written by gateways that do not carry changes.
 //!
-//! It happens once after the start of each gateway that carries changes, so also after the start of the last of them:
-//! from then on no gateway writes without listing.
+//! Each gateway that carries changes has a search done after its start. So there is one after the start of the last of
+//! them, and from then on no gateway writes without listing.
 
 use std::time::Duration;
 
@@ -11,18 +11,18 @@ use tokio::time::sleep;
 use super::packer::Packer;
 use crate::model::shard::{Shard, Shards};
 use crate::storage::hot_store::StoreError;
-use crate::storage::hot_store::listed_users::Turn;
+use crate::storage::turn::Turn;
 
-/// Clocks of gateways may differ by so much.
+/// The most that clocks of gateways may differ.
 const CLOCKS_DIFFER_MS: u64 = 2_000;
 const LEASE: Duration = Duration::from_secs(30);
-/// Before the next shard, so that beats go first.
+/// The pause before the next shard, so that beats go first.
 const PAUSE: Duration = Duration::from_millis(20);
-/// When a part of the store is away.
+/// The pause when a part of the store is away.
 const AWAY: Duration = Duration::from_secs(2);
 
 impl Packer {
-    /// Returns when all shards were looked through since it was called, by whichever gateway.
+    /// Returns when all shards were searched since the call, by this or another gateway.
     pub(super) async fn walk(&self) {
         let since = self.clock.now() + CLOCKS_DIFFER_MS;
         loop {

@@ -1,12 +1,12 @@
-//! Which frames of a connection are answered by what was committed.
+//! Which frames of a connection are acked, given its committed slots.
 
 use std::collections::VecDeque;
 
 /// The beats frames of one connection that are not acked yet.
 ///
-/// Slots are committed in the order in which they were opened, so counting answers is enough: a frame is answered when
-/// all slots that were opened up to it are. A frame that opened none (its beats joined older slots, or were rejected
-/// alone) is answered together with the one before it.
+/// Slots are committed in the order in which they were opened, so counting answers is enough: a frame is acked once all
+/// slots opened up to it are answered. A frame that opened no slot (its beats joined older slots, or were rejected
+/// alone) is acked together with the frame before it.
 ///
 /// Bounded by the uncommitted slots of the connection, since every frame kept here has at least one.
 #[derive(Debug, Default)]
@@ -20,15 +20,15 @@ pub struct Unacked {
 /// Frames that are answered together.
 #[derive(Debug)]
 struct Frames {
-    /// The newest of them.
+    /// The seq of the newest of these frames.
     seq: u32,
-    /// Still open.
+    /// The number of unanswered slots.
     slots: u32,
     beats: u32,
 }
 
 impl Unacked {
-    /// The frame `seq` was taken: so many slots were opened, by so many beats that were not rejected alone.
+    /// Takes note of a frame: the slots it opened, and its beats that were not rejected alone.
     pub fn submitted(&mut self, seq: u32, slots: usize, beats: usize) {
         let (slots, beats) = (slots as u32, beats as u32);
         match self.frames.back_mut() {
@@ -46,7 +46,7 @@ impl Unacked {
         self.beats += beats;
     }
 
-    /// So many slots, the oldest, were committed or rejected.
+    /// Takes note that the oldest `slots` slots were committed or rejected.
     pub fn answered(&mut self, slots: usize) {
         let mut slots = slots as u32;
         self.slots -= slots;
@@ -63,7 +63,7 @@ impl Unacked {
         }
     }
 
-    /// Every beats frame up to it is answered; 0 = none yet.
+    /// The seq up to which every beats frame is answered; 0 = none yet.
     pub fn acked(&self) -> u32 {
         self.acked
     }

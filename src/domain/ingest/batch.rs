@@ -1,4 +1,4 @@
-//! A group on its way.
+//! A group that is being committed.
 
 use std::sync::Arc;
 
@@ -14,19 +14,19 @@ use crate::storage::hot_store::Group;
 /// A group, and the entries that wait for it.
 pub struct Batch {
     pub entries: Vec<Entry>,
-    /// How many of the entries came from which submit queue, in their order.
+    /// The submit queues of the entries, in order, each with its number of entries.
     pub shares: Vec<(Arc<SubmitQueue>, usize)>,
-    /// Of each entry.
+    /// The open rules of each entry.
     pub asked: Vec<OpenRules>,
-    /// For those of its changes that listeners will hear of; empty until then.
+    /// The changes for listeners; empty before the answers.
     pub heard: Vec<CommittedChange>,
     pub group: Group,
-    /// The last attempt to commit it.
+    /// The start of the last attempt to commit the group.
     pub began: Instant,
 }
 
-/// What a batch is made of, empty again. New ones are so long that the allocator walks over its free blocks of about
-/// that length for each: by a profile with rewards, about 1 µs for each beat.
+/// The lists of a batch, emptied for the next one. To allocate such long lists anew would cost about 1 µs for each
+/// beat, by a profile with rewards: the allocator walks over its free blocks of about that length.
 #[derive(Default)]
 pub struct Lists {
     pub entries: Vec<Entry>,

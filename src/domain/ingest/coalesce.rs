@@ -1,7 +1,8 @@
-//! One slot per connection, content and session: the newest beat of it that recording lets pass is the one that counts.
+//! One slot per connection, content and session: only the newest beat of a slot that was not played in a pause is
+//! stored.
 //!
-//! Whether recording was paused is known at the commit, not before: a pause may be committed while a slot waits. So a
-//! slot keeps all of its beats, and the model goes from the newest back until one passes. Only that one is stored.
+//! Pauses of recording are known only at the commit, since a pause may be committed while a slot waits. So a slot keeps
+//! all of its beats, and the model tries them from the newest back until one is accepted. Only that one is stored.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,12 +15,13 @@ use crate::model::ids::{ConnectionId, Content, SessionId};
 use crate::model::rewards::decided::DecidedRules;
 use crate::model::rewards::rule::RuleSet;
 
-/// The beats of one slot lie within so many milliseconds of `at`, so that a long absence stays more than one point.
+/// The most that the `at` of the beats in one slot may differ, milliseconds: so the beats of a long absence leave more
+/// than one change.
 const SLOT_SPAN_MS_MAX: u64 = 60_000;
 /// Beats of one slot, more than a frame has by default. The next beat opens another slot.
 const SLOT_BEATS_MAX: usize = 512;
 
-/// A beat that takes part in a commit, and what it speaks for.
+/// Beats that are committed together: the newest accepted one stands for the others.
 #[derive(Debug)]
 pub struct Slot {
     pub inbox: Arc<Inbox>,
@@ -27,22 +29,22 @@ pub struct Slot {
     pub device: Arc<str>,
     /// The newest so far.
     pub beat: Beat,
-    /// Those before it, the oldest first; no longer here once [the store is asked](Entry::change).
+    /// The beats before it, the oldest first; taken out when [the store is asked](Entry::change).
     earlier: Vec<Beat>,
-    /// Where the beats stood, each in its frame: of those before the newest, in their order.
+    /// The place of each earlier beat in its frame, in the same order.
     earlier_places: Vec<BeatRef>,
     place: BeatRef,
-    /// What is decided already.
+    /// The rules that are decided already.
     pub known: DecidedRules,
     /// When the first of them was read.
     pub opened: Instant,
 }
 
-/// What waits for the next group, in the order in which it came.
+/// An entry that waits for the next group.
 #[derive(Debug)]
 pub enum Entry {
     Slot(Slot),
-    /// A forgetting or a switch. The sender waits for its answer before it sends another.
+    /// A delete, a clear, an erasure or a switch of recording. The sender waits for its answer before it sends another.
     Order {
         inbox: Arc<Inbox>,
         action: Action,
@@ -53,11 +55,11 @@ pub enum Entry {
 #[derive(Debug, Default)]
 pub struct Slots {
     entries: std::collections::VecDeque<Entry>,
-    /// How many entries have been taken; an entry's number is its place plus this.
+    /// The number of entries taken so far; the number of an entry is its index plus this.
     taken: usize,
     /// The newest slot of each key, by its number.
     open: HashMap<Key, usize>,
-    /// Of all entries.
+    /// The weight of all entries.
     weight: usize,
 }
 
@@ -80,12 +82,12 @@ impl Slot {
         Key(self.inbox.id, self.beat.content, self.beat.session)
     }
 
-    /// How many beats came together here.
+    /// The number of beats in the slot.
     pub fn beats(&self) -> usize {
         1 + self.earlier_places.len()
     }
 
-    /// Where a beat stood: 0 is the newest, 1 the one before it, and so on.
+    /// The place of a beat in its frame: `back` 0 is the newest beat, 1 the one before it, and so on.
     pub fn place(&self, back: usize) -> BeatRef {
         match back {
             0 => self.place,
@@ -101,7 +103,7 @@ impl Slot {
         near && self.beats() < SLOT_BEATS_MAX && self.device == other.device
     }
 
-    /// Adds the beat of a slot of one.
+    /// Adds the only beat of another slot.
     pub fn join(&mut self, other: Slot) {
         debug_assert_eq!(other.beats(), 1);
         self.known = self.known.joined(other.known);
@@ -124,7 +126,7 @@ impl Entry {
         }
     }
 
-    /// Beats that wait here, or one order.
+    /// The number of beats; 1 for an order.
     pub fn weight(&self) -> usize {
         match self {
             Entry::Slot(slot) => slot.beats(),
@@ -132,7 +134,7 @@ impl Entry {
         }
     }
 
-    /// What the store is asked to do, to be called once; `asks`: the rules that are open for a beat.
+    /// The change to commit. To be called once. `asks`: the rules that are open for a beat.
     pub fn change(&mut self, asks: RuleSet) -> Change {
         let action = match self {
             Entry::Slot(slot) => {
@@ -146,7 +148,7 @@ impl Entry {
 }
 
 impl Slots {
-    /// True: it took a slot of its own.
+    /// Adds a slot. False: its beat has joined another slot.
     pub fn add(&mut self, slot: Slot) -> bool {
         self.weight += slot.beats();
         let next = self.taken + self.entries.len();
@@ -167,7 +169,7 @@ impl Slots {
         self.entries.push_back(Entry::Order { inbox, action });
     }
 
-    /// Moves the oldest entries, at most `max`, to `group`. Nothing joins them any more. Returns their weight.
+    /// Moves the oldest entries, at most `max`, to `group`. No beat joins them any more. Returns their weight.
     pub fn take_into(&mut self, group: &mut Vec<Entry>, max: usize) -> usize {
         let count = self.entries.len().min(max);
         self.taken += count;
@@ -182,7 +184,7 @@ impl Slots {
         weight
     }
 
-    /// All beats and orders that wait.
+    /// The number of waiting beats and orders.
     pub fn weight(&self) -> usize {
         self.weight
     }
@@ -236,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_speaks_for_its_session_and_no_other() {
+    fn a_slot_keeps_the_newest_beat_of_each_session() {
         let (one, mut slots) = (inbox(UserId(1)), Slots::default());
         for (session, at) in [(1, 10), (1, 30), (1, 20), (2, 25)] {
             slots.add(slot(&one, beat(100, session, at), 1));
@@ -254,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_slot_takes_no_more() {
+    fn beats_beyond_a_full_slot_go_to_the_next() {
         let (one, mut slots) = (inbox(UserId(1)), Slots::default());
         for at in 1..=SLOT_BEATS_MAX as u64 + 2 {
             slots.add(slot(&one, beat(100, 1, at), 1));
@@ -274,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_knows_where_each_beat_stood() {
+    fn a_slot_remembers_the_frame_and_index_of_each_beat() {
         let one = inbox(UserId(1));
         let mut all = slot(&one, beat(100, 1, 30), 1);
         for (at, seq) in [(10, 2), (40, 3), (40, 4), (20, 5), (40, 6)] {
@@ -295,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_joins_what_a_group_has_taken() {
+    fn no_beat_joins_a_slot_that_a_group_has_taken() {
         let (one, mut slots) = (inbox(UserId(1)), Slots::default());
         slots.add(slot(&one, beat(100, 1, 10), 1));
         slots.add(slot(&one, beat(200, 1, 10), 1));
@@ -308,7 +310,7 @@ mod tests {
     proptest! {
         /// Slots, groups and pauses of recording leave the records that the same beats leave one by one.
         #[test]
-        fn coalescing_changes_nothing_of_what_is_kept(
+        fn coalesced_beats_leave_the_same_records_as_single_beats(
             beats in prop::collection::vec((0u64..3, 1u64..3, 1u64..200_000), 0..60),
             tombstone in 0u64..200_000,
             switches in prop::collection::vec((any::<bool>(), 1u64..200_000), 0..8),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::stream::{FuturesOrdered, StreamExt};
 use tokio::sync::Notify;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 use super::batch::{Batch, Lists};
 use super::coalesce::Entry;
@@ -26,31 +26,34 @@ use crate::storage::hot_store::{Committed, Group, Positions, StoreError};
 const GROUP_MAX: usize = 4_096;
 /// Entries that are worth a group: the 100 µs of processor time that any group costs are then 1.6 µs for each.
 const GROUP_WORTH: usize = 64;
-/// However many come, so that a store that groups keep busy gets fewer and larger ones.
+/// The least pause at any rate, so that a busy store gets fewer and larger groups.
 const PAUSE_MIN: Duration = Duration::from_millis(2);
 const RETRY_FIRST: Duration = Duration::from_millis(20);
 const RETRY_MAX: Duration = Duration::from_secs(1);
 
-/// Writes what the submit queues of one lane of the store have gathered; each lane has a committer.
+/// Commits the entries that the submit queues of one lane of the store have gathered; each lane has a committer.
 ///
-/// Idle, a group starts at once. Busy, the next one gathers while others are written, as many as the store commits side
-/// by side ([`Positions::groups_max`]), and starts once [`GROUP_WORTH`] entries may have come, as many as came lately
-/// in such a time, and no later than `interval` after the last began: a sync costs the same whatever it carries.
-/// Answers are handed back in the order in which the groups began.
+/// An idle committer starts a group at once. A busy one gathers the next group while others are written, up to
+/// [`Positions::groups_max`] at a time. The next group starts once about [`GROUP_WORTH`] entries have come, judged by
+/// the recent rate, and no later than `interval` after the start of the last: a sync costs the same however many
+/// entries it carries. Answers are handed back in the order in which the groups began.
 ///
-/// An error is no answer: the same group is committed again until the store knows (finding its own beats stored is
-/// success), and nothing is acked meanwhile. Then it waits for the groups that were under way with it. Those that the
-/// store does not know either are committed again, one after the other, before another begins.
+/// After an error the outcome of a group is unknown. The same group is committed again until the store answers, and
+/// nothing is acked meanwhile; a beat that is found stored counts as success. Groups that were in flight with it are
+/// awaited, and those of unknown outcome are committed again, one after the other, before another group begins.
 ///
-/// While the clock is in doubt ([`Clock::doubt`]) no group begins: what comes waits in the submit queues, as when the
-/// store is away.
+/// While the clock is in doubt ([`Clock::doubt`]) no group begins: entries wait in the submit queues, as when the store
+/// is away.
 ///
-/// Listeners hear of a group when all of its answers are handed back, and cannot end the committer by a panic.
+/// Held slots are taken when their hold ends. A submit queue wakes the committer only for a hold that ends earlier than
+/// all others known to it.
+///
+/// Listeners are called with a group when all of its answers are handed back. Their panics do not end the committer.
 pub struct Committer {
     pub store: Arc<dyn Positions>,
     pub clock: Arc<Clock>,
     pub judge: Arc<Judge>,
-    /// One for each thread.
+    /// The submit queues, one for each thread.
     pub submit_queues: Vec<Arc<SubmitQueue>>,
     pub listeners: Vec<Arc<dyn CommitListener>>,
     /// Notified by the submit queues.
@@ -61,22 +64,25 @@ pub struct Committer {
 }
 
 impl Committer {
-    /// Runs until the store fails for good, and says how.
+    /// Runs until the store fails permanently, and returns the failure.
     pub async fn run(mut self) -> StoreError {
         let (store, groups_max) = (self.store.clone(), self.store.groups_max());
         let mut under_way = FuturesOrdered::new();
         let (mut notified, mut last, mut next) = (false, Instant::now(), Instant::now());
         // The memory of finished batches, for the next ones. There are at most as many as ran at the same time.
         let mut spare = Vec::new();
+        let mut held_until = None;
         let mut doubt = self.clock.watch_doubt();
         loop {
             let room = under_way.len() < groups_max;
+            let due = held_until.filter(|_| room && !notified);
             let doubted = doubt.borrow_and_update().is_some();
             tokio::select! {
                 () = self.wake.notified(), if room && !notified => notified = true,
-                () = tokio::time::sleep_until(next), if room && notified && !doubted => {
+                () = sleep_until(due.unwrap_or(next)), if due.is_some() => notified = true,
+                () = sleep_until(next), if room && notified && !doubted => {
                     notified = false;
-                    match self.gather(spare.pop().unwrap_or_default()) {
+                    match self.gather(spare.pop().unwrap_or_default(), &mut held_until) {
                         Ok(batch) => {
                             next = batch.began + pause(self.interval, batch.entries.len(), batch.began - last);
                             last = batch.began;
@@ -99,8 +105,8 @@ impl Committer {
         }
     }
 
-    /// What waits, in these lists.
-    fn gather(&mut self, mut lists: Lists) -> Result<Batch, NoBatch> {
+    /// Takes the waiting entries into these lists. `held_until` is set to the end of the hold that ends next.
+    fn gather(&mut self, mut lists: Lists, held_until: &mut Option<Instant>) -> Result<Batch, NoBatch> {
         let now = self.clock.now();
         if self.clock.doubt().is_some() {
             return Err(NoBatch { lists, put_off: true });
@@ -109,11 +115,14 @@ impl Committer {
         self.submit_queues.rotate_left(1);
         let entries = &mut lists.entries;
         let mut shares = Vec::with_capacity(self.submit_queues.len());
+        let (mut next_due, instant) = (None, Instant::now().into_std());
         for submit_queue in &self.submit_queues {
             let start = entries.len();
-            submit_queue.take_into(entries, GROUP_MAX - start);
+            let due = submit_queue.take_into(entries, GROUP_MAX - start, instant);
+            next_due = next_due.into_iter().chain(due).min();
             shares.push((submit_queue.clone(), entries.len() - start));
         }
+        *held_until = next_due.map(Instant::from);
         if entries.len() == GROUP_MAX {
             // There may be more, and no submit queue will wake the committer for it.
             self.wake.notify_one();
@@ -129,8 +138,8 @@ impl Committer {
         Ok(Batch { entries, shares, asked, heard, group, began: Instant::now() })
     }
 
-    /// Hands back the answer to the first group that is under way. If the store gave none, all groups are brought
-    /// to their end.
+    /// Hands back the answer to the first group in flight. If its outcome is unknown, all groups in flight are
+    /// completed.
     async fn finish(
         &self,
         first: Attempt,
@@ -162,7 +171,7 @@ impl Committer {
     fn answer(&self, batch: Batch, committed: Committed) -> Lists {
         let Batch { mut entries, shares, mut asked, heard, group: Group { mut changes, rewards, .. }, .. } = batch;
         self.metrics.observe(&entries, &committed.outcomes);
-        if committed.decided.iter().any(|decided| decided.first) {
+        if committed.decided.iter().any(|decided| self.judge.is_reward(decided)) {
             self.judge.notify_relay();
         }
         let Committed { outcomes, decided, elsewhere, transitions } = committed;
@@ -194,7 +203,7 @@ impl Committer {
         }
     }
 
-    /// Remembers what was decided, and puts it together with those it concerns.
+    /// Remembers the decided rewards, and adds each to the answer of its beat.
     fn settle(
         &self,
         entries: impl Iterator<Item = (Entry, Outcome)>,
@@ -222,8 +231,8 @@ impl Committer {
         })
     }
 
-    /// When it has to be tried again, the group moves on to the time of that; its day stays, of which its rules were
-    /// asked.
+    /// Commits a group until its outcome is known. Each new attempt takes the current time; the day stays the one for
+    /// which the rules were asked.
     async fn commit_until_known(&self, batch: &mut Batch) -> Result<Committed, StoreError> {
         let mut backoff = Backoff::new(RETRY_FIRST, RETRY_MAX);
         loop {
@@ -238,7 +247,7 @@ impl Committer {
         }
     }
 
-    /// Takes notice of an error; gives it back when there is no use in trying again.
+    /// Takes note of an error; returns it if the group must not be tried again.
     fn put_off(&self, error: StoreError, batch: &Batch) -> Result<(), StoreError> {
         self.health.ends();
         let before = self.set_away(true);
@@ -256,7 +265,7 @@ impl Committer {
         Ok(())
     }
 
-    /// Returns whether it was away before.
+    /// Sets whether the lane is away. Returns whether it was before.
     fn set_away(&self, away: bool) -> bool {
         let before = self.health.set_away(away);
         if before && !away {
@@ -266,17 +275,17 @@ impl Committer {
     }
 }
 
-/// The lists are given back.
+/// There is no batch; the lists are returned.
 struct NoBatch {
     lists: Lists,
-    /// The clock is in doubt: entries may wait, and no submit queue will wake the committer for them again.
+    /// The clock is in doubt: entries may wait, and the submit queues will not wake the committer for them again.
     put_off: bool,
 }
 
 /// A batch and how its commit went.
 type Attempt = (Batch, Result<Committed, StoreError>);
 
-/// From the start of a group to that of the next, when the one that starts has `entries` that came within `gap`.
+/// The time from the start of a group to that of the next, if the starting one has `entries` that came within `gap`.
 fn pause(interval: Duration, entries: usize, gap: Duration) -> Duration {
     interval.min(gap.mul_f64(GROUP_WORTH as f64 / entries.max(1) as f64).max(PAUSE_MIN))
 }

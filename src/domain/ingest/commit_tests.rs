@@ -9,17 +9,21 @@ use tokio::task::{JoinHandle, yield_now};
 use super::*;
 use crate::domain::commit_listener::CommittedChange;
 use crate::domain::devices::inbox::Inbox;
+use crate::domain::devices::inbox::tests::inbox;
 use crate::domain::devices::ready_list::Notifier;
+use crate::domain::ingest::hold_index::HoldIndex;
 use crate::domain::ingest::submit_queue::Completions;
+use crate::domain::ingest::submit_queue::tests::{beat, play, submit};
 use crate::domain::rewards::config::RewardsConfig;
 use crate::domain::rewards::memory::Memory;
-use crate::domain::rewards::metrics::Metrics as RewardMetrics;
+use crate::domain::rewards::metrics::{Metrics as RewardMetrics, ViewsByPlayback};
 use crate::domain::rewards::today::Today;
 use crate::model::change::{Action, Outcome};
 use crate::model::ids::{Content, UserId};
 use crate::model::outbox_entry::OutboxEntry;
 use crate::model::page::{Page, PageRequest};
 use crate::model::record::Record;
+use crate::model::recording::Switch;
 use crate::model::rewards::rule::Rules;
 use crate::model::rows_read::RowsRead;
 use crate::model::shard::Shards;
@@ -30,17 +34,17 @@ use crate::storage::outbox::{Outbox, OutboxNumber};
 
 const SIDE_BY_SIDE: usize = 2;
 
-/// Commits two groups side by side, and ends each when and how the test says.
+/// A store that commits two groups concurrently, and ends each when and how the test says.
 #[derive(Default)]
 struct Told {
     begun: Mutex<VecDeque<Begun>>,
 }
 
-/// The moment of the order in the group, by which the test knows it, and where its end is awaited.
+/// The moment of the order or beat in the group, by which the test knows it, and where its end is awaited.
 type Begun = (u64, oneshot::Sender<Result<(), StoreError>>);
 
 impl Told {
-    /// Those that began since the last look.
+    /// The commits that began since the last look.
     fn begun(&self) -> Vec<Begun> {
         self.begun.lock().drain(..).collect()
     }
@@ -72,8 +76,8 @@ impl Positions for Told {
         ready(Ok(Page::default())).boxed()
     }
 
-    fn paused(&self, _: UserId) -> Answer<bool> {
-        ready(Ok(false)).boxed()
+    fn last_switch(&self, _: UserId) -> Answer<Option<Switch>> {
+        ready(Ok(None)).boxed()
     }
 }
 
@@ -94,11 +98,12 @@ impl Outbox for Told {
 fn moment(action: &Action) -> u64 {
     match action {
         Action::Clear { at } => *at,
+        Action::Beat { beat, .. } => beat.at,
         other => panic!("not asked for: {other:?}"),
     }
 }
 
-/// What the store says that it has done to records, for the order of that moment.
+/// The change of a record that the store returns for the order of that moment.
 fn transition(at: u64) -> Transition {
     let (content, cause) = (Content { kind: 1, oid: at }, Cause::Clear);
     Transition { user: UserId(at), content, before: None, after: None, cause }
@@ -113,10 +118,10 @@ struct Scene {
     registry: Registry,
 }
 
-/// Writes down what it hears.
+/// A listener that records its calls.
 struct Scribe {
     heard: Mutex<Vec<u64>>,
-    /// How many lists of answers were handed back, each time that it was told of a group.
+    /// How many lists of answers were handed back at each call.
     answered: Mutex<Vec<usize>>,
     completions: Mutex<Completions>,
 }
@@ -139,7 +144,7 @@ impl CommitListener for Scribe {
     }
 }
 
-/// Panics at whatever it hears.
+/// A listener that panics at each call.
 struct Nervous;
 
 impl CommitListener for Nervous {
@@ -161,7 +166,8 @@ impl Scene {
     fn beside(mut listeners: Vec<Arc<dyn CommitListener>>) -> Self {
         let store = Arc::new(Told::default());
         let (wake, clock) = (Arc::new(Notify::new()), Arc::new(Clock::starting_at(0, Duration::MAX)));
-        let (submit_queue, completions) = SubmitQueue::new(wake.clone(), SubmitQueue::WEIGHT_MAX);
+        let (submit_queue, completions) =
+            SubmitQueue::new(wake.clone(), SubmitQueue::WEIGHT_MAX, Some(HoldIndex::new()));
         let scribe = Scribe { heard: Mutex::default(), answered: Mutex::default(), completions: completions.into() };
         let scribe = Arc::new(scribe);
         listeners.push(scribe.clone());
@@ -177,7 +183,7 @@ impl Scene {
                 outbox: store.clone(),
                 outbox_max: 1,
                 notify: Arc::default(),
-                metrics: RewardMetrics::new(&rules, registry),
+                metrics: RewardMetrics::new(&rules, ViewsByPlayback::default(), registry),
                 rules,
             }),
             clock,
@@ -199,7 +205,7 @@ impl Scene {
         self.settle().await;
     }
 
-    /// Time stands still meanwhile but for what the committer waits for.
+    /// Lets the committer go on as far as it can; time advances only for its own timers.
     async fn settle(&self) {
         for _ in 0..20 {
             yield_now().await;
@@ -222,7 +228,7 @@ impl Scene {
         text
     }
 
-    /// Those that began since the last look, of which there must be these.
+    /// The commits that began since the last look, which must have these moments.
     fn begun<const N: usize>(&self, moments: [u64; N]) -> [Begun; N] {
         let begun = self.store.begun();
         assert_eq!(begun.iter().map(|(moment, _)| *moment).collect::<Vec<_>>(), moments);
@@ -235,7 +241,7 @@ fn away() -> Result<(), StoreError> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn groups_go_side_by_side_and_are_answered_in_their_order() {
+async fn groups_are_committed_concurrently_and_answered_in_order() {
     let scene = Scene::new();
     for moment in [1, 2, 3] {
         scene.order(moment).await;
@@ -251,7 +257,7 @@ async fn groups_go_side_by_side_and_are_answered_in_their_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_known_is_committed_again_before_another_group_begins() {
+async fn groups_of_unknown_outcome_are_committed_again_before_another_begins() {
     let scene = Scene::new();
     for moment in [1, 2, 3] {
         scene.order(moment).await;
@@ -273,7 +279,7 @@ async fn what_is_not_known_is_committed_again_before_another_group_begins() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_known_is_not_committed_again_for_another_that_is_not() {
+async fn a_committed_group_is_not_repeated_because_another_is_unknown() {
     let scene = Scene::new();
     scene.order(1).await;
     scene.order(2).await;
@@ -288,7 +294,7 @@ async fn what_is_known_is_not_committed_again_for_another_that_is_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn listeners_hear_of_each_change_of_a_group_when_it_is_answered() {
+async fn listeners_are_notified_of_each_change_when_its_group_is_answered() {
     let scene = Scene::new();
     for moment in [1, 2, 3, 4] {
         scene.order(moment).await;
@@ -319,7 +325,27 @@ async fn a_listener_that_panics_stops_neither_the_committer_nor_the_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_ends_it() {
+async fn a_held_slot_is_committed_when_its_hold_ends() {
+    let scene = Scene::new();
+    let inbox = inbox(UserId(7));
+    play(&scene.submit_queue, &inbox, 6);
+    let until = Instant::now() + 10 * RETRY_MAX;
+    assert!(submit(&scene.submit_queue, &inbox, beat(7), Some(until.into_std())).held);
+    // Time would stand still if the committer looked again and again.
+    scene.settle().await;
+    scene.order(1).await;
+    let [first] = scene.begun([1]);
+    scene.end(first, Ok(())).await;
+    tokio::time::sleep_until(until - Duration::from_millis(1)).await;
+    let [] = scene.begun([]);
+    scene.settle().await;
+    let [held] = scene.begun([7]);
+    scene.end(held, Ok(())).await;
+    assert_eq!(scene.heard(), [1, 7]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_store_ends_the_committer_without_answers() {
     let scene = Scene::new();
     scene.order(1).await;
     let [first] = scene.begun([1]);
@@ -328,7 +354,7 @@ async fn a_failure_ends_it() {
 }
 
 #[test]
-fn a_group_gathers_for_as_long_as_it_takes_to_be_worth_it_and_no_longer() {
+fn the_pause_before_a_group_shrinks_as_the_rate_of_entries_grows() {
     let ms = Duration::from_millis;
     let interval = ms(4);
     // After a rest, whatever came, and at 10,000 entries a second: the whole interval.

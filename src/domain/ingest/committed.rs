@@ -1,10 +1,10 @@
-//! What of a committed group its listeners hear.
+//! Builds the part of a committed group that listeners get.
 
 use super::submit_queue::Completion;
 use crate::domain::commit_listener::{CommittedChange, CommittedGroup};
 use crate::model::change::Outcome;
 
-/// Takes notice of the next change of the group. `place`: which one it is.
+/// Adds the next change of the group. `place`: its index.
 pub fn add(group: &mut CommittedGroup, place: usize, completion: &Completion, elsewhere: bool) {
     let Completion { entry, outcome, news } = completion;
     let start = group.changes.last().map_or(0, |before| before.transitions.end);

@@ -1,4 +1,4 @@
-//! Whether commits go through, seen from other threads than the one that waits for them.
+//! Whether commits return, for other threads than the committing one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,19 +12,19 @@ use tokio::time::Instant;
 use super::lanes::LaneOf;
 use crate::model::shard::{Shard, Shards};
 
-/// A commit that takes longer is said to be stalled, and `/readyz` to be false. A disk that is only slow is faster.
+/// A commit that takes longer counts as stalled, and the gateway as not ready. A disk that is only slow is faster.
 pub(super) const STALLED_AFTER: Duration = Duration::from_secs(10);
 
-/// Of one lane.
+/// The health of one lane.
 #[derive(Debug)]
 pub struct LaneHealth {
     away: AtomicBool,
     epoch: Instant,
-    /// Milliseconds from `epoch` to the beginning of the commit that is under way, + 1; 0 = none is.
+    /// Milliseconds from `epoch` to the start of the running commit, + 1; 0 = none is running.
     began: AtomicU64,
 }
 
-/// What `/readyz` and `/metrics` ask.
+/// The health of all lanes, for `/readyz` and `/metrics`.
 pub struct StoreHealth {
     lanes: Vec<Arc<LaneHealth>>,
     lane_of: LaneOf,
@@ -46,7 +46,7 @@ impl LaneHealth {
         !self.away.load(Ordering::Relaxed) && self.under_way() < STALLED_AFTER
     }
 
-    /// Returns whether it was away before.
+    /// Sets whether the lane is away. Returns whether it was before.
     pub fn set_away(&self, away: bool) -> bool {
         self.away.swap(away, Ordering::Relaxed)
     }
@@ -59,7 +59,7 @@ impl LaneHealth {
         self.began.store(0, Ordering::Relaxed);
     }
 
-    /// For how long the commit that is under way has been; zero if none is.
+    /// The time that the running commit has taken so far; zero if none is running.
     fn under_way(&self) -> Duration {
         match self.began.load(Ordering::Relaxed) {
             0 => Duration::ZERO,
@@ -82,7 +82,7 @@ impl StoreHealth {
         served as f64 / f64::from(Shards::DEFAULT.count())
     }
 
-    /// The longest time for which a commit has been under way.
+    /// The longest time that a running commit has taken so far.
     pub(super) fn under_way(&self) -> Duration {
         self.lanes.iter().map(|lane| lane.under_way()).max().unwrap_or_default()
     }
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shards_that_are_not_connected_are_missing_though_their_lane_has_nothing_to_commit() {
+    fn unconnected_shards_are_missing_from_the_share_even_in_an_idle_lane() {
         let health = StoreHealth::new(vec![Arc::default()], Box::new(|_| 0), Box::new(|shard| shard.0 < 250));
         assert_eq!(health.served(), 0.25);
     }

@@ -1,9 +1,7 @@
-//! Where beats and forgetting come in, from whatever edge.
+//! The entry of beats and orders from any edge.
 
 use std::sync::Arc;
-use std::time::Instant;
 
-use super::coalesce::Slot;
 use super::metrics::Metrics;
 use super::source::Source;
 use super::submit_queue::SubmitQueue;
@@ -13,7 +11,7 @@ use crate::model::beat::Beat;
 use crate::model::change::Action;
 use crate::model::rule::{Admission, Reason};
 
-/// Judges beats alone, and hands those that pass to the [`SubmitQueue`] of the thread and lane.
+/// Checks each beat by itself, and submits good ones to the [`SubmitQueue`] of the thread and lane.
 #[derive(Clone)]
 pub struct Intake {
     pub submit_queue: Arc<SubmitQueue>,
@@ -22,12 +20,12 @@ pub struct Intake {
     pub metrics: Metrics,
 }
 
-/// What became of the beats of one frame so far.
+/// The immediate result of the beats of one frame.
 #[derive(Debug, Default)]
 pub struct Taken {
-    /// Slots that were opened: so many answers will come.
+    /// The number of opened slots, each of which will be answered.
     pub slots: usize,
-    /// Answered at once; they take no slot.
+    /// The beats that were rejected at once; they take no slot.
     pub rejected: Vec<Rejected>,
     /// The server's clock, when a beat was ahead of it.
     pub clock: Option<u64>,
@@ -46,26 +44,14 @@ impl Intake {
                 None
             }
         });
-        taken.slots = self.submit_queue.submit(source, admitted);
+        let submitted = self.submit_queue.submit(source, admitted);
+        taken.slots = submitted.slots;
+        self.metrics.held.inc_by(u64::from(submitted.held));
         taken.clock = taken.rejected.iter().any(|rejected| rejected.reason == Reason::Clock).then_some(now);
         taken
     }
 
-    /// A beat that is to be [submitted](Self::submit_held) later; nothing, if it is rejected alone.
-    pub fn hold(&self, source: &Source, beat: &Beat) -> Option<Slot> {
-        self.admission.judge(beat, self.clock.now()).ok()?;
-        let Source { inbox, device, seq, read, flag, decisions } = *source;
-        let known = decisions.of(beat.content, flag);
-        Some(Slot::new(inbox.clone(), device.clone(), *beat, BeatRef { seq, index: 0 }, known, read))
-    }
-
-    /// The inbox gets one answer. `now`: from when on the time to the commit is measured.
-    pub fn submit_held(&self, mut slot: Slot, now: Instant) {
-        slot.opened = now;
-        self.submit_queue.submit_held(slot);
-    }
-
-    /// A forgetting or a switch; its outcome comes to the inbox.
+    /// Submits a delete, a clear, an erasure or a switch of recording; its outcome comes to the inbox.
     pub fn order(&self, inbox: &Arc<Inbox>, action: Action) {
         self.submit_queue.order(inbox, action);
     }

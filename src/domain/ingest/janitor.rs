@@ -1,9 +1,9 @@
-//! Removes what no read returns any more, a little at a time: cleared and expired records, and what is left of users
-//! who have gone.
+//! Removes rows that no read returns any more, a little at a time: cleared and expired records, and the last rows of
+//! users without records.
 //!
-//! The store names users ([`Positions::due`]); each is pruned by changes of their own, which go the way of all others.
-//! So they are in order with the user's beats, are repeated until their outcome is known, and listeners hear of what
-//! they remove. Several gateways may prune one user at one time: who comes second finds nothing.
+//! The store returns users ([`Positions::due`]), and each is pruned by ordinary changes. So these are in order with the
+//! user's beats, are repeated until their outcome is known, and listeners get what they remove. Several gateways may
+//! prune one user at the same time: the second one finds nothing to remove.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,19 +24,19 @@ use crate::model::ids::UserId;
 use crate::model::visitor::Visitor;
 use crate::storage::hot_store::{Due, Positions};
 
-/// Users who are pruned at one time. A change removes 256 rows at most, and a group with all of theirs holds up others.
+/// Users that are pruned at one time. Each change removes up to 256 rows, and a group with many of them delays others.
 const TOGETHER_MAX: usize = 4;
-/// Before the next of them: at most 200 users a second, or about 10,000 rows.
+/// The pause before the next users: at most 200 users a second, or about 10,000 rows.
 const PAUSE: Duration = Duration::from_millis(20);
 const PAUSE_AFTER_MANY: Duration = Duration::from_millis(100);
-/// When no user is due, or the store is away.
+/// The pause when no user is due, or the store is away.
 const IDLE: Duration = Duration::from_secs(1);
-/// A lane that is away holds up its users only; they are named again.
+/// The wait for an outcome. After it the store returns the user again. A lane that is away delays only its own users.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 
 /// Users whose stored state cannot be read: each attempt is logged, and nothing changes before an operator repairs it.
 const UNREADABLE_PAUSE: Duration = Duration::from_secs(60 * 60);
-/// So many of them are remembered; one more, and all are tried again.
+/// The most unreadable users that are remembered; with one more all are tried again.
 const UNREADABLE_MAX: usize = 1_024;
 
 pub struct Janitor {
@@ -52,7 +52,7 @@ pub struct Janitor {
 #[derive(Default)]
 struct Unreadable(HashMap<UserId, Instant>);
 
-/// What a user's change came to.
+/// The result of pruning a user.
 enum Pruned {
     All,
     /// There is more to remove.
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_user_who_cannot_be_read_is_tried_again_after_an_hour() {
+    fn an_unreadable_user_is_tried_again_after_an_hour() {
         let (mut unreadable, now) = (Unreadable::default(), Instant::now());
         unreadable.add(UserId(1), now);
         assert!(unreadable.has(UserId(1), now + UNREADABLE_PAUSE / 2) && !unreadable.has(UserId(2), now));

@@ -1,11 +1,11 @@
-//! The lanes of one thread: a part of the store that is away holds up its own users only.
+//! The lanes of one thread: a part of the store that is away delays only its own users.
 
 use super::intake::Intake;
 use crate::model::ids::UserId;
 use crate::model::shard::{Shard, Shards};
 
-/// Which lane of the store a user's changes go by. It is always the same, so that answers come in order, and listeners
-/// hear of the user's changes in theirs.
+/// The lane of the store for a user's changes. It never changes, so that answers come in order, and listeners get the
+/// user's changes in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lane(u16);
 

@@ -101,7 +101,7 @@ impl Metrics {
         metrics
     }
 
-    /// To be called when the group has just been committed: one look at the clock is enough for all of it.
+    /// To be called right after the commit of the group: the clock is read once for all of it.
     pub(super) fn observe(&self, entries: &[Entry], outcomes: &[Outcome]) {
         let now = Instant::now();
         let (mut written, mut covered) = (0, 0_usize);

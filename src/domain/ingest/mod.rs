@@ -1,7 +1,7 @@
 //! From a decoded beat to its answer.
 //!
 //! ```text
-//! connection ─ submit ─▶ submit queue (one per thread; coalesces into slots)
+//! connection ─ submit ─▶ submit queue (one per thread; coalesces into slots, holds steady beats)
 //!                          │ taken by the
 //!                        committer (a group for all submit queues; retries until it knows)
 //!                          │ the answered group, shared
@@ -18,6 +18,7 @@ pub mod coalesce;
 pub mod commit;
 mod committed;
 pub mod health;
+pub mod hold_index;
 pub mod intake;
 pub mod janitor;
 pub mod lanes;
@@ -26,4 +27,5 @@ pub mod removals;
 pub mod source;
 pub mod submit_queue;
 pub mod unreadable;
+pub mod waiting_slots;
 pub mod watch;

@@ -12,9 +12,11 @@ pub struct Source<'a> {
     pub inbox: &'a Arc<Inbox>,
     pub device: &'a Arc<str>,
     pub seq: u32,
-    /// When they were read.
+    /// When the beats were read.
     pub read: Instant,
     /// The flag of the frame.
     pub flag: Option<Day>,
     pub decisions: &'a Decisions,
+    /// Until when a steady beat may wait for later ones, if it is the only beat of its frame.
+    pub hold_until: Option<Instant>,
 }

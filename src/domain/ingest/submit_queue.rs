@@ -1,25 +1,29 @@
-//! The way of one thread's beats to the committer and back.
+//! The queue in which beats of one thread wait for the committer, and the way back of their answers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 
-use super::coalesce::{Entry, Slot, Slots};
+use super::coalesce::{Entry, Slot};
+use super::hold_index::{HoldIndex, Holder};
 use super::source::Source;
+use super::waiting_slots::WaitingSlots;
 use crate::domain::devices::inbox::{BeatRef, Inbox, Rejected};
 use crate::domain::rewards::reward_notice::RewardNotice;
 use crate::model::beat::Beat;
 use crate::model::change::{Action, Outcome};
+use crate::model::ids::ConnectionId;
 use crate::model::rule::{Reason, Verdict};
 
-/// An entry and what became of it.
+/// An entry and its outcome.
 #[derive(Debug)]
 pub struct Completion {
     pub entry: Entry,
     pub outcome: Outcome,
-    /// What else its sender is to know.
+    /// Rewards and flag for its sender.
     pub news: Option<Box<RewardNotice>>,
 }
 
@@ -34,32 +38,33 @@ impl Completion {
             (Entry::Slot(slot), Outcome::Beat { verdict, skipped }) => {
                 let steady = skipped == 0 && verdict.is_steady(&slot.beat) && !rewarded;
                 let skip = |back| Rejected { place: slot.place(back), reason: Reason::NotRecording, record: None };
+                let changed = matches!(verdict, Verdict::Written { steady: false }).then(|| slot.place(skipped));
                 let decided = match verdict {
                     Verdict::Rejected { reason, record } => {
                         Some(Rejected { place: slot.place(skipped), reason, record })
                     }
                     Verdict::Written { .. } | Verdict::Same => None,
                 };
-                slot.inbox.answer_slot(decided.into_iter().chain((0..skipped).rev().map(skip)), steady);
+                slot.inbox.answer_slot(decided.into_iter().chain((0..skipped).rev().map(skip)), steady, changed);
             }
             (Entry::Slot(slot), Outcome::Unreadable { .. }) => slot.inbox.cannot_answer(),
-            (Entry::Slot(slot), _) => slot.inbox.answer_slot(None, false),
+            (Entry::Slot(slot), _) => slot.inbox.answer_slot(None, false, None),
             (Entry::Order { inbox, .. }, outcome) => inbox.answer_order(outcome),
         }
     }
 }
 
-/// Where the connections of one thread and lane leave their beats.
+/// The queue of the beats of one thread and lane.
 ///
-/// Its lock is shared with the committer alone, which takes it once a group for as long as moving a list takes; answers
-/// come back once per group.
+/// The committer takes the lock once a group, for as long as moving a list takes, and hands answers back once a group.
+/// Another thread takes the lock only to release a held slot.
 #[derive(Debug)]
 pub struct SubmitQueue {
-    slots: Mutex<Slots>,
+    waiting: Mutex<WaitingSlots>,
     weight_max: usize,
-    /// Entries that were taken and are not answered yet; the waiting ones are in `slots`.
+    /// Entries that were taken and are not answered yet; the others are in `waiting`.
     in_flight: AtomicUsize,
-    /// Of those.
+    /// The weight of those entries.
     weight_in_flight: AtomicUsize,
     answers: mpsc::UnboundedSender<Vec<Completion>>,
     /// Lists of answers that were handed out, empty again, for groups to come.
@@ -67,9 +72,20 @@ pub struct SubmitQueue {
     wake: Arc<Notify>,
     room: Notify,
     large_frame_permits: Arc<Semaphore>,
+    /// With `store.steady_hold`.
+    holds: Option<Arc<HoldIndex>>,
 }
 
-/// The turn of a long frame. The next one's, when it is dropped.
+/// The result of submitting the beats of one frame.
+#[derive(Debug, Default)]
+pub(super) struct Submitted {
+    /// The number of opened slots.
+    pub slots: usize,
+    /// Its only beat waits for later ones.
+    pub held: bool,
+}
+
+/// The turn of a long frame. When it is dropped the next long frame has its turn.
 #[derive(Debug)]
 pub struct LargeFramePermit {
     _permit: OwnedSemaphorePermit,
@@ -82,12 +98,12 @@ pub struct Completions {
 }
 
 impl SubmitQueue {
-    /// Uncommitted beats and orders of one thread (about 250 bytes each, 100 for a beat that shares a slot), shared by
-    /// its lanes. Beyond its share of it, the connections of a lane hold their frames back. It bounds the list of
-    /// answers, too: a beat counts until it is answered.
+    /// Uncommitted beats and orders of one thread (about 250 bytes each, 100 for a beat that shares a slot), divided
+    /// among its lanes. When a lane has used its share, connections hold their frames back. The list of answers is
+    /// bounded by it, too: a beat counts until it is answered.
     pub const WEIGHT_MAX: usize = 262_144;
 
-    /// A frame of so many bytes, some 60 beats, is a long one.
+    /// A frame of this length, some 60 beats, counts as long.
     pub const LONG_FRAME_BYTES: usize = 8192;
     /// Long frames that may be decoded and unanswered at one time. Clients that reconnect with full outboxes wait for
     /// each other, in the order in which they came; other clients do not wait behind all of their beats.
@@ -95,12 +111,12 @@ impl SubmitQueue {
     /// Lists of answers that are kept. One is filled while the one before is emptied.
     const SPARE_MAX: usize = 2;
 
-    /// `wake` wakes the committer. `weight_max`: so many beats and orders there may be before connections hold their
-    /// frames back.
-    pub fn new(wake: Arc<Notify>, weight_max: usize) -> (Arc<SubmitQueue>, Completions) {
+    /// `wake` wakes the committer. `weight_max`: the number of beats and orders from which connections hold their frames
+    /// back. With `holds`, as many beats may be held in addition.
+    pub fn new(wake: Arc<Notify>, weight_max: usize, holds: Option<Arc<HoldIndex>>) -> (Arc<SubmitQueue>, Completions) {
         let (sender, answers) = mpsc::unbounded_channel();
         let submit_queue = Arc::new(SubmitQueue {
-            slots: Mutex::default(),
+            waiting: Mutex::default(),
             weight_max,
             in_flight: AtomicUsize::new(0),
             weight_in_flight: AtomicUsize::new(0),
@@ -109,51 +125,71 @@ impl SubmitQueue {
             wake,
             room: Notify::new(),
             large_frame_permits: Arc::new(Semaphore::new(Self::LONG_FRAMES_MAX)),
+            holds,
         });
         (submit_queue.clone(), Completions { submit_queue, answers })
     }
 
-    /// Takes admitted beats of one frame, as (index, beat); returns how many slots they opened. The inbox gets that
-    /// many answers, in the order in which the slots were opened.
-    pub(super) fn submit(&self, source: &Source, beats: impl IntoIterator<Item = (u32, Beat)>) -> usize {
-        let mut slots = self.lock();
-        let first = slots.is_empty();
-        let mut count = 0;
-        for (index, beat) in beats {
-            let Source { inbox, device, seq, read, flag, decisions } = *source;
-            let place = BeatRef { seq, index };
+    /// Takes admitted beats of one frame, as (index, beat). The inbox gets an answer for each slot that they open, in
+    /// the order in which the slots were opened.
+    pub(super) fn submit(self: &Arc<Self>, source: &Source, beats: impl IntoIterator<Item = (u32, Beat)>) -> Submitted {
+        let Source { inbox, device, seq, read, flag, decisions, hold_until } = *source;
+        let slot = |index, beat: Beat| {
             let known = decisions.of(beat.content, flag);
-            count += usize::from(slots.add(Slot::new(inbox.clone(), device.clone(), beat, place, known, read)));
-        }
-        drop(slots);
-        // Later entries are taken with the first.
-        if first && count > 0 {
-            self.wake.notify_one();
-        }
-        count
+            Slot::new(inbox.clone(), device.clone(), beat, BeatRef { seq, index }, known, read)
+        };
+        self.change(|waiting| {
+            let (mut submitted, mut last) = (Submitted::default(), None);
+            for (index, beat) in beats {
+                let slot = slot(index, beat);
+                last = Some(beat);
+                let room = || self.has_room_beside(waiting.slots.weight() + waiting.held_weight());
+                match hold_until {
+                    Some(until) if waiting.may_hold(&slot) && room() => {
+                        submitted = Submitted { slots: waiting.hold(slot, until), held: true };
+                    }
+                    _ => submitted.slots += usize::from(waiting.add(slot)),
+                }
+            }
+            let Some(holds) = &self.holds else { return submitted };
+            match submitted {
+                Submitted { held: true, slots: 0 } => {}
+                Submitted { held: true, .. } => holds.begins(inbox, self.clone()),
+                Submitted { held: false, slots: opened } => {
+                    // When there was no beat, nothing has released it yet.
+                    waiting.release(inbox.id);
+                    waiting.submitted(inbox, opened, last.filter(|_| hold_until.is_some()));
+                }
+            }
+            submitted
+        })
     }
 
-    /// Takes a slot that was held. The inbox gets its answer.
-    pub(super) fn submit_held(&self, slot: Slot) {
-        let mut slots = self.lock();
-        let first = slots.is_empty();
-        let opened = slots.add(slot);
-        drop(slots);
-        debug_assert!(opened, "all older slots of the connection were answered");
-        if first {
-            self.wake.notify_one();
-        }
-    }
-
-    /// Takes a forgetting or a switch. The inbox gets its outcome.
+    /// Takes an operation that is not a beat. The inbox gets its outcome.
     pub fn order(&self, inbox: &Arc<Inbox>, action: Action) {
-        self.lock().order(inbox.clone(), action);
-        self.wake.notify_one();
+        self.change(|waiting| waiting.order(inbox.clone(), action));
     }
 
-    /// Whether another frame may be submitted.
+    /// Commits the slot that the connection holds, if there is one.
+    pub fn release(&self, connection: ConnectionId) {
+        if self.holds.is_some() {
+            Holder::release(self, connection);
+        }
+    }
+
+    /// Removes a connection that has ended, and commits its held slot.
+    pub fn leave(&self, connection: ConnectionId) {
+        self.change(|waiting| waiting.leave(connection));
+    }
+
+    /// Whether another frame may be submitted. Held beats do not count, since they may wait for long without any fault
+    /// of the store.
     pub fn has_room(&self) -> bool {
-        self.lock().weight() + self.weight_in_flight.load(Ordering::Relaxed) < self.weight_max
+        self.has_room_beside(self.lock().slots.weight())
+    }
+
+    fn has_room_beside(&self, weight: usize) -> bool {
+        weight + self.weight_in_flight.load(Ordering::Relaxed) < self.weight_max
     }
 
     /// Waits for a commit, after which there may be room.
@@ -172,22 +208,24 @@ impl SubmitQueue {
         async move { LargeFramePermit { _permit: large_frame_permits.acquire_owned().await.expect("it is never closed") } }
     }
 
-    /// Entries that are not answered yet.
+    /// The number of unanswered entries, without held ones.
     pub fn len(&self) -> usize {
-        self.lock().len() + self.in_flight.load(Ordering::Relaxed)
+        self.lock().slots.len() + self.in_flight.load(Ordering::Relaxed)
     }
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// For the committer: moves the oldest entries, at most `max`, to `group`.
-    pub fn take_into(&self, group: &mut Vec<Entry>, max: usize) {
-        let mut slots = self.lock();
+    /// For the committer: moves the oldest entries, at most `max`, to `group`. Returns when the next hold ends; the
+    /// committer is not woken for that.
+    pub fn take_into(&self, group: &mut Vec<Entry>, max: usize, now: Instant) -> Option<Instant> {
+        let mut waiting = self.lock();
         let before = group.len();
-        let weight = slots.take_into(group, max);
+        let weight = waiting.take_into(group, max, now);
         self.in_flight.fetch_add(group.len() - before, Ordering::Relaxed);
         self.weight_in_flight.fetch_add(weight, Ordering::Relaxed);
+        waiting.next_end()
     }
 
     /// For the committer: a list for answers, empty.
@@ -201,12 +239,68 @@ impl SubmitQueue {
         let _ = self.answers.send(answered);
     }
 
+    /// Hands answers to the inboxes.
+    fn deliver(&self, mut answered: Vec<Completion>) {
+        self.learn(&answered);
+        let count = answered.len();
+        let weight: usize = answered.iter().map(|completion| completion.entry.weight()).sum();
+        answered.drain(..).for_each(Completion::deliver);
+        self.in_flight.fetch_sub(count, Ordering::Relaxed);
+        self.weight_in_flight.fetch_sub(weight, Ordering::Relaxed);
+        self.room.notify_waiters();
+        let mut spare = self.spare();
+        if spare.len() < Self::SPARE_MAX {
+            spare.push(answered);
+        }
+    }
+
+    /// Learns from the answers which next beats are steady, and releases held slots of users whose records have
+    /// changed.
+    fn learn(&self, answered: &[Completion]) {
+        let Some(holds) = &self.holds else { return };
+        let mut waiting = self.lock();
+        for Completion { entry, outcome, .. } in answered {
+            if let Entry::Slot(slot) = entry
+                && waiting.answered(slot.inbox.id, outcome)
+            {
+                holds.ends(&slot.inbox);
+            }
+        }
+        drop(waiting);
+        for inbox in answered.iter().filter(|done| done.outcome.is_change()).map(|done| done.entry.inbox()) {
+            inbox.user_changed();
+            // Not waited for.
+            drop(holds.commit(inbox.user));
+        }
+    }
+
+    /// Applies a change. Wakes the committer if an entry is the first or a hold ends earlier than all others: it takes
+    /// later ones with these.
+    fn change<T>(&self, change: impl FnOnce(&mut WaitingSlots) -> T) -> T {
+        let mut waiting = self.lock();
+        let (was_empty, end) = (waiting.slots.is_empty(), waiting.next_end());
+        let changed = change(&mut waiting);
+        let is_earlier = waiting.next_end().is_some_and(|next| end.is_none_or(|end| next < end));
+        let wakes = is_earlier || (was_empty && !waiting.slots.is_empty());
+        drop(waiting);
+        if wakes {
+            self.wake.notify_one();
+        }
+        changed
+    }
+
     fn spare(&self) -> MutexGuard<'_, Vec<Vec<Completion>>> {
         self.spare.lock()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Slots> {
-        self.slots.lock()
+    fn lock(&self) -> MutexGuard<'_, WaitingSlots> {
+        self.waiting.lock()
+    }
+}
+
+impl Holder for SubmitQueue {
+    fn release(&self, connection: ConnectionId) {
+        self.change(|waiting| waiting.release(connection));
     }
 }
 
@@ -218,17 +312,12 @@ impl Completions {
 
     /// Runs on the submit queue's thread for as long as it serves.
     pub async fn run(mut self) {
-        while let Some(mut answered) = self.answers.recv().await {
-            let count = answered.len();
-            let weight: usize = answered.iter().map(|completion| completion.entry.weight()).sum();
-            answered.drain(..).for_each(Completion::deliver);
-            self.submit_queue.in_flight.fetch_sub(count, Ordering::Relaxed);
-            self.submit_queue.weight_in_flight.fetch_sub(weight, Ordering::Relaxed);
-            self.submit_queue.room.notify_waiters();
-            let mut spare = self.submit_queue.spare();
-            if spare.len() < SubmitQueue::SPARE_MAX {
-                spare.push(answered);
-            }
+        while let Some(answered) = self.answers.recv().await {
+            self.submit_queue.deliver(answered);
         }
     }
 }
+
+#[cfg(test)]
+#[path = "submit_queue_tests.rs"]
+pub(super) mod tests;

@@ -1,4 +1,4 @@
-//! Users whose stored state cannot be read, for an operator to mend.
+//! Users whose stored state cannot be read, for an operator to repair.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;

@@ -8,20 +8,20 @@ use tokio::time::sleep;
 use super::health::{STALLED_AFTER, StoreHealth};
 use crate::storage::hot_store::StoreError;
 
-/// A commit that takes longer does not come back: what it waits for, such as a thread of the store's, has died.
+/// A commit that takes longer will not return: something that it waits for, such as a thread of the store, has died.
 const LOST_AFTER: Duration = Duration::from_secs(60);
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Watches for commits that do not return: a store may block its thread for ever, and nothing else would report it.
 pub struct Watch {
-    /// What the store has noticed by itself: [`Positions::failure`](crate::storage::hot_store::Positions::failure).
+    /// The failure that the store has noticed: [`Positions::failure`](crate::storage::hot_store::Positions::failure).
     pub store_failure: Box<dyn Fn() -> Option<StoreError> + Send>,
     pub health: Arc<StoreHealth>,
 }
 
 impl Watch {
-    /// Ends when the store says that it has failed, or when a commit has not come back for a minute; with that failure.
-    /// Must run on another thread than the commits. The commit thread is lost then: waiting for it would take for ever.
+    /// Ends with the failure when the store reports one, or when a commit has not returned for a minute. Must run on
+    /// another thread than the commits. The commit thread is lost then: do not wait for it.
     pub async fn run(self) -> StoreError {
         let mut stalled = false;
         loop {
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_commit_that_does_not_come_back_is_a_failure() {
+    async fn a_commit_that_does_not_return_is_a_failure() {
         let (began, (health, watch)) = (Instant::now(), watch());
         health.begins(began);
         sleep(Duration::from_secs(9)).await;
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn commits_that_come_back_are_none() {
+    async fn slow_commits_that_return_are_no_failure() {
         let (health, watch) = watch();
         for _ in 0..10 {
             health.begins(Instant::now());

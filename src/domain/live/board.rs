@@ -1,4 +1,4 @@
-//! What was published last, for any number of readers.
+//! The live numbers published last, for any number of readers.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use crate::model::ids::Content;
 use crate::model::live::{Counts, MINUTES, Ranked, Ranking, SECONDS, Shares, Visit};
 
-/// Locks of the counts. The live thread holds one for as long as it takes to write the counts that changed in a second.
+/// The number of locks of the counts. The live thread holds one while it writes the counts that changed in a second.
 const SHARDS: usize = 64;
 
 /// The numbers of one second.
@@ -24,7 +24,7 @@ pub struct LiveView {
     pub kinds: Vec<(u16, u32)>,
     pub top: Ranking,
     pub rising: Ranking,
-    /// What the widget lists, before those with too few sessions are left out.
+    /// The contents for the widget, before those with too few sessions are left out.
     pub widget_top: Vec<Ranked>,
     pub shares: Shares,
     /// The oldest first.
@@ -54,7 +54,7 @@ impl LiveBoard {
         self.newest.borrow().clone()
     }
 
-    /// Sees the newest view; one that it is too slow for is skipped.
+    /// Follows the newest view; a slow reader skips views.
     pub fn follow(&self) -> watch::Receiver<Arc<LiveView>> {
         self.newest.subscribe()
     }

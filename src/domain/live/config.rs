@@ -8,10 +8,10 @@ use serde::Deserialize;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LiveConfig {
-    /// 0 = as long as the interval of heartbeats asks for.
+    /// 0 = derived from the interval of heartbeats.
     #[serde(with = "humantime_serde")]
     pub timeout: Duration,
-    /// Streams at a time.
+    /// Streams that are open at a time.
     pub streams: usize,
     /// Visits that are kept.
     pub tail: usize,
@@ -21,11 +21,11 @@ pub struct LiveConfig {
     pub geoip: PathBuf,
     /// Whether the widget is served.
     pub widget: bool,
-    /// The kinds that it counts; empty = all.
+    /// The kinds that the widget counts; empty = all.
     pub widget_kinds: Vec<u16>,
-    /// Contents with fewer sessions are left out of it.
+    /// Contents with fewer sessions are left out of the widget.
     pub widget_min: u32,
-    /// Requests of one address.
+    /// Requests of one address per second.
     pub widget_per_second: u32,
 }
 

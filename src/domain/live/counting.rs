@@ -1,4 +1,4 @@
-//! What the live thread does.
+//! The live thread.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -16,7 +16,7 @@ use crate::model::live::{LiveChange, LiveNumbers, Sizes};
 
 /// Live sessions that are counted, about 110 bytes each. Beats of further ones are not counted, and a metric says so.
 pub const SESSIONS_MAX: usize = 4_000_000;
-/// How often the inlet is emptied, at least.
+/// The longest time from one emptying of the inlet to the next.
 const TURN: Duration = Duration::from_millis(100);
 
 /// Applies what comes in, and publishes once a second.
@@ -27,7 +27,7 @@ pub struct LiveCounting {
     numbers: LiveNumbers,
     /// The kinds that the widget counts; empty = all.
     widget_kinds: Vec<u16>,
-    /// Empty, for its memory.
+    /// An empty list, kept for its memory.
     spare: Vec<LiveChange>,
     /// The second that was published last.
     published: u64,
@@ -66,7 +66,7 @@ impl LiveCounting {
         counting
     }
 
-    /// Goes on until it is dropped.
+    /// Runs until it is dropped.
     pub async fn run(mut self) {
         loop {
             self.turn();

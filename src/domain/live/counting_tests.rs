@@ -1,4 +1,4 @@
-//! From commits to what is published, by a clock that the test sets.
+//! From commits to published numbers, by a clock that the test sets.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -124,7 +124,7 @@ fn a_beat_is_published_in_the_next_second_and_runs_out() {
 }
 
 #[test]
-fn what_ends_a_session() {
+fn a_final_beat_an_erasure_and_a_kick_end_live_sessions() {
     let mut live = Fixture::with_room_for(100);
     for (user, session) in [(1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (4, 1)] {
         live.beat(user, session, State::Playing);
@@ -158,7 +158,7 @@ fn removed_records_end_no_session_and_superseded_beats_make_none() {
 }
 
 #[test]
-fn a_full_inlet_makes_the_numbers_late_and_says_so() {
+fn a_full_inlet_drops_beats_and_counts_them_as_late() {
     let mut live = Fixture::with_room_for(3);
     (0..5).for_each(|user| live.beat(user, 1, State::Playing));
     live.wait(1_000);

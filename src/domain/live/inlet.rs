@@ -1,4 +1,4 @@
-//! Where changes wait for the live thread.
+//! The list of changes that wait for the live thread.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::model::live::LiveChange;
 /// Changes that wait, 56 bytes each: more than a tenth of a second can bring.
 const WAITING_MAX: usize = 262_144;
 
-/// A list that is filled by commits and emptied by the live thread. What comes to a full one is dropped: a session then
-/// shows with its next beat, and ends by running out.
+/// A list that commits fill and the live thread empties. A full list drops further changes: a session is then counted
+/// with its next beat, and ends by its timeout.
 pub struct LiveInlet {
     waiting: Mutex<Vec<LiveChange>>,
     most: usize,
@@ -41,12 +41,12 @@ impl LiveInlet {
         self.add([LiveChange::Kicked { user, at }]);
     }
 
-    /// Another gateway has erased the user. An erasure here comes with its commit.
+    /// Takes note of an erasure by another gateway. An erasure by this one comes with its commit.
     pub fn erased(&self, user: UserId) {
         self.add([LiveChange::Erased(user)]);
     }
 
-    /// Takes out all that waits. `empty`: gives its memory for what comes next.
+    /// Takes all waiting changes. `empty`: a list whose memory is used for the next ones.
     pub fn take(&self, empty: Vec<LiveChange>) -> Vec<LiveChange> {
         std::mem::replace(&mut *self.waiting.lock(), empty)
     }

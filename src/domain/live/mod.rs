@@ -1,4 +1,4 @@
-//! Who is watching what, now.
+//! The live numbers: which contents are being watched now, and by how many.
 //!
 //! ```text
 //! commit, kick, erasure ─▶ inlet (bounded) ─▶ the live thread: model/live ─▶ board, once a second ─▶ readers

@@ -17,13 +17,13 @@ use super::bus_watch::{BusState, BusWatch};
 use crate::storage::event_bus::EventBus;
 use crate::storage::outbox::Outbox;
 
-/// How soon it is said that the outbox is full.
+/// The interval of looks for a full outbox.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 pub struct BusHealth {
     bus: Arc<dyn EventBus>,
     outbox: Arc<dyn Outbox>,
-    /// Entries of the outbox beyond which nothing is claimed.
+    /// The number of entries in the outbox from which no claims are made.
     outbox_max: u64,
     seen: Mutex<Seen>,
     published: Counter,
@@ -31,13 +31,13 @@ pub struct BusHealth {
     unknown: Counter,
 }
 
-/// What the relay saw last.
+/// The state that the relay has seen last.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     state: BusState,
     waiting: usize,
     oldest: Option<Instant>,
-    /// As many events wait as may.
+    /// As many events wait as are allowed.
     full: bool,
 }
 
@@ -62,7 +62,7 @@ impl BusHealth {
         health
     }
 
-    /// What is wrong although no viewer notices it; each in a few words.
+    /// Problems that no viewer notices, each in a few words.
     pub fn degraded(&self) -> Vec<String> {
         let mut degraded = Vec::new();
         let seen = self.seen();
@@ -97,8 +97,8 @@ impl BusHealth {
         self.unknown.inc();
     }
 
-    /// Keeps what the relay sees, and says what has changed: `waiting` events, the oldest of them since `oldest`;
-    /// `full`: nothing is read from the outbox until some of them are published.
+    /// Keeps the state that the relay sees, and logs changes: `waiting` events, the oldest of them since `oldest`;
+    /// `full`: no more entries are read from the outbox until some events are published.
     pub(super) fn sees(&self, state: BusState, waiting: usize, oldest: Option<Instant>, full: bool, watch: &BusWatch) {
         let before = std::mem::replace(&mut *self.lock(), Seen { state, waiting, oldest, full });
         let entries = self.outbox.len();
@@ -147,7 +147,7 @@ impl BusHealth {
         self.seen.lock()
     }
 
-    /// Says when the outbox is full, and when it is not any more.
+    /// Logs when the outbox becomes full, and when it has room again.
     pub(super) async fn watch(&self) {
         let mut was_full = false;
         loop {
@@ -214,13 +214,13 @@ pub mod tests {
     use super::super::relay::fixture::{MemoryBus, MemoryOutbox};
     use super::*;
 
-    /// Of a bus that takes everything.
+    /// The health of a bus that takes all events.
     pub fn healthy() -> Arc<BusHealth> {
         BusHealth::new(MemoryBus::new(), MemoryOutbox::with(0), 10, &mut Registry::default())
     }
 
     #[test]
-    fn what_is_degraded_is_told_and_measured() {
+    fn a_degraded_bus_is_reported_and_measured() {
         let (mut registry, watch) = (Registry::with_prefix("heartline"), BusWatch::default());
         let (bus, outbox) = (MemoryBus::new(), MemoryOutbox::with(9));
         let health = BusHealth::new(bus.clone(), outbox.clone(), 10, &mut registry);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// A bus or a part of it that has not reported an event for so long is away.
+/// A bus, or a part of it, without a report for so long counts as away.
 pub const ANSWER_MAX: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,9 +22,9 @@ pub struct BusWatch {
     state: BusState,
     /// The newest event that was published.
     published: Option<Instant>,
-    /// When it was last no longer away: what waits has as long as a new event from then on.
+    /// When the bus last came back: waiting events have the same time as new ones from then on.
     resumed: Option<Instant>,
-    /// Why an event was not published, since the newest that was.
+    /// Why an event has failed since the last published one.
     failure: Option<String>,
     unreadable: Option<String>,
 }
@@ -38,12 +38,12 @@ impl BusWatch {
         self.failure = Some(why);
     }
 
-    /// How a read of the outbox ended.
+    /// Takes note of the result of a read of the outbox.
     pub fn read(&mut self, error: Option<String>) {
         self.unreadable = error;
     }
 
-    /// Why something waits.
+    /// Why events wait.
     pub fn reason(&self) -> String {
         let reason = self.unreadable.as_ref().or(self.failure.as_ref());
         reason.cloned().unwrap_or_else(|| format!("no answer from the event bus for {ANSWER_MAX:?}"))
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bus_without_a_word_is_away_and_one_that_publishes_others_is_blocked() {
+    fn a_silent_bus_is_away_and_one_that_publishes_only_others_is_blocked() {
         let (mut watch, began) = (BusWatch::default(), Instant::now());
         let at = |seconds| began + Duration::from_secs(seconds);
         assert_eq!(watch.state(Some(began), at(4)), BusState::Healthy);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_no_answer_only_if_nothing_else_is_taken() {
+    fn a_refusal_means_away_only_if_nothing_is_published() {
         let (mut watch, began) = (BusWatch::default(), Instant::now());
         watch.failed("refused".into());
         assert_eq!((watch.state(Some(began), began), watch.reason()), (BusState::Away, "refused".into()));

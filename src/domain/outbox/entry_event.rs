@@ -8,6 +8,7 @@ use crate::storage::event_bus::{Event, EventTopic};
 pub fn of(entry: &OutboxEntry, source: &Source, receipt: Receipt) -> Event {
     let (topic, cloud_event) = match entry {
         OutboxEntry::Claim(claim) => (EventTopic::Rewards, claim.event(source)),
+        OutboxEntry::Crossing(crossing) => (EventTopic::Rewards, crossing.event(source)),
     };
     Event { topic, cloud_event, receipt }
 }

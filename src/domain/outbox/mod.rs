@@ -1,4 +1,4 @@
-//! From the outbox to the event bus: whatever a change has left to be published.
+//! Publishes the entries of the outbox, which changes have left there, on the event bus.
 //!
 //! ```text
 //! commit ─ notify ─▶ relay ─ reads ─▶ waiting events ─ an event for each entry ─▶ event bus
@@ -6,7 +6,7 @@
 //!                      └─▶ bus watch, bus health: what the operator is told
 //! ```
 //!
-//! It decides nothing, and nothing that a client waits for waits for it.
+//! It makes no decisions, and no answer to a client waits for it.
 
 pub mod bus_health;
 mod bus_watch;

@@ -5,8 +5,8 @@
 //!        ← removed, one by one              ← a report for each
 //! ```
 //!
-//! An event that is not reported is with the bus, which may send it at any time: it is not handed over again before its
-//! report. It holds back the later events of its user, and none of anybody else.
+//! The bus may send an event at any time until it reports on it: the event is not handed over again before its report.
+//! It holds back the later events of its user, and no events of other users.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -28,13 +28,14 @@ use crate::storage::outbox::{Outbox, OutboxNumber};
 
 /// Entries that are read together, and events that are handed over together.
 const BATCH_MAX: usize = 1024;
-/// Events that are read and not published yet, about 400 bytes each. With so many the rest stays in the outbox,
-/// of all users, until some are published.
+/// Events that are read and not published yet, about 400 bytes each. With so many, further events of all users stay in
+/// the outbox until some are published.
 pub const WAITING_MAX: usize = 16_384;
-/// From one read to the next, unless it was full or the outbox fills up. Entries that come within it are published
-/// together, since a sync costs the same whatever it carries; one that comes after a while is published at once.
+/// The time from one read to the next, unless a read was full or the outbox fills up. Entries that come within it are
+/// published together, since a sync costs the same however many it carries. An entry after a longer time is published
+/// at once.
 const PACE: Duration = Duration::from_millis(500);
-/// How often it looks without a notification: entries may come from a gateway that has died.
+/// The interval of reads without a notification: entries may come from a gateway that has died.
 const LOOK_EVERY: Duration = Duration::from_secs(3);
 
 /// Publishes the events of entries, those of each user in the order in which the entries were made, at least once each:
@@ -49,17 +50,17 @@ pub struct Relay {
     pub source: Source,
 }
 
-/// How far it has come.
+/// The progress of the relay.
 struct Progress {
     waiting: WaitingEvents,
     /// All entries up to this one were read.
     read: OutboxNumber,
     /// The last read was full.
     more: bool,
-    /// From a read that failed to the next.
+    /// The pause from a failed read to the next.
     pause: Option<Duration>,
     backoff: Backoff,
-    /// Published, and still in the outbox.
+    /// Entries that are published and still in the outbox.
     unremoved: Vec<OutboxNumber>,
     removal_failed: bool,
     watch: BusWatch,
@@ -107,7 +108,7 @@ impl Relay {
         let _crowded = timeout_at(began + PACE, self.notify.crowded()).await;
     }
 
-    /// Reads on behind what was read, whatever of that still waits.
+    /// Reads the next entries, even if earlier ones still wait.
     async fn read(&self, progress: &mut Progress) {
         if !progress.has_room() {
             return;
@@ -148,7 +149,7 @@ impl Relay {
         self.health.sees(state, waiting, oldest, full, &progress.watch);
     }
 
-    /// Takes a report and those that have come with it. What is published leaves the outbox.
+    /// Takes a report and all others that have come. Published entries leave the outbox.
     async fn settle(&self, progress: &mut Progress, first: Report, reports: &mut UnboundedReceiver<Report>) {
         let (now, mut next) = (Instant::now(), Some(first));
         while let Some(Report { number, delivery }) = next {
@@ -175,7 +176,7 @@ impl Relay {
         self.hand_over(progress);
     }
 
-    /// The event is published already. An entry that cannot be removed is published again after a restart.
+    /// Removes published entries. An entry that cannot be removed is published again after a restart.
     async fn remove(&self, progress: &mut Progress) {
         if progress.unremoved.is_empty() {
             return;
@@ -208,7 +209,7 @@ impl Progress {
         }
     }
 
-    /// For a batch.
+    /// Whether there is room for a batch.
     fn has_room(&self) -> bool {
         self.waiting.len() + BATCH_MAX <= WAITING_MAX
     }

@@ -15,7 +15,7 @@ use crate::model::rewards::claim::tests::claim;
 use crate::storage::event_bus::Event;
 use crate::storage::hot_store::{Answer, StoreError};
 
-/// By so much the fixture looks late.
+/// The tolerance of the fixture, which polls.
 pub const MOMENT: Duration = Duration::from_millis(2);
 
 /// Each entry is the claim of one user and one session, which is its number.
@@ -51,7 +51,7 @@ pub enum Mood {
     Refuses,
     /// Keeps events, and reports them when it takes them again.
     Waits,
-    /// Keeps those of these users only.
+    /// Keeps the events of these users only.
     WaitsFor(fn(u64) -> bool),
 }
 
@@ -83,7 +83,13 @@ impl MemoryOutbox {
 
     /// The users whose entries are there, in their order.
     pub fn users(&self) -> Vec<u64> {
-        self.entries.lock().values().map(|entry| entry.user().0).collect()
+        self.entries
+            .lock()
+            .values()
+            .cloned()
+            .filter_map(OutboxEntry::into_claim)
+            .map(|claim| claim.key.user.0)
+            .collect()
     }
 }
 
@@ -118,7 +124,7 @@ impl MemoryBus {
         })
     }
 
-    /// What was kept is published as the new mood would.
+    /// Changes the mood. Kept events are handled by the new one.
     pub fn is_in(&self, mood: Mood) {
         let mut state = self.state.lock();
         state.mood = mood;
@@ -126,7 +132,7 @@ impl MemoryBus {
         kept.into_iter().for_each(|event| state.take(event));
     }
 
-    /// Reports of all that it has kept of this user that nothing is known of it.
+    /// Reports all kept events of this user as of unknown outcome.
     pub fn give_up(&self, user: u64) {
         let mut state = self.state.lock();
         let given_up = state.unreported.extract_if(.., |event| told(event).0 == user);
@@ -219,7 +225,7 @@ impl Fixture {
         Fixture { outbox, bus, notify, health, relay }
     }
 
-    /// What the process that comes after this one does.
+    /// Stops the relay and starts one of the next process.
     pub fn restart(self) -> Self {
         self.relay.abort();
         Self::between(self.outbox, self.bus)

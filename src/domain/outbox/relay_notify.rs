@@ -1,9 +1,9 @@
-//! What wakes the relay.
+//! The notifications that wake the relay.
 
 use tokio::sync::Notify;
 
-/// Notified after each commit that added to the outbox. A notification that came before the wait is seen, too; they are
-/// not counted.
+/// Notified after each commit that has added to the outbox. A notification before the wait ends the wait, too;
+/// notifications are not counted.
 #[derive(Debug, Default)]
 pub struct RelayNotify {
     added: Notify,

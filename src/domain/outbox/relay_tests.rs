@@ -8,7 +8,7 @@ use crate::domain::outbox::waiting_events::RETRY_MAX;
 const HOUR: Duration = Duration::from_secs(3_600);
 
 #[tokio::test(start_paused = true)]
-async fn all_that_is_there_is_published_in_its_order_in_large_batches() {
+async fn the_outbox_is_published_in_order_and_in_large_batches() {
     let fixture = Fixture::start(10_000, Mood::Takes);
     assert!(fixture.drained().await <= MOMENT, "a full batch is followed by the next");
     assert_eq!(fixture.bus.users(), (1..=10_000).collect::<Vec<_>>());
@@ -16,7 +16,7 @@ async fn all_that_is_there_is_published_in_its_order_in_large_batches() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_rings_is_heard_soon_and_who_does_not_is_seen() {
+async fn new_entries_are_published_soon_when_notified_and_by_polling_otherwise() {
     let fixture = Fixture::start(1, Mood::Takes);
     fixture.drained().await;
     fixture.outbox.add(1);
@@ -37,7 +37,7 @@ async fn who_rings_is_heard_soon_and_who_does_not_is_seen() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_bus_refuses_stays_and_is_published_soon_after_it_is_back() {
+async fn refused_events_stay_and_are_published_soon_after_the_bus_is_back() {
     let fixture = Fixture::start(3, Mood::Refuses);
     sleep(HOUR).await;
     assert_eq!((fixture.outbox.len(), fixture.health.degraded().len()), (3, 1));
@@ -76,7 +76,7 @@ async fn an_event_that_waits_holds_back_only_the_later_ones_of_its_user() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_that_is_given_up_is_sent_again_alone_and_before_the_later_ones_of_its_user() {
+async fn a_given_up_event_is_sent_again_alone_and_before_later_ones_of_its_user() {
     let fixture = Fixture::start(0, Mood::WaitsFor(|user| user <= 2));
     fixture.outbox.add_of([1, 2, 3, 1, 2]);
     for _ in 0..10 {
@@ -113,7 +113,7 @@ async fn a_bus_has_one_event_of_a_user_at_a_time_unless_its_calls_are_atomic() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_waited_is_published_in_its_order_after_a_restart_and_nothing_else_again() {
+async fn after_a_restart_waiting_events_are_published_in_order_and_no_others_again() {
     let fixture = Fixture::start(0, Mood::WaitsFor(|user| user == 2));
     fixture.outbox.add_of([2, 1, 2, 3]);
     sleep(HOUR).await;
@@ -127,7 +127,7 @@ async fn what_waited_is_published_in_its_order_after_a_restart_and_nothing_else_
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_too_many_that_wait_the_rest_stays_until_there_is_room() {
+async fn with_too_many_unanswered_events_the_others_stay_in_the_outbox() {
     let most = WAITING_MAX as u64;
     let fixture = Fixture::start(1, Mood::WaitsFor(|user| user > 1));
     sleep(PACE).await;
@@ -147,7 +147,7 @@ async fn with_too_many_that_wait_the_rest_stays_until_there_is_room() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_could_not_be_removed_is_removed_later_and_not_published_again() {
+async fn an_event_that_cannot_be_removed_is_removed_later_and_not_published_again() {
     let fixture = Fixture::start(0, Mood::Takes);
     fixture.outbox.removes.store(false, Ordering::Relaxed);
     fixture.outbox.add(3);
@@ -159,7 +159,7 @@ async fn what_could_not_be_removed_is_removed_later_and_not_published_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_outbox_that_is_read_again_and_empty_is_well() {
+async fn an_outbox_that_can_be_read_again_and_is_empty_is_healthy() {
     let fixture = Fixture::start(0, Mood::Takes);
     fixture.outbox.reads.store(false, Ordering::Relaxed);
     sleep(LOOK_EVERY * 2).await;

@@ -12,15 +12,15 @@ pub struct RewardsConfig {
     /// The IANA name of the zone whose days count.
     pub zone: String,
     pub rules: Vec<RuleConfig>,
-    /// Users of whom it is kept what is decided and whether recording is paused.
+    /// Users whose decisions and switches of recording are remembered.
     pub recent_users: usize,
-    /// Claims of rules per user that are kept in memory, of one day.
+    /// Claims of rules per user that are remembered for one day.
     pub remembered_claims: usize,
-    /// Claims whose events may wait to be published.
+    /// Claims whose events may wait for the event bus.
     pub outbox: u64,
 }
 
-/// One rule as it is written down.
+/// One rule, as configured.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuleConfig {
@@ -33,9 +33,9 @@ pub struct RuleConfig {
     pub watched: Duration,
     #[serde(default)]
     pub exact: bool,
-    /// Claims a day; needed unless `exact`, and not with it.
+    /// Claims a day; required unless `exact`, and refused with it.
     pub expected: Option<u64>,
-    /// Share that may be denied wrongly; needed unless `exact`, and not with it.
+    /// The share of claims that may be denied wrongly; required unless `exact`, and refused with it.
     pub probability: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! What a new connection has to know of its user.
+//! The state of a user that a new connection needs.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,10 +16,10 @@ use crate::model::rewards::decided::DecidedRules;
 use crate::model::rewards::rule::{RuleSet, Rules};
 use crate::storage::hot_store::{CLAIM_DAYS, Claims};
 
-/// Claims that one answer tells of, at most.
+/// The most claims in one answer.
 const CLAIMS_MAX: usize = 10_000;
 
-/// Asks the store only for what is not remembered.
+/// Looks up a user's state. The store is asked only for what the memory does not know.
 pub struct ConnectLookup {
     pub store: Arc<dyn Claims>,
     pub clock: Arc<Clock>,
@@ -30,12 +30,12 @@ pub struct ConnectLookup {
     pub reads: StoreReads,
 }
 
-/// As it is told in a welcome.
+/// The state of a user, as the welcome tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectInfo {
     pub paused: bool,
     pub today: Day,
-    /// Today, when all is decided for the user.
+    /// Today, if all rules are decided for the user.
     pub flag: Option<Day>,
 }
 
@@ -44,13 +44,12 @@ impl ConnectLookup {
         self.today.day(self.clock.now())
     }
 
-    /// The day it was at that moment. Cheap enough for every ack.
+    /// The day at that moment. Cheap enough for every ack.
     pub fn day_at(&self, moment: Instant) -> Day {
         self.today.day(self.clock.at(moment))
     }
 
-    /// Whether its sender knows that no reward of today can follow from a beat. Rules that begin tomorrow count as
-    /// open.
+    /// Whether the sender of a beat knows that it cannot earn a reward today. Rules that start tomorrow count as open.
     pub fn is_all_decided(&self, content: Content, known: DecidedRules, now: Instant) -> bool {
         let undecided = self.rules.all().without(known.on(self.day_at(now), &self.rules));
         self.rules.may_apply(undecided, content, u64::MAX).is_empty()
@@ -70,7 +69,7 @@ impl ConnectLookup {
                 self.memory.learned_paused(user, status.paused, ticket);
                 let rewarded: RuleSet = status.rewarded.iter().filter_map(|id| self.rules.place(id)).collect();
                 if !remembered.decided.without(rewarded).is_empty() {
-                    // Only an erasure takes claims back, and another gateway has made it.
+                    // Only an erasure removes claims, so another gateway has erased the user.
                     self.memory.forget(user);
                 }
                 let new = rewarded.and(today.per_user(&self.rules)).without(remembered.decided);
@@ -81,7 +80,7 @@ impl ConnectLookup {
         Ok(ConnectInfo { paused, today: today.day, flag: today.flag(&self.rules, decided) })
     }
 
-    /// Today, when all is decided for the user. `None`, too, when the store would have to say so and does not.
+    /// Today, if all rules are decided for the user; otherwise `None`, even if only because the store does not answer.
     pub async fn flag(&self, user: UserId) -> Option<Day> {
         let today = self.today.reward_day(self.clock.now());
         if today.per_user(&self.rules).is_empty() {
@@ -100,7 +99,7 @@ impl ConnectLookup {
         Ok((today, self.reads.claims.in_time(self.store.claims_of(user, today, CLAIMS_MAX)).await?))
     }
 
-    /// All that are kept, the newest day first.
+    /// All kept claims, the newest day first.
     pub async fn kept_claims(&self, user: UserId) -> Result<Vec<ClaimKey>, Unavailable> {
         let mut claims = Vec::new();
         for ago in 0..CLAIM_DAYS {

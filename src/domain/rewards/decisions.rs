@@ -1,21 +1,21 @@
-//! What a connection knows of today's decisions, so that it need not ask again.
+//! A connection's knowledge of today's decisions, which spares look-ups in the gateway's memory.
 
 use crate::model::ids::Content;
 use crate::model::rewards::day::Day;
 use crate::model::rewards::decided::DecidedRules;
 
-/// Contents that are remembered, those that were decided last: mostly what is being played, and what was before it.
+/// Contents remembered, those decided last: usually the content being played and the one before it.
 const CONTENTS_MAX: usize = 2;
 
-/// Bounded by [`CONTENTS_MAX`]; for what is forgotten, the gateway's memory is asked.
+/// The decisions of one user. Bounded by [`CONTENTS_MAX`]; forgotten contents are looked up in the gateway's memory.
 #[derive(Debug, Default)]
 pub struct Decisions {
-    /// The newest day on which all is decided for the user.
+    /// The newest day on which all rules are decided for the user.
     user: Option<Day>,
-    /// The newest on which anything is decided of contents.
+    /// The newest day on which all rules are decided for any content.
     contents_day: Option<Day>,
-    /// Those of which all is decided on it, the one that was decided last first. In line, though every connection keeps
-    /// the room, playing or not: every beat looks here.
+    /// The contents decided on that day, the last decided first. They are stored inline, although every connection
+    /// keeps the room for them: every beat looks here.
     contents: [Option<Content>; CONTENTS_MAX],
 }
 
@@ -24,13 +24,13 @@ impl Decisions {
         Decisions { user: flag, ..Decisions::default() }
     }
 
-    /// The day itself if all is decided for the user.
+    /// The day itself if all rules are decided for the user.
     pub fn flag(&self, today: Day) -> Option<Day> {
         self.user.filter(|day| *day == today)
     }
 
-    /// What is known of a beat that came with `flag`. A flag of another day says nothing; the decision compares the
-    /// days.
+    /// The decisions for a beat that came with `flag`. A flag of another day has no effect, since the days are compared
+    /// later.
     pub fn of(&self, content: Content, flag: Option<Day>) -> DecidedRules {
         DecidedRules { user: self.user.max(flag), content: self.decided(content) }
     }

@@ -1,4 +1,4 @@
-//! Fills the memory from the store, after a start.
+//! Fills the memory from the store after a start.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use crate::domain::time::clock::Clock;
 use crate::model::shard::Shards;
 use crate::storage::hot_store::Claims;
 
-/// Goes through the shards once. Until a shard's turn has come, the store is asked for what its memory does not know;
-/// so it is for good when the store does not say.
+/// Reads the shards once, one after the other. Until a shard is read, the store is asked for claims that its memory
+/// does not know; if the read fails, it is asked for the rest of the day.
 pub async fn fill(memory: Arc<Memory>, store: Arc<dyn Claims>, today: Arc<Today>, clock: Arc<Clock>) {
     let mut claims = 0;
     for shard in Shards::DEFAULT.all() {

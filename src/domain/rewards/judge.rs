@@ -1,4 +1,4 @@
-//! Which rules a beat asks for, and what follows from what the store has decided.
+//! The rules that a beat asks for, and the effects of the store's decisions.
 
 use std::sync::Arc;
 
@@ -17,37 +17,37 @@ use crate::model::rewards::rewarding::Rewarding;
 use crate::model::rewards::rule::{RuleSet, Rules};
 use crate::storage::outbox::Outbox;
 
-/// Stands before and behind the commits: what is known already is not asked of the store, and what the store has
-/// decided is remembered. It is marked after the commit, never before: a mark without a claim would deny the reward.
+/// Runs before and after commits. Before a commit it drops rules that are known to be decided; after the commit it
+/// remembers the decisions. Rules are never marked before the commit: a mark without a claim would deny the reward.
 pub struct Judge {
     pub rules: Arc<Rules>,
     pub today: Arc<Today>,
     pub memory: Arc<Memory>,
     pub outbox: Arc<dyn Outbox>,
-    /// Entries of the outbox beyond which nothing is claimed.
+    /// The number of entries in the outbox from which on no claims are made.
     pub outbox_max: u64,
     /// Wakes the relay.
     pub notify: Arc<RelayNotify>,
     pub metrics: Metrics,
 }
 
-/// One beat, as its rules see it.
+/// The rules of one beat.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpenRules {
-    /// Those that are not known to be decided.
+    /// Rules that are not known to be decided.
     pub open: RuleSet,
     decided: RuleSet,
     of_content: RuleSet,
 }
 
 impl Judge {
-    /// By what a group is rewarded that is committed at `now`.
+    /// The rules for a group that is committed at `now`.
     pub fn rewarding(&self, now: u64) -> Rewarding {
         let claims_max = self.outbox_max.saturating_sub(self.outbox.len());
         Rewarding { rules: self.rules.clone(), today: self.today.reward_day(now), claims_max }
     }
 
-    /// What a beat asks for: nothing that its session cannot have earned yet, however it began.
+    /// The open rules of a beat, without rules that its session cannot have earned yet.
     pub fn ask(&self, user: UserId, beat: &Beat, known: DecidedRules, today: &RewardDay) -> OpenRules {
         let content = beat.content;
         if today.rules.is_empty() {
@@ -66,7 +66,7 @@ impl Judge {
         OpenRules { open: may_apply.without(decided), decided, of_content }
     }
 
-    /// Remembers what the store has `decided` of this beat, and says what its sender does not know yet.
+    /// Remembers the store's decisions on this beat. Returns the news that its sender does not know yet.
     pub fn settle(
         &self,
         (user, content, known): (UserId, Content, DecidedRules),
@@ -80,7 +80,7 @@ impl Judge {
             self.memory.mark(each.rule, user, content, today.day);
             self.metrics.decided(each);
             all.insert(each.rule);
-            if each.first {
+            if self.is_reward(each) {
                 news.claims.push(ClaimKey::of(self.rules.get(each.rule), today.day, user, content));
             }
         }
@@ -94,12 +94,17 @@ impl Judge {
         (!news.is_empty()).then_some(news)
     }
 
-    /// Something was claimed. The relay publishes sooner when half of the outbox is taken.
+    /// Whether the decision made a claim of a reward.
+    pub fn is_reward(&self, decided: &Decided) -> bool {
+        decided.first && !self.rules.counts_views(decided.rule)
+    }
+
+    /// Tells the relay about new claims. It publishes sooner when half of the outbox is taken.
     pub fn notify_relay(&self) {
         self.notify.notify(self.outbox.len() >= self.outbox_max / 2);
     }
 
-    /// Keeps what is remembered of users true after a forgetting or a switch.
+    /// Updates the memory after an erasure or a switch of recording.
     pub fn follow(&self, user: UserId, outcome: &Outcome) {
         match outcome {
             Outcome::Recording { paused, .. } => self.memory.switched(user, *paused),
@@ -108,3 +113,7 @@ impl Judge {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "judge_tests.rs"]
+mod tests;

@@ -6,8 +6,8 @@
 //! connection ◀─ news ─── judge ◀─ decided ─┘
 //! ```
 //!
-//! This memory only spares lookups: whether a user was first is decided by the store's own keys.
-//! [`outbox`](super::outbox) publishes what was claimed.
+//! The memory only spares look-ups: the store's own keys decide whether a user is the first.
+//! [`outbox`](super::outbox) publishes the claims.
 
 pub mod config;
 pub mod connect_lookup;

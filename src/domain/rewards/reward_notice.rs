@@ -1,17 +1,17 @@
-//! What an answer to beats brings beside the ack.
+//! News of rewards that an answer to beats brings beside the ack.
 
 use crate::model::ids::Content;
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
 
-/// Bounded by the answers it came with: each claims once for each rule, and is of one content.
+/// Bounded by the beats of the answer: each makes one claim per rule at most, and has one content.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RewardNotice {
-    /// Made by these beats.
+    /// Claims made by these beats.
     pub claims: Vec<ClaimKey>,
-    /// All is decided for the user on this day.
+    /// The day on which all rules are decided for the user.
     pub flag: Option<Day>,
-    /// All is decided for these contents, each on its day.
+    /// Contents for which all rules are decided, each with its day.
     pub contents: Vec<(Day, Content)>,
 }
 

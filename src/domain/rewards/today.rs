@@ -1,4 +1,4 @@
-//! Which day it is, for all threads.
+//! The current day of the rewards, shared by all threads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,7 +23,7 @@ pub struct Today {
 #[derive(Debug)]
 struct RewardClock {
     calendar: Calendar,
-    /// How far the rewards' clock is ahead of the server's, milliseconds; 0 but in development.
+    /// The time that the rewards' clock is ahead of the server's, milliseconds; 0 except in development.
     ahead: u64,
 }
 
@@ -32,7 +32,7 @@ const UNTIL_BITS: u32 = 48;
 const UNTIL_MAX: u64 = (1 << UNTIL_BITS) - 1;
 
 impl Today {
-    /// `now` is the server's clock here and below, milliseconds since 1970.
+    /// Here and below, `now` is the server's clock, milliseconds since 1970.
     pub fn open(zone: &str, rules: Arc<Rules>, stored: Option<StoredCalendar>, now: u64) -> Result<Self, NoZone> {
         let calendar = Calendar::open(Zone::named(zone)?, rules, stored.as_ref(), now);
         let today = Today { held: AtomicU64::new(0), clock: Mutex::new(RewardClock { calendar, ahead: 0 }) };
@@ -40,7 +40,7 @@ impl Today {
         Ok(today)
     }
 
-    /// One read of an atomic number, but when the day ends.
+    /// The day at `now`. Reads one atomic number, except when the day ends.
     pub fn day(&self, now: u64) -> Day {
         let held = self.held.load(Ordering::Relaxed);
         if now < held & UNTIL_MAX {
@@ -49,32 +49,32 @@ impl Today {
         self.reward_day(now).day
     }
 
-    /// The day with all that is decided on it. Takes a lock: once for each group of commits, not for each beat.
+    /// The day with the rules decided on it. Takes a lock: once for each group of commits, not for each beat.
     pub fn reward_day(&self, now: u64) -> RewardDay {
         self.day_and_end(now).0
     }
 
-    /// The day, and when by the server's clock the next one begins, milliseconds since 1970. Takes the lock, too.
+    /// The day, and the start of the next day by the server's clock, milliseconds since 1970. Takes the lock, too.
     pub fn day_and_end(&self, now: u64) -> (RewardDay, u64) {
         let mut clock = self.clock();
         let ahead = clock.ahead;
         let today = clock.calendar.advance(now.saturating_add(ahead)).clone();
         let until = clock.calendar.until().saturating_sub(ahead).min(UNTIL_MAX);
-        // Under the lock, so that an older day is never put over a newer one.
+        // Stored under the lock, so that an older day never replaces a newer one.
         self.held.store(u64::from(today.day.number()) << UNTIL_BITS | until, Ordering::Relaxed);
         (today, until)
     }
 
-    /// For development: puts the rewards' clock ahead, and leaves the server's as it is.
+    /// For development: puts the rewards' clock ahead, and leaves the server's clock unchanged.
     pub fn forward(&self, by: Duration) {
         let mut clock = self.clock();
         clock.ahead = clock.ahead.saturating_add(u64::try_from(by.as_millis()).unwrap_or(u64::MAX));
-        // The next caller works it out.
+        // The next caller computes the day.
         let day = self.held.load(Ordering::Relaxed) >> UNTIL_BITS;
         self.held.store(day << UNTIL_BITS, Ordering::Relaxed);
     }
 
-    /// A calendar is as good after a panic as before: it is asked again at the next call.
+    /// A calendar stays valid after a panic: the next call advances it again.
     fn clock(&self) -> MutexGuard<'_, RewardClock> {
         self.clock.lock()
     }

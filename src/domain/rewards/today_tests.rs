@@ -1,4 +1,4 @@
-//! One day for all threads.
+//! All threads see one day.
 
 use std::thread;
 
@@ -23,7 +23,7 @@ fn a_day_lasts_to_the_last_millisecond_and_does_not_come_back() {
 }
 
 #[test]
-fn what_is_told_without_a_lock_is_what_is_told_with_one() {
+fn reads_with_and_without_the_lock_agree() {
     let today = today();
     for hours in (0..24 * 400).step_by(5) {
         let now = MIDNIGHT + hours * HOUR;
@@ -32,9 +32,9 @@ fn what_is_told_without_a_lock_is_what_is_told_with_one() {
     }
 }
 
-/// The lock is held all the while: a caller that needed it would wait for ever.
+/// The lock is held meanwhile: a caller that needed it would wait for ever.
 #[test]
-fn within_a_day_nobody_takes_the_lock() {
+fn readers_take_no_lock_within_a_day() {
     let today = today();
     let _held = today.clock();
     assert_eq!(today.day(MIDNIGHT + 2 * HOUR).to_string(), "2026-11-20");
@@ -42,7 +42,7 @@ fn within_a_day_nobody_takes_the_lock() {
 }
 
 #[test]
-fn it_can_be_put_ahead_and_then_goes_on_from_there() {
+fn the_day_can_be_put_ahead_and_goes_on_from_there() {
     let today = today();
     assert_eq!(today.day_and_end(MIDNIGHT + HOUR).1, MIDNIGHT + DAY);
     today.forward(Duration::from_secs(23 * 3600 - 1));
@@ -53,7 +53,7 @@ fn it_can_be_put_ahead_and_then_goes_on_from_there() {
     today.forward(Duration::from_secs(48 * 3600));
     assert_eq!(today.day(MIDNIGHT + HOUR).to_string(), "2026-11-22");
     today.forward(Duration::MAX);
-    assert_eq!(today.day(MIDNIGHT + HOUR).to_string(), "2149-06-06", "the last there is");
+    assert_eq!(today.day(MIDNIGHT + HOUR).to_string(), "2149-06-06", "the last day");
     assert_eq!(today.day(u64::MAX).to_string(), "2149-06-06");
 }
 
@@ -66,7 +66,7 @@ fn no_thread_sees_a_day_go_back() {
             scope.spawn(move || {
                 let mut last = Day::default();
                 for step in 0..20_000 {
-                    // Each has a clock of its own, now before the others, now behind them.
+                    // Each thread has a clock of its own, at times before the others, at times behind them.
                     let now = MIDNIGHT + step * HOUR / 20 + (step * 7919 * (thread + 1)) % (36 * HOUR);
                     let day = today.day(now);
                     assert!(day >= last && day >= Day::of_number((now / DAY) as u16), "{day} after {last}");

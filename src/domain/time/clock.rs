@@ -1,4 +1,4 @@
-//! The server's clock, by which beats are judged.
+//! The server clock, by which beats are judged.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -10,8 +10,8 @@ use super::source::{MachineTime, TimeSource};
 /// Milliseconds; forward if positive.
 pub type Step = i64;
 
-/// So far the wall clock moves before the distance to it is taken anew: it is read by all threads for every beat, and
-/// written only now and then.
+/// How far the wall clock drifts before its distance is stored again. The distance is read by all threads for every
+/// beat, so it is written rarely.
 const DRIFT_MS: u64 = 1_000;
 
 /// max(wall clock, its last reading + monotonic time since): it follows a small step forward and ignores one back.
@@ -27,9 +27,9 @@ const DRIFT_MS: u64 = 1_000;
 pub struct Clock {
     source: Box<dyn TimeSource>,
     started: Instant,
-    /// Since the machine was booted, when this clock was started.
+    /// The time from the boot of the machine to the start of this clock.
     started_after_boot: Duration,
-    /// How long the machine has been suspended since then, milliseconds, when it was last measured.
+    /// How long the machine was suspended since then, in milliseconds, as last measured.
     suspended: AtomicU64,
     /// The server's clock minus monotonic time, milliseconds; it only grows.
     offset: AtomicU64,
@@ -46,13 +46,13 @@ impl Clock {
         Self::of(Box::new(MachineTime), floor, step_max)
     }
 
-    /// The same, by other clocks than this machine's.
+    /// The same, with other clocks than this machine's.
     pub fn of(source: Box<dyn TimeSource>, floor: u64, step_max: Duration) -> Self {
         let wall = source.wall();
         Self::with_wall(source, wall, floor, step_max)
     }
 
-    /// One that goes by a wall clock that has shown this.
+    /// A clock that believes a wall clock which has shown `wall`.
     #[cfg(test)]
     pub fn believing(wall: u64, step_max: Duration) -> Self {
         Self::with_wall(Box::new(MachineTime), wall, wall, step_max)
@@ -86,7 +86,8 @@ impl Clock {
         self.source.instant()
     }
 
-    /// What it said at that moment, but for a step or a suspension that nothing had noticed by then. Reads no clock.
+    /// The time of this clock at an earlier moment, without steps and suspensions that were not noticed by then. Reads
+    /// no clock.
     pub fn at(&self, moment: Instant) -> u64 {
         let awake = moment.saturating_duration_since(self.started).as_millis() as u64;
         self.offset.load(Ordering::Relaxed) + self.suspended.load(Ordering::Relaxed) + awake
@@ -110,7 +111,7 @@ impl Clock {
         self.judge(self.wall(), elapsed)
     }
 
-    /// The wall clock is right: from now on it is followed as after a start.
+    /// Believes the wall clock: it is followed from now on as after a start.
     pub fn believe(&self) {
         let (wall, elapsed) = (self.wall(), self.elapsed());
         self.wall_offset.store(signed(wall) - signed(elapsed), Ordering::Relaxed);
@@ -141,7 +142,7 @@ impl Clock {
         offset + elapsed
     }
 
-    /// From the wall clock as it is believed to this reading of it.
+    /// The step from the believed wall clock to this reading of it.
     fn step(&self, wall: u64, elapsed: u64) -> Step {
         signed(wall) - signed(elapsed) - self.wall_offset.load(Ordering::Relaxed)
     }
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn it_follows_a_small_step_forward_and_ignores_one_back() {
+    fn the_clock_follows_a_small_step_forward_and_ignores_one_back() {
         let clock = with_wall(1_000, 0, STEP_MAX);
         assert_eq!(clock.reading(1_000, 0), 1_000);
         assert_eq!(clock.reading(9_000, 10), 9_000);
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn it_does_not_follow_a_large_step_until_the_wall_clock_is_back() {
+    fn the_clock_ignores_a_large_step_until_the_wall_clock_is_back() {
         let clock = with_wall(100_000, 0, STEP_MAX);
         for (wall, step) in [(9_000_000, 8_899_990), (0, -100_010)] {
             assert_eq!(clock.reading(100_000, 0), 100_000);
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn it_follows_a_large_step_that_is_confirmed() {
+    fn the_clock_follows_a_confirmed_large_step() {
         let clock = with_wall(100_000, 0, STEP_MAX);
         assert_eq!(clock.doubt(), None);
         assert!(clock.now() < 200_000);
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn it_says_what_it_said_at_a_moment() {
+    fn the_clock_gives_its_time_at_an_earlier_instant() {
         let clock = with_wall(9_000, 5_000, STEP_MAX);
         clock.reading(9_000, 0);
         let later = |seconds| clock.at(clock.started + Duration::from_secs(seconds));
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn it_does_not_start_before_the_newest_commit() {
+    fn the_clock_does_not_start_before_the_newest_commit() {
         let clock = with_wall(1_000, 5_000, STEP_MAX);
         assert_eq!(clock.reading(1_000, 0), 5_000);
         assert_eq!(clock.reading(1_100, 100), 5_100);

@@ -1,7 +1,8 @@
-//! Whether the server's clock can be trusted.
+//! Whether the server clock can be trusted.
 //!
-//! Several gateways on one store judge beats by clocks of their own. The store's clock is the measure: a gateway that
-//! is too far from it serves no client until it is back, since what it would accept or refuse the others would not.
+//! Several gateways on one store judge beats by clocks of their own. Each compares its clock with that of the store. A
+//! gateway that is too far off serves no client until it is back, since it would accept or refuse other beats than the
+//! other gateways.
 //!
 //! A large step of the wall clock is not believed ([`Clock`]). Until the wall clock steps back, or the clock of the
 //! store confirms it, the gateway is not ready and commits nothing; its sockets stay. A store without a clock confirms
@@ -21,40 +22,41 @@ use super::clock::{self, Clock, Step};
 use crate::storage::hot_store::Answer;
 
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
-/// A store that does not tell its time is not waited for any longer; what was known before stays.
+/// The longest wait for the time of the store; without an answer the last measurement stays.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
-/// So far apart the two may be.
+/// The greatest distance of the two clocks.
 const APART_MS_MAX: u64 = 1_000;
-/// They must come this near to each other again, so that users are not sent away at every measurement.
+/// The distance at which a clock that was off is trusted again. It is smaller, so that connections are not closed again
+/// and again around the bound.
 const BACK_MS_MAX: u64 = 500;
 
-/// How far the server's clock may be ahead of a wall clock that is accepted: as far as the newest commit at a start.
+/// How far the server clock may be ahead of a wall clock that is accepted: as far as the newest commit at a start.
 const AHEAD_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How far the server's clock is ahead of the store's, or behind if negative: milliseconds.
 type Apart = i64;
 
-/// What a part is handed to learn of it.
+/// The state of the clock, for other parts.
 #[derive(Clone, Debug)]
 pub struct ClockStatus {
     measured: watch::Receiver<Measured>,
     clock: Arc<Clock>,
 }
 
-/// How the clocks stand, milliseconds since 1970.
+/// The readings of the clocks, milliseconds since 1970.
 #[derive(Clone, Copy, Debug)]
 pub struct Clocks {
     pub wall: u64,
     pub server: u64,
-    /// Of the wall clock, in doubt.
+    /// The step of the wall clock that is in doubt.
     pub step: Option<Step>,
 }
 
-/// The server's clock is so far ahead of the wall clock.
+/// The server clock is too far ahead of the wall clock, by this time.
 #[derive(Debug)]
 pub struct TooFarAhead(pub Duration);
 
-/// What the last look has shown.
+/// The result of the last look.
 #[derive(Clone, Copy, Debug, Default)]
 struct Measured {
     /// `None` while the two are near enough.
@@ -64,7 +66,7 @@ struct Measured {
 }
 
 impl ClockStatus {
-    /// For a store that has no clock: the server's is right.
+    /// For a store without a clock: the server clock counts as right.
     pub fn alone() -> Self {
         let clock = Arc::new(Clock::starting_at(0, Duration::MAX));
         ClockStatus { measured: watch::channel(Measured::default()).1, clock }
@@ -86,9 +88,9 @@ impl ClockStatus {
         Clocks { server: self.clock.now(), wall: clock::wall(), step: self.clock.doubt() }
     }
 
-    /// An operator says that the wall clock is right: its step is believed from now on, and returned; `None` = no step
-    /// was in doubt. The server's clock follows it forward, and never goes back: ahead by more than a start allows, it
-    /// would judge beats by a wrong time for good.
+    /// Believes the wall clock on the word of an operator. Returns the believed step; `None` = no step was in doubt.
+    /// The server clock follows a step forward and never goes back. It is an error if it would be ahead of the wall
+    /// clock by more than a start allows: beats would be judged by a wrong time from then on.
     pub fn accept(&self) -> Result<Option<Step>, TooFarAhead> {
         let Clocks { wall, server, step } = self.clocks();
         let ahead = Duration::from_millis(server.saturating_sub(wall));
@@ -106,13 +108,12 @@ impl ClockStatus {
         self.measured.borrow().apart.is_some()
     }
 
-    /// Whether the store has not told its time when it was last asked: it is away, be there commits or none.
+    /// Whether the store did not answer the last question for its time: it is away, even if no commit has failed.
     pub fn is_store_silent(&self) -> bool {
         self.measured.borrow().silent
     }
 
-    /// Resolves when it is no longer, or not yet, as `off` says. Cheap to wait on. It never resolves if nothing is
-    /// measured.
+    /// Resolves once `is_off` differs from `off`. Cheap to wait on. Never resolves if the clock is not measured.
     pub async fn changed(&mut self, off: bool) {
         if self.measured.wait_for(|measured| measured.apart.is_some() != off).await.is_err() {
             std::future::pending::<()>().await;
@@ -127,7 +128,7 @@ pub struct ClockGuard {
     measured: watch::Sender<Measured>,
     apart_seconds: Gauge<f64, AtomicU64>,
     steps: Counter,
-    /// A step that is not over was logged.
+    /// Whether the current step was logged.
     step_logged: AtomicBool,
     /// The store's clock minus monotonic time, milliseconds, when the clock was last beyond doubt.
     store_offset: AtomicI64,
@@ -201,7 +202,7 @@ impl ClockGuard {
         offset.abs_diff(trusted) <= APART_MS_MAX
     }
 
-    /// A step that was over before this look is logged and counted, too.
+    /// Checks the wall clock. A step that was over before this look is logged and counted, too.
     fn look_at_wall(&self) {
         let noticed = self.clock.doubt();
         let lasting = self.clock.look();
@@ -229,8 +230,8 @@ impl ClockGuard {
         match (was_off, off) {
             (false, true) => tracing::error!(
                 apart_ms = apart,
-                "the clock is not that of the store: connections are sent away, and nobody is served until it is back; set \
-                 the clocks of both machines right, and start again if this one was ahead"
+                "the clock is not that of the store: connections are sent away, and no client is served until it is back; \
+                 set the clocks of both machines right, and start again if this one was ahead"
             ),
             (true, false) => tracing::info!(apart_ms = apart, "the clock is that of the store again"),
             _ => {}
@@ -245,8 +246,8 @@ fn in_words(step: Step) -> String {
     format!("{side} by {}", humantime::format_duration(by))
 }
 
-/// How far two clocks are apart at least, when the other one told its time at some moment between these two of ours: so
-/// that no wait, on either side, looks like a distance.
+/// The least distance of two clocks, if the other clock was read at some moment between these two readings of ours: so
+/// the time of the round trip does not count as distance.
 fn distance(before: u64, told: u64, after: u64) -> Apart {
     let ms = |ms: u64| i64::try_from(ms).unwrap_or(i64::MAX);
     match told {
@@ -256,7 +257,7 @@ fn distance(before: u64, told: u64, after: u64) -> Apart {
     }
 }
 
-/// A clock that shows this, minus monotonic time, milliseconds.
+/// The reading of a clock minus monotonic time, milliseconds.
 fn offset_of(told: u64) -> i64 {
     let since_boot = clock::since_boot().as_millis() as u64;
     i64::try_from(told).unwrap_or(i64::MAX).saturating_sub_unsigned(since_boot)

@@ -5,7 +5,7 @@ use crate::storage::hot_store::StoreError;
 
 const STEP_MAX: Duration = Duration::from_secs(300);
 
-/// A store whose clock is so far ahead of this machine's; `None` = it is away.
+/// A store whose clock is ahead of this machine's by this many milliseconds; `None` = it is away.
 #[derive(Clone, Default)]
 struct Store {
     ahead: Arc<Mutex<Option<i64>>>,
@@ -29,7 +29,7 @@ impl Store {
     }
 }
 
-/// What was measured against a store whose clock is so far ahead of this machine's; `None` = it is away.
+/// The status measured against a store whose clock is ahead of this machine's by `ahead`; `None` = it is away.
 pub async fn measured(ahead: Option<i64>) -> ClockStatus {
     let store = Store::default();
     store.set(ahead);
@@ -39,7 +39,7 @@ pub async fn measured(ahead: Option<i64>) -> ClockStatus {
 }
 
 #[tokio::test]
-async fn more_than_a_second_apart_is_too_far_until_it_is_half_a_second() {
+async fn the_clock_is_off_above_1_s_until_it_is_within_half_a_second() {
     let store = Store::default();
     let clock_guard = store.clock_guard();
     let clock_status = clock_guard.clock_status();
@@ -78,7 +78,7 @@ async fn a_store_that_is_away_tells_nothing_of_the_clock() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_is_measured_every_second_and_whoever_waits_is_told() {
+async fn the_clock_is_measured_every_second_and_waiting_tasks_see_each_change() {
     let store = Store::default();
     store.set(Some(0));
     let clock_guard = store.clock_guard();
@@ -92,7 +92,7 @@ async fn it_is_measured_every_second_and_whoever_waits_is_told() {
     }
 }
 
-/// Of a clock that believes a wall clock which showed this.
+/// The status of a clock that believes a wall clock which has shown `wall`.
 pub fn believing(wall: u64) -> ClockStatus {
     let clock = Arc::new(Clock::believing(wall, STEP_MAX));
     ClockStatus { measured: watch::channel(Measured::default()).1, clock }
@@ -107,7 +107,7 @@ fn stepped(store_time: impl Fn() -> Answer<Option<u64>> + Send + Sync + 'static)
 }
 
 #[tokio::test]
-async fn a_step_is_trouble_and_sends_no_socket_away() {
+async fn a_clock_step_is_trouble_but_closes_no_socket() {
     let (clock_guard, clock_status) = stepped(|| Box::pin(async { Ok(None) }));
     assert!(clock_status.trouble().unwrap().starts_with("the wall clock stepped forward by "));
     clock_guard.look().await;
@@ -137,7 +137,7 @@ async fn a_store_that_makes_the_same_step_confirms_nothing() {
 }
 
 #[tokio::test]
-async fn a_step_that_the_store_does_not_confirm_is_not() {
+async fn a_step_that_the_store_does_not_confirm_is_not_believed() {
     let (clock_guard, clock_status) = stepped(|| Box::pin(async { Ok(Some(5_000)) }));
     clock_guard.look().await;
     assert!(clock_status.trouble().unwrap().contains("stepped"));
@@ -171,7 +171,7 @@ fn a_step_back_is_accepted_unless_it_leaves_the_clock_more_than_a_day_ahead() {
 }
 
 #[test]
-fn a_wait_is_no_distance() {
+fn the_time_of_the_round_trip_does_not_count_as_distance() {
     for (told, apart) in [(999, 1), (1_000, 0), (3_500, 0), (5_000, 0), (5_001, -1), (0, 1_000)] {
         assert_eq!(distance(1_000, told, 5_000), apart, "{told}");
     }

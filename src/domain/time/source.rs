@@ -1,4 +1,4 @@
-//! Where a [`Clock`](super::clock::Clock) gets the time.
+//! The source of time of a [`Clock`](super::clock::Clock).
 
 use std::fmt::Debug;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

@@ -1,4 +1,4 @@
-//! Which users have claimed the rules per user: one shard, one day.
+//! The users with claims by rules per user, for one shard and one day.
 
 use roaring::RoaringTreemap;
 
@@ -8,10 +8,10 @@ use crate::model::rewards::rule::RuleSet;
 /// A set of mids for each rule, exact.
 #[derive(Default)]
 pub struct Bitmaps {
-    /// By the places of the rules; made at the first claim.
+    /// By the places of the rules; created at the first claim.
     of_rules: Vec<RoaringTreemap>,
     claims: usize,
-    /// Some claims found no room.
+    /// Some claims were left out, since the bitmaps were full.
     full: bool,
 }
 
@@ -32,7 +32,7 @@ impl Bitmaps {
         (0..self.of_rules.len()).filter(|place| self.contains(*place, user)).collect()
     }
 
-    /// Whether absence means that the user has not claimed.
+    /// Whether a user without a mark certainly has no claim.
     pub fn whole(&self) -> bool {
         !self.full
     }
@@ -41,7 +41,7 @@ impl Bitmaps {
         self.claims -= self.of_rules.iter_mut().filter_map(|rule| rule.remove(user.0).then_some(())).count();
     }
 
-    /// How many are remembered of one rule.
+    /// The number of claims remembered of one rule.
     pub fn len(&self, place: usize) -> u64 {
         self.of_rules.get(place).map_or(0, RoaringTreemap::len)
     }

@@ -1,5 +1,5 @@
-//! What memory will be needed, before it is taken. The figures were measured; `tests/rewards_memory.rs` holds them
-//! true.
+//! Estimates of the memory of the rewards, made before it is used. The figures were measured, and
+//! `tests/rewards_memory.rs` checks them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,39 +10,39 @@ use crate::domain::rewards::config::RewardsConfig;
 use crate::model::rewards::rule::{Per, RewardRule, RuleMemory};
 use crate::model::shard::Shards;
 
-/// The bloom filters of one rule, if it has any.
+/// The bloom filters of one rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
     pub rule: Arc<str>,
-    /// Claims a day, as the settings say.
+    /// Claims a day, as configured.
     pub expected: u64,
-    /// Share (0 to 1) that may be denied wrongly, as the settings say.
+    /// The share (0 to 1) that may be denied wrongly, as configured.
     pub probability: f64,
-    /// Another filter stands behind it, in the store, and takes as much there.
+    /// The store has another filter of the same size.
     pub twofold: bool,
-    /// What a filter is made for. It is trusted up to here.
+    /// The items that a filter is made for. A filter with more items is dropped.
     pub items_per_shard: u64,
     pub bits_per_shard: u64,
     pub hashes: u32,
     pub bytes_per_shard: u64,
-    /// When all shards have theirs.
+    /// Bytes of all shards together, once each has a filter.
     pub bytes: u64,
 }
 
-/// Of a claim in a bitmap, when users are numbered one by one.
+/// Bytes of a claim in a bitmap if users are numbered consecutively.
 pub const DENSE_CLAIM_BYTES: u64 = 5;
 
-/// Of a claim in a bitmap, when the ids of users are random numbers of 64 bits.
+/// Bytes of a claim in a bitmap if the ids of users are random numbers of 64 bits.
 pub const RANDOM_CLAIM_BYTES: u64 = 250;
 
 pub const RECENT_USER_BYTES: u64 = 100;
 
-/// Of each filter beside its bits: its keys, its header, and what the allocator and its shard add.
+/// Bytes of each filter beside its bits: its keys, its header, and the overhead of the allocator and of its shard.
 const BYTES_BESIDE: u64 = 360;
 
 impl Estimate {
-    /// `None`: no filter stands in front of the rule. `alone`: nor does any in the store, which several gateways share;
-    /// of two each is made for half of the probability, since what either denies is denied.
+    /// `None`: the rule has no filter. `alone`: the store, which several gateways would share, has no filter either.
+    /// Each of two filters is made for half of the probability, since a claim is denied if either denies it.
     pub fn of(rule: &RewardRule, shards: Shards, alone: bool) -> Option<Self> {
         let RuleMemory::Bloom { expected, probability } = rule.memory else { return None };
         if rule.per == Per::User {
@@ -67,8 +67,8 @@ impl Estimate {
     }
 }
 
-/// A line for each rule, and one for the recent users: what memory they will take at most. `alone`: of a gateway that
-/// shares its store with none.
+/// A line for each rule, and one for the recent users: the most memory that they take. `alone`: the gateway shares its
+/// store with no other.
 pub fn lines(config: &RewardsConfig, shards: Shards, alone: bool) -> Vec<String> {
     let count = u64::from(shards.count());
     let (rules, recent) = (config.rules(), (config.recent_users as u64).next_multiple_of(count));

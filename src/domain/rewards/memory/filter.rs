@@ -1,17 +1,17 @@
-//! Which users have claimed which contents: one rule, one shard, one day.
+//! The users and contents with claims, for one rule, one shard and one day.
 
 use bloomfilter::Bloom;
 
 use super::estimate::Estimate;
 use crate::model::ids::{Content, UserId};
 
-/// A bloom filter that knows when it has taken all it was made for.
+/// A bloom filter that knows when it is full.
 ///
-/// Of what was marked it never says no. Of what was not it says yes with the configured probability at most: a filter
-/// that would have to take more is dropped, and the store's exact keys answer alone.
+/// Every marked pair of user and content is known. An unmarked pair is taken for known with the configured probability
+/// at most: a filter that would exceed its items is dropped, and then only the store's exact keys answer.
 #[derive(Default)]
 pub struct Filter {
-    /// Out of line, since most rules have none, and a shard has a place for each.
+    /// Boxed, since most rules have no filter, and every shard has a place for each rule.
     bloom: Option<Box<Bloom<(UserId, Content)>>>,
     items: u64,
     full: bool,
@@ -46,8 +46,8 @@ impl Filter {
     }
 }
 
-/// Each has a seed of its own. A user who is denied wrongly today is not denied the same tomorrow, and contents that
-/// pass another filter cannot be searched for.
+/// Each filter has its own seed. So a wrong denial of today is not repeated tomorrow, and a content that passes one
+/// filter tells nothing about another filter.
 fn made(estimate: &Estimate) -> Bloom<(UserId, Content)> {
     let (bytes, items) = (estimate.bits_per_shard / 8, estimate.items_per_shard);
     let bloom = Bloom::new_with_seed(bytes as usize, items as usize, &rand::random());

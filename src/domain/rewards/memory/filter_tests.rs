@@ -1,4 +1,4 @@
-//! How often a filter is wrong, and what it takes.
+//! The rate of wrong answers of a filter, and its size.
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -46,14 +46,14 @@ fn wrong_denials_are_as_many_as_configured() {
             let measured = wrong(&estimate, items);
             println!("{items} of {} items, {probability} configured: {measured} measured", estimate.items_per_shard);
             assert!(measured <= 1.5 * probability, "{measured} of {probability}");
-            // Were the filter roomier than configured it would take more memory than was said.
+            // A filter with fewer wrong denials would take more memory than estimated.
             assert!(items < estimate.items_per_shard || measured >= 0.5 * probability, "{measured} of {probability}");
         }
     }
 }
 
 #[test]
-fn it_is_made_as_estimated() {
+fn a_filter_is_made_as_estimated() {
     for (expected, probability) in [(1_000_000, 0.01), (50, 0.3), (1, 0.5), (100_000_000, 0.000_001)] {
         let estimate = estimate(expected, probability);
         let bloom = made(&estimate);
@@ -64,7 +64,7 @@ fn it_is_made_as_estimated() {
 }
 
 #[test]
-fn every_rule_says_what_it_takes() {
+fn every_rule_has_a_line_with_its_memory() {
     let rule = |id: &str, per, bloom: Option<(u64, f64)>| RuleConfig {
         id: id.to_owned(),
         per,
@@ -104,7 +104,7 @@ fn an_estimate_can_be_read() {
 }
 
 #[test]
-fn of_two_filters_each_is_made_for_half() {
+fn each_of_two_filters_is_made_for_half() {
     let memory = RuleMemory::Bloom { expected: 1_000_000, probability: 0.01 };
     let (id, watched) = ("seen".into(), std::time::Duration::ZERO);
     let rule = RewardRule { id, per: Per::Content, kinds: Vec::new(), watched, memory };

@@ -1,4 +1,4 @@
-//! What is counted of the memory.
+//! Metrics of the memory.
 
 use std::fmt;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl Lookups {
     }
 }
 
-/// What is kept of the newest day, counted at each scrape.
+/// The contents of the memory for the newest day, counted at each scrape.
 pub struct Contents(pub Arc<Kept>);
 
 #[derive(Clone, Copy, Default)]
@@ -57,7 +57,7 @@ struct Sums {
 }
 
 impl Contents {
-    /// By the places of the rules. What a shard still has of a day that is over takes its bytes and counts no more.
+    /// Sums by the places of the rules. Shards that still hold an older day add its bytes, but not its items.
     fn sums(&self) -> Vec<Sums> {
         let mut sums = vec![Sums::default(); self.0.rules.count()];
         let newest = self.0.shards().map(|shard| shard.day()).max().flatten();
@@ -74,7 +74,7 @@ impl Contents {
     }
 }
 
-/// A registry wants it; what users have claimed is no matter for a dump.
+/// Required by the registry; the claims of users are left out of debug output.
 impl fmt::Debug for Contents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Contents")
@@ -87,9 +87,9 @@ impl Collector for Contents {
         let mut family = |name: &str, help: &str, of: &dyn Fn(&Sums) -> i64| {
             let gauge = ConstGauge::new(0_i64);
             let mut family = encoder.encode_descriptor(name, help, None, gauge.metric_type())?;
-            for ((_, rule), sums) in self.0.rules.iter().zip(&sums) {
+            for (place, rule) in self.0.rules.rewards() {
                 let label = RuleLabel { rule: rule.id.to_string() };
-                ConstGauge::new(of(sums)).encode(family.encode_family(&label)?)?;
+                ConstGauge::new(of(&sums[place])).encode(family.encode_family(&label)?)?;
             }
             Ok(())
         };

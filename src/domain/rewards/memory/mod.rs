@@ -1,23 +1,23 @@
-//! What is remembered of today's claims, so that the store is seldom asked.
+//! Remembers today's claims, so that the store is seldom asked.
 //!
-//! It is marked after a commit only and never decides that a user was first: it may say that a user was not, and the
-//! store's exact keys answer whatever it does not know. Of the rules per user it is exact; of the others a bloom filter
-//! wrongly denies an unclaimed content with at most the configured probability.
+//! Claims are marked after a commit only. The memory never decides that a user is the first: it may deny it, and the
+//! store's exact keys decide the rest. For rules per user the memory is exact; for rules per content, a bloom filter
+//! wrongly denies an unclaimed content with the configured probability at most.
 //!
 //! Each shard has a lock of its own, one day, and these bounds:
 //!
 //! | what | at most | memory | when full |
 //! |---|---|---|---|
-//! | recent users | `rewards.recent_users` | 100 bytes each | the least recently used one goes: one look-up more |
+//! | recent users | `rewards.recent_users` | 100 bytes each | the least recently used one goes: one more look-up |
 //! | bitmaps of rules per user | `rewards.remembered_claims` | 5 bytes each if ids are dense, 250 if they are random numbers of 64 bits | the store answers for users who are not in them |
 //! | filters of rules per content | `expected`, for each rule | for a million 1.7 bytes each at a probability of 0.01, 2.4 at 0.001 ([`Estimate`]) | a filter that is full is dropped, and the store answers |
 //!
-//! One of several gateways on one store does not make all claims, and not all switches of recording: of what it
-//! remembers only what is decided stays true (but for an erasure, which is announced to it). It is never certain that a
-//! rule is open, and does not know whether recording is paused: the store says so at the welcome.
+//! If several gateways share a store, each makes only some of the claims and switches of recording. So only decisions
+//! stay true in its memory (except after an erasure, which is announced). It is never certain that a rule is open, and
+//! does not know whether recording is paused: the store tells that at the welcome.
 //!
-//! Numbers in the settings are of all shards; each shard has its even share and some more ([`Shards::share`]), so that
-//! one that got more users than others is not full before its time.
+//! The settings are for all shards together. Each shard has its even share and some more ([`Shards::share`]), so that a
+//! shard with more users than others is not full too early.
 
 mod bitmaps;
 pub mod estimate;
@@ -43,53 +43,53 @@ use crate::model::rewards::day::Day;
 use crate::model::rewards::rule::{Per, RuleSet, Rules};
 use crate::model::shard::{Shard, Shards};
 
-/// May be used by all threads.
+/// The memory of all shards. May be used by all threads.
 pub struct Memory {
     kept: Arc<Kept>,
     lookups: Lookups,
 }
 
-/// What is kept, and within what bounds.
+/// The remembered claims, and their bounds.
 struct Kept {
     rules: Arc<Rules>,
     shards: Shards,
     of_shards: Vec<Mutex<ShardMemory>>,
     /// By the places of the rules; `None`: no filter.
     filters: Vec<Option<Estimate>>,
-    /// Whether there are any; otherwise there is nothing to look up.
+    /// Whether there are rules per user; without them nothing is looked up.
     user_rules: bool,
-    /// Of one shard.
+    /// The bound of one shard.
     claims_max: usize,
 }
 
-/// Which rules per user are known to be decided.
+/// The known decisions of the rules per user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Remembered {
     pub decided: RuleSet,
-    /// All others are known to be open; otherwise only the store knows.
+    /// All other rules are known to be open; otherwise only the store knows.
     pub certain: bool,
     /// Whether recording is paused, if it is known.
     pub paused: Option<bool>,
 }
 
-/// What the look-up of a user is for.
+/// The reason for a look-up of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LookupReason {
     Welcome,
     Beat,
 }
 
-/// A moment, of which it can be told whether recording was switched since.
+/// Marks a moment, to detect later switches of recording and erasures.
 #[derive(Clone, Copy, Debug)]
 pub struct Ticket(u64);
 
 impl Memory {
-    /// Of a gateway that is alone on its store: empty, and certain of nothing before [`fill`](Self::fill).
+    /// The memory of the only gateway on its store: empty, and certain of nothing before [`fill`](Self::fill).
     pub fn new(rules: Arc<Rules>, shards: Shards, config: &RewardsConfig, registry: &mut Registry) -> Self {
         Self::build(rules, shards, config, true, registry)
     }
 
-    /// Of one gateway among several on one store: empty, and never certain.
+    /// The memory of one of several gateways on a store: empty, and never certain.
     pub fn shared(rules: Arc<Rules>, shards: Shards, config: &RewardsConfig, registry: &mut Registry) -> Self {
         Self::build(rules, shards, config, false, registry)
     }
@@ -110,8 +110,8 @@ impl Memory {
         Memory { kept, lookups }
     }
 
-    /// What is known of a user today. A user who is not among the recent ones is looked up in the bitmaps, which is
-    /// counted, and becomes recent.
+    /// The known decisions for a user today. A user who is not recent is looked up in the bitmaps, which is counted,
+    /// and becomes recent.
     pub fn user_rules(&self, user: UserId, today: &RewardDay, reason: LookupReason) -> Remembered {
         let (remembered, looked_up) = self.kept.shard_of(user).user_rules(user, today.day);
         if looked_up && self.kept.user_rules {
@@ -120,7 +120,7 @@ impl Memory {
         remembered
     }
 
-    /// Which of `rules` are decided for this user and content, as far as filters know; the store knows of the others.
+    /// The rules of `rules` that filters know as decided for this user and content; the store knows the others.
     pub fn content_rules(&self, rules: RuleSet, user: UserId, content: Content, day: Day) -> RuleSet {
         match rules.is_empty() {
             true => RuleSet::NONE,
@@ -128,12 +128,13 @@ impl Memory {
         }
     }
 
-    /// The rule at `place` is decided. To be called after the commit, and whenever the store has said so.
+    /// Remembers that the rule at `place` is decided. To be called after the commit, and after each answer of the
+    /// store.
     pub fn mark(&self, place: usize, user: UserId, content: Content, day: Day) {
         self.kept.mark(&mut self.kept.shard_of(user), place, user, content, day);
     }
 
-    /// Recording was switched, and that is committed: what a recent user is known for follows.
+    /// Remembers a committed switch of recording, if the user is recent.
     pub fn switched(&self, user: UserId, paused: bool) {
         self.kept.shard_of(user).switched(user, paused);
     }
@@ -149,14 +150,14 @@ impl Memory {
         Ticket(self.kept.lock(shard).switches())
     }
 
-    /// What the store has said since `ticket`. Loses against any switch in the shard that was committed meanwhile,
-    /// which the read may have missed.
+    /// Remembers an answer of the store since `ticket`. It is dropped if any switch in the shard was committed in
+    /// between, since the read may have missed that switch.
     pub fn learned_paused(&self, user: UserId, paused: bool, ticket: Ticket) {
         self.kept.shard_of(user).learned_paused(user, paused, ticket.0);
     }
 
-    /// These rules per user are decided on that day, as the store has said since `ticket`. Loses like
-    /// [`learned_paused`](Self::learned_paused): the user may have been erased meanwhile, and would be denied.
+    /// Remembers that these rules per user are decided on that day, by an answer of the store since `ticket`. Dropped
+    /// like [`learned_paused`](Self::learned_paused): the user may have been erased in between, and would be denied.
     pub fn learned_decided(&self, user: UserId, decided: RuleSet, day: Day, ticket: Ticket) {
         let mut memory = self.kept.shard_of(user);
         if memory.switches() == ticket.0 {
@@ -164,21 +165,21 @@ impl Memory {
         }
     }
 
-    /// The user was erased, claims and all. The bloom filters cannot forget, and deny what they knew for the rest of
+    /// Forgets an erased user with all claims. Bloom filters cannot forget, so they deny what they knew for the rest of
     /// the day.
     pub fn forget(&self, user: UserId) {
         self.kept.shard_of(user).forget(user);
     }
 
-    /// All that the store knows of one shard and day, the newest it has, and has said since `ticket`. Marks made
-    /// meanwhile stay. False: a user may have been erased meanwhile, and the store has to be asked again.
+    /// Remembers all claims of one shard and day, the newest of the store, read since `ticket`. Marks made in between
+    /// stay. False: a user may have been erased in between, and the store has to be read again.
     pub fn fill(&self, shard: Shard, day: Day, keys: impl IntoIterator<Item = ClaimKey>, ticket: Ticket) -> bool {
         let mut memory = self.kept.lock(shard);
         if memory.switches() != ticket.0 {
             return false;
         }
         for key in keys.into_iter().filter(|key| key.day == day) {
-            // Of rules that were taken out nothing is remembered.
+            // Claims of removed rules are skipped.
             if let Some(place) = self.kept.rules.place(&key.rule) {
                 let content = key.content.unwrap_or(Content { kind: 0, oid: 0 });
                 self.kept.mark(&mut memory, place, key.user, content, day);
@@ -188,7 +189,7 @@ impl Memory {
         true
     }
 
-    /// What the filters will need.
+    /// The estimates of the filters.
     pub fn estimates(&self) -> Vec<&Estimate> {
         self.kept.filters.iter().flatten().collect()
     }
@@ -207,7 +208,7 @@ impl Kept {
         self.lock(self.shards.of(user))
     }
 
-    /// A panic under the lock could leave a mark out, and the store's exact keys make up for it.
+    /// A panic under the lock could leave a mark out, which the store's exact keys make up for.
     fn lock(&self, shard: Shard) -> MutexGuard<'_, ShardMemory> {
         self.of_shards[usize::from(shard.0)].lock()
     }

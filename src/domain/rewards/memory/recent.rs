@@ -8,13 +8,13 @@ use crate::model::ids::UserId;
 use crate::model::rewards::day::Day;
 use crate::model::rewards::rule::RuleSet;
 
-/// What is known of each of them. At the bound the least recently used one is dropped.
+/// The recent users. At the bound the least recently used one is dropped.
 pub struct Recent(LruCache<UserId, RecentUser>);
 
-/// What is known of one user.
+/// The known state of one user.
 #[derive(Clone, Copy, Default)]
 pub struct RecentUser {
-    /// Of what day the decisions are; `None`: only `paused` is known.
+    /// The day of the decisions; `None`: only `paused` is known.
     pub day: Option<Day>,
     pub decided: RuleSet,
     /// Whether all other rules are open.
@@ -24,7 +24,7 @@ pub struct RecentUser {
 }
 
 impl Recent {
-    /// Takes memory as it fills only.
+    /// Allocates memory only as it fills.
     pub fn new(users_max: NonZeroUsize) -> Self {
         Recent(LruCache::sparse(users_max))
     }
@@ -33,14 +33,14 @@ impl Recent {
         self.0.get(&user).copied()
     }
 
-    /// What is known from now on; whether recording is paused stays as it was.
+    /// Replaces the decisions; `paused` stays as it was.
     pub fn decided(&mut self, user: UserId, day: Day, decided: RuleSet, certain: bool) -> RecentUser {
         let known = self.0.get_or_insert_mut(user, RecentUser::default);
         *known = RecentUser { day: Some(day), decided, certain, paused: known.paused };
         *known
     }
 
-    /// One more decision about a user, if anything is known of this day.
+    /// Adds a decision about a user, if anything of this day is known.
     pub fn mark(&mut self, user: UserId, day: Day, place: usize) {
         if let Some(known) = self.0.peek_mut(&user).filter(|known| known.day == Some(day)) {
             known.decided.insert(place);
@@ -54,7 +54,7 @@ impl Recent {
         }
     }
 
-    /// What was read about recording, of whatever user.
+    /// Remembers whether recording is paused, for any user.
     pub fn learned(&mut self, user: UserId, paused: bool) {
         self.0.get_or_insert_mut(user, RecentUser::default).paused = Some(paused);
     }

@@ -1,4 +1,4 @@
-//! What is remembered of the users of one shard.
+//! The memory of one shard.
 
 use std::num::NonZeroUsize;
 
@@ -11,19 +11,19 @@ use crate::model::ids::{Content, UserId};
 use crate::model::rewards::day::Day;
 use crate::model::rewards::rule::RuleSet;
 
-/// One day, and the recent users. The first look-up of a new day drops the old one.
+/// The claims of one day, and the recent users. The first call for a new day drops the old day.
 pub struct ShardMemory {
-    /// The newest that was heard of.
+    /// The newest day of any call.
     day: Option<Day>,
-    /// Whether all claims of the day are in here, but for those that found no room.
+    /// Whether all claims of the day are marked here, except those that found the bitmaps full.
     whole: bool,
     pub bitmaps: Bitmaps,
     /// By the places of the rules; those without a filter stay empty.
     filters: Vec<Filter>,
     recent: Recent,
-    /// Switches of recording, and users erased, so far.
+    /// The number of switches of recording and erasures so far.
     switches: u64,
-    /// No other gateway changes what is remembered here.
+    /// No other gateway changes users of this store.
     alone: bool,
 }
 
@@ -40,7 +40,7 @@ impl ShardMemory {
         }
     }
 
-    /// What is known of the user, and whether the bitmaps had to be asked.
+    /// The known decisions for the user, and whether the bitmaps were searched.
     pub fn user_rules(&mut self, user: UserId, day: Day) -> (Remembered, bool) {
         let known = self.recent.get(user);
         if !self.change_day(day) {
@@ -51,13 +51,13 @@ impl ShardMemory {
         if let Some(known) = known.filter(|known| known.day == Some(day) && (known.certain || !certain)) {
             return (Remembered { decided: known.decided, certain: known.certain, paused: known.paused }, false);
         }
-        // Of a user who was decided beyond the bound of the bitmaps, only the recent users know.
+        // Decisions beyond the bound of the bitmaps are known only for recent users.
         let before = known.filter(|known| known.day == Some(day)).map_or(RuleSet::NONE, |known| known.decided);
         let known = self.recent.decided(user, day, self.bitmaps.decided(user).or(before), certain);
         (Remembered { decided: known.decided, certain, paused: known.paused }, true)
     }
 
-    /// Those of `rules` that a filter knows to be decided.
+    /// The rules of `rules` that a filter knows as decided.
     pub fn content_rules(&mut self, rules: RuleSet, user: UserId, content: Content, day: Day) -> RuleSet {
         if !self.change_day(day) {
             return RuleSet::NONE;
@@ -82,9 +82,9 @@ impl ShardMemory {
         }
     }
 
-    /// All claims of the day that were made before this process began are marked.
+    /// Marks the day as complete: all its claims from before the start of the process are marked.
     ///
-    /// If another day has begun meanwhile, all its claims were made here.
+    /// If another day has begun in between, all claims of that day were made by this process.
     pub fn filled(&mut self, day: Day) {
         self.change_day(day);
         self.whole = self.alone;
@@ -101,7 +101,7 @@ impl ShardMemory {
         }
     }
 
-    /// What was read while `switches` was as it was then.
+    /// Remembers a state that was read when `switches` had this value.
     pub fn learned_paused(&mut self, user: UserId, paused: bool, switches: u64) {
         if self.alone && self.switches == switches {
             self.recent.learned(user, paused);
@@ -122,10 +122,10 @@ impl ShardMemory {
         self.filters.get(place)
     }
 
-    /// Comes to `day`; `false`: it is over, and nothing is kept of it.
+    /// Moves on to `day`. False: the day is over, and its claims are no longer kept.
     fn change_day(&mut self, day: Day) -> bool {
         if self.day < Some(day) {
-            // What is claimed on a day that begins here is claimed here.
+            // A day that begins while this process runs has only claims of this process.
             self.whole = self.alone && self.day.is_some();
             self.day = Some(day);
             self.bitmaps = Bitmaps::default();

@@ -1,4 +1,4 @@
-//! What is known without asking the store, and what is not.
+//! The memory knows some decisions without the store, and leaves the others to it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,14 +41,14 @@ fn roomy() -> Scene {
     scene(&config(100_000, 1_000_000), 100_000, 0.01)
 }
 
-/// All shards have been told what the store knew, which was nothing.
+/// A scene whose shards were all filled from an empty store.
 fn filled() -> Scene {
     let scene = roomy();
     scene.fill_all();
     scene
 }
 
-/// So many days after 2026-11-20.
+/// The day this many days after 2026-11-20.
 fn day(after: u16) -> Day {
     Day::of_number(20_777 + after)
 }
@@ -58,7 +58,7 @@ fn only(place: usize) -> RuleSet {
 }
 
 impl Scene {
-    /// Nothing was claimed before.
+    /// Fills all shards without claims.
     fn fill_all(&self) {
         for shard in Shards::DEFAULT.all() {
             assert!(self.memory.fill(shard, day(0), [], self.memory.ticket_of(shard)));
@@ -97,15 +97,15 @@ fn open() -> Remembered {
 }
 
 #[test]
-fn before_the_store_has_spoken_only_the_store_knows() {
+fn before_it_is_filled_the_memory_is_not_certain() {
     let scene = roomy();
     assert_eq!(scene.ask(USER, 0), Remembered { certain: false, ..open() });
     scene.mark(FIRST_OF_DAY, USER, 0);
-    assert_eq!(scene.ask(USER, 0).decided, only(FIRST_OF_DAY), "what was decided here is known all the same");
+    assert_eq!(scene.ask(USER, 0).decided, only(FIRST_OF_DAY), "decisions of this process are known all the same");
 }
 
 #[test]
-fn what_the_store_says_joins_what_was_decided_meanwhile() {
+fn answers_of_the_store_are_added_to_decisions_made_meanwhile() {
     let scene = roomy();
     let shard = Shards::DEFAULT.of(USER);
     let peer_messages: Vec<_> = (43..).map(UserId).filter(|user| Shards::DEFAULT.of(*user) == shard).take(3).collect();
@@ -141,7 +141,7 @@ fn a_new_day_begins_with_nothing_and_that_is_certain() {
 }
 
 #[test]
-fn of_a_day_that_is_over_nothing_is_known_and_nothing_is_marked() {
+fn a_day_that_is_over_has_no_decisions_and_takes_no_marks() {
     let scene = filled();
     scene.mark(FIRST_OF_DAY, USER, 1);
     scene.mark(FIRST_VIEW, USER, 1);
@@ -152,9 +152,9 @@ fn of_a_day_that_is_over_nothing_is_known_and_nothing_is_marked() {
     assert!(scene.knows(USER, CONTENT, 1));
 }
 
-/// Midnight passed between the read of the store and this.
+/// Midnight passed between the read of the store and the call.
 #[test]
-fn what_the_store_says_of_yesterday_makes_today_certain() {
+fn a_fill_for_yesterday_makes_today_certain() {
     let scene = roomy();
     scene.mark(FIRST_OF_DAY, USER, 1);
     assert!(!scene.ask(UserId(7), 1).certain);
@@ -166,7 +166,7 @@ fn what_the_store_says_of_yesterday_makes_today_certain() {
 
 /// Fails without the bitmaps: the recent users have forgotten all but the last.
 #[test]
-fn who_is_not_among_the_recent_users_is_known_by_the_bitmaps() {
+fn the_bitmaps_know_users_who_are_not_recent() {
     let scene = scene(&config(1, 1_000_000), 1, 0.01);
     scene.fill_all();
     let users = 5_000;
@@ -180,9 +180,9 @@ fn who_is_not_among_the_recent_users_is_known_by_the_bitmaps() {
     assert_eq!(scene.metric("heartline_reward_filter_items{rule=\"first-of-day\"}"), users);
 }
 
-/// Fails without the bloom filters: nothing else remembers the contents of a user.
+/// Fails without the bloom filters: no other memory keeps the contents of a user.
 #[test]
-fn what_was_marked_is_denied_and_hardly_anything_else() {
+fn marked_contents_are_denied_and_hardly_any_others() {
     let scene = filled();
     let content = |oid| Content { kind: 1, oid };
     for oid in 0..2_000 {
@@ -194,7 +194,7 @@ fn what_was_marked_is_denied_and_hardly_anything_else() {
     assert!(!scene.knows(UserId(3), Content { kind: 2, oid: 3 }, 0), "the kind counts");
 }
 
-/// Fails without the LRU: each question would be a look-up.
+/// Fails without the LRU: each call would be a look-up.
 #[test]
 fn one_look_up_for_each_user_and_day_while_they_are_remembered() {
     let scene = filled();
@@ -213,9 +213,9 @@ fn one_look_up_for_each_user_and_day_while_they_are_remembered() {
     assert_eq!(scene.metric("heartline_reward_lookups_total{asker=\"welcome\"}"), 1);
 }
 
-/// Fails if what is recent grows without bound.
+/// Fails if the recent users grow without bound.
 #[test]
-fn who_was_not_heard_of_for_longest_is_looked_up_again() {
+fn the_least_recently_used_user_is_looked_up_again() {
     let scene = scene(&config(3_000, 1_000_000), 1, 0.01);
     let shard = Shards::DEFAULT.of(USER);
     let users: Vec<_> = (0..).map(UserId).filter(|user| Shards::DEFAULT.of(*user) == shard).take(4).collect();
@@ -225,7 +225,7 @@ fn who_was_not_heard_of_for_longest_is_looked_up_again() {
         scene.lookups() - before
     };
     assert_eq!([0, 1, 2, 0, 3].map(|user| lookups(users[user])), [1, 1, 1, 0, 1]);
-    assert_eq!(lookups(users[0]), 0, "heard of since");
+    assert_eq!(lookups(users[0]), 0, "used since");
     assert_eq!(lookups(users[1]), 1, "three of each shard are kept");
 }
 
@@ -240,7 +240,7 @@ fn without_rules_per_user_nothing_is_looked_up() {
 
 #[test]
 fn beyond_their_bound_the_bitmaps_are_not_certain_and_do_not_grow() {
-    // One of each shard, and four times the deviation of it.
+    // One user of each shard, and four times the standard deviation of that number.
     let scene = scene(&config(1_000, 1_000), 1, 0.01);
     scene.fill_all();
     let shard = Shards::DEFAULT.of(USER);
@@ -250,14 +250,14 @@ fn beyond_their_bound_the_bitmaps_are_not_certain_and_do_not_grow() {
     for user in &users[5..7] {
         scene.ask(*user, 0);
         scene.mark(FIRST_OF_DAY, *user, 0);
-        assert_eq!(scene.ask(*user, 0).decided, only(FIRST_OF_DAY), "the recent know it");
+        assert_eq!(scene.ask(*user, 0).decided, only(FIRST_OF_DAY), "the recent users know it");
     }
     assert_eq!(scene.metric("heartline_reward_filter_items{rule=\"first-of-day\"}"), 5);
-    assert_eq!(scene.ask(users[5], 0), Remembered { certain: false, ..open() }, "one recent user is kept");
+    assert_eq!(scene.ask(users[5], 0), Remembered { certain: false, ..open() }, "only one recent user is kept");
     assert_eq!(scene.ask(users[4], 0), Remembered { decided: only(FIRST_OF_DAY), certain: false, paused: None });
     let looked_up = scene.lookups();
     scene.ask(users[4], 0);
-    assert_eq!(scene.lookups(), looked_up, "what is uncertain is not looked up again and again");
+    assert_eq!(scene.lookups(), looked_up, "uncertain users are not looked up again and again");
     assert_eq!(scene.ask(users[5], 1), open(), "a new day has room");
 }
 
@@ -266,7 +266,7 @@ fn a_filter_beyond_its_items_is_not_trusted() {
     let scene = scene(&config(1_000, 1_000), 5_000, 0.01);
     let items = scene.memory.estimates()[0].items_per_shard;
     let view = |oid| scene.memory.mark(FIRST_VIEW, USER, Content { kind: 1, oid }, day(0));
-    // What the filter takes for known already counts no more, and there may be one or two of those.
+    // Items that the filter wrongly takes for known are not counted: at most one or two.
     (0..items).for_each(view);
     assert!((0..items).all(|oid| scene.knows(USER, Content { kind: 1, oid }, 0)));
     assert!(scene.metric("heartline_reward_filter_bytes{rule=\"first-view\"}") > 0);
@@ -281,7 +281,7 @@ fn a_filter_beyond_its_items_is_not_trusted() {
 fn a_switch_is_followed_and_outlives_the_day() {
     let scene = filled();
     scene.memory.switched(USER, true);
-    assert_eq!(scene.ask(USER, 0).paused, None, "who is not known is not remembered for a switch");
+    assert_eq!(scene.ask(USER, 0).paused, None, "a switch makes no unknown user recent");
     scene.memory.switched(USER, true);
     assert_eq!(scene.ask(USER, 0).paused, Some(true));
     assert_eq!(scene.ask(USER, 1).paused, Some(true));
@@ -290,7 +290,7 @@ fn a_switch_is_followed_and_outlives_the_day() {
 }
 
 #[test]
-fn what_was_read_loses_against_a_switch_committed_meanwhile() {
+fn a_read_loses_against_a_switch_committed_meanwhile() {
     let scene = filled();
     let ticket = scene.memory.ticket(USER);
     scene.memory.learned_paused(USER, false, ticket);
@@ -301,7 +301,7 @@ fn what_was_read_loses_against_a_switch_committed_meanwhile() {
     scene.memory.learned_paused(USER, false, ticket);
     assert_eq!(scene.ask(USER, 0).paused, Some(true));
 
-    // The user is not remembered when the switch is committed: what was read before it must not be learned after it.
+    // The user is unknown when the switch is committed: a state read before the switch must not be learned after it.
     let stranger = UserId(7);
     let ticket = scene.memory.ticket(stranger);
     scene.memory.switched(stranger, true);
@@ -325,7 +325,7 @@ fn an_erased_user_is_a_new_one() {
 }
 
 #[test]
-fn what_was_read_before_an_erasure_is_not_remembered() {
+fn a_read_from_before_an_erasure_is_not_remembered() {
     let (scene, shard) = (filled(), Shards::DEFAULT.of(USER));
     let ticket = scene.memory.ticket(USER);
     scene.memory.forget(USER);
@@ -353,7 +353,7 @@ fn one_of_several_gateways_is_never_certain_and_forgets_no_decision() {
     assert_eq!(scene.ask(USER, 0), unknown, "another gateway may have resumed it");
     scene.memory.mark(0, USER, CONTENT, day(0));
     assert_eq!(scene.ask(USER, 0), Remembered { decided: only(0), ..unknown });
-    assert_eq!(scene.ask(USER, 1), unknown, "of a day that begins here nothing is certain either");
+    assert_eq!(scene.ask(USER, 1), unknown, "a day that begins here is not certain either");
     scene.memory.forget(USER);
     assert_eq!(scene.ask(USER, 1), unknown);
 }

@@ -1,0 +1,206 @@
+//! Which owners want an event.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::Hash;
+use std::sync::Arc;
+
+use crate::model::counters::CounterId;
+use crate::model::ids::{Content, UserId};
+use crate::model::subscribers::{EventType, Facts, Filter, State, SubscriberId};
+use crate::storage::owner_queues::{Subscription, Subscriptions};
+
+/// All subscriptions, found by the narrowest field of their filters: an event is compared with the owners that name its
+/// user, its content, its counter, its rule or its kind, and with those that name none.
+#[derive(Default)]
+pub struct Index {
+    owners: HashMap<SubscriberId, Arc<Subscription>>,
+    places: HashMap<EventType, Places>,
+}
+
+/// Of one type of event.
+#[derive(Default)]
+struct Places {
+    by_user: Map<UserId>,
+    by_content: Map<Content>,
+    by_counter: Map<CounterId>,
+    by_rule: Map<String>,
+    by_kind: Map<u16>,
+    /// The filter restricts nothing that this type has.
+    of_all: Owners,
+}
+
+type Owners = BTreeMap<SubscriberId, Arc<Subscription>>;
+type Map<K> = HashMap<K, Owners>;
+
+#[derive(Clone, Copy)]
+enum Act {
+    Add,
+    Remove,
+}
+
+impl Index {
+    /// Takes over what has changed. The number of owners afterwards.
+    pub fn change(&mut self, changes: Subscriptions) -> usize {
+        for (id, now) in changes.changed {
+            if let Some(before) = self.owners.remove(&id) {
+                self.place(&before, Act::Remove);
+            }
+            // Nothing is queued for an owner that is disabled.
+            if let Some(now) = now.filter(|now| now.state != State::Disabled) {
+                let now = Arc::new(now);
+                self.place(&now, Act::Add);
+                self.owners.insert(id, now);
+            }
+        }
+        self.owners.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.owners.is_empty()
+    }
+
+    /// In the order of their ids.
+    pub fn wanting(&self, facts: &Facts) -> Vec<&Arc<Subscription>> {
+        let Some(places) = self.places.get(&facts.event_type) else { return Vec::new() };
+        let mut found: Vec<_> =
+            places.candidates(facts).filter(|subscription| subscription.subscriber.wants(facts)).collect();
+        found.sort_by(|a, b| a.id.cmp(&b.id));
+        found.dedup_by(|a, b| a.id == b.id);
+        found
+    }
+
+    fn place(&mut self, subscription: &Arc<Subscription>, act: Act) {
+        let types: HashSet<EventType> = subscription.subscriber.types.iter().copied().collect();
+        for event_type in types {
+            self.places.entry(event_type).or_default().place(event_type, subscription, act);
+        }
+    }
+}
+
+impl Places {
+    fn place(&mut self, event_type: EventType, subscription: &Arc<Subscription>, act: Act) {
+        let Filter { rules, counters, kinds, contents, users } = &subscription.subscriber.filter;
+        match event_type {
+            EventType::Reward if !users.is_empty() => at_keys(&mut self.by_user, users, subscription, act),
+            EventType::Reward if !contents.is_empty() => at_keys(&mut self.by_content, contents, subscription, act),
+            EventType::Reward if !rules.is_empty() => at_keys(&mut self.by_rule, rules, subscription, act),
+            EventType::Reward if !kinds.is_empty() => at_keys(&mut self.by_kind, kinds, subscription, act),
+            EventType::Counter if !counters.is_empty() => at_keys(&mut self.by_counter, counters, subscription, act),
+            _ => act.on(&mut self.of_all, subscription),
+        }
+    }
+
+    /// The owners that may want it.
+    fn candidates<'a>(&'a self, facts: &Facts) -> impl Iterator<Item = &'a Arc<Subscription>> {
+        let content = facts.content;
+        let named = [
+            facts.user.and_then(|user| self.by_user.get(&user)),
+            content.and_then(|content| self.by_content.get(&content)),
+            facts.counter.as_ref().and_then(|counter| self.by_counter.get(counter)),
+            facts.rule.as_deref().and_then(|rule| self.by_rule.get(rule)),
+            content.and_then(|content| self.by_kind.get(&content.kind)),
+            Some(&self.of_all),
+        ];
+        named.into_iter().flatten().flat_map(BTreeMap::values)
+    }
+}
+
+impl Act {
+    fn on(self, owners: &mut Owners, subscription: &Arc<Subscription>) {
+        match self {
+            Act::Add => drop(owners.insert(subscription.id.clone(), subscription.clone())),
+            Act::Remove => drop(owners.remove(&subscription.id)),
+        }
+    }
+}
+
+fn at_keys<K: Hash + Eq + Clone>(map: &mut Map<K>, keys: &[K], subscription: &Arc<Subscription>, act: Act) {
+    for key in keys {
+        let owners = map.entry(key.clone()).or_default();
+        act.on(owners, subscription);
+        if owners.is_empty() {
+            map.remove(key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::subscribers::{Secrets, SigningSecret, Subscriber};
+    use crate::storage::owner_queues::Revision;
+
+    fn changes(changed: Vec<(&str, Option<(&str, State)>)>) -> Subscriptions {
+        let change = |(id, now): (&str, Option<(&str, State)>)| {
+            let id: SubscriberId = id.parse().expect("it is an id");
+            let subscription = now.map(|(filter, state)| Subscription {
+                id: id.clone(),
+                incarnation: 1,
+                subscriber: Arc::new(subscriber(filter)),
+                state,
+            });
+            (id, subscription)
+        };
+        Subscriptions { revision: Revision::default(), changed: changed.into_iter().map(change).collect() }
+    }
+
+    fn subscriber(filter: &str) -> Subscriber {
+        Subscriber {
+            url: "https://example.com/".parse().expect("it is a URL"),
+            types: vec![EventType::Reward],
+            filter: serde_json::from_str(filter).expect("it is a filter"),
+            batch: 1,
+            secrets: Secrets::new(SigningSecret::of(vec![1; 32]).expect("it is long enough")),
+        }
+    }
+
+    fn reward(mid: u64, oid: u64) -> Facts<'static> {
+        Facts {
+            event_type: EventType::Reward,
+            rule: Some("first-of-day".into()),
+            counter: None,
+            content: Some(Content { kind: 1, oid }),
+            user: Some(UserId(mid)),
+        }
+    }
+
+    fn wanting(index: &Index, facts: &Facts) -> Vec<String> {
+        index.wanting(facts).into_iter().map(|subscription| subscription.id.to_string()).collect()
+    }
+
+    const ACTIVE: State = State::Active;
+
+    #[test]
+    fn an_event_is_for_the_owners_whose_filters_it_fits() {
+        let mut index = Index::default();
+        let filters = [
+            ("all", "{}"),
+            ("other-rule", r#"{"rules":["other"]}"#),
+            ("rule", r#"{"rules":["other","first-of-day"]}"#),
+            ("user", r#"{"mids":["42","43"]}"#),
+            ("user-and-kind", r#"{"mids":["42"],"kinds":[2]}"#),
+            ("content", r#"{"contents":["1:100"]}"#),
+            ("kind", r#"{"kinds":[1]}"#),
+            ("counter", r#"{"counters":["likes"]}"#),
+        ];
+        let count = index.change(changes(filters.map(|(id, filter)| (id, Some((filter, ACTIVE)))).to_vec()));
+        assert_eq!(count, filters.len());
+        assert_eq!(wanting(&index, &reward(42, 100)), ["all", "content", "counter", "kind", "rule", "user"]);
+        assert_eq!(wanting(&index, &reward(44, 101)), ["all", "counter", "kind", "rule"]);
+        let crossing = Facts { event_type: EventType::Counter, counter: "likes".parse().ok(), ..reward(42, 100) };
+        assert!(wanting(&index, &crossing).is_empty(), "all want rewards only");
+    }
+
+    #[test]
+    fn a_change_replaces_what_was_known_of_an_owner() {
+        let mut index = Index::default();
+        index.change(changes(vec![("a", Some((r#"{"mids":["42"]}"#, ACTIVE))), ("b", Some(("{}", ACTIVE)))]));
+        index.change(changes(vec![("a", Some((r#"{"mids":["43"]}"#, ACTIVE)))]));
+        assert_eq!(wanting(&index, &reward(42, 1)), ["b"]);
+        assert_eq!(wanting(&index, &reward(43, 1)), ["a", "b"]);
+        index.change(changes(vec![("a", Some(("{}", State::Disabled))), ("b", None), ("c", None)]));
+        assert!(index.is_empty() && wanting(&index, &reward(43, 1)).is_empty());
+        let places = &index.places[&EventType::Reward];
+        assert!(places.by_user.is_empty() && places.of_all.is_empty(), "nothing is left of them");
+    }
+}

@@ -1,0 +1,26 @@
+//! The cascade: brings events from the bus to subscribers.
+//!
+//! ```text
+//! event bus ─▶ Cascade: which owners want it ─▶ owners' queues ─▶ Workers: one Turn after the other ─▶ endpoints
+//! log       ─▶ Replays                       ─▶
+//! ```
+//!
+//! It looks at events and subscriptions, and at nothing else. The bus is read at its own pace: a subscriber that does not
+//! take its events fills its own queue, and slows neither the bus nor another subscriber.
+
+mod fanout;
+pub mod health;
+mod index;
+mod metrics;
+mod replays;
+mod turn;
+mod workers;
+
+pub use fanout::Cascade;
+pub use metrics::Metrics;
+pub use replays::Replays;
+pub use turn::TurnSettings;
+pub use workers::Workers;
+
+#[cfg(test)]
+mod tests;

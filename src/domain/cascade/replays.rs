@@ -1,0 +1,110 @@
+//! Fills queues from the log, after a replay was asked for.
+//!
+//! Each fill names the version of the owner and the offset that it was read behind: two processes that fill one queue,
+//! or a replay that began anew meanwhile, cannot mix. What the cascade reads of such an owner meanwhile is left out of
+//! the queue, and the replay goes on until it has come that far.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::{sleep, timeout};
+
+use super::health::{CascadeHealth, Step};
+use crate::model::subscribers::{Facts, Subscriber};
+use crate::storage::event_bus::part::Part;
+use crate::storage::event_bus::source::{EventSource, PartEvents};
+use crate::storage::event_bus::{BusError, Offset};
+use crate::storage::owner_queues::{Fill, Filled, OwnerQueues, Replay};
+use crate::storage::store_error::StoreError;
+
+/// Events that are read at once.
+const READ_MAX: usize = 1_000;
+/// Replays that were asked for at another process are found so soon.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// The pause when no queue has moved on.
+const PAUSE: Duration = Duration::from_millis(200);
+
+pub struct Replays {
+    pub source: Arc<dyn EventSource>,
+    pub queues: Arc<dyn OwnerQueues>,
+    /// Notified when a replay was asked for here.
+    pub asked: Arc<Notify>,
+    /// Notified when queues have got events.
+    pub queued: Arc<Notify>,
+    pub health: Arc<CascadeHealth>,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum FillError {
+    #[error(transparent)]
+    Bus(#[from] BusError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Replays {
+    /// Until the future is dropped.
+    pub async fn run(self) {
+        loop {
+            let replays = self.health.repeat(Step::Fill, || self.queues.replays()).await;
+            if replays.is_empty() {
+                let _ = timeout(LOOK_EVERY, self.asked.notified()).await;
+                continue;
+            }
+            let mut moved = false;
+            // In turn, so that a long one does not hold up the others.
+            for replay in replays {
+                moved |= self.health.told(Step::Fill, self.fill(&replay).await).unwrap_or_default();
+            }
+            // A queue without room waits for its subscriber; what does not fit stays in the log.
+            if !moved {
+                sleep(PAUSE).await;
+            }
+        }
+    }
+
+    /// A step of each part. Whether the queue has moved on.
+    async fn fill(&self, replay: &Replay) -> Result<bool, FillError> {
+        let parts = self.source.ends().await?;
+        let mut moved = false;
+        let mut room = usize::try_from(replay.room).unwrap_or(usize::MAX);
+        for part in parts.keys() {
+            let limit = room.min(READ_MAX);
+            if limit == 0 {
+                break;
+            }
+            let at = replay.at.get(part).copied().unwrap_or_default();
+            let read = self.source.read(part.clone(), at, limit).await?;
+            let fill = fill_of(replay, part, at, read, parts.len());
+            room = room.saturating_sub(fill.events.len());
+            let (has_moved, has_events) = (fill.to > at, !fill.events.is_empty());
+            let filled = self.queues.fill(fill).await?;
+            moved |= has_moved || filled != Filled::More;
+            if has_events {
+                self.queued.notify_one();
+            }
+            if filled != Filled::More {
+                break;
+            }
+        }
+        Ok(moved)
+    }
+}
+
+fn fill_of(replay: &Replay, part: &Part, at: Offset, read: PartEvents, parts: usize) -> Fill {
+    Fill {
+        owner: replay.owner.clone(),
+        version: replay.version,
+        part: part.clone(),
+        at,
+        to: read.to.max(at),
+        is_end: read.is_end,
+        events: read.events.into_iter().filter(|(_, event)| is_wanted(&replay.subscriber, event)).collect(),
+        parts,
+    }
+}
+
+fn is_wanted(subscriber: &Subscriber, event: &str) -> bool {
+    Facts::of(event).is_some_and(|facts| subscriber.wants(&facts))
+}

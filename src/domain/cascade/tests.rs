@@ -1,0 +1,207 @@
+//! The order of the steps, on the embedded queues.
+
+use std::collections::VecDeque;
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+use prometheus_client::registry::Registry;
+use tempfile::TempDir;
+use tokio::sync::Notify;
+
+use super::health::CascadeHealth;
+use super::{Cascade, Metrics, TurnSettings, Workers};
+use crate::domain::time::clock::{self, Clock};
+use crate::model::subscribers::{
+    Delivery, EventType, FailureReason, Filter, Retries, Secrets, SigningSecret, Subscriber, SubscriberId,
+};
+use crate::storage::endpoint::{Endpoint, Outcome};
+use crate::storage::event_bus::part::{Offsets, Part};
+use crate::storage::event_bus::source::{EventSource, PartEvents};
+use crate::storage::event_bus::{BusError, Offset};
+use crate::storage::owner_queues::embedded::EmbeddedQueues;
+use crate::storage::owner_queues::{Append, Bounds, Change, Changed, OwnerQueues};
+use crate::storage::store_error::Answer;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const BOUNDS: Bounds = Bounds { events: 100, bytes: 1 << 20, age: Duration::from_hours(1) };
+
+fn event(number: u64) -> Arc<str> {
+    let data = r#"{"rule":"first-of-day","mid":"42","kind":1,"oid":"100"}"#;
+    format!(r#"{{"id":"event-{number}","type":"dev.heartline.reward.v1","data":{data}}}"#).into()
+}
+
+fn owner() -> SubscriberId {
+    "owner".parse().expect("it is an id")
+}
+
+fn part() -> Part {
+    Part::new("log")
+}
+
+/// Queues that last as long as the test.
+struct Scene {
+    _directory: TempDir,
+    queues: Arc<EmbeddedQueues>,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let queues = EmbeddedQueues::open(directory.path(), BOUNDS, Arc::new(clock::wall)).expect("queues");
+        Scene { _directory: directory, queues: Arc::new(queues) }
+    }
+}
+
+/// Runs it until `done` is notified.
+async fn run(served: impl Future<Output = ()>, done: &Notify) {
+    let served = async {
+        tokio::select! {
+            () = served => {}
+            () = done.notified() => {}
+        }
+    };
+    tokio::time::timeout(PATIENCE, served).await.expect("it is done in time");
+}
+
+async fn make_owner(queues: &EmbeddedQueues) -> u64 {
+    let subscriber = Subscriber {
+        url: "https://example.com/".parse().expect("it is a URL"),
+        types: vec![EventType::Reward],
+        filter: Filter::default(),
+        batch: 1,
+        secrets: Secrets::new(SigningSecret::of(vec![1; 32]).expect("it is long enough")),
+    };
+    let put = Change::Put { subscriber: Arc::new(subscriber), ends: Offsets::new() };
+    match queues.change(owner(), 0, put).await {
+        Ok(Changed::Done { version, .. }) => version,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A bus with one event. Its owner is made while the cascade waits for it.
+struct OneEvent {
+    queues: Arc<EmbeddedQueues>,
+    is_read: Mutex<bool>,
+    /// Events in the queue when the event was committed.
+    queued: Mutex<Option<u64>>,
+    committed: Arc<Notify>,
+}
+
+impl EventSource for OneEvent {
+    fn next(&self) -> BoxFuture<'_, Result<Option<PartEvents>, BusError>> {
+        async {
+            if std::mem::replace(&mut *self.is_read.lock(), true) {
+                return pending().await;
+            }
+            make_owner(&self.queues).await;
+            Ok(Some(PartEvents { part: part(), events: vec![(1, event(1))], to: 1, is_end: true }))
+        }
+        .boxed()
+    }
+
+    fn commit(&self, _: Part, _: Offset) -> BoxFuture<'_, Result<(), BusError>> {
+        async {
+            let totals = self.queues.totals().await.expect("totals");
+            *self.queued.lock() = Some(totals.events);
+            self.committed.notify_one();
+            Ok(())
+        }
+        .boxed()
+    }
+
+    fn ends(&self) -> BoxFuture<'_, Result<Offsets, BusError>> {
+        unreachable!("no replay was asked for")
+    }
+
+    fn before(&self, _: u64) -> BoxFuture<'_, Result<Offsets, BusError>> {
+        unreachable!("no replay was asked for")
+    }
+
+    fn read(&self, _: Part, _: Offset, _: usize) -> BoxFuture<'_, Result<PartEvents, BusError>> {
+        unreachable!("no replay was asked for")
+    }
+
+    fn lag(&self) -> u64 {
+        0
+    }
+}
+
+#[tokio::test]
+async fn an_event_is_queued_for_an_owner_made_before_it_and_then_committed() {
+    let scene = Scene::new();
+    let committed = Arc::new(Notify::new());
+    let source = Arc::new(OneEvent {
+        queues: scene.queues.clone(),
+        is_read: Mutex::new(false),
+        queued: Mutex::new(None),
+        committed: committed.clone(),
+    });
+    let cascade = Cascade {
+        source: source.clone(),
+        queues: scene.queues.clone(),
+        queued: Arc::new(Notify::new()),
+        health: Arc::new(CascadeHealth::default()),
+        metrics: Metrics::new(&mut Registry::default()),
+    };
+    run(cascade.run(), &committed).await;
+    assert_eq!(*source.queued.lock(), Some(1));
+}
+
+/// Answers as told, and then takes everything.
+struct Script {
+    answers: Mutex<VecDeque<Outcome>>,
+    /// The ids of all requests.
+    asked: Mutex<Vec<String>>,
+    last: &'static str,
+    /// Notified when the last event is sent.
+    over: Arc<Notify>,
+}
+
+impl Endpoint for Script {
+    fn deliver(&self, delivery: Delivery) -> BoxFuture<'_, Outcome> {
+        if delivery.id == self.last {
+            self.over.notify_one();
+        }
+        self.asked.lock().push(delivery.id);
+        let outcome = self.answers.lock().pop_front().unwrap_or(Outcome::Delivered);
+        async move { outcome }.boxed()
+    }
+}
+
+#[tokio::test]
+async fn what_was_not_taken_is_sent_again_before_anything_else() {
+    let scene = Scene::new();
+    let incarnation = make_owner(&scene.queues).await;
+    let append = |offset| Append { owner: owner(), incarnation, offset, event: event(offset) };
+    let appended: Answer<_> = scene.queues.append(part(), (1..=3).map(append).collect());
+    assert_eq!(appended.await.expect("events are queued").queued, 3);
+    let failed = |status| Outcome::Failed { reason: FailureReason::Status, status, retry_after: None };
+    let over = Arc::new(Notify::new());
+    let endpoint = Arc::new(Script {
+        answers: Mutex::new([Outcome::Delivered, failed(Some(500)), failed(None)].into()),
+        asked: Mutex::default(),
+        last: "event-3",
+        over: over.clone(),
+    });
+    let settings = TurnSettings {
+        timeout: Duration::from_secs(1),
+        retries: Retries::new(vec![Duration::from_millis(1)]),
+        hmac: |_, _| vec![0; 32],
+    };
+    let workers = Workers {
+        queues: scene.queues.clone(),
+        endpoint: endpoint.clone(),
+        queued: Arc::new(Notify::new()),
+        workers_max: 4,
+        settings: Arc::new(settings),
+        clock: Arc::new(Clock::starting_at(0, Duration::from_hours(1))),
+        health: Arc::new(CascadeHealth::default()),
+        metrics: Metrics::new(&mut Registry::default()),
+    };
+    run(workers.run(pending()), &over).await;
+    assert_eq!(*endpoint.asked.lock(), ["event-1", "event-2", "event-2", "event-2", "event-3"]);
+}

@@ -1,0 +1,146 @@
+//! One owner's turn: requests one after the other, until the turn is over or one fails.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use super::health::{CascadeHealth, Step};
+use super::metrics::Metrics;
+use crate::domain::time::clock::Clock;
+use crate::model::subscribers::{Delivery, Failure, FailureReason, Hmac, Retries, State, Status, Subscriber};
+use crate::storage::endpoint::{Endpoint, Outcome};
+use crate::storage::owner_queues::{Done, Entry, Number, OwnerQueues, Taken};
+
+/// The time after which no further request of a turn begins.
+const TURN: Duration = Duration::from_secs(1);
+/// What clocks and busy threads may cost between the look at a lease and the begin of its request.
+const MARGIN: Duration = Duration::from_secs(2);
+/// The pause when the end of a lease cannot be stored.
+const RETRY: Duration = Duration::from_millis(200);
+
+/// Of all turns.
+pub struct TurnSettings {
+    /// Of one request.
+    pub timeout: Duration,
+    pub retries: Retries,
+    pub hmac: Hmac,
+}
+
+pub(super) struct Turn {
+    pub queues: Arc<dyn OwnerQueues>,
+    pub endpoint: Arc<dyn Endpoint>,
+    pub settings: Arc<TurnSettings>,
+    pub clock: Arc<Clock>,
+    pub health: Arc<CascadeHealth>,
+    pub metrics: Metrics,
+    /// The lease ends no earlier.
+    pub until: Instant,
+}
+
+/// What became of a turn.
+struct Served {
+    delivered_to: Option<Number>,
+    delivered: u64,
+    status: Status,
+    pause: Duration,
+}
+
+impl TurnSettings {
+    /// Long enough for a turn whose last request takes all its time.
+    pub fn lease(&self) -> Duration {
+        TURN + self.timeout + MARGIN + MARGIN
+    }
+}
+
+impl Turn {
+    pub async fn serve(self, taken: Taken) {
+        let Served { delivered_to, delivered, status, pause } = self.deliver(&taken).await;
+        let done = Done { delivered_to, delivered, status, pause };
+        // Not stored in time, it is delivered again by the next lease.
+        while Instant::now() < self.until {
+            let ended = self.queues.done(taken.owner.clone(), taken.fence, done.clone()).await;
+            if self.health.told(Step::Done, ended).is_some() {
+                return;
+            }
+            sleep(RETRY).await;
+        }
+    }
+
+    async fn deliver(&self, taken: &Taken) -> Served {
+        let began = Instant::now();
+        let mut served =
+            Served { delivered_to: None, delivered: 0, status: taken.status.clone(), pause: Duration::ZERO };
+        for entries in requests(&taken.subscriber, &taken.entries) {
+            // The first request of a turn may begin late, but not after its lease.
+            let is_over = served.delivered_to.is_some() && began.elapsed() > TURN;
+            if is_over || Instant::now() + self.settings.timeout + MARGIN > self.until {
+                break;
+            }
+            match self.send(taken, entries).await {
+                Outcome::Delivered => self.delivered(entries, &mut served),
+                Outcome::Gone => {
+                    self.failed(taken, FailureReason::Status, Some(410), &mut served);
+                    served.status.stop(State::Disabled);
+                    break;
+                }
+                Outcome::Failed { reason, status, retry_after } => {
+                    self.failed(taken, reason, status, &mut served);
+                    self.put_off(retry_after, &mut served);
+                    break;
+                }
+            }
+        }
+        served
+    }
+
+    async fn send(&self, taken: &Taken, entries: &[Entry]) -> Outcome {
+        let events: Vec<&str> = entries.iter().map(|entry| &*entry.event).collect();
+        let delivery = Delivery::of(&taken.subscriber, &events, self.clock.now(), self.settings.hmac);
+        let began = Instant::now();
+        let outcome = self.endpoint.deliver(delivery).await;
+        self.metrics.seconds.observe(began.elapsed().as_secs_f64());
+        outcome
+    }
+
+    fn delivered(&self, entries: &[Entry], served: &mut Served) {
+        let now = self.clock.now();
+        for entry in entries {
+            self.metrics.age.observe(now.saturating_sub(entry.queued_at) as f64 / 1_000.0);
+        }
+        self.metrics.deliveries.inc();
+        self.metrics.delivered.inc_by(entries.len() as u64);
+        served.delivered += entries.len() as u64;
+        served.delivered_to = entries.last().map(|entry| entry.number);
+        served.status.failing = None;
+    }
+
+    fn failed(&self, taken: &Taken, reason: FailureReason, status: Option<u16>, served: &mut Served) {
+        self.metrics.failed(reason);
+        tracing::debug!(event = "delivery_failed", subscriber = %taken.owner, %reason, status, "delivery failed");
+        served.status.last_failure = Some(Failure { at: self.clock.now(), status, reason });
+    }
+
+    fn put_off(&self, retry_after: Option<Duration>, served: &mut Served) {
+        let failing = served.status.failing;
+        let next = self.settings.retries.next(failing, self.clock.now(), retry_after, rand::random());
+        served.pause = next.put_off(&mut served.status);
+    }
+}
+
+/// The entries of each request: as many as the subscriber takes at once.
+fn requests<'a>(subscriber: &Subscriber, entries: &'a [Entry]) -> Vec<&'a [Entry]> {
+    let (mut all, mut rest) = (Vec::new(), entries);
+    while !rest.is_empty() {
+        let mut bytes = 0;
+        let fitting = rest.iter().take(usize::from(subscriber.batch)).take_while(|entry| {
+            bytes += entry.event.len();
+            bytes <= Subscriber::BATCH_BYTES_MAX
+        });
+        // An event that is too long goes alone.
+        let (request, behind) = rest.split_at(fitting.count().max(1));
+        all.push(request);
+        rest = behind;
+    }
+    all
+}

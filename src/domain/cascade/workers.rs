@@ -1,0 +1,117 @@
+//! Delivers what is queued: any number of owners at the same time, each of them one request after the other.
+//!
+//! ```text
+//! take: owners that are due, each with a lease ─▶ a task for each: requests, for a turn ─▶ done: the lease ends
+//! ```
+//!
+//! A worker is a task that lives for one lease, so there are as many as there is work, up to a bound. An owner with
+//! nothing to do has none. After a turn the owner goes to the end of the line.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::health::{CascadeHealth, Step};
+use super::metrics::Metrics;
+use super::turn::{Turn, TurnSettings};
+use crate::domain::time::clock::Clock;
+use crate::storage::endpoint::Endpoint;
+use crate::storage::owner_queues::{Due, OwnerQueues};
+
+/// Owners that are taken at once.
+const TAKE_MAX: usize = 64;
+/// Events that another process has queued, and leases of one that died, are found so soon.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Owners that become due within it are taken together.
+const GATHER: Duration = Duration::from_millis(10);
+/// How often old events are given up, and the totals are measured.
+const EXPIRE_EVERY: Duration = Duration::from_secs(10);
+/// How long the end waits for requests under way: their outcome is kept, and nothing is delivered twice.
+const END_MAX: Duration = Duration::from_secs(5);
+
+pub struct Workers {
+    pub queues: Arc<dyn OwnerQueues>,
+    pub endpoint: Arc<dyn Endpoint>,
+    /// Notified when queues may be due.
+    pub queued: Arc<Notify>,
+    /// Owners that are delivered to at the same time.
+    pub workers_max: usize,
+    pub settings: Arc<TurnSettings>,
+    pub clock: Arc<Clock>,
+    pub health: Arc<CascadeHealth>,
+    pub metrics: Metrics,
+}
+
+impl Workers {
+    /// Until `end` resolves; what is under way then is finished, unless it takes too long.
+    pub async fn run(self, end: impl Future<Output = ()>) {
+        let mut running = JoinSet::new();
+        tokio::select! {
+            () = self.deliver(&mut running) => {}
+            () = self.look_after() => {}
+            () = end => {}
+        }
+        let _ = timeout(END_MAX, async { while running.join_next().await.is_some() {} }).await;
+    }
+
+    async fn deliver(&self, running: &mut JoinSet<()>) {
+        loop {
+            while running.try_join_next().is_some() {}
+            let free = self.workers_max.saturating_sub(running.len()).min(TAKE_MAX);
+            if free == 0 {
+                running.join_next().await;
+                continue;
+            }
+            let (due, until) = self.take(free).await;
+            let is_full = due.taken.len() == free;
+            for taken in due.taken {
+                running.spawn(self.turn(until).serve(taken));
+            }
+            self.metrics.workers.set(running.len() as i64);
+            if !is_full {
+                let wait = due.next.unwrap_or(LOOK_EVERY).min(LOOK_EVERY);
+                tokio::select! {
+                    () = sleep(wait) => {}
+                    () = self.queued.notified() => {}
+                    Some(_) = running.join_next() => {}
+                }
+                sleep(GATHER).await;
+            }
+        }
+    }
+
+    /// Leases, and when they end at the earliest.
+    async fn take(&self, limit: usize) -> (Due, Instant) {
+        let lease = self.settings.lease();
+        let ask = || async {
+            let until = Instant::now() + lease;
+            self.queues.take(limit, lease).await.map(|due| (due, until))
+        };
+        self.health.repeat(Step::Take, ask).await
+    }
+
+    fn turn(&self, until: Instant) -> Turn {
+        Turn {
+            queues: self.queues.clone(),
+            endpoint: self.endpoint.clone(),
+            settings: self.settings.clone(),
+            clock: self.clock.clone(),
+            health: self.health.clone(),
+            metrics: self.metrics.clone(),
+            until,
+        }
+    }
+
+    async fn look_after(&self) {
+        loop {
+            let died = self.health.repeat(Step::Expire, || self.queues.expire()).await;
+            self.metrics.died(died);
+            let totals = self.health.repeat(Step::Expire, || self.queues.totals()).await;
+            self.metrics.totals(&totals);
+            sleep(EXPIRE_EVERY).await;
+        }
+    }
+}

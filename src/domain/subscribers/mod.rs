@@ -1,0 +1,242 @@
+//! Subscribers, as the control API shows and changes them.
+//!
+//! Each change is decided on an owner as it was read, and is done if the owner is still the same; otherwise it is decided
+//! anew. Deliveries are made by [`cascade`](super::cascade).
+
+pub mod config;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::time::clock::Clock;
+use crate::model::subscribers::{
+    EndpointRules, EndpointUrl, EventType, Filter, NoEndpointUrl, Secrets, SigningSecret, Subscriber, SubscriberId,
+};
+use crate::storage::event_bus::BusError;
+use crate::storage::event_bus::source::EventSource;
+use crate::storage::owner_queues::{Change, Changed, Dead, Number, Owner, OwnerQueues};
+use crate::storage::store_error::{Answer, StoreError};
+
+/// How long an answer of the store may take.
+const TIMEOUT: Duration = Duration::from_secs(3);
+/// How often a change is decided anew.
+const TRIES: usize = 16;
+/// How often it is looked whether a lease is over.
+const LEASE_POLL: Duration = Duration::from_millis(50);
+
+/// Why a subscriber cannot be shown or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum SubscribersError {
+    #[error("there is no such subscriber")]
+    Missing,
+    /// Trying again may help, and harms nothing.
+    #[error("hot store unavailable")]
+    Store,
+    #[error("event bus unavailable")]
+    Bus,
+}
+
+/// What a subscriber is to be.
+#[derive(Clone, Debug)]
+pub struct Definition {
+    pub url: EndpointUrl,
+    pub types: Vec<EventType>,
+    pub filter: Filter,
+    pub batch: u16,
+    /// `None`: the present one stays, or one is made.
+    pub secret: Option<SigningSecret>,
+}
+
+/// A subscriber that was made or replaced.
+#[derive(Debug)]
+pub struct Put {
+    pub owner: Owner,
+    pub made: bool,
+    /// If it was made here.
+    pub secret: Option<SigningSecret>,
+}
+
+pub struct Subscribers {
+    pub queues: Arc<dyn OwnerQueues>,
+    pub source: Arc<dyn EventSource>,
+    pub rules: EndpointRules,
+    pub secret_overlap: Duration,
+    pub clock: Arc<Clock>,
+    /// Notified when queues may be due.
+    pub queued: Arc<Notify>,
+    /// Notified when a replay was asked for.
+    pub replay_asked: Arc<Notify>,
+}
+
+/// What is done about an owner as it is now.
+enum Decision {
+    Change(Change),
+    /// It is as it should be.
+    Nothing,
+}
+
+impl Subscribers {
+    /// An address to which deliveries may go, by the settings.
+    pub fn endpoint(&self, url: &str) -> Result<EndpointUrl, NoEndpointUrl> {
+        self.rules.endpoint(url)
+    }
+
+    pub async fn get(&self, id: &SubscriberId) -> Result<Owner, SubscribersError> {
+        let (_, owner) = in_time(self.queues.owner(id.clone())).await?;
+        owner.ok_or(SubscribersError::Missing)
+    }
+
+    /// In the order of their ids.
+    pub async fn list(&self, after: Option<SubscriberId>, limit: usize) -> Result<Vec<Owner>, SubscribersError> {
+        in_time(self.queues.owners(after, limit)).await
+    }
+
+    /// Makes it, or replaces it as a whole. A new one gets the events from now on.
+    pub async fn put(&self, id: &SubscriberId, definition: Definition) -> Result<Put, SubscribersError> {
+        let ends = bus(self.source.ends().await)?;
+        let generated = new_secret();
+        let mut made_here = None;
+        let changed = self.change(id, |owner| {
+            let present = owner.map(|owner| owner.subscriber.secrets.clone());
+            let secrets = match (definition.secret.clone(), present) {
+                (Some(given), Some(present)) if *present.newest() == given => present,
+                (Some(given), _) => Secrets::new(given),
+                (None, Some(present)) => present,
+                (None, None) => Secrets::new(generated.clone()),
+            };
+            made_here = (*secrets.newest() == generated).then(|| generated.clone());
+            let Definition { url, types, filter, batch, secret: _ } = definition.clone();
+            let subscriber = Arc::new(Subscriber { url, types, filter, batch, secrets });
+            Ok(Decision::Change(Change::Put { subscriber, ends: ends.clone() }))
+        });
+        let made = matches!(changed.await?, Some(Changed::Done { made: true, .. }));
+        self.queued.notify_one();
+        Ok(Put { owner: self.get(id).await?, made, secret: made_here })
+    }
+
+    /// Its queue goes. No try to deliver begins after this.
+    pub async fn delete(&self, id: &SubscriberId) -> Result<(), SubscribersError> {
+        loop {
+            let (version, owner) = in_time(self.queues.owner(id.clone())).await?;
+            if version == 0 && owner.is_none() {
+                return Err(SubscribersError::Missing);
+            }
+            match in_time(self.queues.change(id.clone(), version, Change::Delete)).await? {
+                Changed::Moved(_) => {}
+                Changed::Done { leased_for, .. } | Changed::Missing { leased_for } if leased_for.is_zero() => {
+                    return Ok(());
+                }
+                // A worker may still begin. It ends its lease early if it has nothing to do.
+                Changed::Done { leased_for, .. } | Changed::Missing { leased_for } => {
+                    sleep(leased_for.min(LEASE_POLL)).await;
+                }
+            }
+        }
+    }
+
+    pub async fn pause(&self, id: &SubscriberId) -> Result<Owner, SubscribersError> {
+        self.change(id, |owner| existing(owner, |_| Change::Pause)).await?;
+        self.get(id).await
+    }
+
+    /// It is active, and the next try is made at once.
+    pub async fn resume(&self, id: &SubscriberId) -> Result<Owner, SubscribersError> {
+        self.change(id, |owner| existing(owner, |_| Change::Resume)).await?;
+        self.queued.notify_one();
+        self.get(id).await
+    }
+
+    /// The new secret. The one before it signs for the overlap.
+    pub async fn rotate(&self, id: &SubscriberId) -> Result<SigningSecret, SubscribersError> {
+        let secret = new_secret();
+        self.change(id, |owner| {
+            let Some(owner) = owner else { return Err(SubscribersError::Missing) };
+            // It was done, and the answer was lost.
+            if *owner.subscriber.secrets.newest() == secret {
+                return Ok(Decision::Nothing);
+            }
+            let until = self.clock.now() + self.secret_overlap.as_millis() as u64;
+            let mut subscriber = (*owner.subscriber).clone();
+            subscriber.secrets = subscriber.secrets.rotated(secret.clone(), until);
+            Ok(Decision::Change(Change::Redefine { subscriber: Arc::new(subscriber) }))
+        })
+        .await?;
+        Ok(secret)
+    }
+
+    /// Empties the queue, and fills it with what the log has since that time, milliseconds.
+    pub async fn replay(&self, id: &SubscriberId, since: u64) -> Result<Owner, SubscribersError> {
+        let after = bus(self.source.before(since).await)?;
+        self.change(id, |owner| existing(owner, |_| Change::Replay { after: after.clone() })).await?;
+        self.replay_asked.notify_one();
+        self.get(id).await
+    }
+
+    /// The oldest dead letters behind that number.
+    pub async fn dead(&self, id: &SubscriberId, after: Number, limit: usize) -> Result<Vec<Dead>, SubscribersError> {
+        in_time(self.queues.dead(id.clone(), after, limit)).await?.ok_or(SubscribersError::Missing)
+    }
+
+    /// Queues dead letters again. How many these are.
+    pub async fn resend(&self, id: &SubscriberId) -> Result<u64, SubscribersError> {
+        let resent = in_time(self.queues.resend(id.clone())).await?.ok_or(SubscribersError::Missing)?;
+        self.queued.notify_one();
+        Ok(resent)
+    }
+
+    /// Decides until nobody else was faster. Every decision may be repeated.
+    async fn change(
+        &self,
+        id: &SubscriberId,
+        mut decide: impl FnMut(Option<&Owner>) -> Result<Decision, SubscribersError>,
+    ) -> Result<Option<Changed>, SubscribersError> {
+        let until = Instant::now() + TIMEOUT;
+        for _ in 0..TRIES {
+            let (version, owner) = in_time(self.queues.owner(id.clone())).await?;
+            let Decision::Change(change) = decide(owner.as_ref())? else { return Ok(None) };
+            match in_time(self.queues.change(id.clone(), version, change)).await {
+                Ok(Changed::Moved(_)) => {}
+                Ok(Changed::Missing { .. }) => return Err(SubscribersError::Missing),
+                Ok(done) => return Ok(Some(done)),
+                // Done or not: the next decision sees which.
+                Err(error) if Instant::now() > until => return Err(error),
+                Err(_) => sleep(LEASE_POLL).await,
+            }
+        }
+        Err(SubscribersError::Store)
+    }
+}
+
+fn existing(owner: Option<&Owner>, change: impl FnOnce(&Owner) -> Change) -> Result<Decision, SubscribersError> {
+    owner.map(|owner| Decision::Change(change(owner))).ok_or(SubscribersError::Missing)
+}
+
+fn new_secret() -> SigningSecret {
+    SigningSecret::of(rand::random::<[u8; SigningSecret::BYTES]>().to_vec()).expect("it is long enough")
+}
+
+async fn in_time<T>(answer: Answer<T>) -> Result<T, SubscribersError> {
+    match timeout(TIMEOUT, answer).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(error)) => Err(failed(&error)),
+        Err(_) => {
+            tracing::warn!(event = "subscribers_failed", timeout_seconds = TIMEOUT.as_secs(), "subscribers timed out");
+            Err(SubscribersError::Store)
+        }
+    }
+}
+
+fn failed(error: &StoreError) -> SubscribersError {
+    tracing::warn!(event = "subscribers_failed", %error, "subscribers cannot be read or changed");
+    SubscribersError::Store
+}
+
+fn bus<T>(answer: Result<T, BusError>) -> Result<T, SubscribersError> {
+    answer.map_err(|error| {
+        tracing::warn!(event = "subscribers_failed", %error, "the event bus cannot be asked");
+        SubscribersError::Bus
+    })
+}
