@@ -5,12 +5,14 @@ mod assembly;
 pub mod check;
 mod common;
 mod control;
+mod counters;
 mod demo;
 mod descriptors;
 mod devices;
 mod edge;
 mod error;
 mod events;
+mod grpc;
 pub mod history;
 mod history_packs;
 mod hot;
@@ -25,10 +27,14 @@ mod outbox;
 mod peers;
 mod rewards;
 pub mod role;
+mod sockless;
 mod spawn;
+mod statistics;
 mod stores;
+mod subscribers;
 mod threads;
 mod users;
+mod views;
 mod widget;
 
 use std::io::Write;
@@ -54,10 +60,13 @@ use crate::shutdown::Shutdown;
 use access::Access;
 use assembly::Assembly;
 use common::Common;
+use counters::Counting;
 use demo::Shown;
 use devices::Devices;
-use edge::Edge;
+use edge::{Edge, SharedParts};
 pub use error::StartError;
+use events::Bus;
+use grpc::{Grpc, GrpcListener};
 use hot::Hot;
 use lanes::{Commits, StoreIntake, StoreLanes};
 use listeners::{Addresses, Listeners};
@@ -65,6 +74,7 @@ use live::Live;
 use outbox::Outbox;
 use rewards::{Calendar, Rewards};
 use role::Role;
+use statistics::Statistics;
 use stores::Stores;
 use threads::{CommitThread, EdgeThread};
 
@@ -76,56 +86,77 @@ pub fn serve(config: Config, role: Role) -> Result<(), StartError> {
     log::stopped(match role.misfit(&config) {
         Some(misfit) => Err(StartError::Misfit(misfit)),
         None if role == Role::Job => job::serve(&config),
+        None if role == Role::Cascade => subscribers::serve(&config),
         None => run(config, role),
     })
 }
 
-fn run(config: Config, role: Role) -> Result<(), StartError> {
-    let tls = Tls::load(&config.server)?;
+fn run(mut config: Config, role: Role) -> Result<(), StartError> {
+    let has_demo = demo::prepare(&mut config);
+    let tls = config.server.tls().map(Tls::load).transpose()?;
     let hot = Hot::open(&config)?;
+    let statistics = Statistics::open(&config, hot.redis.as_ref())?;
     let access = Access::open(&config, &hot)?;
     let listeners = Listeners::bind(&config, edge_threads(config.server.threads))?;
+    let grpc = GrpcListener::bind(&config)?;
+    let certificates = tls.iter().chain(grpc.as_ref().and_then(|grpc| grpc.tls.as_ref())).cloned().collect();
     let shutdown = Arc::new(Shutdown::new(config.server.drain_timeout));
-    shutdown.listen_to_signals(access.reload(tls.clone())).map_err(StartError::Process)?;
+    shutdown.listen_to_signals(access.reload(certificates)).map_err(StartError::Process)?;
 
     let (mut assembly, stop) = (Assembly::new(), shutdown.stop());
     let parts = &mut assembly;
     let clock = Arc::new(Clock::starting_at(hot.clock_floor, config.store.clock_step_max));
-    let calendar = Calendar::open(&config.rewards, hot.calendar.clone(), &clock)?;
+    let kept_views = statistics.as_ref().map(|statistics| statistics.views.clone()).or(hot.views);
+    let derived = statistics.as_ref().map(|statistics| statistics.derived.clone()).or(hot.derived);
+    let views_rule = kept_views.as_ref().and_then(|_| config.views.rule());
+    let calendar = Calendar::open(&config.rewards, views_rule, hot.calendar.clone(), &clock)?;
     let rewards_clock = RewardsClock { today: calendar.today.clone(), clock: clock.clone() };
-    let (bus, tail) = events::build(&config.events, &config.store, &config.kafka, clock.clone(), stop.clone(), parts)?;
-    let stores = Stores { hot: hot.store, outbox: hot.outbox, bus, channel: hot.channel };
+    let Bus { bus, tail, log } =
+        events::build(&config.events, &config.store, &config.kafka, clock.clone(), stop.clone(), parts)?;
+    let stores = Stores { hot: hot.store, outbox: hot.outbox, bus, channel: hot.channel, views: kept_views };
     let common = Common::build(&config, stores, clock, access.presence.clone(), stop.clone(), parts);
+    if let Some(statistics) = statistics {
+        statistics.build(&config.counters, &common, parts);
+    }
     let source = Source::of(&config.events.deployment);
     let outbox = Outbox::build(config.rewards.outbox, source, &common, parts);
-    let rewards = Rewards::build(&config.rewards, config.store.hot_store, calendar, outbox.notify, &common, parts);
+    let counting = Counting { direct: hot.direct, derived };
+    let counters = counters::build(&config.counters, counting, config.rewards.outbox, &outbox.notify, &common, parts);
+    let views = views::build(&config.views, &rewards_clock.today, &common, parts);
+    let played = views.as_ref().map(|views| views.by_playback()).unwrap_or_default();
+    let hot_store = config.store.hot_store;
+    let rewards = Rewards::build(&config.rewards, hot_store, calendar, outbox.notify, played, &common, parts);
     let live_timeout = config.live.session_timeout(config.socket.heartbeat_interval, config.store.steady_hold);
     let live = Live::build(&config.live, live_timeout, &common, parts);
     let devices = Devices::build(&config.push, &live, &common, parts);
     let mut lanes = StoreLanes::build(&config.store, &common, parts);
     janitor::build(lanes.intake(), &common, parts);
     let StoreIntake { lanes: of_control, completions: control_completions } = lanes.intake();
-    let (lookup, kick_list) = (rewards.connect_lookup.clone(), &devices.kick_list);
-    let intakes = listeners.public.iter().map(|_| lanes.intake()).collect();
-    let edges = edge::build(&config, intakes, &access, kick_list, &lookup, &common, parts);
-    users::build(&config.reading, of_control, lookup, listeners.addresses.public, &common, parts);
-    let has_demo = demo::is_served(&config);
+    let (lookup, kick_list) = (rewards.connect_lookup.clone(), devices.kick_list.clone());
+    let intakes = (0..listeners.public.len() + usize::from(grpc.is_some())).map(|_| lanes.intake()).collect();
+    let shared = SharedParts { kick_list, connect_lookup: lookup.clone(), views: views.clone() };
+    let mut edges = edge::build(&config, intakes, &access, shared, &common, parts);
+    let grpc = grpc.and_then(|listener| Some(Grpc::build(&config, listener, edges.pop()?, &common, parts)));
+    users::build(&config.reading, of_control, lookup, views, listeners.addresses.public, &common, parts);
+    let subscribers = subscribers::build(&config, role, log, hot.redis.as_ref(), &common, parts)?;
+    let receivers = demo::receivers(&config, has_demo, subscribers, listeners.addresses.public);
     let packs = demo::pack_feed(&config, has_demo);
     if let Some(shared) = hot.redis {
         let retention = Retention::of(config.store.retention);
         history_packs::build(&config.history, &config.kafka, retention, &shared, packs.clone(), &common, parts)?;
-        peers::build(shared, &access, &devices, &live, &rewards, parts);
+        peers::build(shared, &access, &devices, &live, &rewards, &common, parts);
     }
     job::build(&config, role, stop.clone(), parts)?;
     hot::measure_disk(&config, parts.metrics()).map_err(StartError::Process)?;
     widget::build(&config.live, &config.demo, has_demo, live.routes.board(), parts);
     if has_demo {
-        let shown = Shown { key: access.key.clone(), tail, live: live.routes, packs, clock: rewards_clock };
+        let (key, live, clock) = (access.key.clone(), live.routes, rewards_clock);
+        let shown = Shown { key, tail, live, packs, counters, receivers, clock };
         demo::build(&config, shown, stop, parts);
     }
     let (store_health, bus_health, kick_list) = (lanes.health.clone(), outbox.health, devices.kick_list);
     let commits = lanes.commits(rewards.judge, parts);
-    let gateway = Gateway { common, edges, commits, store_health, bus_health, kick_list, control_completions };
+    let gateway = Gateway { common, edges, grpc, commits, store_health, bus_health, kick_list, control_completions };
     start(&config, access, listeners, tls, &shutdown, gateway, assembly)
 }
 
@@ -134,6 +165,7 @@ struct Gateway {
     common: Common,
     /// One for each public listener.
     edges: Vec<Edge>,
+    grpc: Option<Grpc>,
     commits: Commits,
     store_health: Arc<StoreHealth>,
     bus_health: Arc<BusHealth>,
@@ -165,10 +197,12 @@ fn start(
     let edges = gateway.edges.into_iter().zip(public).map(|(edge, listener)| {
         EdgeThread::start(listener, edge, pages.clone(), tls.clone(), &config.server).map_err(process)
     });
-    let edges = edges.collect::<Result<Vec<_>, _>>()?;
+    let mut edges = edges.collect::<Result<Vec<_>, _>>()?;
+    let of_grpc = gateway.grpc.as_ref().map(Grpc::announcement).unwrap_or_default();
+    edges.extend(gateway.grpc.map(Grpc::start).transpose().map_err(process)?);
     descriptors::raise_limit();
     let scheme = if tls.is_some() { "https" } else { "http" };
-    let said = announcement(access.key.as_deref(), &access.control_token, scheme, &addresses);
+    let said = of_grpc + &announcement(access.key.as_deref(), &access.control_token, scheme, &addresses);
     let (ready_share, bus) = (config.store.ready_share, gateway.bus_health);
     let (health, of_probes) = (gateway.store_health, stop.clone());
     let admin = Admin { health, ready_share, bus, degraded, stop: of_probes, clock_status, registry };

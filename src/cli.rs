@@ -5,6 +5,7 @@ pub mod events;
 pub mod gateway;
 pub mod health;
 pub mod history;
+pub mod subscribers;
 pub mod user;
 
 use std::num::NonZeroU64;
@@ -13,6 +14,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::app::role::Role;
+use crate::cli::subscribers::SubscribersCommand;
+use crate::edge::auth::Scopes;
 
 /// A WebSocket gateway that stores playback positions.
 #[derive(Debug, Parser)]
@@ -39,11 +42,17 @@ pub enum Command {
     /// Prepare a new Redis (redis.url): write the keys that identify it as this deployment's. Run it once. Safe to
     /// re-run; never overwrites existing keys.
     Init,
-    /// Print a token for a user, signed with the gateway's key. Never makes a key.
+    /// Print a token for a user or a service, signed with the gateway's key. Never makes a key.
     Token {
         /// User id.
-        #[arg(long)]
-        mid: u64,
+        #[arg(long, required_unless_present = "service")]
+        mid: Option<u64>,
+        /// Name of a service that calls over gRPC, instead of a user.
+        #[arg(long, value_name = "NAME", conflicts_with = "mid", requires = "scope")]
+        service: Option<String>,
+        /// What the service may do. May be given twice.
+        #[arg(long, conflicts_with = "mid", requires = "service", value_parser = [Scopes::READ, Scopes::WRITE])]
+        scope: Vec<String>,
         /// How long the token is valid, such as 30s, 1h or 7d.
         #[arg(long, default_value = "1h")]
         ttl: humantime::Duration,
@@ -67,6 +76,9 @@ pub enum Command {
         /// The user's id.
         mid: u64,
     },
+    /// Show and change the subscribers of events, on the gateway of this machine.
+    #[command(subcommand)]
+    Subscribers(SubscribersCommand),
     /// Print what the history store (history.store) has of a user, one JSON line per content.
     History {
         /// The user's id.
@@ -106,18 +118,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_parses() {
+    fn the_command_line_parses() {
         Cli::command().debug_assert();
     }
 
     #[test]
-    fn a_token_is_good_for_an_hour_unless_said_otherwise() {
+    fn a_token_is_valid_for_an_hour_by_default() {
         let ttl_seconds = |line: &[&str]| match Cli::try_parse_from(line).expect("a command line").command {
-            Some(Command::Token { mid: 42, ttl }) => ttl.as_secs(),
+            Some(Command::Token { mid: Some(42), ttl, .. }) => ttl.as_secs(),
             other => panic!("not a token for 42: {other:?}"),
         };
         assert_eq!(ttl_seconds(&["heartline", "token", "--mid", "42"]), 3_600);
         assert_eq!(ttl_seconds(&["heartline", "token", "--mid", "42", "--ttl", "90s"]), 90);
+    }
+
+    #[test]
+    fn a_token_is_for_a_user_or_for_a_service_with_scopes() {
+        let is_taken = |line: &str| Cli::try_parse_from(line.split(' ')).is_ok();
+        assert!(is_taken("heartline token --service ranker --scope heartline.read --scope heartline.write"));
+        for bad in [
+            "heartline token",
+            "heartline token --service ranker",
+            "heartline token --service ranker --scope read",
+            "heartline token --mid 42 --scope heartline.read",
+            "heartline token --mid 42 --service ranker --scope heartline.read",
+        ] {
+            assert!(!is_taken(bad), "{bad}");
+        }
     }
 
     #[test]

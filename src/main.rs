@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::Parser;
 use heartline::app;
@@ -14,13 +13,14 @@ use heartline::cli::events::{self, EventsOptions};
 use heartline::cli::gateway::GatewayError;
 use heartline::cli::health;
 use heartline::cli::history;
+use heartline::cli::subscribers;
 use heartline::cli::user;
 use heartline::cli::{Cli, Command};
 use heartline::config::{self, Config, ConfigError};
 use heartline::domain::rewards::memory::estimate;
 use heartline::domain::time::clock;
 use heartline::edge::auth::key::SIGNS_NOTHING;
-use heartline::edge::auth::{KeptSecretError, SigningKey};
+use heartline::edge::auth::{Issued, KeptSecretError, Scopes, SigningKey};
 use heartline::model::ids::UserId;
 use heartline::model::shard::Shards;
 use heartline::storage::hot_store::config::Backend;
@@ -48,12 +48,21 @@ fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command.unwrap_or(Command::Serve { role: Role::All }) {
         Command::Serve { role } => serve(Config::load(file)?, role),
         Command::Init => init(&Config::load(file)?),
-        Command::Token { mid, ttl } => token(&Config::load(file)?, UserId(mid), *ttl),
+        Command::Token { mid, service, scope, ttl } => {
+            let has = |wanted: &str| scope.iter().any(|scope| scope == wanted);
+            let scopes = Scopes { read: has(Scopes::READ), write: has(Scopes::WRITE) };
+            let now = clock::wall();
+            token(&Config::load(file)?, |key| match &service {
+                Some(name) => key.issue_service(name, scopes, *ttl, now),
+                None => key.issue(UserId(mid.unwrap_or_default()), *ttl, now),
+            })
+        }
         Command::Events { follow, after, limit } => {
             Ok(events::print(&Config::load(file)?, EventsOptions { after, limit, follow })?)
         }
         Command::Health => health::check(&Config::load(file)?).map_err(Failure::NotReady),
         Command::User { mid } => print(&user::report(&Config::load(file)?, UserId(mid))?),
+        Command::Subscribers(command) => print(&subscribers::run(&Config::load(file)?, command)?),
         Command::History { mid, compare } => print(&history::report(&Config::load(file)?, UserId(mid), compare)?),
         Command::Clock { accept } => print(&clock_command::report(&Config::load(file)?, accept)?),
         Command::Hash { mid } => hash(&Config::load(file)?, UserId(mid)),
@@ -97,13 +106,13 @@ fn check_config(file: Option<&Path>, role: Role) -> Result<(), Failure> {
     print(&text)
 }
 
-fn token(config: &Config, user: UserId, ttl: Duration) -> Result<(), Failure> {
+fn token(config: &Config, issue: impl FnOnce(&SigningKey) -> Issued) -> Result<(), Failure> {
     let data_dir = &config.store.data_dir;
     if !SigningKey::exists(&config.auth, data_dir) {
         return Err(Failure::NoKey(data_dir.clone()));
     }
     let key = SigningKey::load(&config.auth, data_dir)?.ok_or(Failure::SignsNothing)?;
-    print(&format!("{}\n", key.issue(user, ttl, clock::wall()).token))
+    print(&format!("{}\n", issue(&key).token))
 }
 
 fn hash(config: &Config, user: UserId) -> Result<(), Failure> {

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn parts_learn_of_the_drain_before_and_after_it_began() {
+    async fn handles_learn_of_a_drain_before_and_after_it_begins() {
         let shutdown = Shutdown::new(Duration::from_secs(10));
         let stop = shutdown.stop();
         let (early, end) = (tokio::spawn(stop.draining()), tokio::spawn(stop.stopped()));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_end_of_whoever_leads_is_the_end() {
+    async fn dropping_the_shutdown_drains_and_stops_its_handles() {
         let shutdown = Shutdown::new(Duration::from_secs(10));
         let stop = shutdown.stop();
         drop(shutdown);

@@ -1,4 +1,4 @@
-//! What decides who may connect, opened before anything is built on it.
+//! The keys, revocations and limits that decide which clients may connect, opened before anything is built on them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,10 +37,10 @@ impl Access {
         Ok(Access { key, control_token, verifier, presence, revocations, visitors })
     }
 
-    /// What SIGHUP asks for.
-    pub fn reload(&self, tls: Option<Arc<Tls>>) -> impl Fn() + Send + 'static {
+    /// The reload at SIGHUP.
+    pub fn reload(&self, certificates: Vec<Arc<Tls>>) -> impl Fn() + Send + 'static {
         let (verifier, visitors) = (self.verifier.clone(), self.visitors.clone());
-        move || reload(&verifier, tls.as_deref(), &visitors)
+        move || reload(&verifier, &certificates, &visitors)
     }
 }
 
@@ -54,19 +54,20 @@ fn revocations(config: &Config, hot: &Hot, presence: Arc<Presence>) -> Result<Ar
     Ok(Arc::new(Revocations::open(presence, list, hot.channel.clone(), token_life_max)?))
 }
 
-fn reload(verifier: &Verifier, tls: Option<&Tls>, visitors: &VisitorClasses) {
+fn reload(verifier: &Verifier, certificates: &[Arc<Tls>], visitors: &VisitorClasses) {
     match verifier.reload() {
         Ok(keys) => tracing::info!(event = "keys_reloaded", keys, "keys reloaded"),
         Err(error) => {
             tracing::error!(event = "keys_reload_failed", %error, "cannot reload keys; keeping the current ones")
         }
     }
-    match tls.map(Tls::reload) {
-        Some(Ok(())) => tracing::info!(event = "certificate_reloaded", "certificate reloaded"),
-        Some(Err(error)) => {
-            tracing::error!(event = "certificate_reload_failed", %error, "cannot reload the certificate; keeping the current one")
+    for tls in certificates {
+        match tls.reload() {
+            Ok(()) => tracing::info!(event = "certificate_reloaded", "certificate reloaded"),
+            Err(error) => {
+                tracing::error!(event = "certificate_reload_failed", %error, "cannot reload the certificate; keeping the current one")
+            }
         }
-        None => {}
     }
     match visitors.reload() {
         Some(Ok(())) => tracing::info!(event = "country_file_reloaded", "country file reloaded"),

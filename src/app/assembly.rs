@@ -1,4 +1,4 @@
-//! What the parts of a gateway bring along while they are built.
+//! The contributions of the parts of a gateway, collected while they are built.
 
 use std::io;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! What `serve` would find wrong with files, directories and addresses. Nothing is made, changed or kept, so that it
-//! can be asked beside a running gateway. Other servers (Redis, Kafka) are not contacted.
+//! can be asked beside a running gateway. Other servers (Redis, Kafka, Cassandra, MongoDB) are not contacted.
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,15 +14,16 @@ use crate::storage::embedded::folder::Folder;
 use crate::storage::embedded::open_error::OpenError;
 use crate::storage::event_bus::config::Backend as Bus;
 use crate::storage::hot_store::config::Backend as HotStore;
+use crate::storage::owner_queues::embedded::EmbeddedQueues;
 use crate::storage::revocation_list::RevocationList;
 use crate::storage::revocation_list::file::FileList;
 
 /// One line each.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// What would end the start.
+    /// Problems that would end the start.
     pub faults: Vec<String>,
-    /// What would end it now, and not when what runs has stopped.
+    /// Problems that would end the start now, and not after the running gateway has stopped.
     pub notes: Vec<String>,
 }
 
@@ -30,17 +31,20 @@ pub struct Findings {
 pub fn check(config: &Config, role: Role, is_broken: impl Fn(&str) -> bool) -> Findings {
     let mut findings = Findings::default();
     let usable = |settings: &[&str]| !settings.iter().any(|setting| is_broken(setting));
-    if usable(&["history.store"]) {
+    if usable(&["history.store", "store.hot_store", "events.event_bus"]) {
         findings.faults.extend(role.misfit(config));
     }
-    if role == Role::Job {
+    if matches!(role, Role::Job | Role::Cascade) {
         if usable(&["admin.listen"]) {
             findings.address("admin.listen", config.admin.listen);
         }
         return findings;
     }
-    if usable(&["server.tls_cert", "server.tls_key"]) && config.server.has_certificate() {
-        findings.fault(Tls::load(&config.server));
+    if usable(&["server.tls_cert", "server.tls_key"]) {
+        findings.fault(config.server.tls().map(Tls::load).transpose());
+    }
+    if usable(&["grpc.tls_cert", "grpc.tls_key", "grpc.client_ca", "grpc.client_auth"]) {
+        findings.fault(config.grpc.tls().map(Tls::load).transpose());
     }
     if usable(&["auth.jwks_file"]) {
         findings.fault(config.auth.jwks_file().map(key_set::load).transpose());
@@ -64,7 +68,9 @@ pub fn check(config: &Config, role: Role, is_broken: impl Fn(&str) -> bool) -> F
         findings.fault(SigningKey::load(&config.auth, &config.store.data_dir));
     }
     let (server, admin, control) = (config.server.listen, config.admin.listen, config.control.listen);
-    for (setting, address) in [("server.listen", server), ("admin.listen", admin), ("control.listen", control)] {
+    let listeners = [("server.listen", server), ("admin.listen", admin), ("control.listen", control)];
+    for (setting, address) in listeners.into_iter().chain(config.grpc.listen.0.map(|address| ("grpc.listen", address)))
+    {
         if usable(&[setting]) {
             findings.address(setting, address);
         }
@@ -82,6 +88,7 @@ impl Findings {
         let looked = DataDir::look(path).and_then(|holder| {
             Folder::of(path, "store").check()?;
             Folder::of(path, "events").check()?;
+            Folder::of(path, EmbeddedQueues::FOLDER).check()?;
             Ok::<_, OpenError>(holder)
         });
         if config.store.hot_store == HotStore::Embedded && path.is_dir() {

@@ -1,4 +1,4 @@
-//! What all parts of a gateway are built on.
+//! The objects that all parts of a gateway share.
 
 use std::io;
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use super::stores::Stores;
 use crate::config::Config;
 use crate::domain::devices::presence::Presence;
 use crate::domain::history::History;
+use crate::domain::ingest::hold_index::HoldIndex;
 use crate::domain::store_reads::StoreReads;
 use crate::domain::time::clock::Clock;
 use crate::domain::time::guard::{ClockGuard, ClockStatus};
@@ -22,6 +23,8 @@ pub(super) struct Common {
     pub presence: Arc<Presence>,
     pub reads: StoreReads,
     pub history: History,
+    /// With `store.steady_hold`.
+    pub holds: Option<Arc<HoldIndex>>,
     /// Names users in logs.
     pub mid_hash: MidHash,
     pub stop: Stop,
@@ -41,9 +44,9 @@ impl Common {
         let clock_guard = ClockGuard::new(move || hot.time(), clock.clone(), assembly.metrics());
         let clock_status = clock_guard.clock_status();
         assembly.threads.push(Box::new(|| keep_time(clock_guard).map(|()| None)));
-        let holding = (!config.store.steady_hold.is_zero()).then(|| presence.clone());
-        let history = History::new(stores.hot.clone(), clock.clone(), reads.clone(), holding);
-        Common { stores, clock, clock_status, presence, reads, history, mid_hash: config.log.mid_hash(), stop }
+        let holds = (!config.store.steady_hold.is_zero()).then(HoldIndex::new);
+        let history = History::new(stores.hot.clone(), clock.clone(), reads.clone(), holds.clone());
+        Common { stores, clock, clock_status, presence, reads, history, holds, mid_hash: config.log.mid_hash(), stop }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The control listener, with what the parts serve there.
+//! The control listener, with the routes of all parts.
 
 use std::io;
 use std::net::TcpListener;

@@ -1,4 +1,4 @@
-//! What goes to the connections of a user: pushes and kicks.
+//! The parts that reach the connections of a user: pushes and kicks.
 
 use std::sync::Arc;
 

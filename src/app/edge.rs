@@ -1,4 +1,4 @@
-//! What serves users, on sockets and over HTTP, wired to the parts that its threads share.
+//! The edge, which serves users on sockets and over HTTP, wired to the parts that its threads share.
 
 use std::sync::Arc;
 
@@ -11,6 +11,7 @@ use crate::domain::devices::kick_list::KickList;
 use crate::domain::ingest::lanes::Lanes;
 use crate::domain::ingest::submit_queue::Completions;
 use crate::domain::rewards::connect_lookup::ConnectLookup;
+use crate::domain::views::ViewCounting;
 use crate::edge;
 use crate::edge::auth::authenticator::Authenticator;
 use crate::edge::connection::close;
@@ -21,11 +22,19 @@ use crate::edge::limits::quota::Quota;
 use crate::edge::limits::rates::Rates;
 use crate::edge::origin::Origins;
 
-/// What one thread serves with.
+/// The edge of one thread.
 pub(super) struct Edge {
     pub context: Arc<ConnectionContext>,
     /// They bring answers back to its connections.
     pub completions: Vec<Completions>,
+}
+
+/// Parts that all threads share.
+pub(super) struct SharedParts {
+    pub kick_list: Arc<KickList>,
+    pub connect_lookup: Arc<ConnectLookup>,
+    /// `None`: views are not counted.
+    pub views: Option<Arc<ViewCounting>>,
 }
 
 /// One for each intake. Their contexts differ in their lanes alone.
@@ -33,17 +42,17 @@ pub(super) fn build(
     config: &Config,
     intakes: Vec<StoreIntake>,
     access: &Access,
-    kick_list: &Arc<KickList>,
-    connect_lookup: &Arc<ConnectLookup>,
+    SharedParts { kick_list, connect_lookup, views }: SharedParts,
     common: &Common,
     assembly: &mut Assembly,
 ) -> Vec<Edge> {
     let (limits, registry) = (&config.limits, assembly.metrics());
     let Access { verifier, presence, revocations, visitors, .. } = access;
     let (presence, revocations, clock) = (presence.clone(), revocations.clone(), common.clock.clone());
-    let authenticator = Authenticator::new(verifier.clone(), presence, kick_list.clone(), revocations, clock, registry);
+    let authenticator = Authenticator::new(verifier.clone(), presence, kick_list, revocations, clock, registry);
     let metrics = edge::metrics::Metrics::new(close::CODES.iter().map(|(code, _)| *code), registry);
     let requests = Arc::new(Rates::new(limits.frames_per_second, limits.burst));
+    let anonymous = Arc::new(Rates::new(limits.frames_per_second, limits.burst));
     let lists = ListLimiter::new(limits.list_rows_per_second, limits.list_rows_burst, registry);
     let limiter = ConnectionLimiter::new(limits);
     let context = |lanes: Lanes| ConnectionContext {
@@ -51,8 +60,10 @@ pub(super) fn build(
         clock: common.clock.clone(),
         history: common.history.clone(),
         connect_lookup: connect_lookup.clone(),
+        views: views.clone(),
         authenticator: authenticator.clone(),
         requests: requests.clone(),
+        anonymous: anonymous.clone(),
         lists: lists.clone(),
         limiter: limiter.clone(),
         origins: Origins::new(config.server.origins.clone()),

@@ -7,6 +7,7 @@ use crate::edge::auth::{KeptSecretError, KeySetError};
 use crate::edge::listener::TlsError;
 use crate::edge::visitor::CountryFileError;
 use crate::model::rewards::zone::NoZone;
+use crate::storage::endpoint::http::EndpointRefused;
 use crate::storage::event_bus::kafka::KafkaRefused;
 use crate::storage::history_bus;
 use crate::storage::history_store::cassandra::CassandraRefused;
@@ -14,8 +15,9 @@ use crate::storage::hot_store::StoreError;
 use crate::storage::hot_store::embedded::OpenError;
 use crate::storage::redis::RedisRefused;
 use crate::storage::revocation_list::ListError;
+use crate::storage::statistics::mongodb::MongoRefused;
 
-/// Each in one line that says how to mend it, with an exit code of sysexits.h.
+/// Each in one line that says how to fix it, with an exit code of `sysexits.h`.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error(transparent)]
@@ -40,11 +42,15 @@ pub enum StartError {
     Kafka(#[from] KafkaRefused),
     #[error(transparent)]
     HistoryBus(#[from] history_bus::kafka::KafkaRefused),
+    #[error(transparent)]
+    Endpoint(#[from] EndpointRefused),
     /// The role has nothing to do.
     #[error("{0}")]
     Misfit(String),
     #[error(transparent)]
     Cassandra(#[from] CassandraRefused),
+    #[error(transparent)]
+    Statistics(#[from] MongoRefused),
     #[error(
         "{setting} = \"{address}\" cannot be used: {source}; set another address, or stop the process that uses it"
     )]
@@ -60,9 +66,10 @@ impl StartError {
         match self {
             StartError::Store(_) | StartError::Key(_) | StartError::Revocations(_) => 73,
             StartError::KeySet(_) | StartError::Tls(_) | StartError::Zone(_) | StartError::CountryFile(_) => 78,
-            StartError::Kafka(_) | StartError::HistoryBus(_) | StartError::Misfit(_) => 78,
+            StartError::Kafka(_) | StartError::HistoryBus(_) | StartError::Endpoint(_) | StartError::Misfit(_) => 78,
             StartError::Redis(refused) => refused.exit_code(),
             StartError::Cassandra(refused) => refused.exit_code(),
+            StartError::Statistics(refused) => refused.exit_code(),
             StartError::Bind { .. } | StartError::StoreAway(_) => 69,
             StartError::Process(_) => 71,
             StartError::StoreFailed(_) => 74,

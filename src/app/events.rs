@@ -1,4 +1,4 @@
-//! Where events go, and where they are read.
+//! The event bus, and the reads of its log.
 
 use std::sync::Arc;
 
@@ -15,6 +15,14 @@ use crate::storage::event_bus::kafka::KafkaBus;
 use crate::storage::hot_store;
 use crate::storage::kafka::config::KafkaConfig;
 
+/// Where events go, and where they can be read.
+pub(super) struct Bus {
+    pub bus: Arc<dyn EventBus>,
+    pub tail: Tail,
+    /// The log, if it is in this process.
+    pub log: Option<Arc<EmbeddedLog>>,
+}
+
 /// `clock`: the server's, so that events are neither dated nor removed by a wall clock that is not believed.
 pub(super) fn build(
     config: &Config,
@@ -23,8 +31,8 @@ pub(super) fn build(
     clock: Arc<Clock>,
     stop: Stop,
     assembly: &mut Assembly,
-) -> Result<(Arc<dyn EventBus>, Tail), StartError> {
-    let (bus, tail): (Arc<dyn EventBus>, _) = match config.event_bus {
+) -> Result<Bus, StartError> {
+    let built = match config.event_bus {
         Backend::Embedded => {
             let check = ClockCheck {
                 wall_clock: Arc::new(clock::wall),
@@ -33,15 +41,15 @@ pub(super) fn build(
             };
             let dated_by = Arc::new(move || clock.now());
             let log = Arc::new(EmbeddedLog::open(&store.data_dir, config, dated_by, check)?);
-            (log.clone(), Tail::Log { events: Events::new(log), stop })
+            Bus { bus: log.clone(), tail: Tail::Log { events: Events::new(log.clone()), stop }, log: Some(log) }
         }
         Backend::Kafka => {
             let bus = KafkaBus::open(kafka, config)?;
             let topic = &kafka.topics.rewards;
             let place = format!("events are published to Kafka (events.event_bus); read them from topic {topic}");
-            (Arc::new(bus), Tail::Elsewhere(place.into()))
+            Bus { bus: Arc::new(bus), tail: Tail::Elsewhere(place.into()), log: None }
         }
     };
-    assembly.serve_control(events::routes(tail.clone()));
-    Ok((bus, tail))
+    assembly.serve_control(events::routes(built.tail.clone()));
+    Ok(built)
 }

@@ -1,4 +1,4 @@
-//! What is kept of a user: by the history store, and beside it by the hot store.
+//! Reads the data of a user from the history store, and from the hot store to compare.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What carries changes to the history store, if one is configured.
+//! The packer, which carries changes to the history store, if one is configured.
 
 use std::sync::Arc;
 

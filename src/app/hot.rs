@@ -1,4 +1,4 @@
-//! The hot store, whichever it is, and what comes with it.
+//! The configured hot store, and the parts that come with it.
 
 use std::io;
 use std::sync::Arc;
@@ -6,11 +6,14 @@ use std::time::Duration;
 
 use prometheus_client::registry::Registry;
 
+use super::counters::{Derived, Direct};
 use super::error::StartError;
 use crate::config::Config;
 use crate::domain::time::clock;
 use crate::model::retention::Retention;
 use crate::model::rewards::calendar::StoredCalendar;
+use crate::storage::counters::DirectCounters;
+use crate::storage::counters::redis::RedisDirect;
 use crate::storage::device_channel::redis::RedisChannel;
 use crate::storage::device_channel::{Alone, DeviceChannel};
 use crate::storage::embedded::data_dir::DataDir;
@@ -19,12 +22,13 @@ use crate::storage::event_bus;
 use crate::storage::event_bus::embedded::EmbeddedLog;
 use crate::storage::hot_store::HotStore;
 use crate::storage::hot_store::config::Backend;
-use crate::storage::hot_store::embedded::EmbeddedStore;
+use crate::storage::hot_store::embedded::{EmbeddedCounters, EmbeddedDirect, EmbeddedStore};
 use crate::storage::hot_store::listed_users::ListedUsers;
 use crate::storage::hot_store::optimistic::Metrics;
 use crate::storage::hot_store::redis::{RedisStore, Settings};
 use crate::storage::outbox::Outbox;
 use crate::storage::redis::Redis;
+use crate::storage::views::Views;
 
 /// How often the disk is measured: more often than Prometheus asks.
 const DISK_USAGE_INTERVAL: Duration = Duration::from_secs(5);
@@ -36,6 +40,9 @@ pub(super) struct Hot {
     /// The server's clock begins no earlier, milliseconds since 1970.
     pub clock_floor: u64,
     pub calendar: Option<StoredCalendar>,
+    pub views: Option<Arc<dyn Views>>,
+    pub direct: Direct,
+    pub derived: Option<Derived>,
     pub redis: Option<Shared>,
     /// Of the event log, where it is not in the hot store's.
     pub _data_dir: Option<DataDir>,
@@ -44,6 +51,7 @@ pub(super) struct Hot {
 /// What gateways on one store share.
 pub(super) struct Shared {
     pub redis: Redis,
+    pub store: Arc<RedisStore>,
     pub channel: Arc<RedisChannel>,
     pub listed: Arc<dyn ListedUsers>,
     pub metrics: Metrics,
@@ -81,11 +89,21 @@ impl Hot {
 
     fn embedded(config: &Config) -> Result<Self, StartError> {
         let store = Arc::new(EmbeddedStore::open(&config.store, Arc::new(clock::wall))?);
+        let definitions = Arc::new(config.counters.direct());
+        let direct: Option<Arc<dyn DirectCounters>> = match definitions.is_empty() {
+            true => None,
+            false => Some(Arc::new(EmbeddedDirect::open(store.clone(), definitions, config.rewards.outbox)?)),
+        };
+        let derived = EmbeddedCounters::of(store.clone(), config.counters.derived(&config.reading));
+        let metrics = derived.metrics().clone();
         Ok(Hot {
             outbox: store.clone(),
             channel: Arc::new(Alone),
             clock_floor: store.clock_floor(),
             calendar: store.calendar().cloned(),
+            views: Some(store.clone()),
+            direct: Direct { counters: direct, worker: None },
+            derived: Some(Derived { counters: Arc::new(derived), metrics }),
             redis: None,
             _data_dir: None,
             store,
@@ -101,15 +119,31 @@ impl Hot {
         let channel = RedisChannel::new();
         let own = channel.clone();
         let follows = Arc::new(move |user| own.follows(user));
-        let store = runtime.block_on(RedisStore::open(redis.clone(), redis_settings(config), follows));
+        let settings = redis_settings(config);
+        let room = settings.outbox_per_shard();
+        let store = runtime.block_on(RedisStore::open(redis.clone(), settings, follows));
         let store = Arc::new(store.map_err(StartError::StoreAway)?);
+        let definitions = Arc::new(config.counters.direct());
+        let direct = (!definitions.is_empty())
+            .then(|| RedisDirect::new(redis.clone(), definitions, room, store.take_entry()))
+            .map(|(direct, worker)| (Arc::new(direct) as Arc<dyn DirectCounters>, worker));
+        let (direct, worker) = direct.unzip();
         Ok(Hot {
             outbox: store.clone(),
             channel: channel.clone(),
             // The clock is held against that of Redis.
             clock_floor: 0,
             calendar: store.calendar().cloned(),
-            redis: Some(Shared { redis, channel, metrics: store.metrics().clone(), listed: store.clone() }),
+            views: None,
+            direct: Direct { counters: direct, worker },
+            derived: None,
+            redis: Some(Shared {
+                redis,
+                store: store.clone(),
+                channel,
+                metrics: store.metrics().clone(),
+                listed: store.clone(),
+            }),
             _data_dir: data_dir,
             store,
         })

@@ -1,4 +1,4 @@
-//! What removes expired records.
+//! The janitor, which removes expired records.
 
 use futures_util::future::join_all;
 

@@ -1,6 +1,6 @@
 //! The job that writes the history store: beside a gateway, or in a process of its own.
 
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -10,22 +10,18 @@ use prometheus_client::registry::Registry;
 use super::assembly::Assembly;
 use super::error::StartError;
 use super::role::Role;
+use super::sockless;
 use super::spawn::{runtime, spawn};
-use super::{descriptors, operator};
 use crate::config::Config;
 use crate::domain::history_job::health::{JobHealth, Step};
 use crate::domain::history_job::job::{BATCH_BYTES, Job, WORKERS};
 use crate::domain::history_job::metrics::Metrics;
 use crate::domain::time::clock;
-use crate::edge::admin::job::JobAdmin;
-use crate::edge::admin::router;
-use crate::edge::listener::bind_one;
 use crate::model::retention::Retention;
-use crate::shutdown::{Shutdown, Stop};
+use crate::shutdown::Stop;
 use crate::storage::history_bus::kafka::quarantine::KafkaQuarantine;
 use crate::storage::history_bus::kafka::source::KafkaSource;
 use crate::storage::history_store::cassandra::{self, CassandraRefused, CassandraStore, Schema};
-use crate::telemetry::metrics;
 
 /// Bytes of packs that are read and not committed: those of the workers, and as much again.
 const READ_BYTES_MAX: usize = 2 * WORKERS * BATCH_BYTES;
@@ -105,28 +101,15 @@ pub(super) fn build(config: &Config, role: Role, stop: Stop, assembly: &mut Asse
 
 /// A process that does nothing else, until a signal.
 pub(super) fn serve(config: &Config) -> Result<(), StartError> {
-    let address = config.admin.listen;
-    let listener = StartError::binding("admin.listen", address, bind_one(address))?;
-    let admin = StartError::address(&listener)?;
-    let shutdown = Arc::new(Shutdown::new(config.server.drain_timeout));
-    shutdown.listen_to_signals(|| {}).map_err(StartError::Process)?;
-    let mut registry = metrics::registry();
-    let job = HistoryJob::open(config, metrics::part(&mut registry))?;
-    let (store, health, stop) = (job.store()?, job.health.clone(), shutdown.stop());
-    let degraded = Box::new(move || health.degraded());
-    let router = router(JobAdmin { stop: stop.clone(), degraded, registry });
-    let nothing = std::future::ready(());
-    let probes = operator::start("probes", listener, router, operator::PROBES, nothing, stop.clone());
-    let probes = probes.map_err(StartError::Process)?;
-    descriptors::raise_limit();
-    tracing::info!(event = "listening", %admin, "listening");
-    // It does not have to be read.
-    let _ = io::stdout().lock().write_all(format!("heartline job is running (admin http://{admin})\n").as_bytes());
-    let runtime = runtime().map_err(StartError::Process)?;
-    job.run(&runtime, store, &stop);
-    shutdown.finish();
-    if probes.join().is_err() {
-        tracing::error!(event = "thread_panicked", "a thread panicked");
-    }
-    Ok(())
+    let open = |assembly: &mut Assembly| {
+        let job = HistoryJob::open(config, assembly.metrics())?;
+        let health = job.health.clone();
+        assembly.degraded.push(Box::new(move || health.degraded()));
+        Ok((job.store()?, job))
+    };
+    let run = |(store, job): (CassandraStore, HistoryJob), stop: &Stop| {
+        job.run(&runtime()?, store, stop);
+        Ok(())
+    };
+    sockless::serve(config, Role::Job, open, run)
 }

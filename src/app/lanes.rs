@@ -8,6 +8,7 @@ use super::assembly::Assembly;
 use super::common::Common;
 use crate::domain::ingest::commit::Committer;
 use crate::domain::ingest::health::{IsConnected, LaneHealth, StoreHealth, StoreStatus};
+use crate::domain::ingest::hold_index::HoldIndex;
 use crate::domain::ingest::intake::Intake;
 use crate::domain::ingest::lanes::{LaneOf, Lanes};
 use crate::domain::ingest::metrics::{Metrics, UncommittedSlots};
@@ -29,6 +30,7 @@ pub(super) struct StoreLanes {
     clock: Arc<Clock>,
     config: Config,
     metrics: Metrics,
+    holds: Option<Arc<HoldIndex>>,
     pub health: Arc<StoreHealth>,
 }
 
@@ -65,7 +67,8 @@ impl StoreLanes {
         registry.register_collector(Box::new(StoreStatus(health.clone())));
         assembly.commit_listeners.push(unreadable);
         assembly.commit_listeners.push(removals);
-        StoreLanes { lanes, store, clock: common.clock.clone(), config: config.clone(), metrics, health }
+        let (clock, holds) = (common.clock.clone(), common.holds.clone());
+        StoreLanes { lanes, store, clock, config: config.clone(), metrics, holds, health }
     }
 
     /// For one more thread.
@@ -75,7 +78,7 @@ impl StoreLanes {
         let weight_max = SubmitQueue::WEIGHT_MAX / self.lanes.len();
         let (mut intakes, mut completions) = (Vec::new(), Vec::new());
         for lane in &mut self.lanes {
-            let (submit_queue, of_queue) = SubmitQueue::new(lane.wake.clone(), weight_max);
+            let (submit_queue, of_queue) = SubmitQueue::new(lane.wake.clone(), weight_max, self.holds.clone());
             lane.submit_queues.push(submit_queue.clone());
             let (clock, metrics) = (self.clock.clone(), self.metrics.clone());
             intakes.push(Intake { submit_queue, admission, clock, metrics });
@@ -86,7 +89,7 @@ impl StoreLanes {
 
     /// When all intakes are given out and all listeners are known.
     pub fn commits(self, judge: Judge, assembly: &mut Assembly) -> Commits {
-        let StoreLanes { lanes, store, clock, config, metrics, health } = self;
+        let StoreLanes { lanes, store, clock, config, metrics, health, .. } = self;
         let submit_queues = lanes.iter().flat_map(|lane| lane.submit_queues.iter().cloned()).collect();
         assembly.metrics().register_collector(Box::new(UncommittedSlots(submit_queues)));
         let judge = Arc::new(judge);

@@ -46,7 +46,7 @@ impl Live {
     }
 }
 
-/// Counts who is watching until the process ends.
+/// Counts live sessions until the process ends.
 fn count_live(counting: LiveCounting, stop: Stop) -> io::Result<()> {
     let runtime = runtime()?;
     spawn("live", move || {

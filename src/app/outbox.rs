@@ -1,4 +1,4 @@
-//! What carries events from the outbox to the event bus.
+//! The relay, which carries events from the outbox to the event bus.
 
 use std::sync::Arc;
 

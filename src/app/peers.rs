@@ -1,9 +1,10 @@
-//! What a gateway hears of others on the same hot store.
+//! The messages from other gateways on the same hot store.
 
 use std::sync::Arc;
 
 use super::access::Access;
 use super::assembly::Assembly;
+use super::common::Common;
 use super::devices::Devices;
 use super::hot::Shared;
 use super::live::Live;
@@ -17,10 +18,13 @@ pub(super) fn build(
     devices: &Devices,
     live: &Live,
     rewards: &Rewards,
+    common: &Common,
     assembly: &mut Assembly,
 ) {
     let peer_messages = Arc::new(PeerMessages {
         fanout: devices.fanout.clone(),
+        presence: common.presence.clone(),
+        holds: common.holds.clone(),
         kick_list: devices.kick_list.clone(),
         memory: rewards.memory.clone(),
         live: live.inlet.clone(),

@@ -11,11 +11,11 @@ use crate::domain::rewards::connect_lookup::ConnectLookup;
 use crate::domain::rewards::filling;
 use crate::domain::rewards::judge::Judge;
 use crate::domain::rewards::memory::Memory;
-use crate::domain::rewards::metrics::Metrics;
+use crate::domain::rewards::metrics::{Metrics, ViewsByPlayback};
 use crate::domain::rewards::today::Today;
 use crate::domain::time::clock::Clock;
 use crate::model::rewards::calendar::StoredCalendar;
-use crate::model::rewards::rule::Rules;
+use crate::model::rewards::rule::{RewardRule, Rules};
 use crate::model::shard::Shards;
 use crate::storage::hot_store::config::Backend;
 
@@ -32,8 +32,14 @@ pub(super) struct Rewards {
 }
 
 impl Calendar {
-    pub fn open(config: &RewardsConfig, stored: Option<StoredCalendar>, clock: &Clock) -> Result<Self, StartError> {
-        let rules = Arc::new(config.rules());
+    /// `views`: the rule that counts views, if there is one.
+    pub fn open(
+        config: &RewardsConfig,
+        views: Option<RewardRule>,
+        stored: Option<StoredCalendar>,
+        clock: &Clock,
+    ) -> Result<Self, StartError> {
+        let rules = Arc::new(config.rules().and(views));
         let today = Arc::new(Today::open(&config.zone, rules.clone(), stored, clock.now())?);
         Ok(Calendar { rules, today })
     }
@@ -46,6 +52,7 @@ impl Rewards {
         hot_store: Backend,
         Calendar { rules, today }: Calendar,
         notify: Arc<RelayNotify>,
+        views: ViewsByPlayback,
         common: &Common,
         assembly: &mut Assembly,
     ) -> Self {
@@ -56,7 +63,7 @@ impl Rewards {
         };
         let memory = Arc::new(memory(rules.clone(), Shards::DEFAULT, config, registry));
         memory.estimates().into_iter().for_each(|estimate| tracing::info!(estimate = %estimate, "memory for rewards"));
-        let metrics = Metrics::new(&rules, registry);
+        let metrics = Metrics::new(&rules, views, registry);
         let judge = Judge {
             rules: rules.clone(),
             today: today.clone(),

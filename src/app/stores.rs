@@ -1,4 +1,4 @@
-//! Where everything is kept.
+//! The stores, as configured.
 
 use std::sync::Arc;
 
@@ -6,6 +6,7 @@ use crate::storage::device_channel::DeviceChannel;
 use crate::storage::event_bus::EventBus;
 use crate::storage::hot_store::HotStore;
 use crate::storage::outbox::Outbox;
+use crate::storage::views::Views;
 
 /// The backends, whichever they are.
 #[derive(Clone)]
@@ -15,4 +16,6 @@ pub(super) struct Stores {
     pub bus: Arc<dyn EventBus>,
     /// To the other gateways on the same hot store.
     pub channel: Arc<dyn DeviceChannel>,
+    /// Where views are kept, if anywhere.
+    pub views: Option<Arc<dyn Views>>,
 }

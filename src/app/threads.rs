@@ -1,4 +1,4 @@
-//! Which thread runs what: one runtime per edge thread, one for commits, one for the relay of events and the end.
+//! The threads: one runtime per edge thread, one for commits, one for the relay of events and the shutdown.
 
 use std::future::Future;
 use std::io;
@@ -44,8 +44,8 @@ pub(super) struct CommitThread {
 
 /// Serves connections.
 pub(super) struct EdgeThread {
-    thread: JoinHandle<()>,
-    ended: oneshot::Receiver<()>,
+    pub thread: JoinHandle<()>,
+    pub ended: oneshot::Receiver<()>,
 }
 
 impl CommitThread {

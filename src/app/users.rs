@@ -1,4 +1,4 @@
-//! What operators can do with the data of one user.
+//! The operations of operators on the data of one user.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,6 +7,7 @@ use super::assembly::Assembly;
 use super::common::Common;
 use crate::domain::ingest::lanes::Lanes;
 use crate::domain::rewards::connect_lookup::ConnectLookup;
+use crate::domain::views::ViewCounting;
 use crate::edge::control::users::{UserOperations, routes};
 use crate::model::reading::Reading;
 
@@ -15,6 +16,7 @@ pub(super) fn build(
     reading: &Reading,
     lanes: Lanes,
     connect_lookup: Arc<ConnectLookup>,
+    views: Option<Arc<ViewCounting>>,
     public: SocketAddr,
     common: &Common,
     assembly: &mut Assembly,
@@ -24,6 +26,7 @@ pub(super) fn build(
         presence: common.presence.clone(),
         history: common.history.clone(),
         connect_lookup,
+        views,
         reading: reading.clone(),
         mid_hash: common.mid_hash.clone(),
         gateway: name_of(public),

@@ -1,4 +1,4 @@
-//! `heartline clock`: what the gateway on this machine thinks of the wall clock, and the word that it is right.
+//! `heartline clock`: shows whether the gateway on this machine believes the wall clock, and accepts a step of it.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -9,7 +9,7 @@ use crate::config::Config;
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Milliseconds; those of a clock since 1970.
+/// Milliseconds; the clocks since 1970.
 #[derive(Deserialize)]
 struct Clocks {
     wall: u64,
@@ -17,7 +17,7 @@ struct Clocks {
     step: Option<i64>,
 }
 
-/// Both clocks, as text. `accept`: the wall clock is right, whatever it was before.
+/// Both clocks, as text. `accept`: accepts the wall clock, whatever it was before.
 pub fn report(config: &Config, accept: bool) -> Result<String, GatewayError> {
     let gateway = Gateway::control(config)?;
     let answer = gateway::runtime()?.block_on(async {
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_is_said_with_what_to_do_about_it() {
+    fn a_clock_step_is_printed_with_the_command_that_accepts_it() {
         let (wall, server) = (1_795_431_600_000, 1_795_410_000_000);
         let text = written(&Clocks { wall, server, step: Some(21_600_000) });
         assert!(text.contains("wall clock:      2026-11-23T"), "{text}");

@@ -1,7 +1,7 @@
-//! `heartline events`: prints what the control listener's `/v1/events` tells.
+//! `heartline events`: prints the events of the control listener's `/v1/events`.
 //!
-//! A line is written with one call and is shorter than what a pipe takes at once, so a reader gets whole lines, however
-//! this ends.
+//! Each line is written with one call and is shorter than an atomic write to a pipe, so a reader gets whole lines
+//! however the command ends.
 
 use std::io::{self, Write};
 use std::num::NonZeroU64;
@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::model::backoff::Backoff;
 use crate::model::event_page::EventRequest;
 
-/// What a running gateway needs for an answer, beside the wait.
+/// The time for an answer of a running gateway, beside the requested wait.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 const RETRY_MIN: Duration = Duration::from_millis(100);
 const RETRY_MAX: Duration = Duration::from_secs(2);
@@ -24,11 +24,11 @@ const RETRY_MAX: Duration = Duration::from_secs(2);
 /// Which events are printed.
 #[derive(Clone, Copy, Debug)]
 pub struct EventsOptions {
-    /// Those behind this offset.
+    /// Events after this offset.
     pub after: u64,
-    /// No more than so many.
+    /// The most events to print.
     pub limit: Option<NonZeroU64>,
-    /// Also those that come, until a signal.
+    /// Also prints new events, until a signal.
     pub follow: bool,
 }
 
@@ -36,7 +36,7 @@ pub struct EventsOptions {
 struct Page<'a> {
     #[serde(borrow)]
     events: Vec<Line<'a>>,
-    // Gateways of earlier versions do not say these.
+    // Gateways of earlier versions do not send these fields.
     #[serde(default)]
     log: Option<&'a str>,
     #[serde(default)]
@@ -52,8 +52,8 @@ struct Line<'a> {
     event: &'a RawValue,
 }
 
-/// Prints them to standard output. A reader that goes away, and a signal, are a good end. With `follow` a gateway that
-/// does not answer is waited for; the first time that is said on standard error.
+/// Prints events to standard output. A reader that goes away and a signal end the command with success. With `follow`
+/// it waits for a gateway that does not answer, and says so once on standard error.
 pub fn print(config: &Config, wanted: EventsOptions) -> Result<(), GatewayError> {
     Gateway::control(config)?;
     end_at_signals()?;
@@ -69,7 +69,7 @@ async fn tail(config: &Config, wanted: EventsOptions, out: &mut impl Write) -> R
     let mut backoff = Backoff::new(RETRY_MIN, RETRY_MAX);
     let mut known: Option<String> = None;
     while left > 0 {
-        // Anew each time: a gateway that is started later makes its token then.
+        // Read again each time, since a gateway that is started later creates its token then.
         let gateway = Gateway::control(config)?;
         let limit = left.min(EventRequest::LIMIT_MAX as u64);
         let wait = if follow { EventRequest::WAIT_MAX } else { Duration::ZERO };
@@ -100,7 +100,7 @@ async fn tail(config: &Config, wanted: EventsOptions, out: &mut impl Write) -> R
             if !follow {
                 return Ok(());
             }
-            // A gateway that drains does not hold the question.
+            // A draining gateway does not hold the request open.
             tokio::time::sleep(RETRY_MIN).await;
         }
         for line in page.events.into_iter().take(usize::try_from(left).unwrap_or(usize::MAX)) {
@@ -117,7 +117,7 @@ async fn tail(config: &Config, wanted: EventsOptions, out: &mut impl Write) -> R
     Ok(())
 }
 
-/// On a thread of its own, since printing waits for the reader.
+/// Waits for signals on a separate thread, since printing blocks on the reader.
 fn end_at_signals() -> Result<(), GatewayError> {
     let runtime = gateway::runtime()?;
     let signals = || {

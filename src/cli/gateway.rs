@@ -1,4 +1,4 @@
-//! A running gateway, as the commands ask it over HTTP.
+//! Requests of the commands to a running gateway, over HTTP.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, StatusCode, header};
-use http_body_util::{BodyExt, Empty, Limited};
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use serde::Deserialize;
@@ -29,7 +29,7 @@ pub struct Gateway {
     token_hint: String,
 }
 
-/// No answer, or none that helps.
+/// No answer, or an answer that the command cannot use.
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
     #[error("{0} does not answer: {1}; is the gateway running?")]
@@ -38,6 +38,10 @@ pub enum GatewayError {
     Refused(String, String),
     #[error("{0} says: {1}")]
     Elsewhere(String, String),
+    #[error("{0} refuses this: {1}")]
+    Invalid(String, String),
+    #[error("{0} cannot be read: {1}")]
+    SecretFile(String, io::Error),
     #[error("{0} answers something else: {1}")]
     Strange(String, String),
     #[error(
@@ -53,7 +57,7 @@ pub enum GatewayError {
 }
 
 impl Gateway {
-    /// By its control listener, with the token that is configured or kept in the data directory.
+    /// The gateway's control listener, with the token that is configured or kept in the data directory.
     pub fn control(config: &Config) -> Result<Self, GatewayError> {
         let kept = || CONTROL_TOKEN.find(&config.store.data_dir);
         let (token, token_hint) = match config.control.token.is_empty() {
@@ -73,7 +77,7 @@ impl Gateway {
         Ok(Gateway { address: reachable(setting, config.control.listen)?, setting, token, token_hint })
     }
 
-    /// By its probe listener.
+    /// The gateway's probe listener.
     pub fn probes(config: &Config) -> Result<Self, GatewayError> {
         let setting = "admin.listen";
         Ok(Gateway {
@@ -84,21 +88,33 @@ impl Gateway {
         })
     }
 
-    /// The body of a success.
+    /// The body of a successful answer.
     pub async fn get(&self, path: &str, within: Duration) -> Result<Bytes, GatewayError> {
         self.body_of(self.probe(path, within).await?)
     }
 
-    /// The same, of a call that has no body itself.
+    /// The body of a successful answer to a POST without a body.
     pub async fn post(&self, path: &str, within: Duration) -> Result<Bytes, GatewayError> {
-        self.body_of(self.answer(Method::POST, path, within).await?)
+        self.body_of(self.answer(Method::POST, path, None, within).await?)
+    }
+
+    /// The body of a successful answer; empty if it has none. `body`: JSON.
+    pub async fn call(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<String>,
+        within: Duration,
+    ) -> Result<Bytes, GatewayError> {
+        self.body_of(self.answer(method, path, body, within).await?)
     }
 
     fn body_of(&self, (status, body): (StatusCode, Bytes)) -> Result<Bytes, GatewayError> {
         let problem = detail(&body);
         let detail = || problem.clone().unwrap_or_else(|| status.to_string());
         match status {
-            StatusCode::OK => Ok(body),
+            _ if status.is_success() => Ok(body),
+            StatusCode::BAD_REQUEST if problem.is_some() => Err(GatewayError::Invalid(self.name(), detail())),
             StatusCode::SERVICE_UNAVAILABLE => Err(self.away(&detail())),
             StatusCode::UNAUTHORIZED => Err(GatewayError::Refused(self.name(), self.token_hint.clone())),
             StatusCode::NOT_FOUND | StatusCode::CONFLICT if problem.is_some() => {
@@ -108,18 +124,24 @@ impl Gateway {
         }
     }
 
-    /// Whatever is answered: its status and its body.
+    /// The status and body of any answer.
     pub async fn probe(&self, path: &str, within: Duration) -> Result<(StatusCode, Bytes), GatewayError> {
-        self.answer(Method::GET, path, within).await
+        self.answer(Method::GET, path, None, within).await
     }
 
-    async fn answer(&self, method: Method, path: &str, within: Duration) -> Result<(StatusCode, Bytes), GatewayError> {
-        let answered = tokio::time::timeout(within, self.ask(method, path)).await;
+    async fn answer(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<String>,
+        within: Duration,
+    ) -> Result<(StatusCode, Bytes), GatewayError> {
+        let answered = tokio::time::timeout(within, self.ask(method, path, body)).await;
         let answered = answered.map_err(|_| self.away(&format!("no answer within {} s", within.as_secs())))?;
         answered.map_err(|error| self.away(&error))
     }
 
-    /// The answer of the gateway makes no sense.
+    /// The error for an answer that makes no sense.
     pub fn strange(&self, why: &dyn ToString) -> GatewayError {
         GatewayError::Strange(self.name(), why.to_string())
     }
@@ -136,13 +158,17 @@ impl Gateway {
         &self,
         method: Method,
         path: &str,
+        body: Option<String>,
     ) -> Result<(StatusCode, Bytes), Box<dyn std::error::Error + Send + Sync>> {
         let stream = TcpStream::connect(self.address).await?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        // Its failure is that of the answer.
+        // A failure of the connection shows in the answer.
         tokio::spawn(connection);
-        let request = Request::builder().method(method).uri(path).header(header::HOST, self.address.to_string());
-        let mut request = request.body(Empty::<Bytes>::new())?;
+        let mut request = Request::builder().method(method).uri(path).header(header::HOST, self.address.to_string());
+        if body.is_some() {
+            request = request.header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        let mut request = request.body(Full::new(Bytes::from(body.unwrap_or_default())))?;
         if let Some(token) = &self.token {
             let mut value = HeaderValue::try_from(format!("Bearer {}", token.expose()))?;
             value.set_sensitive(true);
@@ -153,12 +179,12 @@ impl Gateway {
     }
 }
 
-/// For one command.
+/// A runtime for one command.
 pub fn runtime() -> Result<Runtime, GatewayError> {
     Builder::new_current_thread().enable_all().build().map_err(GatewayError::Process)
 }
 
-/// What a problem document says.
+/// The message of a problem document.
 fn detail(body: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Problem {
@@ -167,7 +193,7 @@ fn detail(body: &[u8]) -> Option<String> {
     serde_json::from_slice(body).ok().map(|problem: Problem| problem.detail)
 }
 
-/// Where a gateway that listens there is found from this machine.
+/// The address on this machine of a gateway that listens there.
 fn reachable(setting: &'static str, listen: SocketAddr) -> Result<SocketAddr, GatewayError> {
     let address = match listen.ip() {
         IpAddr::V4(address) if address.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -181,7 +207,7 @@ fn reachable(setting: &'static str, listen: SocketAddr) -> Result<SocketAddr, Ga
 }
 
 impl GatewayError {
-    /// Of sysexits.h.
+    /// Codes of `sysexits.h`.
     pub fn exit_code(&self) -> u8 {
         match self {
             GatewayError::Away(..) => 69,
@@ -189,7 +215,8 @@ impl GatewayError {
             GatewayError::Refused(..) => 77,
             GatewayError::NoPort(..) | GatewayError::Elsewhere(..) => 78,
             GatewayError::Process(_) => 71,
-            GatewayError::BeyondEnd(..) => 65,
+            GatewayError::BeyondEnd(..) | GatewayError::Invalid(..) => 65,
+            GatewayError::SecretFile(..) => 66,
             GatewayError::Output(_) => 74,
         }
     }

@@ -10,13 +10,13 @@ use crate::config::Config;
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What `/readyz` says of a gateway that is not ready.
+/// The body of `/readyz` of a gateway that is not ready.
 #[derive(Deserialize)]
 struct NotReady {
     reasons: Vec<String>,
 }
 
-/// `Err` says in one line why it is not ready.
+/// `Err`: one line that tells why the gateway is not ready.
 pub fn check(config: &Config) -> Result<(), String> {
     let answer = || {
         let gateway = Gateway::probes(config)?;

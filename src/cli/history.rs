@@ -1,4 +1,4 @@
-//! `heartline history`: what the history store has of one user, a JSON object a line.
+//! `heartline history`: the data of one user in the history store, a JSON object a line.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use crate::app::history::{LookError, look};
 use crate::config::Config;
-use crate::edge::protocol::words::state_word;
 use crate::model::ids::{Content, UserId};
 use crate::model::pack::{PackedRecord, PackedRow};
 use crate::model::record::Record;
@@ -26,7 +25,7 @@ struct SwitchView {
     paused: bool,
 }
 
-/// Ids are strings, since they do not fit into the numbers of JSON.
+/// Ids are strings, since they exceed the exact numbers of JSON.
 #[derive(Serialize)]
 struct RecordView {
     kind: u16,
@@ -60,12 +59,12 @@ enum RowView {
 struct RowLine {
     #[serde(flatten)]
     row: Option<RowView>,
-    /// What Redis has instead; null: nothing.
+    /// The record of Redis, where it differs; null: no record.
     #[serde(skip_serializing_if = "Option::is_none")]
     redis: Option<Option<RecordView>>,
 }
 
-/// As lines. `compare`: with what Redis has where it has something else.
+/// The lines of the user. `compare`: adds the records of Redis that differ.
 pub fn report(config: &Config, user: UserId, compare: bool) -> Result<String, LookError> {
     let (history, hot) = look(config, user, compare)?;
     Ok(written(&history, hot.as_deref()))
@@ -97,7 +96,7 @@ fn written(history: &HistoryUser, hot: Option<&[Record]>) -> String {
     text
 }
 
-/// Whether they tell the same of the content. The version of a row may be that of its tombstone.
+/// Whether both have the same record of the content. The version of a row may be that of its tombstone.
 fn is_same(kept: Option<&PackedRecord>, hot: Option<&Record>) -> bool {
     kept == hot.map(PackedRecord::of).as_ref()
 }
@@ -119,7 +118,7 @@ impl RecordView {
             oid: content.oid.to_string(),
             pos: record.pos,
             dur: record.dur,
-            state: state_word(record.state),
+            state: record.state.word(),
             session: record.session.0.to_string(),
             device: record.device.to_string(),
             watched: record.watched,

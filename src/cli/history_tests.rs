@@ -46,7 +46,7 @@ fn records_and_tombstones_are_lines_with_ids_as_text() {
 }
 
 #[test]
-fn what_was_forgotten_comes_first_if_anything_was() {
+fn the_watermark_and_pauses_are_printed_first_if_there_are_any() {
     let told = |watermark, switches| {
         let forgetting = Some(PackedForgetting { watermark, floor: 9, switches, version: Version(1) });
         written(&HistoryUser { forgetting, rows: Vec::new() }, None)
@@ -57,7 +57,7 @@ fn what_was_forgotten_comes_first_if_anything_was() {
 }
 
 #[test]
-fn a_comparison_says_what_redis_has_where_it_differs() {
+fn a_comparison_prints_the_record_of_redis_where_it_differs() {
     let rows = vec![kept(1, AT), kept(2, AT), kept(3, AT), deleted(4, AT), deleted(5, AT)];
     let of_redis = [hot(1, AT), hot(2, AT + 1), hot(5, AT + 1), hot(6, AT)];
     let lines = lines(rows, Some(&of_redis));

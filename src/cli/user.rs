@@ -1,4 +1,4 @@
-//! `heartline user`: what the gateway on this machine knows of one user.
+//! `heartline user`: the gateway's data of one user.
 
 use std::fmt::Write;
 use std::time::{Duration, UNIX_EPOCH};

@@ -30,6 +30,7 @@ pub(super) fn problems(config: &Config, layers: &Layers) -> Vec<Problem> {
     checks.listeners(config);
     checks.key(config);
     checks.control_token(config);
+    checks.grpc(config);
     checks.origins(config);
     checks.proxies(config);
     checks.certificate(config);
@@ -44,6 +45,10 @@ pub(super) fn problems(config: &Config, layers: &Layers) -> Vec<Problem> {
     checks.cassandra(config);
     checks.reading(config);
     checks.live(config);
+    checks.statistics(config);
+    checks.views(config);
+    checks.counters(config);
+    checks.subscribers(config);
     checks.problems
 }
 
@@ -63,6 +68,11 @@ impl Checks<'_> {
         if !self.layers.names_broken(setting) && !self.layers.names_broken(&message) {
             self.problems.push(Problem::new(self.layers.place(setting), message));
         }
+    }
+
+    /// Whether a file or the environment sets it, be it to the default.
+    pub(super) fn is_given(&self, setting: &str) -> bool {
+        self.layers.is_given(setting)
     }
 
     fn listeners(&mut self, config: &Config) {

@@ -124,7 +124,7 @@ fn one_frame_fits_into_the_uncommitted_slots() {
 }
 
 #[test]
-fn counts_that_would_stop_everything_are_refused() {
+fn limits_of_0_are_refused_where_nothing_could_be_served() {
     for key in ["items", "list", "connections_per_user", "frames_per_second", "burst", "bytes_per_second", "beats"] {
         refused(&format!("[limits]\n{key} = 0"), &in_file(&format!("limits.{key}")), "at least 1");
     }
@@ -139,7 +139,7 @@ fn a_ping_can_be_answered_before_the_socket_is_idle() {
 }
 
 #[test]
-fn durations_are_neither_nothing_nor_forever() {
+fn durations_are_between_1_ms_and_10_years_unless_0_has_a_meaning() {
     for (section, key) in [("server", "drain_timeout"), ("socket", "write_timeout"), ("store", "retention")] {
         let setting = format!("{section}.{key}");
         refused(&format!("[{section}]\n{key} = \"0s\""), &in_file(&setting), "at least 1ms");
@@ -173,7 +173,7 @@ fn a_deployment_has_a_plain_name() {
 }
 
 #[test]
-fn events_are_kept_for_a_while() {
+fn retention_of_events_has_bounds() {
     refused("[events]\nretention = \"0s\"", &in_file("events.retention"), "at least 1ms");
     refused("[events]\nretention = \"11y\"", &in_file("events.retention"), "at most 3650d");
     refused("[events]\nretention_bytes = 1048575", &in_file("events.retention_bytes"), "at least 1048576");

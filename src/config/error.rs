@@ -1,4 +1,4 @@
-//! What is wrong with the settings.
+//! Problems of the settings.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ pub struct ConfigError {
     pub problems: Vec<Problem>,
 }
 
-/// One thing to mend, and where.
+/// One problem, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// A setting (`limits.beats`), an environment variable, or a file and what is in it.

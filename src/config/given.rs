@@ -104,7 +104,7 @@ fn in_plain_words(expected: &dyn Expected) -> String {
     match said.as_str() {
         "u16" => format!("a whole number from 0 to {}", u16::MAX),
         "u32" => format!("a whole number from 0 to {}", u32::MAX),
-        "u64" | "usize" => "a whole number".to_owned(),
+        "u64" | "usize" | "i64" => "a whole number".to_owned(),
         "f64" => "a number".to_owned(),
         "a string" => "a text".to_owned(),
         "a boolean" => "true or false".to_owned(),

@@ -1,4 +1,4 @@
-//! Whether the history store can be what its settings say.
+//! Checks of the settings of the history store.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::storage::history_store::config::{Backend, HistoryConfig};
 use crate::storage::host_port::is_host_port;
 use crate::storage::hot_store;
 
-/// Below it, users who watch would be sent with nearly every beat.
+/// With a shorter interval, users would be packed with nearly every beat.
 const INTERVAL: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_hours(1);
 const PACK_BYTES: RangeInclusive<usize> = 1_024..=MESSAGE_BYTES_MAX;
 

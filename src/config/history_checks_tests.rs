@@ -19,14 +19,14 @@ fn replication(text: &str) -> Replication {
 }
 
 #[test]
-fn it_is_off_by_default() {
+fn the_history_store_is_off_by_default() {
     let config = good("", &[]);
     assert_eq!((config.history.store, config.cassandra.replication), (Backend::None, Replication::Each(3)));
     assert_eq!(config.cassandra.consistency, Consistency::LocalQuorum);
 }
 
 #[test]
-fn packs_have_bounds() {
+fn the_interval_and_size_of_packs_have_bounds() {
     let of = |section: &str| config(&format!("[history]\n{section}"), &[]).expect_err(section).remove(0);
     for (section, word) in [
         ("interval = \"99ms\"", "history.interval: must be 100ms to 1h"),
@@ -39,7 +39,7 @@ fn packs_have_bounds() {
 }
 
 #[test]
-fn it_needs_redis_and_a_node() {
+fn a_history_store_needs_redis_and_a_node() {
     let on = "[history]\nstore = \"cassandra\"\n[cassandra]\nnodes = [\"a:9042\"]";
     assert_eq!(good(&format!("{ON_REDIS}{on}"), &[]).history.store, Backend::Cassandra);
     let embedded = config(on, &[]).expect_err("embedded");
@@ -91,7 +91,7 @@ fn a_keyspace_has_a_name_that_needs_no_quotes() {
 }
 
 #[test]
-fn reads_and_writes_have_to_meet() {
+fn only_consistencies_whose_reads_see_all_writes_are_accepted() {
     for (word, consistency) in
         [("local_quorum", Consistency::LocalQuorum), ("quorum", Consistency::Quorum), ("all", Consistency::All)]
     {
@@ -102,7 +102,7 @@ fn reads_and_writes_have_to_meet() {
 }
 
 #[test]
-fn a_user_comes_with_a_password_that_is_in_no_message() {
+fn a_user_and_a_password_need_each_other_and_the_password_is_not_shown() {
     refused("user = \"u\"", "cassandra.password: ", "is empty");
     refused("password = \"p\"", "cassandra.user: ", "is empty");
     let config = good("[cassandra]\nuser = \"u\"\npassword = \"hunter2\"", &[]);

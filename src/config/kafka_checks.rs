@@ -1,4 +1,4 @@
-//! Whether Kafka can be what its settings say.
+//! Checks of the settings of Kafka.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -24,8 +24,8 @@ impl Checks<'_> {
                 format!("expected HOST:PORT such as a.example:9092, got {broker:?}")
             });
         }
-        let nobody = config.events.event_bus == Backend::Kafka && kafka.brokers.is_empty();
-        self.require(!nobody, "kafka.brokers", || {
+        let no_broker = config.events.event_bus == Backend::Kafka && kafka.brokers.is_empty();
+        self.require(!no_broker, "kafka.brokers", || {
             "is empty, but events.event_bus is \"kafka\"; list a broker, or set events.event_bus = \"embedded\""
                 .to_owned()
         });

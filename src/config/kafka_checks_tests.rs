@@ -47,7 +47,7 @@ fn a_topic_has_a_name_that_kafka_takes() {
 }
 
 #[test]
-fn each_topic_is_another_one() {
+fn topics_must_have_different_names() {
     for (key, name) in [("rewards", "heartline.history"), ("history", "heartline.rewards")] {
         refused(&format!("topics.{key} = {name:?}"), "kafka.topics.history: ", "is also kafka.topics.rewards");
     }
@@ -60,7 +60,7 @@ fn each_topic_is_another_one() {
 }
 
 #[test]
-fn a_topic_under_its_old_name_is_told_the_new_one() {
+fn a_renamed_setting_is_refused_with_its_new_name() {
     let file = "/etc/heartline.toml: kafka.topic: is now called kafka.topics.rewards";
     assert_eq!(problems("topic = \"x\""), [file]);
     let variable = config("", &[("HEARTLINE__KAFKA__TOPIC", "x")]).expect_err("renamed");
@@ -70,7 +70,7 @@ fn a_topic_under_its_old_name_is_told_the_new_one() {
 }
 
 #[test]
-fn history_is_kept_for_a_time_that_kafka_can_say() {
+fn history_retention_is_in_whole_milliseconds_and_has_bounds() {
     let of = |text: &str| good(&format!("[kafka]\nhistory_retention = {text:?}"), &[]).kafka.history_retention;
     assert_eq!((of("7d").as_secs(), of("1ms").as_millis()), (7 * 24 * 3600, 1));
     for (text, word) in [("0s", "1ms to 3650d"), ("3651d", "1ms to 3650d"), ("1500us", "whole milliseconds")] {
@@ -79,7 +79,7 @@ fn history_is_kept_for_a_time_that_kafka_can_say() {
 }
 
 #[test]
-fn numbers_have_their_bounds() {
+fn kafka_numbers_have_bounds() {
     for (section, setting) in [
         ("partitions = 0", "kafka.partitions"),
         ("partitions = 10001", "kafka.partitions"),
@@ -107,7 +107,7 @@ fn security_that_is_not_built_in_is_refused() {
 }
 
 #[test]
-fn a_user_comes_with_his_password_and_is_used() {
+fn sasl_credentials_need_each_other_and_a_sasl_protocol() {
     let sasl = good("[kafka]\nsecurity = \"sasl_plaintext\"\nsasl_user = \"u\"\nsasl_password = \"p\"", &[]).kafka;
     assert_eq!((sasl.security, sasl.security.name()), (Security::SaslPlaintext, "sasl_plaintext"));
     refused("security = \"sasl_plaintext\"\nsasl_user = \"u\"", "kafka.sasl_password: ", "is empty");

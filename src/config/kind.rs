@@ -1,4 +1,4 @@
-//! What a setting may be, as its default shows.
+//! The types of settings, taken from their defaults.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 

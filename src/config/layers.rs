@@ -26,7 +26,10 @@ const RENAMED: [(&str, &str); 1] = [("kafka.topic", "kafka.topics.rewards")];
 const NUMBERS_OR_TABLES: [&str; 1] = ["cassandra.replication"];
 
 /// Lists of numbers that are empty by default, which shows no type.
-const LISTS_OF_NUMBERS: [&str; 1] = ["live.widget_kinds"];
+const LISTS_OF_NUMBERS: [&str; 2] = ["live.widget_kinds", "views.by_playback"];
+
+/// Lists of tables that are empty by default, likewise.
+const LISTS_OF_TABLES: [&str; 3] = ["counters.derived", "counters.direct", "grpc.callers"];
 
 /// All settings, as a table of sections. A section may hold others: `kafka.topics`.
 #[derive(Clone)]
@@ -187,6 +190,11 @@ impl Layers {
     pub(super) fn place(&self, setting: &str) -> String {
         let (name, entry) = setting.split_at(setting.find('[').unwrap_or(setting.len()));
         self.places.get(name).map_or_else(|| setting.to_owned(), |place| format!("{place}{entry}"))
+    }
+
+    /// Whether the setting was said, and not only the default.
+    pub(super) fn is_given(&self, setting: &str) -> bool {
+        self.places.contains_key(setting)
     }
 
     /// Whether this text names a setting that could not be taken.
@@ -357,6 +365,7 @@ fn add_kinds(name: &str, value: &Value, kinds: &mut BTreeMap<String, Kind>) {
     match value {
         Value::Table(keys) => keys.iter().for_each(|(key, value)| add_kinds(&format!("{name}.{key}"), value, kinds)),
         _ if NUMBERS_OR_TABLES.contains(&name) => drop(kinds.insert(name.to_owned(), Kind::WholeOrTable)),
+        _ if LISTS_OF_TABLES.contains(&name) => drop(kinds.insert(name.to_owned(), Kind::Tables)),
         _ if LISTS_OF_NUMBERS.contains(&name) => drop(kinds.insert(name.to_owned(), Kind::Wholes)),
         setting => drop(kinds.insert(name.to_owned(), Kind::of(setting))),
     }

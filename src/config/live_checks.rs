@@ -1,4 +1,4 @@
-//! Whether the live numbers can be kept.
+//! Checks of the settings of the live numbers.
 
 use std::time::Duration;
 

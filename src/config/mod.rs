@@ -1,4 +1,4 @@
-//! What the process is to do: the defaults, then a file, then the environment.
+//! The settings of the process: the defaults, then a file, then the environment.
 //!
 //! `deploy/heartline.toml` is compiled in and *is* the defaults. It is the schema, too: a key that is not in it is
 //! refused, and so is a value of another type (`layers`). Each part then reads its own settings (`given`), and they are
@@ -6,8 +6,10 @@
 //! Nothing else in Heartline reads the environment.
 
 mod checks;
+mod counters_checks;
 mod error;
 mod given;
+mod grpc_checks;
 mod history_checks;
 mod kafka_checks;
 mod kind;
@@ -17,16 +19,23 @@ mod lookalikes;
 mod reading_checks;
 mod redis_checks;
 mod rewards_checks;
+mod statistics_checks;
+mod subscribers_checks;
+mod views_checks;
 
 use std::path::Path;
 
 use serde::Deserialize;
 
+use crate::domain::counters::config::CountersConfig;
 use crate::domain::devices::config::PushConfig;
 use crate::domain::live::config::LiveConfig;
 use crate::domain::rewards::config::RewardsConfig;
+use crate::domain::subscribers::config::SubscribersConfig;
+use crate::domain::views::config::ViewsConfig;
 use crate::edge::auth::AuthConfig;
 use crate::edge::config::{AdminConfig, ControlConfig, DemoConfig, ServerConfig};
+use crate::edge::grpc::config::GrpcConfig;
 use crate::edge::limits::config::{LimitsConfig, SocketConfig};
 use crate::model::reading::Reading;
 use crate::storage::event_bus;
@@ -35,6 +44,7 @@ use crate::storage::history_store::config::HistoryConfig;
 use crate::storage::hot_store;
 use crate::storage::kafka::config::KafkaConfig;
 use crate::storage::redis::config::RedisConfig;
+use crate::storage::statistics::config::StatisticsConfig;
 use crate::telemetry::LogConfig;
 
 pub use error::{ConfigError, Problem};
@@ -51,6 +61,7 @@ pub struct Config {
     pub server: ServerConfig,
     pub admin: AdminConfig,
     pub control: ControlConfig,
+    pub grpc: GrpcConfig,
     pub auth: AuthConfig,
     pub limits: LimitsConfig,
     pub socket: SocketConfig,
@@ -64,6 +75,10 @@ pub struct Config {
     pub reading: Reading,
     pub push: PushConfig,
     pub live: LiveConfig,
+    pub views: ViewsConfig,
+    pub statistics: StatisticsConfig,
+    pub counters: CountersConfig,
+    pub subscribers: SubscribersConfig,
     pub demo: DemoConfig,
     pub log: LogConfig,
 }
@@ -89,10 +104,13 @@ impl Checked {
     }
 
     fn of(mut layers: Layers, mut problems: Vec<Problem>) -> Self {
-        let config = match layers.unread {
+        let mut config = match layers.unread {
             true => None,
             false => read(&mut layers, &mut problems),
         };
+        if let Some(config) = &mut config {
+            config.counters.derived_is_given = layers.is_given(counters_checks::DERIVED);
+        }
         problems.extend(config.iter().flat_map(|config| checks::problems(config, &layers)));
         Checked { config, problems, layers }
     }

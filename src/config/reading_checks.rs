@@ -1,4 +1,4 @@
-//! Whether the thresholds of reading leave something between start and end.
+//! Checks of the thresholds of reading.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn an_override_is_judged_with_what_it_leaves_out() {
+    fn an_override_is_checked_together_with_its_defaults() {
         let refused = |table: &str, message: &str| {
             refused(&format!("overrides = [{{ kind = 7, {table} }}]"), &format!("overrides: kind 7: {message}"));
         };

@@ -1,4 +1,4 @@
-//! Whether Redis can be reached by what is said of it.
+//! Checks of the settings of Redis.
 
 use super::Config;
 use super::checks::Checks;
@@ -36,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_that_names_nobody_is_refused_for_what_is_wrong() {
+    fn an_unusable_url_is_refused_with_the_reason() {
         assert!(wrong("localhost:6379").starts_with("HEARTLINE__REDIS__URL: is not redis://"));
         assert!(wrong("rediss://a").contains("TLS"));
         assert!(wrong("redis-sentinel://a:1").contains("name of the master"));

@@ -1,4 +1,4 @@
-//! Whether the rules of the rewards are some that can be decided.
+//! Checks of the rules of the rewards.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -15,7 +15,7 @@ const RULES: &str = "rewards.rules";
 const KINDS_MAX: usize = 32;
 
 /// What was watched is counted anew each day.
-const WATCHED_MAX: Duration = Duration::from_secs(24 * 3600);
+pub(super) const WATCHED_MAX: Duration = Duration::from_secs(24 * 3600);
 
 const EXPECTED: RangeInclusive<u64> = 1..=100_000_000;
 const PROBABILITY: RangeInclusive<f64> = 0.000_001..=0.5;
@@ -30,7 +30,12 @@ impl Checks<'_> {
         self.at_least_one("rewards.remembered_claims", rewards.remembered_claims as u64);
         self.at_least_one("rewards.outbox", rewards.outbox);
         let count = rewards.rules.len();
-        self.require(count <= Rules::MAX, RULES, || format!("has {count} rules; at most {}", Rules::MAX));
+        // Views by playback are decided by one more.
+        let (most, because) = match config.views.by_playback.is_empty() {
+            true => (Rules::MAX, ""),
+            false => (Rules::MAX - 1, " with views.by_playback"),
+        };
+        self.require(count <= most, RULES, || format!("has {count} rules; at most {most}{because}"));
         for (index, rule) in rewards.rules.iter().enumerate() {
             for (field, message) in complaints(rewards, index, rule) {
                 self.require(false, RULES, || format!("rule {:?}: {field}: {message}", rule.id));
@@ -54,6 +59,8 @@ fn complaints(rewards: &RewardsConfig, index: usize, rule: &RuleConfig) -> Vec<(
     let confused = rewards.rules[..index].iter().find(same_mark).filter(|other| other.id != rule.id);
     let other = confused.map_or("", |other| &*other.id);
     require(confused.is_none(), "id", &format!("is stored like {other:?}; choose another one"));
+    let is_views = RewardRule::mark(&rule.id) == RewardRule::mark(RewardRule::VIEWS);
+    require(!is_views, "id", "is stored like a view by playback; choose another one");
     require(rule.kinds.len() <= KINDS_MAX, "kinds", &format!("has {} kinds; at most {KINDS_MAX}", rule.kinds.len()));
     require(rule.watched <= WATCHED_MAX, "watched", "must be at most 24h");
     match (rule.per, rule.exact) {

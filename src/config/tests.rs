@@ -36,7 +36,7 @@ fn file_problem(file: &str) -> String {
 }
 
 #[test]
-fn the_defaults_are_complete_and_good() {
+fn the_defaults_are_complete_and_valid() {
     let config = good("", &[]);
     assert_eq!(config.server.listen.to_string(), "127.0.0.1:7700");
     assert_eq!(config.limits.beats, 500);
@@ -63,7 +63,7 @@ fn the_environment_goes_over_the_file_and_the_file_over_the_defaults() {
 }
 
 #[test]
-fn a_file_that_empties_a_setting_does_not_change_what_it_may_be() {
+fn an_empty_value_in_the_file_does_not_change_the_type_of_the_setting() {
     let file = "[auth]\naudience = \"10s\"\n[reading]\noverrides = []";
     let variables = [("HEARTLINE__AUTH__AUDIENCE", "tv"), ("HEARTLINE__READING__OVERRIDES", "[{ kind = 7 }]")];
     let config = good(file, &variables);
@@ -180,13 +180,13 @@ fn variables_of_others_are_left_alone() {
 }
 
 #[test]
-fn everything_that_is_wrong_is_told_at_once() {
+fn all_problems_are_reported_together() {
     let problems = config("[limits]\nbeat = 1\nlist = \"x\"", &[("HEARTLINE__LOG__LEVELS", "info")]);
     assert_eq!(problems.expect_err("much is wrong").len(), 3);
 }
 
 #[test]
-fn what_is_wrong_does_not_hide_what_else_is_and_accuses_no_default() {
+fn a_wrong_value_hides_no_other_problem_and_causes_none_in_defaults() {
     let file = "[limits]\nbeats = \"x\"\nuncommitted_slots = 5\nitems = 0\n[reading]\noverrides = [{ kind = 70000 }, { kind = 1 }, { kind = 70001 }]";
     let problems = config(file, &[("HEARTLINE__LOG__LEVEL", "loud")]).expect_err("much is wrong");
     let named = ["limits.beats: ", "LOG__LEVEL: ", "override 1: kind: ", "override 3: kind: ", "limits.items: "];
@@ -228,19 +228,26 @@ fn secrets_are_masked_in_dumps_and_in_what_check_config_prints() {
         ["AUTH__HS256_SECRET", "CONTROL__TOKEN", "LOG__MID_KEY", "KAFKA__SASL_PASSWORD", "CASSANDRA__PASSWORD"];
     let variables = variables.map(|key| format!("HEARTLINE__{key}"));
     let mut layers = Layers::defaults();
-    let file = "[kafka]\nsecurity = \"sasl_plaintext\"\nsasl_user = \"u\"\n[cassandra]\nuser = \"u\"";
+    let file = "[kafka]\nsecurity = \"sasl_plaintext\"\nsasl_user = \"u\"\n[cassandra]\nuser = \"u\"\n\
+                [store]\nhot_store = \"redis\"\n[statistics]\nstore = \"mongodb\"";
     assert_eq!(layers.add_text(FILE, file), []);
     let mut variables: Vec<_> = variables.iter().map(|name| (name.as_str(), canary)).collect();
     let url = format!("redis-cluster://me:{canary}@10.0.0.5:7000,10.0.0.6:7000");
     variables.push(("HEARTLINE__REDIS__URL", &url));
+    let mongodb = format!("mongodb://me:{canary}@10.0.0.7:27017,10.0.0.8:27017/?replicaSet=rs0");
+    variables.push(("HEARTLINE__STATISTICS__URL", &mongodb));
     assert_eq!(layers.add_environment(owned(&variables)), []);
     let config = Config::from_layers(&layers).expect("good settings");
     let (dump, printed) = (format!("{config:?}"), layers.masked());
     assert!(!dump.contains(canary) && !printed.contains(canary));
     let texts = DEFAULTS.lines().filter_map(|line| line.split_once(" = ")).filter(|(_, value)| value.starts_with('"'));
     let secrets = texts.filter(|(key, _)| layers::is_secret(key));
-    assert_eq!(secrets.count(), variables.len() - 1, "a URL is none, but may hold one");
-    assert!(printed.contains(&format!("redis-cluster://me:{MASK}@10.0.0.5:7000,10.0.0.6:7000")), "{printed}");
+    assert_eq!(secrets.count(), variables.len() - 2, "a URL is none, but may hold one");
+    for place in
+        ["redis-cluster://me:{MASK}@10.0.0.5:7000,10.0.0.6:7000", "mongodb://me:{MASK}@10.0.0.7:27017,10.0.0.8"]
+    {
+        assert!(printed.contains(&place.replace("{MASK}", MASK)), "{printed}");
+    }
     assert_eq!(dump.matches(MASK).count(), variables.len());
     assert_eq!(printed.matches(MASK).count(), variables.len());
 }
@@ -251,7 +258,7 @@ fn a_secret_of_the_wrong_type_is_not_shown() {
 }
 
 #[test]
-fn what_check_config_prints_is_a_file_of_the_same_settings() {
+fn check_config_prints_a_file_with_the_same_settings() {
     let mut layers = Layers::defaults();
     let given = "[limits]\nbeats = 100\n[kafka.topics]\nhistory = \"h\"\n[cassandra]\nreplication = { dc1 = 3 }";
     assert_eq!(layers.add_text(FILE, given), []);

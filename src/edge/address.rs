@@ -1,9 +1,9 @@
-//! Where a client is, as far as the gateway can know.
+//! The address of a client, as far as the gateway knows it.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// What limits per address count by: an IPv4 address, or the /64 of an IPv6 address, since that is what one household
-/// or machine is given, to choose addresses from as it likes.
+/// The unit of limits per address: an IPv4 address, or the /64 of an IPv6 address, since one household or machine gets
+/// a whole /64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Network(IpAddr);
 

@@ -40,6 +40,29 @@ impl TryFrom<String> for ProxyNetwork {
     }
 }
 
+/// The certificates of one listener.
+#[derive(Clone, Debug)]
+pub struct TlsFiles {
+    /// The section of the settings, for messages.
+    pub section: &'static str,
+    /// The certificate chain and its private key, in PEM.
+    pub chain: PathBuf,
+    pub key: PathBuf,
+    /// `None`: clients are not asked for a certificate.
+    pub clients: Option<ClientCertificates>,
+    /// The protocol inside TLS, for ALPN; a client that offers only others is refused.
+    pub protocol: &'static [u8],
+}
+
+/// Which certificates clients show.
+#[derive(Clone, Debug)]
+pub struct ClientCertificates {
+    /// Of the authorities that sign them, in PEM.
+    pub authorities: PathBuf,
+    /// Whether a client without one is refused.
+    pub required: bool,
+}
+
 /// The public listener.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -74,8 +97,11 @@ pub struct ServerConfig {
 }
 
 impl ServerConfig {
-    pub fn has_certificate(&self) -> bool {
-        ![&self.tls_cert, &self.tls_key].iter().any(|path| path.as_os_str().is_empty())
+    /// `None`: no TLS.
+    pub fn tls(&self) -> Option<TlsFiles> {
+        let (chain, key) = (self.tls_cert.clone(), self.tls_key.clone());
+        let is_given = !chain.as_os_str().is_empty() && !key.as_os_str().is_empty();
+        is_given.then_some(TlsFiles { section: "server", chain, key, clients: None, protocol: b"http/1.1" })
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the edge of one thread works with.
+//! The state that the sockets and requests of one thread share.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +8,8 @@ use crate::domain::ingest::lanes::Lanes;
 use crate::domain::rewards::connect_lookup::ConnectLookup;
 use crate::domain::time::clock::Clock;
 use crate::domain::time::guard::ClockStatus;
+use crate::domain::views::ViewCounting;
+use crate::edge::address::Network;
 use crate::edge::auth::authenticator::Authenticator;
 use crate::edge::limits::config::{LimitsConfig, SocketConfig};
 use crate::edge::limits::connection_limiter::ConnectionLimiter;
@@ -30,9 +32,13 @@ pub struct ConnectionContext {
     pub history: History,
     /// The same for all threads.
     pub connect_lookup: Arc<ConnectLookup>,
+    /// The same for all threads; `None`: views are not counted.
+    pub views: Option<Arc<ViewCounting>>,
     pub authenticator: Authenticator,
     /// Requests over HTTP; the same for all threads.
     pub requests: Arc<Rates<UserId>>,
+    /// Requests over HTTP without a token; the same for all threads.
+    pub anonymous: Arc<Rates<Network>>,
     /// The same for all threads.
     pub lists: Arc<ListLimiter>,
     /// The same for all threads.
@@ -41,7 +47,7 @@ pub struct ConnectionContext {
     /// The same for all threads.
     pub visitors: Arc<VisitorClasses>,
     pub limits: LimitsConfig,
-    /// Of the frames of one socket.
+    /// The quota of frames of one socket.
     pub quota: Quota,
     pub socket: SocketConfig,
     pub reading: Reading,

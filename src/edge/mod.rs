@@ -1,8 +1,8 @@
-//! Where the world comes in.
+//! The listeners and protocols of the gateway.
 //!
-//! [`listener`] accepts; a socket goes to [`connection`], anything else to [`http`]; both use [`auth`] to identify the
-//! user and speak [`protocol`]. [`admin`] and [`control`] are listeners of their own. The domain behind them knows none
-//! of it.
+//! [`listener`] accepts connections; a socket goes to [`connection`], any other request to [`http`]. Both use [`auth`]
+//! to identify the user, and speak [`protocol`]. [`admin`] and [`control`] are listeners of their own. The domain
+//! depends on none of them.
 
 pub mod address;
 pub mod admin;
@@ -12,6 +12,7 @@ pub mod connection;
 pub mod context;
 pub mod control;
 pub mod demo;
+pub mod grpc;
 pub mod http;
 pub mod limits;
 pub mod listener;

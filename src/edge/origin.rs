@@ -1,8 +1,9 @@
-//! Which pages may talk to the gateway: the same list for sockets and for CORS.
+//! The origins of pages that may use the gateway: the same list for sockets and for CORS.
 
 use http::{HeaderMap, HeaderValue, header};
 
-/// An exact allow-list; when it is empty, the same host only. A default port counts as none, here and there.
+/// An exact allow-list; when it is empty, the same host only. A default port equals no port, in the list and in
+/// requests.
 #[derive(Clone, Debug)]
 pub struct Origins {
     allowed: Vec<String>,
@@ -64,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_list_the_same_host_and_apps() {
+    fn without_a_list_only_the_same_host_and_clients_without_an_origin_are_allowed() {
         assert!(allows(&[], None));
         assert!(allows(&[], Some("https://tv.example:8080")));
         for other in ["https://tv.example", "https://evil.example", "null", "tv.example:8080"] {
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_exact() {
+    fn an_origin_must_match_the_list_exactly() {
         let list = ["https://app.example", "null"];
         assert!(allows(&list, None) && allows(&list, Some("https://app.example")) && allows(&list, Some("null")));
         for other in ["https://app.example.evil", "http://app.example", "https://tv.example:8080"] {

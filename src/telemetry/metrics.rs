@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_are_named_as_prometheus_wants_them() {
+    fn counter_names_end_with_total() {
         let mut registry = registry();
         let pushes: Counter = Counter::default();
         part(&mut registry).register("pushes", "Pushes sent", pushes.clone());

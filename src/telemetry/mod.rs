@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_of_users_are_comparable_under_one_key_only() {
+    fn hashes_of_users_are_equal_only_under_the_same_key() {
         let user = UserId(42);
         assert_eq!(log(Level::Info, "one").mid_hash().of(user), log(Level::Info, "one").mid_hash().of(user));
         assert_ne!(log(Level::Info, "one").mid_hash().of(user), log(Level::Info, "two").mid_hash().of(user));

@@ -1,4 +1,4 @@
-//! What a gateway tells on its probe listener, and on its control listener.
+//! Requests to the probe listener and the control listener of a gateway.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::target::Target;
 
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 
-/// The body of a success.
+/// The body of a successful answer.
 pub async fn get(admin: &Target, path: &str) -> Result<String, String> {
     let answer = timeout(ANSWER_MAX, exchange(admin, path)).await.map_err(|_| "it takes too long".to_owned());
     let answer = answer.and_then(|answer| answer.map_err(|error| error.to_string()));
@@ -19,7 +19,7 @@ pub async fn get(admin: &Target, path: &str) -> Result<String, String> {
     body.map_err(|why| format!("the gateway does not answer {path}: {why}"))
 }
 
-/// The value of a metric, labels included in the name; `None` = absent.
+/// The value of a metric, with labels included in the name; `None` = absent.
 pub fn metric(text: &str, name: &str) -> Option<f64> {
     text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
 }

@@ -1,13 +1,13 @@
-//! What the server says, as far as a load generator must know it.
+//! The answers of the server, as far as a load generator needs them.
 //!
-//! Nearly every text is a plain ack, which is read by a scan; everything else goes through the slow way.
+//! Nearly every text is a plain ack, which a scan reads; every other text goes through the full parser.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::viewer::Flag;
 
-/// An ack that says nothing but how far.
+/// An ack with only a `seq`, and perhaps a flag.
 #[derive(Debug, PartialEq, Eq)]
 pub struct PlainAck {
     pub seq: u32,
@@ -23,7 +23,7 @@ pub fn plain_ack(text: &[u8]) -> Option<PlainAck> {
     (rest == b"\"}}").then_some(PlainAck { seq, flag: Some(*flag) })
 }
 
-/// The `seq` of a frame of ours that comes back.
+/// The `seq` of an echoed frame of this client.
 pub fn echoed(text: &[u8]) -> Option<u32> {
     leading_number(text.strip_prefix(b"{\"seq\":")?).map(|(seq, _)| seq)
 }
@@ -71,7 +71,7 @@ pub struct Answered {
     pub records: Option<Vec<Option<Record>>>,
 }
 
-/// What is read back.
+/// A record read back.
 #[derive(Debug, Deserialize)]
 pub struct Record {
     pub session: String,
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_else_takes_the_slow_way() {
+    fn any_other_text_is_left_to_the_full_parser() {
         for text in [
             &br#"{"ack":{"seq":}}"#[..],
             br#"{"ack":{"seq":4294967296}}"#,

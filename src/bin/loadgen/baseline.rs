@@ -1,4 +1,4 @@
-//! The gateway beside a bare echo server and a naive gateway: the same load on each, in turns.
+//! The gateway beside a bare echo server and a naive gateway, each under the same load, in turns.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use super::target::Credentials;
 
 const DELAYED: &str = "gateway_ack_delay";
 const NAIVE: &str = "naive";
-/// Of the rate that the naive gateway reached when it was asked for more than it can: one it should hold.
+/// The share of the rate that the naive gateway reached under a higher one, so that it should keep this rate.
 const NAIVE_SHARE: f64 = 0.6;
 const LOWER_RATES_MAX: u32 = 3;
-/// The last run's dying sockets are not the next one's to bear.
+/// A pause, so that closing sockets of one run do not burden the next.
 const REST: Duration = Duration::from_secs(1);
 
 /// The servers that are compared: name and load.
@@ -30,13 +30,13 @@ pub struct Baseline {
     comparisons: Vec<Comparison>,
 }
 
-/// One rate.
+/// The comparison at one rate.
 #[derive(Serialize)]
 struct Comparison {
     rate: f64,
     rounds: u32,
     contenders: BTreeMap<&'static str, Medians>,
-    /// Of CPU for each ack.
+    /// Ratios of CPU per ack.
     ratios: BTreeMap<String, f64>,
     runs: Vec<(&'static str, Outcome)>,
 }
@@ -56,13 +56,13 @@ struct Medians {
     kept_up: bool,
 }
 
-/// With an ack delay in `load`, the gateway takes part twice: with it, and like the others without.
+/// With an ack delay in `load`, the gateway takes part twice: with the delay, and without it like the others.
 pub fn contenders(load: &Load) -> Vec<Contender> {
     let plain = Load { ack_delay: Duration::ZERO, in_flight: 1, ..load.clone() };
     let one = |sort: Sort| Contender { name: sort.name(), sort, load: plain.clone() };
     let mut all = vec![one(Sort::Echo), one(Sort::Naive), one(Sort::Gateway)];
     if !load.ack_delay.is_zero() {
-        // As many as a socket makes before the oldest is acked at the latest, and a few for the way.
+        // The beats of a socket until its oldest ack at the latest, and a few for the network.
         let made = load.ack_delay.as_secs_f64() * load.rate / load.sockets as f64;
         let in_flight = load.in_flight.max(made.ceil() as u32 + 4);
         all.push(Contender { name: DELAYED, sort: Sort::Gateway, load: Load { in_flight, ..load.clone() } });
@@ -70,7 +70,7 @@ pub fn contenders(load: &Load) -> Vec<Contender> {
     all
 }
 
-/// How they are run.
+/// The settings of the runs.
 pub struct Ring<'a> {
     pub rounds: u32,
     pub servers: &'a ServerOptions,
@@ -79,8 +79,8 @@ pub struct Ring<'a> {
 }
 
 impl Ring<'_> {
-    /// Compares at each of the rates, and if the naive gateway keeps up with none of them, once more at one that it can
-    /// keep: there alone its costs for an ack mean something.
+    /// Compares at each of the rates. If the naive gateway keeps up with none of them, compares once more at a rate
+    /// that it can keep, where its cost per ack is meaningful.
     pub async fn run(&self, load: &Load, rates: &[f64]) -> Result<Baseline, String> {
         let mut comparisons = Vec::<Comparison>::new();
         for &rate in rates {
@@ -147,7 +147,7 @@ impl Baseline {
         self.comparisons.iter().flat_map(|comparison| &comparison.runs).map(|(_, run)| run.missing()).sum()
     }
 
-    /// For people.
+    /// The results as tables.
     pub fn tables(&self) -> String {
         self.comparisons.iter().map(Comparison::table).collect()
     }
@@ -158,7 +158,7 @@ impl Comparison {
         self.contenders.get(NAIVE).is_some_and(|naive| naive.kept_up)
     }
 
-    /// Well below what it reached when it was asked for more, in whole hundreds.
+    /// A rate well below the one it reached under a higher one, in whole hundreds.
     fn naive_could_keep(&self) -> Option<f64> {
         Some((self.contenders.get(NAIVE)?.rate_reached * NAIVE_SHARE / 100.0).floor() * 100.0)
     }

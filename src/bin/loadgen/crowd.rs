@@ -31,7 +31,7 @@ pub fn run(task: &Task, crowd: u32, orders: mpsc::Receiver<Order>) {
     }
 }
 
-/// A line on standard output; when it is no longer read, this process is not needed.
+/// Writes a line to standard output. If it is no longer read, this process ends.
 fn tell(message: &Message) {
     let line = serde_json::to_string(message).expect("messages have string keys");
     if writeln!(io::stdout().lock(), "{line}").is_err() {
@@ -60,7 +60,7 @@ async fn obey(
                 let (latency, lag, seconds) = (tally.latency.take(), tally.lag.take(), tally.take_seconds());
                 tell(&Message::Loaded { counts, latency, lag, seconds });
             }
-            // It had come to its end before.
+            // The load had ended before the order came.
             Order::End => {}
             Order::Verify => tell(&Message::Verified(readback::all(&stage, &members).await)),
         }
@@ -93,7 +93,7 @@ async fn load(stage: &Rc<Stage>, members: &[Rc<Member>], at: u64, orders: &mut m
     let mut next = 0;
     let is_told_to_end = tokio::select! {
         () = send_all(stage, members, &mut next) => false,
-        // During a load nothing else is ordered.
+        // No order except the end comes during a load.
         order = orders.recv() => order.is_some(),
     };
     if is_told_to_end {
@@ -107,7 +107,7 @@ async fn load(stage: &Rc<Stage>, members: &[Rc<Member>], at: u64, orders: &mut m
     seconds.abort();
 }
 
-/// From the beat `next` on; it may be broken off, and goes on there.
+/// Sends from the beat `next` on. It may be cancelled, and called again to go on.
 async fn send_all(stage: &Stage, members: &[Rc<Member>], next: &mut u64) {
     let schedule = stage.schedule();
     while *next < schedule.total {

@@ -1,4 +1,4 @@
-//! From nothing to a welcomed socket.
+//! Connects and upgrades to a welcomed socket.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -12,22 +12,22 @@ use super::answer::{self, Welcome};
 use super::target::Target;
 use super::wire::{self, Opcode};
 
-/// What comes before the welcome is no longer than this.
+/// The most bytes before the end of the welcome.
 const OPENING_BYTES_MAX: usize = 64 * 1024;
 /// Sockets behind one source address, as many as may share one office or carrier.
 const SOCKETS_PER_SOURCE: u64 = 100;
-/// Ports are numbered from here on; a further attempt takes the port so much above.
+/// The first port. A further attempt takes the port [`NEXT_PORT`] above.
 const FIRST_PORT: u64 = 20_000;
 const NEXT_PORT: u64 = 20_000;
 
 pub struct Dialed {
     pub stream: TcpStream,
-    /// What was read beyond the welcome.
+    /// Bytes that were read beyond the welcome.
     pub rest: Vec<u8>,
     pub welcome: Welcome,
 }
 
-/// Why there is no socket; what it displays is a kind to count by.
+/// The reason why there is no socket; displayed as a kind to count by.
 #[derive(Debug, thiserror::Error)]
 pub enum DialError {
     #[error("connect: {0}")]
@@ -44,8 +44,8 @@ pub enum DialError {
     Timeout,
 }
 
-/// A loopback address of its own for every 100 sockets, and another block of addresses for every run, since the ports
-/// of the last one are in TIME_WAIT. Ports are named, not asked for, so that the kernel does not have to search.
+/// A loopback address for every 100 sockets, in another block of addresses for every run, since the ports of the last
+/// run are in TIME_WAIT. Ports are chosen here, so that the kernel need not search for free ones.
 pub fn source(target: SocketAddr, run: u64, socket: u64, attempt: u32) -> Option<SocketAddr> {
     if !target.ip().is_loopback() || target.is_ipv6() {
         return None;
@@ -62,7 +62,7 @@ pub async fn dial(target: &Target, source: Option<SocketAddr>, token: &str) -> R
     enter(target, stream, token).await
 }
 
-/// From a connection to a welcomed socket.
+/// Upgrades a connection, and waits for the welcome.
 pub async fn enter(target: &Target, mut stream: TcpStream, token: &str) -> Result<Dialed, DialError> {
     let mut rest = upgrade(target, &mut stream, Some(token)).await?;
     let welcome = if target.echo {
@@ -74,7 +74,7 @@ pub async fn enter(target: &Target, mut stream: TcpStream, token: &str) -> Resul
     Ok(Dialed { stream, rest, welcome })
 }
 
-/// Returns what was read beyond the answer.
+/// Returns the bytes that were read beyond the answer.
 pub async fn upgrade(target: &Target, stream: &mut TcpStream, token: Option<&str>) -> Result<Vec<u8>, DialError> {
     let key = generate_key();
     let authorization = token.map_or(String::new(), |token| format!("Authorization: Bearer {token}\r\n"));
@@ -95,7 +95,7 @@ pub async fn upgrade(target: &Target, stream: &mut TcpStream, token: Option<&str
     Ok(read.split_off(head))
 }
 
-/// A socket that may be connected to `target`.
+/// A socket that can connect to `target`.
 pub fn socket(target: SocketAddr, source: Option<SocketAddr>) -> Result<TcpSocket, DialError> {
     let made = || {
         let socket = if target.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
@@ -136,7 +136,7 @@ fn check(head: &[u8], accept_key: &str) -> Result<(), DialError> {
     if accepted { Ok(()) } else { Err(DialError::Foreign) }
 }
 
-/// Leaves in `read` what came after it.
+/// Leaves the bytes after the welcome in `read`.
 async fn welcome(stream: &mut TcpStream, read: &mut Vec<u8>) -> Result<Welcome, DialError> {
     loop {
         while let Some(frame) = wire::parse(read).map_err(|_| DialError::Foreign)? {

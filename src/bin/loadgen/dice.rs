@@ -1,4 +1,4 @@
-//! Cheap chance: one multiplication a throw. Good enough for shares, jitter, masks and names.
+//! Cheap random numbers: one multiplication each. Good enough for shares, jitter, masks and names.
 
 #[derive(Clone, Copy, Debug)]
 pub struct Dice(u64);
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_kept() {
+    fn a_dice_falls_with_the_given_probability() {
         let mut dice = Dice::new(7);
         let fell = (0..100_000).filter(|_| dice.falls(0.1)).count();
         assert!((9_500..10_500).contains(&fell), "{fell}");

@@ -1,4 +1,4 @@
-//! The simplest WebSocket server: it sends back what comes. No authentication, nothing is kept.
+//! The simplest WebSocket server: it sends back each message. It has no authentication and no storage.
 
 use futures_util::{SinkExt, StreamExt};
 use tokio::net::TcpStream;

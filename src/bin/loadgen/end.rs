@@ -1,4 +1,4 @@
-//! When a load ends that has no duration of its own.
+//! The end of a load that has no duration of its own.
 
 use std::io;
 use std::thread;
@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// Longer than any load is let go on.
+/// Longer than any load may last.
 pub const NEVER: Duration = Duration::from_secs(86_400);
 
-/// The load ends once the other side of this is gone.
+/// Ends a load when the sender is dropped.
 #[derive(Clone)]
 pub struct End(watch::Receiver<()>);
 
 impl End {
-    /// And what is to be dropped for it.
+    /// The sender and the end: dropping the sender ends the load.
     pub fn by_hand() -> (watch::Sender<()>, Self) {
         let (hand, end) = watch::channel(());
         (hand, End(end))
@@ -34,7 +34,7 @@ impl End {
     }
 }
 
-/// When it comes, if there is one.
+/// Waits for the end, or for ever if there is none.
 pub async fn of(end: Option<End>) {
     match end {
         Some(end) => end.comes().await,
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn it_comes_when_the_hand_is_gone() {
+    async fn the_end_comes_when_the_sender_is_dropped() {
         let (hand, end) = End::by_hand();
         let coming = tokio::spawn(of(Some(end.clone())));
         tokio::task::yield_now().await;

@@ -1,4 +1,4 @@
-//! Whether a socket among many costs what it costs among few.
+//! Compares the cost of a socket in a large crowd with that in a small crowd.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::load::Load;
 use super::outcome::Outcome;
 
-/// What the greater crowd's socket may cost, that of the smaller being 1. Less is no fault.
+/// The most that a socket of the larger crowd may cost, relative to the smaller crowd. Less is fine.
 const RATIO_MAX: f64 = 1.2;
 
 #[derive(Serialize)]
@@ -15,25 +15,25 @@ pub struct Growth {
     pub passed: bool,
     few: Cost,
     many: Cost,
-    /// `None`: it was not measured.
+    /// `None`: not measured.
     rss_ratio: Option<f64>,
     cpu_ratio: Option<f64>,
     runs: [Outcome; 2],
 }
 
-/// Of the servers, for each socket.
+/// The cost of the servers per socket.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Cost {
     sockets: u64,
-    /// How often a socket beats.
+    /// Beats of a socket per minute.
     beats_a_minute: f64,
     lost: u64,
     rss_bytes: Option<f64>,
-    /// Microseconds of CPU in a second.
+    /// Microseconds of CPU per second.
     cpu_us: Option<f64>,
 }
 
-/// The same load on a crowd of so many, at the same rate for each socket.
+/// The same load on this many sockets, at the same rate per socket.
 pub fn smaller(load: &Load, sockets: u64) -> Load {
     let rate = load.rate * sockets as f64 / load.sockets as f64;
     Load { sockets, rate, ..load.clone() }
@@ -71,7 +71,7 @@ fn ratio(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     Some(one? / other?)
 }
 
-/// For people.
+/// The comparison as text.
 impl fmt::Display for Growth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let or_dash = |number: Option<f64>, digits: usize| match number {
@@ -100,14 +100,14 @@ mod tests {
     use crate::options::Options;
 
     #[test]
-    fn a_smaller_crowd_beats_as_often() {
+    fn a_smaller_crowd_keeps_the_beat_rate_of_each_socket() {
         let load = Options::parse_from(["loadgen", "--sockets", "200000", "--rate", "3333"]).load;
         let few = smaller(&load, 10_000);
         assert_eq!((few.sockets, few.rate.round()), (10_000, 167.0));
     }
 
     #[test]
-    fn what_was_not_measured_is_no_ratio() {
+    fn a_missing_measurement_gives_no_ratio() {
         assert_eq!(ratio(Some(3.0), Some(2.0)), Some(1.5));
         assert_eq!(ratio(None, Some(2.0)), None);
     }

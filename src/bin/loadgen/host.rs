@@ -1,4 +1,4 @@
-//! What the servers to compare with have in common: threads, listeners, buffers, an end.
+//! The common parts of the compared servers: threads, listeners, buffers, the end.
 
 use std::future::Future;
 use std::io::{self, BufRead};
@@ -16,17 +16,17 @@ use super::naive_store::Place;
 use super::target::Credentials;
 use super::worker::line;
 
-/// As the gateway's defaults.
+/// As by the gateway's defaults.
 const FRAME_BYTES: usize = 131_072;
 const WRITE_BUFFER_BYTES: usize = 1_048_576;
 
-/// The first line to a server of ours.
+/// The first line to a server of this program.
 #[derive(Deserialize, Serialize)]
 pub struct Setting {
     pub threads: usize,
     pub read_buffer: usize,
     pub credentials: Credentials,
-    /// Where the naive gateway keeps things.
+    /// The store of the naive gateway.
     pub place: Place,
 }
 
@@ -46,7 +46,7 @@ pub fn setting() -> Result<Setting, String> {
     line(&mut io::stdin().lock().lines())
 }
 
-/// One current-thread runtime for each thread, each with its listener, as the gateway; until standard input ends.
+/// Serves with one current-thread runtime and listener per thread, as the gateway does, until standard input ends.
 pub fn serve<C, F>(threads: usize, converse: C) -> Result<(), String>
 where
     C: Fn(TcpStream) -> F + Clone + Send + 'static,

@@ -1,20 +1,20 @@
-//! Latencies in a histogram, and as text between processes.
+//! Latencies in a histogram, and their text form between processes.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// Longer ones count as this long, microseconds.
+/// Longer latencies count as this, microseconds.
 const LONGEST: u64 = 600_000_000;
 
-/// Microseconds, to three digits.
+/// Latencies in microseconds, to three digits.
 pub struct Latencies(Histogram<u64>);
 
-/// What was recorded: (microseconds, how often).
+/// Recorded latencies: (microseconds, count).
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Recorded(Vec<(u64, u64)>);
 
 impl Recorded {
-    /// One more, not yet summed up.
+    /// Adds one latency, not yet merged with equal ones.
     pub fn note(&mut self, nanos: u64) {
         self.0.push(((nanos / 1000).max(1), 1));
     }
@@ -50,7 +50,7 @@ impl Latencies {
         }
     }
 
-    /// Empties it.
+    /// Returns the recorded latencies, and empties the histogram.
     pub fn take(&mut self) -> Recorded {
         let recorded = self.0.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value())).collect();
         self.0.reset();
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_two_crowds_recorded_adds_up() {
+    fn latencies_of_two_crowds_are_merged() {
         let (mut one, mut other, mut all) = (Latencies::new(), Latencies::new(), Latencies::new());
         for micros in 1..=50_000 {
             one.record(micros * 1000);
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_for_ever_is_not_forgotten() {
+    fn an_endless_latency_is_recorded_at_the_maximum() {
         let mut latencies = Latencies::new();
         latencies.record(u64::MAX);
         assert!(latencies.percentiles().max >= 600_000.0);

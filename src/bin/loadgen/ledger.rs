@@ -1,4 +1,4 @@
-//! What one user was told is stored.
+//! The acked beats of one user, which must be stored.
 
 use super::viewer::Beat;
 
@@ -6,7 +6,7 @@ use super::viewer::Beat;
 #[derive(Clone, Debug, Default)]
 pub struct Ledger(Vec<u64>);
 
-/// Contents in a row, to be asked for at once.
+/// Consecutive contents, to be read back in one request.
 #[derive(Debug)]
 pub struct Page<'a> {
     pub first: u32,

@@ -25,13 +25,13 @@ enum Ended {
     Closed(u16),
     Lost(io::ErrorKind),
     Broken,
-    /// The user left; the next one's socket takes the place.
+    /// The user left; the next user's socket takes its place.
     Left,
 }
 
-/// Connects for the first time, some moment within the socket's place in the queue, and lives.
+/// Connects for the first time, at a random moment of the socket's time slot, and goes on with `live`.
 pub async fn begin(stage: Rc<Stage>, member: Rc<Member>, every: Duration) {
-    // A user who connects several times takes as many places, or the gateway would refuse what is over its rate.
+    // A user who connects several times takes as many time slots, or the gateway would refuse what exceeds its rate.
     let visits = f64::from(stage.load.churn + 1);
     sleep(every.mul_f64(visits * (member.slot as f64 + stage.share()))).await;
     match Box::pin(enter(&stage, &member)).await {
@@ -48,7 +48,7 @@ pub async fn begin(stage: Rc<Stage>, member: Rc<Member>, every: Duration) {
     }
 }
 
-/// Listens for as long as there is something to listen to.
+/// Listens on the member's sockets, one after the other, until a lost socket is not replaced.
 pub async fn live(stage: Rc<Stage>, member: Rc<Member>, mut dialed: Dialed) {
     loop {
         let (mut reader, link) = dialed.stream.into_split();
@@ -84,7 +84,7 @@ async fn enter(stage: &Stage, member: &Member) -> Result<Dialed, DialError> {
         let mut visitor = try_to_enter(stage, member).await?;
         let mut goodbye = Vec::new();
         wire::push(Opcode::Close, &1000u16.to_be_bytes(), stage.mask(), &mut goodbye);
-        // A worker that ended before it could report has ended all the same.
+        // The close cannot always be sent, and the socket ends anyway.
         let _ = visitor.stream.write_all(&goodbye).await;
     }
     try_to_enter(stage, member).await
@@ -105,7 +105,7 @@ async fn try_to_enter(stage: &Stage, member: &Member) -> Result<Dialed, DialErro
     }
 }
 
-/// The next user: tries at once, and then as one who comes again.
+/// Connects the next user: tries at once, and then with backoff.
 async fn enter_at_once(stage: &Stage, member: &Member) -> Dialed {
     match dial(stage, member).await {
         Ok(dialed) => dialed,
@@ -124,7 +124,7 @@ async fn enter_again(stage: &Stage, member: &Member) -> Dialed {
     }
 }
 
-/// One try.
+/// One attempt to connect.
 pub async fn dial(stage: &Stage, member: &Member) -> Result<Dialed, DialError> {
     let Ok(_permit) = stage.door.acquire().await else { return Err(DialError::Timeout) };
     let target = &stage.targets[(member.socket % stage.targets.len() as u64) as usize];
@@ -134,13 +134,13 @@ pub async fn dial(stage: &Stage, member: &Member) -> Result<Dialed, DialError> {
     timeout(stage.load.connect_timeout, dialing).await.unwrap_or(Err(DialError::Timeout))
 }
 
-/// Full jitter.
+/// The backoff with full jitter.
 fn backoff(stage: &Stage, attempt: u32) -> Duration {
     BACKOFF.after(attempt).mul_f64(stage.share())
 }
 
 async fn listen(stage: &Stage, member: &Member, reader: &mut OwnedReadHalf, mut rest: Vec<u8>) -> Ended {
-    // What came with the welcome.
+    // The bytes that came with the welcome.
     if let Err(ended) = hear_from(stage, member, &mut rest, &[]) {
         return ended;
     }
@@ -162,7 +162,7 @@ async fn listen(stage: &Stage, member: &Member, reader: &mut OwnedReadHalf, mut 
     .await
 }
 
-/// Hears the whole frames of what is left over and what was read; leaves over the beginning of another.
+/// Handles the whole frames of `rest` and `read`, and leaves the start of an incomplete frame in `rest`.
 fn hear_from(stage: &Stage, member: &Member, rest: &mut Vec<u8>, read: &[u8]) -> Result<(), Ended> {
     if rest.is_empty() {
         let heard = hear_all(stage, member, read)?;
@@ -178,7 +178,7 @@ fn hear_from(stage: &Stage, member: &Member, rest: &mut Vec<u8>, read: &[u8]) ->
     Ok(())
 }
 
-/// Returns how far it came.
+/// Returns the number of bytes handled.
 fn hear_all(stage: &Stage, member: &Member, bytes: &[u8]) -> Result<usize, Ended> {
     let mut start = 0;
     while let Some(frame) = wire::parse(&bytes[start..]).map_err(|_| Ended::Broken)? {

@@ -1,11 +1,11 @@
-//! The sending side of a member's socket, and the numbers of what it says.
+//! The sending half of a member's socket, and the sequence numbers of its frames.
 
 use tokio::net::tcp::OwnedWriteHalf;
 
 use super::stage::Stage;
 use super::wire::{self, Opcode};
 
-/// Down until it is put up; numbers go on over all the sockets of a member.
+/// Down until it is put up. Numbers go on across all sockets of a member.
 #[derive(Default)]
 pub struct Link {
     half: Option<OwnedWriteHalf>,
@@ -17,14 +17,14 @@ impl Link {
         self.half = Some(half);
     }
 
-    /// The socket is gone already.
+    /// Goes down; the socket is gone already.
     pub fn take_down(&mut self) {
         if let Some(half) = self.half.take() {
             half.forget();
         }
     }
 
-    /// Says goodbye, and is down.
+    /// Sends a close frame, and goes down.
     pub fn close(&mut self, stage: &Stage) {
         let mut frame = Vec::new();
         wire::push(Opcode::Close, &1000u16.to_be_bytes(), stage.mask(), &mut frame);
@@ -36,7 +36,7 @@ impl Link {
         self.half.is_some()
     }
 
-    /// Says the text that is written under the next number, which is returned.
+    /// Sends the text that `write` makes for the next number, and returns that number.
     pub fn say(&mut self, stage: &Stage, write: impl FnOnce(u32, &mut Vec<u8>)) -> u32 {
         self.seq += 1;
         let mut buffers = stage.buffers.borrow_mut();
@@ -55,8 +55,8 @@ impl Link {
         self.write(stage, &frame);
     }
 
-    /// A frame always fits into the kernel's buffer, with so few in flight. If not, or if the socket is dying, nothing
-    /// more is sent, and the reader will notice.
+    /// With so few frames in flight, a frame always fits into the kernel's buffer. If it does not, or if the socket is
+    /// closing, nothing more is sent, and the reader will notice.
     fn write(&mut self, stage: &Stage, frame: &[u8]) {
         let Some(half) = &self.half else { return };
         if half.try_write(frame).ok() != Some(frame.len()) {

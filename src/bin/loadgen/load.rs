@@ -1,4 +1,4 @@
-//! How much of what: the options of a load, which coordinator and crowds share.
+//! The options of a load, which coordinator and crowds share.
 
 use std::time::Duration;
 
@@ -16,16 +16,16 @@ pub struct Load {
     /// Beats a second in all, sent when they are due whether or not the server keeps up.
     #[arg(long, default_value = "10000", value_parser = positive)]
     pub rate: f64,
-    /// How long is measured.
+    /// The measured duration.
     #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
     pub duration: Duration,
     /// Go on until standard input ends, however long that takes.
     #[arg(long, conflicts_with_all = ["duration", "ramp", "baseline", "attack", "compare_with", "race", "compare_rewards"])]
     pub until_stdin_ends: bool,
-    /// How long the same load runs before.
+    /// The duration of the same load before the measurement.
     #[arg(long, default_value = "3s", value_parser = humantime::parse_duration)]
     pub warm_up: Duration,
-    /// How long after the last beat its ack is waited for.
+    /// The longest wait for acks after the last beat.
     #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
     pub drain: Duration,
     /// Share of the beats that begin a content, and so store a new row.
@@ -34,7 +34,7 @@ pub struct Load {
     /// Share of the beats that carry the flag of a day long past.
     #[arg(long, default_value = "0", value_parser = share)]
     pub stale_flags: f64,
-    /// Send no flags at all: a client that does not keep what it is told.
+    /// Send no flags at all: a client that does not keep the server's flags.
     #[arg(long)]
     pub no_flags: bool,
     /// Share of the beats that repeat the one before (same `at` and session).
@@ -43,16 +43,16 @@ pub struct Load {
     /// Beats of one socket that may be unacked. More than one is for --ack-delay.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub in_flight: u32,
-    /// How late steady beats may be acked; asked for in a hello.
+    /// The longest delay of acks for steady beats, requested in a hello.
     #[arg(long, default_value = "0s", value_parser = humantime::parse_duration)]
     pub ack_delay: Duration,
     /// Sockets opened a second, in all.
     #[arg(long, default_value = "4000", value_parser = positive)]
     pub connect_rate: f64,
-    /// How often a socket tries to connect before the run is given up.
+    /// The attempts of a socket to connect before the run is given up.
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub connect_tries: u32,
-    /// How long one try may take, up to the welcome.
+    /// The longest time of one attempt, up to the welcome.
     #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
     pub connect_timeout: Duration,
     /// How often each socket connects, is welcomed and closes before it stays.
@@ -61,10 +61,11 @@ pub struct Load {
     /// Users who take turns on each socket, one at a time.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub users_per_socket: u32,
-    /// How long a user stays before the socket closes and another one's opens in its place, on average; 0 = for good.
+    /// The average visit of a user, until the socket closes and another user's socket opens in its place; 0 =
+    /// permanent.
     #[arg(long, default_value = "0s", value_parser = humantime::parse_duration)]
     pub visit: Duration,
-    /// Connect again when a socket is lost under load, and resend what was unacked.
+    /// Connect again when a socket is lost under load, and resend unacked beats.
     #[arg(long)]
     pub reconnect: bool,
     /// Child processes that hold the sockets; 0 = as many as the limit of open files asks for.
@@ -76,10 +77,10 @@ pub struct Load {
     /// The first user's id; the others follow.
     #[arg(long, default_value_t = 1)]
     pub first_mid: u64,
-    /// Read back, after the load, what was acked, of this share of the users. Anything missing ends with exit code 1.
+    /// After the load, read back the acked beats of this share of the users. A missing beat ends with exit code 1.
     #[arg(long, value_name = "SHARE", num_args = 0..=1, default_missing_value = "1", value_parser = share)]
     pub verify: Option<f64>,
-    /// Whether latencies are told for each second, too.
+    /// Whether latencies are reported for each second, too.
     #[arg(skip)]
     pub by_second: bool,
 }
@@ -94,12 +95,12 @@ impl Load {
         }
     }
 
-    /// How long it lasts, measured or not, unless it is ended before.
+    /// The whole duration, measured or not, unless the load is ended before.
     pub fn lasts(&self) -> Duration {
         self.warm_up + if self.until_stdin_ends { end::NEVER } else { self.duration }
     }
 
-    /// Why this cannot be done, if so.
+    /// The reason why these options cannot work together, if any.
     pub fn complaint(&self) -> Option<&'static str> {
         if self.ack_delay > self.warm_up {
             return Some(

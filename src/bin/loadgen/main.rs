@@ -1,16 +1,16 @@
-//! The load generator: an honest client of the gateway, in any number.
+//! The load generator: any number of honest clients of the gateway.
 //!
 //! ```text
 //! coordinator ── workers ── child process ── crowd, a thread ── members, a socket each
-//!      │                                       └ stage: what they share
-//!      ├ served: the gateway, the echo server or the naive gateway, when they are started here
+//!      │                                       └ stage: their shared state
+//!      ├ served: the gateway, the echo server or the naive gateway, if they are started here
 //!      └ attacker
 //! ```
 //!
 //! The coordinator is one of [`measure`], [`ramp`], [`baseline`], [`growth`], [`reward_cost`], [`race`] and [`attack`].
 //!
-//! The loop is open: beats have their time from the [`schedule`], and what a slow server holds up counts from the
-//! moment it was meant to be sent.
+//! The loop is open: the [`schedule`] sets the times of beats, and the latency of a beat that a slow server holds up
+//! counts from the time at which it was meant to be sent.
 
 mod admin;
 mod answer;
@@ -75,8 +75,8 @@ use outcome::Outcome;
 use served::Sort;
 use target::{Credentials, Target};
 
-/// Exit codes: something that was acked is missing, or a bar was missed; a wrong command line (as clap's); it could not
-/// be run; a signal.
+/// Exit codes: an acked beat is missing, or a bar was missed; a wrong command line (as of clap); a run that could not
+/// be made; a signal.
 const MISSED: u8 = 1;
 const USAGE: u8 = 2;
 const UNABLE: u8 = 69;
@@ -109,7 +109,7 @@ fn coordinate(options: &Options) -> Result<u8, String> {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| error.to_string())?.block_on(async {
-        // Whatever ends first: all that was started goes with the future that holds it.
+        // Whichever ends first: dropping the future also ends the processes that it started.
         tokio::select! {
             done = perform(options, &targets, &credentials) => done,
             ended = signalled() => ended.map(|()| INTERRUPTED).map_err(|error| error.to_string()),
@@ -162,7 +162,7 @@ async fn perform(options: &Options, targets: &[Target], credentials: &Credential
     Ok(if missing > 0 { MISSED } else { 0 })
 }
 
-/// One run, on the servers that were named or on fresh gateways.
+/// One run, on the named servers or on fresh gateways.
 async fn one(
     options: &Options,
     gateways: u32,

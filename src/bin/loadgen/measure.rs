@@ -1,4 +1,4 @@
-//! One run: connect, load, read back; and what it cost.
+//! One run: connects, loads and reads back, and measures the cost.
 
 use std::collections::BTreeMap;
 use std::iter::Sum;
@@ -18,7 +18,7 @@ use super::tally::Counts;
 use super::target::{Credentials, Target, wall_ms};
 use super::workers::Workers;
 
-/// From the order to begin to the first beat.
+/// The time from the order to begin to the first beat.
 const LEAD: Duration = Duration::from_millis(300);
 
 pub struct Run<'a> {
@@ -26,11 +26,11 @@ pub struct Run<'a> {
     pub targets: &'a [Target],
     pub credentials: &'a Credentials,
     pub watched: &'a [Watched],
-    /// From the last ack to the last look at the memory.
+    /// The time from the last ack to the last measurement of the memory.
     pub settle: Duration,
-    /// Told when the load begins.
+    /// Receives the start of the load.
     pub begins: Option<oneshot::Sender<Instant>>,
-    /// When it ends, if not after its duration.
+    /// The end of the load, if not after its duration.
     pub end: Option<End>,
 }
 
@@ -78,14 +78,14 @@ impl Run<'_> {
         Ok(Outcome { by_second: loaded.by_second, ..outcome })
     }
 
-    /// Processes of one name are measured as one.
+    /// Processes of the same name are measured together.
     fn names(&self) -> BTreeMap<&str, Vec<u32>> {
         let mut names = BTreeMap::<_, Vec<_>>::new();
         self.watched.iter().for_each(|watched| names.entry(watched.name.as_str()).or_default().push(watched.pid));
         names
     }
 
-    /// `None` where one of them is not there.
+    /// `None` if one of the processes does not exist.
     fn sums<T: Sum>(&self, read: impl Fn(u32) -> Option<T>) -> BTreeMap<&str, Option<T>> {
         self.names().into_iter().map(|(name, pids)| (name, pids.into_iter().map(&read).sum())).collect()
     }
@@ -97,7 +97,7 @@ impl Run<'_> {
         begins: Option<oneshot::Sender<Instant>>,
     ) -> Result<Loaded<'_>, String> {
         let start = Instant::now() + LEAD;
-        // The caller may have given up.
+        // The receiver may be gone.
         begins.map(|begins| begins.send(start));
         workers.order(Order::Load { at: wall_ms() + LEAD.as_millis() as u64 })?;
         let pids = workers.pids();
@@ -141,13 +141,13 @@ impl Run<'_> {
 }
 
 struct Loaded<'a> {
-    /// Measured.
+    /// The measured duration.
     seconds: f64,
     counts: Counts,
     latency: Latencies,
     lag: Latencies,
     by_second: Vec<Recorded>,
-    /// Seconds within the measured time; `None`: it was not there all the time.
+    /// CPU seconds in the measured time; `None`: the process did not exist all the time.
     cpu: BTreeMap<&'a str, Option<f64>>,
     client_cpu: f64,
 }

@@ -1,4 +1,4 @@
-//! One socket and its present user: makes beats when it is its turn, and knows which of them are acked.
+//! One socket and its present user: sends beats when their turn comes, and tracks their acks.
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::ops::Range;
@@ -19,12 +19,12 @@ use super::viewer::Viewer;
 use super::visits::Visits;
 
 pub struct Member {
-    /// Its place in the crowd, and among all sockets of the run.
+    /// The place in the crowd; `socket`: the place among all sockets of the run.
     pub slot: u64,
     pub socket: u64,
-    /// Of its first user.
+    /// The names of the first user.
     names: Names,
-    /// From one of its users to the next.
+    /// The distance from one user of the socket to the next.
     stride: u64,
     visits: Visits,
     attempts: Cell<u32>,
@@ -35,19 +35,19 @@ pub struct Member {
 struct State {
     link: Link,
     viewer: Viewer,
-    /// Of the other users of the socket, while they are away; empty for the one who is there.
+    /// The states of the absent users of the socket; empty for the present user.
     away: Vec<Away>,
     unacked: Unacked,
-    /// Turns it has taken.
+    /// The turns taken so far.
     turns: u64,
-    /// What the server's clock is ahead of the crowd's, milliseconds.
+    /// The server's clock minus the crowd's, milliseconds.
     ahead: i64,
-    /// Empty unless it is to be read back.
+    /// Empty unless acked beats are to be read back.
     ledger: Ledger,
     question: Question,
 }
 
-/// A user who is not there.
+/// An absent user.
 #[derive(Clone, Default)]
 struct Away {
     viewer: Viewer,
@@ -63,18 +63,18 @@ impl Member {
         Member { slot, socket, names, stride, visits, attempts: Cell::new(0), state }
     }
 
-    /// All of a crowd, by slot.
+    /// All members of a crowd, by slot.
     pub fn all(task: &Task, crowd: u32) -> Vec<Rc<Self>> {
         let (first, end) = task.sockets_of(crowd);
         (first..end).map(|socket| Rc::new(Member::new(socket - first, socket, task))).collect()
     }
 
-    /// Of the user who is there.
+    /// The names of the present user.
     pub fn names(&self) -> Names {
         Names { mid: self.names.mid + self.stride * u64::from(self.visits.present()), ..self.names }
     }
 
-    /// Ends when the user who is there is to leave, and all that was sent is acked.
+    /// Ends when the present user should leave, and all of the user's beats are acked.
     pub async fn visit(&self, stage: &Stage) {
         self.visits.end(stage).await;
         self.visits.is_quiet(|| self.unanswered() == 0).await;
@@ -92,18 +92,18 @@ impl Member {
         stage.tally.borrow_mut().counts.visits += 1;
     }
 
-    /// Has this one of its users come, and says whether that user is there already.
+    /// Requests that this user comes next. Returns whether the user is there already.
     pub fn ask_for(&self, user: u32) -> bool {
         self.visits.ask_for(user);
         self.visits.present() == user && self.is_attached()
     }
 
-    /// Numbers the tries to connect.
+    /// The number of the next attempt to connect.
     pub fn next_attempt(&self) -> u32 {
         self.attempts.replace(self.attempts.get().wrapping_add(1))
     }
 
-    /// Goes on with a new socket: says what it has to say, and sends again what was not answered.
+    /// Goes on with a new socket: sends what is due, and sends unanswered beats again.
     pub fn attach(&self, stage: &Stage, half: OwnedWriteHalf, welcome: &Welcome) {
         let mut state = self.state.borrow_mut();
         let state = &mut *state;
@@ -123,7 +123,7 @@ impl Member {
         self.catch_up(stage, state);
     }
 
-    /// The socket is gone.
+    /// Drops the lost socket.
     pub fn detach(&self) {
         let mut state = self.state.borrow_mut();
         state.question.forget();
@@ -134,11 +134,11 @@ impl Member {
         self.state.borrow().link.is_up()
     }
 
-    /// Takes a turn of the load; if it has to wait, the beat stays due.
+    /// Takes a turn of the load. If the member has to wait, the beat stays due.
     pub fn turn(&self, stage: &Stage, turn: u64, now: u64) {
         let mut state = self.state.borrow_mut();
         if state.turns > turn {
-            // An ack came between the moment it was due and this one.
+            // An ack came in between, and the beat was sent then.
             return;
         }
         let intended = stage.schedule().intended_turn(self.slot, turn);
@@ -151,7 +151,7 @@ impl Member {
         }
     }
 
-    /// Sends what was due while it waited.
+    /// Sends beats that became due while the member waited.
     fn catch_up(&self, stage: &Stage, state: &mut State) {
         let Some(now) = stage.now() else { return };
         while self.may_send(stage, state)
@@ -177,7 +177,7 @@ impl Member {
         stage.tally.borrow_mut().sent();
     }
 
-    /// Takes a text of the server.
+    /// Handles a text of the server.
     pub fn hear(&self, stage: &Stage, text: &[u8]) {
         let mut state = self.state.borrow_mut();
         if stage.echo {
@@ -245,7 +245,7 @@ impl Member {
         }
     }
 
-    /// Asks for contents of its own.
+    /// Requests contents of the present user.
     pub fn ask(&self, stage: &Stage, contents: Range<u32>) -> oneshot::Receiver<Reading> {
         let mut state = self.state.borrow_mut();
         let seq = state.link.say(stage, |seq, text| write_get(seq, contents, &self.names(), text));
@@ -271,7 +271,7 @@ impl Member {
 }
 
 impl State {
-    /// Puts the user who is there away, or brings the one who is away.
+    /// Exchanges the present state with the stored state of a user.
     fn exchange(&mut self, user: u32) {
         let away = &mut self.away[user as usize];
         std::mem::swap(&mut self.viewer, &mut away.viewer);

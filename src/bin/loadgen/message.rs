@@ -1,4 +1,4 @@
-//! What coordinator and crowds tell each other: lines of JSON over the pipes of child processes.
+//! Messages between coordinator and crowds: lines of JSON over the pipes of child processes.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,38 +11,38 @@ use super::target::{Credentials, Target};
 #[derive(Deserialize, Serialize)]
 pub struct Task {
     pub load: Load,
-    /// Sockets take them in turns.
+    /// Sockets take the targets in turns.
     pub targets: Vec<Target>,
     pub credentials: Credentials,
-    /// The number of this run, as no other has.
+    /// The number of this run, unique to it.
     pub run: u64,
-    /// Of all crowds, those of this process: from, to (exclusive).
+    /// The range of crowds of this process: from, to (exclusive).
     pub crowds: (u32, u32),
     pub crowds_in_all: u32,
 }
 
 impl Task {
-    /// The sockets of a crowd, of all: from, to (exclusive).
+    /// The range of sockets of a crowd, among all: from, to (exclusive).
     pub fn sockets_of(&self, crowd: u32) -> (u64, u64) {
         let cut = |crowd: u32| self.load.sockets * u64::from(crowd) / u64::from(self.crowds_in_all);
         (cut(crowd), cut(crowd + 1))
     }
 }
 
-/// To a crowd, after its task.
+/// An order to a crowd, after its task.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub enum Order {
     Connect,
-    /// At this moment, milliseconds since 1970.
+    /// Starts the load at this moment, milliseconds since 1970.
     Load {
         at: u64,
     },
-    /// No beat is due any more.
+    /// Ends the load: no further beat is due.
     End,
     Verify,
 }
 
-/// From a crowd.
+/// A message from a crowd.
 #[derive(Debug, Deserialize, Serialize)]
 pub enum Message {
     Connecting {
@@ -54,7 +54,7 @@ pub enum Message {
         number: u64,
         second: Second,
     },
-    /// `seconds`: the latencies again, by the second of the load for which a beat was meant, if that was asked for.
+    /// `seconds`: the latencies by the second for which a beat was meant, if requested.
     Loaded {
         counts: Box<Counts>,
         latency: Recorded,
@@ -67,17 +67,17 @@ pub enum Message {
     },
 }
 
-/// What reading back found.
+/// The result of reading back.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Readback {
     pub users: u64,
-    /// Contents of these users of which a beat was acked.
+    /// Contents of these users with an acked beat.
     pub acked: u64,
-    /// Of them, those that are stored as acked, or newer.
+    /// Contents that are stored as acked, or newer.
     pub stored: u64,
-    /// Not there, or older than acked.
+    /// Contents that are not stored, or older than acked.
     pub missing: u64,
-    /// Not answered.
+    /// Contents without an answer.
     pub unread: u64,
     pub errors: Kinds,
 }

@@ -1,14 +1,14 @@
-//! What processes use, as the kernel says.
+//! Measurements of processes, from the kernel.
 
 use std::fs;
 use std::str::FromStr;
 
-/// The kernel tells times to user space in hundredths of a second.
+/// The kernel gives times to user space in hundredths of a second.
 const TICKS_PER_SECOND: f64 = 100.0;
-/// And memory of sockets in pages.
+/// The kernel gives the memory of sockets in pages.
 const PAGE_BYTES: u64 = 4096;
 
-/// A process that is measured, and what it is called in the report.
+/// A process to measure, and its name in the report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Watched {
     pub name: String,
@@ -25,19 +25,19 @@ impl FromStr for Watched {
     }
 }
 
-/// User and system time of all its threads, those that have ended included, seconds.
+/// User and system time of all threads, including threads that have ended, seconds.
 pub fn cpu_seconds(pid: u32) -> Option<f64> {
     ticks(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?).map(|ticks| ticks as f64 / TICKS_PER_SECOND)
 }
 
-/// The name of the program, in the middle, may hold anything; utime and stime are the 14th and 15th field of all.
+/// The program's name, in the middle, may have any characters; utime and stime are the 14th and 15th fields.
 fn ticks(stat: &str) -> Option<u64> {
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(11);
     let mut next = || fields.next()?.parse::<u64>().ok();
     Some(next()? + next()?)
 }
 
-/// Bytes of memory that it holds.
+/// The resident memory, bytes.
 pub fn rss(pid: u32) -> Option<u64> {
     resident(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?)
 }
@@ -47,7 +47,7 @@ fn resident(status: &str) -> Option<u64> {
     kilobytes.trim().parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
 }
 
-/// Bytes that the kernel holds for all TCP sockets of this machine.
+/// Kernel memory of all TCP sockets of this machine, bytes.
 pub fn tcp_bytes() -> Option<u64> {
     tcp_memory(&fs::read_to_string("/proc/net/sockstat").ok()?).map(|pages| pages * PAGE_BYTES)
 }

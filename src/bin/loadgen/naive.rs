@@ -1,8 +1,8 @@
-//! The WebSocket gateway one would write first: the token is checked once, then every beat is one durable write and
-//! one ack, in order, by the task that has read it.
+//! The simplest durable WebSocket gateway: the token is checked once, and then each beat is one durable write and one
+//! ack, in order, by the task that has read it.
 //!
-//! It decodes with the gateway's codec and verifies with its verifier, so that neither makes the difference. It judges
-//! nothing: no rule which beat wins, no limits, no pushes, no forgetting.
+//! It uses the gateway's codec and verifier, so that these make no difference. It has no rule for which beat wins, no
+//! limits, no pushes and no deletions.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ struct Gateway {
     config: WebSocketConfig,
 }
 
-/// Refuses or admits a connection, and keeps its user.
+/// Accepts or refuses a connection, and remembers its user.
 struct Porter<'a> {
     verifier: &'a Verifier,
     identity: &'a mut Option<Identity>,

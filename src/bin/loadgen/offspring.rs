@@ -7,15 +7,14 @@ use std::thread;
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-/// Unread lines; when full, the child waits.
+/// The most unread lines. Beyond them the child waits.
 const LINES_MAX: usize = 1024;
 
-/// Killed and waited for when dropped. One that ends by itself when its standard input does is gone even if its parent
-/// was killed.
+/// Killed and waited for when dropped. A child that ends with its standard input also ends if its parent is killed.
 pub struct Offspring {
     child: Child,
     stdin: ChildStdin,
-    /// Its standard output; ends with it.
+    /// Lines of its standard output. The channel closes with the output.
     pub lines: mpsc::Receiver<String>,
 }
 
@@ -26,7 +25,7 @@ impl Offspring {
         let mut child = spawned.map_err(|error| format!("{program} cannot be started: {error}"))?;
         let (stdin, stdout) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
         let (sender, lines) = mpsc::channel(LINES_MAX);
-        // Reads on when the receiver is gone, so that the child never waits for a full pipe.
+        // Reads on after the receiver is gone, so that the child never waits for a full pipe.
         thread::spawn(move || {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
                 let _ = sender.blocking_send(line);
@@ -46,7 +45,7 @@ impl Offspring {
         self.child.id()
     }
 
-    /// Writes a line to its standard input.
+    /// Writes a line to the child's standard input.
     pub fn tell(&mut self, what: &impl Serialize) -> Result<(), String> {
         let mut line = serde_json::to_vec(what).map_err(|error| error.to_string())?;
         line.push(b'\n');

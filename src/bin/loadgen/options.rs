@@ -36,10 +36,11 @@ pub struct Options {
     /// Gateways to start without --url: each holds as many sockets as it may open files.
     #[arg(long, default_value_t = 1, conflicts_with_all = ["url", "baseline"], value_parser = clap::value_parser!(u32).range(1..=100))]
     pub gateways: u32,
-    /// A process to measure; those of one name as one. May be repeated; a gateway started here is measured without.
+    /// A process to measure; processes of one name are measured together. May be repeated; gateways started here are
+    /// measured in any case.
     #[arg(long = "pid", value_name = "NAME=PID")]
     pub watched: Vec<Watched>,
-    /// How long after the load its memory is looked at.
+    /// The time from the load until the memory is measured after it.
     #[arg(long, default_value = "0s", value_parser = humantime::parse_duration)]
     pub settle: Duration,
     #[command(flatten)]
@@ -51,7 +52,7 @@ pub struct Options {
     /// Raise the rate from --rate on, until beats are lost or the 99th percentile exceeds 100 ms.
     #[arg(long, conflicts_with = "baseline")]
     pub ramp: bool,
-    /// By how much a step of --ramp is higher than the one before.
+    /// The factor from one step of --ramp to the next.
     #[arg(long, default_value_t = 1.25)]
     pub ramp_factor: f64,
     /// Put the same load on a bare echo server, a naive gateway and the gateway, in turns.
@@ -76,7 +77,7 @@ pub struct Options {
     /// by side. CPU for each ack beyond 1.05 and 1.25 times that without rewards ends with exit code 1.
     #[arg(long, conflicts_with_all = ["url", "gateways", "watched", "ramp", "baseline", "attack", "compare_with", "settle", "race"])]
     pub compare_rewards: bool,
-    /// How often each takes its turn.
+    /// The number of rounds in which each contender takes its turn.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub rounds: u32,
 }
@@ -99,7 +100,7 @@ pub struct Key {
     pub issuer: String,
 }
 
-/// What this program starts itself as.
+/// The roles in which this program starts itself.
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub enum Role {
     #[command(hide = true)]
@@ -113,7 +114,7 @@ pub enum Role {
 }
 
 impl Options {
-    /// The servers that are loaded; none: they are started here.
+    /// The servers to load; empty: they are started here.
     pub fn targets(&self) -> Result<Vec<Target>, String> {
         let targets = self.url.iter().map(|url| Target::parse(url)).collect::<Result<Vec<_>, _>>()?;
         match targets.iter().find(|target| !self.remote && !target.address.ip().is_loopback()) {
@@ -124,7 +125,7 @@ impl Options {
 }
 
 impl Key {
-    /// For a server of ours any key will do.
+    /// The credentials. For a server started here, any key will do.
     pub fn credentials(&self) -> Result<Credentials, String> {
         let secret = match (&self.secret, &self.secret_file) {
             (Some(secret), _) => secret.clone(),
@@ -151,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_parses() {
+    fn the_command_line_of_the_load_generator_parses() {
         Options::command().debug_assert();
         let line = ["loadgen", "--url", "ws://127.0.0.1:7700", "--secret", "x", "--verify", "--pid", "gateway=1"];
         let options = Options::try_parse_from(line).expect("a command line");
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn another_machine_is_not_loaded_by_mistake() {
+    fn another_machine_is_loaded_only_with_remote() {
         let line = ["loadgen", "--secret", "x", "--url", "ws://192.0.2.1:7700"];
         let mut options = Options::try_parse_from(line).expect("a command line");
         assert!(options.targets().is_err());

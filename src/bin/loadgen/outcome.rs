@@ -1,4 +1,4 @@
-//! What a run found: the one line of JSON.
+//! The result of a run, printed as one line of JSON.
 
 use std::collections::BTreeMap;
 
@@ -9,48 +9,48 @@ use super::load::Load;
 use super::message::Readback;
 use super::tally::{Counts, Kinds};
 
-/// Counts are of the whole run, warm-up included; rates, latencies and costs of its measured time.
+/// Counts cover the whole run, warm-up included; rates, latencies and costs cover its measured time.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
     pub sockets: u64,
-    /// Measured.
+    /// The measured duration.
     pub seconds: f64,
     pub rate_asked: f64,
     pub rate_reached: f64,
     pub intended: u64,
     pub sent: u64,
     pub acked: u64,
-    /// Sent after their time, since their socket still waited for an ack.
+    /// Beats sent after their time, since their socket still waited for an ack.
     pub late: u64,
-    /// Never sent.
+    /// Beats never sent.
     pub unsent: u64,
-    /// Sent, and not answered.
+    /// Beats sent, but not answered.
     pub unanswered: u64,
     pub rejected: Kinds,
     pub errors: Kinds,
     pub closes: Kinds,
     pub connect_retries: Kinds,
     pub reconnects: u64,
-    /// Users who gave their place to another.
+    /// Users who were followed by another user.
     pub visits: u64,
     pub resent: u64,
     pub pushes: u64,
     pub rewards: u64,
-    /// From the moment a beat was meant to be sent to its ack.
+    /// The time from when a beat was meant to be sent to its ack.
     pub latency_ms: Percentiles,
-    /// From the moment a beat was meant to be sent to when this client came to it: no server can be blamed for that.
+    /// The time from when a beat was meant to be sent until this client sent it. It is no fault of the server.
     pub client_lag_ms: Percentiles,
-    /// By the names that were given.
+    /// By the given names.
     pub processes: BTreeMap<String, Process>,
     pub client: Client,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified: Option<Readback>,
-    /// Latencies by the second of the load for which a beat was meant, warm-up included; if asked for.
+    /// Latencies by the second for which a beat was meant, warm-up included; if requested.
     #[serde(skip)]
     pub by_second: Vec<Recorded>,
 }
 
-/// The processes of one name together; what one of them was not there for is null.
+/// The processes of one name together; null if one of them did not exist all the time.
 #[derive(Clone, Debug, Serialize)]
 pub struct Process {
     pub pids: Vec<u32>,
@@ -61,7 +61,7 @@ pub struct Process {
     pub rss_before: Option<u64>,
     pub rss_connected: Option<u64>,
     pub rss: Option<u64>,
-    /// What it grew by from before the first socket to after the load, for each socket.
+    /// The growth from before the first socket to after the load, per socket.
     pub rss_per_socket: Option<f64>,
 }
 
@@ -113,7 +113,7 @@ impl Outcome {
         }
     }
 
-    /// Acked and no longer found, or unknown.
+    /// Acked contents that are missing, or could not be read.
     pub fn missing(&self) -> u64 {
         self.verified.as_ref().map_or(0, |found| found.missing + found.unread)
     }
@@ -124,7 +124,7 @@ impl Outcome {
         self.unsent + self.unanswered + self.missing() + kinds.sum::<u64>()
     }
 
-    /// Whether the rate was kept, so that costs for each ack mean something.
+    /// Whether the rate was kept, so that the cost per ack is meaningful.
     pub fn kept_up(&self) -> bool {
         self.lost() == 0 && self.rate_reached >= 0.98 * self.rate_asked
     }

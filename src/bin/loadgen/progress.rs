@@ -1,4 +1,4 @@
-//! What is said while it runs: a line a second on standard error.
+//! Progress: a line a second on standard error.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::tally::Second;
 pub struct Progress {
     sockets: u64,
     crowds: u32,
-    /// Seconds of which not every crowd has told yet.
+    /// Seconds that not all crowds have reported yet.
     seconds: BTreeMap<u64, Gathered>,
 }
 
@@ -32,7 +32,7 @@ impl Progress {
         eprintln!("{} sockets connected and welcomed in {:.1} s", self.sockets, took.as_secs_f64());
     }
 
-    /// Says it when all crowds have told of that second.
+    /// Prints a second after all crowds have reported it.
     pub fn second(&mut self, number: u64, second: &Second) {
         let gathered = self.seconds.entry(number).or_insert_with(|| Gathered {
             crowds: 0,

@@ -1,4 +1,4 @@
-//! A read that a member waits for; one at a time.
+//! A pending read of a member; one at a time.
 
 use tokio::sync::oneshot;
 
@@ -11,7 +11,7 @@ pub type Reading = Result<Vec<Option<Record>>, String>;
 pub struct Question(Option<(u32, oneshot::Sender<Reading>)>);
 
 impl Question {
-    /// The frame of this number asks.
+    /// Registers the request with this number.
     pub fn asked(&mut self, seq: u32) -> oneshot::Receiver<Reading> {
         let (sender, receiver) = oneshot::channel();
         self.0 = Some((seq, sender));
@@ -20,12 +20,12 @@ impl Question {
 
     pub fn answered(&mut self, seq: Option<u32>, reading: Reading) {
         if let Some((_, asker)) = self.0.take_if(|(asked, _)| Some(*asked) == seq) {
-            // The caller may have given up.
+            // The receiver may be gone.
             let _ = asker.send(reading);
         }
     }
 
-    /// There will be no answer; the caller is told.
+    /// Drops the request. Its caller gets an error.
     pub fn forget(&mut self) {
         self.0 = None;
     }

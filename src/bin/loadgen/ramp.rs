@@ -1,4 +1,4 @@
-//! The highest rate at which nothing is lost and acks stay quick.
+//! Finds the highest rate without losses and with quick acks.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use serde::Serialize;
 use super::load::Load;
 use super::outcome::Outcome;
 
-/// What a step must keep, milliseconds.
+/// The bar of a step, milliseconds.
 const P99_MAX: f64 = 100.0;
-/// Once a step has failed, the gap to the last good one is halved so often.
+/// After a failed step, the gap to the last good step is halved this many times.
 const HALVINGS: u32 = 2;
-/// However good the server: no more steps up than this.
+/// The most steps up, however good the server is.
 const STEPS_MAX: u32 = 40;
-/// The last step's dying sockets are not the next one's to bear.
+/// A pause, so that closing sockets of one step do not burden the next.
 const REST: Duration = Duration::from_secs(1);
 
 #[derive(Serialize)]
@@ -35,7 +35,7 @@ pub struct Step {
     pub kept: bool,
 }
 
-/// Climbs from the rate of `load`, by `factor` a step. `run` measures at a rate.
+/// Raises the rate of `load` by `factor` a step. `run` measures at a rate.
 pub async fn climb<F>(load: &Load, factor: f64, mut run: impl FnMut(Load) -> F) -> Result<Ramp, String>
 where
     F: Future<Output = Result<Outcome, String>>,

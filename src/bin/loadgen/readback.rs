@@ -1,4 +1,4 @@
-//! Whether what was acked is stored: asked for over the wire, user by user.
+//! Reads back whether acked beats are stored, over the wire, user by user.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -15,18 +15,18 @@ use super::message::Readback;
 use super::stage::Stage;
 use super::tally;
 
-/// Users that are asked for at the same time.
+/// Users that are read at the same time.
 const AT_ONCE: usize = 64;
-/// Contents in one question.
+/// Contents in one request.
 const CONTENTS_MAX: usize = 200;
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(250);
-/// Until the next user of a socket is looked for again.
+/// The pause between two checks for the next user of a socket.
 const CHANGE: Duration = Duration::from_millis(20);
 const CHANGE_MAX: Duration = Duration::from_secs(60);
 const TRIES: u32 = 40;
 
-/// Reads back the share of the users that the load asks for.
+/// Reads back the share of users that the load configures.
 pub async fn all(stage: &Rc<Stage>, members: &[Rc<Member>]) -> Readback {
     let share = stage.load.verify.unwrap_or(0.0);
     let mut chosen = members.iter().filter(|member| Dice::new(member.names().mid).share() < share);
@@ -45,7 +45,7 @@ pub async fn all(stage: &Rc<Stage>, members: &[Rc<Member>]) -> Readback {
     }
 }
 
-/// All users of a socket, one after the other.
+/// Reads back all users of a socket, one after the other.
 async fn one(stage: Rc<Stage>, member: Rc<Member>) -> Readback {
     let mut found = Readback::default();
     if stage.load.users_per_socket == 1 {
@@ -69,7 +69,7 @@ async fn one(stage: Rc<Stage>, member: Rc<Member>) -> Readback {
     found
 }
 
-/// The user who is there.
+/// Reads back the present user.
 async fn present(stage: &Rc<Stage>, member: &Rc<Member>) -> Readback {
     let mut found = Readback { users: 1, ..Readback::default() };
     let ledger = member.ledger();
@@ -87,7 +87,7 @@ async fn present(stage: &Rc<Stage>, member: &Rc<Member>) -> Readback {
     found
 }
 
-/// How many of these contents are stored as acked, or newer.
+/// The number of these contents that are stored as acked, or newer.
 async fn read(stage: &Rc<Stage>, member: &Rc<Member>, page: &Page<'_>, errors: &mut tally::Kinds) -> Option<u64> {
     for _ in 0..TRIES {
         if !member.is_attached() && !stage.load.reconnect {
@@ -95,7 +95,7 @@ async fn read(stage: &Rc<Stage>, member: &Rc<Member>, page: &Page<'_>, errors: &
                 Ok(dialed) => drop(spawn_local(life::live(stage.clone(), member.clone(), dialed))),
                 Err(error) => tally::count(errors, &error.to_string()),
             }
-            // The new task attaches first.
+            // Lets the new task attach first.
             yield_now().await;
         }
         match timeout(ANSWER_MAX, member.ask(stage, page.contents())).await {

@@ -1,5 +1,5 @@
-//! A Redis for a server that is started here: with its log synced before each answer, as it must be to keep what is
-//! acked.
+//! A Redis for a server that is started here. It syncs its log before each answer, which is required to keep acked
+//! beats.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -14,12 +14,12 @@ use super::scratch::Scratch;
 const START_MAX: Duration = Duration::from_secs(10);
 const READY: &str = "Ready to accept connections";
 
-/// Runs for as long as this lives.
+/// The process ends when this is dropped.
 pub struct RedisServer {
     /// `HOST:PORT`.
     pub address: String,
     process: Offspring,
-    // Goes after the process.
+    // Dropped after the process.
     _scratch: Scratch,
 }
 
@@ -28,7 +28,7 @@ impl RedisServer {
         let scratch = Scratch::make()?;
         let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let port = free.map_err(|error| format!("no port for Redis: {error}"))?.port();
-        // It is started in another directory; a bare name is looked for in PATH.
+        // It starts in another directory; a bare name is searched in PATH.
         let named =
             if program.components().count() > 1 { std::path::absolute(program) } else { Ok(program.to_owned()) };
         let mut command = Command::new(named.map_err(|error| format!("{}: {error}", program.display()))?);

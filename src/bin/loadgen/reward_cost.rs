@@ -1,8 +1,8 @@
-//! What rewards cost: the same load on a gateway without rules, and with the usual ones for clients that send their
-//! flags and clients that do not, side by side.
+//! The cost of rewards: the same load on a gateway without rules, and on gateways with the usual rules for clients that
+//! send their flags and clients that do not, side by side.
 //!
-//! One after the other they would differ by what else the machine does: the same run twice, by a fifth. Side by side
-//! that falls on all of them alike: two gateways with the same settings differ by a hundredth.
+//! One after the other, two equal runs differ by a fifth, because of other load on the machine. Side by side, that load
+//! falls on all alike: two gateways with the same settings differ by a hundredth.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,12 +24,12 @@ const GATEWAY: &str = "gateway";
 const RULES: &str = "rewards.rules";
 const LOOKUPS: &str = "heartline_reward_lookups_total";
 const CLAIMS: &str = "heartline_reward_claims_total";
-/// CPU for each ack, that without rules being 1.
+/// The most CPU per ack, relative to the run without rules.
 const WITH_FLAGS_MAX: f64 = 1.05;
 const WITHOUT_FLAGS_MAX: f64 = 1.25;
-/// A viewer who plays from the start has been rewarded by then, and has the flag: the usual rules want 5 s.
+/// By the end of the warm-up, viewers who play from the start are rewarded and have the flag: the usual rules need 5 s.
 const WARM_UP_MIN: Duration = Duration::from_secs(10);
-/// The last round's dying sockets are not the next one's to bear.
+/// A pause, so that closing sockets of one round do not burden the next.
 const REST: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -44,12 +44,12 @@ const CONTENDERS: [Contender; 3] = [Contender::NoRules, Contender::WithFlags, Co
 
 #[derive(Serialize)]
 pub struct RewardCost {
-    /// Every rate was kept and both bars were met.
+    /// All rates were kept and both bars were met.
     pub passed: bool,
     rounds: u32,
     /// Medians over the rounds.
     contenders: BTreeMap<Contender, Cost>,
-    /// Medians over the rounds of the ratio within each.
+    /// Medians over the rounds of the ratios within each round.
     with_flags_ratio: Option<f64>,
     without_flags_ratio: Option<f64>,
     runs: Vec<(Contender, Outcome)>,
@@ -60,13 +60,13 @@ struct Cost {
     cpu_us_per_ack: Option<f64>,
     rate_reached: Option<f64>,
     p99_ms: Option<f64>,
-    /// Look-ups of what is known of a user, and claims, for each thousand acks.
+    /// Look-ups of users' claims, per thousand acks. `claims`: likewise.
     lookups: Option<f64>,
     claims: Option<f64>,
     kept_up: bool,
 }
 
-/// One run and what the gateway counted.
+/// One run, and the counters of its gateway.
 struct Turn {
     contender: Contender,
     outcome: Outcome,
@@ -74,7 +74,7 @@ struct Turn {
     claims: f64,
 }
 
-/// Why this load says nothing of it, if so.
+/// The reason why this load cannot measure the cost, if any.
 pub fn complaint(load: &Load, servers: &ServerOptions) -> Option<&'static str> {
     let usual = servers.settings.iter().all(|(name, _)| name != RULES);
     let too_short = usual && load.warm_up < WARM_UP_MIN;
@@ -125,7 +125,7 @@ impl Contender {
     }
 }
 
-/// Of a counter, whatever its labels.
+/// The sum of a counter over its labels.
 fn sum(metrics: &str, family: &str) -> f64 {
     let of_line = |line: &str| {
         let labelled = line.strip_prefix(family)?.strip_prefix('{')?;
@@ -181,7 +181,7 @@ impl Cost {
     }
 }
 
-/// For people.
+/// The costs as text.
 impl fmt::Display for RewardCost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let or_dash = |number: Option<f64>, digits: usize| match number {

@@ -1,30 +1,30 @@
-//! When each beat is meant to be sent, whatever has become of those before it: an open loop.
+//! The times at which beats are meant to be sent, independent of the answers: an open loop.
 
 const NANOS: f64 = 1e9;
 
-/// The beats of one crowd, evenly spaced; its sockets take turns. Times are nanoseconds since the load began.
+/// The beats of one crowd, evenly spaced; its sockets take turns. Times are nanoseconds since the start of the load.
 #[derive(Clone, Copy, Debug)]
 pub struct Schedule {
     offset: f64,
     gap: f64,
-    /// Beats in all.
+    /// The number of beats.
     pub total: u64,
     sockets: u64,
 }
 
 impl Schedule {
-    /// `rate`: beats a second. `offset`: when the first one is due, so that crowds do not beat in unison.
+    /// `rate`: beats a second. `offset_seconds`: the time of the first beat, so that crowds do not send in unison.
     pub fn new(rate: f64, seconds: f64, sockets: u64, offset_seconds: f64) -> Self {
         let total = (rate * seconds).round() as u64;
         Schedule { offset: offset_seconds * NANOS, gap: NANOS / rate, total, sockets }
     }
 
-    /// When the beat of this number (from 0) is due.
+    /// The time of the beat of this number (from 0).
     pub fn intended(&self, beat: u64) -> u64 {
         (self.offset + self.gap * beat as f64) as u64
     }
 
-    /// How many beats are due by `now`.
+    /// The number of beats due by `now`.
     pub fn due(&self, now: u64) -> u64 {
         let mut due = (((now as f64 - self.offset) / self.gap).max(-1.0) + 1.0).floor() as u64;
         // Rounding may be off by one either way, and a beat must never be early.
@@ -37,17 +37,17 @@ impl Schedule {
         due.min(self.total)
     }
 
-    /// What of it is due by `now`.
+    /// The part of the schedule that is due by `now`.
     pub fn until(self, now: u64) -> Self {
         Schedule { total: self.due(now), ..self }
     }
 
-    /// The viewer of a beat, and which of its beats it is (from 0).
+    /// The socket of a beat, and the number of the turn of that socket (from 0).
     pub fn turn(&self, beat: u64) -> (usize, u64) {
         ((beat % self.sockets) as usize, beat / self.sockets)
     }
 
-    /// When this turn of a socket is due; `None` after its last.
+    /// The time of a turn of a socket; `None` after its last turn.
     pub fn intended_turn(&self, socket: u64, turn: u64) -> Option<u64> {
         let beat = turn * self.sockets + socket;
         (beat < self.total).then(|| self.intended(beat))
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_due_early_and_nothing_is_forgotten() {
+    fn no_beat_is_due_early_and_every_beat_becomes_due() {
         for rate in [0.7, 3.0, 999.9, 33_333.3] {
             let schedule = Schedule::new(rate, 100.0, 10, 0.01);
             assert_eq!(schedule.due(0), 0);

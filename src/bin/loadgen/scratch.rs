@@ -1,4 +1,4 @@
-//! A directory that is removed with its owner.
+//! A directory that is removed when its owner is dropped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub struct Scratch(PathBuf);
 
 impl Scratch {
     pub fn make() -> Result<Self, String> {
-        // Several may be made within a millisecond.
+        // Several directories may be made within a millisecond.
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let name = Dice::new(wall_ms() ^ u64::from(std::process::id()) << 42).roll() ^ number;
         let path = std::env::temp_dir().join(format!("loadgen-{name:016x}"));

@@ -1,4 +1,4 @@
-//! Servers started here, each a child process with a directory of its own.
+//! Servers started here, each as a child process with a directory of its own.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -16,10 +16,10 @@ use super::redis_server::RedisServer;
 use super::scratch::Scratch;
 use super::target::{Credentials, Target};
 
-/// What a Redis is measured as, by itself.
+/// The name under which a Redis is measured by itself.
 const REDIS: &str = "redis";
 const START_MAX: Duration = Duration::from_secs(120);
-/// The gateway allows this many frames a second and connection unless told otherwise.
+/// The gateway's default limit of frames a second per connection.
 const FRAMES_PER_SECOND: f64 = 20.0;
 
 #[derive(Args, Clone, Debug)]
@@ -33,7 +33,7 @@ pub struct ServerOptions {
     /// Read buffer of a socket of the echo server and the naive gateway, bytes; as the gateway's.
     #[arg(long, default_value_t = 2048)]
     pub read_buffer: usize,
-    /// What servers keep things in, each with one of its own.
+    /// The store of the servers; each server has its own.
     #[arg(long, value_enum, default_value_t = HotStore::Embedded)]
     pub hot_store: HotStore,
     /// The Redis to start for --hot-store redis, such as a valkey-server.
@@ -46,7 +46,7 @@ pub struct ServerOptions {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum HotStore {
-    /// Files of the server's own.
+    /// Files of the server.
     Embedded,
     /// A Redis that is started for it, and measured with it.
     Redis,
@@ -59,19 +59,19 @@ pub enum Sort {
     Naive,
 }
 
-/// What the gateways that are started here ask of callers of their control listener.
+/// The control token of gateways that are started here.
 pub const CONTROL_TOKEN: &str = "the-control-token-of-the-load-generator";
 
-/// A server that runs for as long as this lives.
+/// A server that ends when this is dropped.
 pub struct Served {
     pub target: Target,
     /// A gateway's probe listener.
     pub admin: Option<Target>,
     /// A gateway's control listener.
     pub control: Option<Target>,
-    /// The server first, then what it keeps things in, both under its name; and that once more under its own.
+    /// The server and its Redis, both under the server's name; and the Redis again under its own.
     pub watched: Vec<Watched>,
-    // Each ends before what it needs does.
+    // Dropped in this order: each ends before what it needs.
     _process: Offspring,
     _redis: Option<RedisServer>,
     _scratch: Scratch,
@@ -159,7 +159,7 @@ fn gateway(
     set("auth.issuer", &credentials.issuer);
     set("store.data_dir", "data");
     set("log.level", "warn");
-    // A socket that was held up sends what is due as fast as it is acked.
+    // A socket that was held up sends due beats as fast as they are acked.
     let allowed = (4.0 * load.rate / load.sockets as f64).max(FRAMES_PER_SECOND);
     set("limits.frames_per_second", &allowed.ceil().to_string());
     if let Some(redis) = redis {
@@ -181,7 +181,7 @@ fn gateway(
     Offspring::start(&mut command("serve"))
 }
 
-/// The addresses that a server prints once it serves; only a gateway has more than the public one.
+/// The addresses that a server prints when it serves. Only a gateway has more than the public address.
 struct Urls {
     url: String,
     admin: Option<String>,

@@ -1,4 +1,4 @@
-//! What the sockets of one crowd share. A crowd lives on one thread, so nothing here is locked.
+//! The shared state of the sockets of one crowd. A crowd lives on one thread, so nothing is locked.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -14,18 +14,18 @@ use super::tally::Tally;
 use super::target::{Target, Tokens};
 use super::viewer::Habits;
 
-/// One read of any socket; they take turns.
+/// The buffer for reads, which all sockets share.
 const SCRATCH_BYTES: usize = 64 * 1024;
 /// Sockets that connect at the same time.
 const CONNECTING_MAX: usize = 512;
-/// Beyond the load, a token is good for connecting and reading back.
+/// The life of a token beyond the load, for connecting and reading back.
 const TOKEN_SPARE: Duration = Duration::from_secs(3600);
 
 pub struct Stage {
     pub load: Load,
     pub habits: Habits,
     pub targets: Vec<Target>,
-    /// They send back what they get.
+    /// The targets echo what they receive.
     pub echo: bool,
     pub run: u64,
     pub tokens: Tokens,
@@ -35,17 +35,17 @@ pub struct Stage {
     pub scratch: RefCell<Vec<u8>>,
     pub buffers: RefCell<Buffers>,
     pub door: Semaphore,
-    /// Notified when a socket is connected for the first time, or never will be.
+    /// Notified when a socket has connected for the first time, or has given up.
     pub entered: Notify,
     pub connected: Cell<u64>,
-    /// Why a socket could not be connected at all.
+    /// The reason why a socket could not connect.
     pub failure: RefCell<Option<String>>,
-    /// Beats that are sent and not answered.
+    /// Beats that were sent and not answered.
     pub open: Cell<u64>,
     began: Instant,
     /// When the load began, nanoseconds since `began`.
     start: Cell<Option<u64>>,
-    /// From, to, nanoseconds of the load.
+    /// The measured time: from, to, nanoseconds of the load.
     measured: Cell<(u64, u64)>,
 }
 
@@ -60,7 +60,7 @@ impl Stage {
         let load = task.load.clone();
         let (first, end) = task.sockets_of(crowd);
         let rate = load.rate * (end - first) as f64 / load.sockets as f64;
-        // Crowds take turns, too.
+        // Each crowd starts at its own offset, so that crowds take turns, too.
         let offset = f64::from(crowd) / load.rate;
         let schedule = Schedule::new(rate, load.lasts().as_secs_f64(), end - first, offset);
         let mut tally = Tally::new(load.by_second);
@@ -99,7 +99,7 @@ impl Stage {
         self.schedule.get()
     }
 
-    /// Ends the load: beats that are not due yet never will be.
+    /// Ends the load: beats that are not due yet are never sent.
     pub fn end(&self) {
         let now = self.now().unwrap_or(0);
         let schedule = self.schedule().until(now);
@@ -108,17 +108,17 @@ impl Stage {
         self.measured.set((self.measured.get().0, now));
     }
 
-    /// Nanoseconds of the load until now; `None` before it.
+    /// Nanoseconds since the start of the load; `None` before it.
     pub fn now(&self) -> Option<u64> {
         self.lived().checked_sub(self.start.get()?)
     }
 
-    /// The moment of a time of the load.
+    /// The instant of a time of the load.
     pub fn moment(&self, nanos: u64) -> Instant {
         self.began + Duration::from_nanos(self.start.get().unwrap_or(0) + nanos)
     }
 
-    /// By the crowd's own clock, milliseconds: now, and at a time of the load.
+    /// Milliseconds by the crowd's own clock: now. [`clock_ms_at`](Self::clock_ms_at): at a time of the load.
     pub fn clock_ms(&self) -> u64 {
         self.lived() / 1_000_000
     }

@@ -1,4 +1,4 @@
-//! What is counted, by a crowd and then over all of them.
+//! Counters of a crowd, and their sum over all crowds.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use super::latency::{Latencies, Recorded};
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// By kind, reason or code.
+/// Counts by kind, reason or code.
 pub type Kinds = BTreeMap<String, u64>;
 
-/// Over the whole run, warm-up included, unless said otherwise.
+/// Counts over the whole run, warm-up included, unless stated otherwise.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Counts {
     pub intended: u64,
@@ -19,21 +19,22 @@ pub struct Counts {
     pub acked: u64,
     /// Acks that came within the measured time.
     pub acked_measured: u64,
-    /// Beats that were due while their socket still waited; they are sent when it may, and their time stands.
+    /// Beats that became due while their socket still waited. They are sent later, and their latency counts from their
+    /// time.
     pub late: u64,
-    /// Sent beats that were neither acked, rejected nor refused by an error when the wait for them was over.
+    /// Sent beats that were neither acked, rejected nor refused by an error until the end of the wait for them.
     pub unanswered: u64,
-    /// Sent beats that were sent again after a reconnect.
+    /// Beats that were sent again after a reconnect.
     pub resent: u64,
     pub reconnects: u64,
-    /// Users who gave their place to another under load.
+    /// Users who were followed by another user under load.
     pub visits: u64,
     pub pushes: u64,
     pub rewards: u64,
-    /// Tries to connect before the load that were followed by another.
+    /// Failed attempts to connect before the load that were followed by another.
     pub connect_retries: Kinds,
     pub rejected: Kinds,
-    /// Error frames by code, and what broke a socket.
+    /// Error frames by code, and errors of sockets.
     pub errors: Kinds,
     pub closes: Kinds,
 }
@@ -48,16 +49,16 @@ pub struct Second {
     pub latency: Recorded,
 }
 
-/// A crowd's own.
+/// The counters of one crowd.
 pub struct Tally {
     pub counts: Counts,
-    /// Of the beats meant for the measured time.
+    /// Latencies of the beats meant for the measured time.
     pub latency: Latencies,
-    /// From when a beat was due to when it was sent, unless its socket had to wait: how late this client itself was.
+    /// The delays of this client: from when a beat was due until it was sent, unless its socket had to wait.
     pub lag: Latencies,
     second: Second,
     second_latency: Latencies,
-    /// By the second for which a beat was meant.
+    /// Latencies by the second for which a beat was meant.
     seconds: Option<Vec<Recorded>>,
 }
 
@@ -83,8 +84,8 @@ impl Tally {
         self.second.late += 1;
     }
 
-    /// Times are nanoseconds of the load. `measured`: whether the beat was meant for the measured time, and whether the
-    /// ack came within it.
+    /// Counts an ack. Times are nanoseconds of the load. `measured`: whether the beat was meant for the measured time,
+    /// and whether the ack came within it.
     pub fn acked(&mut self, intended: u64, now: u64, measured: (bool, bool)) {
         let nanos = now.saturating_sub(intended);
         self.counts.acked += 1;

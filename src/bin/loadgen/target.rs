@@ -11,18 +11,18 @@ use serde::{Deserialize, Serialize};
 
 const PATH: &str = "/v1/connect";
 
-/// Where the server listens.
+/// The address of the server.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Target {
     pub address: SocketAddr,
     pub host: String,
     pub path: String,
-    /// It sends back what it gets: no token is looked at, no welcome comes, and the same text is the ack.
+    /// The server echoes: it checks no token, sends no welcome, and the same text is the ack.
     pub echo: bool,
 }
 
 impl Target {
-    /// `ws://host:port/path`, or `http://` as servers print it; without a path the protocol's own.
+    /// Parses `ws://host:port/path`, or `http://…` as servers print it; without a path, the protocol's own is used.
     pub fn parse(url: &str) -> Result<Self, String> {
         let rest = url.strip_prefix("ws://").or_else(|| url.strip_prefix("http://"));
         let rest = rest.ok_or_else(|| format!("{url} does not begin with ws://"))?;
@@ -35,7 +35,7 @@ impl Target {
     }
 }
 
-/// The key that the server believes.
+/// The key of the server's tokens.
 #[derive(Clone, Deserialize, Serialize)]
 pub struct Credentials {
     pub secret: String,
@@ -60,7 +60,7 @@ impl Credentials {
     }
 }
 
-/// Makes the tokens of one crowd.
+/// Signs the tokens of one crowd.
 pub struct Tokens {
     key: SigningKey,
     ttl: Duration,

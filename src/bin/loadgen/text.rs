@@ -1,13 +1,13 @@
-//! The text of the frames a client sends, written by hand: numbers and fixed words need no serializer.
+//! The text of a client's frames, written by hand: numbers and fixed words need no serializer.
 
 use super::dice::Dice;
 use super::viewer::{Beat, Flag};
 
-/// A whole film, milliseconds. A viewer at its end begins again in the same session.
+/// The length of a film, milliseconds. A viewer at its end starts it again in the same session.
 const LENGTH: u64 = 5_400_000;
 const KIND: u16 = 1;
 
-/// The names a run gives to its contents and sessions: no two runs share one.
+/// The names of contents and sessions of a run, unique to it.
 #[derive(Clone, Copy, Debug)]
 pub struct Names {
     pub run: u64,
@@ -64,7 +64,7 @@ fn write_item(beat: &Beat, names: &Names, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-/// Writes the frame that asks for these contents.
+/// Writes the frame that requests these contents.
 pub fn write_get(seq: u32, contents: impl Iterator<Item = u32>, names: &Names, out: &mut Vec<u8>) {
     out.extend(b"{\"seq\":");
     number(seq.into(), out);
@@ -79,7 +79,7 @@ pub fn write_get(seq: u32, contents: impl Iterator<Item = u32>, names: &Names, o
     out.extend(b"]}}");
 }
 
-/// Writes the frame that asks for late acks.
+/// Writes the frame that requests late acks.
 pub fn write_hello(seq: u32, ack_delay_ms: u64, out: &mut Vec<u8>) {
     out.extend(b"{\"seq\":");
     number(seq.into(), out);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gateway_reads_what_is_written() {
+    fn the_decoder_of_the_gateway_reads_the_written_beats() {
         let mut text = Vec::new();
         let beat = Beat { content: 3, played: LENGTH + 7, at: 1_795_150_000_118 };
         write_beat(u32::MAX, &beat, Some(b"2000-01-01"), &NAMES, &mut text);

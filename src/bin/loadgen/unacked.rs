@@ -1,4 +1,4 @@
-//! The beats of one socket that wait for their answer, oldest first.
+//! The beats of one socket that wait for an answer, oldest first.
 
 use std::collections::VecDeque;
 
@@ -29,18 +29,18 @@ impl Unacked {
         self.0.iter_mut()
     }
 
-    /// The ack that covers it will come, and be none.
+    /// Marks a beat as rejected: the ack that covers it will not count.
     pub fn reject(&mut self, seq: u32) {
         self.0.iter_mut().filter(|sent| sent.seq == seq).for_each(|sent| sent.rejected = true);
     }
 
-    /// An error has answered this one alone. Returns whether it waited.
+    /// Removes a beat that an error has answered. Returns whether it was waiting.
     pub fn remove(&mut self, seq: Option<u32>) -> bool {
         let place = self.0.iter().position(|sent| Some(sent.seq) == seq);
         place.and_then(|place| self.0.remove(place)).is_some()
     }
 
-    /// The oldest, if an ack of `seq` covers it.
+    /// Removes and returns the oldest beat, if an ack of `seq` covers it.
     pub fn pop(&mut self, seq: u32) -> Option<Sent> {
         self.0.pop_front_if(|sent| sent.seq <= seq)
     }

@@ -1,36 +1,36 @@
-//! What one user plays: the beats it makes.
+//! The playback of one user, which makes beats.
 
 use super::dice::Dice;
 
-/// A day without rewards: to the server, a client that has slept.
+/// A flag of a day without rewards: a client that was asleep for long may send it.
 const STALE_FLAG: &[u8; 10] = b"2000-01-01";
 
 /// `YYYY-MM-DD`.
 pub type Flag = [u8; 10];
 
-/// Shares are of the beats, 0 to 1.
+/// Shares of the beats, 0 to 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Habits {
     pub new_contents: f64,
     pub stale_flags: f64,
-    /// Not even the flag that the server has said.
+    /// Sends no flags, not even the one that the server has sent.
     pub no_flags: bool,
     pub resends: f64,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Viewer {
-    /// Contents begun so far; the one that plays is the last.
+    /// Contents started so far; the last one is playing.
     content: u32,
     began: u64,
     last_at: u64,
-    /// The newest the server has said.
+    /// The newest flag of the server.
     pub flag: Option<Flag>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Beat {
-    /// From 1: the user's contents in the order in which they were begun.
+    /// The user's contents from 1, in the order in which they were started.
     pub content: u32,
     /// Milliseconds played in this session.
     pub played: u64,
@@ -38,7 +38,7 @@ pub struct Beat {
 }
 
 impl Viewer {
-    /// The next beat, true from `at` (server-clock milliseconds) unless that would not be after the one before.
+    /// The next beat, with `at` (server-clock milliseconds), or later if the previous beat is not older.
     pub fn make(&mut self, at: u64, habits: &Habits, dice: &mut Dice) -> Beat {
         if self.content > 0 && dice.falls(habits.resends) {
             return self.beat();
@@ -55,7 +55,7 @@ impl Viewer {
         Beat { content: self.content, played: self.last_at - self.began, at: self.last_at }
     }
 
-    /// The flag this beat takes along.
+    /// The flag of the next beat.
     pub fn flag(&self, habits: &Habits, dice: &mut Dice) -> Option<Flag> {
         if dice.falls(habits.stale_flags) { Some(*STALE_FLAG) } else { self.flag.filter(|_| !habits.no_flags) }
     }
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_beat_takes_along_what_the_server_said_unless_told_otherwise() {
+    fn a_beat_repeats_the_flag_of_the_server_unless_set_otherwise() {
         let (viewer, mut dice) = (Viewer { flag: Some(*b"2026-11-20"), ..Viewer::default() }, Dice::new(1));
         let good = Habits { new_contents: 0.0, stale_flags: 0.0, no_flags: false, resends: 0.0 };
         assert_eq!(viewer.flag(&good, &mut dice), viewer.flag);

@@ -8,19 +8,19 @@ use tokio::time::sleep;
 
 use super::stage::Stage;
 
-/// How often it is looked whether the load has begun.
+/// The pause between two checks whether the load has begun.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// Who is there, and who comes next.
+/// The present user and the next one.
 #[derive(Default)]
 pub struct Visits {
     /// Counted from 0; `users_per_socket` in all.
     present: Cell<u32>,
-    /// The user who is to come next, if that is not left to chance.
+    /// The next user; `None`: a random one.
     next: Cell<Option<u32>>,
-    /// The present user has decided to go, and sends no more.
+    /// The present user is about to leave, and sends no more.
     is_leaving: Cell<bool>,
-    /// Rung when the present user is to go, and when nothing of theirs is unacked any more.
+    /// Notified when the present user should leave, and when all of the leaving user's beats are acked.
     bell: Notify,
 }
 
@@ -33,8 +33,8 @@ impl Visits {
         self.is_leaving.get()
     }
 
-    /// Ends when the visit does: after its time, some users staying half as long and some half as long again, or when
-    /// another user is asked for.
+    /// Ends when the visit does: after a random time of half to one and a half times the average, or when another user
+    /// is requested.
     pub async fn end(&self, stage: &Stage) {
         // A user who was about to leave when the socket was lost stays.
         self.is_leaving.set(false);
@@ -45,7 +45,7 @@ impl Visits {
         self.is_leaving.set(true);
     }
 
-    /// Ends once all that the leaving user has sent is acked.
+    /// Ends when all beats of the leaving user are acked.
     pub async fn is_quiet(&self, is_acked: impl Fn() -> bool) {
         while !is_acked() {
             self.bell.notified().await;
@@ -58,7 +58,7 @@ impl Visits {
         }
     }
 
-    /// Lets the next user in.
+    /// Makes the next user the present one.
     pub fn change(&self, stage: &Stage) {
         let users = stage.load.users_per_socket;
         let chosen = self.next.take().unwrap_or_else(|| (stage.share() * f64::from(users)) as u32);
@@ -66,7 +66,7 @@ impl Visits {
         self.is_leaving.set(false);
     }
 
-    /// Has this user come next, and now.
+    /// Requests that this user comes next, and ends the present visit.
     pub fn ask_for(&self, user: u32) {
         if self.present.get() != user {
             self.next.set(Some(user));
@@ -75,13 +75,13 @@ impl Visits {
     }
 
     async fn another(&self) {
-        // A bell that rang for an earlier user means nothing any more.
+        // A notification for an earlier user is ignored.
         while self.next.get().is_none() {
             self.bell.notified().await;
         }
     }
 
-    /// Only under load users go by themselves.
+    /// The time of a visit. Users leave by themselves only under load.
     async fn time(&self, stage: &Stage) {
         let visit = stage.load.visit;
         if visit.is_zero() {

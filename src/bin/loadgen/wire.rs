@@ -1,11 +1,11 @@
-//! WebSocket frames (RFC 6455), as far as a client of this protocol meets them: short, whole, text or control.
+//! WebSocket frames (RFC 6455), as far as this client needs them: short and whole, text or control.
 //!
-//! Written by hand, because a client that shares the machine with the server it measures must cost little: frames are
-//! parsed where they were read, and no socket owns a buffer while it waits.
+//! Written by hand, because a client on the same machine as the measured server must cost little: frames are parsed in
+//! the read buffer, and no socket owns a buffer while it waits.
 
 use std::ops::Range;
 
-/// A longer message is no answer this client asks for.
+/// The longest message that this client accepts.
 const PAYLOAD_BYTES_MAX: usize = 16 * 1024 * 1024;
 const FINAL: u8 = 0x80;
 const MASKED: u8 = 0x80;
@@ -23,15 +23,16 @@ pub enum Opcode {
 pub struct Frame {
     pub opcode: Opcode,
     pub payload: Range<usize>,
-    /// Where the next one begins.
+    /// The start of the next frame.
     pub end: usize,
 }
 
-/// What a server must not send to this client: fragments, masks, reserved bits, binary messages, endless ones.
+/// Bytes that a server must not send to this client: fragments, masks, reserved bits, binary messages, too long
+/// messages.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Broken;
 
-/// The frame at the beginning of `bytes`; `None` while it is not all there.
+/// The frame at the start of `bytes`; `None` while it is incomplete.
 pub fn parse(bytes: &[u8]) -> Result<Option<Frame>, Broken> {
     let &[first, second, ref rest @ ..] = bytes else { return Ok(None) };
     let opcode = match first {
@@ -60,7 +61,7 @@ pub fn parse(bytes: &[u8]) -> Result<Option<Frame>, Broken> {
     Ok((bytes.len() >= end).then_some(Frame { opcode, payload: start..end, end }))
 }
 
-/// The code of a close frame; 1005 = none.
+/// The code of a close frame; 1005 = no code.
 pub fn close_code(payload: &[u8]) -> u16 {
     payload.first_chunk().map_or(1005, |code| u16::from_be_bytes(*code))
 }
@@ -70,7 +71,7 @@ pub fn push(opcode: Opcode, payload: &[u8], key: u32, out: &mut Vec<u8>) {
     push_part(FINAL | opcode as u8, payload, key, out);
 }
 
-/// The same with a first byte of its own: reserved bits, opcode, and whether it ends its message.
+/// Like `push`, with a given first byte: reserved bits, opcode, and whether the frame ends its message.
 pub fn push_part(first: u8, payload: &[u8], key: u32, out: &mut Vec<u8>) {
     push_head(first, payload.len() as u64, out);
     let key = key.to_ne_bytes();
@@ -87,7 +88,7 @@ pub fn push_part(first: u8, payload: &[u8], key: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// What comes before the key of a frame of this length.
+/// The bytes before the key of a frame of this length.
 pub fn push_head(first: u8, length: u64, out: &mut Vec<u8>) {
     out.push(first);
     match length {
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_of_a_long_frame_is_waited_for() {
+    fn a_frame_that_is_cut_anywhere_is_incomplete() {
         let mut bytes = vec![0x81, 126, 1, 0];
         bytes.extend([b'x'; 256]);
         for cut in 0..bytes.len() {
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_must_not_send_is_refused() {
+    fn frames_that_a_server_must_not_send_are_refused() {
         for bytes in
             [&b"\x01\x00"[..], b"\x80\x00", b"\x82\x00", b"\xc1\x00", b"\x81\x80", b"\x81\x7f\xff\0\0\0\0\0\0\0"]
         {
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_masked_can_be_unmasked() {
+    fn a_masked_frame_unmasks_to_its_payload() {
         for length in [0, 1, 7, 8, 9, 125, 126, 300, 65_535, 65_536] {
             let payload: Vec<u8> = (0..length).map(|byte: u32| byte as u8).collect();
             let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! A child process with its crowds: told what to do on standard input, and gone with it.
+//! A child process with its crowds. It takes orders on standard input, and ends with it.
 
 use std::io::{self, BufRead, Lines, StdinLock};
 use std::panic;
@@ -12,13 +12,13 @@ use tokio::sync::mpsc;
 use super::crowd;
 use super::message::{Order, Task};
 
-/// Orders that a crowd has not yet looked at.
+/// The most orders that a crowd has not taken yet.
 const ORDERS_MAX: usize = 4;
 
-/// Serves its coordinator until that is gone.
+/// Serves the coordinator until its pipe closes.
 pub fn run() -> Result<(), String> {
     let said = panic::take_hook();
-    // A crowd that is gone must not be waited for.
+    // A panic of a crowd ends the process, so that the coordinator does not wait for that crowd.
     panic::set_hook(Box::new(move |info| {
         said(info);
         exit(101)
@@ -35,15 +35,15 @@ pub fn run() -> Result<(), String> {
     let crowds: Vec<mpsc::Sender<Order>> = crowds.collect::<Result<_, _>>()?;
     while let Ok(order) = line::<Order>(&mut lines) {
         for crowd in &crowds {
-            // A crowd that has ended has said why.
+            // An ended crowd has reported its reason.
             let _ = crowd.blocking_send(order);
         }
     }
     exit(0)
 }
 
-/// The next line, as what it says.
+/// Reads the next line.
 pub fn line<T: DeserializeOwned>(lines: &mut Lines<StdinLock>) -> Result<T, String> {
-    let line = lines.next().ok_or("nobody says what is to be done")?.map_err(|error| error.to_string())?;
+    let line = lines.next().ok_or("standard input ended before the task")?.map_err(|error| error.to_string())?;
     serde_json::from_str(&line).map_err(|error| format!("this is not for people to start: {error}"))
 }

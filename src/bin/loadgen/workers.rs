@@ -8,7 +8,7 @@ use super::message::{Message, Order, Task};
 use super::offspring::Offspring;
 use super::target::{Credentials, Target, wall_ms};
 
-/// Descriptors a child needs beside its sockets.
+/// Descriptors that a child needs beside its sockets.
 const DESCRIPTORS_SPARE: u64 = 100;
 const MESSAGES_MAX: usize = 1024;
 
@@ -54,12 +54,12 @@ impl Workers {
         self.children.iter_mut().try_for_each(|child| child.tell(&order))
     }
 
-    /// Hears the crowds until each of them has said what is waited for; `take` returns whether a message was that.
+    /// Handles messages until each crowd has sent the expected one; `take` returns whether a message was that one.
     pub async fn hear(&mut self, take: impl FnMut(Message) -> bool) -> Result<(), String> {
         self.hear_until(None, take).await
     }
 
-    /// Like `hear`, for a load that `end` ends: the crowds are told when it comes.
+    /// Like `hear`, for a load that `end` ends: the crowds are told of the end.
     pub async fn hear_until(&mut self, end: Option<End>, mut take: impl FnMut(Message) -> bool) -> Result<(), String> {
         let mut ends = std::pin::pin!(end::of(end));
         let (mut waiting, mut has_ended) = (self.crowds, false);
@@ -81,7 +81,7 @@ impl Workers {
     }
 }
 
-/// A crowd needs a socket at least, and a process has only so many descriptors.
+/// Each crowd needs at least one socket, and each process has a limit of descriptors.
 fn processes(load: &Load) -> Result<u32, String> {
     let limit = rlimit::increase_nofile_limit(u64::MAX).map_err(|error| format!("the limit of open files: {error}"))?;
     let each = limit.saturating_sub(DESCRIPTORS_SPARE).max(1);
@@ -103,6 +103,6 @@ async fn forward(mut lines: mpsc::Receiver<String>, messages: mpsc::Sender<Resul
             return;
         }
     }
-    // If it is gone too early its end is waited for; otherwise it is not.
+    // Only a coordinator that still waits for messages reads this error.
     let _ = messages.send(Err("a child process has ended".to_owned())).await;
 }

@@ -1,6 +1,6 @@
 //! The probe listener: health, readiness, metrics. It changes nothing and shows no user, so it asks for no token.
 
-pub mod job;
+pub mod sockless;
 
 use std::sync::Arc;
 
@@ -19,16 +19,16 @@ use crate::domain::outbox::bus_health::BusHealth;
 use crate::domain::time::guard::ClockStatus;
 use crate::shutdown::Stop;
 
-/// Says what is wrong although no viewer notices it; each in a few words.
+/// Returns problems that no viewer notices, each in a few words.
 pub type Degraded = Box<dyn Fn() -> Vec<String> + Send + Sync>;
 
-/// What it works with.
+/// The state of the probe listener.
 pub struct Admin {
     pub health: Arc<StoreHealth>,
     /// Not ready while less than this share of the users is served.
     pub ready_share: f64,
     pub bus: Arc<BusHealth>,
-    /// Of what goes on behind the acks, beside the bus.
+    /// The checks of background work, beside that of the bus.
     pub degraded: Vec<Degraded>,
     pub stop: Stop,
     pub clock_status: ClockStatus,
@@ -36,11 +36,11 @@ pub struct Admin {
     pub registry: Arc<Registry>,
 }
 
-/// What answers for a process.
+/// A process that the listener reports on.
 pub trait Probed: Send + Sync + 'static {
-    /// Why no work is to be sent to it, each in a few words; none = it is ready.
+    /// Why the process is not ready, each in a few words; empty = it is ready.
     fn unready(&self) -> Vec<String>;
-    /// What is wrong although it is ready.
+    /// Problems that do not affect readiness.
     fn degraded(&self) -> Vec<String>;
     fn registry(&self) -> &Registry;
 }
@@ -55,7 +55,7 @@ pub fn router(probed: impl Probed) -> Router {
         .method_not_allowed_fallback(problem::no_such_method)
 }
 
-/// The process lives: it answers.
+/// Answers that the process is alive.
 async fn healthz() -> Response {
     body::answered(r#"{"alive":true}"#.to_owned())
 }
@@ -78,7 +78,7 @@ async fn all_metrics(State(probed): State<Arc<dyn Probed>>) -> Response {
 }
 
 impl Admin {
-    /// The share of users whose changes are taken.
+    /// The share of users whose changes are committed.
     fn served(&self) -> f64 {
         if self.clock_status.is_store_silent() { 0.0 } else { self.health.served() }
     }
@@ -96,7 +96,7 @@ impl Probed for Admin {
         reasons
     }
 
-    /// Taking a gateway out would not bring the bus back.
+    /// An unavailable bus does not affect readiness: taking a gateway out would not bring the bus back.
     fn degraded(&self) -> Vec<String> {
         let mut degraded = self.bus.degraded();
         degraded.extend(self.degraded.iter().flat_map(|part| part()));

@@ -59,7 +59,7 @@ impl Fixture {
 }
 
 #[tokio::test]
-async fn it_is_ready_until_it_drains_and_alive_all_the_while() {
+async fn a_gateway_is_ready_until_it_drains_and_alive_all_the_while() {
     let fixture = Fixture::new();
     assert_eq!(fixture.get("/readyz").await, (200, r#"{"ready":true}"#.to_owned()));
     fixture.shutdown.drain();
@@ -69,7 +69,7 @@ async fn it_is_ready_until_it_drains_and_alive_all_the_while() {
 }
 
 #[tokio::test]
-async fn it_is_ready_while_enough_users_are_served() {
+async fn a_gateway_is_ready_while_enough_users_are_served() {
     let fixture = Fixture::new();
     let away = |lanes: usize| {
         for (place, lane) in fixture.lanes.iter().enumerate() {
@@ -90,14 +90,14 @@ async fn it_is_ready_while_enough_users_are_served() {
 }
 
 #[tokio::test]
-async fn it_is_not_ready_while_its_clock_is_not_that_of_the_store() {
+async fn a_gateway_is_not_ready_while_its_clock_is_off() {
     assert_eq!(Fixture::with(measured(Some(900)).await).get("/readyz").await.0, 200);
     let (status, said) = Fixture::with(measured(Some(-2_000)).await).get("/readyz").await;
     assert!(status == 503 && said.contains("ahead of the store's"), "{said}");
 }
 
 #[tokio::test]
-async fn it_is_not_ready_while_the_store_is_away_though_nobody_commits() {
+async fn a_gateway_is_not_ready_while_the_store_is_away_even_without_commits() {
     let unready = r#"{"ready":false,"reasons":["the store takes no writes"]}"#;
     assert_eq!(Fixture::with(measured(None).await).get("/readyz").await, (503, unready.to_owned()));
 }
@@ -110,7 +110,7 @@ async fn metrics_are_text() {
 }
 
 #[tokio::test]
-async fn it_has_no_control_over_anything() {
+async fn the_admin_listener_serves_no_control_routes() {
     let fixture = Fixture::new();
     for path in ["/", "/v1/kick", "/v1/revoke", "/v1/erase", "/v1/export?mid=42", "/v1/events"] {
         let (status, problem) = fixture.get(path).await;

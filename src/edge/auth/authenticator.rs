@@ -7,7 +7,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 
-use super::token::{Identity, Verifier};
+use super::token::{Identity, ServiceIdentity, Verifier};
 use super::token_error::TokenError;
 use crate::domain::devices::inbox::Inbox;
 use crate::domain::devices::kick_list::KickList;
@@ -59,14 +59,26 @@ impl Authenticator {
         identity
     }
 
-    /// A place for a new connection; `None` when it is [refused](Self::refuses).
+    /// Checks the token of a service, which acts for users. Kicks do not concern services.
+    pub fn identify_service(&self, token: &str) -> Result<ServiceIdentity, TokenError> {
+        let now_ms = self.clock.wall();
+        let identity = self.verifier.verify_service(token, now_ms);
+        let counter = if identity.is_ok() { &self.accepted } else { &self.refused };
+        counter.inc();
+        match identity {
+            Ok(identity) if self.revocations.refuses_token(&identity.token, now_ms) => Err(TokenError::Revoked),
+            identity => identity,
+        }
+    }
+
+    /// Registers a new connection; `None` when it is [refused](Self::refuses).
     pub fn enter(&self, identity: &Identity, visitor: Visitor, notifier: Notifier) -> Option<Registration> {
         let registration = self.presence.register(identity.user, identity.token.clone(), visitor, notifier);
         (!self.refuses(identity)).then_some(registration)
     }
 
-    /// Has a connection go by another token of its user. False: that one is [refused](Self::refuses), and the
-    /// connection must go.
+    /// Replaces the token of a connection by another one of its user. False: the new token is [refused](Self::refuses),
+    /// and the connection must be closed.
     pub fn renew(&self, registration: &Registration, identity: &Identity) -> bool {
         // Before the question, so that it does not slip in beside a revocation.
         registration.inbox().renewed(identity.token.clone());
@@ -79,7 +91,7 @@ impl Authenticator {
             || self.revocations.refuses(identity.user, &identity.token, self.clock.wall())
     }
 
-    /// An inbox for one request of `user`. What it changes is told to all of the user's connections but `origin`.
+    /// An inbox for one request of `user`. Its changes are pushed to all of the user's connections but `origin`.
     pub fn request(
         &self,
         user: UserId,

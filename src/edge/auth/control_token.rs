@@ -12,7 +12,7 @@ use crate::model::secret::Secret;
 pub const CONTROL_TOKEN: KeptSecret =
     KeptSecret { name: "control token", file: "control-token", setting: "control.token" };
 
-/// Compared in a time that does not tell how much of a guess is right.
+/// Compared in constant time.
 pub struct ControlToken {
     secret: Secret,
     /// Where it is kept, if it was made here.
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn without_one_it_is_made_once_and_kept() {
+    fn a_control_token_that_is_not_configured_is_made_once_and_kept() {
         let dir = tempfile::tempdir().expect("a directory");
         let load = || ControlToken::load(&config(""), dir.path()).expect("a token");
         let (first, second) = (load(), load());

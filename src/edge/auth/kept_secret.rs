@@ -18,7 +18,7 @@ const OTHERS: u32 = 0o077;
 /// One sort of secret: where it is kept, and which setting takes its place.
 #[derive(Debug)]
 pub struct KeptSecret {
-    /// As it is called in messages.
+    /// Its name in messages.
     pub name: &'static str,
     /// In the data directory.
     pub file: &'static str,
@@ -58,8 +58,8 @@ impl KeptSecret {
     }
 }
 
-/// Several processes may need it first: the one with the lock makes it, the others read it. There is no temporary file,
-/// so a process killed here leaves none behind.
+/// Several processes may start at once: the one with the lock makes the secret, the others read it. There is no
+/// temporary file, so a process killed here leaves none behind.
 fn read_or_make(path: &Path) -> io::Result<String> {
     let data_dir = path.parent().unwrap_or(Path::new("."));
     DirBuilder::new().recursive(true).mode(0o700).create(data_dir)?;
@@ -87,7 +87,7 @@ mod tests {
     const SECRET: KeptSecret = KeptSecret { name: "test secret", file: "secret", setting: "test.secret" };
 
     #[test]
-    fn it_is_made_once_and_read_by_its_owner_only() {
+    fn a_secret_is_made_once_and_readable_by_its_owner_only() {
         let dir = tempfile::tempdir().expect("a directory");
         let made = SECRET.load(dir.path()).expect("a secret");
         fs::set_permissions(SECRET.path(dir.path()), Permissions::from_mode(0o644)).expect("the owner");

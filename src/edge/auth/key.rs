@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::AuthConfig;
 use super::kept_secret::{KeptSecret, KeptSecretError};
+use super::scopes::Scopes;
 use crate::model::ids::UserId;
 use crate::model::secret::Secret;
 
@@ -17,7 +18,7 @@ use crate::model::secret::Secret;
 pub const DEVELOPMENT_KEY: KeptSecret =
     KeptSecret { name: "development key", file: "development-key", setting: "auth.hs256_secret" };
 
-/// Why there is no token to be had here.
+/// Why this gateway signs no tokens.
 pub const SIGNS_NOTHING: &str =
     "no token can be signed here: auth.hs256_secret is empty, and the keys of auth.jwks_file only check";
 
@@ -50,6 +51,8 @@ struct Claims<'a> {
     aud: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     iss: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    scope: &'a str,
 }
 
 impl SigningKey {
@@ -83,9 +86,18 @@ impl SigningKey {
     /// A token of this user, good for `ttl` (in whole seconds, at least one, and no longer than tokens may live) from
     /// `wall_now_ms`, milliseconds since 1970 by the wall clock.
     pub fn issue(&self, user: UserId, ttl: Duration, wall_now_ms: u64) -> Issued {
+        self.sign(user.0.to_string(), "", ttl, wall_now_ms)
+    }
+
+    /// The same of a service with this name.
+    pub fn issue_service(&self, name: &str, scopes: Scopes, ttl: Duration, wall_now_ms: u64) -> Issued {
+        self.sign(name.to_owned(), &scopes.to_string(), ttl, wall_now_ms)
+    }
+
+    fn sign(&self, sub: String, scope: &str, ttl: Duration, wall_now_ms: u64) -> Issued {
         let iat = wall_now_ms / 1000;
         let exp = iat.saturating_add(ttl.min(self.ttl_max).as_secs().max(1));
-        let claims = Claims { sub: user.0.to_string(), iat, exp, aud: &self.audience, iss: &self.issuer };
+        let claims = Claims { sub, iat, exp, aud: &self.audience, iss: &self.issuer, scope };
         let key = EncodingKey::from_secret(self.bytes());
         let token = jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &key)
             .expect("claims of text and numbers can be written and signed");

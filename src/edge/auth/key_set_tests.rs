@@ -21,7 +21,7 @@ fn refused(jwk: Value, word: &str) {
 }
 
 #[test]
-fn each_sort_of_key_is_taken_with_and_without_what_may_be_left_out() {
+fn each_type_of_key_is_accepted_with_and_without_optional_fields() {
     for key in [&RSA_1, &EC_1, &ED_1, &OCT_1] {
         for jwk in [key.jwk(), key.jwk_without("alg"), key.jwk_without("use"), key.jwk_without("kid")] {
             assert!(keys_of(&key_set([jwk.clone()])).is_ok(), "{jwk}");
@@ -63,7 +63,7 @@ fn a_weak_or_broken_key_is_refused() {
 }
 
 #[test]
-fn a_kid_is_short_and_its_own() {
+fn a_kid_must_be_short_and_unique() {
     let twice = reason(&key_set([RSA_1.jwk(), RSA_2.jwk_with("kid", RSA_1.kid)]));
     assert!(twice.contains("\"rsa-1\"") && twice.contains("same kid"), "{twice}");
     for kid in [String::new(), "k".repeat(257)] {
@@ -79,7 +79,7 @@ fn a_set_has_from_1_to_64_keys() {
 }
 
 #[test]
-fn what_is_no_set_is_refused_and_not_shown() {
+fn a_text_that_is_no_key_set_is_refused_and_not_shown() {
     let secret = OCT_1.jwk()["k"].as_str().expect("a secret").to_owned();
     for text in ["", "{", "[]", r#"{"key":[]}"#, &format!(r#"{{"keys":"{secret}"}}"#), &format!("{{{secret}}}")] {
         let why = reason(text);

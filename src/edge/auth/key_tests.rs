@@ -23,7 +23,7 @@ fn load(config: &AuthConfig, data_dir: &Path) -> Result<SigningKey, KeptSecretEr
 }
 
 #[test]
-fn what_it_issues_is_accepted_with_the_same_settings() {
+fn an_issued_token_is_accepted_with_the_same_settings() {
     let config = config("a-key-for-tests-only-0123456789abcdef");
     let key = load(&config, Path::new("/nowhere")).expect("a configured key");
     assert_eq!(key.development(), None);
@@ -50,7 +50,7 @@ fn a_development_key_is_made_once_and_is_for_the_owner_alone() {
 }
 
 #[test]
-fn whoever_makes_the_development_key_first_all_have_the_same() {
+fn concurrent_first_starts_share_one_development_key() {
     let dir = tempfile::tempdir().expect("a directory");
     let keys: Vec<_> = std::thread::scope(|scope| {
         let key = || load(&config(""), dir.path()).expect("a key").bytes().to_vec();
@@ -80,14 +80,29 @@ fn with_a_key_set_and_no_secret_nothing_is_signed() {
     let dir = tempfile::tempdir().expect("a directory");
     let config = AuthConfig { jwks_file: "/etc/keys.json".into(), ..config("") };
     assert!(SigningKey::load(&config, dir.path()).expect("no key is no error").is_none());
-    assert!(!DEVELOPMENT_KEY.path(dir.path()).exists(), "a development key would be believed by nobody");
+    assert!(!DEVELOPMENT_KEY.path(dir.path()).exists(), "no gateway would accept a development key");
 }
 
 #[test]
-fn it_makes_no_token_that_is_refused_for_its_length() {
+fn an_issued_token_lives_no_longer_than_token_life_max() {
     let config =
         AuthConfig { token_life_max: Duration::from_secs(60), ..config("a-key-for-tests-only-0123456789abcdef") };
     let key = load(&config, Path::new("/nowhere")).expect("a configured key");
     let issued = key.issue(UserId(42), Duration::from_secs(3_600), NOW_MS);
     assert!(Verifier::new(&config, Some(&key)).expect("keys").verify(&issued.token, NOW_MS).is_ok());
+}
+
+#[test]
+fn the_token_of_a_service_is_no_token_of_a_user() {
+    let config = config("a-key-for-tests-only-0123456789abcdef");
+    let key = load(&config, Path::new("/nowhere")).expect("a configured key");
+    let verifier = Verifier::new(&config, Some(&key)).expect("keys");
+    let scopes = Scopes { read: true, write: false };
+    let issued = key.issue_service("42", scopes, Duration::from_secs(3600), NOW_MS);
+    let service = verifier.verify_service(&issued.token, NOW_MS).expect("a service");
+    assert_eq!((service.name.as_str(), service.scopes), ("42", scopes));
+    assert_eq!(verifier.verify(&issued.token, NOW_MS), Err(crate::edge::auth::TokenError::OfService));
+    let of_user = key.issue(UserId(42), Duration::from_secs(3600), NOW_MS);
+    let user = verifier.verify_service(&of_user.token, NOW_MS).expect("a good token");
+    assert_eq!((user.name.as_str(), user.scopes), ("42", Scopes::default()));
 }

@@ -1,8 +1,9 @@
 //! The keys that tokens are checked with, and which of them a token is checked with.
 //!
-//! Each key is for one algorithm, whatever a token says. A `kid` that names a key means that key and no other; one that
-//! names none leaves the keys that have no name; without a `kid`, every key of the algorithm may be it. So keys can
-//! overlap: the new one is there before the first token that needs it, and the old one until its last token has ended.
+//! Each key is for one algorithm, whatever a token says. A token whose `kid` names a key is checked with that key only.
+//! A token with an unknown `kid` is checked with the keys without a `kid`. A token without a `kid` is checked with
+//! every key of its algorithm. So keys can overlap: a new key is added before its first token is issued, and the old
+//! one stays until its last token has ended.
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;

@@ -46,7 +46,7 @@ fn a_kid_means_one_key() {
 }
 
 #[test]
-fn an_unknown_kid_leaves_the_keys_that_have_none() {
+fn an_unknown_kid_is_checked_by_keys_without_a_kid_only() {
     let named = ring([RSA_1.jwk(), RSA_2.jwk()]);
     assert_eq!(judge(&named, &RSA_1.sign_as(Some("gone"), &claims())), Err(TokenError::UnknownKid));
     let nameless = ring([RSA_1.jwk_without("kid"), RSA_2.jwk()]);
@@ -55,7 +55,7 @@ fn an_unknown_kid_leaves_the_keys_that_have_none() {
 }
 
 #[test]
-fn without_a_kid_every_key_of_the_algorithm_may_be_it() {
+fn a_token_without_a_kid_is_checked_by_every_key_of_its_algorithm() {
     let ring = ring([EC_1.jwk(), RSA_1.jwk(), RSA_2.jwk_without("kid"), OCT_1.jwk()]);
     for key in [&EC_1, &RSA_1, &RSA_2, &OCT_1] {
         assert_eq!(judge(&ring, &key.sign_as(None, &claims())), Ok(claims()), "{}", key.kid);
@@ -74,7 +74,7 @@ fn at_most_eight_keys_are_tried() {
     assert_eq!(judge(&after(TRIED_MAX), &token), Err(TokenError::Signature));
 }
 
-/// The oldest trick: what is public of an RSA key, used as the secret of HS256.
+/// An RSA public key must not be accepted as the secret of HS256.
 #[test]
 fn a_public_key_is_no_secret() {
     let ring = ring([RSA_1.jwk()]);

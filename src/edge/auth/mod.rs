@@ -14,6 +14,7 @@ pub mod kept_secret;
 pub mod key;
 pub mod key_set;
 pub mod keyring;
+mod scopes;
 pub mod token;
 mod token_error;
 
@@ -32,7 +33,8 @@ pub use control_token::{CONTROL_TOKEN, ControlToken};
 pub use kept_secret::{KeptSecret, KeptSecretError};
 pub use key::{Issued, SigningKey};
 pub use key_set::KeySetError;
-pub use token::{Identity, Verifier};
+pub use scopes::Scopes;
+pub use token::{Identity, ServiceIdentity, Verifier};
 pub use token_error::TokenError;
 
 /// Bytes of an HS256 key, at least: RFC 7518 asks for as many as the hash has.

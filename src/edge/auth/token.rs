@@ -12,6 +12,7 @@ use super::AuthConfig;
 use super::key::SigningKey;
 use super::key_set::{self, KeySetError};
 use super::keyring::{CheckingKey, Keyring};
+use super::scopes::{self, Scopes};
 use super::token_error::TokenError;
 use crate::model::ids::UserId;
 use crate::model::revocation::{TOKEN_ID_BYTES_MAX, TokenMark};
@@ -22,16 +23,27 @@ pub const TOKEN_BYTES_MAX: usize = 4096;
 /// How far the clocks of issuer and gateway may be apart when `exp` and `nbf` are judged, milliseconds.
 pub const LEEWAY_MS: u64 = 5_000;
 
-/// What is later counts as this: clients are told when a token ends, and read numbers as doubles.
+/// The latest moment; later dates are reduced to it. Clients get the end of a token, and read numbers as doubles.
 const DATE_MS_MAX: u64 = (1 << 53) - 1;
 
-/// What a good token says.
+/// The contents of a good token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     pub user: UserId,
     /// The token's `exp`, milliseconds since 1970 by the wall clock, leeway not included.
     pub expires_ms: u64,
-    /// By what it may have been revoked.
+    /// The marks by which the token may have been revoked.
+    pub token: TokenMark,
+}
+
+/// The contents of a good token of a service, which acts for any user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceIdentity {
+    /// The token's `sub`.
+    pub name: String,
+    /// What the token allows.
+    pub scopes: Scopes,
+    /// The marks by which the token may have been revoked.
     pub token: TokenMark,
 }
 
@@ -44,7 +56,7 @@ pub struct Verifier {
     life_max: Option<Duration>,
 }
 
-/// Where the keys come from.
+/// The source of the keys.
 struct Source {
     /// The configured key or the development key.
     secret: Option<Vec<u8>>,
@@ -62,10 +74,12 @@ struct Claims {
     jti: Option<Value>,
     aud: Option<Value>,
     iss: Option<Value>,
+    /// Words between spaces.
+    scope: Option<Value>,
 }
 
 impl Verifier {
-    /// Believes what `key` signs, if there is one, and the keys of the configured set.
+    /// Accepts tokens signed with `key`, if there is one, or with a key of the configured set.
     pub fn new(config: &AuthConfig, key: Option<&SigningKey>) -> Result<Self, KeySetError> {
         let secret = key.map(|key| key.bytes().to_vec());
         let source = Source { secret, jwks_file: config.jwks_file().map(PathBuf::from) };
@@ -87,26 +101,47 @@ impl Verifier {
         Ok(keys)
     }
 
-    /// `wall_now_ms`: milliseconds since 1970 by the wall clock.
+    /// The token of a user. `wall_now_ms`: milliseconds since 1970 by the wall clock, here and below.
     pub fn verify(&self, token: &str, wall_now_ms: u64) -> Result<Identity, TokenError> {
+        let claims = self.claims(token)?;
+        if scopes::is_of_service(claims.scope.as_ref()) {
+            return Err(TokenError::OfService);
+        }
+        let user = user(claims.sub.as_ref())?;
+        let (expires_ms, token) = self.check_times(&claims, wall_now_ms)?;
+        Ok(Identity { user, expires_ms, token })
+    }
+
+    /// The token of a service; one of a user passes, with no scopes.
+    pub fn verify_service(&self, token: &str, wall_now_ms: u64) -> Result<ServiceIdentity, TokenError> {
+        let claims = self.claims(token)?;
+        let name = claims.sub.as_ref().and_then(Value::as_str).ok_or(TokenError::SubNotString)?.to_owned();
+        let (_, token) = self.check_times(&claims, wall_now_ms)?;
+        Ok(ServiceIdentity { name, scopes: Scopes::of(claims.scope.as_ref()), token })
+    }
+
+    fn claims(&self, token: &str) -> Result<Claims, TokenError> {
         if token.len() > TOKEN_BYTES_MAX {
             return Err(TokenError::TooLong);
         }
         let claims: Claims = self.keyring().claims(token)?;
         self.check_origin(&claims)?;
-        let user = user(claims.sub.as_ref())?;
+        Ok(claims)
+    }
+
+    /// Returns when the token ends, and its mark. To be called last, so that "expired" means that all else is right.
+    fn check_times(&self, claims: &Claims, wall_now_ms: u64) -> Result<(u64, TokenMark), TokenError> {
         if let Some(nbf) = &claims.nbf {
             check_not_before(nbf, wall_now_ms)?;
         }
-        // Last, so that "expired" means that all else is right.
-        let exp = claims.exp.ok_or(TokenError::NoExp)?;
-        let expires_ms = date_ms(&exp).ok_or(TokenError::ExpNotNumber)?;
+        let exp = claims.exp.as_ref().ok_or(TokenError::NoExp)?;
+        let expires_ms = date_ms(exp).ok_or(TokenError::ExpNotNumber)?;
         let token = mark(claims.iat.as_ref(), claims.jti.as_ref(), wall_now_ms);
         self.check_life(&token, expires_ms)?;
         if wall_now_ms >= expires_ms.saturating_add(LEEWAY_MS) {
             return Err(TokenError::Expired);
         }
-        Ok(Identity { user, expires_ms, token })
+        Ok((expires_ms, token))
     }
 
     /// Never held while a signature is checked, so a reload does not wait.

@@ -22,6 +22,10 @@ pub enum TokenError {
     ExpNotNumber,
     NoIat,
     LifeTooLong,
+    /// It is for services, and was shown as the token of a user.
+    OfService,
+    /// Of a service: a revoked token of a user is told apart from a bad one.
+    Revoked,
     /// Nothing but `exp` is wrong: a newer token of the same issuer would do.
     Expired,
 }
@@ -47,6 +51,8 @@ impl TokenError {
             TokenError::ExpNotNumber => "exp is not a number",
             TokenError::NoIat => "the token has no iat, or one in the future",
             TokenError::LifeTooLong => "the token lives for longer than auth.token_life_max",
+            TokenError::OfService => "the token is one of a service",
+            TokenError::Revoked => "the token is revoked",
             TokenError::Expired => "expired",
         }
     }

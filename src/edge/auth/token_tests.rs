@@ -177,7 +177,7 @@ fn nbf_is_judged_with_five_seconds_leeway() {
 }
 
 #[test]
-fn iat_and_jti_are_kept_and_refuse_nobody() {
+fn iat_and_jti_are_kept_and_no_value_of_them_refuses_a_token() {
     let mark = |claims: &Value| judge(claims).expect("a good token").token;
     assert_eq!(mark(&with("iat", json!(NOW - 5))).issued_ms, Some(NOW_MS - 5_000));
     assert_eq!(mark(&with("iat", json!(NOW as f64 - 0.5))).issued_ms, Some(NOW_MS - 500));
@@ -192,7 +192,7 @@ fn iat_and_jti_are_kept_and_refuse_nobody() {
 }
 
 #[test]
-fn a_life_is_judged_only_when_it_is_limited() {
+fn the_life_of_a_token_is_checked_only_if_limited() {
     let limited = Verifier { life_max: Some(Duration::from_secs(60)), ..verifier() };
     let judge = |iat: Value, exp: u64| {
         let mut claims = with("exp", json!(exp));
@@ -247,7 +247,7 @@ fn iss_is_checked_only_when_configured() {
 }
 
 #[test]
-fn expired_means_that_nothing_else_is_wrong() {
+fn a_token_is_reported_as_expired_only_if_nothing_else_is_wrong() {
     let verifier = verifier_for("heartline", "https://id.example.org");
     let right = json!({"sub": "42", "exp": NOW - 60, "aud": "heartline", "iss": "https://id.example.org"});
     assert_eq!(verifier.verify(&sign(&right), NOW_MS), Err(TokenError::Expired));
@@ -275,7 +275,7 @@ fn a_token_of_4096_bytes_is_read_and_a_longer_one_is_not() {
 }
 
 #[test]
-fn claims_that_are_no_object_or_say_a_thing_twice_are_refused() {
+fn claims_that_are_no_object_or_repeat_a_name_are_refused() {
     let header = r#"{"alg":"HS256"}"#;
     for payload in ["[]", "42", "null", "", "{", r#"{"sub":"1","sub":"2","exp":1795150060}"#] {
         assert_eq!(reason(verifier().verify(&sign_text(header, payload), NOW_MS)), MALFORMED, "{payload}");

@@ -4,10 +4,10 @@ use crate::domain::devices::inbox::CloseRequest;
 use crate::edge::auth::TokenError;
 use crate::edge::protocol::frame::ServerFrame;
 
-/// Somewhere between these a client waits before it comes back after a `bye`, so that not all come at once.
+/// The range of the random delay before a client reconnects after a `bye`, so that not all reconnect at once.
 const RECONNECT_AFTER_MS: std::ops::RangeInclusive<u64> = 200..=10_000;
 
-/// Every code that a gateway sends, or a client in its right mind, with a word for logs.
+/// Every code that a gateway or a correct client sends, with a word for logs.
 pub const CODES: [(u16, &str); 19] = [
     (1000, "normal"),
     (1001, "going_away"),
@@ -46,9 +46,9 @@ pub enum CloseReason {
     MessageType,
     Utf8,
     TooBig,
-    /// The server goes; `bye` came before.
+    /// The server drains; `bye` was sent before.
     Drain,
-    /// The client has used up all numbers; `bye` came before.
+    /// The client has used up all numbers; `bye` was sent before.
     OutOfNumbers,
     /// The store did not answer in time.
     Overloaded,

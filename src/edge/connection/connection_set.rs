@@ -16,7 +16,7 @@ use super::live_socket::LiveSocket;
 use super::scratch_buffers::ScratchBuffers;
 use crate::domain::devices::ready_list::{Notifier, ReadyList};
 
-/// So many are served before other tasks of the thread get their turn.
+/// The sockets that are served before other tasks of the thread get their turn.
 const SERVED_TOGETHER_MAX: usize = 256;
 
 /// Serves all sockets whose inboxes are ready, in one pass: the acks of a commit go out one after the other, and no
@@ -25,11 +25,11 @@ pub struct ConnectionSet {
     entries: RefCell<Slab<Option<Rc<RefCell<LiveSocket>>>>>,
     ready_list: Arc<ReadyList>,
     pub scratch: Rc<ScratchBuffers>,
-    /// By when all must have left, once the server drains.
+    /// When all sockets must have left, once the server drains.
     leave_before: Cell<Option<Instant>>,
 }
 
-/// A socket's place in the connection set, given back when dropped. It is empty until the socket is welcomed.
+/// A socket's place in the connection set, given back when dropped. The place is empty until the socket is welcomed.
 pub struct SetEntry {
     connection_set: Rc<ConnectionSet>,
     number: usize,
@@ -68,7 +68,7 @@ impl ConnectionSet {
         })
     }
 
-    /// Makes all sockets leave, later ones too; with `None` later ones may stay.
+    /// Makes all sockets leave, including later ones; with `None` later ones may stay.
     pub fn leave_before(&self, until: Option<Instant>) {
         self.leave_before.set(until);
         let Some(until) = until else { return };
@@ -95,18 +95,24 @@ impl SetEntry {
         if let Some(until) = self.connection_set.leave_before.get() {
             live.leave_before(until);
         }
-        let live = Rc::new(RefCell::new(live));
         if let Some(set_entry) = self.connection_set.entries.borrow_mut().get_mut(self.number) {
-            *set_entry = Some(live.clone());
+            *set_entry = Some(Rc::new(RefCell::new(live)));
         }
         async move {
             let end = {
                 let mut timer = pin!(tokio::time::sleep_until(Instant::now().into()));
-                poll_fn(|cx| live.borrow_mut().poll(cx, timer.as_mut())).await
+                // Found anew each time: the task keeps no reference of its own, so that it stays small.
+                poll_fn(|cx| self.live().borrow_mut().poll(cx, timer.as_mut())).await
             };
+            let live = self.live();
             drop(self);
             leave(live, end).await;
         }
+    }
+
+    fn live(&self) -> Rc<RefCell<LiveSocket>> {
+        let entries = self.connection_set.entries.borrow();
+        entries.get(self.number).cloned().flatten().expect("an entry is there for as long as its task")
     }
 }
 
@@ -130,12 +136,12 @@ mod tests {
 
     /// Every idle connection keeps these, and its inbox; a byte more is a megabyte for each million of them.
     #[test]
-    fn an_idle_socket_is_lean() {
+    fn an_idle_socket_stays_within_its_memory_bound() {
         fn size_of_task<F: Future>(_serve: fn(SetEntry, LiveSocket) -> F) -> usize {
             size_of::<F>()
         }
-        // With what counts and guards it at most 640 bytes, which is what the allocator hands out for one byte more
-        // than 512, too.
+        // With its reference counts and the cell around it at most 640 bytes: the size class of the allocator that
+        // begins at 513.
         assert!(size_of::<LiveSocket>() <= 568, "{} bytes", size_of::<LiveSocket>());
         assert!(size_of_task(SetEntry::serve) <= 160, "{} bytes", size_of_task(SetEntry::serve));
     }

@@ -9,25 +9,25 @@ use tokio_tungstenite::tungstenite::{Bytes, Error, Utf8Bytes};
 use super::close::CloseReason;
 use super::inflow::{Inflow, InflowQuota, LimitExceeded, Used};
 
-/// What came in.
+/// Input of a socket.
 #[derive(Debug)]
 pub enum Heard {
     Text(Utf8Bytes),
     Binary(Bytes),
     /// A ping or a pong; pings are answered already.
     Alive,
-    /// The peer closes, with this code (1005 = none). What it was sent before comes first; then the close is to be
-    /// [answered](Decoder::answer_close).
+    /// The peer closes, with this code (1005 = none). [Answer](Decoder::answer_close) the close after all frames that
+    /// were to be sent before.
     Closed(u16),
-    /// The connection is lost, without a word.
+    /// The connection is lost, without a close.
     Lost,
-    /// The peer broke the rules.
+    /// The peer has broken the protocol.
     Wrong(CloseReason),
 }
 
-/// Makes messages of the bytes of one socket. At rest it knows nothing of that socket any more and may serve another.
+/// Decodes the bytes of one socket into messages. At rest it has no state of that socket and may serve another.
 ///
-/// It keeps at most one read of bytes that are not looked at, and the beginning of one message.
+/// It keeps at most one read of unprocessed bytes, and the beginning of one message.
 pub struct Decoder {
     context: WebSocketContext,
     inflow: Inflow,
@@ -128,7 +128,7 @@ fn heard(message: Message) -> Heard {
     }
 }
 
-/// What stands in for a stream.
+/// A stream in memory.
 struct Memory<'a> {
     read: &'a [u8],
     taken: &'a mut usize,

@@ -19,7 +19,7 @@ use crate::edge::protocol::frame::{ErrorCode, Hello, Operation, ServerFrame, Wel
 use crate::edge::protocol::json;
 use crate::model::visitor::Visitor;
 
-/// Who is at the other end of a socket.
+/// The client of a socket.
 pub struct SocketClient {
     pub address: IpAddr,
     pub visitor: Visitor,
@@ -83,7 +83,7 @@ pub async fn greet(
     None
 }
 
-/// Only a hello that cannot be decoded may be mended; anything else before the welcome ends the socket.
+/// A hello that cannot be decoded may be sent again; any other frame before the welcome ends the socket.
 async fn wait_for_hello(socket: &mut Socket, context: &ConnectionContext) -> Result<Introduction, Failed> {
     let mut rate = Rate::new(Instant::now());
     let mut strikes = 0;

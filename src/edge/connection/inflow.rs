@@ -1,7 +1,7 @@
-//! What comes in of a client before it is a message: bytes, fragments, and messages that do not end.
+//! Limits on the input of a client before it is a message: bytes, fragments, and unfinished messages.
 //!
-//! tungstenite hands over whole messages only. It bounds their bytes, but not in how many fragments they come (an empty
-//! one costs nothing of the bound) and not how long they take; so both are judged here, as the bytes are read.
+//! tungstenite returns whole messages only. It bounds their bytes, but neither the number of their fragments (an empty
+//! one does not count) nor the time they take. Both are checked here, as the bytes are read.
 
 use std::io::Cursor;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use crate::edge::limits::quota::{Quota, Rate};
 /// First two bytes, length, mask.
 const HEAD_BYTES_MAX: usize = 14;
 
-/// Why no more is read of a client.
+/// The limit that a client has exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitExceeded {
     /// Too many bytes a second.
@@ -26,7 +26,7 @@ pub enum LimitExceeded {
     Unfinished,
 }
 
-/// How much may come in; the same for all clients.
+/// The limits of input; the same for all clients.
 #[derive(Clone, Copy, Debug)]
 pub struct InflowQuota {
     bytes: Quota,
@@ -41,7 +41,7 @@ pub struct Used {
     fragments: Rate,
 }
 
-/// Where the stream of one client stands: at rest between two messages, or within one.
+/// The state of the stream of one client: at rest between two messages, or within one.
 #[derive(Debug, Default)]
 pub struct Inflow {
     walk: Walk,
@@ -64,7 +64,7 @@ impl Used {
         Used { bytes: Rate::new(now), fragments: Rate::new(now) }
     }
 
-    /// The server did not read for so long until now; what gathered meanwhile is not the client's haste.
+    /// The server did not read during this pause. Bytes that gathered meanwhile were not sent too fast.
     pub fn stood_still(&mut self, pause: Duration, now: Instant) {
         self.bytes.stood_still(pause, now);
         self.fragments.stood_still(pause, now);
@@ -125,7 +125,7 @@ struct Walk {
     open: bool,
 }
 
-/// What went by.
+/// The frames and messages that were passed.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Passed {
     /// Frames that do not end their message.

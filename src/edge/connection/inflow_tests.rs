@@ -67,7 +67,7 @@ fn frames_are_followed_however_the_stream_is_cut() {
 }
 
 #[test]
-fn the_walk_knows_when_it_is_inside_of_something() {
+fn the_walk_knows_whether_it_is_inside_a_frame_or_message() {
     let whole = frame(FINAL | TEXT, 10);
     for cut in 1..whole.len() {
         let mut walk = Walk::default();
@@ -82,7 +82,7 @@ fn the_walk_knows_when_it_is_inside_of_something() {
 }
 
 #[test]
-fn what_is_no_frame_does_not_stop_the_walk() {
+fn bytes_that_are_no_frame_do_not_stop_the_walk() {
     let mut walk = Walk::default();
     walk.over(&[0xff; 1_000]);
     walk.over(&[0x83; 1_000]);
@@ -99,7 +99,7 @@ fn empty_fragments_are_counted() {
 }
 
 #[test]
-fn bytes_come_at_a_rate() {
+fn bytes_above_the_rate_are_refused() {
     let now = Instant::now();
     let mut client = Client::new(now);
     let message = frame(FINAL | TEXT, 992);
@@ -109,7 +109,7 @@ fn bytes_come_at_a_rate() {
 }
 
 #[test]
-fn a_message_has_to_end_whatever_comes_between() {
+fn a_message_must_end_in_time_whatever_frames_come_between() {
     let start = Instant::now();
     let mut client = Client::new(start);
     assert_eq!(client.count(&frame(TEXT, 1), start), Ok(()));

@@ -1,8 +1,8 @@
 //! One authenticated socket: frames in, frames out, timers, drain.
 //!
-//! Its task waits for the peer, for time and for reads. What others leave for it, above all the answers to its beats,
-//! does not wake that task: the [`ConnectionSet`](super::connection_set::ConnectionSet) of the thread looks after all
-//! that are [ready](LiveSocket::serve) in one pass, and wakes only those that have more to do than to say something.
+//! Its task waits for the peer, for timers and for reads. The inbox, above all the answers to beats, does not wake that
+//! task: the [`ConnectionSet`](super::connection_set::ConnectionSet) of the thread [serves](LiveSocket::serve) all
+//! ready sockets in one pass. It wakes the task of a socket only if there is more to do than to send.
 
 use std::future::Future;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use futures_util::future::{LocalBoxFuture, join};
+use futures_util::future::LocalBoxFuture;
 use tokio::time::Sleep;
 
 use super::close::CloseReason;
@@ -27,11 +27,11 @@ use crate::edge::limits::connection_limiter::ConnectionPermit;
 use crate::edge::limits::quota::Rate;
 use crate::edge::protocol::json;
 
-/// How long the timer sleeps when there is nothing to wake up for.
+/// How long the timer sleeps without a deadline.
 const NO_DEADLINE: Duration = Duration::from_secs(3600);
 /// How long the close of a client waits for the answers to what it sent before.
 const PARTING_MAX: Duration = Duration::from_secs(1);
-/// So far apart are the goodbyes of a drain that has the time.
+/// The time between two goodbyes of a drain, if the drain has the time.
 const GOODBYE_EVERY: Duration = Duration::from_micros(500);
 
 /// Why a socket ends as soon as all that was read is answered.
@@ -113,7 +113,7 @@ impl LiveSocket {
         }
     }
 
-    /// Looks at what was left in the inbox, and says what there is to say about it.
+    /// Handles the contents of the inbox, and sends the answers.
     pub fn serve(&mut self, now: Instant) {
         // What is stuck must go first; the task looks when it has gone.
         if self.socket.is_stuck() || self.end.is_some() {
@@ -139,23 +139,20 @@ impl LiveSocket {
         self.wake();
     }
 
-    /// Closes the socket. The connection stays among its user's until the beats that it held are committed.
+    /// Closes the socket.
     pub async fn leave(self, end: End) {
         let LiveSocket { socket, conversation, context, at_end, .. } = self;
         context.metrics.connections.dec();
         at_end.log.disconnected(&conversation, &context, &end);
         drop(context);
-        let parted = conversation.part(Instant::now());
-        let closed = async {
-            match end {
-                End::Close(reason) => Box::pin(socket.close(reason)).await,
-                End::ClosedByClient(code) => Box::pin(socket.part(code)).await,
-                End::Lost => socket.lose(),
-            }
-            // While the store is away, others may come in its place.
-            drop(at_end);
-        };
-        join(closed, parted).await;
+        conversation.part();
+        match end {
+            End::Close(reason) => Box::pin(socket.close(reason)).await,
+            End::ClosedByClient(code) => Box::pin(socket.part(code)).await,
+            End::Lost => socket.lose(),
+        }
+        // Others may come in its place.
+        drop(at_end);
     }
 
     /// Does all that can be done now, and has the task woken for the rest.
@@ -177,7 +174,7 @@ impl LiveSocket {
                 self.listens(now);
                 // What others wait for goes on: it must not depend on what this peer reads.
                 self.poll_waits(cx, now);
-                self.conversation.give_way(now);
+                self.conversation.give_way();
             }
             if self.may_leave(now) {
                 return Err(self.left(cx));
@@ -212,7 +209,7 @@ impl LiveSocket {
         }
     }
 
-    /// Says what the conversation has to say, as far as the peer reads it.
+    /// Sends the frames of the conversation, as far as the peer reads them.
     fn say(&mut self, cx: &mut Context<'_>) -> Result<(), End> {
         let LiveSocket { socket, conversation, context, .. } = self;
         while conversation.has_to_say() && !socket.is_stuck() {
@@ -291,7 +288,7 @@ impl LiveSocket {
         expires
     }
 
-    /// Whether something came that the conversation waits for: a read, or room for its beats.
+    /// Whether something that the conversation waits for is there: a read, or room for its beats.
     fn poll_waits(&mut self, cx: &mut Context<'_>, now: Instant) -> bool {
         self.look |= self.conversation.poll_read(cx, now);
         let waits_for_permit = self.conversation.waits_for_permit();
@@ -383,7 +380,7 @@ impl LiveSocket {
         deadlines.into_iter().flatten().min().unwrap_or(now + NO_DEADLINE)
     }
 
-    /// Whether there is more to do than to say something.
+    /// Whether there is more to do than to send.
     fn needs_its_task(&mut self, now: Instant) -> bool {
         self.socket.is_stuck()
             || self.conversation.ended().is_some()

@@ -1,4 +1,5 @@
-//! What the sockets of one thread read, decode and write with, one after the other: an idle socket has nothing of it.
+//! The buffers with which the sockets of one thread read, decode and write, one after the other. An idle socket has
+//! none.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,8 +1,7 @@
-//! A WebSocket, with what the gateway needs of it: messages in, frames out, a close that arrives.
+//! A WebSocket with the functions that the gateway needs: messages in, frames out, a close that arrives.
 //!
-//! Idle it owns no buffer. What it reads, decodes and writes with is the [`ScratchBuffers`] of its thread; only in the
-//! middle of a message it has a decoder of its own, and only while its peer does not read, a copy of what is left to be
-//! sent.
+//! An idle socket owns no buffer. It reads, decodes and writes with the [`ScratchBuffers`] of its thread. Only within a
+//! message it has a decoder of its own, and only while its peer does not read, a copy of the unsent bytes.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -27,10 +26,10 @@ use super::stream::Stream;
 const LINGER: Duration = Duration::from_secs(1);
 /// Reads before others of the thread get their turn, so that a client that sends a lot does not hold up the others.
 const READS_MAX: u8 = 4;
-/// Frames are gathered until they are so long; the rest follows when these are sent.
+/// The bytes of frames that are gathered for one write; further frames follow when these are sent.
 const WRITE_BYTES: usize = 16 * 1024;
 
-/// What was said could not be handed over.
+/// Frames could not be sent.
 #[derive(Debug, PartialEq, Eq)]
 pub enum SendError {
     TooSlow,
@@ -48,7 +47,7 @@ pub struct Socket {
     reads_left: u8,
 }
 
-/// What the kernel does not take now.
+/// The bytes that the kernel does not take now.
 struct Unsent {
     bytes: Vec<u8>,
     sent: usize,
@@ -148,7 +147,7 @@ impl Socket {
         self.decoder.iter_mut().for_each(|decoder| decoder.stood_still(pause));
     }
 
-    /// Sends what `write` says: all at once, or later what the kernel does not take now.
+    /// Sends the frames of `write`: at once, or later what the kernel does not take now.
     pub fn say(&mut self, cx: &mut Context<'_>, write: impl FnOnce(&mut Outgoing<'_>)) -> Result<(), SendError> {
         let scratch = self.scratch.clone();
         let buffers = &mut *scratch.buffers.borrow_mut();

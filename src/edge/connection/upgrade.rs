@@ -41,7 +41,7 @@ struct Accepted {
     accept_key: String,
     /// The subprotocol to select; `None` when none was offered.
     subprotocol: Option<&'static str>,
-    /// `None`: it will say hello.
+    /// `None`: the token comes with a hello.
     token: Option<Result<Identity, TokenError>>,
     permit: ConnectionPermit,
 }
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn only_unknown_ones_or_only_a_token_is_a_mistake() {
+    fn only_unknown_subprotocols_or_only_a_token_are_refused() {
         assert!(offered(&headers(&[])).is_ok_and(|offered| offered.subprotocol.is_none()));
         for protocols in [&["chat"][..], &["heartline.token.abc"], &["chat", "heartline.token.abc"]] {
             assert!(offered(&headers(protocols)).is_err(), "{protocols:?}");

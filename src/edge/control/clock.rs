@@ -1,4 +1,4 @@
-//! `/v1/clock`: whether the wall clock is believed, and an operator's word that it is right.
+//! `/v1/clock`: whether the wall clock is believed, and the acceptance of its step by an operator.
 
 use std::sync::Arc;
 
@@ -18,7 +18,8 @@ pub async fn get(State(control): State<Arc<Control>>, uri: Uri) -> Result<Respon
     Ok(shown(&control.clock_status.clocks()))
 }
 
-/// Answered like `GET`, with the clocks after it; done when no step is in doubt, too. 409 when only a restart helps.
+/// Answered like `GET`, with the clocks after the acceptance; succeeds also if no step is in doubt. 409 if only a
+/// restart helps.
 pub async fn accept(State(control): State<Arc<Control>>, request: Request) -> Result<Response, Problem> {
     query::none(request.uri())?;
     if !request.body().is_end_stream() {

@@ -14,17 +14,17 @@ use crate::edge::http::{body, query};
 use crate::edge::protocol::json::encode_events;
 use crate::shutdown::Stop;
 
-/// Where events can be read.
+/// The place where events can be read.
 #[derive(Clone)]
 pub enum Tail {
-    /// Here, in a log of this process; what is held when a drain begins is answered then.
+    /// In a log of this process; requests that wait when a drain begins are answered then.
     Log { events: Events, stop: Stop },
-    /// Elsewhere; a client that asks here gets this text.
+    /// In another system; requests here are answered with this text.
     Elsewhere(Arc<str>),
 }
 
 impl Tail {
-    /// What the query of this URL asks for, on whatever path it stands.
+    /// The page that the query of this URL asks for, on any path.
     pub async fn page(&self, uri: &Uri) -> Result<Response, Problem> {
         match self {
             Tail::Log { events, stop } => {

@@ -1,4 +1,4 @@
-//! Who may call, and a line in the log for each call.
+//! Admits calls to the control listener, and logs each.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,8 +16,9 @@ use crate::edge::auth::ControlToken;
 use crate::edge::http::problem::Problem;
 use crate::edge::http::{bearer, body};
 
-/// Bytes of any body here. It is read before the route sees it, so that the log can name the user.
-const BODY_BYTES_MAX: usize = 64 * 1024;
+/// Bytes of any body here: those of the path that takes most. It is read before the route sees it, so that the log can
+/// name the user.
+const BODY_BYTES_MAX: usize = super::counters::BODY_BYTES_MAX;
 /// Characters of a path or a user's id in the log: the rest is cut off.
 const LOGGED_MAX: usize = 128;
 
@@ -27,7 +28,7 @@ pub struct Guard {
     pub hosts: Vec<String>,
 }
 
-/// Answers what may not come in, passes on the rest, and logs both.
+/// Refuses calls without permission, passes on the others, and logs all.
 pub async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     let mut call = Call::of(&request);
     let response = match guard.open(request).await {
@@ -41,13 +42,12 @@ pub async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next
     response
 }
 
-/// One call. It is logged when it is over, also when its client has gone before the answer: what it asked for may be
-/// done all the same.
+/// One call. It is logged when it is over, even if its client has gone before the answer, since its effect may be done.
 struct Call {
     source: Option<SocketAddr>,
     method: Method,
     path: String,
-    /// As given.
+    /// The user as given in the request.
     mid: Option<String>,
     /// `None`: there was no answer.
     status: Option<StatusCode>,
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_user_is_named_as_given_wherever_that_is() {
+    fn the_logged_user_is_the_one_of_the_query_or_of_the_body() {
         let of_query = |uri: &str| mid_of_query(&uri.parse().expect("a URI"));
         assert_eq!(of_query("/v1/export?limit=1&mid=42").as_deref(), Some("42"));
         assert_eq!(of_query("/v1/export?mid=x%0Ay").as_deref(), Some("x\ny"));

@@ -1,12 +1,12 @@
-//! By which names the control listener may be called.
+//! The host names under which the control listener may be called.
 
 use std::net::IpAddr;
 
 use http::uri::Authority;
 use http::{HeaderMap, Uri, header};
 
-/// A page may have its own name lead to this listener (DNS rebinding), so a name must be known. An address and
-/// `localhost` lead where they say.
+/// A page may let its own name resolve to this listener (DNS rebinding), so a name must be configured. Addresses and
+/// `localhost` are always allowed.
 pub fn is_known(uri: &Uri, headers: &HeaderMap, names: &[String]) -> bool {
     let mut hosts = headers.get_all(header::HOST).iter();
     let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
@@ -35,7 +35,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_localhost_and_configured_names() {
+    fn ip_addresses_localhost_and_configured_hosts_are_allowed() {
         for host in ["localhost:7702", "127.0.0.1:7702", "[::1]:7702", "10.0.0.5:7702", "gateway-1:7702", "GATEWAY-1"] {
             assert!(known(&[host], "/v1/export"), "{host}");
         }

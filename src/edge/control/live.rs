@@ -1,4 +1,4 @@
-//! `/v1/live`: who is watching what, now.
+//! `/v1/live`: the live numbers.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::edge::protocol::json::{
     encode_top,
 };
 
-/// What it works with.
+/// The state of the routes.
 pub struct LiveRoutes {
     board: Arc<LiveBoard>,
     places: StreamPlaces,
@@ -45,8 +45,8 @@ impl LiveRoutes {
         self.board.clone()
     }
 
-    /// Server-Sent Events: the newest numbers at once, then those of each second, until `end` resolves. What the client
-    /// is too slow for is skipped: the next event is made when there is room for it.
+    /// Server-Sent Events: the newest numbers at once, then those of each second, until `end` resolves. A slow client
+    /// skips numbers: the next event is made when there is room for it.
     pub fn stream(self: &Arc<Self>, end: impl Future<Output: Send> + Send + 'static) -> Result<Response, Problem> {
         let place = self.places.take("all live.streams are in use")?;
         let mut views = self.board.follow();

@@ -1,16 +1,19 @@
-//! The control listener: kicks, revocations, one user's records, the event log, live numbers, the clock. It is for
-//! operators and for back-ends.
+//! The control listener: kicks, revocations, one user's records, the event log, live numbers, views, counters, subscribers,
+//! the clock. It is for operators and for back-ends.
 //!
-//! [`guard`] lets a call in, and logs it; the routes behind it need not know of either.
+//! [`guard`] admits and logs calls; the routes behind it do neither.
 
 mod clock;
+pub mod counters;
 pub mod events;
 pub mod guard;
 mod host;
 mod kick;
 pub mod live;
 mod revoke;
+pub mod subscribers;
 pub mod users;
+pub mod views;
 
 use std::sync::Arc;
 
@@ -29,7 +32,7 @@ pub use guard::Guard;
 /// A kick or an erasure names one user.
 const USER_BODY_BYTES_MAX: usize = 1024;
 
-/// What it works with.
+/// The state of the control listener.
 pub struct Control {
     pub kick_list: Arc<KickList>,
     pub revocations: Arc<Revocations>,
@@ -38,7 +41,8 @@ pub struct Control {
     pub mid_hash: MidHash,
 }
 
-/// `others`: the routes of [`users`], of [`events`] and of [`live`].
+/// `others`: the routes of [`users`], of [`events`], of [`live`], of [`views`], of [`counters`] and
+/// of [`subscribers`].
 pub fn router(control: Control, others: Router, guard: Guard) -> Router {
     Router::new()
         .route("/v1/kick", post(kick::post))

@@ -1,4 +1,4 @@
-//! `/v1/revoke`: whose tokens, or which token, is refused though it is good.
+//! `/v1/revoke`: revocations of all tokens of a user, or of a single token.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::model::revocation::Revoked;
 /// A token's id may be written in escapes of six bytes for each of its own.
 const BODY_BYTES_MAX: usize = 4096;
 
-/// Refuses, and closes what is open with 4003.
+/// Adds a revocation, and closes the connections that it covers with 4003.
 pub async fn post(State(control): State<Arc<Control>>, request: Request) -> Result<StatusCode, Problem> {
     query::none(request.uri())?;
     let body = body::whole(request.into_body(), BODY_BYTES_MAX).await?;
@@ -36,7 +36,7 @@ pub async fn post(State(control): State<Arc<Control>>, request: Request) -> Resu
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Takes it back; done when there was nothing, too.
+/// Takes a revocation back; succeeds also if there was none.
 pub async fn delete(State(control): State<Arc<Control>>, uri: Uri) -> Result<StatusCode, Problem> {
     let what = query::revoked(&uri)?;
     let taken_back = what.clone();
@@ -45,13 +45,13 @@ pub async fn delete(State(control): State<Arc<Control>>, uri: Uri) -> Result<Sta
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// All that hold, the newest first.
+/// The revocations in force, the newest first.
 pub async fn get(State(control): State<Arc<Control>>, uri: Uri) -> Result<Response, Problem> {
     query::none(&uri)?;
     Ok(body::answered(encode_revocations(&control.revocations.all(clock::wall()))))
 }
 
-/// A change waits for the disk: not on this thread, which serves all calls.
+/// Makes a change on another thread, since it waits for the disk and this thread serves all calls.
 async fn change(
     control: &Control,
     change: impl FnOnce(&Revocations) -> Result<(), Unchanged> + Send + 'static,
@@ -68,7 +68,7 @@ async fn change(
     }
 }
 
-/// A token's id may say whose it is, so it is not logged.
+/// Logs a change. The id of a token may identify its user, so it is not logged.
 fn log(control: &Control, what: &Revoked, done: &'static str) {
     match what {
         Revoked::User(user) => tracing::info!(user = %control.mid_hash.of(*user), "{done}"),

@@ -86,7 +86,7 @@ fn guard() -> Guard {
 }
 
 #[tokio::test]
-async fn a_call_needs_the_token_a_known_host_and_no_page() {
+async fn a_call_needs_the_token_and_a_known_host_and_no_browser_page() {
     const HOST: (&str, &str) = ("host", "127.0.0.1:7702");
     let bearer = format!("Bearer {TOKEN}");
     let token = ("authorization", bearer.as_str());
@@ -154,7 +154,7 @@ async fn a_kick_names_a_user_by_text_or_number() {
 }
 
 #[tokio::test]
-async fn a_body_is_understood_whole_or_nothing_is_done() {
+async fn a_body_with_anything_unknown_does_nothing() {
     let fixture = Fixture::new();
     for (path, body, says) in [
         ("/v1/kick", r#"{"mid":"42","dry_run":true}"#, "body: unknown field dry_run; known: mid"),
@@ -178,7 +178,7 @@ async fn a_body_is_understood_whole_or_nothing_is_done() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_a_problem() {
+async fn unknown_paths_and_methods_are_problems() {
     let fixture = Fixture::new();
     assert!(fixture.get("/").await.1.contains("/problems/not_found"));
     assert_eq!(fixture.get("/v1/kick").await.0, 405);
@@ -248,7 +248,7 @@ async fn events_are_given_from_any_offset_on() {
 }
 
 #[tokio::test]
-async fn whoever_asks_for_events_that_are_elsewhere_is_told_where() {
+async fn events_that_are_kept_elsewhere_are_a_404_that_says_where() {
     let router = events::routes(events::Tail::Elsewhere("they are in a topic".into()));
     let answer = router.oneshot(Request::get("/v1/events?limit=0").body(Body::empty()).expect("a request")).await;
     let (head, body) = answer.expect("an answer").into_parts();
@@ -258,7 +258,7 @@ async fn whoever_asks_for_events_that_are_elsewhere_is_told_where() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_waits_for_events_is_answered_when_the_gateway_drains() {
+async fn a_waiting_request_for_events_is_answered_when_the_gateway_drains() {
     let fixture = Fixture::new();
     let drain_later = async {
         tokio::time::sleep(Duration::from_secs(1)).await;

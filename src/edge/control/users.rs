@@ -1,7 +1,7 @@
-//! What an operator does for one user: erase, and hand over a copy.
+//! Operations on the data of one user: erasure, export, and a list of connections.
 //!
-//! An erasure goes the way of everything that changes records: through a submit queue (the control listener has its
-//! own) into a group that is committed, and on to the user's other connections.
+//! An erasure is committed like any other change: through a submit queue (the control listener has its own) into a
+//! group, and is pushed to the user's connections.
 
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ use crate::domain::devices::presence::Presence;
 use crate::domain::history::History;
 use crate::domain::ingest::lanes::Lanes;
 use crate::domain::rewards::connect_lookup::ConnectLookup;
+use crate::domain::views::ViewCounting;
 use crate::edge::http::pending::Pending;
 use crate::edge::http::problem::Problem;
 use crate::edge::http::{body, query};
@@ -28,12 +29,14 @@ use crate::model::reading::Reading;
 use crate::model::rows_read::RowsRead;
 use crate::model::visitor::Visitor;
 
-/// What it works with.
+/// The state of the routes.
 pub struct UserOperations {
     pub lanes: Lanes,
     pub presence: Arc<Presence>,
     pub history: History,
     pub connect_lookup: Arc<ConnectLookup>,
+    /// `None`: views are not counted.
+    pub views: Option<Arc<ViewCounting>>,
     pub reading: Reading,
     /// Names users in logs.
     pub mid_hash: MidHash,
@@ -50,7 +53,7 @@ pub fn routes(users: UserOperations) -> Router {
         .with_state(Arc::new(users))
 }
 
-/// Done when nothing was known, too; the answer comes when it is on disk.
+/// Succeeds also if there was nothing to erase; the answer comes when the erasure is on disk.
 async fn erase(State(users): State<Arc<UserOperations>>, request: Request) -> Result<StatusCode, Problem> {
     query::none(request.uri())?;
     let body = body::whole(request.into_body(), USER_BODY_BYTES_MAX).await?;
@@ -60,11 +63,14 @@ async fn erase(State(users): State<Arc<UserOperations>>, request: Request) -> Re
     Pending::of(intake, |notifier| users.presence.request(user, None, Visitor::default(), notifier))?
         .order(Action::Erase)
         .await?;
+    if let Some(views) = &users.views {
+        views.forget(user).await?;
+    }
     tracing::info!(user = %users.mid_hash.of(user), "erased");
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// A page of all that the user can see of himself, as he sees it; the first tells of his rewards, too.
+/// A page of a user's own data, as the user's clients see it. The first page also has the rewards.
 async fn export(State(users): State<Arc<UserOperations>>, uri: Uri) -> Result<Response, Problem> {
     let (user, request) = query::export(&uri)?;
     let first = request.after.is_none();

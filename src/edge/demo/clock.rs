@@ -1,4 +1,4 @@
-//! The day of the rewards, which the page may move on: who looks at a demo does not wait for midnight.
+//! The day of the rewards, which the demo page may move forward, so that a demo need not wait for midnight.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use crate::edge::http::body;
 use crate::edge::http::problem::Problem;
 
 const BODY_BYTES_MAX: usize = 1024;
-/// The day never goes back, so a slip of the hand must not take it to the end of the calendar.
+/// The longest move. The day never goes back, so a typing error must not move it to the end of the calendar.
 const FORWARD_MAX: Duration = Duration::from_secs(366 * 24 * 3600);
 
-/// The rewards' clock is the server's, put ahead. Records and `at` know nothing of it.
+/// The clock of the rewards: the server clock plus the moves so far. Records and `at` are not affected.
 #[derive(Clone)]
 pub struct RewardsClock {
     pub today: Arc<Today>,
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forward_and_not_too_far() {
+    fn the_clock_moves_forward_by_at_most_366_days() {
         let decoded = |body: &str| decode(body.as_bytes()).map(|by| by.as_millis() as u64).ok();
         assert_eq!(decoded(r#"{"forward":0}"#), Some(0));
         assert_eq!(decoded(r#"{"forward":31622400000}"#), Some(31_622_400_000));

@@ -17,8 +17,8 @@ macro_rules! docs {
 
 /// Name and text, in the order in which a newcomer would read them.
 const DOCS: &[(&str, &str)] = docs! {
-    "protocol.md" "clients.md" "rewards.md" "events.md" "live.md" "operations.md" "metrics.md" "tiers.md" "keys.md"
-    "history.md" "performance.md" "architecture.md" "out-of-scope.md"
+    "protocol.md" "clients.md" "rewards.md" "events.md" "live.md" "views.md" "counters.md" "subscribers.md" "back-ends.md"
+    "operations.md" "metrics.md" "tiers.md" "keys.md" "history.md" "performance.md" "architecture.md" "out-of-scope.md"
 };
 
 /// `GET /demo/docs/`: the list.

@@ -1,4 +1,4 @@
-//! What the gateway has counted, for the page to show beside what it has seen itself.
+//! The metrics of the gateway, which the page shows beside its own counts.
 
 use axum::extract::State;
 use axum::response::Response;

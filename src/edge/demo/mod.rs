@@ -1,8 +1,9 @@
 //! The demo: its page, the documentation, the stand-in for an app's own back-end that hands out tokens, the gateway's
-//! own counters, the event log, the live numbers, the history packs, the reward clock, and which process this is. On a
-//! loopback address only.
+//! own counts, the event log, the live numbers, the counters of contents, the history packs, two receivers of events, the
+//! reward clock, and which process this is. On a loopback address only.
 
 mod clock;
+mod counters;
 mod docs;
 mod events;
 mod live;
@@ -11,6 +12,7 @@ mod packs;
 mod page;
 mod process;
 mod range;
+mod receivers;
 mod same_page;
 mod token;
 
@@ -22,23 +24,25 @@ use std::sync::Arc;
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use axum::response::Response;
-use axum::routing::{get, post};
+use axum::routing::{get, post, put};
 use http::{HeaderValue, header};
 use prometheus_client::registry::Registry;
 
 pub use self::clock::RewardsClock;
 pub use self::packs::PackStreams;
+pub use self::receivers::Receivers;
 use super::auth::SigningKey;
 use super::control::events::Tail;
 use super::control::live::LiveRoutes;
 use super::http::{problem, query};
+use crate::domain::counters::Counters;
 use crate::shutdown::Stop;
 
 /// The page takes all it needs from here, and only pages from here may frame it.
 const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'self'";
 
-/// What the page is given beside the public protocol.
+/// The state of the demo routes.
 #[derive(Clone)]
 pub struct DemoContext {
     /// Signs what the gateway accepts; without one the page has no tokens.
@@ -47,9 +51,13 @@ pub struct DemoContext {
     pub registry: Arc<Registry>,
     pub tail: Tail,
     pub live: Arc<LiveRoutes>,
-    /// None: this gateway sends none.
+    /// `None`: this gateway sends no packs.
     pub packs: Option<PackStreams>,
-    /// None: it cannot be moved.
+    /// `None`: this gateway has no derived counters.
+    pub counters: Option<Arc<Counters>>,
+    /// `None`: this gateway cannot deliver to itself.
+    pub receivers: Option<Arc<Receivers>>,
+    /// `None`: the page cannot move the clock.
     pub clock: Option<RewardsClock>,
     /// Whether requests may come through a proxy.
     pub behind_proxies: bool,
@@ -70,7 +78,10 @@ pub fn router(context: DemoContext) -> Router {
         .route("/demo/token", post(token::post))
         .route("/demo/metrics", get(metrics::get))
         .route("/demo/events", get(events::get))
+        .route("/demo/counters", get(counters::get))
         .route("/demo/packs", get(packs::stream))
+        .route("/demo/receivers", get(receivers::list).put(receivers::subscribe).delete(receivers::unsubscribe))
+        .route("/demo/receivers/{name}", put(receivers::behave).post(receivers::receive))
         .route("/demo/clock", get(clock::get).post(clock::post))
         .method_not_allowed_fallback(problem::no_such_method)
         .layer(from_fn_with_state(context.behind_proxies, same_page::refuse_proxied))

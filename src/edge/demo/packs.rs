@@ -1,4 +1,4 @@
-//! The history packs as they leave, for the page that shows them.
+//! The stream of delivered history packs, for the page that shows them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +26,7 @@ const STILL_HERE_EVERY: Duration = Duration::from_secs(1);
 /// A comment, which is no event.
 const STILL_HERE: &[u8] = b":\n\n";
 
-/// The feed, and the places of those who follow it.
+/// The feed, and the places of its streams.
 #[derive(Clone)]
 pub struct PackStreams {
     feed: Arc<PackFeed>,
@@ -46,8 +46,8 @@ impl PackStreams {
     }
 }
 
-/// `GET /demo/packs`: a `pack` event for each pack that is delivered from then on, until the drain begins. What the
-/// client is too slow for is left out.
+/// `GET /demo/packs`: a `pack` event for each pack that is delivered from then on, until the drain begins. A slow
+/// client misses packs.
 pub async fn stream(State(context): State<DemoContext>, headers: HeaderMap, uri: Uri) -> Result<Response, Problem> {
     refuse_other_pages(&headers)?;
     query::none(&uri)?;

@@ -1,4 +1,4 @@
-//! Which part of a file is asked for: what a player does when one seeks.
+//! Requests for a part of a file, as players make them to seek.
 
 use std::ops::Range;
 
@@ -13,8 +13,8 @@ pub enum RequestedRange {
     Nothing,
 }
 
-/// What `Range` and `If-Range` ask of a file of `size` bytes, at least 1. Several ranges at once, other units and what
-/// makes no sense are answered with the whole, as RFC 9110 allows.
+/// The range that `Range` and `If-Range` request of a file of `size` bytes, at least 1. Several ranges, other units and
+/// malformed ones are answered with the whole file, as RFC 9110 allows.
 pub fn wanted(asked: &HeaderMap, tag: &HeaderValue, size: u64) -> RequestedRange {
     if asked.get(header::IF_RANGE).is_some_and(|known| known != tag) {
         return RequestedRange::Whole;
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn one_part_of_a_file() {
+    fn a_single_range_is_a_part_of_the_file() {
         let parts = [
             ("bytes=0-0", 0..1),
             ("bytes=2-5", 2..6),
@@ -65,14 +65,14 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_end_there_is_nothing() {
+    fn a_range_beyond_the_end_is_unsatisfiable() {
         for range in ["bytes=10-", "bytes=10-12", "bytes=18446744073709551615-"] {
             assert_eq!(of_ten(range, None), RequestedRange::Nothing, "{range}");
         }
     }
 
     #[test]
-    fn everything_else_is_the_whole() {
+    fn any_other_range_is_the_whole_file() {
         for range in ["", "bytes", "bytes=", "bytes=a-b", "bytes=5-2", "bytes=0-1,3-4", "items=0-1", "bytes=--1"] {
             assert_eq!(of_ten(range, None), RequestedRange::Whole, "{range}");
         }
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_another_version_is_not_wanted() {
+    fn a_range_of_another_version_is_the_whole_file() {
         assert_eq!(of_ten("bytes=0-1", Some("\"a\"")), RequestedRange::Part(0..2));
         for other in ["\"b\"", "W/\"a\"", "Fri, 20 Nov 2026 00:00:00 GMT"] {
             assert_eq!(of_ten("bytes=0-1", Some(other)), RequestedRange::Whole, "{other}");

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_this_machine_and_only_its_own_page() {
+    fn only_the_own_page_on_this_machine_is_allowed() {
         for host in ["localhost:7700", "127.0.0.1:7700", "[::1]:7700", "LOCALHOST"] {
             assert!(names_this_machine(host), "{host}");
         }

@@ -1,6 +1,7 @@
 //! The demo's routes.
 
 mod packs;
+mod receivers;
 
 use std::convert::Infallible;
 use std::path::Path;
@@ -51,8 +52,8 @@ fn context() -> DemoContext {
     let stop = Shutdown::new(Duration::ZERO).stop();
     let tail = Tail::Log { events: Events::new(MemoryLog::with(3)), stop: stop.clone() };
     let live = Arc::new(LiveRoutes::new(LiveBoard::new(), 1, &mut registry));
-    let (registry, packs, clock) = (Arc::new(registry), None, None);
-    DemoContext { key: key(), registry, tail, live, packs, clock, behind_proxies: false, stop }
+    let (registry, packs, counters, receivers, clock) = (Arc::new(registry), None, None, None, None);
+    DemoContext { key: key(), registry, tail, live, packs, counters, receivers, clock, behind_proxies: false, stop }
 }
 
 /// A clock whose time of day is unknown.
@@ -155,7 +156,7 @@ async fn a_clip_comes_whole_or_in_part() {
 }
 
 #[tokio::test]
-async fn what_a_browser_has_is_not_sent_again() {
+async fn a_file_that_the_browser_has_is_a_304() {
     let (head, _) = ask(Request::get(CLIP), "").await;
     let tag = header(&head, "etag");
     for known in [tag.to_owned(), format!("\"other\", W/{tag}"), "*".to_owned()] {
@@ -183,7 +184,7 @@ async fn a_token_is_one_that_the_gateway_accepts() {
 }
 
 #[tokio::test]
-async fn the_page_sees_what_is_counted() {
+async fn the_page_reads_the_metrics() {
     let (head, body) = ask(Request::get("/demo/metrics").header("host", "127.0.0.1:7700"), "").await;
     assert_eq!((head.status, header(&head, "cache-control")), (StatusCode::OK, "no-store"));
     assert!(header(&head, "content-type").starts_with("application/openmetrics-text"));
@@ -191,7 +192,7 @@ async fn the_page_sees_what_is_counted() {
 }
 
 #[tokio::test]
-async fn the_page_sees_the_events() {
+async fn the_page_reads_the_events() {
     let (head, body) = ask(of_the_page(Request::get("/demo/events?after=1&limit=1")), "").await;
     assert_eq!((head.status, header(&head, "cache-control")), (StatusCode::OK, "no-store"));
     assert_eq!(body, r#"{"events":[{"offset":2,"event":{"n":2}}],"next":2,"log":"a1","newest":3}"#);
@@ -200,7 +201,7 @@ async fn the_page_sees_the_events() {
 }
 
 #[tokio::test]
-async fn the_page_moves_the_day_to_midnight_and_nothing_but_the_day() {
+async fn the_page_moves_the_day_of_rewards_past_midnight() {
     let stage = DemoContext { clock: Some(rewards_clock()), ..context() };
     let get = async || ask_of(stage.clone(), of_the_page(Request::get("/demo/clock")), "").await;
     let read = |body: &Bytes| -> (Day, u64) {
@@ -234,10 +235,11 @@ async fn without_the_setting_there_is_no_clock_to_move() {
 }
 
 #[tokio::test]
-async fn other_pages_get_neither_a_token_nor_numbers_and_move_nothing() {
+async fn other_pages_are_refused_on_every_route_of_the_demo() {
     let routes = [
         Request::post("/demo/token"),
         Request::get("/demo/metrics"),
+        Request::get("/demo/counters?content=1:100"),
         Request::get("/demo/events"),
         Request::get("/demo/live/stream"),
         Request::get("/demo/packs"),
@@ -259,7 +261,7 @@ async fn a_token_in_a_url_is_refused() {
 }
 
 #[tokio::test]
-async fn what_came_through_a_proxy_gets_nothing() {
+async fn a_proxied_request_is_refused_unless_proxies_are_expected() {
     let proxied = [
         ("x-forwarded-for", "203.0.113.9"),
         ("forwarded", "for=203.0.113.9"),

@@ -1,4 +1,4 @@
-//! Gives any client a token for any user. An app's own back-end does that after it has checked who the user is.
+//! Gives any client a token for any user. The back-end of an app does that after it has authenticated the user.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_user_and_how_long() {
+    fn a_demo_token_request_has_a_user_and_perhaps_a_lifetime() {
         let decoded = |body: &str| decode(body.as_bytes()).map(|(user, ttl)| (user.0, ttl.as_secs())).ok();
         assert_eq!(decoded(r#"{"mid":"42","ttl":60}"#), Some((42, 60)));
         assert_eq!(decoded(r#"{"mid":"42"}"#), Some((42, 3_600)));

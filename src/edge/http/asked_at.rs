@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::problem::Problem;
+use crate::domain::store_reads::Unavailable;
 use crate::edge::context::ConnectionContext;
 use crate::model::ids::{Content, UserId};
 use crate::model::page::PageRequest;
@@ -17,24 +18,58 @@ use crate::model::rule::AHEAD_MS_MAX;
 /// How long the user's lists are waited for.
 const WAIT_MAX: Duration = Duration::from_secs(1);
 
-/// Server-clock milliseconds.
-pub async fn of_content(context: &ConnectionContext, user: UserId, content: Content) -> Result<u64, Problem> {
+/// The newest record of a user is not known.
+#[derive(Debug, thiserror::Error)]
+pub enum NewestUnknown {
+    #[error("the user's lists take too long (limits.list_rows_per_second)")]
+    ListsTakeLong,
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+impl NewestUnknown {
+    /// How long to wait before asking again.
+    pub const RETRY_AFTER: Duration = WAIT_MAX;
+}
+
+/// Server-clock milliseconds, here and below.
+pub async fn of_contents(
+    context: &ConnectionContext,
+    user: UserId,
+    contents: Vec<Content>,
+) -> Result<u64, Unavailable> {
     let now = context.clock.now();
-    let found = context.history.get(user, vec![content]).await?;
+    let found = context.history.get(user, contents).await?;
     Ok(not_before(found.iter().flatten(), now))
 }
 
 /// The same for all contents. It looks at what a list looks at, and has its turn among the user's lists.
-pub async fn of_all(context: &ConnectionContext, user: UserId) -> Result<u64, Problem> {
+pub async fn of_all(context: &ConnectionContext, user: UserId) -> Result<u64, NewestUnknown> {
     let now = context.clock.now();
-    let too_fast = |_| Problem::too_fast("the user's lists take too long (limits.list_rows_per_second)", WAIT_MAX);
-    let permit = timeout(WAIT_MAX, context.lists.clone().acquire(user)).await.map_err(too_fast)??;
+    let permit = timeout(WAIT_MAX, context.lists.clone().acquire(user)).await;
+    let permit = permit.map_err(|_| NewestUnknown::ListsTakeLong)??;
     let newest = PageRequest { limit: 1, after: None, kinds: Vec::new() };
     let found = context.history.list(user, newest, permit.rows()).await?;
     Ok(not_before(found.records.iter(), now))
 }
 
+/// Of a switch of recording, which then is newer than the one before it.
+pub async fn of_switch(context: &ConnectionContext, user: UserId) -> Result<u64, Unavailable> {
+    let now = context.clock.now();
+    let last = context.history.last_switch(user).await?;
+    Ok(last.map_or(now, |last| now.max(last.at + 1)).min(now + AHEAD_MS_MAX))
+}
+
 /// No record can have been further ahead when it was asked.
 fn not_before<'r>(records: impl Iterator<Item = &'r Record>, now: u64) -> u64 {
     records.map(|record| record.at).fold(now, u64::max).min(now + AHEAD_MS_MAX)
+}
+
+impl From<NewestUnknown> for Problem {
+    fn from(error: NewestUnknown) -> Self {
+        match error {
+            NewestUnknown::ListsTakeLong => Problem::too_fast(error.to_string(), NewestUnknown::RETRY_AFTER),
+            NewestUnknown::Unavailable(unavailable) => unavailable.into(),
+        }
+    }
 }

@@ -15,7 +15,7 @@ use crate::model::ids::UserId;
 /// The answer to a request that is refused although its token is valid.
 pub const SENT_AWAY: &str = "sub: this user was kicked a moment ago, or the token is revoked";
 
-/// An authenticated user who was not kicked and is within the rate limit.
+/// An authenticated user that was not kicked and is within the rate limit.
 pub struct Caller {
     pub user: UserId,
 }
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bearer_token_and_nothing_else() {
+    fn only_a_bearer_token_is_accepted() {
         let token = |text| token_of(&HeaderValue::from_static(text)).map(str::to_owned);
         for good in ["Bearer a.b.c", "bearer a.b.c", "BEARER  a.b.c"] {
             assert_eq!(token(good), Some("a.b.c".to_owned()), "{good}");

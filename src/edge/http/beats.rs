@@ -50,7 +50,7 @@ pub async fn post(
     Ok(body::answered(encode_beats_answer(&told, &context.reading)))
 }
 
-/// Beats make a user live, so only here it is asked whose they are.
+/// The class of the client. Only beats need it, since only they make a session live.
 fn visitor(context: &ConnectionContext, request: &Request) -> Visitor {
     let address = request.extensions().get::<ClientAddress>();
     address.map(|client| context.visitors.of_request(request.headers(), client.0)).unwrap_or_default()

@@ -36,7 +36,15 @@ pub async fn received(request: Request, bytes_max: usize) -> Result<Bytes, Probl
     whole(body, bytes_max).await
 }
 
-/// Refuses a body where none is read: what its sender meant by it would be left out without a word.
+/// The same, or nothing of a request without a body.
+pub async fn received_or_none(request: Request, bytes_max: usize) -> Result<Bytes, Problem> {
+    match request.body().is_end_stream() {
+        true => Ok(Bytes::new()),
+        false => received(request, bytes_max).await,
+    }
+}
+
+/// Refuses a body where none is read: it would be ignored silently.
 pub async fn refuse_unread(request: Request, next: Next) -> Response {
     let reads = matches!(*request.method(), Method::POST | Method::PUT | Method::PATCH);
     if reads || request.body().is_end_stream() {
@@ -47,7 +55,7 @@ pub async fn refuse_unread(request: Request, next: Next) -> Response {
     Problem::invalid(format!("body: a {} takes none here", head.method)).into_response()
 }
 
-/// The whole of a body, whatever it says that it is.
+/// The whole body, of any content type.
 pub async fn whole(mut body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
     let arrival = Limited::new(&mut body, bytes_max).collect();
     match tokio::time::timeout(ARRIVAL_MAX, arrival).await {
@@ -73,7 +81,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     essence.trim().eq_ignore_ascii_case("application/json")
 }
 
-/// A client that waits for a word before it sends the body is answered at once; reading would ask for it.
+/// Refuses a body. A client that waits for `100 Continue` is answered at once; reading the body would ask for it.
 async fn refuse(headers: &HeaderMap, body: Body) {
     let waits =
         headers.get(header::EXPECT).is_some_and(|expected| expected.as_bytes().eq_ignore_ascii_case(b"100-continue"));
@@ -108,7 +116,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_what_says_that_it_is_json() {
+    async fn only_a_body_of_type_json_is_accepted() {
         for good in ["application/json", "Application/JSON; charset=utf-8"] {
             assert_eq!(status(Some(good), Body::from("{}")).await, 200, "{good}");
         }
@@ -119,13 +127,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_what_is_no_longer_than_allowed() {
+    async fn a_body_over_the_size_is_refused() {
         assert_eq!(status(Some("application/json"), Body::from("1234")).await, 200);
         assert_eq!(status(Some("application/json"), Body::from("12345")).await, 413);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_does_not_arrive_is_not_waited_for_for_long() {
+    async fn a_body_that_does_not_arrive_in_time_is_refused() {
         let endless = Body::from_stream(futures_util::stream::pending::<Result<Bytes, std::io::Error>>());
         assert_eq!(status(Some("application/json"), endless).await, 400);
     }

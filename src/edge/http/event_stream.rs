@@ -1,4 +1,4 @@
-//! Server-Sent Events: answers that go on, and of which there are only so many at a time.
+//! Server-Sent Events: endless answers, of which a bounded number is open at a time.
 
 use std::convert::Infallible;
 use std::future::ready;
@@ -37,7 +37,7 @@ pub struct StreamPlace {
 }
 
 impl StreamPlaces {
-    /// For so many at a time.
+    /// Places for `count` streams at a time.
     pub fn new(count: usize, open: OpenStreams) -> Self {
         StreamPlaces { free: Arc::new(Semaphore::new(count)), open }
     }

@@ -1,4 +1,4 @@
-//! "Where was I?", and forgetting it.
+//! Reads, deletes and clears of the history.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::model::ids::Content;
 use crate::model::visitor::Visitor;
 
 /// The last two parts of a path: kind and oid.
-type ContentPath = Result<Path<(String, String)>, PathRejection>;
+pub(super) type ContentPath = Result<Path<(String, String)>, PathRejection>;
 
 /// `GET /v1/history`: a page, newest first.
 pub async fn list(
@@ -65,7 +65,7 @@ pub async fn get_one(
     Ok(body::answered(encode_record(&record, &context.reading)))
 }
 
-/// `DELETE /v1/history/{kind}/{oid}`. Done when nothing was known, too.
+/// `DELETE /v1/history/{kind}/{oid}`. Succeeds also without a record.
 pub async fn delete_one(
     State(context): State<Arc<ConnectionContext>>,
     caller: Caller,
@@ -76,14 +76,14 @@ pub async fn delete_one(
     let (at, connection) = query::forgetting(&uri)?;
     let at = match at {
         Some(at) => at,
-        None => asked_at::of_content(&context, caller.user, content).await?,
+        None => asked_at::of_contents(&context, caller.user, vec![content]).await?,
     };
     let delete = Action::Delete { contents: vec![content], at };
     Pending::new(&context, caller.user, connection, Visitor::default())?.order(delete).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `DELETE /v1/history`: forgets everything.
+/// `DELETE /v1/history`: clears the history.
 pub async fn clear(
     State(context): State<Arc<ConnectionContext>>,
     caller: Caller,
@@ -98,7 +98,7 @@ pub async fn clear(
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn content(path: ContentPath) -> Result<Content, Problem> {
+pub(super) fn content(path: ContentPath) -> Result<Content, Problem> {
     let Path((kind, oid)) = path.map_err(|_| Problem::invalid("path: must be UTF-8"))?;
     Ok(decode_content(&kind, &oid)?)
 }

@@ -1,14 +1,14 @@
 //! HTTP on the public listener: the same token and the same semantics as on a socket, one request at a time.
 //!
 //! ```text
-//! metrics ─▶ cors ─▶ query::refuse_tokens ─▶ body::refuse_unread ─▶ refuse_out_of_time ─▶ bearer ─▶ beats, history, recording, rewards ─▶ pending ─▶ commit
+//! metrics ─▶ cors ─▶ query::refuse_tokens ─▶ body::refuse_unread ─▶ refuse_out_of_time ─▶ bearer ─▶ beats, history, recording, rewards, views ─▶ commit
 //! ```
 //!
-//! Whatever goes wrong is answered with a [`problem`] document. [`problem`], [`body`], [`bearer`] and [`pending`]
-//! serve the other listeners of the edge, too, and [`event_stream`] serves those alone.
+//! Whatever goes wrong is answered with a [`problem`] document. [`problem`], [`body`], [`bearer`], [`pending`]
+//! and [`asked_at`] serve the other listeners of the edge, too, and [`event_stream`] serves those alone.
 
 pub mod arriving_body;
-mod asked_at;
+pub mod asked_at;
 pub mod bearer;
 mod beats;
 pub mod body;
@@ -20,6 +20,7 @@ pub mod problem;
 pub mod query;
 mod recording;
 mod rewards;
+mod views;
 
 use std::sync::Arc;
 
@@ -42,6 +43,9 @@ pub fn router(context: Arc<ConnectionContext>) -> Router {
         .route("/v1/history/{kind}/{oid}", get(history::get_one).delete(history::delete_one))
         .route("/v1/recording", get(recording::get).put(recording::put))
         .route("/v1/rewards/today", get(rewards::today))
+        .route("/v1/views/get", post(views::get))
+        .route("/v1/views/{kind}/{oid}", post(views::count))
+        .route("/v1/views/{kind}/{oid}/days", get(views::days))
         .fallback(problem::no_such_path)
         .method_not_allowed_fallback(problem::no_such_method)
         .layer(from_fn_with_state(context.clone(), refuse_out_of_time))

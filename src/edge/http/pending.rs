@@ -19,10 +19,25 @@ use crate::model::ids::{ConnectionId, UserId};
 use crate::model::rewards::day::Day;
 use crate::model::visitor::Visitor;
 
-/// How long a commit is waited for. After it the outcome is unknown, and it is the client's to send the same again.
-const COMMIT_MAX: Duration = Duration::from_secs(10);
+/// How long a commit is waited for, at most. After it the outcome is unknown, and it is the client's to send the same again.
+pub const COMMIT_MAX: Duration = Duration::from_secs(10);
 
-/// What one request submits on behalf of a user, and its answers.
+/// Why a change is not known to be committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CommitError {
+    /// Nothing was handed to the store.
+    #[error("too many requests wait for the store")]
+    NoRoom,
+    /// Nothing was done.
+    #[error("at: must not be ahead of the server's clock")]
+    Ahead,
+    #[error("the stored state of this user cannot be read")]
+    Unreadable,
+    #[error("the store did not answer; the outcome is unknown, repeat the request")]
+    Late,
+}
+
+/// The submitted changes of one request, and their answers.
 ///
 /// Bounded by `limits.beats` of one request, and by the room of the submit_queue: without it nothing is taken.
 pub struct Pending<'a> {
@@ -38,15 +53,15 @@ impl<'a> Pending<'a> {
         user: UserId,
         origin: Option<ConnectionId>,
         visitor: Visitor,
-    ) -> Result<Self, Problem> {
+    ) -> Result<Self, CommitError> {
         let intake = context.lanes.intake(context.lanes.of(user));
         Self::of(intake, |notifier| context.authenticator.request(user, origin, visitor, notifier))
     }
 
-    /// What is submitted through the inbox that `inbox` makes for it.
-    pub fn of(intake: &'a Intake, inbox: impl FnOnce(Notifier) -> Arc<Inbox>) -> Result<Self, Problem> {
+    /// Changes that are submitted through the inbox that `inbox` makes.
+    pub fn of(intake: &'a Intake, inbox: impl FnOnce(Notifier) -> Arc<Inbox>) -> Result<Self, CommitError> {
         if !intake.submit_queue.has_room() {
-            return Err(Problem::store_away("too many requests wait for the store"));
+            return Err(CommitError::NoRoom);
         }
         let notify = Arc::new(Notify::new());
         Ok(Pending { intake, inbox: inbox(Notifier::Own(notify.clone())), notify })
@@ -58,9 +73,9 @@ impl<'a> Pending<'a> {
         device: &Arc<str>,
         flag: Option<Day>,
         items: &[Beat],
-    ) -> Result<(Vec<Rejected>, RewardNotice), Problem> {
+    ) -> Result<(Vec<Rejected>, RewardNotice), CommitError> {
         let (inbox, decisions) = (&self.inbox, &Decisions::default());
-        let source = Source { inbox, device, seq: 0, read: Instant::now(), flag, decisions };
+        let source = Source { inbox, device, seq: 0, read: Instant::now(), flag, decisions, hold_until: None };
         let taken = self.intake.beats(&source, items);
         let (mut open, mut rejected, mut news) = (taken.slots, taken.rejected, RewardNotice::default());
         if open > 0 {
@@ -76,36 +91,40 @@ impl<'a> Pending<'a> {
         Ok((rejected, news))
     }
 
-    /// Commits a forgetting or a switch.
-    pub async fn order(self, action: Action) -> Result<Outcome, Problem> {
+    /// Commits a delete, a clear, an erasure or a switch of recording.
+    pub async fn order(self, action: Action) -> Result<Outcome, CommitError> {
         self.intake.order(&self.inbox, action);
         let outcome = *self.committed(|batch| batch.order).await?;
         match outcome {
-            Outcome::Ahead => Err(Problem::invalid("at: must not be ahead of the server's clock")),
-            Outcome::Unreadable { .. } => Err(unreadable()),
+            Outcome::Ahead => Err(CommitError::Ahead),
+            Outcome::Unreadable { .. } => Err(CommitError::Unreadable),
             outcome => Ok(outcome),
         }
     }
 
-    /// Hands over what comes until `read` has all it waits for.
-    async fn committed<T>(&self, mut read: impl FnMut(InboxBatch) -> Option<T>) -> Result<T, Problem> {
+    /// Passes the answers to `read` until it returns a value.
+    async fn committed<T>(&self, mut read: impl FnMut(InboxBatch) -> Option<T>) -> Result<T, CommitError> {
         let answered = async {
             loop {
                 self.notify.notified().await;
                 let batch = self.inbox.take(Instant::now());
                 if batch.close_request == Some(CloseRequest::Unreadable) {
-                    return Err(unreadable());
+                    return Err(CommitError::Unreadable);
                 }
                 if let Some(answer) = read(batch) {
                     return Ok(answer);
                 }
             }
         };
-        let late = |_| Problem::store_away("the store did not answer; the outcome is unknown, repeat the request");
-        tokio::time::timeout(COMMIT_MAX, answered).await.map_err(late)?
+        tokio::time::timeout(COMMIT_MAX, answered).await.map_err(|_| CommitError::Late)?
     }
 }
 
-fn unreadable() -> Problem {
-    Problem::store_away("the stored state of this user cannot be read")
+impl From<CommitError> for Problem {
+    fn from(error: CommitError) -> Self {
+        match error {
+            CommitError::Ahead => Problem::invalid(error.to_string()),
+            CommitError::NoRoom | CommitError::Unreadable | CommitError::Late => Problem::store_away(error.to_string()),
+        }
+    }
 }

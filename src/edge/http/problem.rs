@@ -1,4 +1,4 @@
-//! What went wrong, as the problem documents of RFC 9457.
+//! Errors as the problem documents of RFC 9457.
 //!
 //! `type` is `/problems/<word>`: a name to compare, with nothing behind it. The words are those of the protocol.
 
@@ -9,8 +9,11 @@ use http::header::{self, HeaderName};
 use http::{HeaderValue, Method, StatusCode};
 use serde::Serialize;
 
+use crate::domain::counters::CountersUnavailable;
 use crate::domain::events::LogAway;
 use crate::domain::store_reads::Unavailable;
+use crate::domain::subscribers::SubscribersError;
+use crate::domain::views::ViewsUnavailable;
 use crate::edge::protocol::frame::{DecodeError, ErrorCode};
 
 const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
@@ -21,7 +24,7 @@ const DRAIN_RETRY_SECONDS: u64 = 5;
 /// When to ask again a server whose clock is wrong, if there is no other.
 const CLOCK_RETRY_SECONDS: u64 = 5;
 
-/// An answer that is none, ready to be sent.
+/// An error answer, ready to be sent.
 #[derive(Debug)]
 pub struct Problem {
     status: StatusCode,
@@ -30,6 +33,8 @@ pub struct Problem {
     title: &'static str,
     /// What happened this time.
     detail: String,
+    /// What is there instead, in a member of its own.
+    value: Option<i64>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
@@ -39,11 +44,13 @@ struct Document<'a> {
     title: &'a str,
     status: u16,
     detail: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<i64>,
 }
 
 impl Problem {
     fn new(status: StatusCode, word: &'static str, title: &'static str, detail: impl Into<String>) -> Self {
-        Problem { status, word, title, detail: detail.into(), headers: Vec::new() }
+        Problem { status, word, title, detail: detail.into(), value: None, headers: Vec::new() }
     }
 
     /// `detail` begins with the path of the field.
@@ -66,9 +73,20 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, "not_found", "Not found", detail)
     }
 
-    /// Not as things are now.
+    /// The request conflicts with the current state.
     pub fn conflict(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, "conflict", "Conflict", detail)
+    }
+
+    /// A counter would pass a bound. `value`: as it is.
+    pub fn bounds(detail: impl Into<String>, value: i64) -> Self {
+        let problem = Self::new(StatusCode::CONFLICT, "bounds", "Out of bounds", detail);
+        Problem { value: Some(value), ..problem }
+    }
+
+    /// The id of the request was given to another one.
+    pub fn id_reused(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "id_reused", "Id reused", detail)
     }
 
     /// `allowed`: the methods there are; empty where the router adds them.
@@ -154,6 +172,27 @@ impl From<Unavailable> for Problem {
     }
 }
 
+impl From<ViewsUnavailable> for Problem {
+    fn from(unavailable: ViewsUnavailable) -> Self {
+        Problem::store_away(unavailable.to_string())
+    }
+}
+
+impl From<CountersUnavailable> for Problem {
+    fn from(unavailable: CountersUnavailable) -> Self {
+        Problem::store_away(unavailable.to_string())
+    }
+}
+
+impl From<SubscribersError> for Problem {
+    fn from(error: SubscribersError) -> Self {
+        match error {
+            SubscribersError::Missing => Problem::not_found(error.to_string()),
+            SubscribersError::Store | SubscribersError::Bus => Problem::store_away(error.to_string()),
+        }
+    }
+}
+
 impl From<LogAway> for Problem {
     fn from(away: LogAway) -> Self {
         Problem::store_away(away.to_string())
@@ -167,6 +206,7 @@ impl IntoResponse for Problem {
             title: self.title,
             status: self.status.as_u16(),
             detail: &self.detail,
+            value: self.value,
         };
         let text = serde_json::to_string(&document).expect("text and numbers can be written as JSON");
         let headers = AppendHeaders(self.headers);
@@ -174,7 +214,7 @@ impl IntoResponse for Problem {
     }
 }
 
-/// What `Retry-After` says of a wait: never less, and never at once.
+/// A wait as the value of `Retry-After`: rounded up, and at least 1.
 pub fn whole_seconds(wait: Duration) -> u64 {
     (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)
 }
@@ -202,7 +242,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_problem_document_has_the_word_of_the_protocol() {
+    async fn a_problem_document_has_the_error_code_of_the_protocol() {
         let (head, document) = sent(Problem::invalid("items[0].pos: must not be negative")).await;
         assert_eq!(head.headers[header::CONTENT_TYPE], "application/problem+json");
         let expected = json!({
@@ -213,7 +253,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_may_try_again_is_told_when() {
+    async fn a_refusal_that_may_be_retried_says_after_how_long() {
         let (head, document) = sent(Problem::too_fast("too fast", Duration::from_micros(1_000_001))).await;
         assert_eq!((head.status.as_u16(), &head.headers[header::RETRY_AFTER]), (429, &HeaderValue::from(2)));
         assert_eq!(document["type"], "/problems/too_fast");

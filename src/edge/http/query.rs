@@ -1,4 +1,4 @@
-//! What stands in the query of a URL, and what may not.
+//! Parses the queries of URLs, and refuses tokens in them.
 
 use axum::extract::{Query, Request};
 use axum::middleware::Next;
@@ -8,14 +8,18 @@ use http::Uri;
 use super::problem::Problem;
 use crate::edge::protocol::frame::FrameLimits;
 use crate::edge::protocol::json::{
-    RankedBy, decode_event_request, decode_export, decode_forgetting, decode_mid, decode_page_request, decode_revoked,
-    decode_tail, decode_top,
+    RankedBy, decode_counter_key, decode_counter_top, decode_dead, decode_event_request, decode_export,
+    decode_forgetting, decode_mid, decode_page_request, decode_revoked, decode_subscriber_list, decode_tail,
+    decode_top, decode_view_days,
 };
 use crate::edge::protocol::unknown_field;
+use crate::model::counters::CounterKey;
 use crate::model::event_page::EventRequest;
-use crate::model::ids::{ConnectionId, UserId};
+use crate::model::ids::{ConnectionId, Content, UserId};
 use crate::model::page::PageRequest;
 use crate::model::revocation::Revoked;
+use crate::model::rewards::day::Day;
+use crate::model::subscribers::SubscriberId;
 
 /// URLs end up in logs, histories and referrers, so a token there is refused at once: the mistake shows in testing.
 const TOKEN_NAMES: [&str; 3] = ["token", "access_token", "jwt"];
@@ -26,8 +30,7 @@ pub fn page_request(uri: &Uri, limits: &FrameLimits) -> Result<PageRequest, Prob
     Ok(decode_page_request(limit.as_deref(), kinds.as_deref(), cursor.as_deref(), limits)?)
 }
 
-/// From when on something is to be forgotten (server-clock milliseconds), if that is said, and which connection knows
-/// it already.
+/// The `at` of a delete or a clear (server-clock milliseconds), if given, and the connection that gets no push of it.
 pub fn forgetting(uri: &Uri) -> Result<(Option<u64>, Option<ConnectionId>), Problem> {
     let [at, connection] = fields(uri, ["at", "connection"])?;
     Ok(decode_forgetting(at.as_deref(), connection.as_deref())?)
@@ -69,19 +72,82 @@ pub fn tail(uri: &Uri) -> Result<usize, Problem> {
     Ok(decode_tail(limit.as_deref())?)
 }
 
+/// The first and the last day of views that are asked for.
+pub fn view_days(uri: &Uri, today: Day) -> Result<(Day, Day), Problem> {
+    let [from, to] = fields(uri, ["from", "to"])?;
+    Ok(decode_view_days(from.as_deref(), to.as_deref(), today)?)
+}
+
+/// Which subscribers are asked for: those behind an id, at most so many.
+pub fn subscriber_list(uri: &Uri) -> Result<(Option<SubscriberId>, usize), Problem> {
+    let [after, limit] = fields(uri, ["after", "limit"])?;
+    Ok(decode_subscriber_list(after.as_deref(), limit.as_deref())?)
+}
+
+/// Which dead letters are asked for: those behind a number, at most so many.
+pub fn dead_letters(uri: &Uri) -> Result<(u64, usize), Problem> {
+    let [after, limit] = fields(uri, ["after", "limit"])?;
+    Ok(decode_dead(after.as_deref(), limit.as_deref())?)
+}
+
+/// The key of a counter: the values of `key` are its parts. `parts`: the names of the parts that it must have.
+pub fn counter_key(uri: &Uri, parts: &[String]) -> Result<CounterKey, Problem> {
+    let (given, []) = key_and_fields(uri, [])?;
+    Ok(decode_counter_key(&given, parts)?)
+}
+
+/// The first parts of the keys of a counter, perhaps none, and how many of them are asked for.
+pub fn counter_top(uri: &Uri, parts: &[String]) -> Result<(CounterKey, usize), Problem> {
+    let (prefix, [limit]) = key_and_fields(uri, ["limit"])?;
+    Ok(decode_counter_top(limit.as_deref(), &prefix, parts)?)
+}
+
+/// All values of `key`, and those of these fields.
+fn key_and_fields<const COUNT: usize>(
+    uri: &Uri,
+    known: [&str; COUNT],
+) -> Result<(Vec<String>, [Option<String>; COUNT]), Problem> {
+    let (keys, others): (Vec<_>, Vec<_>) = pairs(uri).into_iter().partition(|(name, _)| name == "key");
+    let named: Vec<&str> = known.iter().copied().chain(["key"]).collect();
+    let values = once_each(others, known, &named)?;
+    Ok((keys.into_iter().map(|(_, part)| part).collect(), values))
+}
+
+/// The values of `content`, in order: `1:100` is kind 1, oid 100.
+pub fn contents(uri: &Uri, most: usize) -> Result<Vec<Content>, Problem> {
+    let (contents, others): (Vec<_>, Vec<_>) = pairs(uri).into_iter().partition(|(name, _)| name == "content");
+    let [] = once_each(others, [], &["content"])?;
+    if !(1..=most).contains(&contents.len()) {
+        return Err(Problem::invalid(format!("query: content must be given 1 to {most} times")));
+    }
+    contents.iter().map(|(_, given)| content(given)).collect()
+}
+
+fn content(given: &str) -> Result<Content, Problem> {
+    given.parse().map_err(|_| Problem::invalid("query: content must be kind:oid, such as 1:100"))
+}
+
 /// For a path that takes no query.
 pub fn none(uri: &Uri) -> Result<(), Problem> {
     let [] = fields(uri, [])?;
     Ok(())
 }
 
-/// The values of these fields, in their order. A field that is not among them is a mistake: what it should have asked
-/// for would be left out without a word.
+/// The values of these fields, in order. Any other field is an error: it would be ignored silently.
 fn fields<const COUNT: usize>(uri: &Uri, known: [&str; COUNT]) -> Result<[Option<String>; COUNT], Problem> {
+    once_each(pairs(uri), known, &known)
+}
+
+/// `named`: all fields that the path takes, for the complaint about another one.
+fn once_each<const COUNT: usize>(
+    pairs: Vec<(String, String)>,
+    known: [&str; COUNT],
+    named: &[&str],
+) -> Result<[Option<String>; COUNT], Problem> {
     let mut values = [const { None }; COUNT];
-    for (name, value) in pairs(uri) {
+    for (name, value) in pairs {
         let Some(index) = known.iter().position(|known| *known == name) else {
-            return Err(Problem::invalid(format!("query: {}", unknown_field::complaint(&name, &known))));
+            return Err(Problem::invalid(format!("query: {}", unknown_field::complaint(&name, named))));
         };
         if values[index].replace(value).is_some() {
             return Err(Problem::invalid(format!("query: {name} is given twice")));
@@ -112,7 +178,6 @@ mod tests {
     use super::*;
     use crate::edge::protocol::cursor;
     use crate::edge::protocol::frame::Cursor;
-    use crate::model::ids::Content;
     use crate::model::page::Position;
 
     const LIMITS: FrameLimits = FrameLimits { beats: 500, items: 500, list: 200 };
@@ -136,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forgetting_may_leave_everything_out() {
+    fn the_query_of_a_delete_has_an_optional_moment_and_connection() {
         let named = forgetting(&uri("connection=00000000000000ff&at=5")).expect("a moment");
         assert_eq!(named, (Some(5), Some(ConnectionId(255))));
         assert_eq!(forgetting(&uri("")).expect("a moment"), (None, None));
@@ -182,7 +247,35 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_found_wherever_it_stands() {
+    fn the_parts_of_a_counters_key_are_repeated() {
+        let names = ["kind".to_owned(), "oid".to_owned()];
+        let key = |query| counter_key(&uri(query), &names).map(|key| key.to_string()).ok();
+        assert_eq!(key("key=1&key=a%20b"), Some("1:a%20b".to_owned()));
+        for bad in ["", "key=1", "key=1&key=2&key=3", "key=1&key=", "key=1&key=2&limit=5", "key=1&keys=2"] {
+            assert_eq!(key(bad), None, "{bad}");
+        }
+        let top = |query| counter_top(&uri(query), &names).map(|(key, limit)| (key.to_string(), limit)).ok();
+        assert_eq!(top(""), Some((String::new(), 100)));
+        assert_eq!(top("key=1&limit=7"), Some(("1".to_owned(), 7)));
+        assert_eq!((top("limit=7&limit=8"), top("by=now"), top("limit=x")), (None, None, None));
+        let problem = format!("{:?}", counter_top(&uri("prefix=1"), &names).expect_err("unknown"));
+        assert!(problem.contains("unknown field prefix; known: limit, key"), "{problem}");
+    }
+
+    #[test]
+    fn contents_are_named_by_kind_and_oid() {
+        let of = |query: &str| contents(&uri(query), 2).ok();
+        let content = |kind, oid| Content { kind, oid };
+        assert_eq!(of("content=1:100&content=65535:0"), Some(vec![content(1, 100), content(u16::MAX, 0)]));
+        for bad in ["", "content=1", "content=1:", "content=:1", "content=65536:1", "content=1:-1", "content=1:1&oid=1"]
+        {
+            assert_eq!(of(bad), None, "{bad}");
+        }
+        assert_eq!(of("content=1:1&content=1:2&content=1:3"), None);
+    }
+
+    #[test]
+    fn a_token_is_found_anywhere_in_a_query() {
         for query in ["token=abc", "limit=1&access_token=", "jwt", "%74oken=abc", "a=%&token=b"] {
             assert!(names_a_token(&uri(query)), "{query}");
         }

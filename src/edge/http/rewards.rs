@@ -1,4 +1,4 @@
-//! What a user was rewarded for.
+//! The rewards of a user.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::{body, query};
 use crate::edge::context::ConnectionContext;
 use crate::edge::protocol::json::encode_rewards;
 
-/// `GET /v1/rewards/today`: also what was lost with a socket or an answer.
+/// `GET /v1/rewards/today`: includes rewards that were lost with a socket or an answer.
 pub async fn today(
     State(context): State<Arc<ConnectionContext>>,
     caller: Caller,

@@ -60,6 +60,8 @@ pub struct LimitsConfig {
     pub uncommitted_slots: usize,
     /// Bytes that wait for one client to read them.
     pub write_buffer_bytes: usize,
+    /// Calls over gRPC in progress.
+    pub grpc_calls: usize,
 }
 
 /// How long a socket may be silent, and how often a client is to be heard.
@@ -81,7 +83,7 @@ pub struct SocketConfig {
     /// From the upgrade to the `hello` of a socket without a token, at most.
     #[serde(with = "humantime_serde")]
     pub hello_timeout: Duration,
-    /// How long what was said to a client may wait for it to read.
+    /// How long sent bytes may wait for the client to read them.
     #[serde(with = "humantime_serde")]
     pub write_timeout: Duration,
 }

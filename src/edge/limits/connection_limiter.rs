@@ -1,4 +1,4 @@
-//! How many there may be, in all and of one address: connections that are not welcomed yet, and sockets.
+//! Limits the numbers of connections without a welcome and of sockets, in all and of one address.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::edge::address::Network;
 use crate::edge::limits::config::LimitsConfig;
 use crate::edge::limits::rates::{self, Rates};
 
-/// When to try again while there are as many connections as there may be.
+/// When to try again while the number of connections is at its limit.
 pub const FULL_RETRY: Duration = Duration::from_secs(5);
 
 /// Shared by all threads. Locks are taken when a connection comes or goes, never per message.
@@ -69,14 +69,14 @@ impl<C: Clock + Clone> ConnectionLimiter<C> {
         self.handshakes.enter()
     }
 
-    /// An HTTP connection is to stay after its answer. As many may as may be in their handshakes, so that those that
-    /// stay for long take no place from those that come. `None`: there are too many already.
+    /// An HTTP connection is to stay open after its answer. Idle connections have places of their own, as many as
+    /// handshakes, so that they take none from new connections. `None`: there are too many already.
     pub fn keep_alive(&self, network: Option<Network>) -> Option<ConnectionPermit> {
         let mut permit = self.kept_alive.enter()?;
         network.is_none_or(|network| permit.claim(network)).then_some(permit)
     }
 
-    /// A connection wants to become a socket. What one address may not do does not use up what all may.
+    /// A connection is to become a socket. Upgrades refused for their address do not count for the limits of all.
     pub fn enter(&self, network: Network) -> Result<ConnectionPermit, ConnectionRefused> {
         if let Some(rates) = &self.upgrades_of_address {
             rates.count(&network).map_err(ConnectionRefused::UpgradeRateOfAddress)?;
@@ -95,7 +95,7 @@ fn least(one: usize, other: usize) -> usize {
     if one == 0 || other == 0 { one.max(other) } else { one.min(other) }
 }
 
-/// How many there are, and how many of each address. 0 as a bound is none.
+/// The number of permits, in all and of each address. 0 means no bound.
 struct Tally {
     taken: AtomicUsize,
     max: usize,
@@ -130,7 +130,7 @@ impl Tally {
 }
 
 impl ConnectionPermit {
-    /// Counts the permit for an address, too. False: too many are its already.
+    /// Counts the permit for an address, too. False: the address has too many already.
     pub fn claim(&mut self, network: Network) -> bool {
         if self.tally.of_address_max == usize::MAX {
             return true;
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_is_given_back_is_free_again() {
+    fn a_place_is_free_again_once_given_back() {
         let tally = Tally::new(2, 0);
         let (one, _two) = (tally.enter(), tally.enter());
         assert!(one.is_some() && tally.enter().is_none());
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_counted_by_address_and_those_who_left_are_forgotten() {
+    fn connections_are_counted_by_address_and_an_address_without_any_is_forgotten() {
         let tally = Tally::new(0, 1);
         let (here, there) = (network("192.0.2.1"), network("192.0.2.2"));
         let mut permits: Vec<_> = (0..3).map(|_| tally.enter().expect("room")).collect();
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_bounds_the_lower_holds_and_none_is_no_bound() {
+    fn the_lower_of_two_bounds_holds_and_0_means_no_bound() {
         assert_eq!([least(0, 0), least(3, 0), least(0, 3), least(2, 3), least(3, 2)], [0, 3, 3, 2, 2]);
     }
 

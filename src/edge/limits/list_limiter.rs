@@ -1,8 +1,8 @@
-//! How much of the store the lists of one user may take.
+//! Limits the reads of the store by the lists of one user.
 //!
-//! A list may look at all that the store has of its user. So a user has one list at a time at this gateway, over
-//! sockets and HTTP together, and each row that it looks at counts. How many these are is known afterwards only: a list
-//! begins as long as the user's earlier ones are paid for, and the next one waits for its rows.
+//! A list may read all rows of its user. So a user has one list at a time at this gateway, over sockets and HTTP
+//! together, and each row counts against a rate. The number of rows is known only afterwards: a list begins when the
+//! earlier lists of the user are paid for, and the next one waits for the rows of this one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::domain::store_reads::Unavailable;
 use crate::model::ids::UserId;
 use crate::model::rows_read::RowsRead;
 
-/// Users whose lists are counted at a time, some 200 bytes each. When so many have listed of late, all begin anew.
+/// Users whose lists are counted at a time, some 200 bytes each. When there are so many, the counts of all start anew.
 pub const USERS_MAX: usize = 65_536;
 /// How long a list of a socket may wait for those before it.
 pub const WAIT_MAX: Duration = Duration::from_secs(30);
@@ -107,7 +107,7 @@ impl ListLimiter {
         users.entry(user).or_insert_with(|| Arc::new(UserLists::new(now))).clone()
     }
 
-    /// How long until the rows are paid for, but for the burst.
+    /// The time until all rows but a burst are paid for.
     fn wait(&self, lists: &UserLists, now: Instant) -> Duration {
         lists.paid().saturating_duration_since(now).saturating_sub(self.burst)
     }
@@ -126,7 +126,7 @@ impl UserLists {
         UserLists { running: Arc::new(Semaphore::new(1)), paid: Mutex::new(now) }
     }
 
-    /// Whether a list of the user reads or waits. Asked under the lock of all users.
+    /// Whether a list of the user reads or waits. Call it under the lock of all users.
     fn is_under_way(self: &Arc<Self>) -> bool {
         Arc::strong_count(self) > 1
     }
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lists_that_wait_have_their_turn_one_after_the_other() {
+    async fn waiting_lists_of_a_user_run_one_after_the_other() {
         let limiter = limiter(1_000, 1);
         let began = Instant::now();
         let lists = (0..4).map(|_| {
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_paid_makes_room_for_others_and_a_list_that_reads_keeps_its_turn() {
+    fn a_full_table_drops_users_that_have_paid_and_keeps_those_with_a_running_list() {
         let (limiter, now) = (limiter(1_000, 1), Instant::now());
         let _reads = limiter.try_acquire(USER, now).expect("a permit");
         for user in 100..100 + USERS_MAX as u64 {

@@ -1,6 +1,6 @@
-//! What clients may take: bounds of a connection, rates, and how many connections there may be.
+//! The limits of clients: bounds of a connection, rates, and numbers of connections.
 //!
-//! What happens at each bound is said, with its default, in `deploy/heartline.toml`.
+//! `deploy/heartline.toml` explains the effect of each bound, with its default.
 
 pub mod config;
 pub mod connection_limiter;

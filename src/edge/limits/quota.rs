@@ -1,13 +1,13 @@
-//! How much a client may send.
+//! The rate at which a client may send.
 
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-/// So many at once, then so many a second; the same for all clients.
+/// A burst, and a rate per second; the same for all clients.
 ///
-/// A second's worth more is let through than clients are told of. What a client sends within its limits may arrive
-/// closer together than it was sent, since networks and busy threads delay some of it; and a client counts neither the
-/// heads of its frames nor the pongs that its library sends.
+/// The server allows one second's worth more than it tells clients. Networks and busy threads delay frames, so frames
+/// sent within the limits may arrive closer together. Clients also do not count frame headers, or the pongs that their
+/// library sends.
 #[derive(Clone, Copy, Debug)]
 pub struct Quota {
     /// Nanoseconds, as all here.
@@ -21,10 +21,10 @@ pub struct Quota {
 /// Every idle connection keeps three of these, so they count nanoseconds since the first of them all.
 #[derive(Debug)]
 pub struct Rate {
-    /// When all so far is paid for.
+    /// When everything counted so far is paid for.
     paid: u64,
-    /// For how long the client may have sent what is still to be read: while the server did not read, less the time
-    /// that it has had since for nothing to come.
+    /// The sending time of input that may still be unread: the time while the server did not read, less the idle time
+    /// since then.
     gathered: u64,
 }
 
@@ -41,7 +41,7 @@ impl Rate {
         Rate { paid: nanos(now), gathered: 0 }
     }
 
-    /// Counts so many more. False: too many.
+    /// Counts `count` more. False: that exceeds the quota.
     pub fn allow(&mut self, count: u32, quota: &Quota, now: Instant) -> bool {
         let now = nanos(now);
         self.settle(now);
@@ -54,7 +54,7 @@ impl Rate {
         self.paid <= full
     }
 
-    /// The server did not read for so long until now; what gathered meanwhile is not the client's haste.
+    /// The server did not read for `pause` until now: input that gathered meanwhile does not count as sent at once.
     pub fn stood_still(&mut self, pause: Duration, now: Instant) {
         let pause = span(pause);
         self.settle(nanos(now).saturating_sub(pause));
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_then_so_many_a_second() {
+    fn a_burst_is_allowed_and_then_the_rate() {
         let (start, quota) = (Instant::now(), Quota::new(20, 100));
         let mut rate = Rate::new(start);
         assert_eq!((0..200).filter(|_| rate.allow(1, &quota, start)).count(), 100 + 20);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_delayed_by_less_than_a_second_is_within_the_limits() {
+    fn frames_delayed_by_less_than_a_second_are_within_the_limits() {
         let (start, quota) = (Instant::now(), Quota::new(20, 100));
         // A burst, then twenty a second; the burst arrives late, what follows it arrives at once.
         let mut rate = Rate::new(start);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_gathered_while_nobody_read_comes_at_once() {
+    fn frames_that_gathered_while_reading_was_paused_are_allowed_at_once() {
         let (start, quota) = (Instant::now(), Quota::new(20, 100));
         let mut rate = Rate::new(start);
         let before = start + Duration::from_secs(3_600);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_gathered_may_come_among_the_rest() {
+    fn gathered_frames_may_come_between_new_ones() {
         let (start, quota) = (Instant::now(), Quota::new(20, 100));
         let mut rate = Rate::new(start);
         let later = start + Duration::from_secs(60);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_come_soon_had_not_gathered() {
+    fn the_allowance_for_gathered_frames_expires() {
         let (start, quota) = (Instant::now(), Quota::new(20, 100));
         let mut rate = Rate::new(start);
         let mut now = start;

@@ -1,4 +1,4 @@
-//! How often each of many may do something.
+//! A rate limit for each of many users or addresses.
 
 use std::hash::Hash;
 use std::num::NonZeroU32;
@@ -10,7 +10,7 @@ use governor::state::keyed::HashMapStateStore;
 use governor::{Quota, RateLimiter};
 use parking_lot::Mutex;
 
-/// Counts what each `Who` does, over all threads: `burst` at once after a pause, then so many a second.
+/// Limits each `Who`, over all threads: `burst` at once after a pause, then a rate per second.
 ///
 /// Bounded by [`RATED_MAX`]: when one more comes, entries with a full allowance are dropped, and if more than half
 /// remain, all are dropped.
@@ -22,7 +22,7 @@ pub struct Rates<Who: Eq + Hash + Clone, C: Clock = MonotonicClock> {
 
 type Limiter<Who, C> = RateLimiter<Who, HashMapStateStore<Who>, C, NoOpMiddleware<<C as Clock>::Instant>>;
 
-/// So many are counted at a time.
+/// The most entries at a time.
 pub const RATED_MAX: usize = 65_536;
 
 impl<Who: Eq + Hash + Clone> Rates<Who> {
@@ -37,7 +37,7 @@ impl<Who: Eq + Hash + Clone, C: Clock + Clone> Rates<Who, C> {
         Rates { quota, limiter: Mutex::new(RateLimiter::hashmap_with_clock(quota, clock.clone())), clock }
     }
 
-    /// Counts one more, or says how long to wait with it; one that has to wait does not count.
+    /// Counts one more, or returns how long to wait; a refused one does not count.
     pub fn count(&self, who: &Who) -> Result<(), Duration> {
         let mut limiter = self.limiter.lock();
         let mut counted = limiter.check_key(who);
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_then_so_many_a_second_of_each() {
+    fn each_user_has_a_burst_and_then_the_rate() {
         let (rates, clock) = rates(20, 100);
         assert_eq!((0..200).filter(|_| rates.count(&USER).is_ok()).count(), 100);
         assert_eq!(rates.count(&USER), Err(Duration::from_millis(50)));
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_stopped_make_room_and_the_others_are_still_counted() {
+    fn a_full_table_drops_idle_users_and_still_counts_the_others() {
         let (rates, clock) = rates(1, 10);
         for user in 0..RATED_MAX as u64 - 1 {
             rates.count(&UserId(user)).expect("the first");
@@ -104,14 +104,14 @@ mod tests {
         assert_eq!(counted(&rates), RATED_MAX);
         clock.advance(Duration::from_secs(2));
         assert_eq!((0..20).filter(|_| rates.count(&last).is_ok()).count(), 2);
-        assert_eq!(counted(&rates), RATED_MAX, "nobody new has come");
+        assert_eq!(counted(&rates), RATED_MAX, "no new user has come");
         rates.count(&UserId(u64::MAX - 1)).expect("the first");
         assert_eq!(counted(&rates), 2);
         rates.count(&last).expect_err("it is still counted");
     }
 
     #[test]
-    fn no_more_than_so_many_are_counted_even_if_none_stops() {
+    fn the_table_stays_bounded_even_if_no_user_is_idle() {
         let (rates, _clock) = rates(1, 1);
         for user in 0..3 * RATED_MAX as u64 {
             rates.count(&UserId(user)).expect("the first");
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn any_setting_is_a_rate() {
+    fn extreme_rates_and_bursts_count_the_first_request() {
         for (per_second, burst) in [(0, 0), (u32::MAX, u32::MAX), (u32::MAX, 1), (1, u32::MAX)] {
             rates(per_second, burst).0.count(&USER).expect("the first");
         }

@@ -37,10 +37,10 @@ use crate::edge::metrics::Refused;
 /// Read and write buffers of a connection while it speaks HTTP.
 const HTTP_BUFFER_BYTES: usize = 16 * 1024;
 
-/// In an answer, it is the last one of its connection.
+/// The header of the last answer of a connection.
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
-/// What the connections of one listener have in common.
+/// The state that the connections of one listener share.
 pub struct ListenerContext {
     pub router: Router,
     pub proxies: Proxies,
@@ -49,14 +49,14 @@ pub struct ListenerContext {
     pub timeouts: HttpTimeouts,
 }
 
-/// What a connection holds while it speaks HTTP.
+/// The permit of a connection while it speaks HTTP.
 enum HttpPermit {
     /// Until its first answer.
     Handshake(ConnectionPermit),
     KeepAlive(ConnectionPermit),
 }
 
-/// What a new connection needs.
+/// Handles a new connection.
 pub(super) struct Acceptor {
     pub context: Arc<ConnectionContext>,
     pub listener_context: Arc<ListenerContext>,
@@ -174,8 +174,8 @@ impl Acceptor {
         }
     }
 
-    /// Whether the connection may stay for another request. With its first answer it leaves the places of the
-    /// handshakes to others, for one among those that stay.
+    /// Whether the connection may stay for another request. With its first answer it changes its place among the
+    /// handshakes for one among idle connections.
     fn may_stay(&self, permit: &RefCell<HttpPermit>, connected: IpAddr) -> bool {
         if let HttpPermit::KeepAlive(_) = *permit.borrow() {
             return true;

@@ -1,4 +1,4 @@
-//! How long an HTTP connection is waited for: until its first request, while one is answered, and between two.
+//! The timeouts of an HTTP connection: until its first request, while one is answered, and between two.
 
 use std::cell::Cell;
 use std::pin::Pin;
@@ -16,12 +16,13 @@ use tokio::time::{Instant, sleep_until};
 /// means that it has read all the others.
 const PIECE_BYTES: usize = 16 * 1024;
 
-/// The settings behind it.
+/// The settings of the timeouts.
 #[derive(Clone, Copy, Debug)]
 pub struct HttpTimeouts {
     /// From the accepted connection to its first whole request head.
     pub handshake: Duration,
-    /// From the head of a request to the end of its answer. What has begun is given the time of a handshake on top.
+    /// From the head of a request to the end of its answer. An answer that has begun gets the time of a handshake on
+    /// top.
     pub request: Duration,
     /// From the end of an answer to the next whole request head.
     pub keep_alive: Duration,
@@ -38,7 +39,7 @@ pub(super) enum Wait {
 /// The timer of one connection.
 pub(super) struct HttpTimer {
     timeouts: HttpTimeouts,
-    /// What is waited for, and since when.
+    /// The current wait, and its start.
     wait: Cell<(Wait, Instant)>,
     changed: Notify,
 }
@@ -59,7 +60,7 @@ impl HttpTimer {
         AnswerBody { body, begun: Bytes::new(), streams: false, timer: self.clone() }
     }
 
-    /// An answer that goes on for as long as the client reads it: the time of an answer begins again with each piece.
+    /// A stream that lasts as long as the client reads it: the timeout of an answer starts again with each piece.
     pub fn stream(self: &Rc<Self>, body: Inner) -> AnswerBody {
         AnswerBody { body, begun: Bytes::new(), streams: true, timer: self.clone() }
     }
@@ -73,7 +74,7 @@ impl HttpTimer {
         self.wait.get().0
     }
 
-    /// Resolves when something did not come in time, with what it was.
+    /// Resolves when a wait has timed out, with the kind of wait.
     pub async fn expired(&self) -> Wait {
         loop {
             let (wait, since) = self.wait.get();
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_change_is_seen_while_it_is_waited() {
+    async fn a_change_of_state_restarts_the_running_timeout() {
         let timer = HttpTimer::start(TIMEOUTS);
         let answered = async {
             tokio::time::sleep(Duration::from_secs(1)).await;
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_goes_out_whole_in_pieces() {
+    async fn a_long_answer_is_sent_whole_in_pieces() {
         let text: Vec<u8> = (0..PIECE_BYTES * 2 + 5).map(|index| index as u8).collect();
         let timer = HttpTimer::start(TIMEOUTS);
         let mut answer = timer.answer(Inner::from(text.clone()));

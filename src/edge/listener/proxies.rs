@@ -8,7 +8,7 @@ use ipnet::IpNet;
 use super::forwarded::{self, ForwardedHeaderError};
 use crate::edge::config::{ForwardedHeader, ServerConfig};
 
-/// The proxies in front of this listener. What they say of a client's address is believed, what others say is not.
+/// The trusted proxies in front of this listener. Only their headers can name the address of a client.
 #[derive(Clone, Debug)]
 pub struct Proxies {
     trusted: Vec<IpNet>,
@@ -41,8 +41,8 @@ impl Proxies {
 
     /// The client of this request, on a connection from `connected`.
     ///
-    /// Each proxy appends, on the right, the address it was called from. So the client is the right-most one that is no
-    /// trusted proxy: what stands left of it is hearsay.
+    /// Each proxy appends, on the right, the address it was called from. So the client is the rightmost address that is
+    /// no trusted proxy. Addresses to the left of it are not trusted.
     pub fn client(&self, connected: IpAddr, headers: &HeaderMap) -> Result<IpAddr, ForwardedHeaderError> {
         if !self.forward_requests(connected) {
             return Ok(connected);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_right_most_who_is_no_proxy_is_the_client() {
+    fn the_rightmost_address_that_is_no_proxy_is_the_client() {
         for (lines, expected) in [
             (&["192.0.2.1"][..], "192.0.2.1"),
             (&["6.6.6.6, 192.0.2.1"], "192.0.2.1"),
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_who_they_are_whatever_they_say() {
+    fn forwarded_headers_of_a_peer_that_is_no_proxy_are_ignored() {
         let lines = [("x-forwarded-for", "6.6.6.6"), ("forwarded", "for=6.6.6.6")];
         for header in [ForwardedHeader::XForwardedFor, ForwardedHeader::Forwarded, ForwardedHeader::Absent] {
             assert_eq!(client(header, "192.0.2.1", &lines).as_deref(), Ok("192.0.2.1"));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_that_does_not_say_who_it_is_for_is_not_served() {
+    fn a_request_of_a_proxy_that_names_no_client_is_refused() {
         for lines in [&[][..], &[""], &["unknown"], &["192.0.2.1, _hidden"], &["192.0.2.1, "], &["192.0.2.300"]] {
             assert!(x_forwarded_for(lines).is_err(), "{lines:?}");
         }

@@ -16,8 +16,8 @@ const SIGNATURE_BYTES: usize = v2::PROTOCOL_PREFIX.len();
 /// The signature, version and command, family, length of the rest.
 const FIXED_BYTES: usize = SIGNATURE_BYTES + 4;
 
-/// Reads the header and nothing beyond it; `None` when the proxy speaks for itself, as it does to see whether the
-/// gateway lives, or does not know the client.
+/// Reads the header and nothing beyond it; `None` for a connection of the proxy itself, such as a health check, or if
+/// the proxy does not know the client.
 pub async fn read(stream: &mut TcpStream) -> io::Result<Option<IpAddr>> {
     let mut header = vec![0; SIGNATURE_BYTES];
     stream.read_exact(&mut header).await?;
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whatever_else_is_refused() {
+    async fn malformed_proxy_headers_are_refused() {
         let long = [b"PROXY UNKNOWN ".as_slice(), &[b'x'; 200], b"\r\n"].concat();
         let mut wrong_version = version_2(1, 0x11, &IPV4, &[]);
         wrong_version[12] = 0x31;

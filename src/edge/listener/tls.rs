@@ -7,93 +7,101 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::crypto::aws_lc_rs;
+use tokio_rustls::rustls::crypto::{CryptoProvider, aws_lc_rs};
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert};
-use tokio_rustls::rustls::sign::CertifiedKey;
-use tokio_rustls::rustls::{self, ServerConfig as RustlsConfig};
+use tokio_rustls::rustls::server::danger::ClientCertVerifier;
+use tokio_rustls::rustls::server::{NoClientAuth, NoServerSessionStorage, VerifierBuilderError, WebPkiClientVerifier};
+use tokio_rustls::rustls::{self, RootCertStore, ServerConfig as RustlsConfig};
 use tokio_rustls::server::TlsStream;
 
-use crate::edge::config::ServerConfig;
-
-/// What is spoken behind it; a client that wants only something else is told so.
-const PROTOCOL: &[u8] = b"http/1.1";
+use crate::edge::config::TlsFiles;
 
 /// A certificate that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    #[error("{setting} = {path:?} cannot be used: {source}")]
-    File { setting: &'static str, path: PathBuf, source: pem::Error },
-    #[error("server.tls_cert = {0:?} contains no certificate")]
-    Empty(PathBuf),
-    #[error("server.tls_cert and server.tls_key cannot be used together: {0}")]
-    Rustls(#[from] rustls::Error),
+    #[error("{section}.{setting} = {path:?} cannot be used: {source}")]
+    File { section: &'static str, setting: &'static str, path: PathBuf, source: pem::Error },
+    #[error("{0}.{1} = {2:?} contains no certificate")]
+    Empty(&'static str, &'static str, PathBuf),
+    #[error("{section}.tls_cert and {section}.tls_key cannot be used together: {source}")]
+    Rustls { section: &'static str, source: rustls::Error },
+    #[error("{0}.client_ca cannot be used: {1}")]
+    Authority(&'static str, VerifierBuilderError),
 }
 
 /// Shared by all threads.
 pub struct Tls {
-    acceptor: TlsAcceptor,
-    certificate: Arc<Certificate>,
+    files: TlsFiles,
+    /// Locked once per handshake.
+    acceptor: RwLock<TlsAcceptor>,
 }
 
 impl Tls {
-    /// `None` when no certificate is configured.
-    pub fn load(config: &ServerConfig) -> Result<Option<Arc<Self>>, TlsError> {
-        if config.tls_cert.as_os_str().is_empty() {
-            return Ok(None);
-        }
-        let (chain_file, key_file) = (config.tls_cert.clone(), config.tls_key.clone());
-        let current = RwLock::new(read(&chain_file, &key_file)?);
-        let certificate = Arc::new(Certificate { chain_file, key_file, current });
-        let mut config = RustlsConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-            .with_safe_default_protocol_versions()?
-            .with_no_client_auth()
-            .with_cert_resolver(certificate.clone());
-        config.alpn_protocols = vec![PROTOCOL.to_vec()];
-        // Tickets are kept by the clients: resuming spares both sides most of the handshake, and takes no memory here.
-        config.ticketer = aws_lc_rs::Ticketer::new()?;
-        Ok(Some(Arc::new(Tls { acceptor: TlsAcceptor::from(Arc::new(config)), certificate })))
+    pub fn load(files: TlsFiles) -> Result<Arc<Self>, TlsError> {
+        let acceptor = RwLock::new(files.acceptor()?);
+        Ok(Arc::new(Tls { files, acceptor }))
     }
 
-    /// Reads the files again. New connections get what is in them; if it cannot be used, what there was before.
+    /// Reads the files again. New connections get the new certificate, or the old one if the new one cannot be used.
     pub fn reload(&self) -> Result<(), TlsError> {
-        let Certificate { chain_file, key_file, current } = &*self.certificate;
-        let next = read(chain_file, key_file)?;
-        *current.write() = next;
+        let next = self.files.acceptor()?;
+        *self.acceptor.write() = next;
         Ok(())
     }
 
     pub async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
-        self.acceptor.accept(stream).await
+        let acceptor = self.acceptor.read().clone();
+        acceptor.accept(stream).await
     }
 }
 
-#[derive(Debug)]
-struct Certificate {
-    chain_file: PathBuf,
-    key_file: PathBuf,
-    /// Locked once per handshake.
-    current: RwLock<Arc<CertifiedKey>>,
-}
-
-impl ResolvesServerCert for Certificate {
-    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(self.current.read().clone())
+impl TlsFiles {
+    fn acceptor(&self) -> Result<TlsAcceptor, TlsError> {
+        let section = self.section;
+        let failed = |source| TlsError::Rustls { section, source };
+        let chain = self.certificates("tls_cert", &self.chain)?;
+        let key = PrivateKeyDer::from_pem_file(&self.key).map_err(self.unusable("tls_key", &self.key))?;
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let clients = self.verifier(&provider)?;
+        let mut config = RustlsConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(failed)?
+            .with_client_cert_verifier(clients)
+            .with_single_cert(chain, key)
+            .map_err(failed)?;
+        config.alpn_protocols = vec![self.protocol.to_vec()];
+        match self.clients {
+            // Tickets are kept by the clients: resuming spares both sides most of the handshake, and takes no memory here.
+            None => config.ticketer = aws_lc_rs::Ticketer::new().map_err(failed)?,
+            // A resumed session would not be checked against the authorities of today.
+            Some(_) => config.session_storage = Arc::new(NoServerSessionStorage {}),
+        }
+        Ok(TlsAcceptor::from(Arc::new(config)))
     }
-}
 
-/// The certificate and its key, which must be each other's.
-fn read(chain_file: &Path, key_file: &Path) -> Result<Arc<CertifiedKey>, TlsError> {
-    let unusable = |setting, path: &Path| {
-        let path = path.to_owned();
-        move |source| TlsError::File { setting, path, source }
-    };
-    let chain: Result<Vec<_>, _> = CertificateDer::pem_file_iter(chain_file).and_then(Iterator::collect);
-    let chain = chain.map_err(unusable("server.tls_cert", chain_file))?;
-    if chain.is_empty() {
-        return Err(TlsError::Empty(chain_file.to_owned()));
+    fn verifier(&self, provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
+        let Some(clients) = &self.clients else { return Ok(Arc::new(NoClientAuth)) };
+        let mut roots = RootCertStore::empty();
+        for authority in self.certificates("client_ca", &clients.authorities)? {
+            roots.add(authority).map_err(|source| TlsError::Rustls { section: self.section, source })?;
+        }
+        let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone());
+        let builder = if clients.required { builder } else { builder.allow_unauthenticated() };
+        builder.build().map_err(|error| TlsError::Authority(self.section, error))
     }
-    let key = PrivateKeyDer::from_pem_file(key_file).map_err(unusable("server.tls_key", key_file))?;
-    Ok(Arc::new(CertifiedKey::from_der(chain, key, &aws_lc_rs::default_provider())?))
+
+    fn certificates(&self, setting: &'static str, path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+        let read: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
+        let read = read.map_err(self.unusable(setting, path))?;
+        match read.is_empty() {
+            true => Err(TlsError::Empty(self.section, setting, path.to_owned())),
+            false => Ok(read),
+        }
+    }
+
+    fn unusable(&self, setting: &'static str, path: &Path) -> impl FnOnce(pem::Error) -> TlsError + use<> {
+        let (section, path) = (self.section, path.to_owned());
+        move |source| TlsError::File { section, setting, path, source }
+    }
 }

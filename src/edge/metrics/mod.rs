@@ -1,5 +1,4 @@
-//! What is counted at the public listener: connections, closes, refusals. [`traffic`] counts bytes, and [`http`]
-//! requests.
+//! Metrics of the public listener: connections, closes, refusals. [`traffic`] counts bytes, and [`http`] requests.
 
 pub mod http;
 pub mod traffic;

@@ -1,4 +1,4 @@
-//! How much is heard and said over sockets.
+//! Messages and bytes received and sent over sockets.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! An answer that goes on for as long as its client reads it.
+//! A stream, which lasts as long as its client reads it.
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use tokio::sync::Notify;
 use super::permits::Permit;
 
 /// In the extensions of each request. A route whose answer is a stream calls [`LongAnswer::begins`]: from then on the
-/// connection has no permit and no time limit, so that streams keep no one out. The route has to bound their number.
+/// connection has no permit and no time limit, so that streams take no permits from requests. The route has to bound
+/// the number of streams.
 #[derive(Clone)]
 pub struct LongAnswer {
     permit: Arc<Mutex<Option<Permit>>>,
@@ -25,7 +26,7 @@ impl LongAnswer {
         self.begun.notify_one();
     }
 
-    /// The request has come: false if the permit was given away before.
+    /// Keeps the permit, since the request has come. False if the permit was given away before.
     pub(super) fn keep(&self) -> bool {
         self.permit.lock().as_ref().is_some_and(Permit::keep)
     }

@@ -1,9 +1,8 @@
-//! The HTTP server behind the probe and the control listener: few connections, one request each, all of it within a
-//! time.
+//! The HTTP server of the probe and the control listener: few connections, one request each, with a time limit.
 //!
-//! So whatever a client does (slow headers, a slow body, an answer it does not read), it takes one permit for that
-//! long; and connections without a request keep no other client out, however many they are. An answer that is a stream
-//! gives its permit back when it begins ([`LongAnswer`]).
+//! Whatever a client does (slow headers, a slow body, an answer that is not read), it takes one permit for a bounded
+//! time. Connections without a request keep no other client out, however many they are. A stream gives its permit back
+//! when it begins ([`LongAnswer`]).
 
 mod long_answer;
 mod permits;
@@ -37,8 +36,8 @@ const ACCEPT_REST: Duration = Duration::from_millis(50);
 
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// At a time. One more takes the permit of the one that has waited longest for its request, and is closed as it
-    /// comes if all have one.
+    /// Connections at a time. One more takes the permit of the connection that has waited longest for its request, and
+    /// is closed at once if all connections have a request.
     pub connections: usize,
     /// From the accepted connection to the end of the request's head.
     pub head: Duration,
@@ -46,7 +45,7 @@ pub struct Bounds {
     pub request: Duration,
 }
 
-/// Goes on until it is dropped.
+/// Serves until it is dropped.
 pub async fn serve(listener: TcpListener, router: Router, bounds: Bounds) {
     let permits = Permits::new(bounds.connections);
     loop {

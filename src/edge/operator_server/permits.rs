@@ -1,4 +1,4 @@
-//! The permits of a listener: how many connections there may be, and which one makes room when all are taken.
+//! The permits of a listener: a bounded number of connections, of which one makes room when all permits are taken.
 
 use std::collections::BTreeMap;
 use std::future::pending;
@@ -8,8 +8,8 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::task::yield_now;
 
-/// A connection whose request has not come yet gives its permit away, the one that has waited longest first. One with a
-/// request keeps it until the answer has gone.
+/// A connection without a request gives its permit away to a new one, beginning with the one that has waited longest. A
+/// connection with a request keeps its permit until the answer is sent.
 #[derive(Clone)]
 pub struct Permits {
     free: Arc<Semaphore>,
@@ -69,7 +69,7 @@ impl Permits {
 }
 
 impl Permit {
-    /// The request has come: the permit is kept until the answer has gone. False if it has been given away before.
+    /// Keeps the permit until the answer is sent, since the request has come. False if it was given away before.
     pub fn keep(&self) -> bool {
         self.permits.waiting().connections.remove(&self.number).is_some()
     }
@@ -82,7 +82,7 @@ impl Drop for Permit {
 }
 
 impl Eviction {
-    /// Never, once the permit is kept.
+    /// Resolves at the eviction; never, once the permit is kept.
     pub async fn happens(self) {
         if self.0.await.is_err() {
             pending().await

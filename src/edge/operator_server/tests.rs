@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use super::*;
 
-/// No test comes near it.
+/// Longer than any test takes.
 const LONG: Duration = Duration::from_secs(600);
 const REQUEST: &str = "GET /now HTTP/1.1\r\nhost: localhost\r\n\r\n";
 const LASTING_REQUEST: &str = "GET /when-released HTTP/1.1\r\nhost: localhost\r\n\r\n";
@@ -55,7 +55,7 @@ impl Fixture {
     }
 }
 
-/// All that is said until the listener closes the connection.
+/// Everything received until the listener closes the connection.
 async fn until_closed(mut stream: TcpStream) -> String {
     let mut answer = Vec::new();
     // A reset is an end like any other.
@@ -98,7 +98,7 @@ async fn a_request_in_progress_is_not_cut() {
 }
 
 #[tokio::test]
-async fn a_crowd_without_requests_keeps_none_with_one_out() {
+async fn idle_connections_keep_no_request_out() {
     let fixture = Fixture::with_permits(2).await;
     let mut crowd = Vec::new();
     for _ in 0..100 {

@@ -1,4 +1,4 @@
-//! The opaque text with which a list goes on.
+//! The opaque text with which a client asks for the next page of a list.
 //!
 //! Base64url without padding over: a version byte, then big-endian `at` (8 bytes), `kind` (2), `oid` (8), and the kinds
 //! asked for (2 each). One cursor has exactly one text: everything else is refused, so that a client cannot come to
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_made_here_is_refused() {
+    fn a_malformed_cursor_is_refused() {
         let content = Content { kind: 1, oid: 100 };
         let cursor = Cursor { position: Position { at: 5, content }, kinds: vec![1, 3] };
         let good = encode(&cursor);
@@ -111,7 +111,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_cursor_comes_back_from_its_text(
+        fn an_encoded_cursor_decodes_to_itself(
             position in position(), kinds in prop::collection::vec(any::<u16>(), 0..=KINDS_MAX)
         ) {
             let decoded = decode(&encode(&Cursor { position, kinds: kinds.clone() }));
@@ -119,7 +119,7 @@ mod tests {
         }
 
         #[test]
-        fn one_cursor_has_one_text(text in "[A-Za-z0-9_-]{24,40}") {
+        fn a_decoded_cursor_encodes_to_the_same_text(text in "[A-Za-z0-9_-]{24,40}") {
             if let Some(cursor) = decode(&text) {
                 prop_assert_eq!(encode(&cursor), text);
             }

@@ -1,4 +1,4 @@
-//! The frames of protocol v1, as values. What they look like on the wire is the business of a codec beside this file.
+//! The frames of protocol v1, as values. The codecs beside this file encode them.
 
 use crate::model::beat::Beat;
 use crate::model::ids::{ConnectionId, Content, UserId};
@@ -10,10 +10,10 @@ use crate::model::rewards::day::Day;
 use crate::model::rule::Reason;
 use crate::model::secret::Secret;
 
-/// What a client says: one operation, numbered.
+/// A frame of a client: one numbered operation.
 #[derive(Debug, PartialEq)]
 pub struct ClientFrame {
-    /// At least 1. That it grows is for the connection to check.
+    /// At least 1. The connection checks that it grows.
     pub seq: u32,
     pub operation: Operation,
 }
@@ -54,12 +54,12 @@ pub struct Hello {
 
 #[derive(Debug, Default, PartialEq)]
 pub struct Beats {
-    /// What is no date counts as none.
+    /// The flag; a text that is no date counts as none.
     pub flag: Option<Day>,
     pub items: Vec<Beat>,
 }
 
-/// What one frame may hold.
+/// The limits of one frame.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameLimits {
     /// Beats in one frame.
@@ -70,7 +70,7 @@ pub struct FrameLimits {
     pub list: usize,
 }
 
-/// A frame that cannot be taken. Nothing of it is applied.
+/// A malformed frame. Nothing of it is applied.
 #[derive(Debug, PartialEq)]
 pub struct DecodeError {
     /// Absent where the frame has no readable one.
@@ -109,7 +109,7 @@ impl ErrorCode {
     }
 }
 
-/// What the server says.
+/// A frame of the server.
 #[derive(Clone, Debug)]
 pub enum ServerFrame {
     Welcome(Box<Welcome>),
@@ -200,7 +200,7 @@ pub enum Answer {
     },
 }
 
-/// Where a list goes on, and over which kinds: what the opaque cursor carries.
+/// The position and the kinds of a list that are in the opaque cursor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cursor {
     pub position: Position,

@@ -158,14 +158,14 @@ fn apps() {
 }
 
 #[test]
-fn what_says_nothing_is_unknown() {
+fn a_meaningless_user_agent_is_unknown() {
     for text in ["", "   ", "-", "x", "Mozilla/5.0", "\u{1f4fa}\u{1f4fa}", "%00%ff", "user-4711/1.0", "((((;;;;"] {
         read_as(&[(Box::leak(text.to_owned().into_boxed_str()), NONE, NONE, NONE)]);
     }
 }
 
 #[test]
-fn a_long_one_is_read_up_to_the_bound() {
+fn a_long_user_agent_is_read_up_to_the_bound() {
     let agents = Agents::new();
     let firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:121.0) Gecko/20100101 Firefox/121.0";
     // Characters of three bytes: the bound is inside of one.
@@ -177,7 +177,7 @@ fn a_long_one_is_read_up_to_the_bound() {
 }
 
 #[test]
-fn no_more_are_remembered_than_the_bound() {
+fn no_more_user_agents_are_remembered_than_the_bound() {
     let agents = Agents::new();
     for number in 0..REMEMBERED.get() + 100 {
         agents.class(&format!("x{number}"));

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_file_is_said() {
+    fn an_unusable_country_file_is_refused_with_the_reason() {
         let whole = country_file(&[("192.0.2.0/24", "DE")]);
         let said = |path: &Path| match Countries::open(path) {
             Ok(_) => panic!("{path:?} is used"),

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_agent_that_is_not_text_is_none() {
+    fn a_user_agent_that_is_not_text_counts_as_none() {
         let classes = VisitorClasses::open(None).expect("no file is read");
         let value = http::HeaderValue::from_bytes(b"Mozilla/5.0 \xff").expect("a header");
         let headers = HeaderMap::from_iter([(header::USER_AGENT, value)]);

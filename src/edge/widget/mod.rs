@@ -32,7 +32,7 @@ const CACHING: HeaderValue = HeaderValue::from_static("public, max-age=2");
 /// An image that runs and loads nothing, wherever it is opened.
 const BADGE_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'");
 
-/// What everybody may see of the live numbers.
+/// The public live numbers.
 pub struct WidgetConfig {
     /// Those of `widget_top` in the view, too; empty = all.
     pub kinds: Vec<u16>,

@@ -61,14 +61,14 @@ async fn contents_with_few_sessions_are_left_out() {
 }
 
 #[tokio::test]
-async fn those_of_its_kinds_are_counted() {
+async fn only_sessions_of_the_kinds_of_the_widget_are_counted() {
     assert_eq!(numbers(&widget(&[1])).await["watching"], 1_200);
     assert_eq!(numbers(&widget(&[3, 1])).await["watching"], 1_300);
     assert_eq!(numbers(&widget(&[2])).await["watching"], 0);
 }
 
 #[tokio::test]
-async fn an_answer_is_made_once_for_each_view() {
+async fn an_answer_is_encoded_once_for_each_published_view() {
     let widget = widget(&[]);
     let made = widget.answers();
     assert_eq!(widget.answers().json.as_ptr(), made.json.as_ptr());

@@ -1,4 +1,4 @@
-//! The attacker's process: opens connections at the pace it was given, and tells how they ended.
+//! The attacker's process: opens connections at a given pace, and reports how they ended.
 
 use std::io::{self, BufRead};
 use std::process::exit;
@@ -19,19 +19,19 @@ use super::plan::Attack;
 use super::scene::{Assault, Scene};
 use super::{batches, bytes, floods, handshakes, readers, returns};
 
-/// All outboxes are sent so long after the last of their users has connected.
+/// The delay from the last user's connection until all offline batches are sent.
 const GATHERED: Duration = Duration::from_millis(500);
 
-/// What became of an attack; one line on standard output.
+/// The result of an attack; one line on standard output.
 #[derive(Debug, Default, Deserialize, Serialize)]
 pub struct Toll {
     pub endings: Kinds,
-    /// The most connections at one time, and how long the longest lived.
+    /// The most connections at one time, and the lifetime of the longest connection.
     pub open_peak: u64,
     pub longest_ms: u64,
 }
 
-/// Attacks, reports the result, and stays until its parent is gone, so that it can be measured.
+/// Attacks, reports the result, and stays until its parent ends, so that the parent can measure it.
 pub fn run() -> Result<(), String> {
     let assault: Assault = line(&mut io::stdin().lock().lines())?;
     thread::spawn(|| {
@@ -85,7 +85,7 @@ impl Toll {
     }
 }
 
-/// One connection, to its end.
+/// Runs one connection to its end.
 async fn one(scene: &Scene, number: u64, all_are_there: Instant) -> Ending {
     let key = scene.mask();
     match scene.assault.attack {

@@ -1,4 +1,4 @@
-//! Clients that were offline for long and send everything at once.
+//! Clients that were offline for long and send all their beats at once.
 
 use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, sleep_until};
@@ -10,12 +10,12 @@ use super::super::wire::{self, Opcode};
 use super::ending::{Ending, heard};
 use super::scene::Scene;
 
-/// As many as one frame may have.
+/// The most beats of one frame.
 const BEATS: u32 = 500;
-/// Between two of them.
+/// The time between two beats.
 const APART_MS: u64 = 5_000;
 
-/// Sends a whole outbox in one frame at `moment`, when all others do, and waits for its ack.
+/// Sends an offline batch in one frame at `moment`, together with all other clients, and waits for its ack.
 pub async fn outbox(scene: &Scene, number: u64, moment: Instant) -> Ending {
     let mut dialed = match scene.enter(number, number).await {
         Ok(dialed) => dialed,

@@ -1,19 +1,19 @@
-//! What no honest client sends, as bytes.
+//! Bytes that no honest client sends.
 
 use super::super::wire::{self, Opcode};
 
-/// So many at once; the gateway allows a burst of 100 and 20 a second.
+/// Frames sent at once; the gateway allows a burst of 100 and 20 a second.
 const FLOOD: u32 = 1_000;
 /// A message may have 128 KiB by the gateway's defaults.
 const LONG_BYTES: u64 = 256 * 1024;
 const FRAGMENT_BYTES: usize = 32 * 1024;
-/// First bytes of a frame that does not end its message.
+/// The first byte of a frame that does not end its message.
 const BEGINS: u8 = Opcode::Text as u8;
 const GOES_ON: u8 = 0;
-/// First byte of a whole text message.
+/// The first byte of a whole text message.
 const WHOLE: u8 = 0x80 | Opcode::Text as u8;
 
-/// Frames that are well formed, each.
+/// Frames that are each well formed.
 pub fn frames(key: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     for seq in 1..=FLOOD {
@@ -36,8 +36,8 @@ pub fn fragments(key: u32) -> Vec<u8> {
     bytes
 }
 
-/// Three ways of saying too much: a frame that announces more than there may be, one that announces more than there
-/// is memory, and a message of fragments that are short enough each.
+/// Three kinds of oversized messages: a frame that announces more than the limit, a frame that announces more than the
+/// memory, and a message of fragments that are each short enough.
 pub fn oversized(way: u64, key: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     let announced = match way % 3 {
@@ -57,7 +57,7 @@ pub fn oversized(way: u64, key: u32) -> Vec<u8> {
     bytes
 }
 
-/// Questions with long answers.
+/// Requests with long answers.
 pub fn lists(count: u32, limit: u32, first_seq: u32, key: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     for seq in first_seq..first_seq + count {

@@ -1,10 +1,10 @@
-//! What the gateway itself counts, from its admin listener.
+//! The counters of the gateway, from its admin listener.
 
 use super::super::admin;
 use super::super::tally::Kinds;
 use super::super::target::Target;
 
-/// Connections that it closed, by code, and refused, by reason.
+/// Connections that the gateway closed, by code, and refused, by reason.
 const FAMILIES: [&str; 2] = ["heartline_closes_total{code=\"", "heartline_refused_total{reason=\""];
 
 /// Counters since the start of the gateway: `close 4008`, `refused upgrades`.
@@ -30,7 +30,7 @@ impl Counters {
         self.0.get(kind).copied().unwrap_or(0)
     }
 
-    /// What came since `before`.
+    /// The increase since `before`.
     pub fn since(&self, before: &Counters) -> Kinds {
         let grown = self.0.iter().map(|(kind, count)| (kind.clone(), count - before.of(kind)));
         grown.filter(|(_, count)| *count > 0).collect()
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_are_found_and_told_apart() {
+    fn counters_are_parsed_with_their_label_and_subtracted() {
         let text = "# TYPE heartline_closes counter\nheartline_closes_total{code=\"4008\"} 7\n\
                     heartline_refused_total{reason=\"upgrades\"} 3\nheartline_connections 12\n";
         let before = Counters::parse("heartline_closes_total{code=\"4008\"} 2\n");

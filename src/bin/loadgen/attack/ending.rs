@@ -1,4 +1,4 @@
-//! How a connection of an attacker ended, as it saw it.
+//! The end of an attacker's connection, as the attacker saw it.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -8,29 +8,29 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use super::super::dial::DialError;
 use super::super::wire::{self, Opcode};
 
-/// What is read and thrown away at a time.
+/// Bytes that are read and discarded at a time.
 const SCRATCH_BYTES: usize = 16 * 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// With this code; 1005 = none.
+    /// A close with this code; 1005 = no code.
     Closed(u16),
-    /// An answer to the upgrade that is none.
+    /// An HTTP status instead of the upgrade.
     Status(u16),
-    /// The end of the stream, without a word.
+    /// The end of the stream without a close.
     End,
     Reset,
     Lost(ErrorKind),
-    /// It could not even be connected.
+    /// The connection failed.
     Unconnected(ErrorKind),
-    /// What came is not the protocol.
+    /// Bytes that are not of the protocol.
     Foreign,
-    /// Left by the attacker, welcomed.
+    /// Welcomed, and then closed by the attacker.
     Welcomed,
-    /// All it sent was acked, and nothing of it rejected.
+    /// All its beats were acked, and none was rejected.
     Acked,
     Rejected,
-    /// Still there when the attack was over.
+    /// Still open when the attack was over.
     Open,
 }
 
@@ -75,7 +75,8 @@ impl From<ErrorKind> for Ending {
     }
 }
 
-/// Reads to the end and returns how it came; `hear` may end it with a text. `rest` is what was read already.
+/// Reads to the end of the connection and returns its ending; `hear` may return an ending for a text. `rest` has the
+/// bytes that were read already.
 pub async fn heard(
     stream: &mut (impl AsyncRead + Unpin),
     mut rest: Vec<u8>,
@@ -84,7 +85,7 @@ pub async fn heard(
     heard_so_far(stream, &mut rest, hear).await
 }
 
-/// Like `heard`, for a caller that reads on: bytes that were read and not used stay in `rest`.
+/// Like `heard`, for a caller that reads on: unused bytes stay in `rest`.
 pub async fn heard_so_far(
     stream: &mut (impl AsyncRead + Unpin),
     rest: &mut Vec<u8>,
@@ -114,7 +115,7 @@ pub async fn heard_so_far(
     }
 }
 
-/// The same before the upgrade: whatever comes is an HTTP response.
+/// Like `heard`, before the upgrade: any answer is an HTTP response.
 pub async fn answered(stream: &mut (impl AsyncRead + Unpin)) -> Ending {
     let mut read = Vec::new();
     loop {
@@ -143,7 +144,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_code_is_heard_after_whatever_came_before() {
+    async fn a_close_code_is_found_after_other_frames() {
         let rest = b"\x81\x02hi\x89\x00\x88\x02".to_vec();
         let mut texts = 0;
         let mut stream = &b"\x0f\xa8"[..];

@@ -5,7 +5,7 @@ use tokio::io::AsyncWriteExt;
 use super::ending::{Ending, heard};
 use super::scene::Scene;
 
-/// Says all of `bytes`, whether or not they are taken, and listens meanwhile.
+/// Sends all `bytes`, whether or not the gateway reads them, and listens meanwhile.
 pub async fn flood(scene: &Scene, number: u64, bytes: Vec<u8>) -> Ending {
     let dialed = match scene.enter(number, number).await {
         Ok(dialed) => dialed,
@@ -15,7 +15,7 @@ pub async fn flood(scene: &Scene, number: u64, bytes: Vec<u8>) -> Ending {
     let mut ending = std::pin::pin!(heard(&mut reader, dialed.rest, |_| None));
     tokio::select! {
         ending = &mut ending => ending,
-        // Whatever could not be said any more: why comes by the other half.
+        // If the sending fails, the reading half tells why.
         _ = writer.write_all(&bytes) => ending.await,
     }
 }

@@ -11,7 +11,7 @@ use super::scene::Scene;
 
 const LINE_EVERY: Duration = Duration::from_secs(2);
 
-/// The head of a request, a line now and then, without an end.
+/// Sends the head of a request, a line now and then, and never ends it.
 pub async fn endless_head(scene: &Scene, number: u64) -> Ending {
     let mut stream = match scene.connect(number).await {
         Ok(stream) => stream,
@@ -31,7 +31,7 @@ pub async fn endless_head(scene: &Scene, number: u64) -> Ending {
     }
 }
 
-/// An upgrade without a token, and no hello.
+/// Upgrades without a token, and sends no hello.
 pub async fn silence(scene: &Scene, number: u64) -> Ending {
     let mut stream = match scene.connect(number).await {
         Ok(stream) => stream,

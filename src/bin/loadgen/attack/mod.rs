@@ -1,4 +1,4 @@
-//! Attacks on a gateway that serves an honest crowd, and what they do to it.
+//! Attacks on a gateway that serves an honest crowd, and their effect on the crowd.
 //!
 //! ```text
 //! siege ── workers: the honest crowd, throughout    ┐
@@ -6,9 +6,9 @@
 //!   └───── attacker, a process of its own           ┘
 //! ```
 //!
-//! An attacker is a client and no more: its connections and what they send come at the pace of [`plan`], so that it is
-//! the gateway that is tried and not the processors, which all of them share. Its connections come from one address, or
-//! as many as it is given, which no honest socket has.
+//! An attacker is an ordinary client: it connects and sends at the pace of [`plan`], so that an attack tests the
+//! gateway and not the processors, which all processes share. Its connections come from its own addresses, which no
+//! honest socket has.
 
 mod attacker;
 mod batches;

@@ -1,4 +1,4 @@
-//! Honest users who connect while others are served: what an attack does to new connections.
+//! Honest users that connect during an attack, to measure its effect on new connections.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,32 +13,33 @@ use super::super::latency::{Latencies, Percentiles};
 use super::super::tally::{self, Kinds};
 use super::super::target::{Target, Tokens};
 
-/// From one to the next.
+/// The time between two newcomers.
 const EVERY: Duration = Duration::from_millis(50);
-/// A client that is not welcomed by then counts as refused.
+/// A client that is not welcomed within this time counts as refused.
 const WELCOME_MAX: Duration = Duration::from_secs(10);
-/// Their sockets are numbered from here on, and so have addresses of their own.
+/// The number of the first newcomer's socket, so that newcomers have addresses of their own.
 const FIRST_SOCKET: u64 = 1 << 32;
 
-/// Those of one time.
+/// The newcomers of one period.
 #[derive(Clone, Debug, Serialize)]
 pub struct Arrivals {
     pub tried: u64,
     pub welcomed: u64,
-    /// Why the others were not, at their first and only try.
+    /// The reasons for the others, at their first and only try.
     pub refused: Kinds,
-    /// From the first packet to the welcome.
+    /// The time from the first packet to the welcome.
     pub welcome_ms: Percentiles,
 }
 
-/// When one came, and how long its welcome took, or what it got instead.
+/// The start of a newcomer, and the time to its welcome, or the reason for its refusal.
 type Arrival = (Instant, Result<Duration, String>);
 
 #[derive(Clone, Default)]
 pub struct Newcomers(Rc<RefCell<Vec<Arrival>>>);
 
 impl Newcomers {
-    /// One after the other, each of a user of its own, from `first_mid` on; each is gone when it is welcomed.
+    /// Newcomers, one after the other, each with a user of its own, from `first_mid` on. Each closes when it is
+    /// welcomed.
     pub async fn come(&self, target: Target, tokens: Tokens, run: u64, first_mid: u64) {
         let (target, tokens) = (Rc::new(target), Rc::new(tokens));
         let mut ticks = interval(EVERY);
@@ -61,7 +62,7 @@ impl Newcomers {
         }
     }
 
-    /// Connections that were welcomed this time.
+    /// The newcomers of a period.
     pub fn between(&self, from: Instant, to: Instant) -> Arrivals {
         let mut latencies = Latencies::new();
         let (mut tried, mut welcomed, mut refused) = (0, 0, Kinds::new());

@@ -1,4 +1,4 @@
-//! How an attack is laid out, and by what it is judged.
+//! The options of attacks, and the bar for their effect.
 
 use std::time::Duration;
 
@@ -6,16 +6,16 @@ use clap::Args;
 
 #[derive(Args, Clone, Debug)]
 pub struct SiegeOptions {
-    /// How much of each attack: connections, and their pace.
+    /// The share of each attack's connections and pace.
     #[arg(long, default_value = "1", value_parser = share)]
     pub attack_share: f64,
-    /// How much of the time of each attack: connections, at the same pace.
+    /// The share of each attack's duration: fewer connections at the same pace.
     #[arg(long, default_value = "1", value_parser = share)]
     pub attack_time: f64,
     /// Addresses that an attacker has.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=200))]
     pub attack_addresses: u8,
-    /// How long the crowd is measured before an attack; as long again after it.
+    /// The time for which the crowd is measured before an attack, and again after it.
     #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
     pub quiet: Duration,
     /// A 99th percentile up to here is good enough however low it was before, since the disk alone may make that.

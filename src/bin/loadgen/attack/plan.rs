@@ -1,4 +1,4 @@
-//! The attacks: how many connections at which pace, and what is to become of them.
+//! The attacks: the number and pace of their connections, and the endings they must have.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::ending::Ending;
 /// Sockets that one user may have by the gateway's defaults.
 const CONNECTIONS_PER_USER: u64 = 32;
 const MIB: u64 = 1 << 20;
-/// So many times as long as on a quiet machine may the last connection take.
+/// The last connection may take this many times as long as on a quiet machine.
 const PATIENCE: u32 = 5;
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
@@ -29,27 +29,27 @@ pub enum Attack {
     Fragments,
     /// Frames and messages longer than a frame may be.
     Oversized,
-    /// They are welcomed, and gone, and come again.
+    /// They are welcomed, close, and come again.
     ReconnectStorm,
-    /// All of them are one user's, and stay.
+    /// All of them are of one user, and stay.
     OneUser,
-    /// They come back from a long time without a network: 500 beats each, all of them at once.
+    /// They return after a long time offline: 500 beats each, all at once.
     OfflineBatches,
 }
 
-/// Numbers are those of the full size.
+/// The numbers are for the full size.
 pub struct Plan {
     pub connections: u64,
     pub per_second: f64,
-    /// How long the last of them takes, on a quiet machine, from when it is opened until it has ended, at most.
+    /// The longest time from the opening to the end of the last connection, on a quiet machine.
     pub life_max: Duration,
-    /// How each must end, as the attacker sees it.
+    /// The endings that a connection may have, as the attacker sees it.
     pub endings: &'static [Ending],
-    /// How many may be left at the end.
+    /// The most connections that may be open at the end.
     pub open_max: u64,
-    /// Closes that the gateway must count, since a client that does not read does not see a code.
+    /// The code of closes that the gateway must count, for clients that do not read and see no code.
     pub counted: Option<u16>,
-    /// What the gateway may grow by.
+    /// The most that the memory of the gateway may grow.
     pub growth_max: u64,
 }
 
@@ -60,8 +60,8 @@ impl Attack {
 
     pub fn plan(self) -> Plan {
         use Ending::{Acked, Closed, End, Reset, Status, Welcomed};
-        // More upgrades a second than the gateway takes in all, or of one address: refused clients may come
-        // again, and the attack goes on.
+        // The attack opens more upgrades a second than the gateway accepts in all, or from one address: refused clients
+        // may come again, and the attack goes on.
         const SHED: [Ending; 2] = [Status(503), Status(429)];
         let flood = Plan {
             connections: 1_000,
@@ -78,7 +78,8 @@ impl Attack {
                 connections: 20_000,
                 per_second: 2_000.0,
                 life_max: Duration::from_secs(8),
-                // The gateway closes a head that does not end without an answer, and the next of too many at once.
+                // The gateway closes an endless head without an answer, and also connections beyond its limit of
+                // pending ones.
                 endings: &[End, Reset, Closed(4001), SHED[0], SHED[1]],
                 growth_max: 256 * MIB,
                 ..flood
@@ -120,24 +121,24 @@ impl Attack {
 }
 
 impl Plan {
-    /// As much of it, over as much of the time.
+    /// This share of the connections and the pace, over this share of the time.
     pub fn scaled(self, share: f64, time: f64) -> Self {
         let connections = (self.connections as f64 * share * time).ceil() as u64;
         Plan { connections, per_second: self.per_second * share, ..self }
     }
 
-    /// From when the last connection is opened until it is given up.
+    /// The time from the opening of the last connection until it is given up.
     pub fn patience(&self) -> Duration {
         PATIENCE * self.life_max
     }
 
-    /// From the first connection until the last is given up.
+    /// The time from the first connection until the last one is given up.
     pub fn lasts_at_most(&self) -> Duration {
         Duration::from_secs_f64(self.connections as f64 / self.per_second) + self.patience()
     }
 }
 
-/// Those that were asked for: names with commas between them, or all.
+/// The selected attacks: names with commas between them, or all.
 #[derive(Clone, Debug)]
 pub struct Attacks(pub Vec<Attack>);
 
@@ -161,14 +162,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn attacks_are_asked_for_by_name() {
+    fn attacks_are_selected_by_name() {
         assert_eq!("all".parse::<Attacks>().expect("all").0.len(), Attack::value_variants().len());
         assert_eq!("pings,one-user".parse::<Attacks>().expect("two").0, [Attack::Pings, Attack::OneUser]);
         assert!("pings,other".parse::<Attacks>().is_err_and(|why| why.contains("slow-readers")));
     }
 
     #[test]
-    fn a_smaller_one_lasts_as_long_unless_it_is_shorter() {
+    fn a_scaled_attack_lasts_as_long_and_a_shortened_one_has_fewer_connections() {
         for attack in Attack::value_variants() {
             let (whole, part, short) = (attack.plan(), attack.plan().scaled(0.2, 1.0), attack.plan().scaled(0.2, 0.5));
             let name = attack.name();

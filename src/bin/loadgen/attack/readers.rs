@@ -1,4 +1,4 @@
-//! Clients that ask and do not read the answers.
+//! Clients that send requests and do not read the answers.
 
 use std::io;
 use std::time::Duration;
@@ -17,22 +17,22 @@ use super::bytes;
 use super::ending::{Ending, heard, heard_so_far};
 use super::scene::Scene;
 
-/// So few that the answers to all of them stay below `limits.list_rows_burst`: beyond it lists wait, and do not pile
-/// up.
+/// Readers of a user. With so few, all answers stay below `limits.list_rows_burst`: beyond it lists would wait, and not
+/// pile up.
 const READERS_PER_USER: u64 = 5;
 const RECORDS: u32 = 200;
 /// The close code for a client that does not read.
 const TOO_SLOW: u16 = 4009;
-/// Some megabytes of answers. With what it has said before no more than the burst allows.
+/// Some megabytes of answers, and together with the beats no more than the burst allows.
 const LISTS: u32 = 60;
-/// Until the gateway has closed all of them. One that does not is listened to after so long.
+/// The time in which the gateway should close all of these clients. After it a client reads on.
 const DEAF_FOR_MAX: Duration = Duration::from_secs(60);
 const RECEIVE_BUFFER_BYTES: u32 = 4096;
-/// As on an Ethernet. With the loopback's 64 KiB the kernel takes in megabytes for each socket.
+/// As on an Ethernet. With the loopback's 64 KiB, the kernel would buffer megabytes for each socket.
 const SEGMENT_BYTES: u32 = 1460;
 
-/// Asks for far more than the kernel takes in, and reads it when it is too late. The first of a user writes what the
-/// others ask for.
+/// Requests far more than the kernel buffers, and reads it when it is too late. The first client of a user writes the
+/// records that all of them request.
 pub async fn deaf(scene: &Scene, number: u64) -> Ending {
     let user = number / READERS_PER_USER;
     let entered = async {
@@ -75,7 +75,7 @@ async fn narrow(scene: &Scene, number: u64) -> Result<TcpStream, DialError> {
     dial::connect(socket, target).await
 }
 
-/// A frame of beats of as many contents.
+/// A frame with a beat of each of [`RECORDS`] contents.
 fn records(scene: &Scene, user: u64, now: u64) -> Vec<u8> {
     let beats: Vec<_> = (1..=RECORDS).map(|content| Beat { content, played: 0, at: now }).collect();
     let (mut text, mut frame) = (Vec::new(), Vec::new());

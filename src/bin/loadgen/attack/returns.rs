@@ -3,7 +3,7 @@
 use super::ending::{Ending, heard};
 use super::scene::Scene;
 
-/// Comes in and is gone without a word.
+/// Connects, is welcomed, and closes.
 pub async fn come_and_go(scene: &Scene, number: u64) -> Ending {
     match scene.enter(number, number).await {
         Ok(_) => Ending::Welcomed,
@@ -11,7 +11,7 @@ pub async fn come_and_go(scene: &Scene, number: u64) -> Ending {
     }
 }
 
-/// Another connection of the same user, which stays.
+/// Opens another connection of the same user, which stays.
 pub async fn crowd_in(scene: &Scene, number: u64) -> Ending {
     match scene.enter(number, 0).await {
         Ok(mut dialed) => heard(&mut dialed.stream, dialed.rest, |_| None).await,

@@ -1,4 +1,4 @@
-//! What the connections of an attacker share.
+//! The state that the connections of an attacker share.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -29,20 +29,20 @@ pub struct Assault {
     pub attack: Attack,
     pub connections: u64,
     pub per_second: f64,
-    /// How long after the last connection was opened the others are waited for, and how many may be left then.
+    /// The time to wait after the last connection was opened; `open_max`: how many may then still be open.
     pub patience: Duration,
     pub open_max: u64,
-    /// When the first connection is opened, milliseconds since 1970.
+    /// The time of the first connection, milliseconds since 1970.
     pub at: u64,
     pub target: Target,
-    /// Where the gateway says what it has counted.
+    /// The gateway's probe listener, for its metrics.
     pub admin: Target,
     pub credentials: Credentials,
-    /// Addresses that its connections take in turns.
+    /// The number of addresses that its connections take in turns.
     pub addresses: u8,
-    /// The number of this run, as no other has.
+    /// The number of this run, unique to it.
     pub run: u64,
-    /// Users from here on are the attacker's.
+    /// The first user of the attacker.
     pub first_mid: u64,
 }
 
@@ -123,7 +123,7 @@ impl Scene {
         self.all_are_closed.get_or_init(|| closed).await;
     }
 
-    /// Other addresses in each run, from 2 on in their last number; those of honest sockets end in 1.
+    /// A source address, different in each run. Its last number is 2 or more; the last number of honest sockets is 1.
     pub fn source(&self, number: u64) -> Option<SocketAddr> {
         let IpAddr::V4(_) = self.assault.target.address.ip() else { return None };
         let [.., high, low] = (self.assault.run % 0xfe00).to_be_bytes();

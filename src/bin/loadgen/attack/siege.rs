@@ -1,4 +1,4 @@
-//! One attack: the crowd in peace, the same crowd under attack, and after it, in one run on one gateway.
+//! One attack in one run on one gateway: the crowd before it, under it, and after it.
 
 use std::time::{Duration, Instant};
 
@@ -23,25 +23,25 @@ use super::scene::Assault;
 use super::spell::{Spell, Spells};
 use super::verdict::{Seen, Standing, Use, Verdict};
 
-/// Memory is looked at so often.
+/// The interval of looks at the memory.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// How long after its time an attacker may take to say what came of it.
+/// The extra time for an attacker to report, after its attack.
 const TOLL_SPARE: Duration = Duration::from_secs(60);
-/// What an attack has stirred up may settle before the time after it is looked at.
+/// The pause after an attack before the next period is measured.
 const SETTLE: Duration = Duration::from_secs(1);
 const TOKEN_LIFE: Duration = Duration::from_secs(3600);
-/// The last gateway's dying sockets are not the next one's to bear.
+/// A pause, so that closing sockets of one gateway do not burden the next.
 const REST: Duration = Duration::from_secs(1);
 const TRIES_MAX: usize = 5;
 
-/// All that was asked for.
+/// All attacks of a run.
 #[derive(Serialize)]
 pub struct Siege {
     pub passed: bool,
     pub attacks: Vec<Verdict>,
 }
 
-/// Lays siege to a fresh gateway for each of the attacks.
+/// Attacks a fresh gateway with each of the attacks.
 pub async fn lay(
     attacks: &Attacks,
     options: &SiegeOptions,
@@ -55,7 +55,7 @@ pub async fn lay(
         let plan = attack.plan().scaled(options.attack_share, options.attack_time);
         let one = One { attack: *attack, plan, options, credentials };
         let mut tries = Vec::new();
-        // Whatever else takes the disk or the processors for a moment makes a slow crowd, too: it takes two of three.
+        // A moment of other load on the disk or the processors makes the crowd slow, too, so two of three tries decide.
         while tries.len() < TRIES_MAX && undecided(&tries) {
             let verdict = LocalSet::new().run_until(one.run(load, servers)).await?;
             eprint!("{verdict}");
@@ -63,7 +63,7 @@ pub async fn lay(
             sleep(REST).await;
         }
         let ratios = tries.iter().map(|verdict| verdict.p99_ratio).collect();
-        // What is not decided by then has failed, whatever the last one was.
+        // An attack that is still undecided has failed, whatever its last try was.
         let decisive = if undecided(&tries) {
             tries.iter().rposition(|verdict| !verdict.passed())
         } else {
@@ -80,7 +80,7 @@ fn undecided(tries: &[Verdict]) -> bool {
     leave_open(tries.iter().map(Verdict::standing))
 }
 
-/// Whether the tries so far leave the verdict open; once they do not, the last of them is it.
+/// Whether the tries so far leave the verdict open. If not, the last of them is the verdict.
 fn leave_open(tries: impl Iterator<Item = Standing>) -> bool {
     let counted: Vec<_> = tries.filter(|standing| *standing != Standing::Unclear).collect();
     matches!(counted[..], [] | [Standing::Slow] | [Standing::Slow, Standing::Good])
@@ -133,7 +133,7 @@ impl One<'_> {
         Ok(Verdict::new(self.attack, &self.plan, self.options, spells, seen, outcome))
     }
 
-    /// Waits for the end of the quiet time, attacks, and looks on.
+    /// Waits for the end of the quiet time, attacks, and measures meanwhile.
     async fn attack(&self, served: &Served, load: &Load, start: Instant, strangers: u64) -> Result<Seen, String> {
         let admin = served.admin.as_ref().ok_or("the gateway does not say where its admin listener is")?;
         let gateway = served.watched[0].pid;
@@ -155,7 +155,7 @@ impl One<'_> {
         })?;
         sleep_until((start + load.warm_up).into()).await;
         let cpu_quiet = meter::cpu_seconds(gateway);
-        // On a busy machine an answer takes longer than the first closes.
+        // Read before the attack, since an answer on a busy machine takes longer than the first closes.
         let before = Counters::read(admin).await?;
         sleep_until(begins.into()).await;
         let (cpu, cpu_attacker) = (meter::cpu_seconds(gateway), meter::cpu_seconds(attacker.pid()));
@@ -169,14 +169,14 @@ impl One<'_> {
         used.cpu_cores_before = cores(cpu_quiet, cpu, self.options.quiet);
         used.cpu_cores_under = cores(cpu, meter::cpu_seconds(gateway), under);
         let attacker_cpu_cores = cores(cpu_attacker, meter::cpu_seconds(attacker.pid()), under);
-        // A socket that was closed is counted at once, but its end is seen by the attacker first.
+        // The gateway counts a close shortly after the attacker sees it.
         sleep(SETTLE).await;
         let counted = Counters::read(admin).await?.since(&before);
         Ok(Seen { begins, ended, toll, gateway: used, counted, attacker_cpu_cores })
     }
 }
 
-/// Until the attacker has said what came of it.
+/// Watches the memory until the attacker reports.
 async fn watch(attacker: &mut Offspring, gateway: u32, used: &mut Use) -> Result<Toll, String> {
     let mut looks = interval(LOOK_EVERY);
     looks.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slow_crowd_alone_takes_two_of_three() {
+    fn a_slow_result_is_decided_by_two_of_three_tries() {
         use Standing::{Bad, Good, Slow};
         for decided in [&[Good][..], &[Bad], &[Slow, Slow], &[Slow, Bad], &[Slow, Good, Good], &[Slow, Good, Slow]] {
             assert!(!leave_open(decided.iter().copied()), "{decided:?}");
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_try_that_says_nothing_is_not_counted() {
+    fn an_unclear_try_is_not_counted() {
         use Standing::{Bad, Good, Slow, Unclear};
         for open in [
             &[Unclear][..],

@@ -1,4 +1,4 @@
-//! How the honest fared for a while.
+//! The latencies and losses of the honest crowd in one period.
 
 use std::time::Instant;
 
@@ -9,13 +9,13 @@ use super::newcomers::{Arrivals, Newcomers};
 
 #[derive(Debug, Serialize)]
 pub struct Spell {
-    /// Whole seconds: from when the first of its beats was meant to when the last was.
+    /// Whole seconds, by the times at which beats were meant to be sent.
     pub seconds: usize,
     pub latency_ms: Percentiles,
     pub newcomers: Arrivals,
 }
 
-/// The time before the attack, that from its first connection to the end of its last, and that after it.
+/// The periods before, under and after the attack.
 #[derive(Debug, Serialize)]
 pub struct Spells {
     pub before: Spell,
@@ -24,7 +24,7 @@ pub struct Spells {
 }
 
 impl Spell {
-    /// `seconds`: latencies by the second since `start`. A second that is only in part within the time counts.
+    /// `seconds`: latencies by the second since `start`. Seconds that are only partly in the period count, too.
     pub fn new(seconds: &[Recorded], start: Instant, newcomers: &Newcomers, from: Instant, to: Instant) -> Self {
         let first = (from - start).as_secs() as usize;
         let end = (to - start).as_secs_f64().ceil() as usize;

@@ -1,4 +1,4 @@
-//! What became of an attack and of the honest, and whether that is good enough.
+//! The result of an attack and its effect on the honest crowd, and whether it passes.
 
 use std::fmt;
 use std::time::Instant;
@@ -15,30 +15,30 @@ use super::options::SiegeOptions;
 use super::plan::{Attack, Plan};
 use super::spell::Spells;
 
-/// By how much the 99th percentile of the honest may grow.
+/// The factor by which the 99th percentile of the crowd may grow.
 const P99_RATIO_MAX: f64 = 2.0;
-/// The share of honest newcomers that must be let in at their first try.
+/// The share of honest newcomers that must be welcomed at their first try.
 const NEWCOMERS_MIN: f64 = 0.9;
 const MIB: f64 = (1u64 << 20) as f64;
 
-/// When it was, and what was seen of it.
+/// The times of the attack, and its measurements.
 pub struct Seen {
     pub begins: Instant,
     pub ended: Instant,
     pub toll: Toll,
     pub gateway: Use,
-    /// Connections that the gateway closed or refused meanwhile, by its own metrics; newcomers included.
+    /// Connections that the gateway closed or refused in that time, by its own metrics; newcomers included.
     pub counted: Kinds,
     pub attacker_cpu_cores: Option<f64>,
 }
 
-/// Bytes and processors.
+/// Bytes of memory, and cores.
 #[derive(Debug, Default, Serialize)]
 pub struct Use {
     pub rss_before: Option<u64>,
     pub rss_peak: Option<u64>,
     pub rss_after: Option<u64>,
-    /// Of the kernel, for all TCP sockets of the machine: both ends of each, the attacker's and the crowd's.
+    /// Kernel memory of all TCP sockets of the machine: both ends of each, the attacker's and the crowd's.
     pub tcp_before: Option<u64>,
     pub tcp_peak: Option<u64>,
     pub cpu_cores_before: Option<f64>,
@@ -57,14 +57,14 @@ pub struct Attacker {
 #[derive(Debug, Serialize)]
 pub struct Verdict {
     pub attack: Attack,
-    /// The bars that were missed.
+    /// The missed bars.
     pub missed: Vec<String>,
     #[serde(skip)]
     standing: Standing,
     #[serde(flatten)]
     pub spells: Spells,
     pub p99_ratio: f64,
-    /// Of each time it was tried, this one the last.
+    /// The ratio of each try, this one last.
     pub p99_ratios: Vec<f64>,
     /// Honest beats without an ack, honest sockets that were closed, acks without a record.
     pub lost: u64,
@@ -72,16 +72,16 @@ pub struct Verdict {
     pub growth_max: u64,
     pub counted: Kinds,
     pub attacker: Attacker,
-    /// The whole run of the honest.
+    /// The whole run of the honest crowd.
     pub run: Outcome,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     Good,
-    /// Nothing but the 99th percentile speaks against it.
+    /// Only the 99th percentile misses its bar.
     Slow,
-    /// The same, but it was no better when the attack was over.
+    /// Only the 99th percentile misses its bar, but it was no better after the attack.
     Unclear,
     Bad,
 }
@@ -187,7 +187,7 @@ impl Verdict {
     }
 }
 
-/// For people.
+/// The verdict as text.
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mib = |bytes: Option<u64>| bytes.map_or(f64::NAN, |bytes| bytes as f64 / MIB);

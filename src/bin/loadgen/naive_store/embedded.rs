@@ -1,5 +1,5 @@
-//! One entry and one fdatasync a beat, in the same database as the gateway's own store. fjall lets one writer in at a
-//! time; the others wait for it, and their threads with them.
+//! One entry and one fdatasync per beat, in the same kind of database as the gateway's own store. fjall lets one writer
+//! in at a time; other writers block their threads.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ impl Embedded {
         Ok(Embedded { database, records })
     }
 
-    /// It is on disk when this returns.
+    /// Returns after the beat is on disk.
     pub fn write(&self, user: UserId, beat: &Beat) -> Result<(), String> {
         let mut batch =
             OwnedWriteBatch::with_capacity(self.database.clone(), 1).durability(Some(PersistMode::SyncData));

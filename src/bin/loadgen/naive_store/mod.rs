@@ -1,4 +1,4 @@
-//! Where the naive gateway keeps things: each beat by itself, durable before its ack.
+//! The store of the naive gateway: each beat is written by itself, durably before its ack.
 
 mod embedded;
 mod redis;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use self::embedded::Embedded;
 use self::redis::Redis;
 
-/// What to keep things in.
+/// The kind of the store.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub enum Place {
     Directory(PathBuf),
@@ -27,7 +27,7 @@ pub enum NaiveStore {
     Redis(Redis),
 }
 
-/// What it keeps of a beat.
+/// The stored part of a beat.
 #[derive(Debug, PartialEq)]
 pub struct Row {
     pub pos: u64,
@@ -45,7 +45,7 @@ impl NaiveStore {
         })
     }
 
-    /// It is on disk when this returns.
+    /// Returns after the beat is on disk.
     pub async fn write(&self, user: UserId, beat: &Beat) -> Result<(), String> {
         match self {
             NaiveStore::Embedded(store) => store.write(user, beat),

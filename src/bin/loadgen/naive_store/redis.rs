@@ -1,4 +1,4 @@
-//! One pipeline a beat: its row into the hash of its user, and its place into the user's timeline.
+//! One pipeline per beat: its row into the hash of its user, and its place into the user's timeline.
 
 use heartline::model::beat::Beat;
 use heartline::model::ids::{Content, UserId};
@@ -9,7 +9,7 @@ use tokio::sync::OnceCell;
 use super::Row;
 
 thread_local! {
-    /// Each thread that serves has one, by which all of its sockets write.
+    /// One connection for each serving thread, shared by all of its sockets.
     static CONNECTION: &'static OnceCell<MultiplexedConnection> = Box::leak(Box::default());
 }
 
@@ -21,7 +21,7 @@ impl Redis {
         Client::open(format!("redis://{address}")).map(Redis).map_err(told)
     }
 
-    /// Redis answers when its log is on disk.
+    /// Redis answers after its log is on disk.
     pub async fn write(&self, user: UserId, beat: &Beat) -> Result<(), String> {
         let (rows, timeline, content) = (rows(user), timeline(user), field(beat.content));
         let mut pipeline = pipe();

@@ -10,11 +10,11 @@ use super::super::admin;
 use super::super::target::Target;
 
 const PAGE: usize = 1_000;
-/// Events follow their claims; the longest wait for them.
+/// The longest wait for events, which follow their claims.
 const FOLLOW_MAX: Duration = Duration::from_secs(120);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// How often each event is there, by its id.
+/// The count of each event, by id.
 #[derive(Debug, Default)]
 pub struct EventLog(pub HashMap<String, u64>);
 
@@ -35,7 +35,7 @@ struct Event {
 }
 
 impl EventLog {
-    /// Reads on until there are so many events, or no more come.
+    /// Reads until there are this many events, or no more come.
     pub async fn read(gateway: &Target, wanted: u64) -> Result<Self, String> {
         let mut log = EventLog::default();
         let (mut read, mut after) = (0, 0);

@@ -1,7 +1,7 @@
-//! Many connections of one user, each with the first beat that is enough: one claim, one event, one reward.
+//! Many connections of one user race, each with a first beat that earns the reward: one claim, one event, one reward.
 //!
-//! Users come in waves; all sockets of a wave are welcomed before the first beat is sent, and the beats of one user go
-//! out one behind the other, or with one of every other user's between them.
+//! Users come in waves. All sockets of a wave are welcomed before the first beat is sent. The beats of one user are
+//! sent one behind the other, or in turns with those of all other users.
 
 mod event_log;
 mod racer;
@@ -20,7 +20,7 @@ use event_log::EventLog;
 pub use verdict::Race;
 use wave::{Course, Order};
 
-/// What is decided, all of it by the first beat and exactly.
+/// The rules of the race: both exact, and decided by the first beat.
 const USER_RULE: &str = "first-of-day";
 const CONTENT_RULE: &str = "first-view";
 
@@ -40,7 +40,7 @@ pub struct RaceOptions {
     pub wave: u64,
 }
 
-/// On a fresh gateway.
+/// Runs the race on a fresh gateway.
 pub async fn run(
     options: &RaceOptions,
     load: &Load,
@@ -48,7 +48,7 @@ pub async fn run(
     credentials: &Credentials,
 ) -> Result<Race, String> {
     let mut servers = servers.clone();
-    // What was asked for comes after, and so stands.
+    // The given settings come last, and so override these.
     servers.settings.splice(..0, settings(options));
     let served = Sort::Gateway.start(&servers, load, credentials).await?;
     let course = Course {

@@ -1,4 +1,4 @@
-//! One socket of one user: sends one beat, and listens until it knows all that comes of it.
+//! One socket of one user: sends one beat, and listens for everything that follows from it.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use super::super::wire::{self, Opcode};
 
 const BEAT_SEQ: u32 = 1;
 const LAST_SEQ: u32 = 2;
-/// A loser of a race for the same content.
+/// The rejection of a loser of a race for the same content.
 const SUPERSEDED: &str = "superseded";
 
 pub struct Racer {
@@ -25,7 +25,7 @@ pub struct Racer {
     heard: Heard,
 }
 
-/// What it was told.
+/// The messages a racer has received.
 #[derive(Debug, Default)]
 pub struct Heard {
     acked: bool,
@@ -54,7 +54,7 @@ impl Racer {
         }
     }
 
-    /// Listens until its beat is acked, the flag has come, and a question after them is answered.
+    /// Listens until the beat is acked, the flag has come, and a later request is answered.
     pub async fn finish(mut self, mask: u32) -> Result<(u64, Heard), String> {
         self.hear_until(|heard| heard.acked && heard.flagged).await?;
         let mut frame = Vec::new();
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_told_is_noted() {
+    fn acks_flags_and_rewards_are_recorded_and_anything_else_is_an_error() {
         let mut heard = Heard::default();
         heard.take(br#"{"ack":{"seq":1,"rejected":[{"seq":1,"index":0,"reason":"superseded"}]}}"#).expect("an ack");
         assert!(heard.acked && !heard.flagged);

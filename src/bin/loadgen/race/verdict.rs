@@ -1,4 +1,4 @@
-//! What became of a race: the one line of JSON.
+//! The result of a race, printed as one line of JSON.
 
 use std::collections::HashSet;
 
@@ -16,15 +16,15 @@ pub struct Race {
     pub users: u64,
     racers: u64,
     pub seconds: f64,
-    /// Rewards that sockets were told of, each once, and what there should be.
+    /// Distinct rewards that sockets were told, by kind of rule; `contents`: the expected number of content rewards.
     user_rewards: u64,
     content_rewards: u64,
     contents: u64,
-    /// As the gateway counts them.
+    /// Claims by the gateway's counters.
     user_claims: u64,
     content_claims: u64,
     events: u64,
-    /// The first of what is wrong.
+    /// The first faults.
     faults: Vec<String>,
     #[serde(skip)]
     ids: HashSet<String>,
@@ -48,7 +48,7 @@ impl Race {
         }
     }
 
-    /// What there should be of everything that is one for each reward.
+    /// The expected number of rewards, claims and events.
     pub fn rewards(&self) -> u64 {
         self.users + self.contents
     }
@@ -74,7 +74,7 @@ impl Race {
         }
     }
 
-    /// Joins what was told, what is counted and what is published.
+    /// Compares rewards told, claims counted and events published.
     pub fn judge(&mut self, log: &EventLog, claims: impl Fn(&str) -> u64) {
         (self.user_claims, self.content_claims) = (claims(USER_RULE), claims(CONTENT_RULE));
         self.events = log.events();
@@ -85,7 +85,7 @@ impl Race {
         }
         let untold: Vec<_> = log.0.keys().filter(|id| !self.ids.contains(*id)).cloned().collect();
         let unpublished: Vec<_> = self.ids.iter().filter(|id| !log.0.contains_key(*id)).cloned().collect();
-        untold.into_iter().for_each(|id| self.fault(format!("{id} has an event, and nobody was told")));
+        untold.into_iter().for_each(|id| self.fault(format!("{id} has an event, but no socket was told")));
         unpublished.into_iter().for_each(|id| self.fault(format!("{id} has no event")));
         self.passed = self.faults.is_empty();
     }
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn each_reward_must_be_told_and_published_once() {
+    fn each_reward_must_be_sent_and_published_exactly_once() {
         let both = [(USER_RULE, "u"), (CONTENT_RULE, "c")];
         assert!(race(&both, &[("u", 1), ("c", 1)]).passed);
         assert!(!race(&both, &[("u", 1), ("c", 2)]).passed, "two events");

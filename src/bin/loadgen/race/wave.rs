@@ -16,10 +16,10 @@ use super::racer::{Heard, Racer};
 /// Sockets that connect at the same time.
 const CONNECTING_MAX: usize = 256;
 const CONNECT_MAX: Duration = Duration::from_secs(120);
-/// From the first beat to the last answer of a wave; a race that is slow is a race all the same.
+/// The longest time from the first beat to the last answer of a wave. It is long, since a slow race is still a race.
 const FINISH_MAX: Duration = Duration::from_secs(300);
 
-/// What all waves have in common.
+/// The settings common to all waves.
 pub struct Course {
     pub target: Target,
     pub tokens: Tokens,
@@ -28,25 +28,25 @@ pub struct Course {
     pub racers: u64,
 }
 
-/// How the beats of a wave leave.
+/// The order of the beats of a wave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
-    /// All beats of a user, and then those of the next; otherwise one of each user in turns.
+    /// All beats of a user before those of the next; otherwise the users take turns.
     by_user: bool,
-    /// Of one content; otherwise each racer plays its own.
+    /// All beats have one content; otherwise each racer plays its own.
     one_content: bool,
 }
 
-/// What the racers of one user were told.
+/// The messages to the racers of one user.
 pub struct UserResult {
     pub mid: u64,
-    /// Contents that its racers played.
+    /// The number of contents that the racers played.
     pub contents: u64,
     pub heard: Vec<Heard>,
 }
 
 impl Order {
-    /// Waves take them in turns.
+    /// Waves take the orders in turns.
     pub fn of_wave(number: usize) -> Self {
         Order { by_user: number.is_multiple_of(2), one_content: !(number / 2).is_multiple_of(2) }
     }
@@ -59,7 +59,7 @@ impl Order {
     }
 }
 
-/// Connects all, starts them together, and listens until each of them has its answer.
+/// Connects all racers, starts them together, and listens until each has its answer.
 pub async fn run(course: &Course, users: Range<u64>, order: Order) -> Result<Vec<UserResult>, String> {
     let count = users.end - users.start;
     let enter = |place: u64| enter(course, users.start + place / course.racers, place % course.racers);

@@ -1,9 +1,10 @@
-//! Beats of a conversation: taken in, acked, and what was decided of them.
+//! Beats of a conversation: submitting them, acking them, and learning which rules are decided.
 
 use std::num::NonZeroU64;
 use std::time::Instant;
 
 use super::Conversation;
+use super::state::State;
 use crate::domain::ingest::source::Source;
 use crate::domain::rewards::reward_notice::RewardNotice;
 use crate::edge::protocol::frame::{Beats, ServerFrame};
@@ -12,19 +13,17 @@ use crate::model::rewards::claim::ClaimKey;
 impl Conversation {
     pub(super) fn take_beats(&mut self, seq: u32, beats: &Beats, now: Instant) {
         self.strikes = 0;
-        if self.hold(seq, beats, now) {
-            self.be_patient();
-            return;
-        }
-        self.commit_held(now);
-        let (inbox, flag) = (self.registration.inbox(), beats.flag);
-        let source = Source { inbox, device: &self.device, seq, read: now, flag, decisions: &self.decisions };
+        let source = Source {
+            inbox: self.registration.inbox(),
+            device: &self.device,
+            seq,
+            read: now,
+            flag: beats.flag,
+            decisions: &self.decisions,
+            hold_until: self.hold_until(beats, now),
+        };
         let taken = self.intake().beats(&source, &beats.items);
         self.beats.frames.submitted(seq, taken.slots, beats.items.len() - taken.rejected.len());
-        match self.may_hold() {
-            Some(_) => self.steady.get_or_insert_default().submitted(&beats.items, taken.slots),
-            None => self.steady = None,
-        }
         self.beats.rejected.extend(taken.rejected);
         self.beats.clock = self.beats.clock.max(taken.clock.and_then(NonZeroU64::new));
         if let Some(delay) = self.ack_delay.filter(|delay| taken.slots > 0 && !delay.is_zero()) {
@@ -34,6 +33,23 @@ impl Conversation {
             self.say_acks(now);
         }
         self.be_patient();
+    }
+
+    /// Until when the only beat of a frame may wait for later ones. `None`: not at all, since its client does not allow
+    /// late acks, a list waits, or a reward can follow from it.
+    fn hold_until(&self, beats: &Beats, now: Instant) -> Option<Instant> {
+        let [beat] = &*beats.items else { return None };
+        let hold = self.context.steady_hold.min(self.ack_delay?);
+        if hold.is_zero() || !matches!(self.state, State::Open) {
+            return None;
+        }
+        let known = self.decisions.of(beat.content, beats.flag);
+        self.context.connect_lookup.is_all_decided(beat.content, known, now).then(|| now + hold)
+    }
+
+    /// Has a beat committed that the queue may hold.
+    pub(super) fn release_beats(&self) {
+        self.intake().submit_queue.release(self.connection());
     }
 
     /// Tells the inbox when its answers may wait for this conversation's own clock.

@@ -1,4 +1,4 @@
-//! Frames of a client: taken in one after the other, and started when all that they have to wait for is done.
+//! Frames of a client: read one after the other, and started when everything they wait for is done.
 
 use std::time::Instant;
 
@@ -13,9 +13,9 @@ use crate::edge::protocol::json;
 const BEATS_PER_SLOT: usize = 4;
 
 impl Conversation {
-    /// Takes one message in; a long one when it is its turn. Nothing, unless it [listens](Self::listens).
+    /// Handles one message; a long one waits for its turn. Does nothing unless the conversation
+    /// [listens](Self::listens).
     pub fn hear(&mut self, text: &str, now: Instant) {
-        self.look_for_answers(now);
         if !self.listens() {
             return;
         }
@@ -25,7 +25,6 @@ impl Conversation {
         match self.intake().submit_queue.try_large_frame_permit() {
             Some(permit) => self.take_in_long(text, permit, now),
             None => {
-                self.commit_held(now);
                 let until = Some(now + OPERATION_TIMEOUT);
                 self.state.hold(HeldFrame::Text { text: text.to_owned(), until });
             }
@@ -33,23 +32,15 @@ impl Conversation {
     }
 
     pub(super) fn take_in(&mut self, text: &str, deadline: Instant, now: Instant) {
-        let decoded = json::decode(text, &self.context.frame_limits());
-        // Beats may join what is held.
-        if !matches!(&decoded, Ok(ClientFrame { operation: Operation::Beats(_), .. })) {
-            self.commit_held(now);
-        }
-        match decoded {
+        let mut beats_started = false;
+        match json::decode(text, &self.context.frame_limits()) {
             Ok(frame) => match self.use_up(frame.seq) {
-                Ok(()) if self.may_start(&frame.operation) => self.start(frame, now),
-                Ok(()) => {
-                    // The frame may wait for its answer.
-                    self.commit_held(now);
-                    self.state.hold(HeldFrame::Frame { frame, deadline, permit: None });
+                Ok(()) if self.may_start(&frame.operation) => {
+                    beats_started = matches!(frame.operation, Operation::Beats(_));
+                    self.start(frame, now);
                 }
-                Err(message) => {
-                    self.commit_held(now);
-                    self.fail(Some(frame.seq), ErrorCode::Invalid, message, now);
-                }
+                Ok(()) => self.state.hold(HeldFrame::Frame { frame, deadline, permit: None }),
+                Err(message) => self.fail(Some(frame.seq), ErrorCode::Invalid, message, now),
             },
             Err(DecodeError { seq, code, message, .. }) => match seq.map_or(Ok(()), |seq| self.use_up(seq)) {
                 Ok(()) => self.fail(seq, code, message, now),
@@ -58,6 +49,10 @@ impl Conversation {
         }
         if self.seq == u32::MAX {
             self.end_later(CloseReason::OutOfNumbers, now);
+        }
+        // Anything but beats commits what is held; of beats the queue decides.
+        if !beats_started {
+            self.release_beats();
         }
     }
 

@@ -1,4 +1,4 @@
-//! Frames of a conversation that wait: for the turn of a long frame, for room, for what is before them.
+//! Frames of a conversation that wait: for the turn of a long frame, for room, or for earlier frames.
 
 use std::time::Instant;
 
@@ -19,14 +19,12 @@ impl Conversation {
 
     pub(super) fn take_in_long(&mut self, text: &str, permit: LargeFramePermit, now: Instant) {
         self.take_in(text, now + OPERATION_TIMEOUT, now);
-        self.keep_permit(permit, now);
+        self.keep_permit(permit);
     }
 
-    /// A long frame has its turn until it is answered, and nothing more is read before that: so a turn ends with the
-    /// next commit. What waits behind a list waits for long, and must not keep others from their turn.
-    fn keep_permit(&mut self, granted: LargeFramePermit, now: Instant) {
-        // Others wait for the turn, which ends with the commit.
-        self.commit_held(now);
+    /// A long frame keeps its turn until it is answered, and nothing more is read before that: so a turn ends with the
+    /// next commit. A frame behind a list may wait for long, so it does not keep the turn.
+    fn keep_permit(&mut self, granted: LargeFramePermit) {
         let uncommitted = self.beats.frames.slots() > 0;
         match self.state.held_mut() {
             Some(Held { frame: HeldFrame::Frame { permit, .. }, list }) => {
@@ -37,10 +35,10 @@ impl Conversation {
         }
     }
 
-    /// While the client does not read, others do not wait for it: they get the turn of a long frame, and read what was
-    /// held.
-    pub fn give_way(&mut self, now: Instant) {
-        self.commit_held(now);
+    /// The client does not read, and other clients must not wait for it: it gives up the turn of a long frame, and its
+    /// held beats are committed.
+    pub fn give_way(&mut self) {
+        self.release_beats();
         if let Some(Held { frame: HeldFrame::Frame { permit, .. }, .. }) = self.state.held_mut() {
             *permit = None;
         }
@@ -60,7 +58,7 @@ impl Conversation {
             Some(HeldFrame::Text { text, .. }) => self.start_late(text, now),
             Some(HeldFrame::Frame { frame, permit, .. }) => {
                 self.start(frame, now);
-                permit.into_iter().for_each(|permit| self.keep_permit(permit, now));
+                permit.into_iter().for_each(|permit| self.keep_permit(permit));
             }
             Some(HeldFrame::Committing { .. }) => {}
             None => {
@@ -88,7 +86,7 @@ impl Conversation {
         let late = |held: &Held| !held.waits_for_permit() && held.deadline().is_some_and(|until| now >= until);
         if let Some(HeldFrame::Frame { frame, permit, .. }) = self.state.take_held(late) {
             self.replies.unavailable(frame.seq);
-            permit.into_iter().for_each(|permit| self.keep_permit(permit, now));
+            permit.into_iter().for_each(|permit| self.keep_permit(permit));
         }
         if let Some(order) = self.state.take_order(|order| now >= order.deadline) {
             self.replies.unavailable(order.seq);

@@ -1,8 +1,8 @@
-//! What is said on one authenticated socket: numbers, acks, operations in their order. No I/O.
+//! The protocol on one authenticated socket: sequence numbers, acks, and operations in order. No I/O.
 //!
-//! Operations take effect in the order of their `seq`. Beats stream into slots; any other operation waits until the
-//! beats before it are committed, and while it does nothing more is read. So a read sees every earlier frame, and what
-//! a connection has waiting is bounded by its slots and one frame. Only a list that waits for its turn lets beats pass,
+//! Operations take effect in the order of their `seq`. Beats stream into slots. Any other operation waits until the
+//! beats before it are committed, and no further frame is read meanwhile. So a read sees every earlier frame, and a
+//! connection has no more waiting than its slots and one frame. Only a list that waits for its turn lets beats pass,
 //! and may show them.
 
 mod beats;
@@ -15,7 +15,6 @@ mod renewal;
 mod replies;
 mod requests;
 mod state;
-mod steady_hold;
 mod token_expiry;
 mod unacked_frames;
 
@@ -25,7 +24,6 @@ use std::time::{Duration, Instant};
 use renewal::capped;
 use replies::Replies;
 use state::{Held, State};
-use steady_hold::SteadyHold;
 use token_expiry::TokenExpiry;
 use unacked_frames::UnackedFrames;
 
@@ -52,18 +50,17 @@ pub struct Conversation {
     registration: Registration,
     lane: Lane,
     device: Arc<str>,
-    /// How late steady beats may be acked. `None`: the socket is about to go, so nothing is told late, and no list
+    /// How late steady beats may be acked. `None`: the socket is about to close, so acks are immediate and no list
     /// waits.
     ack_delay: Option<Duration>,
     token_expiry: TokenExpiry,
     /// The last number that was used; 0 = none.
     seq: u32,
     strikes: u8,
-    /// An order was answered `unavailable`; its outcome will come, and is dropped. Until then there is no other.
+    /// Whether an order was answered `unavailable` and its outcome is still to come. It will be dropped, and no other
+    /// order is taken before.
     outcome_is_late: bool,
     beats: UnackedFrames,
-    /// Of clients whose beats may be held, from their first beats on.
-    steady: Option<Box<SteadyHold>>,
     decisions: Decisions,
     state: State,
     replies: Replies,
@@ -92,7 +89,6 @@ impl Conversation {
             strikes: 0,
             outcome_is_late: false,
             beats: UnackedFrames::default(),
-            steady: None,
             decisions: Decisions::new(flag),
             state: match seq {
                 u32::MAX => State::Closing(CloseReason::OutOfNumbers, None),
@@ -124,29 +120,18 @@ impl Conversation {
         self.registration.inbox()
     }
 
-    /// Looks at what happened meanwhile: the inbox, the deadlines, whether the held frame can start.
+    /// Handles all that has happened since: answers in the inbox, deadlines, and a held frame that can start.
     pub fn advance(&mut self, now: Instant) {
         let batch = self.inbox().take(now);
         self.beats.frames.answered(batch.slots);
-        if batch.slots > 0 && self.beats.frames.slots() == 0 {
-            self.steady.iter_mut().for_each(|steady| steady.answered());
-        }
-        let mut changed = batch.record_changed || !batch.rejected.is_empty();
         self.beats.rejected.extend(batch.rejected);
         for push in batch.pushes {
-            match push {
-                Push::Flag(day) => self.decisions.decided_user(day),
-                _ => changed = true,
+            if let Push::Flag(day) = push {
+                self.decisions.decided_user(day);
             }
             self.replies.add([ServerFrame::Push(push)]);
         }
         self.next_push = batch.next_push;
-        if changed {
-            self.record_changes(now);
-        }
-        if batch.commit_held || self.held_until().is_some_and(|until| now >= until) {
-            self.commit_held(now);
-        }
         let claims = batch.news.map(|news| self.learn(*news)).unwrap_or_default();
         let due = self.beats.due.is_none_or(|due| now >= due);
         let closes = batch.close_request.is_some();
@@ -162,6 +147,10 @@ impl Conversation {
         if let Some(close_request) = batch.close_request {
             self.end_now(close_request.into());
         }
+        // What waits for a commit must not wait for later beats.
+        if !self.listens() || self.hurries() {
+            self.release_beats();
+        }
         self.be_patient();
     }
 
@@ -174,9 +163,8 @@ impl Conversation {
         over
     }
 
-    /// From now on nothing is acked late, and no list waits for its turn.
+    /// Makes all acks immediate from now on; no list waits for its turn.
     pub fn hurry(&mut self, now: Instant) {
-        self.commit_held(now);
         self.forsake_waiting_list(now);
         self.ack_delay = None;
         self.beats.due = None;
@@ -186,7 +174,7 @@ impl Conversation {
         self.ack_delay.is_none() || self.state.is_closing()
     }
 
-    /// Takes what is to be said next.
+    /// Takes the next frame to send.
     pub fn say(&mut self) -> Option<ServerFrame> {
         self.replies.next()
     }
@@ -215,11 +203,6 @@ impl Conversation {
         self.state.held().is_some_and(Held::waits_for_permit)
     }
 
-    /// Whether a beat waits for later ones.
-    pub fn holds(&self) -> bool {
-        self.held_until().is_some()
-    }
-
     /// Whether a read is under way, or a list waits for its turn.
     pub fn has_read(&self) -> bool {
         self.state.read().is_some()
@@ -239,16 +222,20 @@ impl Conversation {
         let held = self.state.held().and_then(Held::deadline);
         let order = self.state.order().map(|order| order.deadline);
         let expiry = self.listens().then(|| self.token_expiry.ends());
-        [held, order, expiry, self.next_push, self.beats.due, self.held_until()].into_iter().flatten().min()
+        [held, order, expiry, self.next_push, self.beats.due].into_iter().flatten().min()
     }
 
-    /// Whatever is under way is cut off: the other side is gone or has broken the rules.
+    /// Ends the conversation. Beats that were held are committed.
+    pub fn part(self) {
+        self.intake().submit_queue.leave(self.connection());
+    }
+
+    /// Cancels everything in progress: the client is gone or has broken the rules.
     pub fn end_now(&mut self, reason: CloseReason) {
         self.state = State::Closed(reason);
     }
 
     fn end_later(&mut self, reason: CloseReason, now: Instant) {
-        self.commit_held(now);
         self.forsake_waiting_list(now);
         self.state.close_later(reason);
     }

@@ -1,4 +1,4 @@
-//! What a conversation knows of its client may change: the device, the delay of acks, the token.
+//! Changes of a client during a conversation: the device, the delay of acks, the token.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What is to be said on a connection, in its order.
+//! The frames to send on a connection, in order.
 
 use std::collections::VecDeque;
 

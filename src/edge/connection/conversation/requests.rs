@@ -22,7 +22,6 @@ impl Conversation {
             Some(Request::List(request)) => self.list(seq, request, now),
             Some(Request::Order(_)) if self.outcome_is_late => self.replies.unavailable(seq),
             Some(Request::Order(action)) => {
-                self.record_changes(now);
                 let order = Order::new(seq, &action, now + OPERATION_TIMEOUT);
                 self.state.begin(Busy::Ordered(Box::new(order)));
                 self.intake().order(self.inbox(), action);

@@ -1,4 +1,4 @@
-//! What a conversation is at, which decides what may happen next.
+//! The state of a conversation, which decides what may happen next.
 //!
 //! ```text
 //!            list that has to wait             its turn comes
@@ -40,13 +40,13 @@ pub enum State {
     /// A list waits for its turn, and lets beats pass.
     ListWaits(Box<Read>),
     Busy(Busy),
-    /// Closes when what is under way is done and all beats are answered.
+    /// Closes when the operation in progress is done and all beats are answered.
     Closing(CloseReason, Option<Busy>),
-    /// Closes now. What was under way is cut off.
+    /// Closes now. The operation in progress is cancelled.
     Closed(CloseReason),
 }
 
-/// What keeps the next frame from being read. Boxed, since every connection keeps room for one and few have one.
+/// The operation that prevents reading the next frame. Boxed, since every connection has room for one and few use it.
 pub enum Busy {
     Reading(Box<Read>),
     Ordered(Box<Order>),
@@ -62,7 +62,7 @@ pub struct Held {
 pub enum HeldFrame {
     /// A long one, which waits until others of the thread are answered. With `until` not for longer.
     Text { text: String, until: Option<Instant> },
-    /// One that cannot be started before what is before it is done.
+    /// A frame that cannot start before earlier frames are done.
     Frame { frame: ClientFrame, deadline: Instant, permit: Option<LargeFramePermit> },
     /// A long one that has its turn until it is committed.
     Committing { _permit: LargeFramePermit },
@@ -150,7 +150,7 @@ impl State {
         self.begin(Busy::Held(Box::new(Held { frame, list })));
     }
 
-    /// The frame that is held, if `goes` says so of it. What it was held behind is what remains.
+    /// Takes the held frame if `goes` returns true for it. A list that it was held behind stays.
     pub fn take_held(&mut self, goes: impl FnOnce(&Held) -> bool) -> Option<HeldFrame> {
         if !self.held().is_some_and(goes) {
             return None;
@@ -163,7 +163,7 @@ impl State {
         Some(frame)
     }
 
-    /// The order, if `ends` says so of it.
+    /// Takes the order if `ends` returns true for it.
     pub fn take_order(&mut self, ends: impl FnOnce(&Order) -> bool) -> Option<Order> {
         if !self.order().is_some_and(ends) {
             return None;
@@ -174,7 +174,7 @@ impl State {
         }
     }
 
-    /// The read ends. A frame that was held behind it has from now on until `deadline`.
+    /// Ends the read. A frame that was held behind it may wait until `deadline`.
     pub fn end_read(&mut self, deadline: Instant) {
         self.take_read();
         if let Some(Held { frame: HeldFrame::Frame { deadline: until, .. }, .. }) = self.held_mut() {
@@ -246,8 +246,8 @@ impl State {
 }
 
 impl Held {
-    /// When a frame that is held for no other reason than time is given up. Beats wait for as long as it takes, and
-    /// what is behind a list for as long as that does.
+    /// When a held frame is given up. Beats wait without a deadline, and a frame behind a list as long as the list
+    /// does.
     pub fn deadline(&self) -> Option<Instant> {
         match &self.frame {
             HeldFrame::Text { until, .. } => *until,

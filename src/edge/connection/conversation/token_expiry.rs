@@ -1,16 +1,16 @@
-//! Until when a socket may stay.
+//! The end of a socket by the expiry of its token.
 
 use std::time::{Duration, Instant};
 
 use crate::edge::auth::token::Identity;
 
-/// An authenticated socket lives at least so long, however short its token.
+/// The least life of an authenticated socket, however short its token.
 const LIFE_MIN: Duration = Duration::from_secs(5);
-/// How long is read on of what was there at the end.
+/// How long frames that had arrived by the end are still read.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Ends with the token, unless that is renewed. A renewal that came in time counts, also when what was before it took
-/// long: so what is there at the end is read, for a moment.
+/// Ends with the token, unless the token is renewed. A renewal that arrived in time counts even if earlier frames took
+/// long. So frames that had arrived by the end are still read, for a moment.
 pub enum TokenExpiry {
     Holds { expires: Instant, not_before: Instant },
     Lingers { until: Instant },
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn at_its_end_what_is_there_is_read_for_a_moment() {
+    fn after_the_end_of_a_token_pending_input_is_read_for_a_moment() {
         let now = Instant::now();
         let end = now + LIFE_MIN;
         let ended = || TokenExpiry::of(&identity(0), now, WALL);

@@ -1,4 +1,4 @@
-//! The beats of a connection that are not answered yet, and the answers that are not said yet.
+//! The unanswered beats of a connection, and the answers that are not sent yet.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -26,8 +26,8 @@ pub struct UnackedFrames {
 }
 
 impl UnackedFrames {
-    /// What is newly answered, to be said now; a rejection never comes after the ack that covers it.
-    /// `flag`: today, when all is decided for the user.
+    /// The ack of newly answered frames, if it is to be sent now; a rejection never comes after the ack that covers it.
+    /// `flag`: today, if all rules are decided for the user.
     pub fn ack(&mut self, flag: impl FnOnce() -> Option<Day>) -> Option<Ack> {
         let seq = self.frames.acked();
         // What is not committed by now is acked with its commit.

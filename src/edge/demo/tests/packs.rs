@@ -30,7 +30,7 @@ async fn the_page_follows_the_packs_of_a_gateway_that_sends_them() {
 }
 
 #[tokio::test]
-async fn nothing_is_kept_for_a_page_that_is_gone() {
+async fn a_closed_pack_stream_is_removed() {
     let feed = PackFeed::new();
     let stage = DemoContext { packs: Some(PackStreams::new(feed.clone())), ..context() };
     let open = async || {

@@ -70,7 +70,7 @@ impl<'a> ConnectionView<'a> {
     }
 }
 
-/// What a request with beats is told.
+/// The answer to a request with beats.
 pub struct BeatsAnswer<'a> {
     /// Server-clock milliseconds.
     pub now: u64,
@@ -107,10 +107,10 @@ pub fn encode_page(records: &[Record], cursor: Option<&str>, reading: &Reading) 
     text_of(&RecordsAnswer { records: RecordsView::Listed(records, reading), cursor })
 }
 
-/// A page of what is kept of a user.
+/// A page of the data of a user.
 pub struct Exported<'a> {
     pub user: UserId,
-    /// Recording is.
+    /// Whether recording is paused.
     pub paused: bool,
     /// On the first page.
     pub rewards: Option<&'a [ClaimKey]>,

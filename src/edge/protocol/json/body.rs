@@ -45,7 +45,7 @@ struct RecordingBodyShape {
     connection: Option<ConnectionName>,
 }
 
-/// A field that is not known would be left out without a word: of an operator's call, nothing is.
+/// Unknown fields are refused: an operator's call must not be applied in part.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct UserBodyShape {
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_body_is_told_by_the_path() {
+    fn an_error_in_a_body_names_the_path_of_the_field() {
         let beats = |body: &str| message(decode_beats_body(body.as_bytes(), &LIMITS));
         assert_eq!(
             beats(&format!(r#"{{"items":[{}]}}"#, BEAT.replace('7', "-7"))),
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn contents_asked_for() {
+    fn a_get_body_lists_contents_up_to_the_limit() {
         let body = br#"{"items":[{"kind":1,"oid":"100"},{"kind":2,"oid":7}]}"#;
         let contents = vec![Content { kind: 1, oid: 100 }, Content { kind: 2, oid: 7 }];
         assert_eq!(decode_get_body(body, &LIMITS), Ok(contents));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn recording_without_a_moment_is_from_now_on() {
+    fn a_recording_body_may_leave_the_moment_out() {
         let decoded = |body: &str| decode_recording_body(body.as_bytes());
         let now = RecordingBody { paused: true, at: None, connection: None };
         assert_eq!(decoded(r#"{"paused":true}"#), Ok(now));

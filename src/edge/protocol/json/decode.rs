@@ -16,7 +16,7 @@ pub fn decode(text: &str, limits: &FrameLimits) -> Result<ClientFrame, DecodeErr
     }
 }
 
-/// The same, looking at the parts one by one, so that what is wrong can be told and the `seq` is found wherever it is.
+/// The same, reading the parts one by one, so that the error can be named and the `seq` is found anywhere in the frame.
 pub(super) fn decode_slowly(text: &str, limits: &FrameLimits) -> Result<ClientFrame, DecodeError> {
     let outline: Outline = serde_json::from_str(text).map_err(|error| {
         let complaint = if error.is_data() { "is not a JSON object" } else { "is not JSON" };

@@ -1,4 +1,4 @@
-//! What holds of any text.
+//! Properties of the decoder for any text.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -11,7 +11,6 @@ use super::{
 };
 use crate::edge::protocol::cursor;
 use crate::edge::protocol::frame::{Beats, ClientFrame, Cursor, Hello, Operation};
-use crate::edge::protocol::words::state_word;
 use crate::model::beat::{Beat, State};
 use crate::model::ids::{Content, SessionId};
 use crate::model::page::{PageRequest, Position};
@@ -69,7 +68,7 @@ fn content_json(content: &Content) -> Value {
 fn beat_json(beat: &Beat) -> Value {
     json!({
         "kind": beat.content.kind, "oid": beat.content.oid.to_string(), "pos": beat.pos, "dur": beat.dur,
-        "state": state_word(beat.state), "session": beat.session.0.to_string(), "watched": beat.watched,
+        "state": beat.state.word(), "session": beat.session.0.to_string(), "watched": beat.watched,
         "rate": beat.rate, "at": beat.at,
     })
 }
@@ -170,18 +169,18 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1024, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_frame_comes_back_from_its_text(frame in frame()) {
+    fn an_encoded_frame_decodes_to_itself(frame in frame()) {
         let text = text_of(&frame);
         prop_assert_eq!(decode(&text, &LIMITS), Ok(frame));
     }
 
     #[test]
-    fn a_mutated_frame_decodes_or_says_why(text in mutated()) {
+    fn a_mutated_frame_decodes_or_is_refused_with_a_reason(text in mutated()) {
         assert_decodes_or_says_why(&text)?;
     }
 
     #[test]
-    fn any_json_decodes_or_says_why(value in json_value(), seq in 1u32..9) {
+    fn any_json_decodes_or_is_refused_with_a_reason(value in json_value(), seq in 1u32..9) {
         assert_decodes_or_says_why(&value.to_string())?;
         for name in ["hello", "beats", "get", "list", "delete", "clear", "recording", "token", SECRET] {
             let text = json!({name: &value, "seq": seq}).to_string();
@@ -192,7 +191,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_decodes_or_says_why(text in any::<String>()) {
+    fn any_text_decodes_or_is_refused_with_a_reason(text in any::<String>()) {
         assert_decodes_or_says_why(&text)?;
     }
 

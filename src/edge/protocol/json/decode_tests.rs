@@ -84,7 +84,7 @@ fn a_beat_needs_only_six_fields() {
 }
 
 #[test]
-fn what_is_unknown_is_ignored() {
+fn unknown_names_are_ignored() {
     let clear = || frame(1, Operation::Clear { at: 5 });
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     assert_eq!(decode(r#"{"frob":{"at":1},"seq":1,"clear":{"at":5},"frob":null}"#, &LIMITS), clear());

@@ -10,13 +10,13 @@ use super::number::Seq;
 use super::operation::{Shape, Verb};
 use super::shape::OrNull;
 
-/// A frame in which all is well so far. Reading one fails without saying why: that is for the [`Outline`].
+/// A frame without an error so far. A failed read has no reason: the [`Outline`] finds it.
 pub(super) struct Envelope {
     pub seq: u32,
     pub shape: Shape,
 }
 
-/// Of any frame that is an object, what can be said before looking into its values.
+/// The parts of any frame that is an object, before its values are decoded.
 #[derive(Default)]
 pub(super) struct Outline<'a> {
     seq: Option<&'a RawValue>,
@@ -24,7 +24,7 @@ pub(super) struct Outline<'a> {
     operation: Option<(Verb, &'a RawValue)>,
     another: Option<Verb>,
     unknown: bool,
-    /// A `hello` stands in it, alone or not.
+    /// Whether the frame has a `hello`, alone or beside other operations.
     pub hello: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What consumers ask of the event log, and are told.
+//! Requests for the event log, and their answers.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -60,14 +60,14 @@ mod tests {
     }
 
     #[test]
-    fn everything_may_be_left_out() {
+    fn every_query_field_may_be_left_out() {
         let none = EventRequest { after: 0, limit: 100, wait: Duration::ZERO };
         assert_eq!(decode_event_request(None, None, None), Ok(none));
         assert_eq!(asked("", "", ""), Ok((0, 100, 0)));
     }
 
     #[test]
-    fn too_much_is_clamped_and_junk_is_refused_with_its_place() {
+    fn large_numbers_are_clamped_and_malformed_ones_are_named() {
         assert_eq!(asked("7", "1001", "99999"), Ok((7, 1_000, 30_000)));
         assert_eq!(asked("9007199254740991", "1", "1"), Ok((9_007_199_254_740_991, 1, 1)));
         for (after, limit, wait, message) in [
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_this_text() {
+    fn a_page_of_events_has_this_encoding() {
         let page = |events: Vec<(u64, String)>, next| {
             let part = LogPart { events, newest: 9, log: "a1".to_owned() };
             encode_events(&EventPage { part, next, beyond_end: next == 0 })

@@ -1,4 +1,4 @@
-//! What is wrong with a frame, and where: the path of the field, then a short sentence.
+//! An error in a frame: the path of the field, then a short sentence.
 
 use serde::de::DeserializeSeed;
 use serde_path_to_error::{Path, Segment, Track};
@@ -8,10 +8,10 @@ use crate::edge::protocol::unknown_field;
 
 #[derive(Debug, PartialEq)]
 pub(super) struct Fault {
-    /// Empty: the thing itself.
+    /// Empty: the decoded value itself.
     path: String,
     code: ErrorCode,
-    /// Never quotes a client: what it sent may be a token. An operator's field that is not known is named.
+    /// Never quotes the input of a client, which may be a token. An unknown field of an operator is named.
     complaint: String,
 }
 
@@ -30,13 +30,13 @@ impl Fault {
         Fault { path: path.to_owned(), code: ErrorCode::UnknownOperation, complaint }
     }
 
-    /// The same fault, seen from around `field`.
+    /// The same fault inside `field`.
     pub fn within(self, field: &str) -> Self {
         let path = if self.path.is_empty() { field.to_owned() } else { format!("{field}.{}", self.path) };
         Fault { path, ..self }
     }
 
-    /// The same fault, found in a thing of that name unless it knows better.
+    /// The same fault at `name`, unless it has a path already.
     pub fn or_at(self, name: &str) -> Self {
         if self.path.is_empty() { self.within(name) } else { self }
     }

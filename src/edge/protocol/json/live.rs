@@ -69,7 +69,7 @@ struct TailView<'a> {
     tail: Vec<VisitView<'a>>,
 }
 
-/// What is unknown of its client is left out.
+/// A visit. Unknown classes of its client are left out.
 #[derive(Serialize)]
 struct VisitView<'a> {
     at: u64,
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_these_texts() {
+    fn live_answers_have_these_encodings() {
         let view = view();
         let numbers = r#""at":1000,"users":2,"sessions":4,"kinds":[{"kind":1,"sessions":3},{"kind":2,"sessions":1}]"#;
         assert_eq!(encode_live(&view), format!("{{{numbers}}}"));
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_visit_has_what_is_known_of_its_client() {
+    fn a_visit_has_the_known_classes_of_its_client() {
         let (os, country) = (Os::of("Android"), Country::of("DE"));
         let known = Visitor { device: Some(DeviceClass::Tv), os, browser: Browser::of("Chrome"), country };
         let content = Content { kind: 1, oid: 100 };

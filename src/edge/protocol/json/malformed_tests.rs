@@ -16,7 +16,7 @@ fn assert_malformed(code: ErrorCode, cases: &[Case]) {
 }
 
 #[test]
-fn what_is_no_object_has_no_seq() {
+fn a_frame_that_is_no_object_has_no_seq() {
     assert_malformed(
         ErrorCode::Invalid,
         &[
@@ -38,7 +38,7 @@ fn what_is_no_object_has_no_seq() {
 }
 
 #[test]
-fn a_seq_is_told_before_all_else() {
+fn a_wrong_seq_is_reported_before_any_other_error() {
     assert_malformed(
         ErrorCode::Invalid,
         &[
@@ -208,7 +208,7 @@ fn a_field_of_a_beat_is_told_by_its_path() {
 }
 
 #[test]
-fn more_than_fits_is_too_many() {
+fn more_items_than_the_limit_are_too_many() {
     let beat = r#"{"kind":1,"oid":"1","pos":0,"state":"paused","session":"1","at":1}"#;
     let content = r#"{"kind":1,"oid":"1"}"#;
     let beats = |count| format!(r#"{{"seq":2,"beats":{{"items":[{}]}}}}"#, vec![beat; count].join(","));
@@ -228,7 +228,7 @@ fn more_than_fits_is_too_many() {
 }
 
 #[test]
-fn it_is_told_whether_a_hello_was_meant() {
+fn a_malformed_frame_says_whether_it_has_a_hello() {
     let hello = |text: &str| decode(text, &LIMITS).expect_err(text).hello;
     assert!(hello(r#"{"seq":1,"hello":{"token":7}}"#));
     assert!(hello(r#"{"hello":{}}"#));

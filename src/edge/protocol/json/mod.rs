@@ -11,6 +11,7 @@
 
 mod answer;
 mod body;
+mod counters;
 mod decode;
 mod encode;
 mod envelope;
@@ -24,7 +25,9 @@ mod record;
 mod revocation;
 mod shape;
 mod shares;
+mod subscribers;
 mod text;
+mod views;
 mod widget;
 
 #[cfg(test)]
@@ -43,6 +46,10 @@ pub use answer::{
     encode_record, encode_recording, encode_records, encode_rewards,
 };
 pub use body::{BeatsBody, RecordingBody, decode_beats_body, decode_get_body, decode_recording_body, decode_user_body};
+pub use counters::{
+    AdditionBody, decode_addition, decode_counter_key, decode_counter_keys, decode_counter_top, decode_recount,
+    encode_counter_top, encode_counter_value, encode_counter_values, encode_job, encode_recount,
+};
 pub use decode::decode;
 pub use encode::{encode, encode_into};
 pub use events::{decode_event_request, encode_events};
@@ -50,7 +57,14 @@ pub use live::{
     RankedBy, decode_tail, decode_top, encode_live, encode_live_counts, encode_live_event, encode_series, encode_tail,
     encode_top,
 };
-pub use query::{decode_content, decode_export, decode_forgetting, decode_mid, decode_page_request};
+pub use query::{
+    decode_connection, decode_content, decode_export, decode_forgetting, decode_mid, decode_page, decode_page_request,
+};
 pub use revocation::{RevokeBody, decode_revoke_body, decode_revoked, encode_revocations};
 pub use shares::encode_shares;
+pub use subscribers::{
+    SubscriberBody, decode_dead, decode_replay, decode_subscriber, decode_subscriber_list, encode_dead, encode_resent,
+    encode_secret, encode_subscriber, encode_subscriber_list,
+};
+pub use views::{decode_view_body, decode_view_days, encode_view_days, encode_view_totals, encode_viewed};
 pub use widget::encode_widget;

@@ -1,4 +1,4 @@
-//! What stands in a URL, with the same rules and the same complaints as in a frame.
+//! The queries of URLs, with the same rules and errors as in a frame.
 
 use super::fault::Fault;
 use super::number::{EXACT_MAX, Id, Integer, Kind, Millis};
@@ -28,6 +28,21 @@ pub fn decode_page_request(
     page().map_err(|fault| fault.malformed(None, false))
 }
 
+/// The same of numbers.
+pub fn decode_page(
+    limit: Option<u64>,
+    kinds: &[u16],
+    cursor: Option<&str>,
+    limits: &FrameLimits,
+) -> Result<PageRequest, DecodeError> {
+    page_request(limit, kinds, cursor, limits).map_err(|fault| fault.malformed(None, false))
+}
+
+/// The name of a connection, as its welcome says it.
+pub fn decode_connection(text: &str) -> Option<ConnectionId> {
+    ConnectionName::from_text(text).map(|name| name.0)
+}
+
 /// `mid=` of a query.
 pub fn decode_mid(mid: Option<&str>) -> Result<UserId, DecodeError> {
     let mid = Id::from_text(mid.unwrap_or_default()).ok_or_else(|| Fault::invalid("mid", Id::complaint()));
@@ -47,8 +62,8 @@ pub fn decode_export(
     Ok((user, page))
 }
 
-/// `DELETE …?at=&connection=`. An empty value is refused: without `at` everything up to now is forgotten, which is not
-/// what a client meant that failed to fill it in.
+/// `DELETE …?at=&connection=`. An empty value is refused: without `at` everything up to now is deleted, and a client
+/// that left the value empty by mistake did not mean that.
 pub fn decode_forgetting(
     at: Option<&str>,
     connection: Option<&str>,
@@ -75,7 +90,7 @@ pub fn decode_content(kind: &str, oid: &str) -> Result<Content, DecodeError> {
     content().map_err(|fault: Fault| fault.malformed(None, false))
 }
 
-/// What a list asks for. A cursor carries the kinds of the list it goes on with, so beside it none need be named.
+/// The request of a list. A cursor carries the kinds of its list, so none need be given beside it.
 pub(super) fn page_request(
     limit: Option<u64>,
     kinds: &[u16],
@@ -163,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_content_is_two_numbers() {
+    fn a_content_in_a_path_is_two_numbers() {
         assert_eq!(decode_content("1", "0100"), Ok(Content { kind: 1, oid: 100 }));
         assert_eq!(decode_content("65536", "1").unwrap_err().message, "kind: must be at most 65535");
         assert_eq!(decode_content("1", "+1").unwrap_err().message, "oid: must be a decimal number of 64 bits");

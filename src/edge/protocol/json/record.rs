@@ -5,7 +5,7 @@ use std::fmt::Display;
 use serde::{Serialize, Serializer};
 
 use crate::edge::protocol::frame::Rejection;
-use crate::edge::protocol::words::{reason_word, state_word};
+use crate::edge::protocol::words::reason_word;
 use crate::model::ids::Content;
 use crate::model::reading::Reading;
 use crate::model::record::Record;
@@ -47,7 +47,7 @@ impl<'a> RecordView<'a> {
             oid: Shown(record.content.oid),
             pos: record.pos,
             dur: record.dur,
-            state: state_word(record.state),
+            state: record.state.word(),
             session: Shown(record.session.0),
             device: &record.device,
             watched: record.watched,

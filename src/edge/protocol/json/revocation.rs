@@ -1,4 +1,4 @@
-//! What operators say and are told of revoked tokens.
+//! Requests of operators about revocations, and their answers.
 
 use serde::{Deserialize, Serialize};
 
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_user_or_a_token_and_perhaps_a_moment() {
+    fn a_revocation_names_a_user_or_a_token_and_perhaps_an_end() {
         let decoded = |body: &str| decode_revoke_body(body.as_bytes()).map_err(|malformed| malformed.message);
         let user = RevokeBody { what: Revoked::User(UserId(42)), until: None };
         assert_eq!(decoded(r#"{"mid":"42"}"#), Ok(user));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_shown_as_it_was_said() {
+    fn revocations_are_listed_with_the_fields_they_were_made_with() {
         let user = Revocation { what: Revoked::User(UserId(u64::MAX)), at_ms: 1, until_ms: None };
         let token = Revocation { what: Revoked::Token("\"a".into()), at_ms: 2, until_ms: Some(3) };
         let text = r#"{"revocations":[{"mid":"18446744073709551615","at":1},{"jti":"\"a","at":2,"until":3}]}"#;

@@ -41,7 +41,7 @@ mod tests {
     use crate::model::visitor::Visitor;
 
     #[test]
-    fn each_class_is_named() {
+    fn shares_are_encoded_by_class() {
         let mut all = Shares::default();
         let (os, browser) = (Os::of("Android"), Browser::of("Chrome"));
         let visitor = Visitor { device: Some(DeviceClass::Tv), os, browser, country: Country::of("DE") };

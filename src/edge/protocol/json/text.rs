@@ -6,7 +6,6 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde_json::value::RawValue;
 
-use crate::edge::protocol::words::state_of_word;
 use crate::model::beat::State;
 use crate::model::ids::ConnectionId;
 use crate::model::rewards::day::Day;
@@ -64,7 +63,7 @@ impl Visitor<'_> for StateVisitor {
     }
 
     fn visit_str<E: Error>(self, word: &str) -> Result<StateWord, E> {
-        state_of_word(word).map(StateWord).ok_or_else(|| E::custom("must be playing, paused, seeked or ended"))
+        State::of_word(word).map(StateWord).ok_or_else(|| E::custom("must be playing, paused, seeked or ended"))
     }
 }
 

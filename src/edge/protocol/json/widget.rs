@@ -1,4 +1,4 @@
-//! The live numbers that everybody may see.
+//! The public live numbers, for the widget.
 
 use serde::Serialize;
 

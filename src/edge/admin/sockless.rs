@@ -1,4 +1,4 @@
-//! What the probe listener says of a process that has no sockets.
+//! The probe listener of a process without sockets.
 
 use prometheus_client::registry::Registry;
 
@@ -6,20 +6,20 @@ use super::{Degraded, Probed, draining};
 use crate::shutdown::Stop;
 
 /// Ready as long as it runs: what it cannot write waits on the bus.
-pub struct JobAdmin {
+pub struct SocklessAdmin {
     pub stop: Stop,
-    pub degraded: Degraded,
+    pub degraded: Vec<Degraded>,
     /// All that is counted, complete.
     pub registry: Registry,
 }
 
-impl Probed for JobAdmin {
+impl Probed for SocklessAdmin {
     fn unready(&self) -> Vec<String> {
         draining(&self.stop)
     }
 
     fn degraded(&self) -> Vec<String> {
-        (self.degraded)()
+        self.degraded.iter().flat_map(|part| part()).collect()
     }
 
     fn registry(&self) -> &Registry {

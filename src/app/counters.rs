@@ -1,0 +1,74 @@
+//! The parts of the counters, wired.
+
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use super::assembly::Assembly;
+use super::common::Common;
+use super::spawn::{runtime, spawn};
+use crate::domain::counters::config::CountersConfig;
+use crate::domain::counters::{CounterStores, Counters, CrossingEvents};
+use crate::domain::outbox::relay_notify::RelayNotify;
+use crate::edge::control::counters;
+use crate::shutdown::Stop;
+use crate::storage::counters::redis::DirectWorker;
+use crate::storage::counters::{DerivedCounters, DirectCounters, Metrics};
+
+/// What counts the direct counters, if there are any.
+pub(super) struct Direct {
+    pub counters: Option<Arc<dyn DirectCounters>>,
+    /// Does their steps, on Redis.
+    pub worker: Option<DirectWorker>,
+}
+
+/// What counts the derived counters.
+#[derive(Clone)]
+pub(super) struct Derived {
+    pub counters: Arc<dyn DerivedCounters>,
+    pub metrics: Metrics,
+}
+
+/// What counts, of each sort.
+pub(super) struct Counting {
+    pub direct: Direct,
+    pub derived: Option<Derived>,
+}
+
+/// `room`: entries with which the outbox is full.
+pub(super) fn build(
+    config: &CountersConfig,
+    counting: Counting,
+    room: u64,
+    notify: &Arc<RelayNotify>,
+    common: &Common,
+    assembly: &mut Assembly,
+) -> Arc<Counters> {
+    let Counting { direct: Direct { counters: direct, worker }, derived } = counting;
+    let derived = derived.map(|Derived { counters, metrics }| {
+        metrics.register(assembly.metrics());
+        counters
+    });
+    if let Some(worker) = worker {
+        let stop = common.stop.clone();
+        assembly.threads.push(Box::new(|| count(worker, stop).map(Some)));
+    }
+    let events = CrossingEvents { outbox: common.stores.outbox.clone(), outbox_max: room, notify: notify.clone() };
+    let stores = CounterStores { direct, derived };
+    let counters = Arc::new(Counters::new(config, stores, events, common.clock.clone(), assembly.metrics()));
+    assembly.serve_control(counters::routes(counters.clone()));
+    counters
+}
+
+/// Does steps until the process ends.
+fn count(worker: DirectWorker, stop: Stop) -> io::Result<JoinHandle<()>> {
+    let runtime = runtime()?;
+    spawn("counters", move || {
+        runtime.block_on(async {
+            tokio::select! {
+                () = worker.run() => {}
+                () = stop.stopped() => {}
+            }
+        });
+    })
+}

@@ -1,0 +1,46 @@
+//! A process without sockets for clients: probes, and one part that works until a signal.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use super::assembly::Assembly;
+use super::error::StartError;
+use super::role::Role;
+use super::{descriptors, operator};
+use crate::config::Config;
+use crate::edge::admin::router;
+use crate::edge::admin::sockless::SocklessAdmin;
+use crate::edge::listener::bind_one;
+use crate::shutdown::{Shutdown, Stop};
+
+/// Opens the part of this role, and runs it. What can go wrong at the start goes wrong before it is said to run.
+pub(super) fn serve<P>(
+    config: &Config,
+    role: Role,
+    open: impl FnOnce(&mut Assembly) -> Result<P, StartError>,
+    run: impl FnOnce(P, &Stop) -> io::Result<()>,
+) -> Result<(), StartError> {
+    let address = config.admin.listen;
+    let listener = StartError::binding("admin.listen", address, bind_one(address))?;
+    let admin = StartError::address(&listener)?;
+    let shutdown = Arc::new(Shutdown::new(config.server.drain_timeout));
+    shutdown.listen_to_signals(|| {}).map_err(StartError::Process)?;
+    let (mut assembly, stop) = (Assembly::new(), shutdown.stop());
+    let part = open(&mut assembly)?;
+    let Assembly { registry, degraded, .. } = assembly;
+    let router = router(SocklessAdmin { stop: stop.clone(), degraded, registry });
+    let nothing = std::future::ready(());
+    let probes = operator::start("probes", listener, router, operator::PROBES, nothing, stop.clone());
+    let probes = probes.map_err(StartError::Process)?;
+    descriptors::raise_limit();
+    tracing::info!(event = "listening", %admin, "listening");
+    let said = format!("heartline {} is running (admin http://{admin})\n", role.name());
+    // It does not have to be read.
+    let _ = io::stdout().lock().write_all(said.as_bytes());
+    let ran = run(part, &stop);
+    shutdown.finish();
+    if probes.join().is_err() {
+        tracing::error!(event = "thread_panicked", "a thread panicked");
+    }
+    ran.map_err(StartError::Process)
+}

@@ -1,0 +1,186 @@
+//! Subscribers: their queues, the cascade that fills them, the workers that deliver, and their routes.
+
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use futures_util::FutureExt;
+use tokio::runtime::Runtime;
+use tokio::sync::Notify;
+
+use super::assembly::Assembly;
+use super::common::Common;
+use super::error::StartError;
+use super::hot::Shared;
+use super::role::Role;
+use super::sockless;
+use super::spawn::{runtime, spawn};
+use crate::config::Config;
+use crate::domain::cascade::health::CascadeHealth;
+use crate::domain::cascade::{Cascade, Metrics, Replays, TurnSettings, Workers};
+use crate::domain::subscribers::Subscribers;
+use crate::domain::subscribers::config::SubscribersConfig;
+use crate::domain::time::clock::Clock;
+use crate::edge::control::subscribers::{self, Served};
+use crate::model::subscribers::{EndpointRules, Retries};
+use crate::shutdown::Stop;
+use crate::storage::endpoint::Endpoint;
+use crate::storage::endpoint::http::{EndpointConfig, HttpEndpoint, hmac};
+use crate::storage::event_bus::embedded::{EmbeddedLog, LogSource};
+use crate::storage::event_bus::kafka::KafkaEvents;
+use crate::storage::event_bus::source::EventSource;
+use crate::storage::owner_queues::embedded::EmbeddedQueues;
+use crate::storage::owner_queues::redis::RedisQueues;
+use crate::storage::owner_queues::{Bounds, OwnerQueues};
+use crate::storage::redis::Redis;
+
+/// What the routes and the cascade share.
+#[derive(Clone)]
+struct Parts {
+    queues: Arc<dyn OwnerQueues>,
+    source: Arc<dyn EventSource>,
+    clock: Arc<Clock>,
+    /// Notified when queues may be due.
+    queued: Arc<Notify>,
+    /// Notified when a replay was asked for here.
+    replay_asked: Arc<Notify>,
+}
+
+/// What runs beside sockets, or in a process of its own.
+pub(super) struct CascadeThread {
+    cascade: Cascade,
+    replays: Replays,
+    workers: Workers,
+}
+
+/// Beside a gateway. `log`: where events are kept, if that is in this process. `shared`: where queues are, if not here.
+/// Returns what the control API asks.
+pub(super) fn build(
+    config: &Config,
+    role: Role,
+    log: Option<Arc<EmbeddedLog>>,
+    shared: Option<&Shared>,
+    common: &Common,
+    assembly: &mut Assembly,
+) -> Result<Option<Arc<Subscribers>>, StartError> {
+    if shared.is_some() && log.is_some() {
+        let why = "subscribers on Redis need events.event_bus = \"kafka\": each gateway has an event log of its own";
+        assembly.serve_control(subscribers::routes(Served::Not(why.into())));
+        return Ok(None);
+    }
+    let parts = Parts::open(config, log, shared.map(|shared| shared.redis.clone()), common.clock.clone())?;
+    let settings = &config.subscribers;
+    let subscribers = Arc::new(parts.subscribers(settings));
+    assembly.serve_control(subscribers::routes(Served::By(subscribers.clone())));
+    if role.has_cascade() {
+        let (thread, stop) = (CascadeThread::new(settings, parts, assembly)?, common.stop.clone());
+        assembly.threads.push(Box::new(|| thread.start(stop).map(Some)));
+    }
+    Ok(Some(subscribers))
+}
+
+/// A process that does nothing else, until a signal.
+pub(super) fn serve(config: &Config) -> Result<(), StartError> {
+    let open = |assembly: &mut Assembly| {
+        let redis = Redis::open(&config.redis)?;
+        redis.register(assembly.metrics());
+        let clock = Arc::new(Clock::starting_at(0, config.store.clock_step_max));
+        CascadeThread::new(&config.subscribers, Parts::open(config, None, Some(redis), clock)?, assembly)
+    };
+    sockless::serve(config, Role::Cascade, open, |thread, stop| {
+        thread.run(&runtime()?, stop);
+        Ok(())
+    })
+}
+
+impl Parts {
+    fn open(
+        config: &Config,
+        log: Option<Arc<EmbeddedLog>>,
+        redis: Option<Redis>,
+        clock: Arc<Clock>,
+    ) -> Result<Self, StartError> {
+        let settings = &config.subscribers;
+        let bounds = Bounds { events: settings.queue_events, bytes: settings.queue_bytes, age: settings.queue_age };
+        let queues: Arc<dyn OwnerQueues> = match redis {
+            Some(redis) => Arc::new(RedisQueues::new(redis, bounds)),
+            None => {
+                let dated_by = clock.clone();
+                Arc::new(EmbeddedQueues::open(&config.store.data_dir, bounds, Arc::new(move || dated_by.now()))?)
+            }
+        };
+        let source: Arc<dyn EventSource> = match log {
+            Some(log) => Arc::new(LogSource::new(log, queues.clone())),
+            None => Arc::new(KafkaEvents::open(&config.kafka, &config.events.deployment)?),
+        };
+        let (queued, replay_asked) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        Ok(Parts { queues, source, clock, queued, replay_asked })
+    }
+
+    fn subscribers(&self, settings: &SubscribersConfig) -> Subscribers {
+        let Parts { queues, source, clock, queued, replay_asked } = self.clone();
+        let (rules, secret_overlap) = (rules(settings), settings.secret_overlap);
+        Subscribers { queues, source, rules, secret_overlap, clock, queued, replay_asked }
+    }
+}
+
+impl CascadeThread {
+    fn new(settings: &SubscribersConfig, parts: Parts, assembly: &mut Assembly) -> Result<Self, StartError> {
+        let Parts { queues, source, clock, queued, replay_asked: asked } = parts;
+        let health = Arc::new(CascadeHealth::default());
+        let metrics = Metrics::new(assembly.metrics());
+        let of_probes = health.clone();
+        assembly.degraded.push(Box::new(move || of_probes.degraded()));
+        let endpoint: Arc<dyn Endpoint> = Arc::new(HttpEndpoint::new(endpoint_config(settings))?);
+        let retries = settings.retries.iter().map(|pause| pause.0).collect();
+        let cascade = Cascade {
+            source: source.clone(),
+            queues: queues.clone(),
+            queued: queued.clone(),
+            health: health.clone(),
+            metrics: metrics.clone(),
+        };
+        let replays = Replays { source, queues: queues.clone(), asked, queued: queued.clone(), health: health.clone() };
+        let workers = Workers {
+            queues,
+            endpoint,
+            queued,
+            workers_max: settings.workers,
+            settings: Arc::new(TurnSettings { timeout: settings.timeout, retries: Retries::new(retries), hmac }),
+            clock,
+            health,
+            metrics,
+        };
+        Ok(CascadeThread { cascade, replays, workers })
+    }
+
+    /// On a thread of its own.
+    fn start(self, stop: Stop) -> io::Result<JoinHandle<()>> {
+        let runtime = runtime()?;
+        spawn("cascade", move || self.run(&runtime, &stop))
+    }
+
+    /// Until the drain begins; requests that are under way then are finished.
+    fn run(self, runtime: &Runtime, stop: &Stop) {
+        let CascadeThread { cascade, replays, workers } = self;
+        runtime.block_on(async {
+            let filling = async {
+                tokio::select! {
+                    () = cascade.run() => {}
+                    () = replays.run() => {}
+                    _ = stop.draining() => {}
+                }
+            };
+            tokio::join!(filling, workers.run(stop.draining().map(drop)));
+        });
+    }
+}
+
+fn rules(settings: &SubscribersConfig) -> EndpointRules {
+    EndpointRules { allow_http: settings.allow_http, allow_networks: settings.allow_networks.clone() }
+}
+
+fn endpoint_config(settings: &SubscribersConfig) -> EndpointConfig {
+    let SubscribersConfig { tls_ca, dns, timeout, .. } = settings.clone();
+    EndpointConfig { rules: rules(settings), timeout, ca: tls_ca, dns: dns.0 }
+}

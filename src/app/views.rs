@@ -1,0 +1,24 @@
+//! The parts of the views, wired.
+
+use std::sync::Arc;
+
+use super::assembly::Assembly;
+use super::common::Common;
+use crate::domain::rewards::today::Today;
+use crate::domain::views::ViewCounting;
+use crate::domain::views::config::ViewsConfig;
+use crate::edge::control::views;
+
+/// `None`: nothing is counted.
+pub(super) fn build(
+    config: &ViewsConfig,
+    today: &Arc<Today>,
+    common: &Common,
+    assembly: &mut Assembly,
+) -> Option<Arc<ViewCounting>> {
+    let store = common.stores.views.clone().filter(|_| config.is_on())?;
+    let (clock, today) = (common.clock.clone(), today.clone());
+    let views = Arc::new(ViewCounting::new(config.clone(), store, clock, today, assembly.metrics()));
+    assembly.serve_control(views::routes(views.clone()));
+    Some(views)
+}

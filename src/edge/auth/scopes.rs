@@ -1,0 +1,73 @@
+//! What the token of a service allows.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// What a service may do. Neither implies the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scopes {
+    pub read: bool,
+    pub write: bool,
+}
+
+/// How the scopes of services begin. A token that has one opens no user's data by itself.
+const OF_SERVICES: &str = "heartline.";
+
+impl Scopes {
+    pub const READ: &str = "heartline.read";
+    pub const WRITE: &str = "heartline.write";
+
+    /// Of the claim `scope`: exact words between spaces.
+    pub fn of(claim: Option<&Value>) -> Self {
+        let has = |scope: &str| words(claim).any(|word| word == scope);
+        Scopes { read: has(Self::READ), write: has(Self::WRITE) }
+    }
+
+    /// What both allow.
+    pub fn and(self, other: Scopes) -> Self {
+        Scopes { read: self.read && other.read, write: self.write && other.write }
+    }
+}
+
+/// Whether a token with this `scope` is one of a service, whatever it allows.
+pub fn is_of_service(claim: Option<&Value>) -> bool {
+    words(claim).any(|word| word.starts_with(OF_SERVICES))
+}
+
+/// Of anything but text, none.
+fn words(claim: Option<&Value>) -> impl Iterator<Item = &str> {
+    claim.and_then(Value::as_str).unwrap_or_default().split(' ')
+}
+
+/// As a token has them, with a space between.
+impl fmt::Display for Scopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match (self.read, self.write) {
+            (false, false) => "",
+            (true, false) => Scopes::READ,
+            (false, true) => Scopes::WRITE,
+            (true, true) => "heartline.read heartline.write",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn scopes_are_exact_words() {
+        let of = |scope: Value| (Scopes::of(Some(&scope)), is_of_service(Some(&scope)));
+        let scopes = |read, write| Scopes { read, write };
+        assert_eq!(of(json!("mail heartline.read  profile")), (scopes(true, false), true));
+        assert_eq!(of(json!("heartline.write heartline.read")), (scopes(true, true), true));
+        assert_eq!(of(json!("heartline.readers")), (scopes(false, false), true));
+        assert_eq!(of(json!("heartline mail Heartline.read")), (scopes(false, false), false));
+        assert_eq!(of(json!(["heartline.read"])), (scopes(false, false), false), "not as the standard has it");
+        assert_eq!(Scopes::of(Some(&json!(scopes(true, true).to_string()))), scopes(true, true));
+        assert_eq!((Scopes::of(None), is_of_service(None)), (scopes(false, false), false));
+    }
+}

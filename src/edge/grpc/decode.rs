@@ -1,0 +1,196 @@
+//! Messages to values, with the rules of frames. What is wrong is named by the path of its field.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::sync::Arc;
+
+use tonic::Status;
+
+use super::wire;
+use crate::edge::protocol::json::decode_connection;
+use crate::model::beat::{Beat, State};
+use crate::model::ids::{ConnectionId, Content, SessionId, UserId};
+use crate::model::rewards::day::Day;
+
+/// Beats of one `Put`, and entries.
+const BEATS_MAX: usize = 5_000;
+/// Beats of one user in it.
+const BEATS_OF_USER_MAX: usize = 500;
+/// The greatest time or length, as everywhere.
+const EXACT_MAX: u64 = (1 << 53) - 1;
+const DEVICE_BYTES_MAX: usize = 64;
+
+/// What is wrong with a message.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Fault {
+    path: String,
+    complaint: Cow<'static, str>,
+}
+
+/// The beats of one user and device.
+#[derive(Debug)]
+pub struct Entry {
+    pub user: UserId,
+    pub device: Arc<str>,
+    pub flag: Option<Day>,
+    pub beats: Vec<Beat>,
+    pub origin: Option<ConnectionId>,
+}
+
+impl Fault {
+    fn new(path: impl Into<String>, complaint: impl Into<Cow<'static, str>>) -> Self {
+        Fault { path: path.into(), complaint: complaint.into() }
+    }
+
+    pub fn too_many(path: impl Into<String>, max: usize) -> Self {
+        Fault::new(path, format!("must hold at most {max}"))
+    }
+
+    pub fn too_great(path: impl Into<String>, max: u64) -> Self {
+        Fault::new(path, format!("must be at most {max}"))
+    }
+
+    pub fn too_small(path: impl Into<String>) -> Self {
+        Fault::new(path, "must be at least 1")
+    }
+
+    pub fn missing(path: impl Into<String>) -> Self {
+        Fault::new(path, "is missing")
+    }
+
+    /// The same inside of a field.
+    fn within(self, parent: impl Display) -> Self {
+        Fault { path: format!("{parent}.{}", self.path), ..self }
+    }
+}
+
+impl From<Fault> for Status {
+    fn from(fault: Fault) -> Self {
+        Status::invalid_argument(format!("{}: {}", fault.path, fault.complaint))
+    }
+}
+
+/// A user is named by a number here.
+pub fn user(mid: Option<u64>, sub: &str) -> Result<UserId, Fault> {
+    match (mid, sub.is_empty()) {
+        (Some(mid), true) => Ok(UserId(mid)),
+        (Some(_), false) => Err(Fault::new("sub", "must not be given beside mid")),
+        (None, true) => Err(Fault::missing("mid")),
+        (None, false) => Err(Fault::new("sub", "users are named by mid here")),
+    }
+}
+
+/// The connection that is not told of a change; empty = none.
+pub fn origin(connection: &str) -> Result<Option<ConnectionId>, Fault> {
+    if connection.is_empty() {
+        return Ok(None);
+    }
+    let malformed = || Fault::new("connection", "must be the 16 hex digits of a welcome");
+    decode_connection(connection).map(Some).ok_or_else(malformed)
+}
+
+/// A moment that may be left out.
+pub fn moment(at: Option<u64>) -> Result<Option<u64>, Fault> {
+    at.map(|at| exact(at, "at")).transpose()
+}
+
+/// `items`, at most `max`.
+pub fn contents(items: &[wire::Content], max: usize) -> Result<Vec<Content>, Fault> {
+    if items.len() > max {
+        return Err(Fault::too_many("items", max));
+    }
+    let contents = items.iter().enumerate().map(|(index, item)| {
+        content(item.kind, item.oid).map_err(|fault| fault.within(format_args!("items[{index}]")))
+    });
+    contents.collect()
+}
+
+pub fn kinds(kinds: &[u32]) -> Result<Vec<u16>, Fault> {
+    let kinds = kinds.iter().enumerate();
+    kinds
+        .map(|(index, given)| kind(*given).map_err(|_| Fault::too_great(format!("kinds[{index}]"), KIND_MAX)))
+        .collect()
+}
+
+/// All entries of a `Put`, in their order.
+pub fn entries(users: Vec<wire::UserBeats>) -> Result<Vec<Entry>, Fault> {
+    if users.len() > BEATS_MAX {
+        return Err(Fault::too_many("users", BEATS_MAX));
+    }
+    let (mut of_users, mut all) = (HashMap::<UserId, usize>::new(), 0);
+    let mut entries = Vec::with_capacity(users.len());
+    for (index, given) in users.into_iter().enumerate() {
+        let entry = entry(given).map_err(|fault| fault.within(format_args!("users[{index}]")))?;
+        all += entry.beats.len();
+        if all > BEATS_MAX {
+            return Err(Fault::new("users", format!("must hold at most {BEATS_MAX} beats")));
+        }
+        let of_user = of_users.entry(entry.user).or_default();
+        *of_user += entry.beats.len();
+        if *of_user > BEATS_OF_USER_MAX {
+            let complaint = format!("must hold at most {BEATS_OF_USER_MAX} with those before of the user");
+            return Err(Fault::new(format!("users[{index}].items"), complaint));
+        }
+        entries.push(entry);
+    }
+    Ok(entries)
+}
+
+fn entry(given: wire::UserBeats) -> Result<Entry, Fault> {
+    let user = user(given.mid, &given.sub)?;
+    if given.device.len() > DEVICE_BYTES_MAX {
+        return Err(Fault::new("device", format!("must be at most {DEVICE_BYTES_MAX} bytes long")));
+    }
+    let origin = origin(&given.connection)?;
+    let items = given.items.iter().enumerate();
+    let beats = items.map(|(index, item)| beat(item).map_err(|fault| fault.within(format_args!("items[{index}]"))));
+    let beats = beats.collect::<Result<_, _>>()?;
+    Ok(Entry { user, device: given.device.into(), flag: given.flag.parse().ok(), beats, origin })
+}
+
+fn beat(given: &wire::Beat) -> Result<Beat, Fault> {
+    Ok(Beat {
+        content: content(given.kind, given.oid)?,
+        pos: exact(required(given.pos, "pos")?, "pos")?,
+        dur: exact(given.dur, "dur")?,
+        state: state(given.state)?,
+        session: SessionId(required(given.session, "session")?),
+        watched: exact(given.watched, "watched")?,
+        // Minus zero is zero.
+        rate: given.rate.unwrap_or(1.0) + 0.0,
+        at: exact(required(given.at, "at")?, "at")?,
+    })
+}
+
+const KIND_MAX: u64 = u16::MAX as u64;
+
+fn kind(kind: u32) -> Result<u16, Fault> {
+    u16::try_from(kind).map_err(|_| Fault::too_great("kind", KIND_MAX))
+}
+
+fn content(given: Option<u32>, oid: Option<u64>) -> Result<Content, Fault> {
+    Ok(Content { kind: kind(required(given, "kind")?)?, oid: required(oid, "oid")? })
+}
+
+fn state(given: Option<i32>) -> Result<State, Fault> {
+    match wire::State::try_from(required(given, "state")?) {
+        Ok(wire::State::Playing) => Ok(State::Playing),
+        Ok(wire::State::Paused) => Ok(State::Paused),
+        Ok(wire::State::Seeked) => Ok(State::Seeked),
+        Ok(wire::State::Ended) => Ok(State::Ended),
+        Ok(wire::State::Unspecified) | Err(_) => Err(Fault::new("state", "must be playing, paused, seeked or ended")),
+    }
+}
+
+fn required<T>(given: Option<T>, field: &'static str) -> Result<T, Fault> {
+    given.ok_or_else(|| Fault::missing(field))
+}
+
+fn exact(number: u64, field: &'static str) -> Result<u64, Fault> {
+    if number > EXACT_MAX { Err(Fault::too_great(field, EXACT_MAX)) } else { Ok(number) }
+}
+
+#[cfg(test)]
+#[path = "decode_tests.rs"]
+mod tests;

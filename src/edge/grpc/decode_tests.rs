@@ -1,0 +1,118 @@
+use super::*;
+
+/// What makes a beat wrong.
+type Damage = fn(&mut wire::Beat);
+
+fn given() -> wire::Beat {
+    wire::Beat {
+        kind: Some(1),
+        oid: Some(u64::MAX),
+        pos: Some(73_200),
+        dur: 300_000,
+        state: Some(wire::State::Playing.into()),
+        session: Some(8_311_207),
+        watched: 5_000,
+        rate: None,
+        at: Some(1_795_150_000_118),
+    }
+}
+
+fn of(mid: u64, beats: usize) -> wire::UserBeats {
+    wire::UserBeats { mid: Some(mid), items: vec![given(); beats], ..wire::UserBeats::default() }
+}
+
+fn complaint(users: Vec<wire::UserBeats>) -> String {
+    let fault = entries(users).expect_err("a fault");
+    format!("{}: {}", fault.path, fault.complaint)
+}
+
+#[test]
+fn a_beat_has_the_defaults_of_a_frame() {
+    let beat = beat(&given()).expect("a beat");
+    assert_eq!((beat.content, beat.rate, beat.state), (Content { kind: 1, oid: u64::MAX }, 1.0, State::Playing));
+    let zeros = wire::Beat {
+        kind: Some(0),
+        oid: Some(0),
+        pos: Some(0),
+        state: Some(wire::State::Ended.into()),
+        session: Some(0),
+        rate: Some(-0.0),
+        at: Some(0),
+        ..wire::Beat::default()
+    };
+    let beat = super::beat(&zeros).expect("zeros are values");
+    assert!((beat.at, beat.session.0, beat.watched) == (0, 0, 0) && beat.rate.is_sign_positive());
+}
+
+#[test]
+fn what_is_required_is_missed_at_its_path() {
+    let without: [(&str, Damage); 6] = [
+        ("kind", |beat| beat.kind = None),
+        ("oid", |beat| beat.oid = None),
+        ("pos", |beat| beat.pos = None),
+        ("state", |beat| beat.state = None),
+        ("session", |beat| beat.session = None),
+        ("at", |beat| beat.at = None),
+    ];
+    for (field, remove) in without {
+        let mut users = vec![of(1, 2), of(2, 3)];
+        remove(&mut users[1].items[2]);
+        assert_eq!(complaint(users), format!("users[1].items[2].{field}: is missing"));
+    }
+}
+
+#[test]
+fn a_value_out_of_range_is_named() {
+    let changed: [(&str, Damage); 6] = [
+        ("kind: must be at most 65535", |beat| beat.kind = Some(65_536)),
+        ("pos: must be at most 9007199254740991", |beat| beat.pos = Some(1 << 53)),
+        ("dur: must be at most 9007199254740991", |beat| beat.dur = 1 << 53),
+        ("watched: must be at most 9007199254740991", |beat| beat.watched = 1 << 53),
+        ("at: must be at most 9007199254740991", |beat| beat.at = Some(u64::MAX)),
+        ("state: must be playing, paused, seeked or ended", |beat| beat.state = Some(0)),
+    ];
+    for (expected, change) in changed {
+        let mut users = vec![of(1, 1)];
+        change(&mut users[0].items[0]);
+        assert_eq!(complaint(users), format!("users[0].items[0].{expected}"));
+    }
+    let mut users = vec![of(1, 1)];
+    users[0].items[0].state = Some(99);
+    assert!(complaint(users).starts_with("users[0].items[0].state: "));
+    let mut users = vec![of(1, 1)];
+    users[0].device = "d".repeat(65);
+    assert_eq!(complaint(users), "users[0].device: must be at most 64 bytes long");
+    let mut users = vec![of(1, 1)];
+    users[0].connection = "12".to_owned();
+    assert_eq!(complaint(users), "users[0].connection: must be the 16 hex digits of a welcome");
+}
+
+#[test]
+fn a_user_has_a_mid_and_nothing_beside_it() {
+    let named = |mid, sub: &str| user(mid, sub).map_err(|fault| format!("{}: {}", fault.path, fault.complaint));
+    assert_eq!(named(Some(0), ""), Ok(UserId(0)));
+    assert_eq!(named(None, ""), Err("mid: is missing".to_owned()));
+    assert_eq!(named(Some(1), "ann"), Err("sub: must not be given beside mid".to_owned()));
+    assert_eq!(named(None, "ann"), Err("sub: users are named by mid here".to_owned()));
+}
+
+#[test]
+fn a_batch_is_bounded_in_all_and_for_each_user() {
+    let full: Vec<_> = (0..10).map(|mid| of(mid, 500)).collect();
+    assert_eq!(entries(full.clone()).expect("full").len(), 10);
+    assert_eq!(complaint([full, vec![of(10, 1)]].concat()), "users: must hold at most 5000 beats");
+    assert_eq!(entries((0..5_000).map(|mid| of(mid, 0)).collect()).expect("full").len(), 5_000);
+    assert_eq!(complaint((0..5_001).map(|mid| of(mid, 0)).collect()), "users: must hold at most 5000");
+    let of_one = vec![of(1, 300), of(2, 500), of(1, 201)];
+    assert_eq!(complaint(of_one), "users[2].items: must hold at most 500 with those before of the user");
+}
+
+#[test]
+fn a_flag_that_is_no_date_is_none() {
+    let flagged = |flag: &str| {
+        let entry = wire::UserBeats { flag: flag.to_owned(), ..of(1, 0) };
+        entries(vec![entry]).expect("an entry").remove(0).flag.map(|day| day.to_string())
+    };
+    assert_eq!(flagged("2026-11-20"), Some("2026-11-20".to_owned()));
+    assert_eq!((flagged(""), flagged("tomorrow")), (None, None));
+}

@@ -1,0 +1,160 @@
+//! Beats of many users in one call.
+//!
+//! Each entry has an inbox of its own, as a request over HTTP has, and all wake the one call. It is answered when all
+//! entries are, or shortly before its deadline: then the entries that are not known to be committed say so.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures_util::stream::{self, StreamExt};
+use tokio::sync::Notify;
+use tokio::time::timeout_at;
+use tonic::Status;
+
+use super::caller::Caller;
+use super::decode::{self, Entry};
+use super::gate::Deadline;
+use super::{encode, status, wire};
+use crate::domain::devices::inbox::{BeatRef, CloseRequest, Inbox, Rejected};
+use crate::domain::devices::ready_list::Notifier;
+use crate::domain::ingest::source::Source;
+use crate::domain::rewards::decisions::Decisions;
+use crate::domain::rewards::reward_notice::RewardNotice;
+use crate::edge::context::ConnectionContext;
+use crate::edge::http::pending::COMMIT_MAX;
+use crate::model::ids::UserId;
+use crate::model::rewards::day::Day;
+use crate::model::visitor::Visitor;
+
+/// Users whose flags are looked up at one time.
+const LOOKUPS_MAX: usize = 64;
+
+/// An entry that was handed in.
+struct Pending {
+    user: UserId,
+    /// `None`: nothing of it was handed in, or it cannot be answered.
+    inbox: Option<Arc<Inbox>>,
+    /// Slots that are not answered yet.
+    open: usize,
+    rejected: Vec<Rejected>,
+    changed: Vec<BeatRef>,
+    news: RewardNotice,
+    unavailable: bool,
+}
+
+pub async fn put(
+    context: &ConnectionContext,
+    caller: &Caller,
+    deadline: Deadline,
+    request: wire::PutRequest,
+) -> Result<wire::PutResponse, Status> {
+    let entries = decode::entries(request.users)?;
+    for (index, entry) in entries.iter().enumerate() {
+        let kinds = entry.beats.iter().map(|beat| beat.content.kind).enumerate();
+        caller.require_kinds(kinds, |item| format!("users[{index}].items[{item}].kind"))?;
+    }
+    let notify = Arc::new(Notify::new());
+    let has_room = |entry: &Entry| context.lanes.intake(context.lanes.of(entry.user)).submit_queue.has_room();
+    if !entries.is_empty() && !entries.iter().any(has_room) {
+        return Err(status::overloaded("too many beats wait for the store"));
+    }
+    let mut pending: Vec<Pending> = entries.iter().map(|entry| hand_in(context, entry, &notify)).collect();
+    // What is late says so of itself.
+    let until = deadline.answer_by().min(tokio::time::Instant::now() + COMMIT_MAX);
+    let _late = timeout_at(until, answered(&mut pending, &notify)).await;
+    pending.iter_mut().filter(|pending| pending.open > 0).for_each(|pending| pending.unavailable = true);
+    if !pending.is_empty() && pending.iter().all(|pending| pending.unavailable) {
+        return Err(status::unavailable("the store did not answer; the outcome is unknown, repeat the call"));
+    }
+    let today = context.connect_lookup.today();
+    let flags = flags(context, &pending, today, deadline).await;
+    let users = pending.into_iter().zip(flags).map(|(pending, flag)| pending.answer(context, caller, flag));
+    Ok(wire::PutResponse { users: users.collect(), now: context.clock.now(), today: today.to_string() })
+}
+
+fn hand_in(context: &ConnectionContext, entry: &Entry, notify: &Arc<Notify>) -> Pending {
+    let intake = context.lanes.intake(context.lanes.of(entry.user));
+    let mut pending = Pending {
+        user: entry.user,
+        inbox: None,
+        open: 0,
+        rejected: Vec::new(),
+        changed: Vec::new(),
+        news: RewardNotice::default(),
+        unavailable: false,
+    };
+    if entry.beats.is_empty() {
+        return pending;
+    }
+    if !intake.submit_queue.has_room() {
+        pending.unavailable = true;
+        return pending;
+    }
+    let notifier = Notifier::Own(notify.clone());
+    let inbox = context.authenticator.request(entry.user, entry.origin, Visitor::default(), notifier);
+    inbox.names_changes();
+    let (read, decisions) = (Instant::now(), &Decisions::default());
+    let source =
+        Source { inbox: &inbox, device: &entry.device, seq: 0, read, flag: entry.flag, decisions, hold_until: None };
+    let taken = intake.beats(&source, &entry.beats);
+    (pending.open, pending.rejected) = (taken.slots, taken.rejected);
+    pending.inbox = Some(inbox);
+    pending
+}
+
+/// Until every entry is.
+async fn answered(pending: &mut [Pending], notify: &Notify) {
+    while pending.iter().any(|pending| pending.open > 0) {
+        notify.notified().await;
+        let now = Instant::now();
+        pending.iter_mut().filter(|pending| pending.open > 0).for_each(|pending| pending.take(now));
+    }
+}
+
+/// The flag of each entry, as far as it is known in time.
+async fn flags(context: &ConnectionContext, pending: &[Pending], today: Day, deadline: Deadline) -> Vec<Option<Day>> {
+    let flag = async |pending: &Pending| match pending.news.flag {
+        None => timeout_at(deadline.answer_by(), context.connect_lookup.flag(pending.user)).await.ok().flatten(),
+        told => told,
+    };
+    let flags = stream::iter(pending).map(flag).buffered(LOOKUPS_MAX);
+    flags.map(|flag| flag.filter(|day| *day == today)).collect().await
+}
+
+impl Pending {
+    fn take(&mut self, now: Instant) {
+        let Some(inbox) = &self.inbox else { return };
+        let batch = inbox.take(now);
+        if batch.close_request == Some(CloseRequest::Unreadable) {
+            (self.open, self.unavailable) = (0, true);
+            return;
+        }
+        self.open -= batch.slots;
+        self.rejected.extend(batch.rejected);
+        self.changed.extend(batch.changed);
+        batch.news.into_iter().for_each(|later| self.news.add(*later));
+    }
+
+    fn answer(mut self, context: &ConnectionContext, caller: &Caller, flag: Option<Day>) -> wire::UserAnswer {
+        let (mid, sub) = (self.user.0, String::new());
+        if self.unavailable {
+            return wire::UserAnswer { mid, sub, unavailable: true, ..wire::UserAnswer::default() };
+        }
+        self.rejected.sort_unstable_by_key(|rejected| rejected.place.index);
+        self.changed.sort_unstable_by_key(|changed| changed.index);
+        let rejected = self.rejected.into_iter().map(|rejected| wire::PutRejected {
+            index: rejected.place.index,
+            reason: encode::reason(rejected.reason).into(),
+            record: rejected.record.filter(|_| caller.may_read()).map(|it| encode::record(&it, &context.reading)),
+        });
+        wire::UserAnswer {
+            mid,
+            flag: encode::flag(flag),
+            rejected: rejected.collect(),
+            rewards: self.news.claims.iter().map(encode::reward).collect(),
+            unavailable: false,
+            sub,
+            changed: self.changed.iter().map(|changed| changed.index).collect(),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Reads of one user's data, and of the users.
+
+use tokio::time::timeout_at;
+use tonic::Status;
+
+use super::caller::Caller;
+use super::decode::{self, Fault};
+use super::gate::Deadline;
+use super::{encode, status, wire};
+use crate::domain::stored_users::Users;
+use crate::edge::context::ConnectionContext;
+use crate::edge::protocol::cursor;
+use crate::edge::protocol::frame::Cursor;
+use crate::edge::protocol::json::decode_page;
+use crate::model::ids::UserId;
+use crate::model::page::{PageRequest, UsersRequest};
+
+const USERS_DEFAULT: u32 = 1_000;
+const USERS_MAX: u32 = 10_000;
+
+pub async fn get(
+    context: &ConnectionContext,
+    caller: &Caller,
+    request: wire::GetRequest,
+) -> Result<wire::GetResponse, Status> {
+    let user = decode::user(request.mid, &request.sub)?;
+    let contents = decode::contents(&request.items, context.limits.items)?;
+    caller.require_contents("items", &contents)?;
+    let records = context.history.get(user, contents).await.map_err(status::of_read)?;
+    let encode = |record| encode::record(record, &context.reading);
+    let slots = records.iter().map(|record| wire::Slot { record: record.as_ref().map(encode) });
+    Ok(wire::GetResponse { records: slots.collect(), partial: false })
+}
+
+pub async fn list(
+    context: &ConnectionContext,
+    caller: &Caller,
+    deadline: Deadline,
+    request: wire::ListRequest,
+) -> Result<wire::ListResponse, Status> {
+    let user = decode::user(request.mid, &request.sub)?;
+    let Some(page_request) = page_request(context, caller, &request)? else {
+        return Ok(wire::ListResponse::default());
+    };
+    let kinds = page_request.kinds.clone();
+    let waited = timeout_at(deadline.answer_by(), context.lists.clone().acquire(user)).await;
+    let late = |_| status::overloaded("too many lists of this user (one at a time, and limits.list_rows_per_second)");
+    let permit = waited.map_err(late)?.map_err(status::of_read)?;
+    let page = context.history.list(user, page_request, permit.rows()).await.map_err(status::of_read)?;
+    let cursor = page.next.map(|position| cursor::encode(&Cursor { position, kinds }));
+    Ok(wire::ListResponse {
+        records: page.records.iter().map(|record| encode::record(record, &context.reading)).collect(),
+        cursor: cursor.unwrap_or_default(),
+        partial: false,
+    })
+}
+
+/// `None`: there is no kind that the caller may see.
+fn page_request(
+    context: &ConnectionContext,
+    caller: &Caller,
+    request: &wire::ListRequest,
+) -> Result<Option<PageRequest>, Status> {
+    let kinds = decode::kinds(&request.kinds)?;
+    caller.require_kinds(kinds.iter().copied().enumerate(), |index| format!("kinds[{index}]"))?;
+    if request.limit == Some(0) {
+        return Err(Fault::too_small("limit").into());
+    }
+    if request.finished.is_some() {
+        return Err(status::invalid("finished", "lists are not filtered by it yet"));
+    }
+    let cursor = Some(request.cursor.as_str()).filter(|cursor| !cursor.is_empty());
+    let limits = context.frame_limits();
+    let page = decode_page(request.limit.map(u64::from), &kinds, cursor, &limits).map_err(status::of_decoding)?;
+    // A cursor brings its kinds along.
+    caller.require_kinds(page.kinds.iter().copied().enumerate(), |_| "cursor".to_owned())?;
+    Ok(match caller.kinds() {
+        Some([]) => None,
+        Some(allowed) if page.kinds.is_empty() => Some(PageRequest { kinds: allowed.to_vec(), ..page }),
+        _ => Some(page),
+    })
+}
+
+pub async fn recording(
+    context: &ConnectionContext,
+    request: wire::GetRecordingRequest,
+) -> Result<wire::RecordingState, Status> {
+    let user = decode::user(request.mid, &request.sub)?;
+    let paused = context.history.paused(user).await.map_err(status::of_read)?;
+    Ok(wire::RecordingState { paused })
+}
+
+/// What a welcome says of the user.
+pub async fn open(context: &ConnectionContext, request: wire::OpenRequest) -> Result<wire::OpenResponse, Status> {
+    let user = decode::user(request.mid, &request.sub)?;
+    let known = context.connect_lookup.of(user).await.map_err(status::of_read)?;
+    Ok(wire::OpenResponse {
+        mid: user.0,
+        sub: String::new(),
+        now: context.clock.now(),
+        today: known.today.to_string(),
+        flag: encode::flag(known.flag),
+        paused: known.paused,
+    })
+}
+
+pub async fn rewards(
+    context: &ConnectionContext,
+    caller: &Caller,
+    request: wire::RewardsRequest,
+) -> Result<wire::RewardsResponse, Status> {
+    let user = decode::user(request.mid, &request.sub)?;
+    let (day, claims) = context.connect_lookup.claims(user).await.map_err(status::of_read)?;
+    let shown = claims.iter().filter(|claim| claim.content.is_none_or(|content| caller.has(content.kind)));
+    Ok(wire::RewardsResponse { day: day.to_string(), rewards: shown.map(encode::reward).collect() })
+}
+
+pub async fn users(users: &Users, caller: &Caller, request: wire::UsersRequest) -> Result<wire::UsersResponse, Status> {
+    let limit = request.limit.unwrap_or(USERS_DEFAULT);
+    if limit == 0 {
+        return Err(Fault::too_small("limit").into());
+    }
+    if limit > USERS_MAX {
+        return Err(Fault::too_great("limit", USERS_MAX.into()).into());
+    }
+    let kinds = match caller.kinds() {
+        Some([]) => return Ok(wire::UsersResponse::default()),
+        kinds => kinds.unwrap_or_default().to_vec(),
+    };
+    let request = UsersRequest { after: request.after.map(UserId), limit: limit as usize, kinds };
+    let found = users.page(request).await.map_err(status::of_read)?;
+    let users = found.into_iter().map(|user| wire::User { mid: user.0, sub: String::new() });
+    Ok(wire::UsersResponse { users: users.collect() })
+}

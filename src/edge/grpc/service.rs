@@ -1,0 +1,98 @@
+//! The methods of the service. Each asks what its caller may do, decodes, and hands over.
+
+use std::sync::Arc;
+
+use tonic::{Request, Response, Status};
+
+use super::caller::Caller;
+use super::gate::Deadline;
+use super::wire::history_server::History;
+use super::wire::{
+    ClearRequest, ClearResponse, DeleteRequest, DeleteResponse, GetRecordingRequest, GetRequest, GetResponse,
+    ListRequest, ListResponse, OpenRequest, OpenResponse, PutRequest, PutResponse, RecordingState, RewardsRequest,
+    RewardsResponse, SetRecordingRequest, UsersRequest, UsersResponse,
+};
+use super::{forgetting, put, reads};
+use crate::domain::stored_users::Users;
+use crate::edge::context::ConnectionContext;
+
+pub struct Service {
+    /// That of the thread.
+    pub context: Arc<ConnectionContext>,
+    pub users: Users,
+}
+
+/// What the gate knows of a call.
+fn taken<T>(request: Request<T>) -> Result<(Caller, Deadline, T), Status> {
+    let (_, extensions, message) = request.into_parts();
+    match (extensions.get::<Caller>(), extensions.get::<Deadline>()) {
+        (Some(caller), Some(deadline)) => Ok((caller.clone(), *deadline, message)),
+        _ => Err(Status::unauthenticated("the call has no caller")),
+    }
+}
+
+#[tonic::async_trait]
+impl History for Service {
+    async fn put(&self, request: Request<PutRequest>) -> Result<Response<PutResponse>, Status> {
+        let (caller, deadline, put) = taken(request)?;
+        caller.require_write()?;
+        put::put(&self.context, &caller, deadline, put).await.map(Response::new)
+    }
+
+    async fn get(&self, request: Request<GetRequest>) -> Result<Response<GetResponse>, Status> {
+        let (caller, _, get) = taken(request)?;
+        caller.require_read()?;
+        reads::get(&self.context, &caller, get).await.map(Response::new)
+    }
+
+    async fn list(&self, request: Request<ListRequest>) -> Result<Response<ListResponse>, Status> {
+        let (caller, deadline, list) = taken(request)?;
+        caller.require_read()?;
+        reads::list(&self.context, &caller, deadline, list).await.map(Response::new)
+    }
+
+    async fn delete(&self, request: Request<DeleteRequest>) -> Result<Response<DeleteResponse>, Status> {
+        let (caller, _, delete) = taken(request)?;
+        caller.require_write()?;
+        forgetting::delete(&self.context, &caller, delete).await.map(Response::new)
+    }
+
+    async fn clear(&self, request: Request<ClearRequest>) -> Result<Response<ClearResponse>, Status> {
+        let (caller, _, clear) = taken(request)?;
+        caller.require_write()?;
+        caller.require_all_kinds()?;
+        forgetting::clear(&self.context, clear).await.map(Response::new)
+    }
+
+    async fn get_recording(&self, request: Request<GetRecordingRequest>) -> Result<Response<RecordingState>, Status> {
+        let (caller, _, recording) = taken(request)?;
+        caller.require_read()?;
+        caller.require_all_kinds()?;
+        reads::recording(&self.context, recording).await.map(Response::new)
+    }
+
+    async fn set_recording(&self, request: Request<SetRecordingRequest>) -> Result<Response<RecordingState>, Status> {
+        let (caller, _, recording) = taken(request)?;
+        caller.require_write()?;
+        caller.require_all_kinds()?;
+        forgetting::set_recording(&self.context, recording).await.map(Response::new)
+    }
+
+    async fn open(&self, request: Request<OpenRequest>) -> Result<Response<OpenResponse>, Status> {
+        let (caller, _, open) = taken(request)?;
+        caller.require_read()?;
+        reads::open(&self.context, open).await.map(Response::new)
+    }
+
+    async fn rewards(&self, request: Request<RewardsRequest>) -> Result<Response<RewardsResponse>, Status> {
+        let (caller, _, rewards) = taken(request)?;
+        caller.require_read()?;
+        reads::rewards(&self.context, &caller, rewards).await.map(Response::new)
+    }
+
+    async fn users(&self, request: Request<UsersRequest>) -> Result<Response<UsersResponse>, Status> {
+        let (caller, _, users) = taken(request)?;
+        caller.require_read()?;
+        reads::users(&self.users, &caller, users).await.map(Response::new)
+    }
+}

@@ -1,0 +1,329 @@
+//! Subscribers: what is asked, and how it is answered.
+
+use std::str::FromStr;
+
+use jiff::Timestamp;
+use serde::de::{Deserializer, Error};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::body::object;
+use super::encode::text_of;
+use super::fault::Fault;
+use super::number::{EXACT_MAX, Id, Integer, Kind};
+use super::query::given;
+use super::shape::Object;
+use crate::edge::protocol::frame::DecodeError;
+use crate::model::counters::CounterId;
+use crate::model::ids::{Content, UserId};
+use crate::model::rewards::rule::RewardRule;
+use crate::model::subscribers::{
+    Dead, EventType, Failure, Filter, Owner, PauseReason, SigningSecret, State, Status, Subscriber, SubscriberId,
+};
+
+const LIST_DEFAULT: u64 = 1_000;
+const LIST_MAX: u64 = 1_000;
+const DEAD_DEFAULT: u64 = 100;
+const DEAD_MAX: u64 = 1_000;
+
+/// Of `PUT /v1/subscribers/{id}`.
+#[derive(Debug, PartialEq)]
+pub struct SubscriberBody {
+    /// Not checked yet.
+    pub url: String,
+    pub types: Vec<EventType>,
+    pub filter: Filter,
+    pub batch: u16,
+    pub secret: Option<SigningSecret>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SubscriberShape {
+    url: String,
+    types: Vec<Word<EventType>>,
+    filter: Option<Object<FilterShape>>,
+    batch: Option<Integer<1, { Subscriber::BATCH_MAX as u64 }>>,
+    secret: Option<Word<SigningSecret>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FilterShape {
+    rules: Option<Vec<Word<RuleId>>>,
+    counters: Option<Vec<Word<CounterId>>>,
+    kinds: Option<Vec<Kind>>,
+    contents: Option<Vec<Word<Content>>>,
+    mids: Option<Vec<Id>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReplayShape {
+    since: Word<Since>,
+}
+
+/// A text that stands for something.
+struct Word<T>(T);
+
+/// Says what a [`Word`] must be.
+trait Named: FromStr {
+    const EXPECTED: &str;
+}
+
+struct RuleId(String);
+
+/// A time of RFC 3339, milliseconds since 1970.
+struct Since(u64);
+
+#[derive(Serialize)]
+struct SubscriberView<'a> {
+    id: &'a str,
+    url: &'a str,
+    types: &'a [EventType],
+    filter: &'a Filter,
+    batch: u16,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    depth: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oldest: Option<u64>,
+    delivered: u64,
+    dead: u64,
+    /// Until the next try, milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_try: Option<u64>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    replaying: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_error: Option<FailureView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    secret: Option<String>,
+}
+
+#[derive(Serialize)]
+struct FailureView {
+    at: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    reason: &'static str,
+}
+
+#[derive(Serialize)]
+struct ListView<'a> {
+    subscribers: Vec<SubscriberView<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct SecretView {
+    secret: String,
+}
+
+#[derive(Serialize)]
+struct ResentView {
+    resent: u64,
+}
+
+#[derive(Serialize)]
+struct DeadListView<'a> {
+    dead: Vec<DeadView<'a>>,
+    next: u64,
+}
+
+#[derive(Serialize)]
+struct DeadView<'a> {
+    event: &'a RawValue,
+    reason: &'static str,
+    at: u64,
+}
+
+pub fn decode_subscriber(body: &[u8]) -> Result<SubscriberBody, DecodeError> {
+    let SubscriberShape { url, types, filter, batch, secret } = object(body)?;
+    let mut types: Vec<EventType> = types.into_iter().map(|word| word.0).collect();
+    types.sort_unstable();
+    types.dedup();
+    if types.is_empty() {
+        return Err(answer(Fault::invalid("types", "must have at least one")));
+    }
+    let filter = filter_of(filter.map_or_else(FilterShape::default, |filter| filter.0)).map_err(answer)?;
+    let batch = batch.map_or(1, |batch| batch.0 as u16);
+    Ok(SubscriberBody { url, types, filter, batch, secret: secret.map(|secret| secret.0) })
+}
+
+/// Of `POST …/replay`: milliseconds since 1970.
+pub fn decode_replay(body: &[u8]) -> Result<u64, DecodeError> {
+    let ReplayShape { since } = object(body)?;
+    Ok(since.0.0)
+}
+
+/// `GET /v1/subscribers?after=&limit=`
+pub fn decode_subscriber_list(
+    after: Option<&str>,
+    limit: Option<&str>,
+) -> Result<(Option<SubscriberId>, usize), DecodeError> {
+    let after = given(after).map(str::parse::<SubscriberId>).transpose();
+    let after = after.map_err(|error| answer(Fault::invalid("after", error.to_string())))?;
+    Ok((after, limit_of(limit, LIST_DEFAULT, LIST_MAX)?))
+}
+
+/// `GET …/dead?after=&limit=`
+pub fn decode_dead(after: Option<&str>, limit: Option<&str>) -> Result<(u64, usize), DecodeError> {
+    let after = given(after).map(Integer::<0, EXACT_MAX>::from_text).transpose();
+    let after = after.map_err(|complaint| answer(Fault::invalid("after", complaint)))?;
+    Ok((after.map_or(0, |after| after.0), limit_of(limit, DEAD_DEFAULT, DEAD_MAX)?))
+}
+
+/// `secret`: one that was made here.
+pub fn encode_subscriber(owner: &Owner, secret: Option<&SigningSecret>) -> String {
+    text_of(&SubscriberView { secret: secret.map(SigningSecret::expose), ..SubscriberView::of(owner) })
+}
+
+/// `is_whole`: there are no more.
+pub fn encode_subscriber_list(owners: &[Owner], is_whole: bool) -> String {
+    let next = owners.last().filter(|_| !is_whole).map(|owner| owner.id.as_str());
+    text_of(&ListView { subscribers: owners.iter().map(SubscriberView::of).collect(), next })
+}
+
+pub fn encode_secret(secret: &SigningSecret) -> String {
+    text_of(&SecretView { secret: secret.expose() })
+}
+
+pub fn encode_resent(resent: u64) -> String {
+    text_of(&ResentView { resent })
+}
+
+/// `after`: what was asked for, to go on with when there is nothing.
+pub fn encode_dead(dead: &[Dead], after: u64) -> String {
+    let next = dead.last().map_or(after, |dead| dead.number);
+    let views = dead.iter().filter_map(|dead| {
+        // An event is JSON, or it would not have been queued.
+        let event = serde_json::from_str(&dead.event).ok()?;
+        Some(DeadView { event, reason: dead.reason.word(), at: dead.at })
+    });
+    text_of(&DeadListView { dead: views.collect(), next })
+}
+
+impl<'a> SubscriberView<'a> {
+    fn of(owner: &'a Owner) -> Self {
+        let Owner { subscriber, status, .. } = owner;
+        let (state, reason) = state_of(status);
+        let failing = state == "failing";
+        SubscriberView {
+            id: owner.id.as_str(),
+            url: subscriber.url.as_str(),
+            types: &subscriber.types,
+            filter: &subscriber.filter,
+            batch: subscriber.batch,
+            state,
+            reason,
+            depth: owner.depth,
+            oldest: owner.oldest,
+            delivered: owner.delivered,
+            dead: owner.dead,
+            next_try: owner.next_try.filter(|_| failing).map(|pause| pause.as_millis() as u64),
+            replaying: owner.replaying,
+            last_error: status.last_failure.as_ref().map(FailureView::of),
+            secret: None,
+        }
+    }
+}
+
+impl FailureView {
+    fn of(Failure { at, status, reason }: &Failure) -> Self {
+        FailureView { at: *at, status: *status, reason: reason.word() }
+    }
+}
+
+fn state_of(status: &Status) -> (&'static str, Option<&'static str>) {
+    match status.state {
+        State::Active if status.failing.is_some() => ("failing", None),
+        State::Active => ("active", None),
+        State::Paused(PauseReason::Requested) => ("paused", Some("requested")),
+        State::Paused(PauseReason::TriesUsedUp) => ("paused", Some("tries_used_up")),
+        State::Disabled => ("disabled", Some("gone")),
+    }
+}
+
+fn filter_of(shape: FilterShape) -> Result<Filter, Fault> {
+    let FilterShape { rules, counters, kinds, contents, mids } = shape;
+    Ok(Filter {
+        rules: values(rules, "rules", |word| word.0.0)?,
+        counters: values(counters, "counters", |word| word.0)?,
+        kinds: values(kinds, "kinds", Kind::get)?,
+        contents: values(contents, "contents", |word| word.0)?,
+        users: values(mids, "mids", |id| UserId(id.0))?,
+    })
+}
+
+fn values<W, T>(given: Option<Vec<W>>, name: &str, value: impl Fn(W) -> T) -> Result<Vec<T>, Fault> {
+    let given = given.unwrap_or_default();
+    match given.len() > Filter::VALUES_MAX {
+        true => Err(Fault::too_many(name, Filter::VALUES_MAX).within("filter")),
+        false => Ok(given.into_iter().map(value).collect()),
+    }
+}
+
+fn limit_of(limit: Option<&str>, default: u64, max: u64) -> Result<usize, DecodeError> {
+    let limit = given(limit).map(Integer::<1, EXACT_MAX>::from_text).transpose();
+    let limit = limit.map_err(|complaint| answer(Fault::invalid("limit", complaint)))?;
+    Ok(limit.map_or(default, |limit| limit.0).min(max) as usize)
+}
+
+fn answer(fault: Fault) -> DecodeError {
+    fault.malformed(None, false)
+}
+
+impl<'de, T: Named> Deserialize<'de> for Word<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map(Word).map_err(|_| D::Error::custom(format_args!("must be {}", T::EXPECTED)))
+    }
+}
+
+impl Named for EventType {
+    const EXPECTED: &str = "a type of event that can be subscribed to, such as dev.heartline.reward.v1";
+}
+
+impl Named for SigningSecret {
+    const EXPECTED: &str = "\"whsec_\" and the Base64 of 24 to 64 bytes";
+}
+
+impl Named for CounterId {
+    const EXPECTED: &str = "the id of a counter";
+}
+
+impl Named for RuleId {
+    const EXPECTED: &str = "the id of a rule";
+}
+
+impl Named for Content {
+    const EXPECTED: &str = "a kind and an oid, such as \"1:100\"";
+}
+
+impl Named for Since {
+    const EXPECTED: &str = "a time of RFC 3339, such as \"2026-11-20T00:00:00Z\"";
+}
+
+impl FromStr for RuleId {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        RewardRule::is_id(text).then(|| RuleId(text.to_owned())).ok_or(())
+    }
+}
+
+impl FromStr for Since {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let since: Timestamp = text.parse().map_err(drop)?;
+        u64::try_from(since.as_millisecond()).map(Since).map_err(drop)
+    }
+}
+
+#[cfg(test)]
+#[path = "subscribers_tests.rs"]
+mod tests;
