@@ -26,6 +26,9 @@
 //   [data-role=content]         select, values are oids: 100, 101, 102 (kind 1)
 //   [data-role=video]           the video element
 //   [data-role=watching]        data-count = sessions that watch the chosen content; hidden if none is known
+//   [data-role=viewed]          data-count = views of the chosen content; hidden if it is not known
+//   [data-role=audience]        data-viewers = people who have the chosen content in their history, data-finishers = of these,
+//                               those who have finished it; "" = not counted. Hidden if neither is known
 //   [data-role=play]            button, plays and pauses; data-playing = true | false
 //   [data-role=seek]            range input, seconds
 //   [data-role=resume]          button "Continue at 0:07 from phone", hidden when there is nothing to offer;
@@ -66,6 +69,17 @@
 //   [data-role=events]          list, newest first, at most 100 rows: data-offset, data-id, data-rule, data-mid, data-day,
 //                               data-fresh = true | false: credited now, or before
 //   [data-role=fault]           what went wrong, hidden otherwise
+// Receivers: [data-role=receivers], hidden where the gateway cannot deliver to itself; data-subscribed = true | false
+//   [data-role=subscribe]       button: both receivers subscribe; [data-role=unsubscribe] both go, with their queues
+//   [data-receiver=receiver], [data-receiver=neighbour]   data-state = active | failing | paused | disabled,
+//                               data-depth = events in its queue, data-received = events confirmed since the gateway's
+//                               start, data-behaviour = healthy | slow | broken
+//   [data-role=healthy], slow, broken     buttons of the first: how it answers; aria-pressed
+//   [data-role=fault]           what went wrong, hidden otherwise
+// Views: [data-role=views], hidden where the gateway does not count the videos
+//   [data-oid=OID]              of each video: data-total = its views; in its svg a rect per day: data-day, data-views;
+//                               [data-role=audience] as on a device
+//   [data-role=fault]           what went wrong, hidden otherwise
 // Crowd: [data-role=crowd]
 //   [data-role=bots]            range input: how many bots there shall be, 0 to 180
 //   [data-role=scrub]           button: ten seeks at once from every bot
@@ -88,8 +102,10 @@ import { Device } from './device.js';
 import { Guide } from './guide.js';
 import { HistoryPacks } from './history-packs.js';
 import { Question } from './question.js';
+import { Receivers } from './webhooks/receivers.js';
 import { Recovery } from './recovery.js';
 import { Rewards } from './rewards.js';
+import { Views } from './views/views.js';
 
 const NAMES = { phone: 'Phone', tv: 'TV' };
 
@@ -97,6 +113,8 @@ const part = role => document.querySelector(`[data-role=${role}]`);
 const user = part('user');
 const question = new Question(part('question'));
 const rewards = new Rewards(part('rewards'));
+const views = new Views(part('views'));
+new Receivers(part('receivers'));
 const guide = new Guide(part('guide'));
 const packs = new HistoryPacks(part('packs'), part('hood'));
 let devices = [];
@@ -125,7 +143,10 @@ function make(name, title) {
   const announce = text => { line.textContent = `${title}: ${text}`; };
   const device = new Device({ name, title, user: user.value, ackDelay: crowd.ackDelay, announce, question });
   device.addEventListener('acked', ({ detail: { ms } }) => crowd.acked(ms));
-  device.addEventListener('heard', ({ detail: { day } }) => rewards.heard(day));
+  device.addEventListener('heard', ({ detail: { day } }) => {
+    rewards.heard(day);
+    views.heard(day);
+  });
   return device;
 }
 

@@ -3,6 +3,7 @@
 import { Countdown } from './countdown.js';
 import { title } from './rewards/rules.js';
 import { deviceName, latency, minutes } from './text.js';
+import { showAudience } from './views/audience.js';
 
 /** So many beats fill the outbox's meter. */
 const METER_MAX = 24;
@@ -99,6 +100,19 @@ export class DeviceView {
     shown.hidden = count === 0;
     shown.dataset.count = count;
     shown.textContent = `${count.toLocaleString('en')} watching`;
+  }
+
+  /** `total`: of the chosen content; null: not known. */
+  showViews(total) {
+    const shown = this.role('viewed');
+    shown.hidden = total === null;
+    shown.dataset.count = total ?? '';
+    shown.textContent = `${total?.toLocaleString('en')} ${total === 1 ? 'view' : 'views'}`;
+  }
+
+  /** Of the chosen content; undefined: not known. */
+  showAudience(audience) {
+    showAudience(this.role('audience'), audience);
   }
 
   showState({ state, code, reason }) {

@@ -19,6 +19,8 @@ import { HeartLine } from './heart-line.js';
 import { History } from './history.js';
 import { Player } from './player.js';
 import { Tape } from './tape.js';
+import { audienceOf, followAudience } from './views/audience.js';
+import { followViews, views } from './views/counts.js';
 import { followWatching, watchingOf } from './watching.js';
 
 const LATENCIES_KEPT = 100;
@@ -44,7 +46,8 @@ export class Device extends EventTarget {
   #elsewhereAt = 0;
   #latencies = [];
   #question;
-  #stopWatching;
+  /** Each ends something that this device follows. */
+  #followed;
 
   /** @param {object} options  name, title, user, ackDelay, announce(text), question: asks before all is forgotten */
   constructor({ name, title, user, ackDelay, announce, question }) {
@@ -65,7 +68,11 @@ export class Device extends EventTarget {
     this.#listenToControls();
     this.#view.role('content').append(...CONTENTS.map(({ oid, title }) => new Option(title, oid)));
     this.#open(CONTENTS[0].oid);
-    this.#stopWatching = followWatching(() => this.#showWatching());
+    this.#followed = [
+      followWatching(() => this.#showWatching()),
+      followViews(() => this.#showViews()),
+      followAudience(() => this.#showAudience()),
+    ];
     this.#client.connect();
   }
 
@@ -97,7 +104,7 @@ export class Device extends EventTarget {
   }
 
   close() {
-    this.#stopWatching();
+    for (const end of this.#followed) end();
     this.#client.close();
     this.#view.close();
     this.#player.close();
@@ -164,12 +171,23 @@ export class Device extends EventTarget {
     this.#playback = this.#client.play(this.#player.media, this.#content);
     this.#view.showElsewhere(null);
     this.#showWatching();
+    this.#showViews();
+    this.#showAudience();
     this.#propose(null);
     if (this.#client.state === 'online') this.#attempt(this.#look());
   }
 
   #showWatching() {
     this.#view.showWatching(watchingOf(this.#content));
+  }
+
+  #showViews() {
+    const { counted, of } = views();
+    this.#view.showViews(counted ? of(this.#oid).total : null);
+  }
+
+  #showAudience() {
+    this.#view.showAudience(audienceOf(this.#oid));
   }
 
   /** Asks where the user is in the video now shown. */
