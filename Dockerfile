@@ -9,7 +9,7 @@
 
 FROM rust:1.95-bookworm AS build
 WORKDIR /build
-COPY Cargo.toml Cargo.lock ./
+COPY Cargo.toml Cargo.lock build.rs ./
 COPY deploy/heartline.toml deploy/heartline.toml
 COPY web-demo web-demo
 COPY README.md ./
@@ -19,11 +19,11 @@ COPY src src
 COPY benches benches
 # What the metric heartline_build_info and the first line of the log say: --build-arg HEARTLINE_BUILD_COMMIT=$(git rev-parse HEAD)
 ARG HEARTLINE_BUILD_COMMIT=unknown
-# What was built stays in the cache, so the program is taken out of it in the same step. Without the names of its
-# functions a panic would tell nobody where; the lines, three quarters of the file, stay behind.
+# The build output stays in the cache, so the program is copied out of it in the same step. The names of functions are
+# kept, since a panic without them could not be located; the line tables, three quarters of the file, are not.
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/build/target \
-    cargo build --release --locked --bin heartline && \
+    cargo build --release --locked --no-default-features --bin heartline && \
     mkdir -p /image/etc /image/var/lib/heartline && \
     strip --strip-debug -o /image/heartline target/release/heartline
 # The libraries of this system that it was linked with, the loader among them; how names are looked up; who it runs as.

@@ -51,7 +51,7 @@ INSERT OR IGNORE INTO place (only, after) VALUES (1, 0);
 
 
 class Ledger:
-    """Who has which points, and how far the log has been read."""
+    """The points of each user, and the offset up to which the log has been read."""
 
     def __init__(self, path):
         # Transactions begin where it is said, not where the module would begin them.
@@ -131,7 +131,7 @@ def follow(log, ledger, once):
             failures = pause(failures, once, error)
             continue
         except (OSError, http.client.HTTPException, json.JSONDecodeError) as error:
-            # Nobody there, or it broke off in the middle: nothing of it was taken.
+            # No gateway, or the answer broke off in the middle: none of its events were taken.
             failures = pause(failures, once, error)
             continue
         failures = 0
