@@ -9,11 +9,14 @@
 //! 10,000 users; nine of ten beats move their user's newest content on, the tenth begins a new one. Every group is on
 //! disk before the next begins. Set TMPDIR to a directory on the disk that is meant.
 
-use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::Path;
+#[path = "shared/cpu.rs"]
+mod cpu;
+#[path = "shared/embedded.rs"]
+mod embedded;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use std::{env, fs, thread};
+use std::{env, thread};
 
 use futures_util::FutureExt;
 use heartline::model::beat::{Beat, State};
@@ -21,13 +24,13 @@ use heartline::model::change::{Action, Change, Outcome};
 use heartline::model::ids::{Content, SessionId, UserId};
 use heartline::model::rewards::rule::RuleSet;
 use heartline::model::rule::Verdict;
-use heartline::storage::hot_store::config::{Backend, Config};
 use heartline::storage::hot_store::embedded::EmbeddedStore;
 use heartline::storage::hot_store::{Group, Positions};
 
+use cpu::Cpu;
+use embedded::BEGIN;
+
 const USERS: u64 = 10_000;
-/// Wall-clock milliseconds at which it begins.
-const BEGIN: u64 = 1_800_000_000_000;
 
 struct Options {
     /// Beats a second; 0 = as fast as it goes.
@@ -64,14 +67,14 @@ fn options() -> Options {
 
 fn run(options: &Options, size: u64) {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let store = open(dir.path());
+    let store = embedded::open(dir.path());
     let mut players = Players::new();
     for _ in 0..2 * USERS / size {
         commit(&store, players.group(size));
     }
 
     let pause = if options.rate == 0 { Duration::ZERO } else { Duration::from_secs(size) / options.rate as u32 };
-    let (own, all) = (Cpu::of_thread(), Cpu::of_process());
+    let (own, all) = (Cpu::read("thread-self"), Cpu::read("self"));
     let began = Instant::now();
     let mut took = Vec::new();
     while began.elapsed() < Duration::from_secs(options.seconds) {
@@ -83,7 +86,7 @@ fn run(options: &Options, size: u64) {
         took.push(asked.elapsed());
     }
     let seconds = began.elapsed().as_secs_f64();
-    let (own, all) = (Cpu::of_thread().since(own), Cpu::of_process().since(all));
+    let (own, all) = (Cpu::read("thread-self").since(own), Cpu::read("self").since(all));
     let beats = (took.len() as u64 * size) as f64;
     took.sort_unstable();
     let percentile = |share: f64| took[((took.len() - 1) as f64 * share) as usize].as_micros();
@@ -99,24 +102,6 @@ fn run(options: &Options, size: u64) {
     );
 }
 
-fn open(dir: &Path) -> EmbeddedStore {
-    let config = Config {
-        hot_store: Backend::Embedded,
-        data_dir: dir.to_owned(),
-        group_interval: Duration::ZERO,
-        steady_hold: Duration::ZERO,
-        ready_share: 1.0,
-        retention: Duration::from_secs(90 * 86_400),
-        records_per_user: NonZeroU32::new(10_000).expect("not zero"),
-        accept_clock_before_store: false,
-        clock_step_max: Duration::from_secs(3_600),
-        user_cache: NonZeroUsize::new(100_000).expect("not zero"),
-        cache_bytes: 64 << 20,
-        prune_interval: Duration::from_secs(3_600),
-    };
-    EmbeddedStore::open(&config, Arc::new(|| BEGIN)).expect("a store")
-}
-
 fn commit(store: &EmbeddedStore, group: Group) {
     let outcomes = store.commit(&group).now_or_never().expect("it blocks").expect("a commit").outcomes;
     let written = |outcome: &Outcome| matches!(outcome, Outcome::Beat { verdict: Verdict::Written { .. }, .. });
@@ -130,7 +115,7 @@ struct Player {
     beats: u64,
 }
 
-/// All viewers, and the one whose turn it is.
+/// All viewers, and the position of the next one to play.
 struct Players {
     all: Vec<Player>,
     next: usize,
@@ -139,7 +124,7 @@ struct Players {
 
 impl Players {
     fn new() -> Self {
-        // PeerMessages in time are no peer_messages in the tables.
+        // Users that take turns in time lie apart in the tables.
         let mid = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16;
         let player = |number| Player { user: UserId(mid(number)), device: Arc::from("tv-3f"), oid: 0, beats: number };
         Players { all: (0..USERS).map(player).collect(), next: 0, now: BEGIN }
@@ -168,38 +153,5 @@ impl Players {
             at: self.now,
         };
         Change { user: player.user, action: Action::beat(beat, player.device.clone(), RuleSet::NONE) }
-    }
-}
-
-/// Microseconds.
-#[derive(Clone, Copy)]
-struct Cpu {
-    user: f64,
-    system: f64,
-}
-
-impl Cpu {
-    fn of_thread() -> Self {
-        Self::read("/proc/thread-self/stat")
-    }
-
-    fn of_process() -> Self {
-        Self::read("/proc/self/stat")
-    }
-
-    fn read(path: &str) -> Self {
-        let text = fs::read_to_string(path).expect("procfs");
-        let fields: Vec<&str> = text.rsplit_once(") ").expect("a name").1.split(' ').collect();
-        // Hundredths of a second, whatever the kernel's own tick.
-        let micros = |field: usize| fields[field].parse::<f64>().expect("a number") * 10_000.0;
-        Cpu { user: micros(11), system: micros(12) }
-    }
-
-    fn since(self, before: Self) -> Self {
-        Cpu { user: self.user - before.user, system: self.system - before.system }
-    }
-
-    fn total(self) -> f64 {
-        self.user + self.system
     }
 }

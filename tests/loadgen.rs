@@ -170,13 +170,13 @@ fn ended(verdict: &Value, how: &str) -> Option<u64> {
 }
 
 #[test]
-fn who_pings_too_often_is_closed_with_4008() {
+fn a_socket_that_pings_too_often_is_closed_with_4008() {
     let verdict = repelled("pings");
     assert_eq!((ended(&verdict, "close 4008"), &verdict["counted"]["close 4008"]), (Some(50), &50.into()));
 }
 
 #[test]
-fn who_sends_too_much_at_once_is_closed_with_1009() {
+fn a_socket_that_sends_too_much_at_once_is_closed_with_1009() {
     assert_eq!(ended(&repelled("oversized"), "close 1009"), Some(50));
 }
 
@@ -215,7 +215,7 @@ fn a_socket_among_many_is_compared_with_one_among_few() {
 }
 
 #[test]
-fn a_server_that_is_not_there_ends_it() {
+fn an_unreachable_server_ends_the_load() {
     let scratch = scratch();
     let line = ["--url", "ws://127.0.0.1:1", "--secret", SECRET, "--sockets", "3", "--connect-tries", "1"];
     let output = loadgen(scratch.path(), &line);
@@ -237,7 +237,7 @@ fn a_race_has_one_winner_for_each_user_and_content() {
 }
 
 #[test]
-fn a_race_in_which_somebody_is_turned_away_is_no_race() {
+fn a_race_with_a_refused_connection_ends_with_an_error() {
     let scratch = scratch();
     let line = ["--race", "--race-users", "2", "--racers", "2", "--set", "limits.connections_per_user=1"];
     let output = loadgen(scratch.path(), &line);

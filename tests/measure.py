@@ -23,10 +23,10 @@ from pathlib import Path
 
 from wire.dial import dial
 from wire.gateway import Gateway
+from wire.processes import cpu_seconds
 from wire.tokens import token
 
 CONNECTING_AT_ONCE = 50
-TICK_SECONDS = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def main():
@@ -46,12 +46,12 @@ def main():
         _each_says(crowds, "connected")
         print(f"{args.sockets} sockets connected and welcomed in {time.monotonic() - began:.1f} s")
         print(f"RSS: {empty / 1024:.0f} kB empty, {(_rss(gateway) - empty) / args.sockets:.0f} B for each idle socket")
-        cpu = _cpu_seconds(gateway)
+        cpu = cpu_seconds(gateway.process.pid)
         for crowd in crowds:
             crowd.stdin.write("beat\n")
             crowd.stdin.flush()
         answers = [json.loads(crowd.stdout.readline()) for crowd in crowds]
-        cpu = _cpu_seconds(gateway) - cpu
+        cpu = cpu_seconds(gateway.process.pid) - cpu
         acked = sum(len(answer) for answer in answers)
         delays = sorted(delay for answer in answers for delay in answer)
         print(f"{acked} beats acked in {args.seconds} s, one a socket every {args.interval} s")
@@ -96,12 +96,6 @@ def _each_says(crowds, word):
 def _rss(gateway):
     pages = int(Path(f"/proc/{gateway.process.pid}/statm").read_text().split()[1])
     return pages * resource.getpagesize()
-
-
-def _cpu_seconds(gateway):
-    # The fields after the name, which may hold spaces: utime and stime are the 14th and 15th of all.
-    fields = Path(f"/proc/{gateway.process.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) * TICK_SECONDS
 
 
 async def _crowd(args):

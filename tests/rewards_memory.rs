@@ -73,7 +73,7 @@ fn recent_user() -> f64 {
 }
 
 #[test]
-fn it_takes_what_was_said() {
+fn rewards_take_the_documented_memory() {
     let mut dense = 0..;
     let dense = per_user(CLAIMS, || dense.next().expect("a number"));
     let mut random = StdRng::seed_from_u64(1);

@@ -36,15 +36,22 @@ const HOMES: &[(&str, &[&str])] = &[
     ("jsonwebtoken", &["src/edge/auth/*"]),
     ("fjall", &["src/storage/*embedded*", "src/bin/loadgen/naive_store/embedded.rs"]),
     // In the listener as the provider of rustls.
-    ("aws_lc_rs", &["src/edge/auth/*", "src/edge/listener/tls.rs"]),
+    ("aws_lc_rs", &["src/edge/auth/*", "src/edge/listener/tls.rs", "src/storage/endpoint/http.rs"]),
     ("ppp", &["src/edge/listener/*"]),
     ("governor", &["src/edge/limits/rates.rs", "src/edge/limits/connection_limiter.rs"]),
-    ("tokio_rustls", &["src/edge/listener/*", "src/edge/connection/stream.rs"]),
+    ("tokio_rustls", &["src/edge/listener/*", "src/edge/connection/stream.rs", "src/storage/endpoint/http/*"]),
+    ("hickory_resolver", &["src/storage/endpoint/http/*"]),
     ("redis", &["src/*/redis.rs", "src/*/redis/*"]),
     ("rdkafka", &["src/*/kafka.rs", "src/*/kafka/*"]),
     ("scylla", &["src/*/cassandra.rs", "src/*/cassandra/*"]),
+    ("mongodb", &["src/*/mongodb/*"]),
     ("roaring", &["src/domain/rewards/*"]),
     ("bloomfilter", &["src/domain/rewards/*"]),
+    ("tonic", &["src/edge/grpc/*"]),
+    ("tonic_health", &["src/edge/grpc/*"]),
+    ("tonic_reflection", &["src/edge/grpc/*"]),
+    ("tonic_types", &["src/edge/grpc/*"]),
+    ("webpki", &["src/edge/grpc/connection.rs"]),
     ("ua_parser", &["src/edge/visitor/agents*"]),
     ("maxminddb", &["src/edge/visitor/countries.rs"]),
     ("env::var", &["src/config*"]),
@@ -60,6 +67,8 @@ const HOMES: &[(&str, &[&str])] = &[
     // Its settings are part of all settings.
     ("crate::storage::kafka", &["src/storage/*", "src/app*", "src/config*"]),
     ("crate::storage::history_store::cassandra", &["src/storage/*", "src/app*", "src/config*"]),
+    // What it takes as an address is checked with all settings.
+    ("crate::storage::statistics::mongodb", &["src/storage/*", "src/app*", "src/config*"]),
     ("crate::storage::revocation_list::file", &["src/storage/*", "src/app*"]),
 ];
 
@@ -333,7 +342,7 @@ mod planted {
     }
 
     #[test]
-    fn what_a_place_may_never_know_is_found() {
+    fn a_forbidden_dependency_of_a_folder_is_found() {
         one("src/edge/protocol/frame.rs", "use tokio::time::Instant;", "tokio in src/edge/protocol/*");
         one("src/edge/protocol/frame.rs", "use crate::domain::ingest::SubmitQueue;", "crate::domain::ingest in");
         one("src/domain/ingest/ack.rs", "use crate::domain::devices::fanout::Fanout;", "devices::fanout in");
@@ -359,7 +368,7 @@ mod planted {
     }
 
     #[test]
-    fn a_left_over_is_found() {
+    fn a_left_over_marker_is_found() {
         let (todo, fix, debug) = (["to", "do!()"].concat(), ["FIX", "ME"].concat(), ["db", "g!(1)"].concat());
         for text in [format!("fn f() {{ {todo} }}"), format!("// {fix} later"), format!("fn f() {{ {debug}; }}")] {
             one("src/app.rs", &text, "a left-over");

@@ -58,7 +58,7 @@ class Audit:
         self.loaders = []
         share, newcomers = args.users // args.loaders, args.newcomers // args.loaders
         for n in range(args.loaders):
-            # A drain turns away who comes.
+            # A drain refuses new connections.
             options = ("--crowded", "--newcomers", newcomers, "--first-newcomer", FIRST_NEWCOMER * (n + 1))
             options += ("--ack-delay", getattr(args, "hold", 0))
             journal = scratch / f"journal-{n}"
@@ -96,7 +96,7 @@ class Audit:
             print(f"FAULT {promise}: {text}")
         if self.faults:
             print(f"{len(self.faults)} faults; repeat with --seed {self.args.seed}")
-            # Whoever looks for their cause needs the logs.
+            # The logs are kept to find the cause.
             self.args.keep = True
         return not self.faults
 

@@ -86,7 +86,7 @@ class Connection:
             self.ledger.fault("protocol", f"the gateway closed with {code}")
 
     def in_flight(self):
-        """The beats that nobody has answered."""
+        """The number of beats without an answer."""
         return sum(len(frame.items) for frame in self.unacked)
 
     def _beats_sent(self, seq, items):

@@ -19,7 +19,7 @@ class Loader:
         )
 
     def go(self, *urls):
-        """Everybody plays until the gateway is gone; of several gateways, until they are told to park."""
+        """All users play until the gateway is gone; with several gateways, until they are told to park."""
         self._say(f"go {' '.join(urls)}")
 
     def park(self):

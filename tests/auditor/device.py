@@ -1,4 +1,4 @@
-"""One device on the wire: connects, resends what nobody answered, and goes on until the gateway is gone.
+"""One device on the wire: connects, resends what was not answered, and goes on until the gateway is gone.
 
 Where there are several gateways each connection goes to any of them, and another takes the place of one that is gone.
 """
@@ -161,7 +161,7 @@ class Device:
             operation["beats"]["items"][rejection["index"]] = None
 
     def _take_unanswered(self):
-        """What to send anew, in its order; reads are asked again by whoever still wants to know."""
+        """The operations to send again, in order; a caller repeats its own reads."""
         left, self._unanswered = self._unanswered, {}
         for operation in left.values():
             if "beats" in operation:

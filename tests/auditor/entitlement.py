@@ -7,7 +7,7 @@ written. Near midnight it cannot be told from outside which day it was, and noth
 
 from auditor.rules import AHEAD_MS, CONTENT_RULE, FRESH_MS, USER_RULE, day_of, id_of
 
-SLACK_MS = 2_000  # between the server's clock and that of whoever heard the ack
+SLACK_MS = 2_000  # between the clock of the server and that of the client at the ack
 
 
 class Entitlement:

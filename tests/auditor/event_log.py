@@ -63,7 +63,7 @@ class EventLog:
 
 
 class Tail:
-    """Reads on beside the load, until the gateway is gone: whoever acts upon events has acted upon these."""
+    """Reads events beside the load until the gateway is gone: a consumer would have acted upon these."""
 
     def __init__(self, log, gateway):
         self._stop = threading.Event()

@@ -40,7 +40,7 @@ def main():
 
 
 class FleetAudit(Audit):
-    """Who plays on a fleet, and what is judged when they are parked."""
+    """The users that play on a fleet, and the judge of what they see when parked."""
 
     @classmethod
     def on_a_fleet(cls, args, redis_kind):
@@ -168,7 +168,7 @@ class SeveralGateways(FleetAudit):
         codes = [self.fleet.gateways[0].stop(PATIENCE_SECONDS)]
         self.play_on(self.some_acks(PLAY_ON_SHARE), self.fleet.gateways[1:], "I7", without="gateway 0")
         figures = self.park(wall_ms())
-        # What the first could not publish any more, somebody takes up.
+        # Another gateway publishes what the first could not publish any more.
         self.fleet.gateways[0].start()
         self.fleet.wait_until_ready()
         self.read_back(self.judge.ledgers())

@@ -83,7 +83,7 @@ class Judge:
         return self._ledgers
 
     def lately(self):
-        """The ledgers of those who played before the last look."""
+        """The ledgers of the users that played before the last look."""
         return [self._ledgers[mid] for mid in sorted(self._lately)]
 
     def lost(self):

@@ -19,7 +19,7 @@ OVERLOADED = 1013
 
 
 async def read_back(urls, ledgers, seed):
-    """Judges all ledgers against what the gateways show now, each user any of them, while nobody sends anything."""
+    """Compares all ledgers with what the gateways show now, each user on any gateway, while no client sends."""
     dice, gate = random.Random(seed), asyncio.Semaphore(AT_ONCE)
     limits = {ledger.mid: dice.choice(LIMITS) for ledger in ledgers}
     places = {ledger.mid: dice.choice(urls) for ledger in ledgers}
@@ -53,7 +53,7 @@ async def _read_user(url, ledger, limit):
 
 
 async def _come_in(url, mid):
-    """Who is turned away for now, since others come at the same time or the store is slow, comes again."""
+    """Connects again if refused for now, because of other connections or a slow store."""
     async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             try:

@@ -25,8 +25,8 @@ def outbox_entries(gateway):
 
 
 class Rewards:
-    """`others`: users from this id on are somebody else's; their events are judged by themselves alone. `unpublished`: how
-    many claims of a gateway, or of all that share a store, still wait for their events."""
+    """`others`: users from this id on belong to another load; their events are judged by themselves alone.
+    `unpublished`: how many claims of a gateway, or of all that share a store, still wait for their events."""
 
     def __init__(self, log, faults, others=None, unpublished=outbox_entries):
         self._log, self._faults, self._unpublished = log, faults, unpublished

@@ -4,7 +4,7 @@ import random
 
 from auditor.playback import DAY, Playback
 
-# The same few contents for everybody: a record of somebody else would show at once.
+# The same few contents for all users: a record of another user would show at once.
 CONTENTS = [(kind, oid) for kind in (1, 2, 3) for oid in range(1, 13)]
 CONTENTS_PER_USER = 14
 SWITCHES_MAX = 40  # well below the 128 beyond which the gateway may merge intervals

@@ -21,7 +21,7 @@ class Judged(unittest.TestCase):
         self.assertEqual(len(found), 1, found)
         self.assertIn(expected, found[0])
 
-    def test_all_is_well(self):
+    def test_good_cases_are_no_fault(self):
         self.good()
         self.good(c6_4_3=("NON-STRICT", "OK"))
         self.good(c7_1_6=("INFORMATIONAL", "INFORMATIONAL"))

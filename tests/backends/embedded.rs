@@ -8,21 +8,49 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use heartline::model::counters::{CounterId, CounterKey, Definitions, Difference};
 use heartline::model::ids::Content;
 use heartline::model::page::PageRequest;
 use heartline::model::rows_read::RowsRead;
+use heartline::storage::counters::DerivedCounters;
 use heartline::storage::hot_store::HotStore;
 use heartline::storage::hot_store::config::{Backend as StoreKind, Config};
-use heartline::storage::hot_store::embedded::{EmbeddedStore, OpenError};
+use heartline::storage::hot_store::embedded::{EmbeddedCounters, EmbeddedStore, OpenError};
 use heartline::storage::outbox::Outbox;
+use heartline::storage::views::Views;
 use tempfile::TempDir;
 
 use crate::PATIENCE;
+use crate::counters::{CountersBackend, definitions, recount};
+use crate::hot_store_views::PlaybackBackend;
 use crate::requests::*;
+use crate::views::ViewsBackend;
 
 pub struct Embedded {
     dir: TempDir,
     store: Option<Arc<EmbeddedStore>>,
+}
+
+/// In the directory of a store that has written little.
+pub const JOURNAL: &str = "store/tables/0.jnl";
+
+impl Embedded {
+    pub fn embedded(&self) -> Arc<EmbeddedStore> {
+        self.store.clone().unwrap()
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// A copy of it as after an end in the middle of a write: its journal has so many bytes.
+    pub fn torn_at(&self, bytes: u64) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        copy(self.path(), dir.path());
+        fs::OpenOptions::new().write(true).open(dir.path().join(JOURNAL)).unwrap().set_len(bytes).unwrap();
+        let store = Some(open(dir.path(), ROOMY));
+        Embedded { dir, store }
+    }
 }
 
 fn config(dir: &Path, limits: Limits) -> Config {
@@ -79,6 +107,43 @@ impl Backend for Embedded {
         let closed = self.store.take().and_then(Arc::into_inner);
         drop(closed.expect("somebody still uses the store"));
         self.store = Some(open(self.dir.path(), limits));
+    }
+}
+
+impl ViewsBackend for Embedded {
+    fn empty() -> Self {
+        Self::fresh(ROOMY)
+    }
+
+    fn views(&self) -> Arc<dyn Views> {
+        self.store.clone().unwrap()
+    }
+
+    fn reopened(mut self) -> Self {
+        self.reopen(ROOMY);
+        self
+    }
+
+    fn flush(&self) {}
+}
+
+impl CountersBackend for Embedded {
+    const CASES: u32 = 32;
+
+    fn counters(&self, definitions: Definitions) -> Arc<dyn DerivedCounters> {
+        Arc::new(EmbeddedCounters::of(self.store.clone().unwrap(), definitions))
+    }
+
+    fn flush(&self) {}
+}
+
+impl PlaybackBackend for Embedded {
+    fn hot_store(&self) -> Arc<dyn HotStore> {
+        self.store()
+    }
+
+    fn outbox_entries(&self) -> u64 {
+        self.outbox().len()
     }
 }
 
@@ -155,7 +220,7 @@ fn a_journal_torn_anywhere_ends_with_a_whole_group() {
     let dir = tempfile::tempdir().unwrap();
     let store: Arc<dyn HotStore> = open(dir.path(), ROOMY);
     let mut ends = Vec::new();
-    let journal = |dir: &Path| dir.join("store/tables/0.jnl");
+    let journal = |dir: &Path| dir.join(JOURNAL);
     for group in 1..=20u64 {
         // Three rows and a clear of another user, so that half a group would show.
         let mut changes: Vec<_> = (0..3).map(|oid| beat_of(USER, content(oid), group * 1_000)).collect();
@@ -221,4 +286,40 @@ fn a_list_is_of_one_moment_while_beats_arrive() {
     }
     writer.join().unwrap();
     assert!(moments.len() > 3, "listed {moments:?}");
+}
+
+#[test]
+fn a_recount_finds_a_number_that_is_wrong_and_repairs_it() {
+    let mut backend = Embedded::fresh(ROOMY);
+    let definitions = definitions(r#"[{"id":"all"},{"id":"viewers","key":["oid"]}]"#, 0.9);
+    let counters = backend.counters(definitions.clone());
+    commit(&backend.store(), (1..4).map(|oid| beat_of(USER, content(oid), 1_000)).collect());
+    let [all, viewers]: [CounterId; 2] = ["all", "viewers"].map(|id| id.parse().unwrap());
+    let key = |oid: &str| CounterKey::of([oid]).unwrap();
+    assert_eq!(recount(&*counters, &viewers, Vec::new()).differences, []);
+    drop(counters);
+    let closed = backend.store.take().and_then(Arc::into_inner);
+    drop(closed.expect("the only user"));
+    {
+        let path = backend.dir.path().join(EmbeddedStore::FOLDER);
+        let path = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()).find(|path| path.is_dir());
+        let database = fjall::Database::builder(path.unwrap()).open().unwrap();
+        let numbers = database.keyspace("counters", fjall::KeyspaceCreateOptions::default).unwrap();
+        let stored: Vec<_> = numbers.iter().map(|entry| entry.into_inner().unwrap()).collect();
+        let (of_two, _) = stored.iter().find(|(key, _)| key.ends_with(b"viewers\x002")).unwrap();
+        numbers.insert(of_two.clone(), 7i64.to_be_bytes()).unwrap();
+        let mut of_nine = of_two.to_vec();
+        *of_nine.last_mut().unwrap() = b'9';
+        numbers.insert(of_nine, 1i64.to_be_bytes()).unwrap();
+        database.persist(fjall::PersistMode::SyncAll).unwrap();
+    }
+    backend.store = Some(open(backend.dir.path(), ROOMY));
+    let counters = backend.counters(definitions);
+    let values = || wait(counters.values(viewers.clone(), ["1", "2", "9"].map(key).to_vec())).unwrap();
+    assert_eq!(values(), [1, 7, 1]);
+    let found = recount(&*counters, &viewers, vec![key("2")]);
+    let difference = |oid, was, is| Difference { key: key(oid), was, is };
+    assert_eq!((found.done, found.differences), (3, vec![difference("2", 7, 1)]));
+    assert_eq!(values(), [1, 1, 0], "all are repaired");
+    assert_eq!(recount(&*counters, &all, Vec::new()).differences, []);
 }

@@ -128,7 +128,7 @@ pub fn list_is_newest_first_and_filters_kinds<B: Backend>() {
 pub fn users_do_not_see_each_other<B: Backend>() {
     let backend = B::fresh(ROOMY);
     let store = backend.store();
-    // PeerMessages in every order of keys that one may think of.
+    // Neighbours in any order that the keys of a store may have.
     let users = [41, 42, 43, 42 << 8, (42 << 8) + 1, u64::MAX].map(UserId);
     commit(&store, users.iter().map(|user| beat_of(*user, content(user.0), 1_000)).collect());
     commit(&store, vec![clear(2_000), delete(&[41], 2_000), recording(true, 2_000)]);

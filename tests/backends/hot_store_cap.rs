@@ -119,7 +119,7 @@ pub fn a_lowered_cap_is_reached_by_and_by<B: Backend>() {
         assert!(written(&backend, oid, 1_000 + oid));
     }
     backend.reopen(capped(5));
-    assert_eq!(kept(&backend).len(), 20, "nobody loses anything by looking");
+    assert_eq!(kept(&backend).len(), 20, "reads remove nothing");
     for oid in 100..120 {
         assert!(written(&backend, oid, 2_000 + oid));
     }

@@ -12,10 +12,10 @@ fn superseded(outcome: &Outcome) -> bool {
 
 pub fn an_erased_user_has_nothing_left<B: Backend>() {
     let mut backend = B::fresh(ROOMY);
-    let peer_messages = [41, 43, 42 << 8].map(UserId);
+    let others = [41, 43, 42 << 8].map(UserId);
     let mut changes: Vec<_> = (0..300).map(|oid| beat_of(USER, content(oid), 1_000 + oid)).collect();
     changes.extend([delete(&[1, 700], 2_000), recording(true, 3_000)]);
-    changes.extend(peer_messages.map(|user| beat_of(user, content(1), 1_000)));
+    changes.extend(others.map(|user| beat_of(user, content(1), 1_000)));
     commit(&backend.store(), changes);
     assert_eq!(commit(&backend.store(), vec![erase()]), [Outcome::Erased { at: NOW, resumed: true }]);
     for _ in 0..2 {
@@ -23,7 +23,7 @@ pub fn an_erased_user_has_nothing_left<B: Backend>() {
         assert!(list(&store, USER, everything()).records.is_empty());
         assert_eq!(ats(&store, &[0, 1, 299]), [None, None, None]);
         assert!(!wait(store.paused(USER)).expect("an answer"));
-        for user in peer_messages {
+        for user in others {
             assert_eq!(oids(&list(&store, user, everything())), [1]);
         }
         drop(store);

@@ -9,7 +9,6 @@ use heartline::model::beat::Beat;
 use heartline::model::change::{Action, Change};
 use heartline::model::decide::Transitions;
 use heartline::model::ids::{Content, UserId};
-use heartline::model::outbox_entry::OutboxEntry;
 use heartline::model::page::PageRequest;
 use heartline::model::record::Record;
 use heartline::model::rewards::claim::{Claim, ClaimKey};
@@ -28,7 +27,7 @@ const OIDS: [u64; 3] = [0, (1 << 53) + 1, u64::MAX];
 const SESSIONS: [u64; 4] = [1, 1 << 53, (1 << 53) + 1, u64::MAX];
 
 #[derive(Clone, Debug)]
-enum Step {
+pub enum Step {
     Commit {
         now: u64,
         day: u16,
@@ -90,7 +89,7 @@ fn action(clears: u32) -> impl Strategy<Value = Action> {
     ]
 }
 
-fn steps(clears: u32) -> impl Strategy<Value = Vec<Step>> {
+pub fn steps(clears: u32) -> impl Strategy<Value = Vec<Step>> {
     let change = (0..USERS.len(), action(clears)).prop_map(|(user, action)| change(USERS[user], action));
     let kinds = prop_oneof![Just(vec![]), Just(vec![1]), Just(vec![2, 7])];
     let step = prop_oneof![
@@ -165,7 +164,7 @@ fn hold_to_the_model<B: Backend>(limits: Limits, steps: Vec<Step>) -> Result<(),
         }
     }
     let outbox = wait(backend.outbox().read(0, usize::MAX)).unwrap();
-    let mut outbox: Vec<Claim> = outbox.into_iter().map(|(_, OutboxEntry::Claim(claim))| claim).collect();
+    let mut outbox: Vec<Claim> = outbox.into_iter().filter_map(|(_, entry)| entry.into_claim()).collect();
     if !B::OUTBOX_KEEPS_ORDER {
         outbox.sort_by_key(|claim| format!("{claim:?}"));
         model.outbox.sort_by_key(|claim| format!("{claim:?}"));

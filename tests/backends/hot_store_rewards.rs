@@ -6,7 +6,6 @@ use std::time::Duration;
 use heartline::model::beat::Beat;
 use heartline::model::change::{Action, Change, Decided};
 use heartline::model::ids::{SessionId, UserId};
-use heartline::model::outbox_entry::OutboxEntry;
 use heartline::model::rewards::calendar::RewardDay;
 use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::model::rewards::day::Day;
@@ -67,7 +66,7 @@ fn ids(store: &Arc<dyn HotStore>, user: UserId, day: Day) -> Vec<String> {
 }
 
 fn published<B: Backend>(backend: &B) -> Vec<Claim> {
-    wait(backend.outbox().read(0, 100)).unwrap().into_iter().map(|(_, OutboxEntry::Claim(claim))| claim).collect()
+    wait(backend.outbox().read(0, 100)).unwrap().into_iter().filter_map(|(_, entry)| entry.into_claim()).collect()
 }
 
 pub fn the_first_who_has_watched_enough_makes_the_claim<B: Backend>() {

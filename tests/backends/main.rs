@@ -4,6 +4,10 @@
 
 #[path = "../support/bus.rs"]
 mod bus;
+mod counters;
+mod direct_counters;
+mod direct_embedded;
+mod direct_redis;
 mod embedded;
 mod event_log;
 mod hot_store;
@@ -13,23 +17,41 @@ mod hot_store_list;
 mod hot_store_model;
 mod hot_store_prune;
 mod hot_store_rewards;
+mod hot_store_users;
+mod hot_store_views;
 mod ledger;
+mod owner_queues;
+mod owner_queues_bounds;
+mod owner_queues_embedded;
+mod owner_queues_ends;
+mod owner_queues_replay;
 #[allow(dead_code, reason = "the state search uses the rest")]
 mod plain_store;
 mod plain_user;
 mod redis;
+mod redis_counters;
 mod redis_listed;
 mod redis_looks;
+mod redis_owner_faults;
+mod redis_owner_queues;
+mod redis_owner_search;
 #[path = "../support/redis_server.rs"]
 #[allow(dead_code, reason = "others use the rest")]
 mod redis_server;
 mod redis_slots;
 mod redis_store;
+mod redis_views;
 mod requests;
 mod revocation_file;
 mod revocation_list;
+#[path = "../support/statistics.rs"]
+mod statistics;
 mod transitions;
 mod valkey;
+mod views;
+#[path = "../sums/gateway.rs"]
+#[allow(dead_code, reason = "others use the rest")]
+mod views_gateway;
 
 use std::time::Duration;
 
@@ -91,6 +113,10 @@ macro_rules! hot_store_suite {
             pages_hold_what_does_not_move_once_while_newer_contents_come_and_go,
             a_page_goes_on_behind_a_cursor_whose_content_is_gone,
         }
+        hot_store_users {
+            users_with_records_are_named_once_and_in_order,
+            users_without_a_record_that_is_shown_are_not_named,
+        }
         hot_store_rewards {
             the_first_who_has_watched_enough_makes_the_claim,
             a_claim_and_its_outbox_entry_survive_together,
@@ -107,6 +133,117 @@ macro_rules! hot_store_suite {
             it_answers_like_the_plain_model,
             it_answers_like_the_plain_model_at_its_cap,
             it_answers_like_the_plain_model_when_switches_are_many,
+        }
+        }
+    };
+}
+
+/// The same of the views' suite.
+macro_rules! views_suite {
+    ($each:ident, $($with:tt)*) => {
+        $each! { $($with)*,
+        views {
+            each_view_is_counted_in_its_content_and_day,
+            a_session_counts_once_in_two_days,
+            a_deleted_content_begins_anew,
+            a_forgotten_user_leaves_the_numbers,
+            views_at_one_time_are_all_counted,
+        }
+        }
+    };
+}
+
+/// The same of views that commits count.
+macro_rules! playback_suite {
+    ($each:ident, $($with:tt)*) => {
+        $each! { $($with)*,
+        hot_store_views {
+            a_user_views_a_content_once_a_day,
+            a_view_needs_the_credit_of_rewards,
+            forgetting_lowers_no_views,
+            a_view_is_no_reward,
+            a_group_that_races_for_a_view_counts_one,
+            deleted_views_by_playback_begin_anew,
+        }
+        }
+    };
+}
+
+/// The same of derived counters.
+macro_rules! counters_suite {
+    ($each:ident, $($with:tt)*) => {
+        $each! { $($with)*,
+        counters {
+            each_counter_is_a_count_of_the_records,
+            a_record_that_gives_way_or_expires_is_no_longer_counted,
+            a_new_counter_counts_what_is_there_while_commits_go_on,
+            a_counter_whose_definition_stays_is_read_while_another_is_counted,
+            the_top_is_ordered_and_within_its_prefix,
+        }
+        }
+    };
+}
+
+/// The same of the direct counters' suite.
+macro_rules! direct_suite {
+    ($each:ident, $($with:tt)*) => {
+        $each! { $($with)*,
+        direct_counters {
+            a_step_changes_its_key_within_the_bounds,
+            a_request_with_an_id_is_done_once_in_a_day,
+            a_refusal_is_not_remembered,
+            each_crossing_is_one_entry_in_its_order,
+            a_new_threshold_that_was_passed_does_not_fire,
+            a_reset_goes_back_to_the_initial_value,
+            the_largest_values_are_told_in_their_order,
+            any_number_of_keys_has_its_largest_values,
+            steps_at_one_time_are_all_counted,
+            a_bound_holds_for_steps_at_one_time,
+            a_step_that_crosses_needs_room_in_the_outbox,
+            they_answer_like_the_plain_model,
+        }
+        }
+    };
+}
+
+/// The same of owners' queues.
+macro_rules! owner_queues_suite {
+    ($each:ident, $($with:tt)*) => {
+        $each! { $($with)*,
+        owner_queues {
+            a_change_is_done_on_the_version_that_it_was_decided_on,
+            an_owner_is_as_it_was_put,
+            an_event_is_queued_once_and_from_the_owners_time_on,
+            each_owner_has_a_queue_of_its_own,
+            a_lease_holds_until_it_is_ended,
+            a_lease_that_was_not_ended_is_over_in_time,
+            what_was_delivered_goes_by_its_number,
+            a_failed_try_is_due_again_after_its_pause,
+            a_replaced_owner_is_tried_at_once,
+            a_paused_owner_queues_and_is_not_due,
+            a_disabled_owner_queues_nothing,
+            what_is_said_during_a_lease_stays,
+            a_deleted_owner_has_nothing_left_but_its_lease,
+            subscriptions_tell_what_has_changed,
+            owners_are_listed_in_the_order_of_their_ids,
+            a_cursor_only_rises,
+            totals_are_those_of_all_owners,
+            everything_is_there_after_the_end_of_the_process,
+            workers_at_one_time_share_the_owners,
+        }
+        owner_queues_bounds {
+            what_is_too_much_goes_to_the_dead_letters,
+            a_queue_has_a_bound_of_bytes,
+            dead_letters_are_bounded,
+            a_disabled_owner_gets_no_dead_letters_back,
+            what_is_too_old_is_not_delivered,
+        }
+        owner_queues_ends {
+            leases_that_end_together_are_all_ended,
+        }
+        owner_queues_replay {
+            a_replay_brings_everything_once_and_in_its_order,
+            a_replay_is_over_when_each_part_was_read_to_its_end,
         }
         }
     };
@@ -145,6 +282,106 @@ macro_rules! one_test {
 
 mod embedded_hot_store {
     hot_store_suite!(tests, [], crate::embedded::Embedded);
+}
+
+mod embedded_views {
+    views_suite!(tests, [], crate::embedded::Embedded);
+    playback_suite!(tests, [], crate::embedded::Embedded);
+}
+
+mod embedded_counters {
+    counters_suite!(tests, [], crate::embedded::Embedded);
+}
+
+mod redis_counters_suite {
+    use crate::redis::Single;
+    use crate::redis_counters::RedisCounted;
+
+    counters_suite!(tests, [ignore = "needs Redis: tests/run redis"], RedisCounted<Single>);
+}
+
+mod redis_cluster_counters {
+    use crate::redis::Several;
+    use crate::redis_counters::RedisCounted;
+
+    counters_suite!(
+        one_test,
+        [ignore = "needs Redis: tests/run redis"],
+        they_keep_all_promises_of_counters,
+        RedisCounted<Several>
+    );
+}
+
+mod embedded_direct_counters {
+    direct_suite!(tests, [], crate::direct_embedded::EmbeddedCounters);
+}
+
+mod embedded_owner_queues {
+    owner_queues_suite!(tests, [], crate::owner_queues_embedded::InDirectory);
+}
+
+mod redis_owner_queues_suite {
+    use crate::redis::Single;
+    use crate::redis_owner_queues::OnServers;
+
+    owner_queues_suite!(tests, [ignore = "needs Redis: tests/run redis"], OnServers<Single>);
+}
+
+mod redis_cluster_owner_queues {
+    use crate::redis::Several;
+    use crate::redis_owner_queues::OnServers;
+
+    owner_queues_suite!(
+        one_test,
+        [ignore = "needs Redis: tests/run redis"],
+        they_keep_all_promises_of_owners_queues,
+        OnServers<Several>
+    );
+}
+
+mod redis_direct_counters {
+    use crate::direct_redis::RedisCounters;
+    use crate::redis::Single;
+
+    direct_suite!(tests, [ignore = "needs Redis: tests/run redis"], RedisCounters<Single>);
+}
+
+mod redis_cluster_direct_counters {
+    use crate::direct_redis::RedisCounters;
+    use crate::redis::Several;
+
+    direct_suite!(
+        one_test,
+        [ignore = "needs Redis: tests/run redis"],
+        they_keep_all_promises_of_direct_counters,
+        RedisCounters<Several>
+    );
+}
+
+mod redis_views_suite {
+    use crate::redis::Single;
+    use crate::redis_views::RedisWithStatistics;
+
+    views_suite!(tests, [ignore = "needs Redis: tests/run redis"], RedisWithStatistics<Single>);
+    playback_suite!(tests, [ignore = "needs Redis: tests/run redis"], RedisWithStatistics<Single>);
+}
+
+mod redis_cluster_views {
+    use crate::redis::Several;
+    use crate::redis_views::RedisWithStatistics;
+
+    views_suite!(
+        one_test,
+        [ignore = "needs Redis: tests/run redis"],
+        they_keep_all_promises_of_views,
+        RedisWithStatistics<Several>
+    );
+    playback_suite!(
+        one_test,
+        [ignore = "needs Redis: tests/run redis"],
+        commits_keep_all_promises_of_views,
+        RedisWithStatistics<Several>
+    );
 }
 
 mod redis_hot_store {

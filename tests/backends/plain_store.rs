@@ -9,6 +9,7 @@ use heartline::model::forgetting::{ContentRow, UserRow};
 use heartline::model::ids::{Content, UserId};
 use heartline::model::page::{Page, PageRequest};
 use heartline::model::record::Record;
+use heartline::model::recording::Switch;
 use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::model::rewards::day::Day;
 use heartline::model::rewards::rewarding::Rewarding;
@@ -104,7 +105,11 @@ impl PlainStore {
     }
 
     pub fn paused(&self, user: UserId) -> bool {
-        self.users.get(&user).is_some_and(|user| user.row.recording.paused())
+        self.last_switch(user).is_some_and(|last| last.paused)
+    }
+
+    pub fn last_switch(&self, user: UserId) -> Option<Switch> {
+        self.users.get(&user)?.row.recording.last()
     }
 
     fn live(&self, user: UserId, now: u64) -> Vec<Record> {

@@ -150,6 +150,10 @@ impl<S: Servers> OnRedis<S> {
         self.servers.as_mut().unwrap()
     }
 
+    pub fn redis_store(&self) -> &RedisStore {
+        self.store.as_ref().unwrap()
+    }
+
     /// To the one server, or to the first of several.
     pub fn connection(&self) -> Connection {
         connection(&self.servers().all()[0])

@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 use heartline::model::ids::UserId;
 use heartline::model::pack::UserPack;
 use heartline::model::shard::{Region, Shards};
-use heartline::storage::hot_store::listed_users::{ListedUsers, Turn, Waiting};
+use heartline::storage::hot_store::listed_users::{ListedUsers, Waiting};
 use heartline::storage::hot_store::redis::{RedisStore, Settings};
 use heartline::storage::hot_store::{HotStore, ListedUser, StoreError};
 use heartline::storage::redis::Redis;
 use heartline::storage::redis::config::RedisConfig;
+use heartline::storage::turn::Turn;
 
 use crate::PATIENCE;
 use crate::redis::{Cluster, OneServer, Servers, key, tell};
@@ -89,7 +90,7 @@ fn a_change_lists_its_user_and_all_of_it_is_packed() {
 
 #[test]
 #[ignore = "needs Redis: tests/run redis"]
-fn whoever_leaves_is_listed_again_by_the_next_change_with_what_has_changed_since() {
+fn a_delivered_user_is_listed_again_by_the_next_change() {
     let backend = OneServer::fresh(ROOMY);
     let gateway = gateway(&backend.servers().url(), true);
     let store = hot(&gateway);
@@ -112,7 +113,7 @@ fn whoever_leaves_is_listed_again_by_the_next_change_with_what_has_changed_since
 
 #[test]
 #[ignore = "needs Redis: tests/run redis"]
-fn who_is_put_off_keeps_the_marks_that_are_newer_than_what_was_delivered() {
+fn a_postponed_user_keeps_marks_newer_than_the_delivered_rows() {
     let backend = OneServer::fresh(ROOMY);
     let gateway = gateway(&backend.servers().url(), true);
     let store = hot(&gateway);

@@ -26,19 +26,19 @@ fn other_of_shard(user: UserId) -> UserId {
 }
 
 /// A slot on its way from one node to another.
-struct Moving {
+pub struct Moving {
     slot: String,
-    from: Connection,
+    pub from: Connection,
     to: Connection,
     port: String,
     id: String,
 }
 
 impl Moving {
-    /// The slot of this user's keys.
-    fn begin(servers: &Several, user: UserId) -> Self {
+    /// The slot of this key.
+    pub fn begin(servers: &Several, key: &str) -> Self {
         let mut nodes: Vec<Connection> = servers.all().iter().map(connection).collect();
-        let slot: u16 = tell(&mut nodes[0], &["CLUSTER", "KEYSLOT", &key(user, "h")]);
+        let slot: u16 = tell(&mut nodes[0], &["CLUSTER", "KEYSLOT", key]);
         let slot = slot.to_string();
         let keys_in = |node: &mut Connection| tell::<usize>(node, &["CLUSTER", "COUNTKEYSINSLOT", &slot]);
         let place = nodes.iter_mut().position(|node| keys_in(node) > 0).unwrap();
@@ -51,11 +51,11 @@ impl Moving {
         Moving { slot, from, to, port: servers.all()[there].port().to_string(), id }
     }
 
-    fn take(&mut self, key: &str) {
+    pub fn take(&mut self, key: &str) {
         tell::<()>(&mut self.from, &["MIGRATE", "127.0.0.1", &self.port, key, "0", "5000"]);
     }
 
-    fn finish(mut self) {
+    pub fn finish(mut self) {
         let keys: Vec<String> = tell(&mut self.from, &["CLUSTER", "GETKEYSINSLOT", &self.slot, "1000"]);
         keys.iter().for_each(|key| self.take(key));
         for node in [&mut self.to, &mut self.from] {
@@ -75,7 +75,7 @@ fn nothing_is_written_while_some_of_what_a_call_touches_is_on_another_node() {
     for (oid, at) in [(1, NOW - 2), (2, NOW - 1)] {
         commit(&store, vec![beat_of(USER, content(oid), at), beat_of(other, content(oid), at)]);
     }
-    let mut moving = Moving::begin(backend.servers(), USER);
+    let mut moving = Moving::begin(backend.servers(), &key(USER, "h"));
     ["r", "t"].iter().for_each(|letter| moving.take(&key(other, letter)));
 
     let both = vec![beat_of(USER, content(3), NOW), beat_of(other, content(3), NOW)];
@@ -105,7 +105,7 @@ fn a_steady_beat_waits_for_its_head_and_is_written_where_it_is_then() {
     let store = open_remembering(1_000, &backend.servers().url(), ROOMY, Duration::ZERO, |_| false);
     let store: Arc<dyn HotStore> = Arc::new(store);
     commit(&store, vec![beat_of(USER, content(1), NOW)]);
-    let mut moving = Moving::begin(backend.servers(), USER);
+    let mut moving = Moving::begin(backend.servers(), &key(USER, "h"));
     let steady = |at| Group::unrewarded(NOW, vec![beat_of(USER, content(1), at)]);
     known(&store, &steady(NOW + 1));
     moving.take(&key(USER, "h"));

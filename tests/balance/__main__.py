@@ -1,4 +1,4 @@
-"""`python -m balance BINARY`: who goes where through the deployed HAProxy, with two real gateways behind it.
+"""`python -m balance BINARY`: to which of two real gateways the deployed HAProxy sends each user.
 
 Each gateway has a store of its own and is known by a limit in its welcome: what is tried is the way there, and nothing
 that gateways share. Clients have many addresses, which the gateways must see.

@@ -1,8 +1,8 @@
 """`python -m balance.drain BINARY`: one gateway after the other is drained and started again, under a crowd.
 
-Both stand on one Redis, behind HAProxy. Every user who is told goodbye comes back when he was told, to the other gateway,
-at his first attempt; nothing that was acked is lost, and nobody who was not told notices. They come back spread over the
-time that the protocol names.
+Both use one Redis, behind HAProxy. Every user that gets a bye reconnects at the given time, to the other gateway, at
+the first attempt. No acked beat is lost, and users without a bye notice nothing. Reconnects are spread over the time
+that the protocol names.
 """
 
 import argparse
@@ -73,7 +73,7 @@ class Drain:
         return max(ACK_SECONDS_MIN, slowest_since(began, self.viewers))
 
     async def drain(self, name, gateway, in_peace):
-        """SIGTERM, and everybody is somewhere else; then it is started again."""
+        """SIGTERM; when all users are on the other gateway, it is started again."""
         leaving = [viewer for viewer in self.viewers if viewer.place == name]
         staying = [viewer for viewer in self.viewers if viewer.place != name]
         gone = [len(viewer.lost) for viewer in staying]

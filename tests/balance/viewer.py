@@ -1,4 +1,4 @@
-"""A viewer who beats, keeps what is not acked, and comes back when and as he is told."""
+"""A viewer that beats, keeps what is not acked, and reconnects when and as the gateway asks."""
 
 import asyncio
 import json
@@ -37,7 +37,7 @@ class Viewer:
     number: int
     place: str = ""
     moves: list = field(default_factory=list)
-    lost: list = field(default_factory=list)  # ends of connections that nobody had announced
+    lost: list = field(default_factory=list)  # ends of connections without a bye
     delays: list = field(default_factory=list)  # seconds to each ack, and when it came
     sent: int = 0
     acked: int = 0
@@ -123,7 +123,7 @@ class Viewer:
                 seq += 1
                 self._waiting[seq] = (at, time.monotonic())
                 self.sent += 1
-                # `watched` is small: nobody earns a reward here.
+                # `watched` is too small to earn a reward.
                 body = {"items": [beat(7, at, session=str(self.mid), watched=1)]}
                 await socket.send(json.dumps({"seq": seq, "beats": body}))
                 await asyncio.sleep(BEAT_SECONDS)

@@ -1,4 +1,4 @@
-// Headless Chromium that talks to nobody but the gateway.
+// Headless Chromium that may connect to the gateway only.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 

@@ -52,7 +52,7 @@ async function readBackWhole(crowd, bots) {
 
 export const steps = [
   [
-    'a crowd comes in, and the gateway counts as many',
+    'a crowd connects, and the gateway counts its connections',
     async ({ demo, gateway, memory, shot }) => {
       memory.began = performance.now();
       await demo.openHood();
@@ -76,7 +76,7 @@ export const steps = [
     },
   ],
   [
-    'when all drag their bars, most of it is coalesced',
+    'when all viewers seek, most beats are coalesced',
     async ({ demo: { crowd }, gateway, memory, shot }) => {
       const sent = await crowd.count('bots-sent');
       await crowd.click('scrub');
@@ -110,7 +110,7 @@ export const steps = [
     async ({ demo: { crowd } }) => readBackWhole(crowd, CROWD),
   ],
   [
-    'sent away, it says goodbye, and all its beats are accounted for',
+    'a crowd that is sent away closes its sockets, and all its beats are accounted for',
     async ({ demo: { crowd }, gateway, memory }) => {
       await crowd.resize(0);
       await crowd.untilCount('bots-online', 0);
@@ -130,7 +130,7 @@ export const steps = [
     },
   ],
   [
-    'what everybody has earned is in the log, and the page counts each event once',
+    'all rewards are in the log, and the page counts each event once',
     async ({ demo: { rewards }, gateway }) => {
       // The last of them may still be on their way into the log.
       const deadline = performance.now() + PATIENCE_MS;
@@ -162,7 +162,7 @@ export const steps = [
     },
   ],
   [
-    'the server is back: so is the crowd, what had no ack is sent, and every acked position is there',
+    'the server is back: the crowd returns, unacked beats are sent, and every acked position is there',
     async ({ demo: { crowd }, gateway, shot }) => {
       await gateway.start();
       await crowd.untilCount('bots-back', CROWD);
@@ -184,7 +184,7 @@ export const steps = [
     },
   ],
   [
-    'reloaded, the page reads the events on from where it was',
+    'after a reload the page continues at its last event',
     async ({ demo: { page, rewards } }) => {
       const offset = await rewards.number('events-offset', 'data-count');
       const points = await rewards.number('points-all', 'data-count');

@@ -11,6 +11,9 @@ export class DemoPage {
     this.rewards = new Rewards(this);
     this.crowd = new Crowd(this);
     this.packs = new Packs(this);
+    this.receivers = new Receivers(this);
+    this.views = new Views(this);
+    this.audiences = ['100', '101', '102'].map((oid) => new Part(this, `the card of ${oid}`, `[data-role=views] [data-oid="${oid}"]`));
   }
 
   devices() {
@@ -92,6 +95,14 @@ class Part {
 
   selector(role) {
     return `${this.within} [data-role=${role}]`;
+  }
+}
+
+// Waits until these elements show so many people who remember a video, and so many who finished it.
+export async function untilAudience(parts, viewers, finishers) {
+  for (const part of parts) {
+    await part.untilIs('audience', 'data-viewers', viewers);
+    await part.untilIs('audience', 'data-finishers', finishers);
   }
 }
 
@@ -237,6 +248,57 @@ export class Rewards extends Part {
   // Whether each was credited when it was read.
   freshness(user) {
     return this.events(user).evaluateAll((rows) => rows.map((row) => row.dataset.fresh));
+  }
+}
+
+// Totals and days of the videos.
+// Two receivers of events, and their queues.
+export class Receivers extends Part {
+  constructor(demo) {
+    super(demo, 'the receivers', '[data-role=receivers]');
+  }
+
+  card(name) {
+    return this.root.locator(`[data-receiver=${name}]`);
+  }
+
+  value(name, field) {
+    return this.card(name).getAttribute(`data-${field}`);
+  }
+
+  until(name, field, wanted) {
+    return this.demo.until(
+      `${field} ${wanted} of the ${name}`,
+      ({ selector, field, wanted }) => document.querySelector(selector)?.getAttribute(`data-${field}`) === wanted,
+      { selector: `${this.within} [data-receiver=${name}]`, field, wanted: String(wanted) },
+    );
+  }
+}
+
+export class Views extends Part {
+  constructor(demo) {
+    super(demo, 'the views', '[data-role=views]');
+  }
+
+  async total(oid) {
+    return Number(await this.card(oid).getAttribute('data-total'));
+  }
+
+  untilTotal(oid, wanted) {
+    return this.demo.until(
+      `${wanted} views of ${oid}`,
+      ({ selector, wanted }) => document.querySelector(selector)?.dataset.total === wanted,
+      { selector: `${this.within} [data-oid="${oid}"]`, wanted: String(wanted) },
+    );
+  }
+
+  // Of each day of the chart, the oldest first.
+  days(oid) {
+    return this.card(oid).locator('rect').evaluateAll((bars) => bars.map((bar) => Number(bar.dataset.views)));
+  }
+
+  card(oid) {
+    return this.root.locator(`[data-oid="${oid}"]`);
   }
 }
 

@@ -1,4 +1,4 @@
-// A web site of somebody else, with the widget's line in its pages: another origin than the gateway's.
+// A web site of another origin than the gateway's, with the widget's line in its pages.
 import { createServer } from 'node:http';
 
 export class ForeignSite {

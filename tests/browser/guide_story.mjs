@@ -7,7 +7,7 @@ const WATCHED_MS = 3_000;
 
 export const steps = [
   [
-    'nothing is ticked off at first, and the hood is closed',
+    'at first nothing is ticked off, and the hood is closed',
     async ({ demo: { page, guide, phone, tv } }) => {
       await page.locator('[data-role=user]').selectOption(USER);
       for (const device of [phone, tv]) await device.online();

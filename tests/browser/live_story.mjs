@@ -1,4 +1,4 @@
-// The live page beside the demo: it moves with whoever watches there. Each step takes what the one before it left.
+// The live page beside the demo: it follows the viewers there. Each step continues with the state of the one before.
 import assert from 'node:assert/strict';
 import { assertAccessible, assertTouchTargets } from './accessibility.mjs';
 import { LivePage, PARTS } from './live_page.mjs';
@@ -47,7 +47,7 @@ async function assertLooks(live, name) {
 
 export const steps = [
   [
-    'the demo leads to it, and nobody is watching',
+    'the demo links to the live page, which shows no viewers',
     async ({ demo, memory }) => {
       const href = await demo.page.locator('nav a', { hasText: 'Live' }).getAttribute('href');
       memory.url = new URL(href, demo.page.url()).href;
@@ -61,7 +61,7 @@ export const steps = [
     },
   ],
   [
-    'it moves when the crowd comes, and shows what is watched',
+    'the live page follows a crowd and shows the watched contents',
     async ({ demo, memory: { live } }) => {
       await demo.openHood();
       await demo.phone.online();
@@ -85,7 +85,7 @@ export const steps = [
     },
   ],
   [
-    'nothing but the events of the gateway moves it',
+    'only events of the gateway change the live page',
     async ({ memory: { live } }) => {
       const { at } = await live.shown();
       await live.untilAfter(at);
@@ -93,7 +93,7 @@ export const steps = [
     },
   ],
   [
-    'in light, dark, and on a phone',
+    'the live page fits light, dark and a phone',
     async ({ demo, memory, shot }) => {
       for (const [name, options] of Object.entries(VIEWS)) {
         const context = await browserOf(demo).newContext(options);
@@ -107,7 +107,7 @@ export const steps = [
     },
   ],
   [
-    'each part by itself, all on one stream',
+    'each part works by itself, and all share one stream',
     async ({ gateway, memory, shot }) => {
       const open = async (name) => {
         const live = await LivePage.open(memory.context, `${memory.url}?part=${name}`);
@@ -132,7 +132,7 @@ export const steps = [
     },
   ],
   [
-    'what is known of devices and places is shown; refused, it asks again when it is told to',
+    'devices and countries are shown, and a refused page asks again after the given time',
     async ({ demo, memory, shot }) => {
       const context = await browserOf(demo).newContext({ viewport: WIDE });
       let refused = true;
@@ -164,7 +164,7 @@ export const steps = [
     },
   ],
   [
-    'killed and started again, the gateway is followed again',
+    'after a kill and a restart the gateway is followed again',
     async ({ gateway, memory: { live } }) => {
       await gateway.kill();
       await live.untilState('away');
@@ -177,7 +177,7 @@ export const steps = [
     },
   ],
   [
-    'when they stop, it runs out',
+    'the live numbers run out when all viewers stop',
     async ({ demo, memory: { live, context } }) => {
       await demo.crowd.resize(0);
       if ((await demo.phone.value('play', 'data-playing')) === 'true') await demo.phone.pause();

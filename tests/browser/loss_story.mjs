@@ -79,7 +79,7 @@ export const steps = [
     },
   ],
   [
-    'what was found for one user is not shown to the next',
+    'findings for one user are not shown to the next',
     async ({ demo: { page, guide, phone, tv } }) => {
       assert.equal(await guide.part('recovered').isVisible(), true);
       for (const user of ['7', USER]) {
@@ -152,7 +152,7 @@ export const steps = [
     },
   ],
   [
-    'where the positions cannot be read back, nothing is claimed',
+    'without a read of the positions no loss is claimed',
     async ({ demo, gateway, shot }) => {
       const { page, guide, tv } = demo;
       await startAfresh(demo);
@@ -189,7 +189,7 @@ export const steps = [
     },
   ],
   [
-    'what the user has forgotten is not lost',
+    'positions that the user deleted do not count as lost',
     async ({ demo: { guide, tv }, gateway }) => {
       await tv.click('delete');
       await tv.part('history').locator('[data-oid="102"]').waitFor({ state: 'detached' });

@@ -50,7 +50,7 @@ async function untilOneRowEach(demo, gateway) {
 
 export const steps = [
   [
-    'the strip is there, and nothing is followed before it can be seen',
+    'the strip of packs follows no stream until it is visible',
     async ({ demo }) => {
       await demo.phone.online();
       await demo.page.locator('[data-role=packs]:not([hidden])').waitFor({ state: 'attached' });
@@ -63,7 +63,7 @@ export const steps = [
     },
   ],
   [
-    'what is played leaves in packs of its region',
+    'played beats leave in packs of their region',
     async ({ demo }) => {
       await demo.phone.click('play');
       const row = demo.packs.rows().first();
@@ -78,7 +78,7 @@ export const steps = [
     },
   ],
   [
-    'each comes first, and no more than a few are kept',
+    'each new pack is listed first, and only a few are kept',
     async ({ demo }) => {
       await demo.crowd.resize(BOTS);
       await untilSeen(demo, ROWS_MAX + 20);
@@ -89,14 +89,14 @@ export const steps = [
     },
   ],
   [
-    'there was one row for each pack that the gateway has sent',
+    'each pack that the gateway sent had one row',
     async ({ demo, gateway }) => {
       await demo.crowd.resize(0);
       await untilOneRowEach(demo, gateway);
     },
   ],
   [
-    'it looks well everywhere',
+    'the strip of packs fits light, dark and a phone',
     async ({ demo, shot }) => {
       const { page } = demo;
       for (const [name, { size, colorScheme }] of Object.entries(VIEWS)) {
@@ -111,7 +111,7 @@ export const steps = [
     },
   ],
   [
-    'a closed hood follows nothing, and an open one goes on after a restart of the gateway',
+    'a closed hood follows no stream, and an open one continues after a restart of the gateway',
     async ({ demo, gateway }) => {
       const hood = demo.page.locator('[data-role=hood]');
       await hood.locator('summary').click();

@@ -76,7 +76,7 @@ export const steps = [
     },
   ],
   [
-    'what was earned today can be asked for',
+    'rewards of today can be listed',
     async ({ demo: { page }, memory }) => {
       const { day, rewards } = await page.evaluate(askForRewards, USER);
       assert.equal(day, memory.day);
@@ -111,7 +111,7 @@ export const steps = [
     },
   ],
   [
-    'after midnight the first watch is earned again, by who goes on watching',
+    'after midnight a viewer who goes on watching earns the first watch again',
     async ({ demo: { phone, rewards }, gateway, memory, shot }) => {
       await phone.click('play');
       await phone.flagged('beats', memory.day).first().waitFor();
@@ -150,7 +150,7 @@ export const steps = [
     },
   ],
   [
-    'what is earned with a request is told, too',
+    'rewards earned with a request are shown, too',
     async ({ demo: { page }, memory }) => {
       const { day, rewards, flag } = await page.evaluate(earnOverHttp, { user: '77', patience: PATIENCE_MS });
       assert.equal(day, memory.day);

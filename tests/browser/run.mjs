@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { steps as audienceSteps } from './audience_story.mjs';
 import { launch } from './browser.mjs';
 import { steps as crowdSteps } from './crowd_story.mjs';
 import { DemoPage, PATIENCE_MS } from './demo_page.mjs';
@@ -13,9 +14,11 @@ import { steps as liveSteps } from './live_story.mjs';
 import { looks } from './looks.mjs';
 import { steps as lossSteps } from './loss_story.mjs';
 import { steps as packSteps } from './pack_story.mjs';
+import { steps as receiverSteps } from './receiver_story.mjs';
 import { steps as rewardSteps } from './reward_story.mjs';
 import { steps } from './story.mjs';
 import { HistoryTiers } from './tiers.mjs';
+import { steps as viewSteps } from './view_story.mjs';
 import { steps as widgetSteps } from './widget_story.mjs';
 
 const SHOTS = 'target/screenshots';
@@ -32,8 +35,11 @@ const STORIES = [
   { name: 'crowd', tell: tell(crowdSteps, SMALLER) },
   { name: 'guide', tell: tell(guideSteps, SMALLER) },
   { name: 'rewards', tell: tell(rewardSteps, WIDE), settings: beatsEvery('3s') },
+  { name: 'views', tell: tell(viewSteps, WIDE), settings: beatsEvery('1s') },
+  { name: 'receivers', tell: tell(receiverSteps, WIDE), settings: beatsEvery('1s') },
   { name: 'looks', tell: ({ browser, gateway }) => looks(browser, gateway.url, SHOTS), settings: beatsEvery('1s') },
   { name: 'packs', tell: tell(packSteps, WIDE), settings: beatsEvery('1s'), tiers: HistoryTiers },
+  { name: 'audience', tell: tell(audienceSteps, WIDE), settings: beatsEvery('1s') },
   { name: 'loss', tell: tell(lossSteps, SMALLER) },
   { name: 'live', tell: tell(liveSteps, WIDE), settings: { ...beatsEvery('1s'), HEARTLINE__LIVE__TIMEOUT: '3s' } },
   { name: 'widget', tell: tell(widgetSteps, WIDE), settings: { ...beatsEvery('1s'), HEARTLINE__LIVE__TIMEOUT: '3s' } },
@@ -106,8 +112,8 @@ function seconds(began) {
   return ((performance.now() - began) / 1000).toFixed(1);
 }
 
-// Errors of the page's own scripts, and requests to anybody but the gateway. A story may have that listen elsewhere for a
-// while; the page knows nothing of it.
+// Errors of the page's own scripts, and requests to any other server than the gateway. A story may let the gateway
+// listen elsewhere for a while, which the page does not know.
 function watch(page, home) {
   const faults = [];
   page.on('pageerror', (error) => faults.push(`error on the page: ${error.stack}`));

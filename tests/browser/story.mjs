@@ -1,4 +1,4 @@
-// What a viewer of the demo page does and sees, step by step. Each step takes what the one before it left.
+// What a viewer of the demo page does and sees. Each step continues with the state of the one before.
 import assert from 'node:assert/strict';
 
 // Between a position and the beat that tells it.
@@ -83,7 +83,7 @@ export const steps = [
     },
   ],
   [
-    'the server is back: what was not acked is sent and acked',
+    'the server is back: unacked beats are sent and acked',
     async ({ demo: { tv }, gateway, memory, shot }) => {
       await gateway.start();
       await tv.online();
@@ -123,7 +123,7 @@ export const steps = [
     },
   ],
   [
-    'paused recording is told to the other device, and nothing new is recorded',
+    'a pause of recording reaches the other device, and nothing new is recorded',
     async ({ demo: { phone, tv } }) => {
       await tv.pause();
       await tv.outboxEmpty();
@@ -153,7 +153,7 @@ export const steps = [
     },
   ],
   [
-    'what one device forgets is gone on both',
+    'a record deleted on one device is gone on both',
     async ({ demo, shot }) => {
       await demo.tv.click('delete');
       for (const device of demo.devices()) await device.untilForgotten();

@@ -1,5 +1,5 @@
-// The widget on a page of another origin: it moves with whoever watches in the demo. Each step takes what the one before it
-// left.
+// The widget on a page of another origin: it follows the viewers of the demo. Each step continues with the state of the
+// one before.
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import { assertAccessible } from './accessibility.mjs';
@@ -66,7 +66,7 @@ export const steps = [
     },
   ],
   [
-    'nobody is watching: a number is shown, and no content',
+    'without viewers the widget shows a number and no content',
     async ({ demo, gateway, memory }) => {
       memory.site = await ForeignSite.open(gateway.url);
       memory.context = await demo.page.context().browser().newContext();
@@ -78,7 +78,7 @@ export const steps = [
     },
   ],
   [
-    'it moves when the crowd comes, and so do the players of the demo',
+    'the widget and the players of the demo follow a crowd',
     async ({ demo, memory: { first: { page } }, shot }) => {
       await demo.openHood();
       await demo.phone.online();
@@ -98,7 +98,7 @@ export const steps = [
     },
   ],
   [
-    'one feed for all widgets of a page, not more often than every two seconds',
+    'all widgets of a page share one feed and ask at most every two seconds',
     async ({ memory: { first: { page, asked, faults } } }) => {
       await untilAsked(asked, 4);
       // By the clock of the page: what a test hears of requests comes late.
@@ -112,7 +112,7 @@ export const steps = [
     },
   ],
   [
-    'a hidden page asks nothing, and at once when it is shown again',
+    'a hidden page asks nothing and asks at once when it is shown again',
     async ({ memory }) => {
       const { first, site, context } = memory;
       const other = await open(site, context);
@@ -128,7 +128,7 @@ export const steps = [
     },
   ],
   [
-    'in light, dark, and on a phone',
+    'the widget fits light, dark and a phone',
     async ({ demo, memory: { site }, shot }) => {
       for (const [name, options] of Object.entries(VIEWS)) {
         const context = await demo.page.context().browser().newContext(options);
@@ -143,7 +143,7 @@ export const steps = [
     },
   ],
   [
-    'killed and started again, the gateway is asked again',
+    'after a kill and a restart the gateway is asked again',
     async ({ gateway, memory: { first: { page } } }) => {
       await gateway.kill();
       await page.locator('#all > span').waitFor({ state: 'hidden' });
@@ -152,7 +152,7 @@ export const steps = [
     },
   ],
   [
-    'when they stop, it runs out',
+    'the number of the widget runs out when all viewers stop',
     async ({ demo, memory: { first: { page }, site, context } }) => {
       await demo.crowd.resize(0);
       if ((await demo.phone.value('play', 'data-playing')) === 'true') await demo.phone.pause();

@@ -66,7 +66,7 @@ pub struct Plan {
     pub limits: Limits,
     pub seed: u64,
     pub changes: usize,
-    /// Whom nobody else changes, and who is changed first: so the gateway's tokens are known.
+    /// A user that only this gateway changes, and first: so the tokens of the gateway are known.
     pub own_user: UserId,
 }
 
@@ -96,7 +96,7 @@ async fn run(plan: Plan) -> Account {
     let witness = Arc::new(Witness::new(store.clone()));
     let clock = Arc::new(Clock::starting_at(0, Duration::MAX));
     let wake = Arc::new(Notify::new());
-    let (submit_queue, completions) = SubmitQueue::new(wake.clone(), SubmitQueue::WEIGHT_MAX);
+    let (submit_queue, completions) = SubmitQueue::new(wake.clone(), SubmitQueue::WEIGHT_MAX, None);
     let mut registry = Registry::default();
     let of_ingest = Metrics::new(&mut registry);
     let committer = Committer {
@@ -115,7 +115,7 @@ async fn run(plan: Plan) -> Account {
     let drive = drive(&plan, &intake);
     tokio::select! {
         failure = committer.run() => panic!("the store has failed: {failure}"),
-        () = completions.run() => panic!("nobody answers any more"),
+        () = completions.run() => panic!("answers have stopped"),
         () = drive => {}
     }
     Account { side_by_side: witness.side_by_side(), groups: witness.groups(), metrics }
@@ -136,7 +136,7 @@ fn judge(store: Arc<RedisStore>, clock: &Clock, registry: &mut Registry) -> Judg
         outbox: store,
         outbox_max: OUTBOX_MAX,
         notify: Arc::default(),
-        metrics: RewardMetrics::new(&rules, registry),
+        metrics: RewardMetrics::new(&rules, Default::default(), registry),
         rules,
     }
 }
@@ -179,7 +179,8 @@ impl Senders {
                 let (inbox, slots) = self.connections.entry(user).or_insert_with(|| (inbox(), 0));
                 let decisions = Decisions::new(None);
                 let (read, flag) = (Instant::now(), None);
-                let source = Source { inbox, device: &device, seq: 1, read, flag, decisions: &decisions };
+                let source =
+                    Source { inbox, device: &device, seq: 1, read, flag, decisions: &decisions, hold_until: None };
                 *slots += intake.beats(&source, &[beat]).slots;
             }
             order => {

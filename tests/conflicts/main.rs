@@ -6,6 +6,7 @@
 
 mod append_log;
 mod audit;
+mod counted;
 mod crowd;
 #[path = "../support/cutting_proxy.rs"]
 mod cutting_proxy;
@@ -58,13 +59,14 @@ const OWN_USERS: [UserId; 2] = [UserId(USERS), UserId(USERS + 1)];
 
 #[test]
 #[ignore = "needs Redis: tests/run redis"]
-fn what_two_gateways_commit_is_what_a_replay_in_token_order_gives() {
+fn commits_of_two_gateways_equal_a_replay_in_token_order() {
     eprintln!("seed {SEED}");
     let directory = tempfile::tempdir().unwrap();
     // The order of all writes is in one file.
     let arguments = ["--auto-aof-rewrite-percentage", "0"].map(str::to_owned);
     let server = RedisServer::start_with(directory.path(), &arguments);
     prepare(&RedisConfig::strict(&server.url())).unwrap();
+    counted::begin(&server);
     let began = Instant::now();
     let (accounts, was_hard) = commit_all(&server);
     eprintln!("committed in {:?}", began.elapsed());
@@ -113,15 +115,15 @@ fn replay_all(accounts: Vec<Account>, writes: &[Write]) -> (BTreeMap<UserId, Boo
     assert_ne!(writers[0], writers[1]);
     for (gateway, account) in accounts.into_iter().enumerate() {
         for said in account.groups.into_iter().flat_map(Said::of) {
-            books.get_mut(&said.user()).expect("nobody else is there").said(gateway, said);
+            books.get_mut(&said.user()).expect("a user of the scene").said(gateway, said);
         }
     }
     let mut tokens = HashSet::new();
     for write in writes {
         let token = write.token();
         assert!(tokens.insert(token), "a token was given out twice: {write:?}");
-        let gateway = writers.iter().position(|writer| *writer == token.writer).expect("nobody else is there");
-        let written = books.get_mut(&write.user).expect("nobody else is there").write(gateway, write);
+        let gateway = writers.iter().position(|writer| *writer == token.writer).expect("a writer of the scene");
+        let written = books.get_mut(&write.user).expect("a user of the scene").write(gateway, write);
         written.unwrap_or_else(|why| panic!("user {}: {why}", write.user.0));
     }
     let mut all = Tally::default();

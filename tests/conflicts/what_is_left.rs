@@ -19,6 +19,7 @@ use redis::{Client, Connection, cmd};
 use tokio::runtime::Builder;
 
 use crate::audit::Book;
+use crate::counted;
 use crate::gateway::settings;
 use crate::redis_server::RedisServer;
 use crate::requests::{Limits, everything};
@@ -42,11 +43,14 @@ pub fn wait_until_quiet(server: &RedisServer) {
 
 pub fn check(server: &RedisServer, limits: Limits, books: &BTreeMap<UserId, Book>) {
     let mut connection = Client::open(server.url()).unwrap().get_connection().unwrap();
+    let mut records = Vec::new();
     for (user, book) in books {
         let found = keys_of(&mut connection, *user);
         let StoredUser { head, rows, timeline, .. } = book.end().0.expect("each user was written");
         assert_eq!((&found.head, &found.rows, &found.timeline), (head, rows, timeline), "user {}", user.0);
+        records.extend(found.records().map(|record| (*user, record.clone())));
     }
+    counted::check(server, records.iter().map(|(user, record)| (*user, record)));
     assert_eq!(
         outboxes(&mut connection, books.keys()),
         texts(books.values().flat_map(|book| &book.end().0.expect("as above").outbox))

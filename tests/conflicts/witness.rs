@@ -11,6 +11,7 @@ use heartline::model::decide::Transitions;
 use heartline::model::ids::{Content, UserId};
 use heartline::model::page::{Page, PageRequest};
 use heartline::model::record::Record;
+use heartline::model::recording::Switch;
 use heartline::model::rewards::rewarding::Rewarding;
 use heartline::model::rows_read::RowsRead;
 use heartline::model::transition::Transition;
@@ -131,7 +132,7 @@ impl Positions for Witness {
         self.store.list(user, request, now, rows)
     }
 
-    fn paused(&self, user: UserId) -> Answer<bool> {
-        self.store.paused(user)
+    fn last_switch(&self, user: UserId) -> Answer<Option<Switch>> {
+        self.store.last_switch(user)
     }
 }

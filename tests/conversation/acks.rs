@@ -106,7 +106,7 @@ fn a_frame_that_finds_no_room_is_held_and_nothing_more_is_read_before_it_is_take
 }
 
 #[test]
-fn what_is_rejected_alone_is_answered_at_once_and_once() {
+fn beats_that_are_all_rejected_are_answered_at_once_and_once() {
     play(async {
         let mut gateway = Gateway::new();
         let mut peer = Peer::new(&gateway, USER, 0, Duration::ZERO);
@@ -160,7 +160,7 @@ fn another_state_is_acked_at_once_with_all_before_it() {
 }
 
 #[test]
-fn in_a_hurry_nothing_is_acked_late_whatever_a_hello_asks_for() {
+fn during_a_drain_acks_are_immediate_whatever_a_hello_asks_for() {
     play(async {
         let (mut gateway, mut peer) = with_a_late_ack().await;
         peer.send(beats(3, &[beat(2, 1, BEGIN)]));

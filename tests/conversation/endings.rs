@@ -46,7 +46,7 @@ fn the_third_invalid_frame_in_a_row_is_answered_and_closes_it() {
 }
 
 #[test]
-fn what_was_read_before_the_last_strike_is_answered_before_the_close() {
+fn frames_before_the_last_strike_are_answered_before_the_close() {
     play(async {
         let (mut gateway, mut peer) = peer();
         peer.send(beats(1, &[beat(1, 1, BEGIN)]));
@@ -59,7 +59,7 @@ fn what_was_read_before_the_last_strike_is_answered_before_the_close() {
 }
 
 #[test]
-fn it_ends_with_its_token_after_all_is_answered() {
+fn a_socket_whose_token_ends_is_closed_once_all_is_answered() {
     play(async {
         let (mut gateway, mut peer) = peer();
         pass(TOKEN_LIFE - SECOND).await;
@@ -113,7 +113,7 @@ fn a_renewal_that_waits_behind_an_order_at_the_end_of_the_token_counts() {
 }
 
 #[test]
-fn at_a_drain_it_leaves_when_all_is_answered() {
+fn a_draining_socket_leaves_once_all_is_answered() {
     play(async {
         let (mut gateway, mut peer) = peer();
         peer.send(beats(1, &[beat(1, 1, BEGIN)]));
@@ -129,7 +129,7 @@ fn at_a_drain_it_leaves_when_all_is_answered() {
 }
 
 #[test]
-fn on_request_it_ends_at_once_and_what_is_committed_by_then_is_acked() {
+fn a_kicked_socket_is_closed_at_once_with_acks_of_committed_beats() {
     play(async {
         let (mut gateway, mut peer) = peer();
         peer.send(beats(1, &[beat(1, 1, BEGIN)]));
@@ -141,7 +141,7 @@ fn on_request_it_ends_at_once_and_what_is_committed_by_then_is_acked() {
 }
 
 #[test]
-fn on_request_what_is_under_way_is_cut_off() {
+fn a_kick_cancels_the_running_operation() {
     play(async {
         let (mut gateway, mut peer) = peer();
         peer.send(get(1, &[1]));

@@ -12,6 +12,7 @@ use heartline::domain::devices::kick_list::KickList;
 use heartline::domain::devices::presence::Presence;
 use heartline::domain::history::History;
 use heartline::domain::ingest::coalesce::Entry;
+use heartline::domain::ingest::hold_index::HoldIndex;
 use heartline::domain::ingest::intake::Intake;
 use heartline::domain::ingest::lanes::Lanes;
 use heartline::domain::ingest::metrics::Metrics as IngestMetrics;
@@ -47,9 +48,10 @@ use heartline::shutdown::Shutdown;
 use heartline::storage::device_channel::Alone;
 use heartline::storage::revocation_list::file::FileList;
 use prometheus_client::registry::Registry;
+use tokio::sync::oneshot;
 
 use crate::store::Reads;
-use crate::time::TestTime;
+use crate::time::{TestTime, now};
 
 /// Slots of one connection that may wait.
 pub const UNCOMMITTED: usize = 6;
@@ -68,6 +70,8 @@ pub struct Gateway {
     pub context: Arc<ConnectionContext>,
     pub reads: Arc<Reads>,
     pub presence: Arc<Presence>,
+    /// When it holds beats.
+    pub holds: Option<Arc<HoldIndex>>,
     key: SigningKey,
     completions: Pin<Box<dyn Future<Output = ()>>>,
     /// Without it everything would end.
@@ -93,7 +97,8 @@ impl Gateway {
         let mut registry = Registry::default();
         let registry = &mut registry;
         let clock = Arc::new(Clock::of(Box::new(TestTime::begin()), 0, Duration::MAX));
-        let (submit_queue, completions) = SubmitQueue::new(Arc::default(), weight_max);
+        let holds = (!steady_hold.is_zero()).then(HoldIndex::new);
+        let (submit_queue, completions) = SubmitQueue::new(Arc::default(), weight_max, holds.clone());
         let shutdown = Shutdown::new(Duration::from_secs(1));
         let reads = Reads::new();
         let presence = Presence::new(8);
@@ -107,10 +112,12 @@ impl Gateway {
         let context = ConnectionContext {
             lanes: Lanes::new(vec![intake], Box::new(|_| 0)),
             clock: clock.clone(),
-            history: History::new(reads.clone(), clock.clone(), store_reads.clone(), Some(presence.clone())),
+            history: History::new(reads.clone(), clock.clone(), store_reads.clone(), holds.clone()),
             connect_lookup: connect_lookup(&reads, &clock, store_reads, registry),
             authenticator,
             requests: Arc::new(Rates::new(limits.frames_per_second, limits.burst)),
+            anonymous: Arc::new(Rates::new(limits.frames_per_second, limits.burst)),
+            views: None,
             lists: ListLimiter::new(ROWS_PER_SECOND, ROWS_PER_SECOND, registry),
             limiter: ConnectionLimiter::new(&limits),
             visitors: VisitorClasses::open(None).unwrap(),
@@ -129,6 +136,7 @@ impl Gateway {
             context: Arc::new(context),
             reads,
             presence,
+            holds,
             key,
             completions: Box::pin(completions.run()),
             _shutdown: shutdown,
@@ -147,7 +155,7 @@ impl Gateway {
     /// The oldest entries that wait, at most so many: nothing joins them any more.
     pub fn take(&self, max: usize) -> Vec<Entry> {
         let mut group = Vec::new();
-        self.submit_queue().take_into(&mut group, max);
+        self.submit_queue().take_into(&mut group, max, now());
         group
     }
 
@@ -165,6 +173,11 @@ impl Gateway {
     /// Beats that waited for later ones.
     pub fn held(&self) -> u64 {
         self.context.lanes.intake(self.context.lanes.of(UserId(0))).metrics.held.get()
+    }
+
+    /// As a read of the user does it first: each of what is returned ends when a held slot is committed.
+    pub fn commit_held(&self, user: UserId) -> Vec<oneshot::Receiver<()>> {
+        self.holds.as_ref().map(|holds| holds.commit(user)).unwrap_or_default()
     }
 
     pub fn commit_all(&mut self) {
@@ -206,7 +219,7 @@ fn connect_lookup(
         clock: clock.clone(),
         today: Arc::new(Today::open("UTC", rules.clone(), None, clock.now()).unwrap()),
         memory: Arc::new(Memory::new(rules.clone(), Shards::DEFAULT, &DEFAULTS.rewards, registry)),
-        metrics: RewardMetrics::new(&rules, registry),
+        metrics: RewardMetrics::new(&rules, Default::default(), registry),
         reads: store_reads,
         rules,
     })

@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use heartline::domain::devices::ready_list::Notifier;
 use heartline::domain::ingest::coalesce::Entry;
+use heartline::model::change::Action;
 use heartline::model::ids::UserId;
-use heartline::model::push::Push;
 use heartline::model::visitor::Visitor;
 
 use crate::acks::acks;
@@ -27,6 +27,13 @@ fn playing(gateway: &mut Gateway, ack_delay: Duration) -> Peer {
     gateway.commit_all();
     assert_eq!(acks(&peer.said()), [1]);
     peer
+}
+
+/// Over HTTP, say, and for the client of this connection.
+fn clear_by_request(gateway: &Gateway, peer: &Peer) {
+    let notifier = Notifier::Own(Arc::default());
+    let inbox = gateway.presence.request(USER, Some(peer.connection), Visitor::default(), notifier);
+    gateway.submit_queue().order(&inbox, Action::Clear { at: BEGIN });
 }
 
 /// The newest moments of slots that wait for a commit, counted from the beginning.
@@ -70,14 +77,11 @@ fn a_read_waits_for_what_a_connection_held_that_has_ended() {
         gateway.kick(USER);
         peer.go_on();
         assert!(peer.end.is_some());
-        let mut waits = gateway.presence.commit_held(USER);
-        assert_eq!(waits.len(), 1, "the connection has not left");
+        let mut waits = gateway.commit_held(USER);
+        assert_eq!(waits.len(), 1);
         assert_eq!((&mut waits[0]).now_or_never(), None);
         gateway.commit_all();
         assert!((&mut waits[0]).now_or_never().is_some());
-        peer.go_on();
-        let request = gateway.presence.request(USER, None, Visitor::default(), Notifier::Own(Arc::default()));
-        assert!(!request.has_others(), "now it has");
     });
 }
 
@@ -96,7 +100,7 @@ fn the_next_hold_begins_although_the_ack_of_the_last_one_waits() {
 }
 
 #[test]
-fn anything_else_commits_at_once_and_after_it() {
+fn any_other_frame_commits_the_held_beats_at_once() {
     let pause = || beats(3, &[beat(1, 1, BEGIN + 3)]).replace("playing", "paused");
     let other_session = || beats(3, &[beat(1, 2, BEGIN + 3)]);
     let other_content = || beats(3, &[beat(2, 1, BEGIN + 3)]);
@@ -125,7 +129,7 @@ fn anything_else_commits_at_once_and_after_it() {
 }
 
 #[test]
-fn a_new_token_commits_and_changes_nothing_else() {
+fn a_new_token_commits_held_beats_and_changes_nothing_else() {
     play(async {
         let mut gateway = Gateway::holding(HOLD);
         let mut peer = playing(&mut gateway, ACK_DELAY);
@@ -154,13 +158,14 @@ fn after_an_order_the_next_beat_is_not_steady() {
 }
 
 #[test]
-fn another_device_s_change_commits_it() {
+fn a_change_by_another_device_commits_held_beats() {
     play(async {
         let mut gateway = Gateway::holding(HOLD);
         let mut peer = playing(&mut gateway, ACK_DELAY);
         peer.send(beats(2, &[beat(1, 1, BEGIN + 2)]));
-        gateway.tell(USER, |inbox| inbox.push(Push::Recording { paused: false }));
-        peer.go_on();
+        Peer::new(&gateway, USER, 0, Duration::ZERO).send(clear(1, BEGIN));
+        assert_eq!(gateway.submit_queue().len(), 1, "the change goes first");
+        gateway.commit_all();
         assert_eq!(submitted(&gateway), [2]);
     });
     play(async {
@@ -168,14 +173,14 @@ fn another_device_s_change_commits_it() {
         let mut gateway = Gateway::holding(HOLD);
         let mut peer = playing(&mut gateway, ACK_DELAY);
         peer.send(beats(2, &[beat(1, 1, BEGIN + 2)]));
-        gateway.presence.request(USER, Some(peer.connection), Visitor::default(), Notifier::Own(Arc::default()));
-        peer.go_on();
+        clear_by_request(&gateway, &peer);
+        gateway.commit_all();
         assert_eq!(submitted(&gateway), [2]);
     });
 }
 
 #[test]
-fn a_read_of_another_socket_commits_it_first() {
+fn a_read_of_another_socket_commits_held_beats_first() {
     play(async {
         let mut gateway = Gateway::holding(HOLD);
         let mut holder = playing(&mut gateway, ACK_DELAY);
@@ -183,7 +188,6 @@ fn a_read_of_another_socket_commits_it_first() {
         holder.send(beats(2, &[beat(1, 1, BEGIN + 2)]));
         reader.send(get(1, &[1]));
         assert!(gateway.reads.asked().is_empty(), "it waits for the commit");
-        holder.go_on();
         let group = gateway.take(usize::MAX);
         assert_eq!(group.len(), 1);
         reader.go_on();
@@ -191,7 +195,7 @@ fn a_read_of_another_socket_commits_it_first() {
         gateway.commit(group);
         reader.go_on();
         assert_eq!(gateway.reads.asked().len(), 1);
-        assert_eq!(gateway.presence.commit_held(USER).len(), 0, "nothing is held any more");
+        assert_eq!(gateway.commit_held(USER).len(), 0, "nothing is held any more");
     });
 }
 
@@ -208,7 +212,7 @@ fn a_client_that_does_not_read_holds_nothing() {
 }
 
 #[test]
-fn a_socket_that_ends_commits_it() {
+fn a_socket_that_ends_commits_its_held_beats() {
     let endings: [fn(&mut Gateway, &mut Peer); 2] = [|_, peer| peer.hurry(), |gateway, _| gateway.kick(USER)];
     for end in endings {
         play(async {
@@ -223,7 +227,7 @@ fn a_socket_that_ends_commits_it() {
 }
 
 #[test]
-fn what_is_not_known_to_be_steady_is_not_held() {
+fn a_beat_that_is_not_known_to_be_steady_is_not_held() {
     play(async {
         // Its client has not asked for late acks.
         let mut gateway = Gateway::holding(HOLD);
@@ -253,8 +257,17 @@ fn what_is_not_known_to_be_steady_is_not_held() {
         // Another device has changed something.
         let mut gateway = Gateway::holding(HOLD);
         let mut peer = playing(&mut gateway, ACK_DELAY);
-        gateway.tell(USER, |inbox| inbox.push(Push::Recording { paused: false }));
-        peer.go_on();
+        Peer::new(&gateway, USER, 0, Duration::ZERO).send(clear(1, BEGIN));
+        gateway.commit_all();
+        peer.send(beats(2, &[beat(1, 1, BEGIN + 2)]));
+        assert_eq!(submitted(&gateway), [2]);
+    });
+    play(async {
+        // So has a request of its own client, of which it is not told.
+        let mut gateway = Gateway::holding(HOLD);
+        let mut peer = playing(&mut gateway, ACK_DELAY);
+        clear_by_request(&gateway, &peer);
+        gateway.commit_all();
         peer.send(beats(2, &[beat(1, 1, BEGIN + 2)]));
         assert_eq!(submitted(&gateway), [2]);
     });
@@ -299,12 +312,11 @@ fn a_hold_of_15_s_saves_two_commits_of_three() {
 }
 
 #[test]
-fn without_the_setting_nothing_waits() {
+fn without_the_setting_no_beat_is_held() {
     play(async {
         let mut gateway = Gateway::new();
         let mut peer = playing(&mut gateway, ACK_DELAY);
         peer.send(beats(2, &[beat(1, 1, BEGIN + 2)]));
         assert_eq!(submitted(&gateway), [2]);
-        assert!(gateway.presence.commit_held(USER).into_iter().all(|commit| commit.now_or_never().is_some()));
     });
 }

@@ -1,6 +1,6 @@
-//! Conversations without sockets: what a client says goes in, what it is told comes out. Time is an argument, and
-//! whoever commits, reads and takes turns beside it does so when the test says. Scenes tell of one promise each; a
-//! random walk, of which each follows from a seed, looks for what nobody thought of.
+//! Conversations without sockets: frames of a client go in, frames of the server come out. Time is an argument.
+//! Commits, reads and turns happen when the test says. Each scene checks one promise; random walks, each reproducible
+//! from its seed, look for cases that no scene covers.
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 

@@ -60,7 +60,7 @@ fn a_read_waits_for_the_commit_of_what_was_said_before_it() {
 }
 
 #[test]
-fn get_delete_and_get_see_each_other() {
+fn a_get_after_a_delete_sees_the_delete() {
     play(async {
         let (mut gateway, mut peer) = peer();
         peer.send(beats(1, &[beat(1, 1, BEGIN), beat(2, 1, BEGIN)]));
@@ -80,7 +80,7 @@ fn get_delete_and_get_see_each_other() {
 }
 
 #[test]
-fn what_waits_for_a_commit_is_given_up_in_time_and_beats_are_not() {
+fn operations_that_wait_for_a_commit_time_out_and_beats_do_not() {
     play(async {
         let (mut gateway, mut peer) = peer();
         peer.send(beats(1, &[beat(1, 1, BEGIN)]));
@@ -97,7 +97,7 @@ fn what_waits_for_a_commit_is_given_up_in_time_and_beats_are_not() {
 }
 
 #[test]
-fn an_outcome_that_comes_too_late_is_dropped_and_until_then_no_other_order_is_taken() {
+fn after_a_timed_out_order_no_other_order_is_taken_until_its_outcome() {
     play(async {
         let (mut gateway, mut peer) = peer();
         peer.send(clear(1, BEGIN));

@@ -48,8 +48,6 @@ pub struct Peer {
     /// What was said since the last look.
     pub said: Vec<ServerFrame>,
     pub end: Option<End>,
-    /// Once it has ended: what it still waits for.
-    parting: Option<LocalBoxFuture<'static, ()>>,
 }
 
 impl Peer {
@@ -80,7 +78,6 @@ impl Peer {
             heard: Vec::new(),
             said: Vec::new(),
             end: None,
-            parting: None,
         }
     }
 
@@ -110,11 +107,6 @@ impl Peer {
         self.go_on();
     }
 
-    /// Whether it holds a beat that others may join.
-    pub fn holds(&self) -> bool {
-        self.conversation.as_ref().is_some_and(Conversation::holds)
-    }
-
     pub fn next_deadline(&self) -> Option<Instant> {
         self.conversation.as_ref().and_then(Conversation::next_deadline)
     }
@@ -125,14 +117,13 @@ impl Peer {
         self.look |= self.notify.notified().now_or_never().is_some();
         self.look |= self.next_deadline().is_some_and(|deadline| deadline <= now);
         while self.step(now) {}
-        self.parting.take_if(|parting| parting.now_or_never().is_some());
     }
 
     /// Whether there is more to do.
     fn step(&mut self, now: Instant) -> bool {
         if self.stuck {
             self.poll_waits(now);
-            self.conversation.iter_mut().for_each(|conversation| conversation.give_way(now));
+            self.conversation.iter_mut().for_each(|conversation| conversation.give_way());
             return false;
         }
         let Some(conversation) = &mut self.conversation else { return false };
@@ -168,7 +159,7 @@ impl Peer {
             assert!(conversation.say().is_none(), "nothing is said after the end");
         }
         // As a live socket does it that is left.
-        self.parting = self.conversation.take().map(|conversation| conversation.part(now()).boxed_local());
+        self.conversation.take().into_iter().for_each(Conversation::part);
         (self.end, self.room) = (Some(end), None);
         false
     }

@@ -1,4 +1,4 @@
-//! What a client may think of saying.
+//! Frames that a random client may send.
 
 use std::time::Duration;
 

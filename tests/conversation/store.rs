@@ -8,6 +8,7 @@ use futures_util::future::{BoxFuture, FutureExt, ready};
 use heartline::model::ids::{Content, UserId};
 use heartline::model::page::{Page, PageRequest};
 use heartline::model::record::Record;
+use heartline::model::recording::Switch;
 use heartline::model::rewards::claim::ClaimKey;
 use heartline::model::rewards::day::Day;
 use heartline::model::rows_read::RowsRead;
@@ -31,11 +32,11 @@ pub struct Asked {
 
 impl Asked {
     pub fn answer(self, goes_well: bool) {
-        // Whoever asked may have given up.
+        // The asker may have given up.
         let _ = self.goes_well.send(goes_well);
     }
 
-    /// Whether somebody waits for it.
+    /// Whether the asker still waits.
     pub fn is_awaited(&self) -> bool {
         !self.goes_well.is_closed()
     }
@@ -76,8 +77,8 @@ impl Positions for Reads {
         self.later(user, page)
     }
 
-    fn paused(&self, user: UserId) -> Answer<bool> {
-        ready(Ok(self.plain.lock().unwrap().paused(user))).boxed()
+    fn last_switch(&self, user: UserId) -> Answer<Option<Switch>> {
+        ready(Ok(self.plain.lock().unwrap().last_switch(user))).boxed()
     }
 }
 

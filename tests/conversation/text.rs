@@ -1,4 +1,4 @@
-//! What clients say, as text.
+//! Frames of clients, as text.
 
 use std::fmt::Write;
 

@@ -53,7 +53,7 @@ fn a_list_waits_until_the_ones_before_it_are_paid_for_and_lets_beats_pass() {
 }
 
 #[test]
-fn a_list_that_waits_is_given_up_when_the_socket_is_to_go() {
+fn a_waiting_list_is_given_up_when_the_gateway_drains() {
     play(async {
         let (gateway, mut peer) = with_lists_to_pay_for(10).await;
         peer.send(list(1));
@@ -79,7 +79,7 @@ fn a_list_waits_for_30_s_at_most() {
 }
 
 #[test]
-fn long_frames_of_two_clients_have_their_turn_one_after_the_other() {
+fn long_frames_of_two_clients_are_handled_one_after_the_other() {
     play(async {
         let mut gateway = Gateway::new();
         let [mut one, mut two] = [USER, OTHER].map(|user| Peer::new(&gateway, user, 0, Duration::ZERO));

@@ -1,4 +1,4 @@
-//! What a client has sent and was told, held to what the protocol promises.
+//! Checks the frames that a client has sent and received against the promises of the protocol.
 
 use std::collections::{HashMap, HashSet};
 
@@ -82,7 +82,7 @@ impl Witness {
             }
             ServerFrame::Error { seq, .. } => self.answered(*seq, |kind| *kind == Kind::Bad),
             ServerFrame::Push(_) => {}
-            other => panic!("nobody asked for {other:?}"),
+            other => panic!("an unrequested frame: {other:?}"),
         }
     }
 

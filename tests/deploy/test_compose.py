@@ -47,10 +47,10 @@ class Compose(unittest.TestCase):
         return [tuple(port.rsplit(":", 2)) for port in self.services[service].get("ports", [])]
 
     def test_each_service_is_there(self):
-        expected = {"balancer", *GATEWAYS, "init", "redis", "kafka", "cassandra", JOB, "demo", "demo-door"}
+        expected = {"balancer", *GATEWAYS, "init", "redis", "kafka", "cassandra", JOB, "mongodb", "demo", "demo-door"}
         self.assertEqual(set(self.services), expected)
 
-    def test_what_is_mounted_is_what_the_tests_use(self):
+    def test_mounted_files_are_those_of_the_tests(self):
         for service, path in MOUNTED.items():
             binds = [volume for volume in self.services[service]["volumes"] if volume.startswith(".")]
             self.assertEqual(len(binds), 1, binds)
@@ -102,7 +102,7 @@ class Compose(unittest.TestCase):
         self.assertEqual(self.settings("redis")["REDISCLI_AUTH"], REDIS_PASSWORD)
         self.assertIn("/etc/redis/redis.conf", self.services["redis"]["volumes"][0])
 
-    def test_the_history_store_is_asked_for_and_found(self):
+    def test_the_history_store_needs_its_profile_and_is_found(self):
         cassandra = self.services["cassandra"]
         self.assertEqual(cassandra["profiles"], ["history"])
         settings = yaml.safe_load((ROOT / "deploy/cassandra/cassandra.yaml").read_text())
@@ -129,6 +129,23 @@ class Compose(unittest.TestCase):
         written = self.settings(JOB)
         self.assertEqual(written.pop("HEARTLINE__HISTORY__STORE"), "cassandra")
         self.assertLessEqual(written.items(), self.settings("gateway-1", **chosen).items())
+
+    def test_views_are_counted_and_their_store_is_found_only_when_asked_for(self):
+        mongodb = self.services["mongodb"]
+        self.assertEqual(mongodb["profiles"], ["views"])
+        self.assertIn("mongodb:/data/db", mongodb["volumes"])
+        for service in [*GATEWAYS, "demo"]:
+            settings = self.settings(service)
+            self.assertEqual(settings["HEARTLINE__STATISTICS__STORE"], "embedded")
+            self.assertEqual(settings["HEARTLINE__STATISTICS__URL"], "")
+            settings = self.settings(service, HEARTLINE_STATISTICS_STORE="mongodb")
+            self.assertEqual(settings["HEARTLINE__STATISTICS__STORE"], "mongodb")
+            # Where it listens unless its command says otherwise.
+            self.assertEqual(settings["HEARTLINE__STATISTICS__URL"], "mongodb://mongodb:27017")
+            self.assertNotIn("--port", mongodb["command"])
+            self.assertTrue(set(mongodb["networks"]) & set(self.services[service]["networks"]))
+            checked = check_config({**image_settings(), **settings}, self.role(service))
+            self.assertEqual(checked.returncode, 0, checked.stderr)
 
     def test_the_balancer_finds_the_gateways(self):
         assumed = presets(ROOT / "deploy/haproxy/haproxy.cfg")
@@ -184,13 +201,14 @@ class Compose(unittest.TestCase):
             grace = self.services[service]["stop_grace_period"]
             self.assertGreater(int(grace.removesuffix("s")), int(drain[1]), service)
 
-    def test_a_tier_reaches_the_next_one_only(self):
+    def test_each_tier_reaches_only_the_next_one(self):
         reached = {name: set(service.get("networks", [])) for name, service in self.services.items()}
         self.assertEqual(reached["balancer"], {"front"})
         for service in GATEWAYS:
             self.assertEqual(reached[service], {"front", "store", "events"})
         self.assertEqual((reached["redis"], reached["kafka"], reached["init"]), ({"store"}, {"events"}, {"store"}))
         self.assertEqual((reached["cassandra"], reached[JOB]), ({"store"}, {"store", "events"}))
+        self.assertEqual(reached["mongodb"], {"store"})
         self.assertFalse(reached["demo"] & reached["balancer"])
         for network in ("store", "events"):
             self.assertIs(self.file["networks"][network]["internal"], True, network)
@@ -202,7 +220,7 @@ class Compose(unittest.TestCase):
             self.assertRegex(limit, r"^[1-9]\d*[mg]$", name)
             self.assertGreaterEqual(bytes_of(limit), 128 << 20, name)
 
-    def test_as_many_connections_are_allowed_as_memory_and_descriptors_are_there_for(self):
+    def test_the_connection_limit_fits_memory_and_descriptors(self):
         balancer = (ROOT / "deploy/haproxy/haproxy.cfg").read_text()
         [connections] = map(int, re.findall(r"^    maxconn (\d+)$", balancer, re.M))
         [descriptors] = map(int, re.findall(r"^    fd-hard-limit (\d+)$", balancer, re.M))
@@ -218,7 +236,7 @@ class Compose(unittest.TestCase):
             taken = connections * 10_000 + (250 << 20)
             self.assertLess(taken, 0.75 * bytes_of(self.services[service]["mem_limit"]))
 
-    def test_health_is_asked_without_a_shell(self):
+    def test_health_checks_run_without_a_shell(self):
         for name, service in self.services.items():
             check = service["healthcheck"]
             if name == "init":
@@ -239,7 +257,7 @@ class Compose(unittest.TestCase):
         asked = subprocess.run([BINARY, *arguments], env=settings, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
         self.assertEqual((asked.returncode, asked.stderr.count("\n")), (1, 1), asked.stderr)
 
-    def test_versions_are_named(self):
+    def test_images_have_a_version(self):
         for name, service in self.services.items():
             image = service["image"]
             self.assertTrue(image == "heartline" or re.search(r":\d", image), f"{name}: {image}")
@@ -267,6 +285,7 @@ def filled_in(text, **chosen):
     """With what the reader is to give. What they may choose is as `chosen`, or the default."""
     given = {"HEARTLINE_KEY": KEY, "HEARTLINE_REDIS_PASSWORD": REDIS_PASSWORD}
     text = re.sub(r"\$\{(\w+):\?[^}]*\}", lambda found: given[found[1]], text)
+    text = re.sub(r"\$\{(\w+):\+([^}]*)\}", lambda found: found[2] if chosen.get(found[1]) else "", text)
     return re.sub(r"\$\{(\w+):-([^}]*)\}", lambda found: chosen.get(found[1], found[2]), text)
 
 

@@ -24,7 +24,7 @@ IN_BYTES = {"mb": 1 << 20, "gb": 1 << 30}
 
 
 class HAProxy(unittest.TestCase):
-    def test_it_takes_its_files(self):
+    def test_haproxy_accepts_its_configurations(self):
         for name in ("haproxy.cfg", "demo.cfg"):
             path = ROOT / "deploy/haproxy" / name
             # Names of containers mean nothing here.
@@ -52,7 +52,7 @@ class Redis(unittest.TestCase):
                     server.kill()
             return dict(zip(lines[::2], lines[1::2]))
 
-    def test_it_holds_what_the_file_says(self):
+    def test_redis_takes_the_settings_of_the_file(self):
         held = self.config_of()
         said = directives(ROOT / "deploy/redis/redis.conf")
         self.assertEqual({name: held[name] for name in ASKED}, ASKED)
@@ -63,7 +63,7 @@ class Redis(unittest.TestCase):
                 value = str(int(value[:-2]) * IN_BYTES[value[-2:]])
             self.assertEqual(held[name], value, name)
 
-    def test_a_node_of_a_cluster_has_more(self):
+    def test_a_cluster_node_takes_the_additional_settings(self):
         held = self.config_of("--include", str(ROOT / "deploy/redis/cluster.conf"), "--port", str(quiet_port()))
         self.assertEqual({name: held[name] for name in ASKED}, ASKED)
         for name, value in directives(ROOT / "deploy/redis/cluster.conf").items():

@@ -29,7 +29,7 @@ class Image(unittest.TestCase):
         copies = (line.split() for line in self.instructions("COPY") if "--from" not in line)
         return [source for words in copies for source in words[:-1]]
 
-    def test_what_is_copied_is_there_and_not_ignored(self):
+    def test_copied_files_exist_and_are_not_ignored(self):
         sources = self.copied()
         self.assertIn("src", sources)
         for source in sources:
@@ -41,10 +41,10 @@ class Image(unittest.TestCase):
         head = (ROOT / "Dockerfile").read_text().split("FROM")[0]
         self.assertRegex(head, rf"docker run [^#]*\\\n#[^#]*--volume [a-z-]+:{place} ")
 
-    def test_nothing_is_sent_that_is_not_copied(self):
+    def test_the_build_context_has_only_copied_files(self):
         self.assertEqual(sorted(kept_paths()), sorted(self.copied()))
 
-    def test_the_build_has_all_that_cargo_reads(self):
+    def test_the_build_context_has_all_files_that_cargo_reads(self):
         """Each target and each file that the code takes in; the build itself would take minutes."""
         with tempfile.TemporaryDirectory() as scratch:
             context = Path(scratch)
@@ -57,19 +57,26 @@ class Image(unittest.TestCase):
             self.assertEqual(read.returncode, 0, read.stderr)
             benches = tomllib.loads((context / "Cargo.toml").read_text()).get("bench", [])
             for bench in benches:
-                self.assertTrue((context / "benches" / f"{bench['name']}.rs").exists(), bench)
+                self.assertTrue((context / bench.get("path", f"benches/{bench['name']}.rs")).exists(), bench)
             taken = [(path, name) for path in (context / "src").rglob("*.rs") for name in taken_in(path)]
             self.assertTrue(taken, "the defaults are compiled in")
             for path, name in taken:
                 self.assertTrue((path.parent / name).exists(), f"{path.relative_to(context)} takes in {name}")
 
-    def test_the_compiler_is_the_one_that_is_asked_for(self):
+    def test_the_image_is_built_without_what_only_the_load_generator_needs(self):
+        plan = ["cargo", "tree", "--locked", "--offline", "--prefix", "none", "--edges", "normal"]
+        for features, needed in ([], True), (["--no-default-features"], False):
+            read = subprocess.run([*plan, *features], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+            self.assertEqual("hdrhistogram" in read.stdout, needed, read.stderr)
+        self.assertIn("--no-default-features --bin heartline", (ROOT / "Dockerfile").read_text())
+
+    def test_the_compiler_has_the_version_of_the_package(self):
         wanted = tomllib.loads((ROOT / "Cargo.toml").read_text())["package"]["rust-version"]
         build, last = self.instructions("FROM")
         self.assertRegex(build, rf"^rust:{re.escape(wanted)}-")
         self.assertEqual(last, "scratch")
 
-    def test_it_runs_as_nobody_in_particular(self):
+    def test_the_image_runs_as_a_user_without_privileges(self):
         [user] = self.instructions("USER")
         self.assertRegex(user, r"^[1-9]\d*:[1-9]\d*$")
         owners = [line for line in self.instructions("COPY") if "--chown" in line]
@@ -115,7 +122,7 @@ class Image(unittest.TestCase):
 def taken_in(path):
     """The files that the code in `path` takes in, from its folder; what only its tests do is no part of the image."""
     code = path.read_text().split("#[cfg(test)]")[0]
-    return re.findall(r'include_\w+!\(\s*"([^"]+)"', code)
+    return re.findall(r'include_(?:str|bytes)!\(\s*"([^"]+)"', code)
 
 
 def kept_paths():

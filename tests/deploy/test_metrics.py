@@ -49,15 +49,24 @@ class Metrics(unittest.IsolatedAsyncioTestCase):
             "STORE__HOT_STORE": "redis",
             "REDIS__URL": redis.start().url,
             "LIMITS__CONNECTIONS_PER_ADDRESS": 1,
+            "GRPC__LISTEN": "127.0.0.1:0",
             # All roles in one process; what packs, and what writes them, count from the start and wait for no server.
             "HISTORY__STORE": "cassandra",
             "KAFKA__BROKERS": f'["{NOWHERE}"]',
             "CASSANDRA__NODES": f'["{NOWHERE}"]',
+            # Views, and the flights that carry them.
+            "STATISTICS__STORE": "mongodb",
+            "STATISTICS__URL": f"mongodb://{NOWHERE}",
+            "COUNTERS__DIRECT": '[{ id = "likes" }]',
         }
         cls.gateway = Gateway(BINARY, folder / "data", folder / "log", **settings)
         cls.addClassCleanup(cls.gateway.kill)
         cls.gateway.run("init")
         cls.gateway.start()
+        # Subscribers need a bus that all gateways share, or a store of their own.
+        cls.alone = Gateway(BINARY, folder / "alone", folder / "log-alone")
+        cls.addClassCleanup(cls.alone.kill)
+        cls.alone.start()
 
     async def exported(self):
         """The labels of each metric, with the values that they have had."""
@@ -68,7 +77,7 @@ class Metrics(unittest.IsolatedAsyncioTestCase):
                 await connect(f"{self.gateway.ws}/v1/connect", subprotocols=["heartline.v1.json"], proxy=None)
         until("the close is counted", lambda: "heartline_closes_total" in metrics(self.gateway))
         exported = {}
-        for name, labels in SAMPLE.findall(metrics(self.gateway)):
+        for name, labels in SAMPLE.findall(metrics(self.gateway)) + SAMPLE.findall(metrics(self.alone)):
             for label, value in LABEL.findall(labels) or [("", "")]:
                 exported.setdefault(name, {}).setdefault(label, set()).add(value)
         return exported
@@ -105,14 +114,14 @@ class Metrics(unittest.IsolatedAsyncioTestCase):
                     self.assertIn(name, known | LABELS_OF_PROMETHEUS, place)
         self.assertGreater(asked, 30)
 
-    async def test_what_is_documented_is_exported(self):
+    async def test_documented_metrics_are_exported(self):
         exported = await self.exported()
         for document in DOCUMENTS:
             for name in NAME.findall(document.read_text()):
                 series = {name, f"{name}_total", f"{name}_count"}
                 self.assertTrue(series & set(exported), f"{document.name} names {name}")
 
-    async def test_what_is_exported_is_documented_and_shown(self):
+    async def test_exported_metrics_are_documented_and_shown(self):
         documents = "".join(document.read_text() for document in DOCUMENTS)
         board = BOARD.read_text()
         for name in await self.exported():
@@ -128,18 +137,18 @@ class Page(unittest.IsolatedAsyncioTestCase):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
         folder = Path(scratch.name)
-        self.gateway = Gateway(BINARY, folder / "data", folder / "log")
+        self.gateway = Gateway(BINARY, folder / "data", folder / "log", GRPC__LISTEN="127.0.0.1:0")
         self.addCleanup(self.gateway.kill)
         self.gateway.start()
 
     def page(self):
         return metrics(self.gateway)
 
-    def test_it_is_what_prometheus_wants(self):
+    def test_the_metrics_page_passes_the_lint(self):
         problems = lint(self.page())
         self.assertEqual(problems, [])
 
-    def test_a_wrong_page_is_found_out(self):
+    def test_the_lint_finds_each_wrong_line(self):
         """The lint itself: each of these lines is wrong in its own way."""
         good = "# HELP a_seconds Time.\n# TYPE a_seconds gauge\na_seconds 1\n"
         self.assertEqual(lint(f"{good}# EOF\n"), [])
@@ -158,7 +167,7 @@ class Page(unittest.IsolatedAsyncioTestCase):
         ):
             self.assertNotEqual(lint(wrong), [], wrong)
 
-    async def test_counters_are_there_before_what_they_count(self):
+    async def test_counters_exist_before_the_first_event(self):
         at_start = counted(self.page())
         async with await Client.open(self.gateway, 42) as client:
             await client.beats(beat(7, client.now()))
@@ -173,7 +182,7 @@ class Page(unittest.IsolatedAsyncioTestCase):
 
 
 class Alerts(unittest.TestCase):
-    def test_each_says_what_it_means_and_is_explained(self):
+    def test_each_alert_has_a_summary_and_is_documented(self):
         document = "".join(document.read_text() for document in DOCUMENTS)
         rules = [rule for group in yaml.safe_load(ALERTS.read_text())["groups"] for rule in group["rules"]]
         names = [rule["alert"] for rule in rules]
@@ -184,7 +193,7 @@ class Alerts(unittest.TestCase):
         explained = re.findall(r"^\| `(Heartline\w+)` \|", document, re.M)
         self.assertEqual(sorted(explained), sorted(names))
 
-    def test_the_board_is_whole(self):
+    def test_panels_have_unique_ids_and_queries(self):
         board = json.loads(BOARD.read_text())
         ids = [panel["id"] for panel in board["panels"]]
         self.assertEqual(len(ids), len(set(ids)))

@@ -103,7 +103,7 @@ async def _play_until_it_ends(scene, gateway, disk):
     await _some_beats(client, acked)
     disk.fill()
     scene.expect(len(await client.list()) == len(acked), "a full disk keeps from reading")
-    # Who cannot be kept out for good is told so, and not let believe it.
+    # A revocation that cannot be stored must be refused, not answered as done.
     answer = control(gateway, "POST", "/v1/revoke", body={"mid": "7"})
     scene.expect(answer.status == 503, f"a revocation that cannot be kept was answered {answer.status}")
     revoked = control(gateway, "GET", "/v1/revoke").json()
@@ -163,7 +163,7 @@ def full_under_load(scene):
     witnesses.testify(gateway)
     gateway.stop()
     scene.say(witnesses.totals())
-    scene.expect(witnesses.in_flight > 0, "nobody waited for an ack when the disk was full")
+    scene.expect(witnesses.in_flight > 0, "no client waited for an ack when the disk was full")
 
 
 if __name__ == "__main__":

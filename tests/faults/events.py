@@ -1,7 +1,7 @@
 """`python -m faults.events BINARY`: the event log cannot be written, while everything else can.
 
-Nobody who watches notices: beats are acked as ever. Claims wait in the outbox, and when that is full there are no new
-ones, and no flags; when the log can be written again all events come, and who had to wait claims with the next beat.
+Viewers notice nothing: beats are acked as before. Claims wait in the outbox. When it is full there are no new claims
+and no flags. When the log can be written again all events come, and users without a claim claim with their next beat.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ def full_outbox(scene, disk):
     claimed = outbox_entries(gateway)
     scene.expect(claimed == OUTBOX, f"{claimed} claims in an outbox for {OUTBOX}")
     scene.expect(sum(flags) == OUTBOX, f"{sum(flags)} flags with {OUTBOX} claims")
-    # It is neither wrong nor slow for who goes on.
+    # Users that go on get correct answers, and as fast as before.
     again = asyncio.run(_beats(gateway, range(1, USERS + 1)))
     scene.expect(again == flags, "a full outbox gives and takes flags")
     status = call(gateway.admin, "GET", "/readyz").status

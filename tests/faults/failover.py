@@ -39,7 +39,7 @@ class Failover(FleetAudit):
         wait_for_acks(ACKS_AFTER, *self.fleet.gateways)
         figures = self.park(killed)
         alive = min((ms - killed for ms in self.judge.ack_times if ms > named), default=None)
-        self.expect(alive is not None, "liveness", "nobody was told of an ack after the failover")
+        self.expect(alive is not None, "liveness", "no client got an ack after the failover")
         self.read_back(self.judge.ledgers())
         lost = [fault for fault in self.faults if fault[0] in LOST]
         self.faults[:] = [fault for fault in self.faults if fault not in lost]

@@ -29,7 +29,7 @@ LOOK_SECONDS = 0.05
 MOMENT_SECONDS = 0.05
 # Whose records are read in each round: a few, or a round would take longer than the crowd to come back.
 READ_BACK_USERS = 6
-# A kill that nobody feels shows nothing: so many beats of the crowd must on average have been in flight.
+# A kill without beats in flight shows nothing: on average so many beats of the crowd must have been in flight.
 RESENT_MIN = 20
 # How many beats were acked within what the report says of latencies.
 LATENCIES = {"max": 1, "p99": 0.99, "p90": 0.9, "p50": 0.5}

@@ -1,4 +1,4 @@
-"""`python -m faults.lists BINARY`: one user lists a long history as fast as he may, and nobody else waits for it.
+"""`python -m faults.lists BINARY`: one user lists a long history as fast as allowed, and delays no other user.
 
 The others' beats, gets and lists are timed in phases with and without the lister, in turn, on the embedded store and on
 Redis. Of each the 99th percentile may grow to twice what it was. The best of the rounds counts, since other work on the
@@ -114,7 +114,7 @@ async def _play(client, taken, enough):
 
 
 class Lister:
-    """A process of its own, so that it does not slow down whoever takes the time."""
+    """A process of its own, so that it does not slow down the one that measures."""
 
     def __init__(self, ws):
         context = multiprocessing.get_context("spawn")

@@ -68,7 +68,7 @@ async def _change_keys(scene, gateway, keys, crowd):
         gateway.process.send_signal(signal.SIGHUP)
         await _logged(gateway, "cannot reload keys", number)
         scene.expect(await _is_taken(gateway, new), "a file that cannot be used has changed something")
-    # Whoever came with a key that is long gone stays until its token ends.
+    # A connection stays until its token ends, even if the key of the token is long gone.
     await early.beats(beat(1, early.now()))
     await early.socket.close()
     return took

@@ -1,7 +1,8 @@
 """`python -m faults.revoke BINARY`: users are revoked while a crowd beats.
 
-Each is out on every connection at once, stays out, also when the gateway is killed the moment it has answered, and nobody
-else notices. At once: within so many times what an exchange on one of these connections has taken just before.
+Every connection of such a user is closed at once, and the user stays refused, also when the gateway is killed right
+after its answer. Other users notice nothing. At once: within a multiple of what an exchange on one of these connections
+took just before.
 """
 
 import asyncio
@@ -113,7 +114,7 @@ async def _is_refused(gateway, mid):
 
 
 def kept_over_kills(scene, gateway, first):
-    """One more user is revoked before each kill; everybody of before stays out, too."""
+    """One more user is revoked before each kill; all users revoked before stay refused, too."""
     users = list(range(1, first))
     for mid in range(first, first + KILLS):
         asyncio.run(_open_and_leave(gateway, mid))

@@ -151,7 +151,7 @@ class Scene:
         self.told_once(gateway.stderr(), "hot store failed", causes)
 
     def told_once(self, stderr, what, causes):
-        """One line for whoever has to mend it: what is the matter, and one of these causes."""
+        """The log has one line for the operator: what has failed, and one of these causes."""
         # The last line of the log says it, too.
         lines = [line for line in stderr.splitlines() if 'event="stopped"' not in line and 'event="starting"' not in line]
         said = [line for line in lines if line.startswith(LAST_LINE) or what in line]
@@ -172,13 +172,13 @@ class Witnesses:
         self.log = EventLog(self._judge.faults)
         self.rewards = Rewards(self.log, self._judge.faults, others=FIRST_MID)
         self._loader.wait_until_parked()
-        self.in_flight = 0  # how often somebody waited for an ack when the gateway ended
+        self.in_flight = 0  # how many users waited for an ack when the gateway ended
 
     def play(self, gateway):
         self._loader.go(gateway.ws)
 
     def park(self):
-        """After the gateway has ended: everybody notes that and waits."""
+        """After the end of the gateway: all clients note it and wait."""
         self._loader.wait_until_parked()
 
     def testify(self, gateway, users=None):

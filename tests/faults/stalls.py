@@ -1,7 +1,7 @@
-"""`python -m faults.stalls BINARY`: what gateways stand on goes away for a while, without a word.
+"""`python -m faults.stalls BINARY`: the services that gateways need go away for a while, without an error.
 
 Redis is stopped, and says nothing on connections that stay; its connections are cut between a request and its answer;
-Kafka is away. Nobody is told what is not so, no gateway's memory grows with the time it takes, and each comes back by
+Kafka is away. No client gets a false answer, the memory of gateways does not grow with time, and each recovers by
 itself.
 """
 
@@ -59,7 +59,7 @@ class Stalls(FleetAudit):
         figures = self.park(began)
         judge_acks(judged_from, ended)
         back = min((ms - ended for ms in self.judge.ack_times if ms > ended), default=None)
-        self.expect(back is not None, "recovery", f"nobody was told of an ack after {what}")
+        self.expect(back is not None, "recovery", f"no client got an ack after {what}")
         self.expect(max(grown) < GROWTH_MIB_MAX, "I8", f"the gateways have grown by {grown} MiB")
         self.read_back(self.judge.ledgers())
         self.judge_rewards(self.judge.ledgers())

@@ -127,7 +127,7 @@ def failed_under_load(scene, disk):
     scene.say(witnesses.totals())
     witnesses.stop()
     scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
-    scene.expect(witnesses.in_flight > 0, "nobody waited for an ack when the disk failed")
+    scene.expect(witnesses.in_flight > 0, "no client waited for an ack when the disk failed")
 
 
 def cut_power_under_load(scene, disk, gateway, witnesses):

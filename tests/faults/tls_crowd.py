@@ -27,7 +27,7 @@ INTERVAL_SECONDS = 2.0
 
 
 class TlsCrowd:
-    """The process, for whoever started it."""
+    """The process of the crowd, as seen by its parent."""
 
     def __init__(self, gateway, first, sockets):
         command = [sys.executable, "-m", "faults.tls_crowd", "--url", gateway.ws, "--first", str(first)]
@@ -49,7 +49,7 @@ class TlsCrowd:
 
 
 def context():
-    """Trusts everybody: which certificate is shown is looked at by itself."""
+    """Accepts any certificate: a separate check looks at the certificate shown."""
     trusting = ssl.create_default_context()
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
     return trusting

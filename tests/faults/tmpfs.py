@@ -19,7 +19,7 @@ class Tmpfs:
         self._mount(f"remount,size={self.size}")
 
     def fill(self):
-        """Somebody else takes all that is left."""
+        """Another file takes all space that is left."""
         with open(self._filler, "ab", buffering=0) as filler:
             try:
                 while filler.write(bytes(PAGE)):

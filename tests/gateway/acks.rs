@@ -91,7 +91,7 @@ async fn a_broken_frame_between_does_not_hold_acks_back() {
 }
 
 #[tokio::test]
-async fn a_flag_that_means_nothing_counts_as_none() {
+async fn a_malformed_flag_counts_as_no_flag() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let at = client.now();
@@ -127,7 +127,7 @@ async fn the_records_of_the_first_64_rejections_come_along() {
 }
 
 #[tokio::test]
-async fn so_they_do_of_each_frame_even_if_one_ack_covers_several() {
+async fn one_ack_brings_the_records_of_the_first_64_rejections_of_each_frame() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let at = client.now();

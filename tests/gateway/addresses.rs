@@ -94,7 +94,7 @@ async fn a_connection_of_a_proxy_without_its_header_is_closed() {
 }
 
 #[tokio::test]
-async fn the_proxy_protocol_of_a_stranger_is_not_spoken() {
+async fn the_proxy_protocol_of_an_untrusted_peer_is_refused() {
     let gateway = TestGateway::with(&[STRANGERS, PROXY_PROTOCOL]);
     for header in [version_1("192.0.2.1"), version_2([192, 0, 2, 1])] {
         let (line, _socket) = status(&gateway, &header).await;
@@ -121,7 +121,7 @@ async fn a_forwarded_header_of_a_proxy_names_the_client_of_a_request() {
 }
 
 #[tokio::test]
-async fn a_forwarded_header_of_a_stranger_is_not_believed() {
+async fn a_forwarded_header_of_an_untrusted_peer_is_ignored() {
     let gateway = TestGateway::with(&[ONE_EACH, STRANGERS, X_FORWARDED_FOR]);
     let _one = forwarded(&gateway, "x-forwarded-for", "192.0.2.1").await.expect("the first");
     let again = forwarded(&gateway, "x-forwarded-for", "192.0.2.2").await;
@@ -129,7 +129,7 @@ async fn a_forwarded_header_of_a_stranger_is_not_believed() {
 }
 
 #[tokio::test]
-async fn a_request_of_a_proxy_that_names_nobody_is_a_400_and_the_end() {
+async fn a_request_of_a_proxy_that_names_no_client_is_a_400_and_closes_the_connection() {
     let gateway = TestGateway::with(&[TRUSTED, X_FORWARDED_FOR]);
     for value in ["", "unknown", "192.0.2.1, nobody"] {
         let refusal = forwarded(&gateway, "x-forwarded-for", value).await.err().expect("a refusal");
@@ -142,17 +142,17 @@ async fn a_request_of_a_proxy_that_names_nobody_is_a_400_and_the_end() {
 }
 
 #[tokio::test]
-async fn behind_a_proxy_that_speaks_both_the_header_is_believed_only_of_a_proxy() {
+async fn with_both_protocols_the_forwarded_header_counts_only_from_a_proxy() {
     let trusted = ("server.trusted_proxies", r#"["127.0.0.0/8", "10.0.0.0/8"]"#);
     let gateway = TestGateway::with(&[ONE_EACH, trusted, PROXY_PROTOCOL, X_FORWARDED_FOR]);
     let (line, _direct) = status(&gateway, &version_1("192.0.2.1")).await;
     assert!(line.contains("101"), "a client of its own: {line}");
     let (line, _proxy) = status(&gateway, &version_1("10.0.0.1")).await;
-    assert!(line.contains("400"), "a proxy that names nobody: {line}");
+    assert!(line.contains("400"), "a proxy that names no client: {line}");
 }
 
 #[test]
-fn believing_nobody_in_particular_is_refused_at_the_start() {
+fn proxy_headers_without_trusted_proxies_are_refused_at_the_start() {
     for setting in [PROXY_PROTOCOL, X_FORWARDED_FOR] {
         let failed = TestGateway::fails_with(&[setting]);
         assert_eq!(failed.code, Some(78));

@@ -26,7 +26,7 @@ async fn beats_are_stored_when_they_are_answered() {
 }
 
 #[tokio::test]
-async fn an_unknown_user_and_a_flag_are_no_obstacle() {
+async fn a_new_user_and_a_malformed_flag_are_accepted() {
     let gateway = TestGateway::start();
     let http = gateway.http(7);
     let mut body = items([beat(100, now(&http).await)]);
@@ -45,7 +45,7 @@ async fn the_body_may_name_the_device() {
 }
 
 #[tokio::test]
-async fn every_reason_is_told_with_its_index_and_no_seq() {
+async fn every_rejection_has_its_reason_and_index_and_no_seq() {
     let gateway = TestGateway::start();
     let http = gateway.http(MID);
     let at = now(&http).await;

@@ -3,7 +3,7 @@
 use crate::support::{TestGateway, beat, per_user, post_beats, rules, run};
 
 /// Nothing listens there.
-const NOBODY: &str = "127.0.0.1:9";
+const NO_BROKER: &str = "127.0.0.1:9";
 const OUTBOX: u64 = 20;
 const USERS: u64 = 50;
 
@@ -13,7 +13,7 @@ fn gateway() -> TestGateway {
     TestGateway::embedded(&[
         ("rewards.rules", &rules(&[per_user("first-of-day", "0s")])),
         ("events.event_bus", "kafka"),
-        ("kafka.brokers", NOBODY),
+        ("kafka.brokers", NO_BROKER),
         ("kafka.topics.rewards", "rewards-of-a-test"),
         ("kafka.delivery_timeout", "1s"),
         ("rewards.outbox", "20"),
@@ -59,11 +59,11 @@ async fn beats_are_acked_and_claims_are_made_until_the_outbox_is_full() {
     // What waits is not lost with the process.
     gateway.restart();
     assert_eq!(gateway.metric("heartline_outbox_entries").await, OUTBOX as f64);
-    assert_eq!(play(&gateway, USERS).await, OUTBOX, "whoever has claimed keeps the flag, and nobody else gets one");
+    assert_eq!(play(&gateway, USERS).await, OUTBOX, "users with a claim keep the flag, and no other user gets one");
 }
 
 #[tokio::test]
-async fn whoever_asks_for_events_is_told_where_they_are() {
+async fn requests_for_events_are_answered_with_the_name_of_the_kafka_topic() {
     let gateway = gateway();
     for answer in [gateway.control().get("/v1/events").await, gateway.anonymous_http().get("/demo/events").await] {
         let problem = answer.problem(404, "not_found");

@@ -31,7 +31,7 @@ fn bare(arguments: &[&str], variables: &[(&str, &str)], home: &std::path::Path) 
 }
 
 #[test]
-fn wrong_types_values_and_contradictions_are_told_together() {
+fn wrong_types_values_and_contradictions_are_reported_together() {
     let complaints = complaints(&[
         ("limits.beats", "many"),
         ("log.level", "loud"),
@@ -60,6 +60,54 @@ fn wrong_types_values_and_contradictions_are_told_together() {
     for word in ["u16", "usize", "variant", "nonzero", "syntax", "invalid"] {
         assert!(complaints.iter().all(|line| !line.contains(word)), "{word}: {complaints:#?}");
     }
+}
+
+#[test]
+fn views_need_a_store_of_their_totals_that_fits() {
+    let redis = ("store.hot_store", "redis");
+    let mongodb = ("statistics.store", "mongodb");
+    let url = ("statistics.url", "mongodb://me:hunter2@127.0.0.1:1");
+    for (settings, place, says) in [
+        (&[mongodb, url][..], "STATISTICS__STORE", "needs store.hot_store = \"redis\""),
+        (&[redis, mongodb], "statistics.url", "is empty, but statistics.store is \"mongodb\""),
+        (&[redis, url], "STATISTICS__URL", "is set, but statistics.store is \"embedded\""),
+        (&[redis, ("views.by_request", "[3]")], "VIEWS__BY_REQUEST", "statistics.store = \"mongodb\""),
+        (&[redis, mongodb, ("statistics.url", "mongodb+srv://a")], "STATISTICS__URL", "mongodb+srv://"),
+        (&[redis, mongodb, url, ("statistics.database", "a.b")], "STATISTICS__DATABASE", "cannot be used"),
+        (&[("counters.flush_interval", "1h")], "COUNTERS__FLUSH_INTERVAL", "must be 100ms to 1m"),
+    ] {
+        let complaints = complaints(settings);
+        let place = if place.contains('.') { place.to_owned() } else { format!("HEARTLINE__{place}") };
+        assert_eq!(complaints.len(), 1, "{complaints:?}");
+        assert!(complaints[0].starts_with(&format!("{place}: ")) && complaints[0].contains(says), "{complaints:?}");
+        let refused = TestGateway::fails_with(settings);
+        assert_eq!(refused.code, Some(BAD_CONFIGURATION), "{}", refused.stderr);
+        assert!(refused.stderr.contains(&complaints[0]), "{}", refused.stderr);
+    }
+    // It is not asked whether it is there.
+    let good = run(&["check-config"], &[redis, mongodb, url, ("views.by_request", "[3, 4]")]);
+    assert!(good.status.success(), "{}", text(&good.stderr));
+    let printed = text(&good.stdout);
+    assert!(printed.contains("mongodb://me:********@127.0.0.1:1") && !printed.contains("hunter2"), "{printed}");
+}
+
+#[test]
+fn counters_that_make_no_sense_are_named() {
+    let complaints = complaints(&[(
+        "counters.direct",
+        r#"[{ id = "a", max = -1 }, { id = "b", thresholds = [5, 4] }, { id = "b", key = ["x", "x"] }]"#,
+    )]);
+    let behind: Vec<_> =
+        complaints.iter().filter_map(|line| line.strip_prefix("HEARTLINE__COUNTERS__DIRECT: counter ")).collect();
+    assert_eq!(
+        behind,
+        [
+            "\"a\": initial: must be from min to max, -9007199254740991 to -1",
+            "\"b\": thresholds: must be ascending, each once",
+            "\"b\": id: is also the id of another counter; choose another one",
+            "\"b\": key: \"x\" is there twice",
+        ]
+    );
 }
 
 #[test]
@@ -109,7 +157,7 @@ fn a_data_directory_is_looked_at_and_left_as_it_is() {
 }
 
 #[test]
-fn beside_a_running_gateway_what_it_holds_is_noted_and_no_fault() {
+fn resources_of_a_running_gateway_are_notes_and_no_errors() {
     let gateway = TestGateway::embedded(&[]);
     let (data, address) = (gateway.data_dir(), gateway.address().to_string());
     let data = data.to_str().expect("ASCII");

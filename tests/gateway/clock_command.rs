@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::support::{CONTROL_TOKEN, TestGateway, run};
 
 #[tokio::test]
-async fn the_clocks_of_a_gateway_are_told() {
+async fn the_clock_command_shows_the_clocks_of_a_gateway() {
     let gateway = TestGateway::start();
     let clocks = gateway.control().get("/v1/clock").await.json();
     let [wall, server] = ["wall", "server"].map(|name| clocks[name].as_u64().expect("milliseconds"));

@@ -1,4 +1,4 @@
-//! How a connection ends when nothing is wrong, and what the end of one leaves of the others.
+//! Regular ends of connections, and their effect on other connections.
 
 use futures_util::future::join_all;
 use serde_json::json;
@@ -40,7 +40,7 @@ async fn the_stream_ends_after_the_close() {
 }
 
 #[tokio::test]
-async fn what_was_sent_before_a_close_is_stored() {
+async fn beats_sent_before_a_close_are_stored() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let at = client.now();

@@ -57,7 +57,7 @@ async fn a_call_without_the_token_gets_nothing_and_does_nothing() {
 
 /// A page whose name leads to 127.0.0.1 sends its own name as the host.
 #[tokio::test]
-async fn a_rebound_name_and_a_page_get_nothing_even_with_the_token() {
+async fn an_unknown_host_or_a_browser_page_is_refused_even_with_the_token() {
     let gateway = TestGateway::with(&[("control.hosts", "gateway-1")]);
     for call in CALLS {
         for host in ["evil.example", "evil.example:7702", "localhost.evil.example"] {

@@ -47,13 +47,13 @@ async fn a_call_is_logged_with_its_source_and_the_user_as_given() {
 }
 
 #[tokio::test]
-async fn what_a_caller_sends_makes_no_line_of_its_own() {
+async fn input_of_a_caller_cannot_forge_a_log_line() {
     let gateway = TestGateway::start();
-    let lines = gateway.log().lines().count();
     gateway.control().get("/v1/export?mid=42%0Aforged%20line").await;
     let log = gateway.log();
-    assert_eq!(log.lines().count(), lines + 1, "{log}");
-    assert!(log.contains(r#"mid="42\nforged line""#), "{log}");
+    let lines: Vec<_> = log.lines().filter(|line| line.contains("forged line")).collect();
+    assert_eq!(lines.len(), 1, "{log}");
+    assert!(lines[0].contains(r#"mid="42\nforged line""#), "{log}");
 }
 
 /// Asks for events, of which none comes, and goes away after a while.

@@ -65,7 +65,7 @@ async fn crowd(address: SocketAddr, count: usize, text: &str) -> Vec<TcpStream> 
 }
 
 #[tokio::test]
-async fn crowds_without_requests_lock_no_operator_out_and_slow_no_user() {
+async fn idle_connections_lock_out_no_operator_and_slow_no_user() {
     rlimit::increase_nofile_limit(1 << 14).expect("enough files");
     for _ in 0..ATTEMPTS {
         if served_beside_crowds().await {
@@ -95,7 +95,7 @@ async fn served_beside_crowds() -> bool {
 }
 
 #[tokio::test]
-async fn what_was_not_read_of_a_long_request_is_refused() {
+async fn a_request_head_that_is_too_long_is_refused_with_431() {
     let gateway = TestGateway::start();
     let header = format!("x: {}\r\n", "x".repeat(60_000));
     for address in [gateway.admin_address(), gateway.control_address()] {

@@ -47,7 +47,7 @@ async fn an_answer_to_a_listed_origin_may_be_read() {
 }
 
 #[tokio::test]
-async fn a_failure_may_be_read_as_well() {
+async fn a_listed_origin_may_read_a_refusal() {
     let gateway = gateway();
     let expired = Token::of(MID).expires_in(-60).sign();
     let http = gateway.anonymous_http().bearer(&expired).header("origin", LISTED);
@@ -75,7 +75,7 @@ async fn without_a_list_another_origin_is_allowed_nothing() {
 }
 
 #[tokio::test]
-async fn without_an_origin_nothing_is_asked() {
+async fn a_request_without_an_origin_is_served() {
     let gateway = gateway();
     assert_eq!(gateway.http(MID).get("/v1/history").await.status, 200);
 }

@@ -1,4 +1,4 @@
-//! The limit of all connections.
+//! The limit of connections in all.
 
 use futures_util::future::join_all;
 
@@ -25,7 +25,7 @@ async fn over_the_limit_of_all_an_upgrade_is_a_503_with_retry_after() {
 }
 
 #[tokio::test]
-async fn who_has_not_said_hello_counts_too() {
+async fn a_socket_without_a_hello_counts_towards_the_limit() {
     let gateway = TestGateway::with(&[("limits.connections", "2")]);
     let _silent =
         [RawSocket::upgrade(gateway.address(), None).await, RawSocket::upgrade(gateway.address(), None).await];
@@ -33,7 +33,7 @@ async fn who_has_not_said_hello_counts_too() {
 }
 
 #[tokio::test]
-async fn the_limit_holds_when_all_come_at_once() {
+async fn the_connection_limit_holds_for_concurrent_upgrades() {
     let gateway = TestGateway::with(&[("limits.connections", "5")]);
     let attempts = (0..40).map(async |mid| gateway.upgrade().bearer(&Token::of(mid).sign()).attempt().await);
     // No connection closes before all have been answered.

@@ -1,4 +1,4 @@
-//! Deleting and clearing: what goes, what stays, and what a late beat may not bring back.
+//! Deletes and clears: which records are removed, and which late beats are rejected.
 
 use serde_json::{Value, json};
 
@@ -71,7 +71,7 @@ async fn a_greater_session_does_not_pass_a_tombstone_of_its_time() {
 }
 
 #[tokio::test]
-async fn what_is_newer_than_a_tombstone_is_recorded() {
+async fn a_beat_newer_than_a_tombstone_is_recorded() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let at = client.now() - 1_000;
@@ -94,7 +94,7 @@ async fn an_older_delete_moves_no_tombstone_back() {
 }
 
 #[tokio::test]
-async fn a_content_nobody_watched_may_be_deleted() {
+async fn a_content_without_a_record_may_be_deleted() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let at = client.now();
@@ -104,7 +104,7 @@ async fn a_content_nobody_watched_may_be_deleted() {
 }
 
 #[tokio::test]
-async fn many_are_deleted_at_once() {
+async fn five_hundred_records_are_deleted_in_one_frame() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let at = client.now();
@@ -140,7 +140,7 @@ async fn an_older_clear_moves_no_watermark_back() {
 }
 
 #[tokio::test]
-async fn tombstone_and_watermark_hold_each_for_itself() {
+async fn a_tombstone_and_a_watermark_apply_independently() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let at = client.now() - 1_000;

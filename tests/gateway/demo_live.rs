@@ -11,7 +11,7 @@ async fn open(gateway: &TestGateway) -> LiveStream {
 }
 
 #[tokio::test]
-async fn the_page_has_what_operators_are_told() {
+async fn the_live_page_shows_the_numbers_of_the_control_listener() {
     let gateway = TestGateway::with(&[("live.timeout", NEVER)]);
     let page = gateway.anonymous_http().get("/demo/live/").await;
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
@@ -58,7 +58,7 @@ async fn a_drain_ends_streams_at_once() {
 }
 
 #[tokio::test]
-async fn other_pages_and_other_queries_get_none() {
+async fn other_pages_and_queries_get_no_stream() {
     let gateway = TestGateway::start();
     let http = gateway.anonymous_http();
     let other_page = http.clone().header("origin", "https://evil.example").get(PATH).await;

@@ -1,8 +1,8 @@
 //! The demo page and what it needs, only where it is switched on.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::{DEMO_OVERRIDE, MID, TestGateway};
+use crate::support::{DEMO_OVERRIDE, MID, TestGateway, beat, until};
 
 #[tokio::test]
 async fn the_page_and_its_modules_are_served() {
@@ -66,6 +66,73 @@ async fn without_a_history_store_no_packs_are_shown() {
     http.get("/demo/packs").await.problem(404, "not_found");
 }
 
+const AUDIENCE: &str = "/demo/counters?content=1:100&content=1:101";
+
+/// The numbers of people, once they are counted.
+async fn audience(gateway: &TestGateway) -> Value {
+    let mut answer = Value::Null;
+    until("the counters are counted", async || {
+        let asked = gateway.anonymous_http().get(AUDIENCE).await;
+        answer = serde_json::from_str(asked.text()).expect("JSON");
+        asked.status != 503
+    })
+    .await;
+    answer
+}
+
+#[tokio::test]
+async fn the_demo_counts_who_watches_and_who_finished() {
+    let mut gateway = TestGateway::embedded(&[]);
+    assert_eq!(audience(&gateway).await, json!({"viewers": [0, 0], "finishers": [0, 0]}));
+    let (mut one, mut other) = (gateway.connect(MID).await, gateway.connect(43).await);
+    let at = one.now() - 5_000;
+    one.play(None, [beat(100, at).pos(1_000).dur(10_000), beat(101, at).pos(1_000).dur(10_000)]).await;
+    other.play(None, [beat(100, at).pos(9_900).dur(10_000)]).await;
+    assert_eq!(audience(&gateway).await, json!({"viewers": [2, 1], "finishers": [1, 0]}));
+    let in_progress = gateway.control().get("/v1/counters/in-progress?key=42").await.json();
+    assert_eq!(in_progress, json!({"value": 2}));
+    other.delete(100, at + 10).await;
+    assert_eq!(audience(&gateway).await, json!({"viewers": [1, 1], "finishers": [0, 0]}));
+    assert_eq!(counted_for_the_demo(&gateway), 1);
+    gateway.restart_with(&[("counters.derived", "[]")]);
+    gateway.anonymous_http().get(AUDIENCE).await.problem(404, "not_found");
+    gateway.control().get("/v1/counters/viewers?key=1&key=100").await.problem(404, "not_found");
+}
+
+/// How often the log says that it counts for the demo.
+fn counted_for_the_demo(gateway: &TestGateway) -> usize {
+    gateway.log().lines().filter(|line| line.contains("demo_counters")).count()
+}
+
+#[tokio::test]
+async fn the_demo_shows_the_counters_of_the_settings() {
+    let by_content = r#"[{ id = "finishers", key = ["kind", "oid"], when = { finished = true } }]"#;
+    for (derived, shown) in [
+        ("[]", None),
+        (r#"[{ id = "all" }]"#, None),
+        (r#"[{ id = "viewers", key = ["oid"] }]"#, None),
+        (by_content, Some(json!({"finishers": [0, 0]}))),
+    ] {
+        let gateway = TestGateway::embedded(&[("counters.derived", derived)]);
+        match shown {
+            Some(shown) => assert_eq!(audience(&gateway).await, shown),
+            None => drop(gateway.anonymous_http().get(AUDIENCE).await.problem(404, "not_found")),
+        }
+        assert_eq!(counted_for_the_demo(&gateway), 0, "{derived}");
+    }
+    let gateway = TestGateway::embedded(&[("demo.enabled", "false")]);
+    gateway.control().get("/v1/counters/viewers?key=1&key=100").await.problem(404, "not_found");
+}
+
+#[tokio::test]
+async fn contents_that_cannot_be_read_are_refused() {
+    let gateway = TestGateway::embedded(&[]);
+    let many = vec!["content=1:1"; 101].join("&");
+    for query in ["", "content=", "content=100", "content=1:x", "content=70000:1", "oid=100", &many] {
+        gateway.anonymous_http().get(&format!("/demo/counters?{query}")).await.problem(400, "invalid");
+    }
+}
+
 #[tokio::test]
 async fn the_day_stays_where_it_is_without_the_setting() {
     let gateway = TestGateway::with(&[("demo.clock", "false")]);
@@ -73,7 +140,7 @@ async fn the_day_stays_where_it_is_without_the_setting() {
 }
 
 #[tokio::test]
-async fn without_the_demo_there_is_nothing_of_it() {
+async fn without_the_demo_none_of_its_routes_exist() {
     let gateway = TestGateway::with(&[("demo.enabled", "false")]);
     let http = gateway.anonymous_http();
     for path in [
@@ -84,6 +151,7 @@ async fn without_the_demo_there_is_nothing_of_it() {
         "/demo/live/",
         "/demo/live/stream",
         "/demo/packs",
+        "/demo/counters?content=1:100",
         "/demo/clock",
     ] {
         assert_eq!(http.get(path).await.status, 404, "{path}");
@@ -101,7 +169,15 @@ async fn stranger(gateway: &TestGateway) -> u16 {
     let http = ATTACK.iter().fold(gateway.anonymous_http(), |http, (name, value)| http.header(name, value));
     let http = http.host("localhost");
     let thirty_days = json!({"mid": "42", "ttl": 2_592_000});
-    for path in ["/demo/metrics", "/demo/events", "/demo/live/stream", "/demo/packs", "/demo/clock", "/"] {
+    for path in [
+        "/demo/metrics",
+        "/demo/events",
+        "/demo/live/stream",
+        "/demo/packs",
+        "/demo/counters?content=1:100",
+        "/demo/clock",
+        "/",
+    ] {
         assert!(http.get(path).await.status >= 400, "{path}");
     }
     http.post("/demo/token", &thirty_days).await.status

@@ -47,7 +47,7 @@ async fn reconnects_are_spread() {
 }
 
 #[tokio::test]
-async fn what_was_received_before_the_drain_is_acked_and_kept() {
+async fn frames_received_before_the_drain_are_acked_and_kept() {
     let mut gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let at = client.now() - 1_000;
@@ -78,7 +78,7 @@ async fn what_was_received_before_the_drain_is_acked_and_kept() {
 }
 
 #[tokio::test]
-async fn what_arrives_after_the_bye_is_not_acked() {
+async fn frames_that_arrive_after_the_bye_are_not_acked() {
     let mut gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let at = client.now();
@@ -110,7 +110,7 @@ async fn answer_to_an_upgrade(gateway: &TestGateway) -> std::io::Result<String> 
 }
 
 #[tokio::test]
-async fn a_draining_gateway_takes_nobody_in() {
+async fn a_draining_gateway_accepts_no_connection() {
     let mut gateway = TestGateway::with(&PATIENT);
     // Does not close of itself, so the drain lasts.
     let mut holder = gateway.raw(MID).await;
@@ -132,7 +132,7 @@ async fn a_client_that_never_closes_does_not_hold_the_drain() {
 }
 
 #[tokio::test]
-async fn one_who_has_not_said_hello_is_sent_away_too() {
+async fn a_socket_without_a_hello_is_closed_by_a_drain_too() {
     let mut gateway = TestGateway::start();
     let mut client = gateway.upgrade().open().await;
     gateway.terminate();
@@ -162,7 +162,7 @@ async fn a_second_signal_does_no_harm() {
 }
 
 #[tokio::test]
-async fn one_who_never_stops_talking_is_said_goodbye_to_as_well() {
+async fn a_client_that_never_stops_sending_is_closed_by_a_drain_too() {
     let mut gateway = TestGateway::with(&[("limits.frames_per_second", "2000"), ("limits.burst", "2000")]);
     let mut client = gateway.connect(MID).await;
     let at = client.now();

@@ -1,4 +1,4 @@
-//! What was acked is there after SIGKILL and a restart; what was forgotten stays so.
+//! Acked beats are there after SIGKILL and a restart, and deleted records stay deleted.
 
 use serde_json::{Value, json};
 

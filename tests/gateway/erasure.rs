@@ -1,4 +1,4 @@
-//! `/v1/erase` and `/v1/export` on the control listener: all of a user, gone or handed over.
+//! `/v1/erase` and `/v1/export` on the control listener: all data of a user.
 
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ async fn an_erased_user_has_nothing_left_and_others_have_all() {
 }
 
 #[tokio::test]
-async fn what_is_older_than_the_erasure_does_not_come_back() {
+async fn beats_older_than_an_erasure_are_rejected() {
     let mut gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let at = client.now();
@@ -63,7 +63,7 @@ async fn what_is_older_than_the_erasure_does_not_come_back() {
 }
 
 #[tokio::test]
-async fn every_device_is_told() {
+async fn every_device_is_told_of_an_erasure() {
     let gateway = TestGateway::start();
     let (mut tv, mut phone) = (gateway.connect(MID).await, gateway.connect(MID).await);
     let at = tv.now();
@@ -80,7 +80,7 @@ async fn every_device_is_told() {
 }
 
 #[tokio::test]
-async fn an_erasure_may_be_asked_for_again_and_of_nobody() {
+async fn an_erasure_may_be_repeated_and_must_name_a_user() {
     let gateway = TestGateway::start();
     erase(&gateway).await;
     erase(&gateway).await;
@@ -109,7 +109,7 @@ async fn an_export_has_every_record_once_newest_first() {
 }
 
 #[tokio::test]
-async fn rewards_are_handed_over_and_erased_too() {
+async fn rewards_are_exported_and_erased_too() {
     let rules = r#"[{ id = "at-once", per = "user", watched = "0s", exact = true }]"#;
     let gateway = TestGateway::with(&[("rewards.rules", rules)]);
     let mut client = gateway.connect(MID).await;

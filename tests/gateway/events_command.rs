@@ -155,7 +155,7 @@ fn offsets(output: &[u8]) -> Vec<u64> {
 }
 
 #[test]
-fn it_prints_what_is_there_and_ends() {
+fn the_events_command_prints_the_stored_events_and_ends() {
     let log = Log::with(2_500);
     let printed = |arguments: &[&str]| {
         let output = run(&[&["events"], arguments].concat(), &[("control.listen", &log.setting())]);
@@ -169,7 +169,7 @@ fn it_prints_what_is_there_and_ends() {
 }
 
 #[test]
-fn it_follows_over_answers_that_break_off_and_restarts_without_losing_or_repeating() {
+fn a_follower_survives_broken_answers_and_restarts_without_loss_or_repeats() {
     let log = Log::with(3);
     let follower = Follower::of(&log, &["--after", "1"]);
     follower.prints(2..=3);
@@ -185,7 +185,7 @@ fn it_follows_over_answers_that_break_off_and_restarts_without_losing_or_repeati
 }
 
 #[test]
-fn it_ends_at_a_limit_and_at_sigterm() {
+fn a_follower_ends_at_its_limit_and_at_sigterm() {
     let log = Log::with(1);
     let mut limited = Follower::of(&log, &["--limit", "2"]);
     limited.prints([1]);
@@ -210,7 +210,7 @@ fn an_offset_beyond_the_end_is_an_error_and_a_follower_starts_over() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_a_good_end() {
+fn a_closed_output_ends_the_command_with_success() {
     let log = Log::with(1_000);
     let mut command = Command::new(env!("CARGO_BIN_EXE_heartline"));
     command.args(["events", "--follow"]).env_clear().env("HEARTLINE__CONTROL__LISTEN", log.setting());
@@ -225,7 +225,7 @@ fn a_reader_that_goes_away_is_a_good_end() {
 }
 
 #[test]
-fn where_nobody_listens_it_says_so_in_one_line() {
+fn an_unreachable_gateway_is_reported_in_one_line() {
     let free = TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("an address");
     for (address, code, word) in [(free.to_string(), 69, "refused"), ("127.0.0.1:0".to_owned(), 78, "port")] {
         let output = run(&["events"], &[("control.listen", &address)]);
@@ -237,7 +237,7 @@ fn where_nobody_listens_it_says_so_in_one_line() {
 }
 
 #[test]
-fn what_is_no_gateway_is_named() {
+fn an_answer_that_is_not_from_a_gateway_is_reported() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address").to_string();
     let stranger = thread::spawn(move || {

@@ -37,7 +37,7 @@ async fn connections_that_say_nothing_use_up_their_own_places_only() {
 }
 
 #[tokio::test]
-async fn one_address_has_only_so_many_connections_that_are_no_sockets() {
+async fn connections_of_one_address_that_are_no_sockets_are_limited() {
     let own_bound = [("limits.handshakes", "5"), ("limits.handshakes_per_address", "2")];
     for settings in [&[("limits.connections_per_address", "2")][..], &own_bound] {
         let gateway = TestGateway::with(&[&PATIENT[..], settings].concat());
@@ -155,7 +155,7 @@ async fn a_few_fragments_are_a_message_like_any_other() {
 }
 
 #[tokio::test]
-async fn a_message_that_does_not_end_closes_with_4010_though_pings_come_between() {
+async fn an_unfinished_message_closes_with_4010_even_between_pings() {
     let gateway = TestGateway::with(&[("socket.message_timeout", "500ms")]);
     let mut socket = gateway.raw(MID).await;
     socket.write(&RawSocket::frame(0, Opcode::Text, b"{")).await;

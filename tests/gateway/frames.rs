@@ -20,7 +20,7 @@ async fn a_frame_that_is_no_object_is_invalid_and_has_no_seq() {
 }
 
 #[tokio::test]
-async fn nesting_without_end_and_names_given_twice_do_no_harm() {
+async fn deep_nesting_and_repeated_names_are_refused_or_ignored() {
     let gateway = TestGateway::start();
     let mut bystander = gateway.connect(43).await;
     let deep = format!("{}{}", "[".repeat(60_000), "]".repeat(60_000));
@@ -125,7 +125,7 @@ async fn ids_are_accepted_as_digits_with_leading_zeros_and_as_numbers() {
 }
 
 #[tokio::test]
-async fn what_a_beat_may_leave_out_has_its_default() {
+async fn optional_fields_of_a_beat_have_defaults() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let at = client.now();
@@ -138,7 +138,7 @@ async fn what_a_beat_may_leave_out_has_its_default() {
 }
 
 #[tokio::test]
-async fn the_extremes_are_accepted() {
+async fn the_smallest_and_largest_values_are_accepted() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let at = client.now();

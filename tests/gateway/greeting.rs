@@ -16,7 +16,7 @@ async fn unknown(gateway: &TestGateway) -> TestClient {
 }
 
 #[tokio::test]
-async fn the_welcome_says_all_a_client_needs() {
+async fn the_welcome_has_user_connection_time_and_limits() {
     let gateway = TestGateway::start();
     let token = Token::of(MID);
     let client = gateway.upgrade().bearer(&token.sign()).welcomed().await;
@@ -39,7 +39,7 @@ async fn the_welcome_says_all_a_client_needs() {
 }
 
 #[tokio::test]
-async fn the_welcome_tells_the_settings() {
+async fn the_welcome_shows_configured_limits() {
     let gateway = TestGateway::with(&[
         ("limits.connections_per_user", "7"),
         ("limits.beats", "400"),
@@ -147,7 +147,7 @@ async fn no_hello_in_time_closes_with_4001() {
 }
 
 #[tokio::test]
-async fn a_hello_that_cannot_be_decoded_buys_no_time() {
+async fn a_malformed_hello_does_not_extend_the_hello_timeout() {
     const TIMEOUT: Duration = Duration::from_secs(4);
     let gateway = TestGateway::with(&[("socket.hello_timeout", "4s")]);
     let mut client = unknown(&gateway).await;

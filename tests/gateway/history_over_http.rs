@@ -45,7 +45,7 @@ async fn pages_limits_and_kinds_work_in_the_query() {
 }
 
 #[tokio::test]
-async fn several_are_asked_for_in_one_body() {
+async fn several_records_are_read_with_one_body() {
     let gateway = TestGateway::start();
     let (_client, http, _) = watched(&gateway, 4).await;
     let items = json!([{"kind": 3, "oid": "3"}, {"kind": 9, "oid": "9"}, {"kind": 1, "oid": 1}]);
@@ -59,7 +59,7 @@ async fn several_are_asked_for_in_one_body() {
 }
 
 #[tokio::test]
-async fn one_record_is_itself_and_an_unknown_one_is_a_404() {
+async fn a_single_record_is_read_by_path_and_an_unknown_one_is_a_404() {
     let gateway = TestGateway::start();
     let (mut client, http, _) = watched(&gateway, 2).await;
     assert_eq!(http.get("/v1/history/1/1").await.json(), client.record(1).await);
@@ -87,7 +87,7 @@ async fn a_delete_with_an_at_is_the_delete_of_the_socket() {
 }
 
 #[tokio::test]
-async fn what_was_never_watched_is_deleted_all_the_same() {
+async fn deleting_a_content_without_a_record_succeeds() {
     let gateway = TestGateway::start();
     let answer = gateway.http(MID).delete("/v1/history/1/999").await;
     assert_eq!((answer.status, answer.text()), (204, ""));

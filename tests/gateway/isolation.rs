@@ -1,4 +1,4 @@
-//! I9: no frame and no request of one user reads or writes what is another's.
+//! I9: no frame and no request of one user reads or writes the data of another.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ async fn owner(gateway: &TestGateway) -> (TestClient, Value) {
 }
 
 #[tokio::test]
-async fn no_frame_reads_what_is_anothers() {
+async fn no_frame_reads_records_of_another_user() {
     let gateway = TestGateway::start();
     let (_owner, _) = owner(&gateway).await;
     let mut stranger = gateway.connect(STRANGER).await;
@@ -30,7 +30,7 @@ async fn no_frame_reads_what_is_anothers() {
 }
 
 #[tokio::test]
-async fn a_cursor_of_another_opens_nothing() {
+async fn a_cursor_of_another_user_shows_no_records() {
     let gateway = TestGateway::start();
     let (mut owner, _) = owner(&gateway).await;
     let cursor = owner.call(json!({"list": {"limit": 1}})).await["cursor"].take();
@@ -42,7 +42,7 @@ async fn a_cursor_of_another_opens_nothing() {
 }
 
 #[tokio::test]
-async fn a_rejection_never_shows_the_record_of_another() {
+async fn a_rejection_never_shows_the_record_of_another_user() {
     let gateway = TestGateway::start();
     let (_owner, records) = owner(&gateway).await;
     let at = records[0]["at"].as_u64().expect("at");
@@ -53,7 +53,7 @@ async fn a_rejection_never_shows_the_record_of_another() {
 }
 
 #[tokio::test]
-async fn no_frame_writes_what_is_anothers() {
+async fn no_frame_writes_records_of_another_user() {
     let gateway = TestGateway::start();
     let (mut owner, records) = owner(&gateway).await;
     let mut stranger = gateway.connect(STRANGER).await;
@@ -69,7 +69,7 @@ async fn no_frame_writes_what_is_anothers() {
 }
 
 #[tokio::test]
-async fn no_request_reads_or_writes_what_is_anothers() {
+async fn no_request_reads_or_writes_records_of_another_user() {
     let gateway = TestGateway::start();
     let (mut owner, records) = owner(&gateway).await;
     let http = gateway.http(STRANGER);

@@ -1,4 +1,4 @@
-//! How long an HTTP connection stays between two requests, and what it takes from others meanwhile.
+//! HTTP connections between two requests: how long they stay open, and which places they take.
 
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ async fn a_connection_between_requests_outlives_the_handshake() {
 }
 
 #[tokio::test]
-async fn it_stays_as_long_as_the_setting_says() {
+async fn an_idle_connection_stays_open_for_the_configured_keep_alive() {
     const KEEP_ALIVE: Duration = Duration::from_secs(3);
     // Between two requests none is slow.
     let settings = [("server.keep_alive", "3s"), ("server.request_timeout", "1s")];

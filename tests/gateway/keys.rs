@@ -95,7 +95,7 @@ async fn a_token_that_is_refused_is_told_whether_by_kid_algorithm_or_signature()
 }
 
 #[tokio::test]
-async fn the_secret_holds_beside_the_file() {
+async fn a_secret_and_a_key_file_are_accepted_together() {
     let file = KeyFile::of([ED_1.jwk()]);
     let gateway = TestGateway::with(&[("auth.jwks_file", file.path())]);
     accepted(&gateway, &Token::of(MID).sign()).await;
@@ -104,7 +104,7 @@ async fn the_secret_holds_beside_the_file() {
 }
 
 #[tokio::test]
-async fn a_connection_is_one_check_however_many_keys_are_tried() {
+async fn a_connection_counts_as_one_check_however_many_keys_are_tried() {
     let file = KeyFile::of([RSA_1.jwk(), RSA_2.jwk()]);
     let gateway = file.gateway();
     let token = RSA_2.sign_as(None, Token::of(MID).claims());
@@ -115,7 +115,7 @@ async fn a_connection_is_one_check_however_many_keys_are_tried() {
 }
 
 #[tokio::test]
-async fn a_new_file_holds_at_sighup_and_nobody_is_cut_off() {
+async fn a_new_key_file_applies_at_sighup_and_closes_no_connection() {
     let file = KeyFile::of([RSA_1.jwk()]);
     let gateway = file.gateway();
     let mut early = gateway.upgrade().bearer(&token(&RSA_1)).welcomed().await;
@@ -170,7 +170,7 @@ fn a_key_that_cannot_be_used_stops_the_start_and_is_named() {
 }
 
 #[tokio::test]
-async fn who_only_checks_signs_nothing_and_says_so() {
+async fn a_gateway_with_public_keys_only_signs_no_token_and_says_why() {
     let file = KeyFile::of([RSA_1.jwk()]);
     let settings = [("auth.hs256_secret", ""), ("auth.jwks_file", file.path())];
     let output = run(&["token", "--mid", "42"], &settings);

@@ -37,13 +37,13 @@ async fn a_kicked_user_is_refused_for_a_while_wherever_the_token_comes_from() {
 }
 
 #[tokio::test]
-async fn who_is_not_there_may_be_kicked() {
+async fn a_user_without_connections_may_be_kicked() {
     let gateway = TestGateway::start();
     assert_eq!(gateway.control().post("/v1/kick", &json!({"mid": "42"})).await.status, 204);
 }
 
 #[tokio::test]
-async fn a_kick_of_nobody_is_refused() {
+async fn a_kick_without_a_user_is_refused() {
     let gateway = TestGateway::start();
     for body in [json!({}), json!({"mid": ""}), json!({"mid": "everybody"}), json!({"mid": -1}), json!([])] {
         assert_eq!(gateway.control().post("/v1/kick", &body).await.status, 400, "{body}");
@@ -52,7 +52,7 @@ async fn a_kick_of_nobody_is_refused() {
 }
 
 #[tokio::test]
-async fn the_public_listener_kicks_nobody() {
+async fn the_public_listener_takes_no_kicks() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     assert_eq!(gateway.http(MID).post("/v1/kick", &json!({"mid": "42"})).await.status, 404);

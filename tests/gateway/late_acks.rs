@@ -44,7 +44,7 @@ async fn steady_beats_are_acked_together_and_late() {
 }
 
 #[tokio::test]
-async fn what_waits_for_a_late_ack_is_committed_already() {
+async fn beats_that_wait_for_a_late_ack_are_committed_already() {
     let mut gateway = gateway();
     let (mut client, at) = playing(&gateway, NO_ACK).await;
     client.send(beats([beat(100, at + 1).pos(77_000)])).await;
@@ -56,7 +56,7 @@ async fn what_waits_for_a_late_ack_is_committed_already() {
 }
 
 #[tokio::test]
-async fn a_change_is_acked_at_once() {
+async fn a_change_of_state_session_or_content_is_acked_at_once() {
     let gateway = gateway();
     let (mut client, at) = playing(&gateway, NO_ACK).await;
     for (step, changed) in (1..).zip([
@@ -122,7 +122,7 @@ async fn a_delay_is_capped_by_the_limit() {
 }
 
 #[tokio::test]
-async fn whoever_does_not_ask_is_acked_at_once() {
+async fn a_client_that_does_not_ask_for_late_acks_is_acked_at_once() {
     let gateway = gateway();
     let mut client = gateway.connect(MID).await;
     let at = client.now() - 1_000;
@@ -132,7 +132,7 @@ async fn whoever_does_not_ask_is_acked_at_once() {
 }
 
 #[tokio::test]
-async fn who_asks_for_acks_at_once_gets_them_for_what_was_to_be_acked_late_too() {
+async fn a_hello_without_delay_also_hastens_acks_that_wait() {
     let gateway = gateway();
     let (mut client, at) = playing(&gateway, NO_ACK).await;
     client.send(beats([beat(100, at + 1)])).await;
@@ -156,7 +156,7 @@ async fn a_close_of_the_client_does_not_wait_for_a_late_ack_and_gets_it_first() 
 }
 
 #[tokio::test]
-async fn what_came_just_before_a_close_of_the_client_is_answered_before_it() {
+async fn frames_just_before_a_close_of_the_client_are_answered_before_the_close() {
     let gateway = gateway();
     let at = gateway.connect(MID).await.now() - 1_000;
     let close = RawSocket::frame(0x80, Opcode::Close, &1001_u16.to_be_bytes());

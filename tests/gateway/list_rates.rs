@@ -51,7 +51,7 @@ async fn a_list_beyond_the_rate_waits_while_beats_are_acked() {
 }
 
 #[tokio::test]
-async fn what_comes_behind_a_waiting_list_is_answered_after_it_however_long_it_waits() {
+async fn frames_behind_a_waiting_list_are_answered_after_it_however_long_it_waits() {
     // Longer than an operation waits for the beats before it.
     let (gateway, mut client) = gateway("35").await;
     let began = Instant::now();
@@ -75,7 +75,7 @@ async fn what_comes_behind_a_waiting_list_is_answered_after_it_however_long_it_w
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_keeps_no_turn_of_its_users_lists() {
+async fn a_client_that_does_not_read_does_not_block_lists_of_its_user() {
     for rows_per_second in ["100", "50", "25"] {
         if serves_beside_a_deaf_client(rows_per_second).await {
             return;

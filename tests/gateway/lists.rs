@@ -96,7 +96,7 @@ async fn pages_hold_each_record_once_also_where_times_are_equal() {
 }
 
 #[tokio::test]
-async fn a_list_neither_repeats_nor_skips_what_did_not_move_while_beats_arrive() {
+async fn a_list_neither_repeats_nor_skips_unmoved_records_while_beats_arrive() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let mut player = gateway.connect(MID).await;

@@ -1,4 +1,4 @@
-//! `/v1/live` on the control listener: who is watching what, now.
+//! `/v1/live` on the control listener: the live numbers.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ async fn wait_for_counts(gateway: &TestGateway, oid: u64, sessions: u64, users: 
 }
 
 #[tokio::test]
-async fn who_joins_and_leaves_is_counted() {
+async fn joining_and_leaving_sessions_are_counted() {
     let gateway = TestGateway::with(&LASTING);
     let empty = get(&gateway, "/v1/live").await;
     assert!(empty["at"].as_u64().is_some_and(|at| at > 0), "{empty}");
@@ -36,6 +36,7 @@ async fn who_joins_and_leaves_is_counted() {
     two.watch([beat(5, now).kind(3).session(2)]).await;
     wait_for_counts(&gateway, 100, 2, 2).await;
     wait_for_counts(&gateway, 200, 1, 1).await;
+    wait_for(&gateway, "/v1/live/3/5", json!({"sessions": 1, "users": 1})).await;
     let live = get(&gateway, "/v1/live").await;
     assert_eq!((&live["users"], &live["sessions"]), (&json!(2), &json!(4)));
     assert_eq!(live["kinds"], json!([{"kind": 1, "sessions": 3}, {"kind": 3, "sessions": 1}]));
@@ -85,7 +86,7 @@ async fn an_erasure_and_a_kick_end_all_sessions_of_their_user() {
 }
 
 #[tokio::test]
-async fn what_is_not_recorded_is_not_live_and_a_delete_ends_nothing() {
+async fn unrecorded_beats_are_not_live_and_a_delete_ends_no_session() {
     let gateway = TestGateway::with(&LASTING);
     let mut client = gateway.connect(MID).await;
     let now = client.now();

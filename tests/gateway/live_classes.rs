@@ -1,4 +1,4 @@
-//! `/v1/live/shares` and `/v1/live/tail`: on what, and from where, it is watched.
+//! `/v1/live/shares` and `/v1/live/tail`: the device, system, browser and country of viewers.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What the log says of the process and of each connection.
+//! The log lines of the process and of each connection.
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! The published protocol, promise by promise, over real sockets to the real binary.
 //!
-//! One file per subject. A name is a promise; nothing of `src/` is imported.
+//! One file per subject. Each test name states a promise. Nothing of `src/` is imported.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -17,12 +17,14 @@ mod coalescing;
 mod control;
 mod control_log;
 mod control_slow;
+mod counters;
 mod country_file;
 mod cross_origin;
 mod crowds;
 mod deletes;
 mod demo_live;
 mod demo_routes;
+mod derived_counters;
 mod drain;
 mod durability;
 mod erasure;
@@ -30,6 +32,7 @@ mod events_command;
 mod floods;
 mod frames;
 mod greeting;
+mod grpc;
 mod health_command;
 mod history_over_http;
 mod isolation;
@@ -83,6 +86,8 @@ mod tokens;
 mod two_gateways;
 mod unreadable;
 mod user_command;
+mod views;
+mod views_by_playback;
 mod which_beat_wins;
 mod widget;
 mod wire_errors;

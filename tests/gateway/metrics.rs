@@ -1,4 +1,4 @@
-//! What `/metrics` shows of a fresh gateway, and of what it has served.
+//! `/metrics` of a fresh gateway, and after requests.
 
 use std::collections::HashSet;
 

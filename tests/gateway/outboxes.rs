@@ -12,7 +12,7 @@ async fn send_outbox(client: &mut TestClient, first_oid: u64) -> u32 {
 }
 
 #[tokio::test]
-async fn all_who_come_back_together_are_acked_whatever_else_they_say() {
+async fn all_clients_that_reconnect_at_once_are_acked_whatever_else_they_send() {
     let gateway = TestGateway::start();
     let mut clients = join_all((1..=12).map(|mid| gateway.connect(mid))).await;
     let outboxes = clients.iter_mut().zip(0..).map(async |(client, number)| {
@@ -32,7 +32,7 @@ async fn all_who_come_back_together_are_acked_whatever_else_they_say() {
 }
 
 #[tokio::test]
-async fn who_leaves_while_waiting_gives_its_turn_to_the_others() {
+async fn a_client_that_leaves_while_it_waits_gives_its_turn_to_others() {
     let gateway = TestGateway::start();
     for mid in 1..=6 {
         let mut client = gateway.connect(mid).await;

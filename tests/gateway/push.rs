@@ -1,4 +1,4 @@
-//! What the other devices of a user are told, and that the origin is not.
+//! Pushes to the other devices of a user, and none to the origin.
 
 use serde_json::{Value, json};
 
@@ -66,7 +66,7 @@ async fn a_steady_change_is_not_pushed_at_once() {
 }
 
 #[tokio::test]
-async fn what_changes_nothing_is_not_pushed() {
+async fn beats_that_change_nothing_are_not_pushed() {
     let gateway = only_at_once();
     let mut origin = gateway.connect(MID).await;
     let mut other = gateway.connect(MID).await;
@@ -82,7 +82,7 @@ async fn what_changes_nothing_is_not_pushed() {
 }
 
 #[tokio::test]
-async fn forgetting_is_pushed() {
+async fn deletes_and_clears_are_pushed() {
     let gateway = only_at_once();
     let mut origin = gateway.connect(MID).await;
     let mut other = gateway.connect(MID).await;
@@ -174,7 +174,7 @@ async fn forgetting_over_http_is_pushed_to_all_but_the_connection_it_names() {
 }
 
 #[tokio::test]
-async fn a_device_that_left_is_told_nothing_and_disturbs_nobody() {
+async fn a_device_that_left_is_told_nothing_and_disturbs_no_other() {
     let gateway = only_at_once();
     let mut origin = gateway.connect(MID).await;
     drop(gateway.connect(MID).await);
@@ -186,7 +186,7 @@ async fn a_device_that_left_is_told_nothing_and_disturbs_nobody() {
 
 /// Two devices on whatever threads they landed, and one that looks on.
 #[tokio::test]
-async fn what_is_pushed_of_a_content_never_goes_back() {
+async fn pushed_records_of_a_content_never_go_back() {
     let gateway = only_at_once();
     let (mut one, mut two) = (gateway.connect(MID).await, gateway.connect(MID).await);
     let mut other = gateway.connect(MID).await;
@@ -209,7 +209,7 @@ async fn what_is_pushed_of_a_content_never_goes_back() {
 }
 
 #[tokio::test]
-async fn what_was_deleted_by_another_device_is_not_pushed_afterwards() {
+async fn a_record_deleted_by_another_device_is_not_pushed_afterwards() {
     let gateway = only_at_once();
     let (mut one, mut two) = (gateway.connect(MID).await, gateway.connect(MID).await);
     let mut other = gateway.connect(MID).await;

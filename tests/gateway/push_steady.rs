@@ -11,7 +11,7 @@ fn gateway() -> TestGateway {
 }
 
 #[tokio::test]
-async fn the_latest_is_pushed_within_the_interval() {
+async fn the_latest_steady_record_is_pushed_within_the_interval() {
     let gateway = gateway();
     let mut origin = gateway.connect(MID).await;
     let mut other = gateway.connect(MID).await;
@@ -36,7 +36,7 @@ async fn the_latest_is_pushed_within_the_interval() {
 }
 
 #[tokio::test]
-async fn every_content_has_a_slot_of_its_own() {
+async fn steady_records_of_different_contents_are_all_pushed() {
     let gateway = gateway();
     let mut origin = gateway.connect(MID).await;
     let mut other = gateway.connect(MID).await;
@@ -57,7 +57,7 @@ async fn every_content_has_a_slot_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_change_of_state_takes_the_place_of_what_waits() {
+async fn a_change_of_state_replaces_the_waiting_steady_record() {
     let gateway = gateway();
     let mut origin = gateway.connect(MID).await;
     let mut other = gateway.connect(MID).await;
@@ -79,7 +79,7 @@ async fn a_change_of_state_takes_the_place_of_what_waits() {
 }
 
 #[tokio::test]
-async fn what_was_forgotten_meanwhile_is_not_pushed() {
+async fn a_waiting_record_that_was_deleted_is_not_pushed() {
     let gateway = gateway();
     let mut origin = gateway.connect(MID).await;
     let mut other = gateway.connect(MID).await;

@@ -22,7 +22,7 @@ async fn records_come_in_the_order_asked_with_null_for_the_unknown() {
 }
 
 #[tokio::test]
-async fn nothing_asked_is_nothing_answered() {
+async fn a_get_of_no_items_returns_no_records() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let result = client.call(json!({"get": {"items": []}})).await;
@@ -30,7 +30,7 @@ async fn nothing_asked_is_nothing_answered() {
 }
 
 #[tokio::test]
-async fn five_hundred_may_be_asked() {
+async fn a_get_of_500_items_is_answered() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let at = client.now();

@@ -56,7 +56,7 @@ async fn switches_may_arrive_in_any_order() {
 }
 
 #[tokio::test]
-async fn what_was_played_before_an_open_pause_is_recorded_during_it() {
+async fn beats_played_before_an_open_pause_are_recorded_during_it() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let at = client.now() - 60_000;
@@ -66,7 +66,7 @@ async fn what_was_played_before_an_open_pause_is_recorded_during_it() {
 }
 
 #[tokio::test]
-async fn a_pause_erases_nothing() {
+async fn a_pause_erases_no_record() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let at = client.now() - 60_000;

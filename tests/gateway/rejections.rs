@@ -98,7 +98,7 @@ async fn a_beat_inside_a_pause_of_recording_is_not_recording() {
 }
 
 #[tokio::test]
-async fn the_first_reason_that_holds_is_told() {
+async fn a_rejection_has_the_first_reason_that_applies() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let now = client.now();

@@ -63,7 +63,7 @@ async fn a_bad_renewal_is_unauthorized() {
 }
 
 #[tokio::test]
-async fn a_renewal_by_what_has_ended_is_unauthorized_and_changes_nothing() {
+async fn a_renewal_with_an_expired_token_is_unauthorized_and_changes_nothing() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let welcomed = Instant::now();

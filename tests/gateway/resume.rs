@@ -1,4 +1,4 @@
-//! What a read makes of a raw position.
+//! Progress, finished and resume, computed from the raw position at each read.
 
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ async fn progress_is_a_part_of_the_length_and_never_more() {
 }
 
 #[tokio::test]
-async fn what_is_shown_of_progress_says_whether_it_is_finished() {
+async fn rounded_progress_agrees_with_finished() {
     let gateway = TestGateway::start();
     for (oid, pos, progress, finished, resume) in [
         (1, 8_996, 0.899, false, 8_996),
@@ -75,7 +75,7 @@ async fn an_unknown_length_has_no_progress_and_no_thresholds() {
 }
 
 #[tokio::test]
-async fn what_ended_is_finished_wherever_it_was() {
+async fn an_ended_record_is_finished_at_any_position() {
     let gateway = TestGateway::start();
     for (oid, dur) in [(1, 100_000), (2, 0)] {
         let record = read(&gateway, of(oid, 50_000, dur).state("ended")).await;
@@ -148,7 +148,7 @@ async fn thresholds_are_set_for_each_kind_in_shares_and_seconds() {
 }
 
 #[tokio::test]
-async fn thresholds_are_settings_and_rules_of_reading_only() {
+async fn configured_thresholds_apply_when_records_are_read() {
     let gateway = TestGateway::with(&[("reading.resume_below", "0.2"), ("reading.finished_at", "0.5")]);
     for (oid, pos, resume, finished) in [(1, 19_000, 0, false), (2, 30_000, 30_000, false), (3, 50_000, 0, true)] {
         let record = read(&gateway, of(oid, pos, 100_000)).await;

@@ -1,4 +1,4 @@
-//! What is older than the retention, or over a user's cap, is kept no longer.
+//! Removal of records that are older than the retention or over the cap of a user.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn a_record_older_than_the_retention_is_absent_from_every_read() {
 }
 
 #[tokio::test]
-async fn what_no_answer_has_any_more_is_removed_and_counted_by_cause() {
+async fn cleared_and_expired_records_are_removed_and_counted_by_cause() {
     let gateway = TestGateway::with(&[("store.retention", "1h"), ("store.prune_interval", "200ms")]);
     let removed = |cause| format!("heartline_records_removed_total{{cause=\"{cause}\"}}");
     let mut client = gateway.connect(MID).await;

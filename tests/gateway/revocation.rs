@@ -1,4 +1,4 @@
-//! `/v1/revoke` on the control listener: a good token that is good no longer.
+//! `/v1/revoke` on the control listener: revocations of valid tokens.
 
 use std::fs;
 
@@ -77,7 +77,7 @@ async fn one_token_is_revoked_by_its_id() {
 }
 
 #[tokio::test]
-async fn it_holds_over_a_restart_until_it_is_taken_back() {
+async fn a_revocation_survives_a_restart_until_it_is_taken_back() {
     let mut gateway = TestGateway::start();
     let (old, lost) = (issued(5), Token::of(43).claim("jti", "lost"));
     revoke(&gateway, json!({"mid": "42"})).await;
@@ -96,7 +96,7 @@ async fn it_holds_over_a_restart_until_it_is_taken_back() {
 }
 
 #[tokio::test]
-async fn it_ends_when_it_was_said_to() {
+async fn a_revocation_ends_at_its_given_end() {
     let gateway = TestGateway::start();
     let end = gateway.connect(43).await.now() + 4_000;
     revoke(&gateway, json!({"mid": "42", "until": end})).await;
@@ -107,7 +107,7 @@ async fn it_ends_when_it_was_said_to() {
 }
 
 #[tokio::test]
-async fn with_a_longest_life_a_revocation_ends_by_itself_and_longer_tokens_are_refused() {
+async fn with_token_life_max_longer_tokens_are_refused_and_revocations_end() {
     let gateway = TestGateway::with(&[("auth.token_life_max", "1h")]);
     connect(&gateway, &issued(5).expires_in(3_000)).await;
     for long in [issued(5).expires_in(3_600), Token::of(MID)] {
@@ -121,7 +121,7 @@ async fn with_a_longest_life_a_revocation_ends_by_itself_and_longer_tokens_are_r
 }
 
 #[tokio::test]
-async fn what_names_nobody_is_refused() {
+async fn a_revocation_must_name_one_user_or_one_token() {
     let gateway = TestGateway::start();
     for body in [json!({}), json!({"mid": "all"}), json!({"jti": ""}), json!({"mid": "1", "jti": "a"}), json!([])] {
         assert_eq!(gateway.control().post("/v1/revoke", &body).await.status, 400, "{body}");
@@ -143,7 +143,7 @@ async fn a_damaged_list_stops_the_start() {
 }
 
 #[tokio::test]
-async fn a_list_that_cannot_be_kept_is_said_so_and_holds_for_nobody() {
+async fn a_revocation_that_cannot_be_saved_is_refused_and_not_applied() {
     let gateway = TestGateway::embedded(&[]);
     let mut client = gateway.connect(MID).await;
     // A directory stands where the draft is written.

@@ -1,4 +1,4 @@
-//! What counts as watched, and what only looks like it.
+//! Which beats count as watch time for rewards, and which do not.
 
 use std::time::{Duration, Instant};
 
@@ -43,14 +43,14 @@ async fn earns_at_last(gateway: &TestGateway, client: &mut TestClient) {
 }
 
 #[tokio::test]
-async fn whoever_watches_long_enough_is_rewarded() {
+async fn a_user_who_watches_long_enough_is_rewarded() {
     let gateway = gateway();
     let mut client = gateway.connect(MID).await;
     earns_at_last(&gateway, &mut client).await;
 }
 
 #[tokio::test]
-async fn who_jumps_through_a_video_in_a_moment_earns_nothing() {
+async fn seeking_through_a_video_in_a_moment_earns_nothing() {
     const TO_WATCH: Duration = Duration::from_secs(3);
     let mut took = Vec::new();
     while took.len() < ATTEMPTS {
@@ -88,7 +88,7 @@ async fn time_that_only_passes_earns_nothing() {
 }
 
 #[tokio::test]
-async fn what_was_watched_before_the_first_beat_of_the_session_does_not_count() {
+async fn watch_time_before_the_first_beat_of_a_session_does_not_count() {
     let gateway = gateway();
     let mut client = gateway.connect(MID).await;
     client.play(None, [beat(100, client.now()).watched(3_600_000)]).await;
@@ -123,7 +123,7 @@ async fn a_beat_of_more_than_60_s_ago_earns_nothing() {
 }
 
 #[tokio::test]
-async fn clearing_and_watching_again_earns_nothing_more() {
+async fn a_clear_and_another_watch_earn_no_second_reward() {
     let gateway = at_once();
     let mut client = gateway.connect(MID).await;
     let at = client.now() - 1_000;
@@ -142,7 +142,7 @@ async fn clearing_and_watching_again_earns_nothing_more() {
 }
 
 #[tokio::test]
-async fn nor_does_it_after_a_restart() {
+async fn a_clear_and_a_restart_earn_no_second_reward() {
     let mut gateway = at_once();
     let mut client = gateway.connect(MID).await;
     let at = client.now() - 1_000;
@@ -156,7 +156,7 @@ async fn nor_does_it_after_a_restart() {
 }
 
 #[tokio::test]
-async fn what_is_refused_while_recording_is_paused_earns_nothing() {
+async fn beats_refused_while_recording_is_paused_earn_nothing() {
     let gateway = at_once();
     let mut client = gateway.connect(MID).await;
     let at = client.now() - 2_000;
@@ -172,7 +172,7 @@ async fn what_is_refused_while_recording_is_paused_earns_nothing() {
 }
 
 #[tokio::test]
-async fn what_was_played_while_recording_was_paused_is_not_counted_later() {
+async fn watch_time_during_a_pause_of_recording_is_not_counted_later() {
     let gateway = gateway();
     let mut client = gateway.connect(MID).await;
     let began = client.now();
@@ -244,7 +244,7 @@ async fn two_devices_that_play_one_content_reset_each_other() {
 }
 
 #[tokio::test]
-async fn what_was_watched_of_two_contents_does_not_add_up() {
+async fn watch_time_of_two_contents_does_not_add_up() {
     let gateway = gateway();
     let mut client = gateway.connect(MID).await;
     client.play_for(100, HALF).await;
@@ -254,7 +254,7 @@ async fn what_was_watched_of_two_contents_does_not_add_up() {
 }
 
 #[tokio::test]
-async fn what_was_watched_counts_on_across_connections_and_restarts() {
+async fn watch_time_adds_up_across_connections_and_restarts() {
     let mut gateway = gateway();
     let mut client = gateway.connect(MID).await;
     let at = client.now();
@@ -267,7 +267,7 @@ async fn what_was_watched_counts_on_across_connections_and_restarts() {
 }
 
 #[tokio::test]
-async fn a_minimum_of_nothing_is_the_first_beat() {
+async fn a_minimum_of_0_s_rewards_the_first_beat() {
     let gateway = at_once();
     let mut client = gateway.connect(MID).await;
     assert!(client.play(None, [beat(100, client.now()).watched(0)]).await.flag().is_some());

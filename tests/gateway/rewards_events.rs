@@ -1,4 +1,4 @@
-//! The event of a claim, to the letter, and the log that keeps it.
+//! The exact event of a claim, and the log that keeps it.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ fn rfc3339(ms: u64) -> String {
 }
 
 #[tokio::test]
-async fn an_event_says_all_there_is_to_a_claim() {
+async fn an_event_has_all_fields_of_its_claim() {
     let gateway = gateway();
     let mut client = gateway.connect(MID).await;
     client.call(json!({"hello": {"device": "tv-3f"}})).await;
@@ -85,7 +85,7 @@ async fn there_is_no_event_without_a_claim() {
 }
 
 #[tokio::test]
-async fn the_log_is_the_same_after_every_kind_of_end() {
+async fn the_event_log_is_the_same_after_a_kill_and_after_a_drain() {
     let mut gateway = gateway();
     let (_, now) = gateway.today_and_now().await;
     let mut whole = Vec::new();
@@ -111,7 +111,7 @@ async fn the_log_is_the_same_after_every_kind_of_end() {
 }
 
 #[tokio::test]
-async fn a_drain_leaves_nothing_behind() {
+async fn a_drain_publishes_all_events() {
     let mut gateway = gateway();
     let mut client = gateway.connect(MID).await;
     let at = client.now();

@@ -1,4 +1,4 @@
-//! The flag: which connections learn, and when, that the day's decisions about a user are made.
+//! The flag: which connections get it, and when, once all rules of the day are decided for a user.
 
 use std::time::{Duration, Instant};
 
@@ -38,7 +38,7 @@ async fn the_flag_comes_with_the_claim_and_not_before() {
 }
 
 #[tokio::test]
-async fn the_welcome_of_a_later_connection_has_it() {
+async fn the_welcome_of_a_later_connection_has_the_flag() {
     let gateway = TestGateway::rewarding(&[at_once()]);
     let mut client = gateway.connect(MID).await;
     client.play(None, [beat(100, client.now())]).await;
@@ -53,7 +53,7 @@ async fn the_welcome_of_a_later_connection_has_it() {
 }
 
 #[tokio::test]
-async fn it_survives_sigkill_and_a_drain() {
+async fn the_flag_survives_sigkill_and_a_drain() {
     let mut gateway = TestGateway::rewarding(&[at_once()]);
     let mut client = gateway.connect(MID).await;
     client.play(None, [beat(100, client.now())]).await;
@@ -105,7 +105,7 @@ async fn a_claim_over_http_is_told_to_all_but_the_connection_it_names() {
 }
 
 #[tokio::test]
-async fn all_rules_of_users_must_be_decided() {
+async fn the_flag_comes_only_once_all_user_rules_are_decided() {
     let gateway = TestGateway::rewarding(&[at_once(), first_of_day()]);
     let mut client = gateway.connect(MID).await;
     let mut other = gateway.connect(MID).await;

@@ -30,7 +30,7 @@ async fn a_forged_flag_of_today_earns_nothing_on_its_frame() {
 }
 
 #[tokio::test]
-async fn nor_does_one_over_http() {
+async fn a_forged_flag_of_today_over_http_earns_nothing() {
     let gateway = gateway();
     let http = gateway.http(MID);
     let (today, now) = gateway.today_and_now().await;
@@ -77,7 +77,7 @@ async fn a_malformed_flag_counts_as_none() {
 }
 
 #[tokio::test]
-async fn a_flag_says_nothing_of_contents() {
+async fn a_flag_prevents_no_rewards_of_contents() {
     let gateway = TestGateway::rewarding(&[per_user("first-of-day", "0s"), per_content("first-view", "0s")]);
     let mut client = gateway.connect(MID).await;
     let (today, at) = (client.today(), client.now() - 1_000);

@@ -1,4 +1,4 @@
-//! Rewards over HTTP: what an answer to beats tells, and what is kept for a client that missed it.
+//! Rewards over HTTP: in the answer to beats, and in the list of today for a client that missed it.
 
 use serde_json::json;
 
@@ -59,7 +59,7 @@ async fn today_lists_what_was_given_today() {
 }
 
 #[tokio::test]
-async fn what_is_lost_with_its_socket_is_found_there() {
+async fn a_reward_lost_with_its_socket_is_listed() {
     let mut gateway = gateway();
     let (_, now) = gateway.today_and_now().await;
     let mut socket = gateway.raw(MID).await;
@@ -76,7 +76,7 @@ async fn what_is_lost_with_its_socket_is_found_there() {
 }
 
 #[tokio::test]
-async fn it_is_for_the_user_of_the_token_only() {
+async fn rewards_of_today_need_the_token_of_the_user_and_a_get() {
     let gateway = gateway();
     let path = "/v1/rewards/today";
     gateway.anonymous_http().get(path).await.problem(401, "unauthorized");

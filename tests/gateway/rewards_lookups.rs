@@ -1,4 +1,4 @@
-//! What is asked on behalf of rewards, as the gateway counts it: next to nothing.
+//! The number of store lookups for rewards, as the gateway counts them: hardly any.
 
 use serde_json::json;
 use siphasher::sip::SipHasher24;
@@ -25,9 +25,12 @@ async fn asked(gateway: &TestGateway) -> Asked {
     }
 }
 
+/// Views by playback ask the store, too.
+const REWARDS_ONLY: (&str, &str) = ("views.by_playback", "[]");
+
 /// One that has remembered what was claimed, and so is asked for nothing twice.
 async fn gateway<const RULES: usize>(rules: [String; RULES], settings: &[(&str, &str)]) -> TestGateway {
-    let settings = [&[("log.level", "debug")], settings].concat();
+    let settings = [&[("log.level", "debug"), REWARDS_ONLY], settings].concat();
     let gateway = TestGateway::rewarding_with(&rules, &settings);
     gateway.remembers().await;
     gateway
@@ -35,7 +38,7 @@ async fn gateway<const RULES: usize>(rules: [String; RULES], settings: &[(&str, 
 
 /// The same, and no other gateway can know more of a user: one of several asks the store at every welcome.
 async fn alone<const RULES: usize>(given: [String; RULES]) -> TestGateway {
-    let gateway = TestGateway::embedded(&[("log.level", "debug"), ("rewards.rules", &rules(&given))]);
+    let gateway = TestGateway::embedded(&[("log.level", "debug"), REWARDS_ONLY, ("rewards.rules", &rules(&given))]);
     gateway.remembers().await;
     gateway
 }
@@ -53,7 +56,7 @@ async fn ten_thousand_beats(client: &mut TestClient, flag: Option<&str>) {
 }
 
 #[tokio::test]
-async fn with_flags_ten_thousand_beats_ask_nothing() {
+async fn with_flags_10000_beats_need_no_lookup() {
     let gateway = gateway([per_user("first-of-day", "0s")], &[]).await;
     let mut client = gateway.connect(MID).await;
     client.play(None, [beat(1, client.now() - 2_000)]).await;
@@ -67,7 +70,7 @@ async fn with_flags_ten_thousand_beats_ask_nothing() {
 
 /// Of a user that the gateway does not remember: it believes the flag of the frame.
 #[tokio::test]
-async fn the_flag_of_the_frame_is_enough() {
+async fn a_flag_in_the_frame_needs_no_lookup() {
     let gateway = gateway([per_user("first-of-day", "0s")], &[]).await;
     let mut client = gateway.connect(MID).await;
     let (today, before) = (client.today(), asked(&gateway).await);
@@ -98,7 +101,7 @@ async fn without_flags_a_user_is_looked_up_once_a_day_at_most() {
 }
 
 #[tokio::test]
-async fn nor_more_often_while_nothing_is_decided() {
+async fn an_undecided_user_without_flags_is_looked_up_once_a_day_at_most() {
     let gateway = alone([per_user("first-of-day", "1h")]).await;
     let mut client = gateway.connect(MID).await;
     ten_thousand_beats(&mut client, None).await;
@@ -109,7 +112,7 @@ async fn nor_more_often_while_nothing_is_decided() {
 }
 
 #[tokio::test]
-async fn a_reconnect_of_a_recent_user_costs_nothing() {
+async fn a_reconnect_of_a_recent_user_costs_no_lookup() {
     let gateway = alone([per_user("first-of-day", "0s")]).await;
     let mut client = gateway.connect(MID).await;
     let at = client.now() - 1_000;
@@ -125,9 +128,9 @@ async fn a_reconnect_of_a_recent_user_costs_nothing() {
 }
 
 #[tokio::test]
-async fn one_of_a_user_who_is_no_longer_recent_costs_one() {
+async fn a_reconnect_of_a_user_who_is_no_longer_recent_costs_one_lookup() {
     let gateway = gateway([per_user("first-of-day", "0s")], &[("rewards.recent_users", "1")]).await;
-    let (one, other) = peer_messages();
+    let (one, other) = two_users_of_a_shard();
     for mid in [one, other] {
         let mut client = gateway.connect(mid).await;
         client.play(None, [beat(1, client.now())]).await;
@@ -142,9 +145,9 @@ async fn one_of_a_user_who_is_no_longer_recent_costs_one() {
 }
 
 #[tokio::test]
-async fn nor_is_the_store_asked_for_who_was_rewarded_and_is_no_longer_recent() {
+async fn the_store_is_not_asked_for_a_rewarded_user_who_is_no_longer_recent() {
     let gateway = gateway([per_user("first-of-day", "0s")], &[("rewards.recent_users", "1")]).await;
-    let (one, other) = peer_messages();
+    let (one, other) = two_users_of_a_shard();
     let (_, now) = gateway.today_and_now().await;
     for mid in [one, other] {
         post_beats(&gateway.http(mid), None, [beat(1, now)]).await;
@@ -159,14 +162,14 @@ async fn nor_is_the_store_asked_for_who_was_rewarded_and_is_no_longer_recent() {
 }
 
 /// Two users of one shard, of which a shard with room for one recent user knows the last.
-fn peer_messages() -> (u64, u64) {
+fn two_users_of_a_shard() -> (u64, u64) {
     let shard = |mid: u64| SipHasher24::new().hash(&mid.to_le_bytes()) % 1_000;
     let other = (1..).find(|other| shard(*other) == shard(MID) && *other != MID);
     (MID, other.expect("one in a thousand"))
 }
 
 #[tokio::test]
-async fn a_content_is_asked_for_once_by_each_connection() {
+async fn each_connection_asks_once_for_a_content() {
     let gateway = gateway([per_content("first-view", "0s")], &[]).await;
     let mut client = gateway.connect(MID).await;
     let at = client.now() - 10_000;
@@ -187,7 +190,7 @@ async fn a_content_is_asked_for_once_by_each_connection() {
 
 /// The store is not asked for what a filter remembers.
 #[tokio::test]
-async fn a_filter_stands_in_front_of_the_store() {
+async fn contents_that_a_filter_remembers_ask_no_store() {
     let rule = r#"{ id = "first-view", per = "content", kinds = [], watched = "0s", exact = false, expected = 1000000, probability = 0.01 }"#;
     let mut gateway = alone([rule.to_owned()]).await;
     let mut client = gateway.connect(MID).await;

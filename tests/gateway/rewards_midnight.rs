@@ -1,4 +1,4 @@
-//! A day ends and another begins: once for all users, and never backwards.
+//! The change of the reward day: once for all users, and never backwards.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ async fn the_flag_of_yesterday_counts_as_none() {
 
 /// The frame carries the flag of the day before, not the one that the connection was told.
 #[tokio::test]
-async fn what_a_connection_knows_ends_with_the_day() {
+async fn the_flag_known_to_a_connection_ends_with_the_day() {
     let gateway = TestGateway::rewarding(&[per_user("first-of-day", "0s"), per_content("first-view", "0s")]);
     let mut client = gateway.connect(MID).await;
     let at = client.now() - 1_000;
@@ -103,7 +103,7 @@ async fn a_day_does_not_come_back_with_a_restart() {
 }
 
 #[tokio::test]
-async fn nor_with_a_zone_that_is_behind() {
+async fn a_day_does_not_come_back_with_a_zone_that_is_behind() {
     let rules = rules(&[per_user("first-of-day", "0s")]);
     let with = |zone| [("rewards.rules", rules.as_str()), ("rewards.zone", zone)];
     // 25 hours lie between the two.

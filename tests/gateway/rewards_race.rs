@@ -1,4 +1,4 @@
-//! Many connections of one user, each with the first beat that is enough.
+//! Many connections of one user that qualify for the same reward at the same time.
 
 use std::time::Duration;
 
@@ -85,7 +85,7 @@ async fn of_200_connections_in_one_commit_one_is_rewarded() {
 }
 
 #[tokio::test]
-async fn they_race_with_credit_that_has_just_become_enough() {
+async fn of_200_connections_whose_credit_suffices_at_once_one_is_rewarded() {
     let gateway = TestGateway::rewarding_with(&[per_user("first-of-day", "500ms")], &SETTINGS);
     let mut racers = connect_all(&gateway).await;
     let at = racers[0].now();
@@ -102,7 +102,7 @@ async fn they_race_with_credit_that_has_just_become_enough() {
 }
 
 #[tokio::test]
-async fn sockets_and_requests_race_for_each_content_too() {
+async fn sockets_and_requests_that_race_for_a_content_get_one_reward() {
     let rules = [per_user("first-of-day", "0s"), per_content("first-view", "0s")];
     let gateway = TestGateway::rewarding_with(&rules, &[("limits.burst", "1000")]);
     let mut racers = Vec::new();

@@ -41,7 +41,7 @@ async fn each_content_is_rewarded_once_with_its_name() {
 }
 
 #[tokio::test]
-async fn another_connection_does_not_earn_it_again_and_another_user_does() {
+async fn a_content_is_rewarded_once_per_user_across_connections() {
     let mut gateway = gateway();
     let mut client = gateway.connect(MID).await;
     let mut second = gateway.connect(MID).await;
@@ -77,7 +77,7 @@ async fn contents_of_one_frame_are_rewarded_each() {
 
 /// Filled far beyond what it is for, a filter may deny or give way to the store, and nothing is given twice.
 #[tokio::test]
-async fn whatever_a_filter_says_nothing_is_given_twice() {
+async fn an_overfull_filter_never_rewards_a_content_twice() {
     let rule = r#"{ id = "first-view", per = "content", kinds = [], watched = "0s", exact = false, expected = 1000,
                     probability = 0.01 }"#;
     let rule = rule.replace('\n', " ");

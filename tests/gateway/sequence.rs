@@ -16,7 +16,7 @@ async fn invalid_seq(client: &mut TestClient) -> Value {
 }
 
 #[tokio::test]
-async fn gaps_are_legal() {
+async fn gaps_in_seq_are_accepted() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     for seq in [3, 4, 1_000, 4_000_000_000] {
@@ -63,7 +63,7 @@ async fn a_seq_that_cannot_be_read_is_invalid_and_not_repeated() {
 }
 
 #[tokio::test]
-async fn nothing_of_a_frame_with_a_wrong_seq_is_applied() {
+async fn no_part_of_a_frame_with_a_wrong_seq_is_applied() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let at = client.now();

@@ -126,7 +126,7 @@ async fn without_a_key_a_development_key_is_made_once_kept_private_and_never_pri
 }
 
 #[test]
-fn nothing_is_printed_with_a_key_but_the_listening_line() {
+fn with_a_key_only_the_listening_line_is_printed() {
     let gateway = TestGateway::start();
     assert_eq!(gateway.printed(), [""; 0]);
 }

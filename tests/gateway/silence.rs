@@ -1,4 +1,4 @@
-//! Connections that say nothing.
+//! Silent connections.
 
 use std::time::{Duration, Instant};
 
@@ -50,7 +50,7 @@ async fn a_frame_keeps_a_connection_that_answers_no_ping() {
 }
 
 #[tokio::test]
-async fn a_ping_of_the_client_keeps_it_too_and_is_answered() {
+async fn a_ping_of_the_client_keeps_its_connection_and_is_answered() {
     let gateway = TestGateway::with(&PATIENT);
     let mut socket = gateway.raw(MID).await;
     let started = Instant::now();
@@ -67,7 +67,7 @@ async fn a_ping_of_the_client_keeps_it_too_and_is_answered() {
 }
 
 #[tokio::test]
-async fn who_speaks_is_not_pinged() {
+async fn a_client_that_sends_is_not_pinged() {
     let gateway = TestGateway::with(&[("socket.ping", "3s"), ("socket.idle", "1m")]);
     let mut client = gateway.connect(MID).await;
     let started = Instant::now();
@@ -79,7 +79,7 @@ async fn who_speaks_is_not_pinged() {
 }
 
 #[tokio::test]
-async fn a_request_that_never_comes_is_not_waited_for() {
+async fn a_connection_without_a_request_is_closed_after_the_timeout() {
     let gateway = TestGateway::with(&[("server.handshake_timeout", "300ms"), ("server.request_timeout", NEVER)]);
     for beginning in ["", "GET /v1/connect HTTP/1.1\r\nHost: here\r\n"] {
         let mut socket = RawSocket::connect(gateway.address()).await;

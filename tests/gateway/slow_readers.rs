@@ -9,7 +9,7 @@ const TOO_SLOW: &str = r#"heartline_closes_total{code="4009"}"#;
 
 /// Reads nothing while others write, and all of it once the gateway has had enough.
 #[tokio::test]
-async fn who_reads_too_slowly_is_closed_with_4009() {
+async fn a_client_that_reads_too_slowly_is_closed_with_4009() {
     let quick = [("socket.write_timeout", "300ms"), ("limits.burst", "2000"), ("limits.frames_per_second", "1000")];
     let gateway = TestGateway::with(&quick);
     let slow = RawSocket::connect_narrow(gateway.address()).await;
@@ -31,7 +31,7 @@ async fn who_reads_too_slowly_is_closed_with_4009() {
 }
 
 #[tokio::test]
-async fn who_reads_is_not_closed_however_much_the_others_write() {
+async fn a_client_that_reads_is_not_closed_however_much_others_write() {
     let gateway = TestGateway::start();
     let mut origin = gateway.connect(MID).await;
     let mut reader = gateway.connect(MID).await;
@@ -49,7 +49,7 @@ async fn who_reads_is_not_closed_however_much_the_others_write() {
 
 /// What the server has to say waits for a reader only so long; meanwhile it reads nothing from it either.
 #[tokio::test]
-async fn who_does_not_read_its_answers_is_closed_with_4009() {
+async fn a_client_that_does_not_read_its_answers_is_closed_with_4009() {
     let gateway = TestGateway::with(&[("socket.write_timeout", "500ms"), ("limits.burst", "2000")]);
     let mut writer = gateway.connect(MID).await;
     let at = writer.now();
@@ -65,7 +65,7 @@ async fn who_does_not_read_its_answers_is_closed_with_4009() {
 
 /// Several devices come back with full outboxes at once; that is no fault of the one that looks on.
 #[tokio::test]
-async fn who_reads_is_not_closed_when_others_come_back_together() {
+async fn a_client_that_reads_is_not_closed_when_others_reconnect_together() {
     let gateway = TestGateway::start();
     let mut reader = gateway.connect(MID).await;
     let at = reader.now() - 1_000;

@@ -42,7 +42,7 @@ async fn a_killed_process_leaves_its_data_directory_free() {
 }
 
 #[tokio::test]
-async fn a_data_directory_that_cannot_be_is_refused() {
+async fn an_impossible_data_directory_is_refused() {
     let place = tempfile::tempdir().expect("a directory");
     let file = place.path().join("file");
     fs::write(&file, "no directory").expect("a file");
@@ -74,7 +74,7 @@ async fn a_format_of_another_version_is_refused_and_left_alone() {
 }
 
 #[test]
-fn a_directory_of_something_else_is_left_alone() {
+fn a_directory_with_foreign_files_is_refused_and_unchanged() {
     let place = tempfile::tempdir().expect("a directory");
     fs::write(place.path().join("thesis.tex"), "years of work").expect("a file");
     let path = place.path().to_str().expect("ASCII");
@@ -108,14 +108,14 @@ fn the_port_of_another_gateway_is_refused() {
 }
 
 #[test]
-fn other_than_loopback_needs_a_key() {
+fn an_address_other_than_loopback_needs_a_key() {
     let open = [("server.listen", "0.0.0.0:0"), ("auth.hs256_secret", ""), ("demo.enabled", "false")];
     let line = told(&TestGateway::fails_with(&open), BAD_CONFIGURATION);
     assert!(line.to_lowercase().contains("hs256_secret"), "{line}");
 }
 
 #[test]
-fn other_than_loopback_shows_no_demo() {
+fn an_address_other_than_loopback_shows_no_demo() {
     let open = [("server.listen", "0.0.0.0:0"), ("demo.enabled", "true")];
     let line = told(&TestGateway::fails_with(&open), BAD_CONFIGURATION);
     assert!(line.to_lowercase().contains("demo"), "{line}");

@@ -10,15 +10,21 @@ const HOLD: Duration = Duration::from_secs(4);
 
 /// A gateway that holds steady beats for so long.
 fn holding(hold: &str) -> TestGateway {
-    TestGateway::with(&[
+    TestGateway::with(&settings(hold))
+}
+
+fn settings(hold: &str) -> [(&str, &str); 7] {
+    [
         ("store.steady_hold", hold),
         ("limits.ack_delay", hold),
         // May not be shorter than the hold, or than twice of it.
         ("push.steady_interval", NEVER),
         ("socket.idle", "1h"),
         ("server.drain_timeout", NEVER),
+        // A beat that may earn something, or count a view, is not held.
         ("rewards.rules", "[]"),
-    ])
+        ("views.by_playback", "[]"),
+    ]
 }
 
 /// What it holds comes by itself when every test has run out of patience.
@@ -88,6 +94,28 @@ async fn a_pause_of_another_device_refuses_only_what_was_played_after_it() {
     let [third, fourth] = [last - 1, last].map(|seq| (Some(u64::from(seq)), Some("not_recording")));
     assert_eq!(refused, [third, fourth]);
     assert_eq!(other.position(100).await, Some(2_000));
+}
+
+#[tokio::test]
+#[ignore = "needs Redis: tests/run gateway-redis"]
+async fn a_change_at_another_gateway_commits_what_is_held() {
+    let often = [("limits.frames_per_second", "2000"), ("limits.burst", "2000")];
+    let gateway = TestGateway::on_redis(&[&settings(NEVER)[..], &often[..]].concat());
+    let neighbour = gateway.neighbour();
+    let (mut client, at) = playing(&gateway).await;
+    client.send(beats([beat(100, at + 1).pos(78_000)])).await;
+    gateway.wait_for_metric("heartline_beats_held_total", |held| held > 0.0).await;
+    // Its reads do not end a hold of the first gateway.
+    let mut other = neighbour.connect(MID).await;
+    assert_eq!(other.position(100).await, Some(10_000));
+    let mut changes = 0;
+    until("the commit", async || {
+        // A message is lost if the first gateway does not hear of the user yet.
+        changes += 1;
+        other.pause_recording(changes % 2 == 1, at + 100 + changes).await;
+        other.position(100).await == Some(78_000)
+    })
+    .await;
 }
 
 #[tokio::test]

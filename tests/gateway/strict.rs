@@ -1,4 +1,4 @@
-//! A request that says something the gateway does not understand is refused as a whole, and nothing is done.
+//! A request with anything unknown is refused as a whole, and has no effect.
 
 use std::time::{Duration, Instant};
 

@@ -17,7 +17,7 @@ async fn code(client: &mut TestClient, frame: Value) -> String {
 }
 
 #[tokio::test]
-async fn the_third_in_a_row_is_answered_and_closes_with_4000() {
+async fn the_third_invalid_frame_in_a_row_is_answered_and_closes_with_4000() {
     let gateway = TestGateway::start();
     let mut bystander = gateway.connect(MID).await;
     let mut client = gateway.connect(MID).await;
@@ -29,7 +29,7 @@ async fn the_third_in_a_row_is_answered_and_closes_with_4000() {
 }
 
 #[tokio::test]
-async fn too_many_counts_like_invalid() {
+async fn a_too_many_error_counts_like_an_invalid_frame() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     assert_eq!(code(&mut client, too_many()).await, "too_many");
@@ -50,7 +50,7 @@ async fn frames_without_a_readable_seq_count() {
 }
 
 #[tokio::test]
-async fn a_good_frame_starts_the_count_again() {
+async fn a_good_frame_resets_the_count() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     for _ in 0..3 {
@@ -67,7 +67,7 @@ async fn a_good_frame_starts_the_count_again() {
 }
 
 #[tokio::test]
-async fn other_errors_neither_count_nor_start_again() {
+async fn other_errors_neither_count_nor_reset_the_count() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     for _ in 0..5 {
@@ -95,7 +95,7 @@ async fn a_rejected_beat_is_no_broken_frame() {
 }
 
 #[tokio::test]
-async fn what_was_sent_before_the_third_is_kept() {
+async fn beats_sent_before_the_third_invalid_frame_are_kept() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let at = client.now();
@@ -109,7 +109,7 @@ async fn what_was_sent_before_the_third_is_kept() {
 }
 
 #[tokio::test]
-async fn three_before_the_welcome_close_too() {
+async fn three_invalid_frames_before_the_welcome_close_with_4000() {
     let gateway = TestGateway::start();
     let mut client = gateway.upgrade().open().await;
     for seq in 1..=3 {

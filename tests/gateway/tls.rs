@@ -80,7 +80,7 @@ async fn sockets_are_served_over_tls() {
 }
 
 #[tokio::test]
-async fn codes_of_the_gateway_arrive_over_tls() {
+async fn close_codes_arrive_over_tls() {
     let (files, certificate) = files();
     let gateway = files.gateway(&[]);
     let mut client = welcomed(&gateway, &certificate).await;
@@ -91,7 +91,7 @@ async fn codes_of_the_gateway_arrive_over_tls() {
 }
 
 #[tokio::test]
-async fn who_speaks_no_tls_or_none_in_time_is_closed() {
+async fn a_client_without_tls_or_with_a_late_handshake_is_closed() {
     let (files, certificate) = files();
     // Long enough for a client that speaks TLS, in a debug build.
     let quick = [("server.handshake_timeout", "3s"), ("server.request_timeout", NEVER), ("server.keep_alive", NEVER)];
@@ -127,7 +127,7 @@ async fn sighup_ends_nothing_without_a_certificate_either() {
 }
 
 #[tokio::test]
-async fn a_bad_certificate_changes_nothing_and_is_said_in_one_line() {
+async fn a_bad_certificate_changes_nothing_and_is_logged_in_one_line() {
     let (files, good) = files();
     let gateway = files.gateway(&[]);
     let key = fs::read(files.path("key.pem")).expect("the key");

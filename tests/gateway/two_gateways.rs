@@ -49,7 +49,7 @@ async fn of_50_connections_over_both_one_is_rewarded() {
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run gateway-redis"]
-async fn what_one_has_acked_the_other_reads() {
+async fn a_beat_acked_by_one_gateway_is_read_by_the_other() {
     let gateways = two(&[]);
     let mut clients = [gateways[0].connect(MID).await, gateways[1].connect(MID).await];
     let at = clients[0].now() - 1_000;
@@ -78,7 +78,7 @@ async fn the_newest_beat_wins_whichever_gateway_it_comes_to() {
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run gateway-redis"]
-async fn what_is_forgotten_on_one_stays_so_on_the_other() {
+async fn records_deleted_on_one_gateway_stay_deleted_on_the_other() {
     let gateways = two(&[]);
     let mut clients = [gateways[0].connect(MID).await, gateways[1].connect(MID).await];
     let at = clients[0].now() - 1_000;

@@ -99,7 +99,7 @@ async fn a_later_time_wins_over_a_greater_session() {
 }
 
 #[tokio::test]
-async fn contents_and_kinds_are_apart() {
+async fn records_of_different_contents_and_kinds_are_separate() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let at = client.now();

@@ -35,7 +35,7 @@ async fn wait_for(gateway: &TestGateway, watching: u64, top: Value) {
 }
 
 #[tokio::test]
-async fn it_is_off_by_default() {
+async fn the_widget_is_off_by_default() {
     // A gateway of a test has the demo otherwise.
     let gateway = TestGateway::with(&[(DEMO_OVERRIDE, "false")]);
     for (path, _) in FILES {
@@ -66,7 +66,7 @@ async fn any_page_may_read_each_file_without_a_token() {
 }
 
 #[tokio::test]
-async fn it_counts_its_kinds_and_lists_what_has_enough_sessions() {
+async fn the_widget_counts_its_kinds_and_lists_contents_with_enough_sessions() {
     let settings = [
         ("live.widget", "true"),
         ("live.widget_kinds", "[1, 3]"),
@@ -116,7 +116,7 @@ async fn an_address_that_asks_too_often_is_told_to_wait() {
 }
 
 #[tokio::test]
-async fn the_demo_brings_it_for_this_machine_with_every_content() {
+async fn the_demo_shows_the_widget_on_this_machine_with_every_content() {
     let gateway = TestGateway::with(&[(DEMO_OVERRIDE, "false"), ("auth.hs256_secret", "")]);
     assert_eq!(gateway.anonymous_http().get("/").await.status, 200, "the demo");
     assert_eq!(numbers(&gateway).await["watching"], 0);

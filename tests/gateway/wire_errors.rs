@@ -1,4 +1,4 @@
-//! What breaks the WebSocket rules themselves, byte by byte.
+//! Violations of the WebSocket protocol, byte by byte.
 
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
@@ -155,7 +155,7 @@ async fn wire_errors_before_the_welcome_keep_their_codes() {
 }
 
 #[tokio::test]
-async fn the_code_is_not_lost_to_what_still_comes_in() {
+async fn the_close_code_arrives_even_if_more_input_comes_in() {
     let gateway = TestGateway::start();
     let mut socket = gateway.raw(MID).await;
     socket.write(&RawSocket::unmasked(Opcode::Text, b"{}")).await;

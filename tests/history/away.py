@@ -1,11 +1,11 @@
-"""Cassandra, then Kafka, are away while beats pass: nobody who watches notices, and memory stays where it was."""
+"""Cassandra, then Kafka, are away while beats pass: acks are as fast as before, and memory does not grow."""
 
 import time
 from pathlib import Path
 
 PLAYERS = range(2_000_001, 2_000_201)
 BEATS = 20  # of a frame
-# Of the beats, before anything is away: until everybody is known to the gateways, and then to see what is usual.
+# Rounds of beats before anything is away: until the gateways know all users, and then to measure the usual time.
 WARM_SHARE, USUAL_SHARE = 0.2, 0.5
 ACKS_WORSE_MAX = 3
 MEMORY_MORE_MAX = 0.10

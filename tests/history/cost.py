@@ -1,8 +1,8 @@
 """What it costs to bring beats to Cassandra."""
 
-import os
 import time
-from pathlib import Path
+
+from wire.processes import cpu_seconds
 
 
 class Cost:
@@ -19,7 +19,7 @@ class Cost:
         )
         packs = scene.counted("heartline_history_packs_total", scene.gateways)
         sent = scene.counted("heartline_history_pack_bytes_total", scene.gateways)
-        processors = sum(processor_seconds(job.process.pid) for job in scene.jobs)
+        processors = sum(cpu_seconds(job.process.pid) for job in scene.jobs)
         print(
             f"cost: {packs / beats:.4f} messages a beat, {sent / beats:.1f} bytes a beat, "
             f"{scene.topic.bytes_on_disk() / beats:.1f} compressed; {written / beats:.2f} rows a beat in Cassandra; "
@@ -27,9 +27,3 @@ class Cost:
             f"{processors / max(rows, 1) * 1e6:.1f} µs of a job's processor a row",
             flush=True,
         )
-
-
-def processor_seconds(pid):
-    """Of all its threads, in the system too."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -59,8 +59,8 @@ class Scene(Fleet):
         return [Place(gateway.ws, gateway.control) for gateway in self.gateways]
 
     def wait_until_drained(self):
-        """Nobody is listed, and everything that was published is written."""
-        until("nobody is listed any more", lambda: self.redis.listed_users() == 0, every=0.2)
+        """Waits until no user is listed and all published packs are written."""
+        until("no user is listed any more", lambda: self.redis.listed_users() == 0, every=0.2)
         until("the jobs have no lag", lambda: self.topic.lag() == 0, every=0.1)
 
     def counted(self, name, processes=None):

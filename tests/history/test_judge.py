@@ -41,7 +41,7 @@ class TestReckoning(unittest.TestCase):
         self.assertTrue(self.reckoning.beat(beat(NOW, "11"), "tv"))
         self.assertEqual((self.record().at, self.record().session), (NOW, 11))
 
-    def test_what_is_not_newer_than_a_delete_or_a_clear_is_gone_and_stays_away(self):
+    def test_a_beat_up_to_a_delete_or_clear_is_removed_and_stays_removed(self):
         for name, contents in (("delete", [[CONTENT]]), ("clear", [])):
             self.setUp()
             forget = getattr(self.reckoning, name)
@@ -81,10 +81,10 @@ class TestJudge(unittest.TestCase):
         self.stored.rows[content] = found._replace(row=row, **changes)
         return self.faults()
 
-    def test_what_is_as_it_should_be_has_no_fault(self):
+    def test_expected_records_have_no_fault(self):
         self.assertEqual(self.faults(), [])
 
-    def test_what_is_missing_or_back_is_a_fault(self):
+    def test_a_missing_or_returned_record_is_a_fault(self):
         gone = self.stored.rows.pop(CONTENT)
         self.assertIn("missing", self.faults()[0])
         self.stored.rows[CONTENT] = self.stored.rows[1, 9] = gone

@@ -47,7 +47,7 @@ class Topic:
             consumer.close()
 
     def put(self, key, value, partition=None):
-        """A message of somebody else; its place."""
+        """Publishes a message of another producer, and returns its place."""
         producer = KafkaProducer(bootstrap_servers=self._broker.address, acks="all")
         try:
             put = producer.send(PACKS, key=key, value=value, partition=partition).get(PATIENCE_SECONDS)

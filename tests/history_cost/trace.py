@@ -5,12 +5,12 @@ import subprocess
 import sys
 import time
 
-from history.cost import processor_seconds
 from history.scene import Scene
 from history_cost import one_each
 from history_cost.one_each import COLUMNS, TABLE, TOPIC, Beats
 from wire import load
 from wire.patience import until
+from wire.processes import cpu_seconds
 
 HEARTBEAT_SECONDS = 5
 INTERVAL_MS = 30_000
@@ -38,8 +38,8 @@ def run(binary, scratch, seconds):
 
 
 def _carried(binary, scene, seconds):
-    job, began = processor_seconds(scene.jobs[0].process.pid), time.monotonic()
-    cassandra = processor_seconds(scene.cassandra.pid)
+    job, began = cpu_seconds(scene.jobs[0].process.pid), time.monotonic()
+    cassandra = cpu_seconds(scene.cassandra.pid)
     report = load.run(binary, scene.urls, [], RATE, 0, seconds, NEW_CONTENTS)
     scene.wait_until_drained()
     counted = {name: scene.counted(f"heartline_history_{name}_total") for name in ("job_rows", "store_rows_written")}
@@ -53,8 +53,8 @@ def _carried(binary, scene, seconds):
         "bytes": sent,
         "compressed": scene.topic.bytes_on_disk(),
         "writes": counted["store_rows_written"],
-        "processor": processor_seconds(scene.jobs[0].process.pid) - job,
-        "cassandra": processor_seconds(scene.cassandra.pid) - cassandra,
+        "processor": cpu_seconds(scene.jobs[0].process.pid) - job,
+        "cassandra": cpu_seconds(scene.cassandra.pid) - cassandra,
     }
     _tell("heartline", cost)
     print(
@@ -66,7 +66,7 @@ def _carried(binary, scene, seconds):
 
 
 def _one_each(scene, state, beats):
-    cassandra = processor_seconds(scene.cassandra.pid)
+    cassandra = cpu_seconds(scene.cassandra.pid)
     with scene.table.session() as session:
         session.execute(one_each.SCHEMA)
     sent = beats.publish(scene.kafka.address)
@@ -81,8 +81,8 @@ def _one_each(scene, state, beats):
             "bytes": sent,
             "compressed": scene.topic.bytes_on_disk(TOPIC),
             "writes": beats.count,
-            "processor": processor_seconds(process.pid),
-            "cassandra": processor_seconds(scene.cassandra.pid) - cassandra,
+            "processor": cpu_seconds(process.pid),
+            "cassandra": cpu_seconds(scene.cassandra.pid) - cassandra,
         }
         print(f"written in {time.monotonic() - began:.0f} s", flush=True)
     finally:

@@ -127,7 +127,7 @@ fn the_history_of_a_user_is_printed_and_compared_with_redis() {
 
 #[test]
 #[ignore = "needs Cassandra: tests/run cassandra"]
-fn what_is_not_there_is_not_made() {
+fn the_history_command_creates_no_keyspace() {
     let keyspace = format!("heartline_test_{:x}", rand::random::<u64>());
     let variables = on(&shared(), &keyspace, "redis://127.0.0.1:1");
     let (code, printed, said) = asked(&["history", "--mid", "42"], &variables);
@@ -143,7 +143,7 @@ fn what_is_not_there_is_not_made() {
 }
 
 #[test]
-fn a_store_that_is_not_set_or_away_is_said() {
+fn a_missing_or_unreachable_history_store_is_reported() {
     let (code, printed, said) = asked(&["history", "--mid", "42"], &[]);
     assert_eq!((code, printed.as_str()), (Some(78), ""));
     assert_eq!(said, "heartline: there is no history store: history.store is \"none\"; set it to \"cassandra\"\n");

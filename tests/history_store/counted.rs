@@ -1,4 +1,4 @@
-//! What the store counts.
+//! The metrics of the store.
 
 use heartline::storage::history_store::HistoryStore;
 use heartline::storage::history_store::cassandra::Metrics;
@@ -10,7 +10,7 @@ use crate::words::*;
 
 #[test]
 #[ignore = "needs Cassandra: tests/run cassandra"]
-fn rows_requests_and_what_had_expired_are_counted() {
+fn rows_requests_and_expired_rows_are_counted() {
     let (mut registry, metrics) = (Registry::with_prefix("heartline"), Metrics::default());
     metrics.register(&mut registry);
     let (store, user, now) = (OnCassandra::counting(LONG, metrics), some_user(), wall());

@@ -46,7 +46,7 @@ impl Writers {
 
 #[test]
 #[ignore = "needs Cassandra: tests/run cassandra"]
-fn what_was_answered_survives_kills_and_the_store_recovers_by_itself() {
+fn answered_writes_survive_kills_and_the_store_recovers_by_itself() {
     let mut node = CassandraNode::start();
     let store =
         Arc::new(CassandraStore::open(&settings(&node.address()), LONG, Schema::Make, Metrics::default()).unwrap());

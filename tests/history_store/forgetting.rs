@@ -1,4 +1,4 @@
-//! What a user has asked to forget.
+//! Clears and pauses in the history store.
 
 use heartline::model::pack::{PackedForgetting, PackedRow};
 use heartline::model::version::Version;

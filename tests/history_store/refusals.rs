@@ -1,4 +1,4 @@
-//! What is wrong with a Cassandra is said at the start, with what mends it.
+//! Problems of a Cassandra are reported at the start, with their fixes.
 
 use heartline::model::secret::Secret;
 use heartline::storage::history_store::cassandra::config::{CassandraConfig, Replication};
@@ -55,7 +55,7 @@ fn has(refusal: (u8, String), words: &[&str]) {
 
 #[test]
 #[ignore = "needs Cassandra: tests/run cassandra"]
-fn what_is_missing_is_made_or_named() {
+fn a_missing_keyspace_or_table_is_created_or_reported() {
     let keyspace = Keyspace::new();
     has(keyspace.refusal(Schema::Find), &["there is no keyspace heartline_test_"]);
     keyspace.tell("CREATE KEYSPACE KS WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
@@ -86,7 +86,7 @@ fn another_table_or_replication_is_refused() {
 
 #[test]
 #[ignore = "needs Cassandra: tests/run cassandra"]
-fn too_few_nodes_are_named() {
+fn a_replication_above_the_number_of_nodes_is_refused() {
     let mut keyspace = Keyspace::new();
     keyspace.settings.replication = Replication::Each(3);
     has(keyspace.refusal(Schema::Make), &["datacenter1 has 1 node(s), too few for 3 copies"]);
@@ -94,7 +94,7 @@ fn too_few_nodes_are_named() {
 
 #[test]
 #[ignore = "needs Cassandra: tests/run cassandra"]
-fn a_user_is_let_in_by_the_password() {
+fn a_user_needs_the_right_password() {
     let node = CassandraNode::start_with(&["authenticator=PasswordAuthenticator"]);
     let mut settings = settings(&node.address());
     let open =

@@ -18,7 +18,7 @@ async fn close_code(socket: &mut Socket) -> u16 {
 }
 
 #[tokio::test]
-async fn requests_are_told_to_come_again() {
+async fn requests_get_503_with_retry_after_while_the_clock_is_off() {
     let fixture = Fixture::new();
     fixture.put_store_ahead(-2_000).await;
     for path in PATHS.into_iter().filter(|path| *path != "/v1/nowhere") {
@@ -35,7 +35,7 @@ async fn requests_are_told_to_come_again() {
 }
 
 #[tokio::test]
-async fn sockets_are_sent_away_as_in_a_drain_and_let_in_again() {
+async fn sockets_are_drained_while_the_clock_is_off_and_welcomed_afterwards() {
     let serve = async {
         let fixture = Fixture::new();
         let address = fixture.listen().await;

@@ -108,7 +108,7 @@ async fn recovers_from(fault: Fault) {
 }
 
 #[tokio::test]
-async fn nobody_is_acked_while_the_store_is_away_and_everybody_once_it_is_back() {
+async fn no_beat_is_acked_while_the_store_is_away_and_all_are_once_it_is_back() {
     LocalSet::new().run_until(recovers_from(Fault::Away)).await;
 }
 
@@ -118,7 +118,7 @@ async fn a_commit_of_unknown_outcome_is_acked_once_it_is_known() {
 }
 
 #[tokio::test]
-async fn after_a_failure_nobody_is_acked_even_if_the_store_would_take_it() {
+async fn after_a_failure_nothing_is_acked_even_if_the_store_takes_writes_again() {
     let run = async {
         let (fixture, told, lives) = break_under_load(Fault::Failed).await;
         let oids = told.acked.borrow().clone();

@@ -5,13 +5,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use heartline::model::ids::{Content, UserId};
-use heartline::model::page::{Page, PageRequest};
+use heartline::model::page::{Page, PageRequest, UsersRequest};
 use heartline::model::record::Record;
+use heartline::model::recording::Switch;
 use heartline::model::rewards::claim::ClaimKey;
 use heartline::model::rewards::day::Day;
 use heartline::model::rows_read::RowsRead;
 use heartline::model::shard::Shard;
-use heartline::storage::hot_store::{Answer, Claims, Committed, Group, Positions, StoreClock, StoreError, UserStatus};
+use heartline::storage::hot_store::{
+    Answer, Claims, Committed, Group, Positions, StoreClock, StoreError, StoredUsers, UserStatus,
+};
 
 /// What becomes of commits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,8 +83,8 @@ impl<S: Positions> Positions for Faulty<S> {
         self.store.list(user, request, now, rows)
     }
 
-    fn paused(&self, user: UserId) -> Answer<bool> {
-        self.store.paused(user)
+    fn last_switch(&self, user: UserId) -> Answer<Option<Switch>> {
+        self.store.last_switch(user)
     }
 }
 
@@ -96,6 +99,12 @@ impl<S: Claims> Claims for Faulty<S> {
 
     fn claims_in(&self, shard: Shard, day: Day) -> Answer<Vec<ClaimKey>> {
         self.store.claims_in(shard, day)
+    }
+}
+
+impl<S: StoredUsers> StoredUsers for Faulty<S> {
+    fn users(&self, request: UsersRequest, now: u64) -> Answer<Vec<UserId>> {
+        self.store.users(request, now)
     }
 }
 

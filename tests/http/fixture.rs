@@ -146,6 +146,8 @@ impl Fixture {
             mid_hash: heartline::model::mid_hash::MidHash::with_key(&[0; 16]),
             limiter: heartline::edge::limits::connection_limiter::ConnectionLimiter::new(&defaults.limits),
             requests: Arc::new(Rates::new(defaults.limits.frames_per_second, defaults.limits.burst)),
+            anonymous: Arc::new(Rates::new(defaults.limits.frames_per_second, defaults.limits.burst)),
+            views: None,
             lists: ListLimiter::new(Self::LIST_ROWS, Self::LIST_ROWS, &mut registry),
             visitors: visitors(),
             origins: Origins::new(vec![Self::ORIGIN.to_owned()]),
@@ -272,7 +274,7 @@ fn no_rewards(
     let today = Arc::new(Today::open("UTC", rules.clone(), None, clock.now()).expect("a zone"));
     let config = &defaults.rewards;
     let memory = Arc::new(rewards::memory::Memory::new(rules.clone(), Shards::DEFAULT, config, registry));
-    let metrics = rewards::metrics::Metrics::new(&rules, registry);
+    let metrics = rewards::metrics::Metrics::new(&rules, Default::default(), registry);
     let judge = Judge {
         rules: rules.clone(),
         today: today.clone(),
@@ -295,7 +297,7 @@ fn commits(
     registry: &mut Registry,
 ) -> (Committer, Intake, Completions) {
     let (wake, metrics) = (Arc::new(Notify::new()), Metrics::new(registry));
-    let (submit_queue, completions) = SubmitQueue::new(wake.clone(), SubmitQueue::WEIGHT_MAX);
+    let (submit_queue, completions) = SubmitQueue::new(wake.clone(), SubmitQueue::WEIGHT_MAX, None);
     let admission = Admission { retention: Retention::of(Duration::from_hours(24)) };
     let intake =
         Intake { submit_queue: submit_queue.clone(), admission, clock: clock.clone(), metrics: metrics.clone() };

@@ -65,7 +65,7 @@ async fn rejections_come_in_the_order_of_the_beats() {
 }
 
 #[tokio::test]
-async fn forgetting_is_done_when_it_is_answered() {
+async fn deletes_and_clears_are_done_when_answered() {
     let fixture = Fixture::new();
     let items = json!([beat(&fixture, 100, 1, "playing"), beat(&fixture, 200, 1, "playing")]);
     fixture.post("/v1/beats", &json!({"items": items})).await.json();
@@ -90,7 +90,7 @@ async fn recording_is_answered_with_the_state_after_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_an_answer_of_the_store_the_client_is_to_ask_again() {
+async fn without_an_answer_of_the_store_requests_are_unavailable() {
     let fixture = Fixture::with_dead_store();
     let item = beat(&fixture, 100, 1, "playing");
     let answers: [Answer; 4] = [
@@ -106,7 +106,7 @@ async fn without_an_answer_of_the_store_the_client_is_to_ask_again() {
 }
 
 #[tokio::test]
-async fn nothing_is_answered_without_a_good_token() {
+async fn no_request_is_served_without_a_good_token() {
     let fixture = Fixture::new();
     for authorization in [None, Some("Bearer no-token"), Some("Basic NDI6NDI="), Some("Bearer ")] {
         let request = http::Request::get("/v1/history");
@@ -138,7 +138,7 @@ async fn a_token_in_a_url_is_refused_everywhere() {
 }
 
 #[tokio::test]
-async fn methods_and_paths_that_are_not_there_are_told() {
+async fn unknown_methods_and_paths_are_problems() {
     let fixture = Fixture::new();
     fixture.get("/v1/nowhere").await.problem(404, "not_found");
     fixture.get("/v1/history/1").await.problem(404, "not_found");
@@ -155,7 +155,7 @@ async fn methods_and_paths_that_are_not_there_are_told() {
 }
 
 #[tokio::test]
-async fn bodies_and_paths_that_make_no_sense_are_told() {
+async fn malformed_bodies_and_paths_are_problems() {
     let fixture = Fixture::new();
     for body in [json!({}), json!([]), json!({"items": 5}), json!({"items": [{}]})] {
         fixture.post("/v1/beats", &body).await.problem(400, "invalid");
@@ -173,7 +173,7 @@ async fn bodies_and_paths_that_make_no_sense_are_told() {
 }
 
 #[tokio::test]
-async fn a_user_who_asks_too_often_is_slowed_down() {
+async fn a_user_above_the_request_rate_gets_429_with_retry_after() {
     let fixture = Fixture::new();
     let mut served = 0;
     let slowed = loop {
@@ -191,7 +191,7 @@ async fn a_user_who_asks_too_often_is_slowed_down() {
 }
 
 #[tokio::test]
-async fn lists_that_look_at_many_rows_are_slowed_down() {
+async fn lists_above_the_rate_of_rows_get_429() {
     let fixture = Fixture::new();
     let items: Vec<_> = (0..Fixture::LIST_ROWS).map(|oid| beat(&fixture, oid.into(), 1, "playing")).collect();
     fixture.post("/v1/beats", &json!({"items": items})).await.json();
@@ -227,7 +227,7 @@ async fn a_user_has_one_list_at_a_time() {
 }
 
 #[tokio::test]
-async fn allowed_pages_may_read_every_answer_and_others_get_none() {
+async fn allowed_origins_may_read_every_answer_and_others_none() {
     let fixture = Fixture::new();
     for path in PATHS {
         let request = http::Request::get(path).header("origin", Fixture::ORIGIN);

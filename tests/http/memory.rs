@@ -7,13 +7,16 @@ use futures_util::future::{BoxFuture, FutureExt, pending, ready};
 use heartline::model::decide::{Decider, Draft};
 use heartline::model::ids::{Content, UserId};
 use heartline::model::outbox_entry::OutboxEntry;
-use heartline::model::page::{Page, PageRequest};
+use heartline::model::page::{Page, PageRequest, UsersRequest};
 use heartline::model::record::Record;
+use heartline::model::recording::Switch;
 use heartline::model::rewards::claim::ClaimKey;
 use heartline::model::rewards::day::Day;
 use heartline::model::rows_read::RowsRead;
 use heartline::model::shard::Shard;
-use heartline::storage::hot_store::{Answer, Claims, Committed, Group, Positions, StoreClock, StoreError, UserStatus};
+use heartline::storage::hot_store::{
+    Answer, Claims, Committed, Group, Positions, StoreClock, StoreError, StoredUsers, UserStatus,
+};
 use heartline::storage::outbox::{Outbox, OutboxNumber};
 
 use crate::plain_user::PlainUser;
@@ -86,8 +89,8 @@ impl Positions for Memory {
         })
     }
 
-    fn paused(&self, _: UserId) -> Answer<bool> {
-        self.answer(|rows| rows.row.recording.paused())
+    fn last_switch(&self, _: UserId) -> Answer<Option<Switch>> {
+        self.answer(|rows| rows.row.recording.last())
     }
 }
 
@@ -101,6 +104,12 @@ impl Claims for Memory {
     }
 
     fn claims_in(&self, _: Shard, _: Day) -> Answer<Vec<ClaimKey>> {
+        self.answer(|_| Vec::new())
+    }
+}
+
+impl StoredUsers for Memory {
+    fn users(&self, _: UsersRequest, _: u64) -> Answer<Vec<UserId>> {
         self.answer(|_| Vec::new())
     }
 }

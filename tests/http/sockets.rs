@@ -46,7 +46,7 @@ pub async fn heard(socket: &mut Socket) -> Value {
 }
 
 #[tokio::test]
-async fn whoever_cannot_be_welcomed_is_closed_with_1013() {
+async fn a_socket_that_cannot_be_welcomed_is_closed_with_1013() {
     let serve = async {
         let fixture = Fixture::with_dead_store();
         let mut socket = connect(fixture.listen().await, &fixture.token).await;
@@ -59,7 +59,7 @@ async fn whoever_cannot_be_welcomed_is_closed_with_1013() {
 }
 
 #[tokio::test]
-async fn operations_are_unavailable_and_beats_wait() {
+async fn without_the_store_operations_are_unavailable_and_beats_wait() {
     let serve = async {
         let fixture = Fixture::new();
         let mut socket = welcomed(fixture.listen().await, &fixture.token).await;
@@ -87,7 +87,7 @@ async fn operations_are_unavailable_and_beats_wait() {
 }
 
 #[tokio::test]
-async fn a_renewal_counts_that_came_in_time_behind_what_took_long() {
+async fn a_renewal_in_time_counts_even_behind_a_slow_operation() {
     let serve = async {
         let fixture = Fixture::new();
         let mut socket = welcomed(fixture.listen().await, &fixture.expired_token()).await;
@@ -108,7 +108,7 @@ async fn a_renewal_counts_that_came_in_time_behind_what_took_long() {
 }
 
 #[tokio::test]
-async fn nobody_outstays_a_token_by_keeping_the_gateway_busy() {
+async fn a_busy_socket_is_closed_with_4002_once_its_token_has_expired() {
     let serve = async {
         let fixture = Fixture::new();
         let mut socket = welcomed(fixture.listen().await, &fixture.expired_token()).await;

@@ -1,4 +1,4 @@
-//! What commit listeners are told of the clients behind changes.
+//! The clients of changes, as commit listeners get them.
 
 use heartline::domain::commit_listener::{CommitListener, CommittedGroup};
 use heartline::model::visitor::{Browser, Country, DeviceClass, Os, Visitor};

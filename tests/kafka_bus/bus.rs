@@ -1,4 +1,4 @@
-//! What is published, and in which order.
+//! Published events, and their order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,7 @@ async fn an_event_is_a_cloud_event_in_binary_mode_under_its_user() {
 
 #[tokio::test]
 #[ignore = "needs Kafka: tests/run kafka"]
-async fn each_user_has_a_partition_and_his_order() {
+async fn events_of_a_user_share_a_partition_and_keep_their_order() {
     let kafka = settings(&shared());
     let relayed = Relayed::start(&kafka);
     relayed.claim((0..10_000).map(|number| claim(number % USERS, number)));

@@ -84,7 +84,7 @@ async fn while_kafka_is_away_acks_go_on_and_when_it_is_back_the_outbox_drains_by
     gateway.wait_for_metric("heartline_event_bus_away", |away| away == 1.0).await;
     assert_eq!(gateway.metric("heartline_outbox_full").await, 1.0);
     assert!(is_degraded(&gateway).await);
-    assert_eq!(play(&gateway, 11..=USERS).await, flags, "and nobody gains or loses a flag by going on");
+    assert_eq!(play(&gateway, 11..=USERS).await, flags, "and no user gains or loses a flag by going on");
 
     broker.start_again();
     let back = Instant::now();
@@ -104,7 +104,7 @@ async fn while_kafka_is_away_acks_go_on_and_when_it_is_back_the_outbox_drains_by
 
 #[tokio::test]
 #[ignore = "needs Kafka: tests/run kafka"]
-async fn what_waited_when_the_gateway_was_killed_is_published_by_the_next_one() {
+async fn events_waiting_at_a_kill_are_published_after_the_restart() {
     let mut broker = Broker::start();
     let address = broker.address();
     broker.kill();

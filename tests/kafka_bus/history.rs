@@ -112,7 +112,7 @@ async fn a_missing_topic_is_made_for_history() {
 
 #[tokio::test]
 #[ignore = "needs Kafka: tests/run kafka"]
-async fn a_topic_of_other_settings_is_complained_of_and_used() {
+async fn a_topic_with_other_settings_is_reported_and_used() {
     let kafka = settings(&shared());
     make(&kafka.topics.history, &[("retention.ms", "3600000"), ("max.message.bytes", "1048588")]).await;
     let bus = open(&kafka);
@@ -153,7 +153,7 @@ async fn a_pack_that_waits_for_a_broker_is_published_when_it_is_back() {
     broker.kill();
     let mut reports = publish(&bus, message());
     until(&bus, |complaints| complaints.iter().any(|what| what.contains("Kafka does not answer"))).await;
-    assert!(reports.try_recv().is_err(), "nobody has it yet");
+    assert!(reports.try_recv().is_err(), "no broker has it yet");
     broker.start_again();
     assert_eq!(deliveries(reports).await, [Delivery::Published]);
     until(&bus, <[String]>::is_empty).await;

@@ -11,6 +11,7 @@ mod support;
 
 mod broker;
 mod bus;
+mod events;
 mod gateway;
 mod history;
 mod kills;

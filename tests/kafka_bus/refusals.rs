@@ -43,7 +43,7 @@ async fn publish(refusals: &[RDKafkaRespErr]) -> u64 {
 }
 
 #[tokio::test]
-async fn what_is_tried_again_by_the_library_is_no_failure() {
+async fn errors_that_the_client_library_retries_are_no_failures() {
     use RDKafkaRespErr::*;
     let refusals = [
         RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS,
@@ -55,7 +55,7 @@ async fn what_is_tried_again_by_the_library_is_no_failure() {
 }
 
 #[tokio::test]
-async fn what_is_refused_for_good_is_sent_again_and_the_order_holds() {
+async fn refused_events_are_sent_again_in_order() {
     use RDKafkaRespErr::*;
     assert!(publish(&[RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED]).await > 0);
     publish(&[RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER]).await;

@@ -1,4 +1,4 @@
-//! Packs that are read back: by whom, how often, and after what.
+//! Reads of packs by readers of a group: each pack once, and again after a lost reader.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
@@ -83,7 +83,7 @@ async fn close(source: KafkaSource) {
 
 #[tokio::test]
 #[ignore = "needs Kafka: tests/run kafka"]
-async fn what_is_not_committed_is_read_again() {
+async fn uncommitted_messages_are_read_again() {
     let kafka = settings(&shared());
     // The topic is not there yet.
     let first = source(&kafka);
@@ -117,7 +117,7 @@ async fn what_is_not_committed_is_read_again() {
 /// Half of what it may hold is not committed for long.
 #[tokio::test]
 #[ignore = "needs Kafka: tests/run kafka"]
-async fn no_more_is_read_than_may_be_held_and_each_message_comes_once() {
+async fn a_source_reads_each_message_once_and_no_more_than_it_may_hold() {
     const MESSAGE_BYTES: usize = 10_000;
     let kafka = settings(&shared());
     let bus = open(&kafka);
@@ -269,7 +269,7 @@ async fn two_readers_share_partitions_and_one_takes_over_what_the_other_leaves()
 
 #[tokio::test]
 #[ignore = "needs Kafka: tests/run kafka"]
-async fn the_topic_of_a_source_is_that_of_history() {
+async fn a_source_creates_the_history_topic_with_its_settings() {
     let kafka = settings(&shared());
     let source = source(&kafka);
     publish_numbers(&open(&kafka), 0..1).await;

@@ -1,4 +1,4 @@
-//! The topic: made, looked at, complained of.
+//! The topic of events: created, checked, and reported if it is wrong.
 
 use std::time::{Duration, Instant};
 
@@ -67,7 +67,7 @@ pub async fn is_made(topic: &str, settings: &[(&str, &str)]) {
 
 #[tokio::test]
 #[ignore = "needs Kafka: tests/run kafka"]
-async fn a_missing_topic_is_made_as_promised() {
+async fn a_missing_topic_is_created_with_the_configured_settings() {
     let kafka = settings(&shared());
     let bus = open(&kafka);
     publish(&bus, [claim(1, 1)]).await.unwrap();
@@ -78,7 +78,7 @@ async fn a_missing_topic_is_made_as_promised() {
 
 #[tokio::test]
 #[ignore = "needs Kafka: tests/run kafka"]
-async fn a_missing_topic_that_may_not_be_made_is_complained_of_until_it_is_there() {
+async fn a_missing_topic_that_may_not_be_created_is_reported_until_it_exists() {
     let mut kafka = settings(&shared());
     (kafka.create_topic, kafka.delivery_timeout) = (false, Duration::from_secs(2));
     let bus = open(&kafka);
@@ -95,7 +95,7 @@ async fn a_missing_topic_that_may_not_be_made_is_complained_of_until_it_is_there
 
 #[tokio::test]
 #[ignore = "needs Kafka: tests/run kafka"]
-async fn a_topic_that_may_lose_events_is_complained_of_and_used() {
+async fn a_topic_that_may_lose_events_is_reported_and_used() {
     let mut kafka = settings(&shared());
     (kafka.replication, kafka.min_in_sync) = (2, 2);
     make(&kafka.topics.rewards, &[("unclean.leader.election.enable", "true"), ("cleanup.policy", "compact")]).await;
@@ -109,7 +109,7 @@ async fn a_topic_that_may_lose_events_is_complained_of_and_used() {
 
 #[tokio::test]
 #[ignore = "needs Kafka: tests/run kafka"]
-async fn more_copies_than_brokers_are_named() {
+async fn more_copies_than_brokers_are_reported() {
     let mut kafka = settings(&shared());
     kafka.replication = 3;
     let complaints = until(&open(&kafka), |complaints| !complaints.is_empty()).await;
@@ -118,7 +118,7 @@ async fn more_copies_than_brokers_are_named() {
 
 #[tokio::test]
 #[ignore = "needs Kafka: tests/run kafka"]
-async fn nobody_there_is_complained_of() {
+async fn an_unreachable_broker_is_reported() {
     let mut kafka = settings("127.0.0.1:9");
     kafka.delivery_timeout = Duration::from_secs(1);
     let bus = open(&kafka);

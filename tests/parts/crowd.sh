@@ -1,4 +1,4 @@
-# Attacks on a gateway that serves an honest crowd, and a crowd on several gateways: nobody hurts the others.
+# Attacks on a gateway that serves an honest crowd, and a crowd on several gateways: no client harms the others.
 . tests/parts/needs.bash
 need_binary
 need_command unshare util-linux

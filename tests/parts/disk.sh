@@ -1,4 +1,4 @@
-# The disk is full: at the start, filled by somebody else, and again and again under a crowd's load.
+# The disk is full: at the start, filled by another process, and again and again under the load of a crowd.
 . tests/parts/needs.bash
 need_python
 need_binary

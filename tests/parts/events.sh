@@ -1,4 +1,4 @@
-# The event log cannot be written, and its consumer is killed: nobody who watches notices, and every claim is paid once.
+# The event log cannot be written, and its consumer is killed: viewers notice nothing, and every claim is paid once.
 . tests/parts/needs.bash
 need_command cc build-essential
 need_python

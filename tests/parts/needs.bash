@@ -97,6 +97,30 @@ install_history_clients() {
     die "cannot install; run: $PYTHON -m pip install ${packages[*]}"
 }
 
+# The same with what makes a gRPC client from a schema, and reads the details of its errors.
+need_grpc_clients() {
+  need_python
+  one_at_a_time install_grpc_clients
+}
+
+install_grpc_clients() {
+  local packages=(grpcio grpcio-tools googleapis-common-protos)
+  "$PYTHON" -c 'import grpc_tools.protoc, google.rpc.status_pb2' 2>/dev/null ||
+    twice "$PYTHON" -m pip install -q "${packages[@]}" || die "cannot install; run: $PYTHON -m pip install ${packages[*]}"
+}
+
+# The same with what verifies the signatures of webhooks.
+need_webhook_clients() {
+  need_python
+  one_at_a_time install_webhook_clients
+}
+
+install_webhook_clients() {
+  local packages=(standardwebhooks)
+  "$PYTHON" -c 'import standardwebhooks' 2>/dev/null || twice "$PYTHON" -m pip install -q "${packages[@]}" ||
+    die "cannot install; run: $PYTHON -m pip install ${packages[*]}"
+}
+
 # The servers of tests/services/redis.sh. The package may start one on the usual port, which does no harm.
 need_redis() {
   need_command redis-server redis-server
@@ -152,6 +176,33 @@ start_cassandra() {
 
 end_cassandra() {
   [[ -z ${cassandra:-} ]] || { kill "$cassandra"; wait "$cassandra" || true; }
+}
+
+# The server of tests/services/mongo.sh, whose jars and class are kept below TOOLS.
+need_mongo() {
+  need_command javac openjdk-17-jdk-headless
+  need_command mvn maven
+  one_at_a_time fetch_mongo
+}
+
+fetch_mongo() {
+  twice tests/services/mongo.sh fetch || die "cannot make the server; run: tests/services/mongo.sh fetch"
+}
+
+# Starts one for the tests of this part, and exports where it is. The part ends it: `end_mongo` in a trap.
+start_mongo() {
+  bash tests/services/mongo.sh "$TMPDIR/mongo" >"$TMPDIR/mongo.log" 2>&1 &
+  mongo=$!
+  until grep -q '^ready ' "$TMPDIR/mongo.log"; do
+    kill -0 "$mongo" 2>/dev/null || die "the server does not start: $(tail -n 5 "$TMPDIR/mongo.log")"
+    sleep 0.1
+  done
+  HEARTLINE_TEST_MONGO=mongodb://127.0.0.1:$(<"$TMPDIR/mongo/port")
+  export HEARTLINE_TEST_MONGO
+}
+
+end_mongo() {
+  [[ -z ${mongo:-} ]] || { kill "$mongo"; wait "$mongo" || true; }
 }
 
 need_haproxy() {

@@ -7,11 +7,14 @@
 #   Caught-by: redis TARGET NAME      an integration test of the library that needs Redis, exactly this one
 #   Caught-by: valkey TARGET NAME     the same, on Valkey
 #   Caught-by: cassandra TARGET NAME  the same, on Cassandra
+#   Caught-by: mongo TARGET NAME      the same, on what speaks MongoDB's protocol
 #   Caught-by: auditor MODULE [ARG]   `python -m MODULE BINARY [ARG...]`
 # Without a patch the same tests must pass: a test that always fails catches nothing.
 #
-# With --long all are tried. Without it, those that the change touches are, and a third of the others: those that were not
-# tried on this machine for the longest time. With --changed, only those that the change touches.
+# With --long all are tried. Without it, a sixth is: first those that the change touches, then the others; among each,
+# those that were not tried on this machine for the longest time. With --changed, only those that the change touches, and no
+# more than a sixth of all. On a slow machine no new one is begun after 10 minutes. Notes say which were tried, and how many
+# were left for another run.
 . tests/parts/needs.bash
 . tests/runner/change.bash
 . tests/runner/dependencies.bash
@@ -25,9 +28,13 @@ need_redis
 need_valkey
 need_kafka
 need_cassandra
+need_mongo
 
 # What the tree is built with is built already, for the other tests.
 export HEARTLINE_BIN=$CARGO_TARGET_DIR/debug/heartline
+# A bug that is not begun by then is left for another run.
+seconds_max=600
+[[ ! $LONG ]] || seconds_max=7200
 tried=$(machine_cache) && tried=$tried/plants || tried=$TOOLS/plants
 mkdir -p "$tried"
 
@@ -39,18 +46,20 @@ age_order() { # PATCH...: the one that was tried longest ago first, in random or
 }
 
 choose_patches() {
-  local all=(tests/planted/*.patch) others touched third
+  local all=(tests/planted/*.patch) touched others sixth
   if [[ $LONG ]]; then
     patches=("${all[@]}")
     return
   fi
   mapfile -t touched < <(plants_touched)
-  mapfile -t others < <(printf '%s\n' "${touched[@]}" | grep -vxFf - <(printf '%s\n' "${all[@]}"))
-  third=$(((${#others[@]} + 2) / 3))
-  [[ -z ${CHANGED:-} ]] || third=0
-  patches=("${touched[@]}")
-  [[ $third == 0 ]] || mapfile -t -O "${#patches[@]}" patches < <(age_order "${others[@]}" | head -n "$third")
-  echo "note: of ${#all[@]} planted bugs the change touches ${#touched[@]}; of the others $third are tried: $(names "${patches[@]}")"
+  others=()
+  [[ ${CHANGED:-} ]] || mapfile -t others < <(printf '%s\n' "${touched[@]}" | grep -vxFf - <(printf '%s\n' "${all[@]}"))
+  sixth=$(((${#all[@]} + 5) / 6))
+  mapfile -t patches < <({
+    [[ ${#touched[@]} == 0 ]] || age_order "${touched[@]}"
+    [[ ${#others[@]} == 0 ]] || age_order "${others[@]}"
+  } | head -n "$sixth")
+  echo "note: of ${#all[@]} planted bugs the change touches ${#touched[@]}; tried are ${#patches[@]}: $(names "${patches[@]}")"
 }
 
 names() { # PATCH...
@@ -75,7 +84,7 @@ copy_tree() { # without old times: what is built from it must be seen as changed
 build() { # KIND TARGET: what the bug is in; tests of the binary are built only once
   case $1 in
     unit) cargo test --locked --quiet --no-run --lib ;;
-    library | redis | valkey | cassandra) cargo test --locked --quiet --no-run --test "$2" ;;
+    library | redis | valkey | cassandra | mongo) cargo test --locked --quiet --no-run --test "$2" ;;
     *) cargo build --locked --quiet --bin heartline ;;
   esac
 }
@@ -83,7 +92,7 @@ build() { # KIND TARGET: what the bug is in; tests of the binary are built only 
 built() { # KIND TARGET: the file
   case $1 in
     unit) sed -n 's|^ *Executable unittests src/lib.rs (\(.*\))$|\1|p' "$TMPDIR/executables" ;;
-    cargo | library | redis | valkey | cassandra) sed -n "s|^ *Executable tests/$2[./].* (\(.*\))$|\1|p" "$TMPDIR/executables" ;;
+    cargo | library | redis | valkey | cassandra | mongo) sed -n "s|^ *Executable tests/$2[./].* (\(.*\))$|\1|p" "$TMPDIR/executables" ;;
     auditor) echo "$HEARTLINE_BIN" ;;
     *) die "no kind of test is called $1" ;;
   esac
@@ -95,7 +104,7 @@ run_test() { # FILE KIND NAME...: its status; what it said is in $output
   case $kind in
     cargo | library) "$file" --exact "$2" ;;
     unit) "$file" --exact "$1" ;;
-    redis | cassandra) "$file" --ignored --exact "$2" ;;
+    redis | cassandra | mongo) "$file" --ignored --exact "$2" ;;
     valkey) HEARTLINE_TEST_REDIS_SERVER=$VALKEY "$file" --ignored --exact "$2" ;;
     auditor) PYTHONPATH=$tree/tests "$PYTHON" -m "$1" "$file" "${@:2}" ;;
   esac >"$output" 2>&1
@@ -105,12 +114,13 @@ named_by() { # PATCH: its test, as words
   sed -n 's/^Caught-by: //p' "$1"
 }
 
-trap end_cassandra EXIT
+trap 'end_cassandra; end_mongo' EXIT
 ! grep -q '^Caught-by: cassandra ' "${patches[@]}" || start_cassandra
+! grep -q '^Caught-by: mongo ' "${patches[@]}" || start_mongo
 
 copy_tree
 cd "$tree"
-mapfile -t targets < <(sed -n 's/^Caught-by: \(cargo\|library\|redis\|valkey\|cassandra\) \([a-z_]*\) .*/--test=\2/p' "${patches[@]}" | sort -u)
+mapfile -t targets < <(sed -n 's/^Caught-by: \(cargo\|library\|redis\|valkey\|cassandra\|mongo\) \([a-z_]*\) .*/--test=\2/p' "${patches[@]}" | sort -u)
 { cargo test --locked --no-run --lib "${targets[@]}" && cargo build --locked --bins; } 2>"$TMPDIR/executables" ||
   die "the tree does not build: $(tail -n 30 "$TMPDIR/executables")"
 
@@ -147,7 +157,7 @@ catches() { # BUG FILE KIND NAME...: with it
   fi
 }
 
-judge() { # passes|catches BUG KIND NAME...: at once, or on standard output for whoever runs it with what is built now
+judge() { # passes|catches BUG KIND NAME...: runs it at once, or prints the command to run with what is built now
   local file kept=$TMPDIR/$1-$2
   file=$(built "${@:3}")
   rm -f "$output"
@@ -164,7 +174,7 @@ judge() { # passes|catches BUG KIND NAME...: at once, or on standard output for 
 }
 
 build_all() { # prints what is to be run, once all that it needs is built
-  local patch bug named output=$TMPDIR/output-of-build
+  local patch bug named left=0 output=$TMPDIR/output-of-build
   local -A held=()
   for patch in "${patches[@]}"; do
     bug=$(basename "$patch" .patch)
@@ -179,6 +189,10 @@ build_all() { # prints what is to be run, once all that it needs is built
     bug=$(basename "$patch" .patch)
     read -ra named < <(named_by "$patch")
     rm -f "$output"
+    if [[ $SECONDS -gt $seconds_max ]]; then
+      left=$((left + 1))
+      continue
+    fi
     if ! git apply "$patch"; then
       complain "$bug: does not apply any more"
       continue
@@ -190,6 +204,7 @@ build_all() { # prints what is to be run, once all that it needs is built
     fi
     git apply --reverse "$patch"
   done
+  [[ $left == 0 ]] || echo "note: after $SECONDS s, $left planted bugs were left for another run" >&3
 }
 
 # While tests that take their time run, with a copy of what was built for them, the next patch is built.

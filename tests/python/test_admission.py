@@ -53,7 +53,7 @@ class Admission(AdmissionTest):
                 self.assertEqual(client.welcome["limits"]["beats"], 500)
                 self.assertEqual(client.socket.subprotocol, SUBPROTOCOL)
 
-    async def test_without_a_subprotocol_it_speaks_json(self):
+    async def test_without_a_subprotocol_the_socket_speaks_json(self):
         socket = await connect(
             f"{self.served.ws}/v1/connect", additional_headers={"Authorization": f"Bearer {token(7)}"}, **OPTIONS
         )

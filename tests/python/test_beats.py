@@ -8,7 +8,7 @@ from wire.dial import PLACES
 
 
 class Beats(Served):
-    async def test_what_is_acked_is_read_back_from_each_place_of_the_token(self):
+    async def test_acked_beats_are_read_back_with_the_token_in_each_place(self):
         for number, place in enumerate(PLACES):
             with self.subTest(place):
                 client = await self.client(place=place, device=f"tv-{place}")
@@ -50,7 +50,7 @@ class Beats(Served):
             [record] = await client.get(oid)
             self.assertEqual(record["session"], "10")
 
-    async def test_each_reason_is_told_and_the_rest_of_the_frame_applies(self):
+    async def test_each_rejection_has_a_reason_and_other_beats_apply(self):
         client = await self.client()
         now, day = client.now(), 86_400_000
         rejected = await client.beats(

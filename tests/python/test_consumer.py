@@ -142,7 +142,7 @@ class Consumer(unittest.TestCase):
             time.sleep(0.02)
         self.assertEqual(self.points(), points)
 
-    def test_it_shows_the_control_token_that_is_kept(self):
+    def test_the_consumer_sends_the_kept_control_token(self):
         self.log.token = "a-control-token-of-the-tests-0123456789"
         self.log.add(event(42))
         file = self.database.with_name("control-token")
@@ -157,14 +157,14 @@ class Consumer(unittest.TestCase):
         self.run_once("--token-file", file)
         self.assertEqual(self.points(), {"42": 10})
 
-    def test_a_claim_is_credited_and_told(self):
+    def test_a_claim_is_credited_and_printed(self):
         self.log.add(event(42), event(42, oid=100), event(2**64 - 1))
         told = self.run_once()
         self.assertEqual(self.points(), {"42": 12, str(2**64 - 1): 10})
         self.assertIn("first-of-day:2026-11-20:42: +10 for user 42, who has 12\n", told)
         self.assertIn("user 42: 12\n", told)
 
-    def test_what_comes_twice_is_credited_once(self):
+    def test_an_event_that_comes_twice_is_credited_once(self):
         self.log.add(event(42), event(42), event(43))
         self.run_once()
         self.log.add(event(42), event(43, day=21))
@@ -182,7 +182,7 @@ class Consumer(unittest.TestCase):
         self.assertEqual(self.points(), before)
         self.assertEqual(before, {str(mid): 100 for mid in range(5)})
 
-    def test_it_goes_on_where_it_was(self):
+    def test_the_consumer_continues_at_its_last_offset(self):
         self.log.add(event(1), event(2))
         self.run_once()
         self.log.add(event(3))
@@ -191,7 +191,7 @@ class Consumer(unittest.TestCase):
         self.assertEqual(self.log.asked, [2, 3])
         self.assertEqual(self.points(), {"1": 10, "2": 10, "3": 10})
 
-    def test_it_is_right_after_any_number_of_kills(self):
+    def test_points_are_right_after_any_number_of_kills(self):
         self.log.page_max, self.log.delay = 5, 0.002
         dice, expected, interrupted = random.Random(5), Counter(), 0
         for kill in range(KILLS):
@@ -213,7 +213,7 @@ class Consumer(unittest.TestCase):
         self.run_once()
         self.assertEqual(self.points(), expected)
 
-    def test_it_follows_over_a_log_that_breaks_off(self):
+    def test_the_consumer_follows_a_log_that_breaks_off(self):
         self.log.cuts, self.log.unavailable = 2, 1
         self.log.add(event(1))
         child = self.start()
@@ -228,7 +228,7 @@ class Consumer(unittest.TestCase):
         self.run_once()
         self.assertEqual(self.points(), {"2": 10})
 
-    def test_a_gap_is_told(self):
+    def test_a_gap_is_reported(self):
         self.log.add(*(event(mid) for mid in range(9)))
         self.run_once()
         self.log.add(*(event(mid) for mid in range(9, 15)))
@@ -237,7 +237,7 @@ class Consumer(unittest.TestCase):
         self.assertIn("offsets 10 to 12 are gone", done.stderr)
         self.assertEqual(set(self.points()), {str(mid) for mid in [*range(9), 12, 13, 14]})
 
-    def test_it_starts_over_when_the_log_is_another_one(self):
+    def test_the_consumer_starts_over_when_the_log_is_another_one(self):
         self.log.add(event(1), event(2), event(3))
         self.run_once()
         self.log.wipe()
@@ -250,7 +250,7 @@ class Consumer(unittest.TestCase):
         self.run_once()
         self.assertEqual(self.log.asked, [4], "once")
 
-    def test_it_starts_over_when_its_offset_is_beyond_the_end(self):
+    def test_the_consumer_starts_over_when_its_offset_is_beyond_the_end(self):
         self.log.add(event(1), event(2), event(3))
         self.run_once()
         child = self.start()
@@ -281,7 +281,7 @@ class Consumer(unittest.TestCase):
         self.run_once()
         self.assertEqual(self.points(), {"1": 10, "2": 10})
 
-    def test_without_a_log_it_ends_with_one_line(self):
+    def test_without_a_log_the_consumer_ends_with_one_line(self):
         self.log.close()
         done = subprocess.run(self.command("--once"), capture_output=True, text=True, timeout=PATIENCE_SECONDS)
         self.assertNotEqual(done.returncode, 0)

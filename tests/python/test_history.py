@@ -57,12 +57,12 @@ class History(Served):
         self.assertEqual([r["oid"] for r in await client.list()], ["3"])
         self.assertEqual((await client.beats(beat(4, at)))[0]["reason"], "superseded")
 
-    async def test_a_forgetting_far_ahead_is_invalid(self):
+    async def test_a_delete_or_clear_far_ahead_is_invalid(self):
         client = await self.client()
         error = await client.refused(delete={"items": [item(1)], "at": client.now() + 60_000})
         self.assertEqual(error["code"], "invalid")
 
-    async def test_what_was_played_in_a_pause_is_not_recorded(self):
+    async def test_beats_played_in_a_pause_are_not_recorded(self):
         client = await self.client()
         pause = client.now() - 100
         asked = await client.ask(recording={"paused": True, "at": pause})
@@ -85,7 +85,7 @@ class History(Served):
         [record] = await client.get(1)
         self.assertEqual((record["at"], record["session"]), (pause - 10, "5"))
 
-    async def test_nobody_sees_or_forgets_what_is_somebody_elses(self):
+    async def test_no_user_reads_or_deletes_records_of_another(self):
         mine, theirs = await self.client(), await self.client(self.mid + 1_000_000)
         await mine.beats(beat(1, mine.now()))
         self.assertEqual(await theirs.get(1), [None])
@@ -94,7 +94,7 @@ class History(Served):
         await theirs.ask(delete={"items": [item(1)], "at": theirs.now()})
         self.assertEqual(len(await mine.list()), 1)
 
-    async def test_the_other_device_is_told_and_the_origin_is_not(self):
+    async def test_the_other_device_gets_a_push_and_the_origin_does_not(self):
         phone, tv = await self.client(device="phone"), await self.client(device="tv")
         at = phone.now()
         await phone.beats(beat(1, at))

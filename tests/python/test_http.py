@@ -46,7 +46,7 @@ class Http(Served):
             cursor = page.get("cursor")
         self.assertEqual(oids, list(range(9, 0, -1)))
 
-    async def test_deleting_and_clearing_are_told_to_the_sockets(self):
+    async def test_deletes_and_clears_are_pushed_to_the_sockets(self):
         client = await self.client()
         now = client.now()
         await client.beats(beat(1, now), beat(2, now), beat(3, now))
@@ -88,7 +88,7 @@ class Http(Served):
         foreign = call(self.served.http, "OPTIONS", "/v1/beats", headers={"Origin": "https://x.example", **asked})
         self.assertIsNone(foreign.headers["Access-Control-Allow-Origin"])
 
-    async def test_the_probe_listener_tells_how_it_is(self):
+    async def test_the_probe_listener_shows_health_and_metrics(self):
         admin = self.served.admin
         self.assertEqual(call(admin, "GET", "/healthz").status, 200)
         self.assertEqual(call(admin, "GET", "/readyz").status, 200)

@@ -93,7 +93,7 @@ async fn a_gateway_waits_until_the_first_rewrite_has_ended() {
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
-async fn a_rewrite_of_a_file_in_force_disturbs_nobody() {
+async fn a_rewrite_of_a_file_in_force_interrupts_no_command() {
     let server = Server::prepared();
     fill(&server);
     let redis = server.open();
@@ -148,7 +148,7 @@ async fn a_replica_that_is_promoted_is_not_in_force_until_its_copy_is_rewritten(
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
-async fn one_that_was_in_force_is_not_after_a_full_sync_until_it_is_rewritten() {
+async fn after_a_full_sync_a_file_is_not_in_force_until_rewritten() {
     let server = Server::start(SENDS_AT_ONCE);
     prepare::prepare(&server.config()).unwrap();
     fill(&server);

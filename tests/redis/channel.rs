@@ -1,4 +1,4 @@
-//! What gateways tell each other over Redis.
+//! The messages between gateways over Redis.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -140,7 +140,7 @@ fn subscribers(server: &Server, user: UserId) -> u64 {
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
-async fn what_one_tells_the_other_hears_in_its_order_and_not_itself() {
+async fn changes_reach_the_other_gateway_in_order_and_not_the_sender() {
     let server = Server::prepared();
     let (mut one, mut two) = (End::open(&server.config()).await, End::open(&server.config()).await);
     one.follow(USER).await;
@@ -164,13 +164,13 @@ async fn what_one_tells_the_other_hears_in_its_order_and_not_itself() {
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
-async fn nobody_is_heard_who_has_left() {
+async fn messages_of_an_unfollowed_user_are_not_received() {
     let server = Server::prepared();
     let (one, mut two) = (End::open(&server.config()).await, End::open(&server.config()).await);
     two.follow(USER).await;
     two.follow(UserId(43)).await;
     two.channel.unfollow(USER);
-    two.until("nobody follows", || subscribers(&server, USER) == 0).await;
+    two.until("no gateway follows", || subscribers(&server, USER) == 0).await;
     assert!(!two.channel.follows(USER) && two.channel.follows(UserId(43)));
     one.tell(USER, 1);
     one.tell(UserId(43), 2);
@@ -189,7 +189,7 @@ async fn nobody_is_heard_who_has_left() {
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
-async fn announcements_reach_all_others_and_who_makes_them_knows() {
+async fn announcements_reach_all_other_gateways_and_report_a_failure() {
     let mut server = Server::prepared();
     let (mut one, mut two) = (End::open(&server.config()).await, End::open(&server.config()).await);
     for announcement in [Announcement::Kicked(USER), Announcement::Erased(USER), Announcement::Revocations] {
@@ -197,7 +197,7 @@ async fn announcements_reach_all_others_and_who_makes_them_knows() {
         assert_eq!(two.next().await, Heard::Announced(announcement));
     }
     drop(one.channel.announce(Announcement::Revocations));
-    assert_eq!(two.next().await, Heard::Announced(Announcement::Revocations), "though nobody waits");
+    assert_eq!(two.next().await, Heard::Announced(Announcement::Revocations), "although no caller waits");
     server.kill();
     let began = Instant::now();
     let away = one.channel.announce(Announcement::Kicked(USER)).await.unwrap_err().to_string();
@@ -239,7 +239,7 @@ async fn all_are_followed_again_after_redis_was_killed() {
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
-async fn a_server_that_stalls_holds_nobody_up_and_little_is_kept() {
+async fn a_stalled_server_delays_no_sender_and_the_backlog_is_bounded() {
     let server = Server::prepared();
     let (one, mut two) = (End::open(&server.config()).await, End::open(&server.config()).await);
     two.follow(USER).await;
@@ -300,7 +300,7 @@ async fn a_node_of_a_cluster_that_is_away_takes_no_other_along() {
     }
     while two.next().await != Heard::Announced(Announcement::Revocations) {}
     while one.heard.try_recv().is_ok_and(|heard| heard == Heard::Connected) {}
-    assert!(one.heard.try_recv().is_err(), "it followed nobody");
+    assert!(one.heard.try_recv().is_err(), "it followed no user");
 }
 
 #[tokio::test]

@@ -62,7 +62,7 @@ impl Cluster {
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
-async fn all_shards_are_found_by_one_node_and_asked_where_they_are() {
+async fn all_shards_are_found_through_one_node_and_used_on_their_own_nodes() {
     let cluster = Cluster::start();
     assert!(refusal(&cluster.nodes[0].config()).contains("redis-cluster://"));
     assert!(refusal(&cluster.config(0)).contains("heartline init"));
@@ -101,7 +101,7 @@ async fn the_users_of_a_node_that_is_down_wait_and_the_others_do_not() {
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
-async fn it_is_opened_while_a_node_is_away_that_has_nothing_that_all_share() {
+async fn a_cluster_opens_without_a_node_that_has_no_shared_keys() {
     let mut cluster = Cluster::prepared();
     let redis = Redis::open(&cluster.config(0)).unwrap();
     let common = cluster.of(&redis, 0);
@@ -135,7 +135,7 @@ async fn it_is_opened_while_a_node_is_away_that_has_nothing_that_all_share() {
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
-async fn it_is_not_opened_without_the_node_that_has_what_all_share() {
+async fn a_cluster_does_not_open_without_the_node_of_the_shared_keys() {
     let mut cluster = Cluster::prepared();
     let common = cluster.of(&Redis::open(&cluster.config(0)).unwrap(), 0);
     cluster.nodes[common].kill();
@@ -145,7 +145,7 @@ async fn it_is_not_opened_without_the_node_that_has_what_all_share() {
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
-async fn one_node_that_is_set_otherwise_is_noticed() {
+async fn a_single_node_with_unsafe_settings_is_refused() {
     let cluster = Cluster::start();
     prepare(&cluster.config(0)).unwrap();
     let redis = Redis::open(&cluster.config(0)).unwrap();

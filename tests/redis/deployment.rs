@@ -15,7 +15,7 @@ fn id(prepared: &Prepared) -> String {
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
-async fn a_new_one_is_refused_until_it_is_prepared() {
+async fn a_new_server_is_refused_until_prepared() {
     let server = Server::start(&[]);
     assert!(server.refusal().contains("if it is new, run: heartline init"), "{}", server.refusal());
     let made = prepare(&server.config()).unwrap();
@@ -30,7 +30,7 @@ async fn a_new_one_is_refused_until_it_is_prepared() {
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
-async fn an_init_that_was_broken_off_goes_on_where_it_was() {
+async fn an_interrupted_init_is_continued() {
     for broken_off in [1, 500, 1000] {
         let server = Server::start(&[]);
         // It writes all keys as being prepared, and then all as ready.
@@ -54,7 +54,7 @@ async fn an_init_that_was_broken_off_goes_on_where_it_was() {
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
-async fn one_that_lost_a_part_is_neither_served_nor_prepared() {
+async fn a_deployment_that_lost_a_part_is_neither_served_nor_prepared() {
     let server = Server::prepared();
     server.tell::<()>(&["DEL", "{h7}:deployment"]);
     for told in [server.refusal(), prepare(&server.config()).unwrap_err().to_string()] {
@@ -71,7 +71,7 @@ async fn one_that_lost_a_part_is_neither_served_nor_prepared() {
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
-async fn one_of_another_format_or_of_two_deployments_is_refused() {
+async fn another_format_or_a_mix_of_two_deployments_is_refused() {
     let server = Server::prepared();
     for other in ["abc format=4 shards=500 hash=siphash-2-4", "abc format=3 shards=1000 hash=siphash-2-4"] {
         server.tell::<()>(&["SET", "{h5}:deployment", other]);
@@ -85,7 +85,7 @@ async fn one_of_another_format_or_of_two_deployments_is_refused() {
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
-async fn one_that_is_wiped_while_it_runs_takes_nothing_more_and_neither_does_another() {
+async fn a_server_wiped_while_running_takes_no_writes_even_if_prepared_again() {
     let server = Server::prepared();
     let redis = server.open();
     count(&redis, &[1, 2]).await;
@@ -110,7 +110,7 @@ fn init(url: &str) -> (String, Option<i32>) {
 
 #[test]
 #[ignore = "needs Redis: tests/run redis"]
-fn the_command_says_what_it_did() {
+fn the_init_command_prints_what_it_did() {
     let server = Server::start(&[]);
     let (said, code) = init(&server.url());
     assert!(said.contains("Redis is prepared: deployment ") && code == Some(0), "{said}");

@@ -1,4 +1,4 @@
-//! What a Redis does not do for ever.
+//! Faults of a Redis: unreachable, killed, stalled, demoted.
 
 use std::time::{Duration, Instant};
 
@@ -11,16 +11,16 @@ use super::{PATIENCE, ask_count, away, away_because, comes_back, count, goes_awa
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
-async fn nobody_there_is_told_as_such() {
+async fn a_server_that_does_not_exist_is_reported_as_unreachable() {
     let url = format!("redis://:secret@127.0.0.1:{}", free_port());
-    let Err(refused) = Redis::open(&RedisConfig::strict(&url)) else { panic!("nobody is there") };
+    let Err(refused) = Redis::open(&RedisConfig::strict(&url)) else { panic!("no server listens there") };
     assert!(matches!(refused, RedisRefused::Unreachable(_)), "{refused}");
     assert!(!refused.to_string().contains("secret"), "{refused}");
 }
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
-async fn one_that_is_killed_is_away_and_comes_back_with_what_it_had() {
+async fn a_killed_server_is_unavailable_and_returns_with_its_data() {
     let mut server = Server::prepared();
     let redis = server.open();
     count(&redis, &[1, 2, 3]).await;
@@ -39,7 +39,7 @@ async fn one_that_is_killed_is_away_and_comes_back_with_what_it_had() {
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
-async fn one_that_stalls_is_given_up_and_found_again() {
+async fn a_stalled_server_is_given_up_and_reconnected() {
     let server = Server::prepared();
     let redis = server.open();
     count(&redis, &[1]).await;
@@ -86,7 +86,7 @@ async fn connections_that_are_cut_are_opened_again() {
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
-async fn one_that_became_a_replica_takes_nothing() {
+async fn a_server_that_became_a_replica_takes_no_writes() {
     let (server, other) = (Server::prepared(), Server::prepared());
     let redis = server.open();
     count(&redis, &[1]).await;
@@ -97,7 +97,7 @@ async fn one_that_became_a_replica_takes_nothing() {
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
-async fn its_clock_is_read() {
+async fn the_clock_of_the_server_is_read() {
     let server = Server::prepared();
     let redis = server.open();
     let (mut before, began) = (clock::wall(), Instant::now());

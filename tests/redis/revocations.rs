@@ -25,7 +25,7 @@ fn what_is_added_is_there_until_it_is_removed() {
 
 #[test]
 #[ignore = "needs Redis: tests/run redis"]
-fn it_is_kept_by_a_cluster_as_well() {
+fn a_cluster_keeps_the_revocation_list() {
     let cluster = Cluster::prepared();
     let redis = Redis::open(&cluster.config(1)).unwrap();
     suite::what_is_added_is_there_until_it_is_removed(|| list(&redis));
@@ -71,7 +71,7 @@ fn two_gateways_that_revoke_at_once_lose_nothing() {
 
 #[test]
 #[ignore = "needs Redis: tests/run redis"]
-fn a_list_that_is_gone_is_no_empty_one() {
+fn a_lost_list_is_an_error_and_not_an_empty_list() {
     let mut server = Server::prepared();
     let list = list(&server.open());
     let revocation = Revocation { what: Revoked::User(UserId(42)), at_ms: 5, until_ms: None };

@@ -23,7 +23,7 @@ async fn the_new_master_is_found_after_a_failover_and_is_checked() {
     let hosts: Vec<_> = sentinels.iter().map(|sentinel| format!("127.0.0.1:{}", sentinel.port)).collect();
     let config = RedisConfig::strict(&format!("redis-sentinel://{}/mymaster", hosts.join(",")));
     let unknown = RedisConfig::strict(&format!("redis-sentinel://{}/other", hosts.join(",")));
-    let Err(refused) = Redis::open(&unknown) else { panic!("nobody knows it") };
+    let Err(refused) = Redis::open(&unknown) else { panic!("no sentinel knows this master") };
     assert!(matches!(&refused, RedisRefused::Unreachable(why) if why.contains("\"other\"")), "{refused}");
 
     prepare(&config).unwrap();

@@ -1,4 +1,4 @@
-//! What a Redis must be set to.
+//! The settings that a Redis must have.
 
 use heartline::storage::redis::config::{Durability, RedisConfig};
 use heartline::storage::redis::prepare;
@@ -12,7 +12,7 @@ fn relaxed(server: &Server) -> RedisConfig {
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
-async fn one_that_may_lose_what_it_acked_is_refused_unless_that_is_wanted() {
+async fn a_server_that_may_lose_commits_is_refused_unless_relaxed() {
     let server = Server::prepared();
     for (name, value, wanted) in
         [("appendonly", "no", "yes"), ("appendfsync", "everysec", "always"), ("no-appendfsync-on-rewrite", "yes", "no")]
@@ -32,7 +32,7 @@ async fn one_that_may_lose_what_it_acked_is_refused_unless_that_is_wanted() {
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
-async fn one_that_forgets_users_is_refused_whatever_is_wanted() {
+async fn a_server_that_evicts_keys_is_refused_even_if_relaxed() {
     let server = Server::prepared();
     server.set("maxmemory", "1gb");
     server.set("maxmemory-policy", "allkeys-lru");
@@ -43,7 +43,7 @@ async fn one_that_forgets_users_is_refused_whatever_is_wanted() {
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
-async fn a_setting_that_is_changed_while_it_runs_is_noticed_and_so_is_its_mending() {
+async fn a_setting_made_unsafe_at_runtime_stops_writes_until_it_is_restored() {
     let server = Server::prepared();
     let redis = server.open();
     count(&redis, &[1]).await;
@@ -59,7 +59,7 @@ async fn a_setting_that_is_changed_while_it_runs_is_noticed_and_so_is_its_mendin
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
-async fn a_user_who_may_not_read_the_settings_is_served_only_relaxed() {
+async fn a_redis_user_without_config_get_is_refused_when_strict() {
     let server = Server::prepared();
     server.tell::<()>(&["ACL", "SETUSER", "gateway", "on", ">p@ss", "~*", "&*", "+@all", "-config"]);
     let url = format!("redis://gateway:p%40ss@127.0.0.1:{}", server.port);
@@ -71,7 +71,7 @@ async fn a_user_who_may_not_read_the_settings_is_served_only_relaxed() {
 
 #[tokio::test]
 #[ignore = "needs Redis: tests/run redis"]
-async fn whoever_is_not_let_in_is_told_so_without_his_password() {
+async fn a_refused_login_is_reported_without_its_password() {
     let server = Server::prepared();
     server.set("requirepass", "right");
     for login in ["", ":wrong-one@", "nobody:wrong-one@"] {

@@ -8,9 +8,11 @@ machine_cache() {
   [[ -n $folder ]] && mkdir -p "$folder/heartline-tests" 2>/dev/null && echo "$folder/heartline-tests"
 }
 
-# What decides which dependencies there are, and how they are built.
+# What decides which dependencies there are, and how they are built: of Cargo.toml, not what tools are told there.
 dependencies_key() {
-  { cat Cargo.toml Cargo.lock && rustc -vV && env | grep -E '^(RUSTFLAGS|CARGO_PROFILE_|CARGO_ENCODED_RUSTFLAGS)' | sort; } |
+  local builds='/^\[/ { told = /^\[(package|lints|\[)/ } !told && !/^ *(#|$)/'
+  { awk "$builds" Cargo.toml && cat Cargo.lock && rustc -vV && env |
+    grep -E '^(RUSTFLAGS|CARGO_PROFILE_|CARGO_ENCODED_RUSTFLAGS)' | sort; } |
     sha256sum | cut -c1-20
 }
 

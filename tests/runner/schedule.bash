@@ -12,6 +12,8 @@ fault='^test .* FAILED$|panicked at |^error|^FAIL|^not ok|^Traceback|Error: |: c
 flaky_max=2
 # More failed parts than this are not run again: that is no chance.
 again_max=5
+# Nor is any after so many seconds: a run that takes too long says less than one that ends.
+again_until=3600
 
 end_all() { # a part and all it started are one process group, led by its timeout
   local group
@@ -58,10 +60,11 @@ judge() { # what has just finished
   echo "${verdicts[$ended]}"
 }
 
-run_side_by_side() { # PART...
-  local name
+run_side_by_side() { # MOST PART...
+  local most=$1 name
+  shift
   for name in "$@"; do
-    if [[ ${#running[@]} -gt $(nproc) ]]; then
+    if [[ ${#running[@]} -ge $most ]]; then
       finish
       judge
     fi
@@ -94,6 +97,10 @@ run_failed_again() { # each alone, in the order of the table; one that passes no
   mapfile -t once < <(all_parts | grep -xFf <(printf '%s\n' "${failed[@]}"))
   if [[ ${#once[@]} -gt $again_max ]]; then
     echo "${#once[@]} parts failed: more than $again_max are not run again"
+    return
+  fi
+  if [[ ${#once[@]} -gt 0 && $SECONDS -gt $again_until ]]; then
+    echo "after $SECONDS s, no part is run again"
     return
   fi
   failed=()

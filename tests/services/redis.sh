@@ -57,7 +57,7 @@ serve() { # PORT [LINE...]: a server with these lines over those of deploy/; the
 watch() { # PORT: a sentinel
   local file=$dir/$1/sentinel.conf
   mkdir -p "$dir/$1"
-  # Nobody waits for a master of another port, and no test for one that takes long to start.
+  # The master has the port of this run, and shorter times let tests see a failover soon.
   [[ -f $file ]] || {
     sed "s/^\(sentinel monitor .*\) 6379 /\1 $first /; s/^\(sentinel down-after-milliseconds .*\) .*/\1 1000/
       s/^\(sentinel failover-timeout .*\) .*/\1 3000/" "$deployed/sentinel.conf"

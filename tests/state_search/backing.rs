@@ -1,10 +1,11 @@
 //! A store that does at once what it is told, as the search drives it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use heartline::model::ids::{Content, UserId};
 use heartline::model::rewards::claim::Claim;
 use heartline::model::rewards::rewarding::Rewarding;
+use heartline::model::sums::SumKey;
 use heartline::storage::hot_store::optimistic::UserStore;
 
 /// What the search wants of a store beside what gateways want of it.
@@ -23,6 +24,9 @@ pub trait Backing: UserStore {
 
     /// What is left in the outbox of the user, in no particular order.
     async fn outbox(&self, user: UserId) -> Vec<Claim>;
+
+    /// What was added to pending sums for the user.
+    async fn views(&self, user: UserId) -> BTreeMap<SumKey, i64>;
 
     /// The claim's event was published.
     async fn published(&self, claim: &Claim);

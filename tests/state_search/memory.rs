@@ -7,6 +7,7 @@ use heartline::model::forgetting::Eviction;
 use heartline::model::ids::{Content, UserId};
 use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::model::rewards::rewarding::Rewarding;
+use heartline::model::sums::SumKey;
 use heartline::model::version::Version;
 use heartline::storage::hot_store::StoreError;
 use heartline::storage::hot_store::optimistic::{
@@ -28,6 +29,7 @@ struct User {
     timeline: BTreeMap<Content, Eviction>,
     claims: HashSet<ClaimKey>,
     outbox: Vec<Claim>,
+    views: BTreeMap<SumKey, i64>,
     look: Option<u64>,
     due: Option<u64>,
     /// `None`: all contents.
@@ -88,6 +90,10 @@ impl Backing for Memory {
 
     async fn outbox(&self, user: UserId) -> Vec<Claim> {
         self.users().get(&user).map_or_else(Vec::new, |user| user.outbox.clone())
+    }
+
+    async fn views(&self, user: UserId) -> BTreeMap<SumKey, i64> {
+        self.users().get(&user).map_or_else(BTreeMap::new, |user| user.views.clone())
     }
 
     async fn published(&self, claim: &Claim) {
@@ -201,11 +207,20 @@ impl User {
                 self.timeline.clear();
                 self.rows.clear();
             }
+            Write::Count { .. } => unreachable!("no counters are defined"),
             Write::Claim { claim, kept, .. } => {
                 if *kept {
                     self.claims.insert(claim.key.clone());
                 }
                 self.outbox.push(claim.clone());
+            }
+            Write::View { key, kept, .. } => {
+                let content = key.content.unwrap();
+                if *kept {
+                    self.claims.insert(key.clone());
+                }
+                *self.views.entry(SumKey::Views(content)).or_default() += 1;
+                *self.views.entry(SumKey::ViewsOn(content, key.day)).or_default() += 1;
             }
             Write::RemoveClaims { rules } => {
                 self.claims.retain(|key| !rules.contains(&(key.day, key.rule.clone())));

@@ -55,7 +55,7 @@ pub struct Sent {
 #[derive(Default)]
 pub struct Network {
     pub calls: BTreeMap<CallKey, Call>,
-    /// Gateways that have ended: what they send is sent by nobody.
+    /// Gateways that have ended: their messages are dropped.
     pub ended: HashSet<usize>,
     /// The group that is being polled. What is sent meanwhile is sent by it.
     pub polled: Option<usize>,

@@ -1,11 +1,12 @@
 //! What is true of each user: what was applied, decided once more on plain maps in the order in which it was applied.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use heartline::model::change::{Action, Outcome};
 use heartline::model::ids::UserId;
-use heartline::model::rewards::claim::Claim;
+use heartline::model::rewards::claim::{Claim, ClaimKey};
 use heartline::model::rule::Verdict;
+use heartline::model::sums::SumKey;
 use heartline::storage::hot_store::optimistic::Write;
 
 use crate::network::Sent;
@@ -29,11 +30,13 @@ pub struct Oracle {
     expected: HashMap<(usize, UserId), Expected>,
     /// Entries of outboxes that are not published.
     pub outbox: Vec<Claim>,
+    /// The views of each user.
+    views: HashMap<UserId, BTreeMap<SumKey, i64>>,
 }
 
 impl Oracle {
     pub fn new(limits: Limits) -> Self {
-        Oracle { limits, states: HashMap::new(), expected: HashMap::new(), outbox: Vec::new() }
+        Oracle { limits, states: HashMap::new(), expected: HashMap::new(), outbox: Vec::new(), views: HashMap::new() }
     }
 
     /// The states that the user has had, the last one last.
@@ -44,6 +47,10 @@ impl Oracle {
 
     pub fn state(&mut self, user: UserId) -> &State {
         self.states(user).last().unwrap()
+    }
+
+    pub fn views(&self, user: UserId) -> BTreeMap<SumKey, i64> {
+        self.views.get(&user).cloned().unwrap_or_default()
     }
 
     /// How many states the user has had.
@@ -63,12 +70,15 @@ impl Oracle {
         let state = self.state(user).clone();
         let op = sent.sender;
         let made = || sent.apply.writes.iter().filter_map(claim);
+        let viewed = || sent.apply.writes.iter().filter_map(view);
         let claims_max = if part.may_lack_claims { made().count() as u64 } else { u64::MAX };
         let mut found: Option<(State, Vec<Answer>)> = None;
         let mut differs = String::new();
         for now in &part.nows {
             let (next, answer, claims) = state.after(part, self.limits, *now, claims_max);
-            let same_claims = claims.iter().eq(made());
+            let (views, rewards): (Vec<_>, Vec<_>) = claims.iter().partition(|claim| claim.key.is_view());
+            let same_views = views.iter().map(|claim| &claim.key).eq(viewed());
+            let same_claims = same_views && rewards.into_iter().eq(made());
             match same_claims.then_some(()).ok_or_else(|| format!("claims: {claims:?}")).and_then(|()| fits(&next)) {
                 Ok(()) => found.get_or_insert_with(|| (next, Vec::new())).1.push(answer),
                 Err(why) => differs = why,
@@ -80,6 +90,11 @@ impl Oracle {
             return Err("applied twice".to_owned());
         }
         self.outbox.extend(made().cloned());
+        for ClaimKey { day, content, .. } in viewed() {
+            let (views, content) = (self.views.entry(user).or_default(), content.unwrap());
+            *views.entry(SumKey::Views(content)).or_default() += 1;
+            *views.entry(SumKey::ViewsOn(content, *day)).or_default() += 1;
+        }
         self.states(user).push(next);
         Ok(())
     }
@@ -130,6 +145,13 @@ impl Oracle {
             }
         }
         Ok(())
+    }
+}
+
+fn view(write: &Write) -> Option<&ClaimKey> {
+    match write {
+        Write::View { key, .. } => Some(key),
+        _ => None,
     }
 }
 

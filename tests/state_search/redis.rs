@@ -1,5 +1,6 @@
 //! A real Redis.
 
+use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -10,6 +11,7 @@ use heartline::model::retention::Retention;
 use heartline::model::rewards::claim::Claim;
 use heartline::model::rewards::rewarding::Rewarding;
 use heartline::model::shard::Shards;
+use heartline::model::sums::SumKey;
 use heartline::model::version::Version;
 use heartline::storage::hot_store::StoreError;
 use heartline::storage::hot_store::optimistic::{Applied, Apply, Load, Loaded, UserStore};
@@ -18,6 +20,7 @@ use heartline::storage::outbox::codec;
 use heartline::storage::redis::config::RedisConfig;
 use heartline::storage::redis::prepare::prepare;
 use heartline::storage::redis::{Redis, tag};
+use heartline::storage::sums::redis::keys::{pending, state};
 use redis::{Client, Connection, cmd};
 use tempfile::TempDir;
 use tokio::runtime::{Handle, Runtime};
@@ -141,9 +144,16 @@ impl Backing for OnRedis {
     async fn outbox(&self, user: UserId) -> Vec<Claim> {
         let entries: Vec<Vec<u8>> =
             cmd("ZRANGE").arg(outbox(user)).arg(0).arg(-1).query(&mut *self.connection()).unwrap();
-        let claims =
-            entries.iter().filter_map(|entry| codec::decode(entry).ok().map(|OutboxEntry::Claim(claim)| claim));
+        let claims = entries.iter().filter_map(|entry| codec::decode(entry).ok().and_then(OutboxEntry::into_claim));
         claims.filter(|claim| claim.key.user == user).collect()
+    }
+
+    async fn views(&self, user: UserId) -> BTreeMap<SumKey, i64> {
+        let shard = Shards::DEFAULT.of(user);
+        let pending: BTreeMap<String, i64> = cmd("HGETALL").arg(pending(shard)).query(&mut *self.connection()).unwrap();
+        let since: Option<u64> = cmd("HGET").arg(state(shard)).arg("since").query(&mut *self.connection()).unwrap();
+        assert_eq!(pending.is_empty(), since.is_none(), "it is known since when anything is pending");
+        pending.into_iter().map(|(key, views)| (key.parse().unwrap(), views)).collect()
     }
 
     async fn published(&self, claim: &Claim) {

@@ -60,15 +60,15 @@ pub enum Fault {
     Late,
     /// It is done, answered, and done once more later.
     Repeated,
-    /// What is loaded is read in several steps.
+    /// A load is read in several steps.
     Torn,
     /// A gateway ends, and another begins.
     Killed,
-    /// Whoever waits for a commit gives up.
+    /// All callers that wait for a commit give up.
     GivenUp,
     /// Time goes on by hours.
     LongPause,
-    /// Nobody publishes.
+    /// No gateway publishes.
     FullOutbox,
 }
 
@@ -163,7 +163,8 @@ impl Ask {
         let of_forgetting = if rng.random_bool(0.1) { -60_000 } else { age };
         match rng.random_range(0..36) {
             0..24 => {
-                let asks = (0..3).filter(|_| rng.random_bool(0.6)).collect();
+                let rewards = (0..VIEWS).filter(|_| rng.random_bool(0.6));
+                let asks = rewards.chain([VIEWS]).collect();
                 Ask::Beat { content, age, session: rng.random_range(1..=2), asks }
             }
             24..27 => {
@@ -211,7 +212,8 @@ pub fn content(oid: u64) -> Content {
     Content { kind: if oid == OIDS { 2 } else { 1 }, oid }
 }
 
-/// Three rules: the first beat of a video; five seconds of anything; two seconds of each content.
+/// Three rules: the first beat of a video; five seconds of anything; two seconds of each content. And a view of each
+/// video of which a second was watched.
 pub static RULES: LazyLock<Arc<Rules>> = LazyLock::new(|| {
     let rule = |id: &str, per, kinds: &[u16], seconds| RewardRule {
         id: Arc::from(id),
@@ -220,12 +222,15 @@ pub static RULES: LazyLock<Arc<Rules>> = LazyLock::new(|| {
         watched: Duration::from_secs(seconds),
         memory: RuleMemory::Exact,
     };
-    Arc::new(Rules::new(vec![
+    let rules = Rules::new(vec![
         rule("at-once", Per::User, &[1], 0),
         rule("per-user", Per::User, &[], 5),
         rule("per-content", Per::Content, &[], 2),
-    ]))
+    ]);
+    Arc::new(rules.and(Some(RewardRule::of_views(vec![1], Duration::from_secs(1)))))
 });
+/// The place of the rule that counts views, behind all others.
+const VIEWS: usize = 3;
 static ZONE: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from("UTC"));
 
 /// Of the day of `now`, milliseconds.

@@ -59,7 +59,7 @@ fn claims_of(user: UserId) -> Vec<ClaimKey> {
 impl Stored {
     /// Whether the user will be looked at as soon as the first of it has expired: days expire as a whole.
     pub fn is_entered(&self, limits: &Limits, now: u64) -> Result<(), String> {
-        let look = self.look.ok_or("a user whom nobody will look at")?;
+        let look = self.look.ok_or("a user without a scheduled look")?;
         let current = self.head.iter().flat_map(|head| &head.current);
         let rows = self.rows.iter().chain(current.map(|(content, row)| (content, row)));
         let late = rows.filter(|(_, stored)| look > now + 1 && stored.row.newest() < limits.horizon(look - 1)).count();

@@ -6,7 +6,7 @@ mod packing;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use heartline::model::change::Change;
+use heartline::model::change::{Change, Decided};
 use heartline::model::forgetting::UserRow;
 use heartline::model::ids::UserId;
 use heartline::model::rewards::claim::Claim;
@@ -21,7 +21,7 @@ use crate::gateway::Gateway;
 use crate::network::{ApplyCall, Call, CallKey, LoadCall, Network, Sent};
 use crate::oracle::Oracle;
 use crate::packers::{Bus, PACKERS, Packer};
-use crate::scenario::{BEGIN, DAY_MS, Fault, History, LONG_PAUSES_END, ROOM, Scenario, USERS, rewarding};
+use crate::scenario::{BEGIN, DAY_MS, Fault, History, LONG_PAUSES_END, ROOM, RULES, Scenario, USERS, rewarding};
 use crate::state::{Answer, Part};
 use crate::stored;
 
@@ -411,7 +411,8 @@ impl<'b, B: Backing> World<'b, B> {
         if !committed.transitions.is_sorted_by_key(|(change, _)| *change) {
             return Err(format!("{op}: transitions are not in the order of the changes"));
         }
-        let firsts = committed.decided.iter().filter(|decided| decided.first).count() as u64;
+        let enters = |decided: &&Decided| decided.first && !RULES.counts_views(decided.rule);
+        let firsts = committed.decided.iter().filter(enters).count() as u64;
         if firsts > self.ops[op].claims_max {
             return Err(format!("{op}: {firsts} claims, with room for {}", self.ops[op].claims_max));
         }
@@ -443,6 +444,10 @@ impl<'b, B: Backing> World<'b, B> {
                 let carried = carried::read(self.backing, user).await?;
                 let over = carried.is_over(&self.bus(), &self.scenario.limits, self.now);
                 over.map_err(|why| format!("user {}: {why}", user.0))?;
+            }
+            let (views, expected) = (self.backing.views(user).await, self.oracle.views(user));
+            if views != expected {
+                return Err(format!("views of user {}: {views:?}, not {expected:?}", user.0));
             }
             // What was claimed, erased and claimed again in one moment may be one entry.
             let texts = |claims: &[Claim]| claims.iter().map(|claim| format!("{claim:?}")).collect::<BTreeSet<_>>();

@@ -98,7 +98,16 @@ impl TestGateway {
     }
 
     pub fn fails_with(settings: &[(&str, &str)]) -> FailedStart {
-        let home = Arc::new(Home::embedded());
+        Self::fails_on(Home::embedded(), settings)
+    }
+
+    /// On a Redis of its own.
+    pub fn fails_on_redis(settings: &[(&str, &str)]) -> FailedStart {
+        Self::fails_on(Home::with_redis(), settings)
+    }
+
+    fn fails_on(home: Home, settings: &[(&str, &str)]) -> FailedStart {
+        let home = Arc::new(home);
         let settings = home.merge(settings);
         match launch(home, settings) {
             Ok(_) => panic!("the gateway started"),

@@ -1,5 +1,5 @@
-//! What the black-box tests speak with: a gateway of their own (the real binary, on free ports, in a
-//! directory that goes away with it) and clients that know the published protocol and nothing of `src/`.
+//! The tools of the black-box tests: a gateway of their own (the real binary, on free ports, in a temporary directory)
+//! and clients that know the published protocol and nothing of `src/`.
 //!
 //! Included by path from each test target, so every target uses a part of it only.
 #![allow(dead_code, unused_imports)]

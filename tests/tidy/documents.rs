@@ -20,7 +20,7 @@ const WIRE_NAMES: &[&str] = &[
 
 /// Names that end like this are files.
 const FILE_ENDINGS: &[&str] =
-    &["md", "rs", "py", "js", "mjs", "json", "toml", "conf", "cfg", "lua", "db", "jnl", "yml", "properties"];
+    &["md", "rs", "py", "js", "mjs", "json", "toml", "conf", "cfg", "lua", "db", "jnl", "yml", "properties", "proto"];
 
 #[test]
 fn the_documents_refer_to_what_exists() {

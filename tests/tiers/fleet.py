@@ -1,4 +1,6 @@
-"""Two gateways on one Redis and one Kafka: what users see as one, and each part of which may be killed."""
+"""Two gateways on one Redis: what users see as one, and each part of which may be killed.
+
+Events go to one Kafka, or stay with the gateway that has them."""
 
 import random
 import time
@@ -18,16 +20,17 @@ class Fleet:
 
     gateway_kind = Gateway
 
-    def __init__(self, binary, scratch, redis_kind, gateways=2, **settings):
+    def __init__(self, binary, scratch, redis_kind, gateways=2, bus="kafka", **settings):
         self._binary, self._scratch, self._settings = binary, scratch, settings
         self._count = gateways
         self.redis = Redis(redis_kind, scratch / "redis")
-        self.kafka = KafkaBroker(scratch / "kafka")
+        self.kafka = KafkaBroker(scratch / "kafka") if bus == "kafka" else None
         self.gateways = []
 
     def start(self, redis_url=None):
         self.redis.start()
-        self.kafka.start()
+        if self.kafka:
+            self.kafka.start()
         for n in range(self._count):
             self.gateways.append(self._gateway(n, redis_url or self.redis.url))
         self.gateways[0].run("init")
@@ -51,14 +54,21 @@ class Fleet:
                 "REDIS__URL": redis_url,
                 # Ready is when all users are served.
                 "STORE__READY_SHARE": 1.0,
-                "EVENTS__EVENT_BUS": "kafka",
-                "KAFKA__BROKERS": f'["{self.kafka.address}"]',
-                # There is one broker.
-                "KAFKA__REPLICATION": 1,
-                "KAFKA__MIN_IN_SYNC": 1,
+                **self._events(),
                 **self._settings,
             },
         )
+
+    def _events(self):
+        if not self.kafka:
+            return {"EVENTS__EVENT_BUS": "embedded"}
+        return {
+            "EVENTS__EVENT_BUS": "kafka",
+            "KAFKA__BROKERS": f'["{self.kafka.address}"]',
+            # There is one broker.
+            "KAFKA__REPLICATION": 1,
+            "KAFKA__MIN_IN_SYNC": 1,
+        }
 
     @property
     def urls(self):
@@ -92,7 +102,8 @@ class Fleet:
         """SIGKILL for everything that still runs."""
         for gateway in self.gateways:
             gateway.kill()
-        self.kafka.kill()
+        if self.kafka:
+            self.kafka.kill()
         self.redis.stop()
 
 

@@ -13,7 +13,7 @@ START_SECONDS_MAX = 2 * PATIENCE_SECONDS  # a broker takes a while on a quiet ma
 
 
 class Server:
-    """`command` starts it in the foreground. `pid`: of one that somebody else has started."""
+    """`command` starts it in the foreground. `pid`: of one that is running already."""
 
     def __init__(self, name, command, log, pid=None):
         self.name = name
@@ -56,7 +56,7 @@ class Server:
         self._end(signal.SIGTERM)
 
     def pause(self):
-        """SIGSTOP: connections stay, and nobody answers."""
+        """SIGSTOP: connections stay, without answers."""
         os.kill(self.pid, signal.SIGSTOP)
 
     def resume(self):

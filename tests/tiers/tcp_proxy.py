@@ -1,6 +1,6 @@
 """A proxy that cuts connections after a request has arrived and before its answer is passed on.
 
-It is a process of its own: whoever is busy judging must not hold up what passes here.
+It is a process of its own, so that a busy test does not delay the traffic.
 """
 
 import asyncio
@@ -76,7 +76,7 @@ class _Proxy:
 
     async def _answers(self, reads, client, cutting):
         while data := await _read(reads):
-            # It has been carried out, and nobody is told.
+            # The request has been carried out, and its answer is lost.
             if cutting.is_set():
                 self._cuts += 1
                 return

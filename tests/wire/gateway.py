@@ -42,6 +42,7 @@ class Gateway:
             **settings,
         }
         self.process = None
+        self.printed = ""  # until it served
         self.http = self.admin = self.control = None
 
     @property
@@ -92,6 +93,7 @@ class Gateway:
                 self.kill()
                 raise StartFailed(self.process.returncode, self.stderr())
             text += chunk
+        self.printed = text.decode()
         self.is_at(*(address.decode() for address in ready.groups()))
         return self
 

@@ -1,0 +1,1 @@
+"""The gRPC service, as callers in another language see it."""

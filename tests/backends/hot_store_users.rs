@@ -1,0 +1,70 @@
+//! The users of a store, ascending.
+
+use std::sync::Arc;
+
+use heartline::model::change::Action;
+use heartline::model::ids::{Content, UserId};
+use heartline::model::page::UsersRequest;
+use heartline::storage::hot_store::HotStore;
+
+use crate::requests::*;
+
+const VIDEO: Content = Content { kind: 1, oid: 100 };
+const ARTICLE: Content = Content { kind: 3, oid: 100 };
+
+fn page(store: &Arc<dyn HotStore>, after: Option<u64>, limit: usize, kinds: &[u16]) -> Vec<u64> {
+    let request = UsersRequest { after: after.map(UserId), limit, kinds: kinds.to_vec() };
+    wait(store.users(request, NOW)).unwrap().into_iter().map(|user| user.0).collect()
+}
+
+/// All of them, in pages.
+fn all(store: &Arc<dyn HotStore>, limit: usize, kinds: &[u16]) -> Vec<u64> {
+    let (mut found, mut after) = (Vec::new(), None);
+    loop {
+        let users = page(store, after, limit, kinds);
+        found.extend(&users);
+        if users.len() < limit {
+            return found;
+        }
+        after = users.last().copied();
+    }
+}
+
+pub fn users_with_records_are_named_once_and_in_order<B: Backend>() {
+    let backend = B::fresh(ROOMY);
+    let store = backend.store();
+    let mids: Vec<u64> = (0..300).map(|n| n * n * 7).chain([u64::MAX - 1, u64::MAX]).collect();
+    // The last comes first; some have several records, and more rows than a slice.
+    let beats = mids.iter().rev().flat_map(|mid| {
+        let contents = (0..1 + mid % 3).map(|oid| Content { kind: 1, oid });
+        contents.map(|content| beat_of(UserId(*mid), content, NOW - 5)).collect::<Vec<_>>()
+    });
+    commit(&store, beats.collect());
+    commit(&store, (0..400).map(|oid| beat_of(UserId(7), Content { kind: 2, oid }, NOW - 5)).collect());
+    for limit in [1_000, 302, 100, 7] {
+        assert!(all(&store, limit, &[]) == mids, "in pages of {limit}");
+    }
+    assert_eq!(page(&store, Some(6), 2, &[]), [7, 28]);
+    assert_eq!(page(&store, Some(7), 2, &[]), [28, 63]);
+    assert_eq!(page(&store, Some(u64::MAX), 2, &[]), [0; 0]);
+    // A page that is asked for anew sees what has come.
+    commit(&store, vec![beat_of(UserId(8), VIDEO, NOW - 5)]);
+    assert_eq!(page(&store, Some(6), 3, &[]), [7, 8, 28]);
+}
+
+pub fn users_without_a_record_that_is_shown_are_not_named<B: Backend>() {
+    let backend = B::fresh(Limits { retention_ms: 90 * 86_400_000, ..ROOMY });
+    let store = backend.store();
+    let users = [(1, VIDEO), (2, VIDEO), (3, ARTICLE), (4, VIDEO), (5, VIDEO), (6, VIDEO)];
+    commit(&store, users.map(|(mid, content)| beat_of(UserId(mid), content, NOW - 1_000)).to_vec());
+    commit(&store, vec![beat_of(UserId(2), ARTICLE, NOW - 1_000), beat_of(UserId(6), ARTICLE, NOW - 1_000)]);
+    let delete = |mid| change(UserId(mid), Action::Delete { contents: vec![VIDEO], at: NOW });
+    commit(&store, vec![change(UserId(4), Action::Clear { at: NOW }), delete(5), delete(6)]);
+    // Only a switch of recording is kept.
+    commit(&store, vec![change(UserId(9), Action::Recording { paused: true, at: NOW })]);
+    assert_eq!(all(&store, 2, &[]), [1, 2, 3, 6]);
+    assert_eq!(all(&store, 2, &[3]), [2, 3, 6]);
+    assert_eq!(all(&store, 2, &[2, 9]), [0; 0]);
+    let later = UsersRequest { after: None, limit: 10, kinds: Vec::new() };
+    assert_eq!(wait(store.users(later, NOW + 91 * 86_400_000)).unwrap(), [], "all of them have expired");
+}

@@ -1,0 +1,16 @@
+//! `/v1/views` of the real binary, with Redis and a statistics store: what is counted in the one comes to be in the other.
+//!
+//! The tests need Redis and a server that speaks MongoDB's protocol and say so: `tests/run statistics` starts it and runs
+//! them.
+
+#[path = "../support/mongo_server.rs"]
+mod mongo_server;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod away;
+mod counts;
+mod kills;
+mod pages;
+mod refusals;
+mod two_gateways;

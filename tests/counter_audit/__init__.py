@@ -1,0 +1,1 @@
+"""Direct counters under kills, counted by clients that know only the contract."""

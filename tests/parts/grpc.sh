@@ -1,0 +1,5 @@
+# Callers in other languages, with clients made from the schema, against the running program.
+. tests/parts/needs.bash
+need_grpc_clients
+need_binary
+"$PYTHON" -m unittest discover -s tests/back_ends -t tests

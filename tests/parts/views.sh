@@ -1,0 +1,8 @@
+# SIGKILL of two gateways, their Redis and the server with the statistics, in turn and under load; then a night without the
+# statistics. AUDIT_SEED repeats a run's load.
+. tests/parts/needs.bash
+need_python
+need_redis
+need_mongo
+need_binary
+"$PYTHON" -m view_audit "$HEARTLINE_BIN" $([[ $LONG ]] && echo --rounds 60 --night 300) ${AUDIT_SEED:+--seed "$AUDIT_SEED"}

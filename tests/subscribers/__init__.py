@@ -1,0 +1,1 @@
+"""Webhooks as a subscriber sees them: run with `tests/run subscribers`."""

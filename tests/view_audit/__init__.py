@@ -1,0 +1,1 @@
+"""Views under kills, counted by clients that know only the contract."""
