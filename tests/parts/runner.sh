@@ -55,6 +55,12 @@ ends_with 0 '3 passed, 0 failed' 'flaky: shaky shy' '== shaky, once more'
 [[ $(log shaky.first.log) == 'the first time' && $(log shaky.log) == 'the second time' ]] ||
   complain "$scenario: the logs say '$(log shaky.first.log)' and '$(log shaky.log)'"
 
+begin 'a build'
+part late debug no '[[ -e $TOOLS/built ]]' '*'
+part built build no 'touch "$TOOLS/built"' '*'
+run
+ends_with 0 '2 passed, 0 failed'
+
 begin 'three parts that fail by chance'
 for name in one two three; do part "$name" release yes "$by_chance"; done
 run
