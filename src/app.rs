@@ -22,6 +22,7 @@ mod lanes;
 mod listeners;
 mod live;
 mod log;
+mod notices;
 mod operator;
 mod outbox;
 mod peers;
@@ -111,9 +112,10 @@ fn run(mut config: Config, role: Role) -> Result<(), StartError> {
     let views_rule = kept_views.as_ref().and_then(|_| config.views.rule());
     let calendar = Calendar::open(&config.rewards, views_rule, hot.calendar.clone(), &clock)?;
     let rewards_clock = RewardsClock { today: calendar.today.clone(), clock: clock.clone() };
-    let Bus { bus, tail, log } =
+    let Bus { bus, positions, tail, logs } =
         events::build(&config.events, &config.store, &config.kafka, clock.clone(), stop.clone(), parts)?;
-    let stores = Stores { hot: hot.store, outbox: hot.outbox, bus, channel: hot.channel, views: kept_views };
+    let Hot { store, outbox, notices, channel, .. } = hot;
+    let stores = Stores { hot: store, outbox, notices, bus, positions, channel, views: kept_views };
     let common = Common::build(&config, stores, clock, access.presence.clone(), stop.clone(), parts);
     if let Some(statistics) = statistics {
         statistics.build(&config.counters, &common, parts);
@@ -138,7 +140,7 @@ fn run(mut config: Config, role: Role) -> Result<(), StartError> {
     let mut edges = edge::build(&config, intakes, &access, shared, &common, parts);
     let grpc = grpc.and_then(|listener| Some(Grpc::build(&config, listener, edges.pop()?, &common, parts)));
     users::build(&config.reading, of_control, lookup, views, listeners.addresses.public, &common, parts);
-    let subscribers = subscribers::build(&config, role, log, hot.redis.as_ref(), &common, parts)?;
+    let subscribers = subscribers::build(&config, role, logs, hot.redis.as_ref(), &common, parts)?;
     let receivers = demo::receivers(&config, has_demo, subscribers, listeners.addresses.public);
     let packs = demo::pack_feed(&config, has_demo);
     if let Some(shared) = hot.redis {

@@ -11,11 +11,13 @@ pub mod user;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 
 use crate::app::role::Role;
 use crate::cli::subscribers::SubscribersCommand;
 use crate::edge::auth::Scopes;
+use crate::model::event_topic::EventTopic;
 
 /// A WebSocket gateway that stores playback positions.
 #[derive(Debug, Parser)]
@@ -57,8 +59,11 @@ pub enum Command {
         #[arg(long, default_value = "1h")]
         ttl: humantime::Duration,
     },
-    /// Print the event log of a running gateway, one JSON line per event.
+    /// Print an event log of a running gateway, one JSON line per event.
     Events {
+        /// Which log: rewards and thresholds of counters, or positions and what was forgotten.
+        #[arg(long, value_name = "LOG", default_value = "rewards", value_parser = topics())]
+        log: EventTopic,
         /// Keep printing new events, also after a restart of the gateway, until SIGINT or SIGTERM.
         #[arg(long)]
         follow: bool,
@@ -109,6 +114,11 @@ pub enum Command {
     },
     /// Print all settings with their defaults and explanations.
     DefaultConfig,
+}
+
+fn topics() -> impl TypedValueParser<Value = EventTopic> {
+    let names = PossibleValuesParser::new(EventTopic::ALL.map(EventTopic::name));
+    names.map(|name| EventTopic::of_name(&name).expect("it is one of the names"))
 }
 
 #[cfg(test)]

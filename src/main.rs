@@ -57,8 +57,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
                 None => key.issue(UserId(mid.unwrap_or_default()), *ttl, now),
             })
         }
-        Command::Events { follow, after, limit } => {
-            Ok(events::print(&Config::load(file)?, EventsOptions { after, limit, follow })?)
+        Command::Events { log, follow, after, limit } => {
+            Ok(events::print(&Config::load(file)?, EventsOptions { topic: log, after, limit, follow })?)
         }
         Command::Health => health::check(&Config::load(file)?).map_err(Failure::NotReady),
         Command::User { mid } => print(&user::report(&Config::load(file)?, UserId(mid))?),

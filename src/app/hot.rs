@@ -18,14 +18,15 @@ use crate::storage::device_channel::redis::RedisChannel;
 use crate::storage::device_channel::{Alone, DeviceChannel};
 use crate::storage::embedded::data_dir::DataDir;
 use crate::storage::embedded::disk_usage::DiskUsage;
-use crate::storage::event_bus;
 use crate::storage::event_bus::embedded::EmbeddedLog;
+use crate::storage::event_bus::{self, EventTopic};
 use crate::storage::hot_store::HotStore;
 use crate::storage::hot_store::config::Backend;
 use crate::storage::hot_store::embedded::{EmbeddedCounters, EmbeddedDirect, EmbeddedStore};
 use crate::storage::hot_store::listed_users::ListedUsers;
 use crate::storage::hot_store::optimistic::Metrics;
 use crate::storage::hot_store::redis::{RedisStore, Settings};
+use crate::storage::notices::Notices;
 use crate::storage::outbox::Outbox;
 use crate::storage::redis::Redis;
 use crate::storage::views::Views;
@@ -36,6 +37,7 @@ const DISK_USAGE_INTERVAL: Duration = Duration::from_secs(5);
 pub(super) struct Hot {
     pub store: Arc<dyn HotStore>,
     pub outbox: Arc<dyn Outbox>,
+    pub notices: Arc<dyn Notices>,
     pub channel: Arc<dyn DeviceChannel>,
     /// The server's clock begins no earlier, milliseconds since 1970.
     pub clock_floor: u64,
@@ -61,8 +63,9 @@ pub(super) struct Shared {
 pub(super) fn measure_disk(config: &Config, registry: &mut Registry) -> io::Result<()> {
     let hot = (config.store.hot_store == Backend::Embedded).then_some(("hot", EmbeddedStore::FOLDER));
     let logs_here = config.events.event_bus == event_bus::config::Backend::Embedded;
-    let events = logs_here.then_some(("events", EmbeddedLog::FOLDER));
-    let disk_usage = DiskUsage::start(&config.store.data_dir, hot.into_iter().chain(events), DISK_USAGE_INTERVAL)?;
+    let logs = [("events", EventTopic::Rewards), ("positions", EventTopic::Positions)];
+    let logs = logs.map(|(name, topic)| (name, EmbeddedLog::folder(topic))).into_iter().filter(|_| logs_here);
+    let disk_usage = DiskUsage::start(&config.store.data_dir, hot.into_iter().chain(logs), DISK_USAGE_INTERVAL)?;
     registry.register_collector(Box::new(disk_usage));
     Ok(())
 }
@@ -98,6 +101,7 @@ impl Hot {
         let metrics = derived.metrics().clone();
         Ok(Hot {
             outbox: store.clone(),
+            notices: store.clone(),
             channel: Arc::new(Alone),
             clock_floor: store.clock_floor(),
             calendar: store.calendar().cloned(),
@@ -130,6 +134,7 @@ impl Hot {
         let (direct, worker) = direct.unzip();
         Ok(Hot {
             outbox: store.clone(),
+            notices: store.clone(),
             channel: channel.clone(),
             // The clock is held against that of Redis.
             clock_floor: 0,

@@ -5,19 +5,23 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use futures_util::FutureExt;
+use futures_util::future::join_all;
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 
 use super::assembly::Assembly;
 use super::common::Common;
 use super::error::StartError;
+use super::events::Logs;
 use super::hot::Shared;
+use super::notices;
 use super::role::Role;
 use super::sockless;
 use super::spawn::{runtime, spawn};
 use crate::config::Config;
 use crate::domain::cascade::health::CascadeHealth;
 use crate::domain::cascade::{Cascade, Metrics, Replays, TurnSettings, Workers};
+use crate::domain::notices::{Followers, Reach};
 use crate::domain::subscribers::Subscribers;
 use crate::domain::subscribers::config::SubscribersConfig;
 use crate::domain::time::clock::Clock;
@@ -26,9 +30,11 @@ use crate::model::subscribers::{EndpointRules, Retries};
 use crate::shutdown::Stop;
 use crate::storage::endpoint::Endpoint;
 use crate::storage::endpoint::http::{EndpointConfig, HttpEndpoint, hmac};
-use crate::storage::event_bus::embedded::{EmbeddedLog, LogSource};
+use crate::storage::event_bus::EventTopic;
+use crate::storage::event_bus::archives::Archives;
+use crate::storage::event_bus::embedded::LogSource;
 use crate::storage::event_bus::kafka::KafkaEvents;
-use crate::storage::event_bus::source::EventSource;
+use crate::storage::event_bus::source::{EventArchive, EventSource};
 use crate::storage::owner_queues::embedded::EmbeddedQueues;
 use crate::storage::owner_queues::redis::RedisQueues;
 use crate::storage::owner_queues::{Bounds, OwnerQueues};
@@ -38,7 +44,8 @@ use crate::storage::redis::Redis;
 #[derive(Clone)]
 struct Parts {
     queues: Arc<dyn OwnerQueues>,
-    source: Arc<dyn EventSource>,
+    /// One for each topic.
+    sources: Vec<(EventTopic, Arc<dyn EventSource>)>,
     clock: Arc<Clock>,
     /// Notified when queues may be due.
     queued: Arc<Notify>,
@@ -48,29 +55,32 @@ struct Parts {
 
 /// What runs beside sockets, or in a process of its own.
 pub(super) struct CascadeThread {
-    cascade: Cascade,
+    /// One for each topic.
+    cascades: Vec<Cascade>,
     replays: Replays,
     workers: Workers,
 }
 
-/// Beside a gateway. `log`: where events are kept, if that is in this process. `shared`: where queues are, if not here.
+/// Beside a gateway. `logs`: where events are kept, if that is in this process. `shared`: where queues are, if not here.
 /// Returns what the control API asks.
 pub(super) fn build(
     config: &Config,
     role: Role,
-    log: Option<Arc<EmbeddedLog>>,
+    logs: Option<Logs>,
     shared: Option<&Shared>,
     common: &Common,
     assembly: &mut Assembly,
 ) -> Result<Option<Arc<Subscribers>>, StartError> {
-    if shared.is_some() && log.is_some() {
+    if shared.is_some() && logs.is_some() {
         let why = "subscribers on Redis need events.event_bus = \"kafka\": each gateway has an event log of its own";
         assembly.serve_control(subscribers::routes(Served::Not(why.into())));
         return Ok(None);
     }
-    let parts = Parts::open(config, log, shared.map(|shared| shared.redis.clone()), common.clock.clone())?;
+    let parts = Parts::open(config, logs, shared.map(|shared| shared.redis.clone()), common.clock.clone())?;
     let settings = &config.subscribers;
-    let subscribers = Arc::new(parts.subscribers(settings));
+    let reach = if shared.is_some() { Reach::Shared } else { Reach::Here };
+    let followers = notices::build(config, parts.queues.clone(), reach, common, assembly);
+    let subscribers = Arc::new(parts.subscribers(settings, followers));
     assembly.serve_control(subscribers::routes(Served::By(subscribers.clone())));
     if role.has_cascade() {
         let (thread, stop) = (CascadeThread::new(settings, parts, assembly)?, common.stop.clone());
@@ -94,12 +104,7 @@ pub(super) fn serve(config: &Config) -> Result<(), StartError> {
 }
 
 impl Parts {
-    fn open(
-        config: &Config,
-        log: Option<Arc<EmbeddedLog>>,
-        redis: Option<Redis>,
-        clock: Arc<Clock>,
-    ) -> Result<Self, StartError> {
+    fn open(config: &Config, logs: Option<Logs>, redis: Option<Redis>, clock: Arc<Clock>) -> Result<Self, StartError> {
         let settings = &config.subscribers;
         let bounds = Bounds { events: settings.queue_events, bytes: settings.queue_bytes, age: settings.queue_age };
         let queues: Arc<dyn OwnerQueues> = match redis {
@@ -109,38 +114,50 @@ impl Parts {
                 Arc::new(EmbeddedQueues::open(&config.store.data_dir, bounds, Arc::new(move || dated_by.now()))?)
             }
         };
-        let source: Arc<dyn EventSource> = match log {
-            Some(log) => Arc::new(LogSource::new(log, queues.clone())),
-            None => Arc::new(KafkaEvents::open(&config.kafka, &config.events.deployment)?),
+        let source = |topic| -> Result<Arc<dyn EventSource>, StartError> {
+            Ok(match logs.as_ref().map(|logs| logs.of(topic)) {
+                Some(log) => Arc::new(LogSource::new(log, queues.clone())),
+                None => Arc::new(KafkaEvents::open(&config.kafka, &config.events.deployment, topic)?),
+            })
         };
+        let sources = EventTopic::ALL.into_iter().map(|topic| Ok((topic, source(topic)?)));
+        let sources = sources.collect::<Result<_, StartError>>()?;
         let (queued, replay_asked) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        Ok(Parts { queues, source, clock, queued, replay_asked })
+        Ok(Parts { queues, sources, clock, queued, replay_asked })
     }
 
-    fn subscribers(&self, settings: &SubscribersConfig) -> Subscribers {
-        let Parts { queues, source, clock, queued, replay_asked } = self.clone();
+    fn archive(&self) -> Arc<dyn EventArchive> {
+        let archives = self.sources.iter().map(|(_, source)| -> Arc<dyn EventArchive> { source.clone() });
+        Arc::new(Archives::of(archives.collect()))
+    }
+
+    fn subscribers(&self, settings: &SubscribersConfig, followers: Arc<Followers>) -> Subscribers {
+        let archive = self.archive();
+        let Parts { queues, sources: _, clock, queued, replay_asked } = self.clone();
         let (rules, secret_overlap) = (rules(settings), settings.secret_overlap);
-        Subscribers { queues, source, rules, secret_overlap, clock, queued, replay_asked }
+        Subscribers { queues, archive, followers, rules, secret_overlap, clock, queued, replay_asked }
     }
 }
 
 impl CascadeThread {
     fn new(settings: &SubscribersConfig, parts: Parts, assembly: &mut Assembly) -> Result<Self, StartError> {
-        let Parts { queues, source, clock, queued, replay_asked: asked } = parts;
-        let health = Arc::new(CascadeHealth::default());
+        let archive = parts.archive();
+        let Parts { queues, sources, clock, queued, replay_asked: asked } = parts;
         let metrics = Metrics::new(assembly.metrics());
-        let of_probes = health.clone();
-        assembly.degraded.push(Box::new(move || of_probes.degraded()));
-        let endpoint: Arc<dyn Endpoint> = Arc::new(HttpEndpoint::new(endpoint_config(settings))?);
-        let retries = settings.retries.iter().map(|pause| pause.0).collect();
-        let cascade = Cascade {
-            source: source.clone(),
+        let cascades = sources.into_iter().map(|(topic, source)| Cascade {
+            source,
             queues: queues.clone(),
             queued: queued.clone(),
-            health: health.clone(),
+            health: watched_health(assembly),
             metrics: metrics.clone(),
-        };
-        let replays = Replays { source, queues: queues.clone(), asked, queued: queued.clone(), health: health.clone() };
+            lag: metrics.lag(topic),
+        });
+        let cascades = cascades.collect();
+        let health = watched_health(assembly);
+        let endpoint: Arc<dyn Endpoint> = Arc::new(HttpEndpoint::new(endpoint_config(settings))?);
+        let retries = settings.retries.iter().map(|pause| pause.0).collect();
+        let replays =
+            Replays { archive, queues: queues.clone(), asked, queued: queued.clone(), health: health.clone() };
         let workers = Workers {
             queues,
             endpoint,
@@ -151,7 +168,7 @@ impl CascadeThread {
             health,
             metrics,
         };
-        Ok(CascadeThread { cascade, replays, workers })
+        Ok(CascadeThread { cascades, replays, workers })
     }
 
     /// On a thread of its own.
@@ -162,11 +179,11 @@ impl CascadeThread {
 
     /// Until the drain begins; requests that are under way then are finished.
     fn run(self, runtime: &Runtime, stop: &Stop) {
-        let CascadeThread { cascade, replays, workers } = self;
+        let CascadeThread { cascades, replays, workers } = self;
         runtime.block_on(async {
             let filling = async {
                 tokio::select! {
-                    () = cascade.run() => {}
+                    _ = join_all(cascades.into_iter().map(Cascade::run)) => {}
                     () = replays.run() => {}
                     _ = stop.draining() => {}
                 }
@@ -174,6 +191,14 @@ impl CascadeThread {
             tokio::join!(filling, workers.run(stop.draining().map(drop)));
         });
     }
+}
+
+/// Shown by the probes.
+fn watched_health(assembly: &mut Assembly) -> Arc<CascadeHealth> {
+    let health = Arc::new(CascadeHealth::default());
+    let of_probes = health.clone();
+    assembly.degraded.push(Box::new(move || of_probes.degraded()));
+    health
 }
 
 fn rules(settings: &SubscribersConfig) -> EndpointRules {

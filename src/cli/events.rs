@@ -15,6 +15,7 @@ use super::gateway::{self, Gateway, GatewayError};
 use crate::config::Config;
 use crate::model::backoff::Backoff;
 use crate::model::event_page::EventRequest;
+use crate::model::event_topic::EventTopic;
 
 /// The time for an answer of a running gateway, beside the requested wait.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -24,6 +25,7 @@ const RETRY_MAX: Duration = Duration::from_secs(2);
 /// Which events are printed.
 #[derive(Clone, Copy, Debug)]
 pub struct EventsOptions {
+    pub topic: EventTopic,
     /// Events after this offset.
     pub after: u64,
     /// The most events to print.
@@ -64,7 +66,7 @@ pub fn print(config: &Config, wanted: EventsOptions) -> Result<(), GatewayError>
 }
 
 async fn tail(config: &Config, wanted: EventsOptions, out: &mut impl Write) -> Result<(), GatewayError> {
-    let EventsOptions { mut after, limit, follow } = wanted;
+    let EventsOptions { topic, mut after, limit, follow } = wanted;
     let mut left = limit.map_or(u64::MAX, NonZeroU64::get);
     let mut backoff = Backoff::new(RETRY_MIN, RETRY_MAX);
     let mut known: Option<String> = None;
@@ -73,7 +75,7 @@ async fn tail(config: &Config, wanted: EventsOptions, out: &mut impl Write) -> R
         let gateway = Gateway::control(config)?;
         let limit = left.min(EventRequest::LIMIT_MAX as u64);
         let wait = if follow { EventRequest::WAIT_MAX } else { Duration::ZERO };
-        let path = format!("/v1/events?after={after}&limit={limit}&wait={}", wait.as_millis());
+        let path = format!("/v1/events?log={}&after={after}&limit={limit}&wait={}", topic.name(), wait.as_millis());
         let body = match gateway.get(&path, wait + ANSWER_TIMEOUT).await {
             Err(away @ GatewayError::Away(..)) if follow => {
                 if backoff.failures() == 0 {

@@ -47,9 +47,10 @@ impl Checks<'_> {
     }
 
     fn kafka_topics(&mut self, config: &Config) {
-        let Topics { rewards, history, quarantine } = &config.kafka.topics;
+        let Topics { rewards, positions, history, quarantine } = &config.kafka.topics;
         let topics = [
             ("kafka.topics.rewards", rewards),
+            ("kafka.topics.positions", positions),
             ("kafka.topics.history", history),
             ("kafka.topics.quarantine", quarantine),
         ];

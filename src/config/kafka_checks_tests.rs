@@ -40,7 +40,7 @@ fn a_topic_has_a_name_that_kafka_takes() {
         assert_eq!(good("", &[("HEARTLINE__KAFKA__TOPICS__HISTORY", name)]).kafka.topics.history, name);
     }
     for name in ["", ".", "..", "a b", "a/b", "ü", &"x".repeat(250)] {
-        for key in ["rewards", "history", "quarantine"] {
+        for key in ["rewards", "positions", "history", "quarantine"] {
             refused(&topics(key, name), &format!("kafka.topics.{key}: "), "249");
         }
     }
@@ -51,6 +51,7 @@ fn topics_must_have_different_names() {
     for (key, name) in [("rewards", "heartline.history"), ("history", "heartline.rewards")] {
         refused(&format!("topics.{key} = {name:?}"), "kafka.topics.history: ", "is also kafka.topics.rewards");
     }
+    refused("topics.positions = \"heartline.rewards\"", "kafka.topics.positions: ", "is also kafka.topics.rewards");
     refused("topics.quarantine = \"heartline.history\"", "kafka.topics.quarantine: ", "is also kafka.topics.history");
     refused(
         "topics.rewards = \"heartline.history.quarantine\"",

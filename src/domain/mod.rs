@@ -4,7 +4,7 @@
 //! [`devices`] knows the connections of each user here and the pushes that wait for them; [`rewards`] decides which
 //! beats are rewarded; [`outbox`] publishes claims; [`live`] counts current sessions, [`views`] counts views; [`counters`] reads
 //! and changes counters; the [`cascade`] delivers events to [`subscribers`];
-//! [`flights`] carries sums to the statistics store; [`revocations`] knows the revoked tokens; [`time`] is the server
+//! [`notices`] tells of positions and forgettings; [`flights`] carries sums to the statistics store; [`revocations`] knows the revoked tokens; [`time`] is the server
 //! clock.
 
 pub mod cascade;
@@ -19,6 +19,7 @@ pub mod history_job;
 pub mod history_packs;
 pub mod ingest;
 pub mod live;
+pub mod notices;
 pub mod outbox;
 pub mod peer_messages;
 pub mod revocations;

@@ -4,6 +4,7 @@
 //! [attributes](CloudEvent::attributes) there, and its data alone as the body.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -88,6 +89,11 @@ impl Serialize for CloudEvent {
         map.serialize_entry("data", &self.data.0)?;
         map.end()
     }
+}
+
+/// Ids in data are text: readers keep numbers beyond 2⁵³ only so.
+pub fn as_text<S: Serializer>(value: &impl Display, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
 }
 
 /// RFC 3339 in UTC, to the millisecond. What is beyond the calendar (the year 9999) is its end.

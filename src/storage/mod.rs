@@ -12,6 +12,7 @@ pub mod history_store;
 pub mod host_port;
 pub mod hot_store;
 pub mod kafka;
+pub mod notices;
 pub mod outbox;
 pub mod owner_queues;
 pub mod redis;

@@ -16,6 +16,7 @@ use heartline::storage::counters::DerivedCounters;
 use heartline::storage::hot_store::HotStore;
 use heartline::storage::hot_store::config::{Backend as StoreKind, Config};
 use heartline::storage::hot_store::embedded::{EmbeddedCounters, EmbeddedStore, OpenError};
+use heartline::storage::notices::Notices;
 use heartline::storage::outbox::Outbox;
 use heartline::storage::views::Views;
 use tempfile::TempDir;
@@ -23,6 +24,7 @@ use tempfile::TempDir;
 use crate::PATIENCE;
 use crate::counters::{CountersBackend, definitions, recount};
 use crate::hot_store_views::PlaybackBackend;
+use crate::notices::NoticesBackend;
 use crate::requests::*;
 use crate::views::ViewsBackend;
 
@@ -83,6 +85,12 @@ fn open(dir: &Path, limits: Limits) -> Arc<EmbeddedStore> {
             Err(OpenError::InUse { .. }) if began.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(1)),
             opened => return Arc::new(opened.unwrap()),
         }
+    }
+}
+
+impl NoticesBackend for Embedded {
+    fn notices(&self) -> Arc<dyn Notices> {
+        self.store.clone().unwrap()
     }
 }
 

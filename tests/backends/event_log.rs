@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use heartline::model::ids::{Content, SessionId, UserId};
 use heartline::model::rewards::claim::{Claim, ClaimKey};
-use heartline::storage::event_bus::EventLog;
 use heartline::storage::event_bus::config::{Backend, Config};
 use heartline::storage::event_bus::embedded::{ClockCheck, EmbeddedLog};
+use heartline::storage::event_bus::{EventLog, EventTopic};
 use rand::RngExt;
 
 use crate::bus::publish;
@@ -28,7 +28,7 @@ fn open(data_dir: &Path, days: u64, retention_bytes: u64) -> EmbeddedLog {
     let clock = move || 1_000 * DAY_MS + hours.fetch_add(1, Ordering::Relaxed) * DAY_MS / 24;
     let check =
         ClockCheck { wall_clock: Arc::new(|| u64::MAX), interval: Duration::from_secs(1), step_max: Duration::MAX };
-    EmbeddedLog::open(data_dir, &config, Arc::new(clock), check).unwrap()
+    EmbeddedLog::open(data_dir, EventTopic::Rewards, &config, Arc::new(clock), check).unwrap()
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {

@@ -20,6 +20,7 @@ mod hot_store_rewards;
 mod hot_store_users;
 mod hot_store_views;
 mod ledger;
+mod notices;
 mod owner_queues;
 mod owner_queues_bounds;
 mod owner_queues_embedded;
@@ -133,6 +134,22 @@ macro_rules! hot_store_suite {
             it_answers_like_the_plain_model,
             it_answers_like_the_plain_model_at_its_cap,
             it_answers_like_the_plain_model_when_switches_are_many,
+        }
+        }
+    };
+}
+
+/// The same of notices.
+macro_rules! notices_suite {
+    ($each:ident, $($with:tt)*) => {
+        $each! { $($with)*,
+        notices {
+            a_change_leaves_a_notice_of_what_is_followed,
+            steady_beats_leave_one_notice_that_is_due_later,
+            a_beat_after_the_take_leaves_a_notice_of_its_own,
+            what_is_taken_comes_again_until_it_is_removed,
+            each_forgetting_is_told_apart,
+            notices_of_many_users_are_all_taken,
         }
         }
     };
@@ -282,6 +299,23 @@ macro_rules! one_test {
 
 mod embedded_hot_store {
     hot_store_suite!(tests, [], crate::embedded::Embedded);
+}
+
+mod embedded_notices {
+    notices_suite!(tests, [], crate::embedded::Embedded);
+}
+
+mod redis_notices {
+    notices_suite!(tests, [ignore = "needs Redis: tests/run redis"], crate::redis::OneServer);
+}
+
+mod redis_cluster_notices {
+    notices_suite!(
+        one_test,
+        [ignore = "needs Redis: tests/run redis"],
+        they_keep_all_promises_of_notices,
+        crate::redis::Cluster
+    );
 }
 
 mod embedded_views {

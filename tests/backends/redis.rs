@@ -11,6 +11,7 @@ use heartline::model::ids::UserId;
 use heartline::model::shard::Shards;
 use heartline::storage::hot_store::HotStore;
 use heartline::storage::hot_store::redis::{RedisStore, Settings};
+use heartline::storage::notices::Notices;
 use heartline::storage::outbox::Outbox;
 use heartline::storage::redis::Redis;
 use heartline::storage::redis::config::RedisConfig;
@@ -18,6 +19,7 @@ use heartline::storage::redis::prepare::prepare;
 use redis::{Client, Connection, FromRedisValue, cmd};
 use tempfile::TempDir;
 
+use crate::notices::NoticesBackend;
 use crate::redis_server::{RedisServer, free_port};
 use crate::requests::*;
 
@@ -196,6 +198,12 @@ pub fn open_remembering(
     };
     let redis = Redis::open(&RedisConfig::strict(url)).unwrap();
     wait(RedisStore::open(redis, settings, Arc::new(follows))).unwrap()
+}
+
+impl<S: Servers> NoticesBackend for OnRedis<S> {
+    fn notices(&self) -> Arc<dyn Notices> {
+        self.store.clone().unwrap()
+    }
 }
 
 impl<S: Servers> Backend for OnRedis<S> {

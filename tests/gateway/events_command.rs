@@ -234,6 +234,10 @@ fn an_unreachable_gateway_is_reported_in_one_line() {
         assert!(said.lines().count() == 1 && said.contains(word) && said.contains("control.listen"), "{said}");
     }
     assert_eq!(run(&["events", "--after", "x"], &[]).status.code(), Some(2));
+    let unknown = run(&["events", "--log", "history"], &[]);
+    let said = String::from_utf8(unknown.stderr).expect("UTF-8");
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(said.contains("possible values: rewards, positions"), "{said}");
 }
 
 #[test]

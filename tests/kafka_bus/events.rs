@@ -1,13 +1,22 @@
 //! The source of events for consumers inside Heartline.
 
+use std::sync::Arc;
 use std::time::Instant;
 
+use heartline::model::cloud_event::Source;
+use heartline::storage::delivery::{Delivery, Receipt};
+use heartline::storage::event_bus::archives::Archives;
 use heartline::storage::event_bus::kafka::KafkaEvents;
-use heartline::storage::event_bus::source::{EventSource, PartEvents};
+use heartline::storage::event_bus::part::Part;
+use heartline::storage::event_bus::source::{EventArchive, EventSource, PartEvents};
+use heartline::storage::event_bus::{Event, EventBus, EventTopic};
 use heartline::storage::kafka::config::KafkaConfig;
 
-use crate::broker::Broker;
+use tokio::sync::mpsc::unbounded_channel;
+
+use crate::broker::{Broker, shared};
 use crate::publishing::{DEPLOYMENT, publish};
+use crate::topics::is_made;
 use crate::{PATIENCE, claim, open, settings};
 
 /// Reads on until something was read.
@@ -33,7 +42,47 @@ async fn commit(source: &KafkaEvents, read: PartEvents) {
 }
 
 fn source(kafka: &KafkaConfig) -> KafkaEvents {
-    KafkaEvents::open(kafka, DEPLOYMENT).unwrap()
+    source_of(kafka, EventTopic::Rewards)
+}
+
+fn source_of(kafka: &KafkaConfig, topic: EventTopic) -> KafkaEvents {
+    KafkaEvents::open(kafka, DEPLOYMENT, topic).unwrap()
+}
+
+/// An event of that topic, of a user's own.
+fn event(topic: EventTopic, user: u64, receipt: Receipt) -> Event {
+    Event { topic, cloud_event: claim(user, 1).event(&Source::of(DEPLOYMENT)), receipt }
+}
+
+#[tokio::test]
+#[ignore = "needs Kafka: tests/run kafka"]
+async fn each_topic_has_its_own_events_and_is_made_with_the_first() {
+    let kafka = settings(&shared());
+    let bus = open(&kafka);
+    let [rewards, positions] = EventTopic::ALL.map(|topic| Arc::new(source_of(&kafka, topic)));
+    assert!(positions.ends().await.unwrap().is_empty(), "there is no topic yet");
+    let (receipts, mut reports) = unbounded_channel();
+    let receipt = |number| Receipt::new(number, receipts.clone());
+    bus.publish(vec![event(EventTopic::Rewards, 1, receipt(1)), event(EventTopic::Positions, 2, receipt(2))]);
+    for _ in 0..2 {
+        assert_eq!(reports.recv().await.unwrap().delivery, Delivery::Published);
+    }
+    for (source, user) in [(&rewards, 1), (&positions, 2)] {
+        let read = read(source).await;
+        assert!(source.has(&read.part));
+        let [(_, event)] = &read.events[..] else { panic!("{read:?}") };
+        assert!(event.contains(&format!(r#""subject":"{user}""#)), "{event}");
+    }
+    is_made(&kafka.topics.positions, &[("retention.ms", "86400000")]).await;
+    let archive = Archives::of(vec![rewards.clone(), positions.clone()]);
+    let ends = archive.ends().await.unwrap();
+    assert_eq!((ends.len(), ends.values().sum::<u64>()), (12, 2), "six partitions of each, and two events");
+    for (part, end) in ends {
+        let read = archive.read(part, 0, 10).await.unwrap();
+        assert_eq!((read.events.len() as u64, read.is_end), (end, true));
+    }
+    let strange = archive.read(Part::new("other/0"), 0, 1).await.unwrap_err();
+    assert_eq!(strange.0, "there is no part other/0");
 }
 
 #[tokio::test]

@@ -45,6 +45,7 @@ fn settings(broker: &str) -> KafkaConfig {
         brokers: vec![broker.to_owned()],
         topics: Topics {
             rewards: topic.clone(),
+            positions: format!("{topic}.positions"),
             history: format!("{topic}.history"),
             quarantine: format!("{topic}.quarantine"),
         },

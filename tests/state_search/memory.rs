@@ -208,6 +208,7 @@ impl User {
                 self.rows.clear();
             }
             Write::Count { .. } => unreachable!("no counters are defined"),
+            Write::Notice { .. } => unreachable!("nothing is followed"),
             Write::Claim { claim, kept, .. } => {
                 if *kept {
                     self.claims.insert(claim.key.clone());

@@ -1,7 +1,7 @@
 """`python -m subscriber_audit BINARY [--store embedded|redis]`: subscribers, while what serves them is killed under load.
 
 Users earn rewards, one event for each of the owners in turn. In each round a process is killed with SIGKILL and started
-again. In the end each owner has got each of its events at least once, in the order of each user up to repeats, and nothing
+again. One owner follows positions and deletions. In the end each owner has got each of its events at least once, in the order of each user up to repeats, and nothing
 else, each signed with a secret that its owner knows; and no try has begun after an owner's DELETE was answered. Exit code 1
 if a promise broke.
 """
@@ -11,6 +11,7 @@ import time
 
 from subscriber_audit.comings import Comings
 from subscriber_audit.judge import judge, path_of, received
+from subscriber_audit.positions import Positions
 from subscriber_audit.signatures import Signatures
 from subscriber_audit.sites import SITES
 from subscriber_audit.viewers import Viewers, contents_of
@@ -39,12 +40,14 @@ class SubscriberAudit:
         self._args, self._site, self._dice = args, site, random.Random(args.seed)
         self._receiver, self._faults, self._expected = Receiver(), [], []
         self._signatures = Signatures(site, self._receiver)
+        self._positions = Positions(site, self._receiver, args.owners)
 
     def run(self):
         """What broke."""
         self._site.start()
         for owner in range(self._args.owners):
             self._make(owner)
+        self._positions.start()
         victims = Victims(self._dice, self._site.victims())
         comings = Comings(self._site, self._receiver, 0)
         comings.start()
@@ -83,6 +86,7 @@ class SubscriberAudit:
         for viewer in viewers:
             viewer.end()
             self._expected += viewer.expected
+            self._positions.add(viewer)
             if viewer.failure:
                 self._faults.append(("load", repr(viewer.failure)))
         self._faults += self._signatures.check()
@@ -104,6 +108,7 @@ class SubscriberAudit:
         came(lambda: all(wanted[owner] <= set(received(self._receiver, owner)) for owner in wanted), every=0.5)
         self._faults += self._signatures.check() + comings.faults()
         self._faults += judge(lambda owner: received(self._receiver, owner), self._args.owners, self._expected)
+        self._faults += self._positions.faults()
         if not comings.gone:
             self._faults.append(("load", "no owner came and went"))
         requests = sum(len(self._receiver.requests(path_of(owner))) for owner in wanted)

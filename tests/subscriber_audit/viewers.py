@@ -8,6 +8,8 @@ import urllib.error
 from wire.http import call
 
 RULE = "first-view"
+# Each user deletes it in the end.
+DELETED = 1
 # Contents of one request.
 ITEMS = 50
 # Of each user at each owner. With one, no order is there to judge.
@@ -27,6 +29,8 @@ class Viewers(threading.Thread):
         self._number, self._site, self._owners, self._pause = number, site, owners, pause
         self._ends = threading.Event()
         self.expected = []  # (owner, event id, user), in the order in which they were earned
+        self.watched = []  # (user, content, at) that were acked
+        self.deleted = []  # (user, content)
         self.failure = None
 
     def end(self):
@@ -44,6 +48,8 @@ class Viewers(threading.Thread):
                         break
                     self._watch(user, contents[first : first + ITEMS])
                     time.sleep(self._pause)
+                else:
+                    self._forget(user, DELETED)
         except Exception as error:
             self.failure = error
             raise
@@ -54,14 +60,22 @@ class Viewers(threading.Thread):
             {"kind": 1, "oid": str(content), "pos": 1, "state": "playing", "session": str(user), "at": at + n}
             for n, content in enumerate(contents)
         ]
-        while True:
-            try:
-                answer = call(self._site.gateways[0].http, "POST", "/v1/beats", mid=user, body={"items": items})
-            except (urllib.error.URLError, OSError, TimeoutError, json.JSONDecodeError):
-                time.sleep(0.05)
-                continue
-            if answer.status == 200:
-                break
-            time.sleep(0.05)
+        answer = self._until_answered(200, "POST", "/v1/beats", user, {"items": items})
+        self.watched += [(user, content, at + n) for n, content in enumerate(contents)]
         day = answer.json()["today"]
         self.expected += [(content % self._owners, f"{RULE}:{day}:{user}:1:{content}", user) for content in contents]
+
+    def _forget(self, user, content):
+        at = time.time_ns() // 1_000_000
+        self._until_answered(204, "DELETE", f"/v1/history/1/{content}?at={at}", user)
+        self.deleted.append((user, content))
+
+    def _until_answered(self, status, method, path, user, body=None):
+        while True:
+            try:
+                answer = call(self._site.gateways[0].http, method, path, mid=user, body=body)
+                if answer.status == status:
+                    return answer
+            except (urllib.error.URLError, OSError, TimeoutError, json.JSONDecodeError):
+                pass
+            time.sleep(0.05)

@@ -9,6 +9,7 @@
 
 use std::sync::Arc;
 
+use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::Notify;
 
 use super::health::{CascadeHealth, Step};
@@ -22,7 +23,7 @@ use crate::storage::owner_queues::{Append, OwnerQueues, Revision, Subscription};
 /// Events that one call appends; a batch that many owners want takes several calls.
 const APPENDS_MAX: usize = 2_048;
 
-/// Any number of processes may run one; they share the parts of the bus.
+/// Of one topic. Any number of processes may run one; they share the parts of the topic.
 pub struct Cascade {
     pub source: Arc<dyn EventSource>,
     pub queues: Arc<dyn OwnerQueues>,
@@ -30,6 +31,8 @@ pub struct Cascade {
     pub queued: Arc<Notify>,
     pub health: Arc<CascadeHealth>,
     pub metrics: Metrics,
+    /// Events that it has not looked at.
+    pub lag: Gauge,
 }
 
 impl Cascade {
@@ -38,7 +41,7 @@ impl Cascade {
         let (mut index, mut known) = (Index::default(), Revision::default());
         loop {
             let next = self.health.repeat(Step::Read, || self.source.next()).await;
-            self.metrics.lag.set(self.source.lag() as i64);
+            self.lag.set(self.source.lag() as i64);
             let Some(batch) = next else { continue };
             let changes = self.health.repeat(Step::Owners, || self.queues.subscriptions(known.clone())).await;
             known = changes.revision.clone();
@@ -46,7 +49,7 @@ impl Cascade {
             self.append(&index, &batch).await;
             self.health.repeat(Step::Commit, || self.source.commit(batch.part.clone(), batch.to)).await;
             self.metrics.events.inc_by(batch.events.len() as u64);
-            self.metrics.lag.set(self.source.lag() as i64);
+            self.lag.set(self.source.lag() as i64);
         }
     }
 

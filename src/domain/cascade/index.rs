@@ -80,11 +80,13 @@ impl Index {
 impl Places {
     fn place(&mut self, event_type: EventType, subscription: &Arc<Subscription>, act: Act) {
         let Filter { rules, counters, kinds, contents, users } = &subscription.subscriber.filter;
+        let has_user = event_type != EventType::Counter;
+        let has_content = matches!(event_type, EventType::Reward | EventType::Position);
         match event_type {
-            EventType::Reward if !users.is_empty() => at_keys(&mut self.by_user, users, subscription, act),
-            EventType::Reward if !contents.is_empty() => at_keys(&mut self.by_content, contents, subscription, act),
+            _ if has_user && !users.is_empty() => at_keys(&mut self.by_user, users, subscription, act),
+            _ if has_content && !contents.is_empty() => at_keys(&mut self.by_content, contents, subscription, act),
             EventType::Reward if !rules.is_empty() => at_keys(&mut self.by_rule, rules, subscription, act),
-            EventType::Reward if !kinds.is_empty() => at_keys(&mut self.by_kind, kinds, subscription, act),
+            _ if has_content && !kinds.is_empty() => at_keys(&mut self.by_kind, kinds, subscription, act),
             EventType::Counter if !counters.is_empty() => at_keys(&mut self.by_counter, counters, subscription, act),
             _ => act.on(&mut self.of_all, subscription),
         }
@@ -189,6 +191,32 @@ mod tests {
         assert_eq!(wanting(&index, &reward(44, 101)), ["all", "counter", "kind", "rule"]);
         let crossing = Facts { event_type: EventType::Counter, counter: "likes".parse().ok(), ..reward(42, 100) };
         assert!(wanting(&index, &crossing).is_empty(), "all want rewards only");
+    }
+
+    #[test]
+    fn a_position_is_for_those_who_name_its_user_or_content_and_a_forgetting_for_its_users() {
+        let mut index = Index::default();
+        let filters = [
+            ("all", "{}"),
+            ("content", r#"{"contents":["1:100"]}"#),
+            ("kind", r#"{"kinds":[2]}"#),
+            ("user", r#"{"mids":["42"]}"#),
+        ];
+        let mut all = changes(filters.map(|(id, filter)| (id, Some((filter, ACTIVE)))).to_vec());
+        for (_, subscription) in &mut all.changed {
+            let subscription = subscription.as_mut().expect("each was made");
+            let mut subscriber = (*subscription.subscriber).clone();
+            subscriber.types = vec![EventType::Position, EventType::Forgotten];
+            subscription.subscriber = Arc::new(subscriber);
+        }
+        index.change(all);
+        let position = |mid, oid| Facts { event_type: EventType::Position, rule: None, ..reward(mid, oid) };
+        assert_eq!(wanting(&index, &position(42, 101)), ["all", "user"]);
+        assert_eq!(wanting(&index, &position(43, 100)), ["all", "content"]);
+        let forgotten = |mid| Facts { event_type: EventType::Forgotten, content: None, ..position(mid, 0) };
+        assert_eq!(wanting(&index, &forgotten(42)), ["all", "content", "kind", "user"]);
+        assert_eq!(wanting(&index, &forgotten(43)), ["all", "content", "kind"]);
+        assert!(wanting(&index, &reward(42, 100)).is_empty());
     }
 
     #[test]

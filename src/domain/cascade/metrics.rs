@@ -10,6 +10,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use crate::model::subscribers::FailureReason;
+use crate::storage::event_bus::EventTopic;
 use crate::storage::owner_queues::{Appended, Totals};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -17,11 +18,16 @@ struct Reason {
     reason: &'static str,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Topic {
+    topic: &'static str,
+}
+
 #[derive(Clone)]
 pub struct Metrics {
     /// Events of the bus that were looked at.
     pub events: Counter,
-    pub lag: Gauge,
+    lag: Family<Topic, Gauge>,
     queued: Counter,
     repeated: Counter,
     died: Counter,
@@ -44,7 +50,7 @@ impl Metrics {
     pub fn new(registry: &mut Registry) -> Self {
         let metrics = Metrics {
             events: Counter::default(),
-            lag: Gauge::default(),
+            lag: Family::default(),
             queued: Counter::default(),
             repeated: Counter::default(),
             died: Counter::default(),
@@ -67,8 +73,9 @@ impl Metrics {
     }
 
     fn register_queues(&self, registry: &mut Registry) {
+        let meaning = "Events of the bus that the cascade has not looked at yet, by topic";
+        registry.register("cascade_lag", meaning, self.lag.clone());
         let mut gauge = |name: &str, meaning: &str, gauge: &Gauge| registry.register(name, meaning, gauge.clone());
-        gauge("cascade_lag", "Events of the bus that the cascade has not looked at yet", &self.lag);
         gauge("subscribers", "Subscribers, paused and disabled ones included", &self.owners);
         gauge("subscribers_queued_events", "Events in the queues of all subscribers", &self.depth);
         gauge("subscribers_queued_bytes", "Bytes of these events", &self.bytes);
@@ -101,6 +108,11 @@ impl Metrics {
             "Time of requests to subscribers, failures included",
             self.seconds.clone(),
         );
+    }
+
+    /// Events of this topic that the cascade has not looked at.
+    pub fn lag(&self, topic: EventTopic) -> Gauge {
+        self.lag.get_or_create_owned(&Topic { topic: topic.name() })
     }
 
     pub fn appended(&self, appended: &Appended) {

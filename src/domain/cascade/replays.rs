@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use super::health::{CascadeHealth, Step};
 use crate::model::subscribers::{Facts, Subscriber};
 use crate::storage::event_bus::part::Part;
-use crate::storage::event_bus::source::{EventSource, PartEvents};
+use crate::storage::event_bus::source::{EventArchive, PartEvents};
 use crate::storage::event_bus::{BusError, Offset};
 use crate::storage::owner_queues::{Fill, Filled, OwnerQueues, Replay};
 use crate::storage::store_error::StoreError;
@@ -26,7 +26,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(200);
 
 pub struct Replays {
-    pub source: Arc<dyn EventSource>,
+    /// Of all topics.
+    pub archive: Arc<dyn EventArchive>,
     pub queues: Arc<dyn OwnerQueues>,
     /// Notified when a replay was asked for here.
     pub asked: Arc<Notify>,
@@ -66,7 +67,7 @@ impl Replays {
 
     /// A step of each part. Whether the queue has moved on.
     async fn fill(&self, replay: &Replay) -> Result<bool, FillError> {
-        let parts = self.source.ends().await?;
+        let parts = self.archive.ends().await?;
         let mut moved = false;
         let mut room = usize::try_from(replay.room).unwrap_or(usize::MAX);
         for part in parts.keys() {
@@ -75,7 +76,7 @@ impl Replays {
                 break;
             }
             let at = replay.at.get(part).copied().unwrap_or_default();
-            let read = self.source.read(part.clone(), at, limit).await?;
+            let read = self.archive.read(part.clone(), at, limit).await?;
             let fill = fill_of(replay, part, at, read, parts.len());
             room = room.saturating_sub(fill.events.len());
             let (has_moved, has_events) = (fill.to > at, !fill.events.is_empty());

@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use tempfile::TempDir;
 use tokio::sync::Notify;
@@ -20,7 +21,7 @@ use crate::model::subscribers::{
 };
 use crate::storage::endpoint::{Endpoint, Outcome};
 use crate::storage::event_bus::part::{Offsets, Part};
-use crate::storage::event_bus::source::{EventSource, PartEvents};
+use crate::storage::event_bus::source::{EventArchive, EventSource, PartEvents};
 use crate::storage::event_bus::{BusError, Offset};
 use crate::storage::owner_queues::embedded::EmbeddedQueues;
 use crate::storage::owner_queues::{Append, Bounds, Change, Changed, OwnerQueues};
@@ -91,6 +92,24 @@ struct OneEvent {
     committed: Arc<Notify>,
 }
 
+impl EventArchive for OneEvent {
+    fn has(&self, _: &Part) -> bool {
+        unreachable!("no replay was asked for")
+    }
+
+    fn ends(&self) -> BoxFuture<'_, Result<Offsets, BusError>> {
+        unreachable!("no replay was asked for")
+    }
+
+    fn before(&self, _: u64) -> BoxFuture<'_, Result<Offsets, BusError>> {
+        unreachable!("no replay was asked for")
+    }
+
+    fn read(&self, _: Part, _: Offset, _: usize) -> BoxFuture<'_, Result<PartEvents, BusError>> {
+        unreachable!("no replay was asked for")
+    }
+}
+
 impl EventSource for OneEvent {
     fn next(&self) -> BoxFuture<'_, Result<Option<PartEvents>, BusError>> {
         async {
@@ -111,18 +130,6 @@ impl EventSource for OneEvent {
             Ok(())
         }
         .boxed()
-    }
-
-    fn ends(&self) -> BoxFuture<'_, Result<Offsets, BusError>> {
-        unreachable!("no replay was asked for")
-    }
-
-    fn before(&self, _: u64) -> BoxFuture<'_, Result<Offsets, BusError>> {
-        unreachable!("no replay was asked for")
-    }
-
-    fn read(&self, _: Part, _: Offset, _: usize) -> BoxFuture<'_, Result<PartEvents, BusError>> {
-        unreachable!("no replay was asked for")
     }
 
     fn lag(&self) -> u64 {
@@ -146,6 +153,7 @@ async fn an_event_is_queued_for_an_owner_made_before_it_and_then_committed() {
         queued: Arc::new(Notify::new()),
         health: Arc::new(CascadeHealth::default()),
         metrics: Metrics::new(&mut Registry::default()),
+        lag: Gauge::default(),
     };
     run(cascade.run(), &committed).await;
     assert_eq!(*source.queued.lock(), Some(1));

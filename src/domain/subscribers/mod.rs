@@ -11,12 +11,13 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
 
+use super::notices::Followers;
 use super::time::clock::Clock;
 use crate::model::subscribers::{
     EndpointRules, EndpointUrl, EventType, Filter, NoEndpointUrl, Secrets, SigningSecret, Subscriber, SubscriberId,
 };
 use crate::storage::event_bus::BusError;
-use crate::storage::event_bus::source::EventSource;
+use crate::storage::event_bus::source::EventArchive;
 use crate::storage::owner_queues::{Change, Changed, Dead, Number, Owner, OwnerQueues};
 use crate::storage::store_error::{Answer, StoreError};
 
@@ -61,7 +62,9 @@ pub struct Put {
 
 pub struct Subscribers {
     pub queues: Arc<dyn OwnerQueues>,
-    pub source: Arc<dyn EventSource>,
+    /// Of all topics.
+    pub archive: Arc<dyn EventArchive>,
+    pub followers: Arc<Followers>,
     pub rules: EndpointRules,
     pub secret_overlap: Duration,
     pub clock: Arc<Clock>,
@@ -96,7 +99,7 @@ impl Subscribers {
 
     /// Makes it, or replaces it as a whole. A new one gets the events from now on.
     pub async fn put(&self, id: &SubscriberId, definition: Definition) -> Result<Put, SubscribersError> {
-        let ends = bus(self.source.ends().await)?;
+        let (ends, types) = (bus(self.archive.ends().await)?, definition.types.clone());
         let generated = new_secret();
         let mut made_here = None;
         let changed = self.change(id, |owner| {
@@ -113,6 +116,7 @@ impl Subscribers {
             Ok(Decision::Change(Change::Put { subscriber, ends: ends.clone() }))
         });
         let made = matches!(changed.await?, Some(Changed::Done { made: true, .. }));
+        self.followers.reached(&types).await.map_err(|error| failed(&error))?;
         self.queued.notify_one();
         Ok(Put { owner: self.get(id).await?, made, secret: made_here })
     }
@@ -169,7 +173,7 @@ impl Subscribers {
 
     /// Empties the queue, and fills it with what the log has since that time, milliseconds.
     pub async fn replay(&self, id: &SubscriberId, since: u64) -> Result<Owner, SubscribersError> {
-        let after = bus(self.source.before(since).await)?;
+        let after = bus(self.archive.before(since).await)?;
         self.change(id, |owner| existing(owner, |_| Change::Replay { after: after.clone() })).await?;
         self.replay_asked.notify_one();
         self.get(id).await

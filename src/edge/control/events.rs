@@ -1,4 +1,4 @@
-//! `GET /v1/events`: the event log, from any offset on, so that a reward system can be built on HTTP alone.
+//! `GET /v1/events`: an event log, from any offset on, so that a reward system can be built on HTTP alone.
 
 use std::sync::Arc;
 
@@ -12,13 +12,14 @@ use crate::domain::events::Events;
 use crate::edge::http::problem::Problem;
 use crate::edge::http::{body, query};
 use crate::edge::protocol::json::encode_events;
+use crate::model::event_topic::EventTopic;
 use crate::shutdown::Stop;
 
 /// The place where events can be read.
 #[derive(Clone)]
 pub enum Tail {
-    /// In a log of this process; requests that wait when a drain begins are answered then.
-    Log { events: Events, stop: Stop },
+    /// In logs of this process; requests that wait when a drain begins are answered then.
+    Logs { rewards: Events, positions: Events, stop: Stop },
     /// In another system; requests here are answered with this text.
     Elsewhere(Arc<str>),
 }
@@ -27,8 +28,13 @@ impl Tail {
     /// The page that the query of this URL asks for, on any path.
     pub async fn page(&self, uri: &Uri) -> Result<Response, Problem> {
         match self {
-            Tail::Log { events, stop } => {
-                let page = events.page(query::events(uri)?, stop.draining()).await?;
+            Tail::Logs { rewards, positions, stop } => {
+                let (topic, request) = query::events(uri)?;
+                let events = match topic {
+                    EventTopic::Rewards => rewards,
+                    EventTopic::Positions => positions,
+                };
+                let page = events.page(request, stop.draining()).await?;
                 Ok(body::answered(encode_events(&page)))
             }
             Tail::Elsewhere(place) => Err(Problem::not_found(place.as_ref())),

@@ -46,7 +46,11 @@ impl Fixture {
             mid_hash: MidHash::with_key(&[0; 16]),
         };
         let log = MemoryLog::with(3);
-        let tail = events::Tail::Log { events: Events::new(log.clone()), stop: shutdown.stop() };
+        let tail = events::Tail::Logs {
+            rewards: Events::new(log.clone()),
+            positions: Events::new(MemoryLog::with(1)),
+            stop: shutdown.stop(),
+        };
         let router = router(control, events::routes(tail), guard());
         Fixture { router, kick_list, shutdown, log }
     }

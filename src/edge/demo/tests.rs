@@ -50,7 +50,11 @@ fn context() -> DemoContext {
     registry.register("beats", "Beats", beats.clone());
     beats.inc_by(7);
     let stop = Shutdown::new(Duration::ZERO).stop();
-    let tail = Tail::Log { events: Events::new(MemoryLog::with(3)), stop: stop.clone() };
+    let tail = Tail::Logs {
+        rewards: Events::new(MemoryLog::with(3)),
+        positions: Events::new(MemoryLog::with(1)),
+        stop: stop.clone(),
+    };
     let live = Arc::new(LiveRoutes::new(LiveBoard::new(), 1, &mut registry));
     let (registry, packs, counters, receivers, clock) = (Arc::new(registry), None, None, None, None);
     DemoContext { key: key(), registry, tail, live, packs, counters, receivers, clock, behind_proxies: false, stop }

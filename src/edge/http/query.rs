@@ -15,6 +15,7 @@ use crate::edge::protocol::json::{
 use crate::edge::protocol::unknown_field;
 use crate::model::counters::CounterKey;
 use crate::model::event_page::EventRequest;
+use crate::model::event_topic::EventTopic;
 use crate::model::ids::{ConnectionId, Content, UserId};
 use crate::model::page::PageRequest;
 use crate::model::revocation::Revoked;
@@ -54,10 +55,10 @@ pub fn user(uri: &Uri) -> Result<UserId, Problem> {
     Ok(decode_mid(mid.as_deref())?)
 }
 
-/// Which part of the event log is asked for, and how long it may be waited for.
-pub fn events(uri: &Uri) -> Result<EventRequest, Problem> {
-    let [after, limit, wait] = fields(uri, ["after", "limit", "wait"])?;
-    Ok(decode_event_request(after.as_deref(), limit.as_deref(), wait.as_deref())?)
+/// Which part of which event log is asked for, and how long it may be waited for.
+pub fn events(uri: &Uri) -> Result<(EventTopic, EventRequest), Problem> {
+    let [log, after, limit, wait] = fields(uri, ["log", "after", "limit", "wait"])?;
+    Ok(decode_event_request(log.as_deref(), after.as_deref(), limit.as_deref(), wait.as_deref())?)
 }
 
 /// How many contents are asked for, and by what they are ranked.

@@ -1,12 +1,10 @@
 //! The event of a claim.
 
-use std::fmt::Display;
-
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::claim::{Claim, ClaimKey};
 use super::day::Day;
-use crate::model::cloud_event::{CloudEvent, Data, Source};
+use crate::model::cloud_event::{CloudEvent, Data, Source, as_text};
 
 /// The type of these events. Fields may be added to it; a change of meaning needs another type.
 pub const REWARD: &str = "dev.heartline.reward.v1";
@@ -58,10 +56,6 @@ impl Claim {
             }),
         }
     }
-}
-
-fn as_text<S: Serializer>(value: &impl Display, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(value)
 }
 
 #[cfg(test)]

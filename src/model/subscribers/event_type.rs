@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::model::counters::crossing::COUNTER;
+use crate::model::notices::{FORGOTTEN, Followed, POSITION};
 use crate::model::rewards::reward_event::REWARD;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
@@ -15,6 +16,10 @@ pub enum EventType {
     Reward,
     /// A counter has crossed a threshold.
     Counter,
+    /// A user's position in a content is new or has moved.
+    Position,
+    /// Positions of a user were deleted.
+    Forgotten,
 }
 
 /// There is no such type of event.
@@ -25,14 +30,21 @@ pub struct NoEventType {
 }
 
 impl EventType {
-    pub const ALL: [EventType; 2] = [EventType::Reward, EventType::Counter];
+    pub const ALL: [EventType; 4] = [EventType::Reward, EventType::Counter, EventType::Position, EventType::Forgotten];
 
     /// The `type` of these events.
     pub fn name(self) -> &'static str {
         match self {
             EventType::Reward => REWARD,
             EventType::Counter => COUNTER,
+            EventType::Position => POSITION,
+            EventType::Forgotten => FORGOTTEN,
         }
+    }
+
+    /// Of those that are written only while somebody has subscribed to them.
+    pub fn followed(types: &[EventType]) -> Followed {
+        Followed { positions: types.contains(&EventType::Position), forgotten: types.contains(&EventType::Forgotten) }
     }
 
     fn names() -> String {

@@ -56,6 +56,8 @@ impl<'a> Facts<'a> {
         match self.event_type {
             EventType::Reward => self.rule.is_some() && self.content.is_some() && self.user.is_some(),
             EventType::Counter => self.counter.is_some(),
+            EventType::Position => self.content.is_some() && self.user.is_some(),
+            EventType::Forgotten => self.user.is_some(),
         }
     }
 }
@@ -86,6 +88,16 @@ mod tests {
         let counter = Some(counter);
         let facts = Facts { event_type: EventType::Counter, rule: None, counter, content: None, user: None };
         assert_eq!(Facts::of(&json), Some(facts));
+    }
+
+    #[test]
+    fn a_position_tells_its_content_and_its_user_and_a_forgetting_its_user_alone() {
+        let position = r#"{"type":"dev.heartline.position.v1","data":{"mid":"42","kind":1,"oid":"100","pos":5}}"#;
+        let facts = Facts::of(position).expect("it is an event");
+        assert_eq!((facts.content, facts.user), (Some(Content { kind: 1, oid: 100 }), Some(UserId(42))));
+        let forgotten = r#"{"type":"dev.heartline.forgotten.v1","data":{"mid":"42","cause":"delete","items":[{"kind":1,"oid":"1"}]}}"#;
+        let facts = Facts::of(forgotten).expect("it is an event");
+        assert_eq!((facts.event_type, facts.content, facts.user), (EventType::Forgotten, None, Some(UserId(42))));
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! The event bus: publishes events for other systems.
 
+pub mod archives;
 pub mod config;
 pub mod embedded;
 pub mod kafka;
 pub mod part;
 pub mod source;
+
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
@@ -12,13 +15,10 @@ use tokio::sync::watch;
 use super::delivery::Receipt;
 use crate::model::cloud_event::CloudEvent;
 use crate::model::event_page::LogPart;
+pub use crate::model::event_topic::EventTopic;
 
-/// The topic of an event: events of one topic are consumed together. Kafka has a topic for each (`kafka.topics`), and
-/// the embedded log keeps all together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EventTopic {
-    Rewards,
-}
+/// How long positions and forgettings are kept.
+pub const POSITIONS_RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// An event to publish.
 #[derive(Debug)]

@@ -20,19 +20,10 @@ pub struct PartEvents {
     pub is_end: bool,
 }
 
-/// Reads events, and shares the parts of the bus with the other readers of its group.
-///
-/// All methods may be called from any thread.
-pub trait EventSource: Send + Sync + 'static {
-    /// The next events of some part; waits until there are some. `None`: there are none yet, and the bus can be read.
-    /// Those of a part come in their order, and the next of it only after these were committed. They come again, here or
-    /// to another reader, if the reader ends before, or if the part is given to another reader; also after a while, if the
-    /// bus has failed.
-    fn next(&self) -> BoxFuture<'_, Result<Option<PartEvents>, BusError>>;
-
-    /// What was read of a part up to this offset is not read again, once that is known, which may be some seconds later.
-    /// It does nothing if the part belongs to another reader now.
-    fn commit(&self, part: Part, offset: Offset) -> BoxFuture<'_, Result<(), BusError>>;
+/// What the bus still has, whoever has read it. May be used from any thread.
+pub trait EventArchive: Send + Sync + 'static {
+    /// Whether the part belongs to what is read here.
+    fn has(&self, part: &Part) -> bool;
 
     /// The offsets of the newest events, of all parts of the bus, whoever reads them; 0 = there was none.
     fn ends(&self) -> BoxFuture<'_, Result<Offsets, BusError>>;
@@ -43,6 +34,21 @@ pub trait EventSource: Send + Sync + 'static {
 
     /// Events of a part behind `after`, at most `limit` and not many more than 1 MiB, whoever reads the part.
     fn read(&self, part: Part, after: Offset, limit: usize) -> BoxFuture<'_, Result<PartEvents, BusError>>;
+}
+
+/// Reads events, and shares the parts of the bus with the other readers of its group.
+///
+/// All methods may be called from any thread.
+pub trait EventSource: EventArchive {
+    /// The next events of some part; waits until there are some. `None`: there are none yet, and the bus can be read.
+    /// Those of a part come in their order, and the next of it only after these were committed. They come again, here or
+    /// to another reader, if the reader ends before, or if the part is given to another reader; also after a while, if the
+    /// bus has failed.
+    fn next(&self) -> BoxFuture<'_, Result<Option<PartEvents>, BusError>>;
+
+    /// What was read of a part up to this offset is not read again, once that is known, which may be some seconds later.
+    /// It does nothing if the part belongs to another reader now.
+    fn commit(&self, part: Part, offset: Offset) -> BoxFuture<'_, Result<(), BusError>>;
 
     /// Events that are on the bus and not committed, in the parts that are read here.
     fn lag(&self) -> u64;

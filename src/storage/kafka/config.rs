@@ -40,6 +40,7 @@ pub struct KafkaConfig {
 #[serde(deny_unknown_fields)]
 pub struct Topics {
     pub rewards: String,
+    pub positions: String,
     pub history: String,
     pub quarantine: String,
 }

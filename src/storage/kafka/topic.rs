@@ -27,7 +27,7 @@ pub struct Topic {
 /// What it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    Rewards,
+    Events,
     /// Batches are as large as this, and the retention is that of the setting.
     History {
         batch_bytes_max: usize,
@@ -55,8 +55,9 @@ pub enum TopicState {
 type Admin = AdminClient<DefaultClientContext>;
 
 impl Topic {
-    pub fn of_rewards(config: &KafkaConfig, retention: Duration) -> Self {
-        Self::of(config, &config.topics.rewards, retention, Kind::Rewards)
+    /// Of events, with this name.
+    pub fn of_events(config: &KafkaConfig, name: &str, retention: Duration) -> Self {
+        Self::of(config, name, retention, Kind::Events)
     }
 
     /// `batch_bytes_max`: of messages that are sent together.
@@ -233,14 +234,14 @@ impl Kind {
     /// Messages that are sent together, of a topic whose messages are large.
     fn batch_bytes_max(self) -> Option<usize> {
         match self {
-            Kind::Rewards => None,
+            Kind::Events => None,
             Kind::History { batch_bytes_max } | Kind::Quarantine { batch_bytes_max } => Some(batch_bytes_max),
         }
     }
 
     fn contents(self) -> &'static str {
         match self {
-            Kind::Rewards => "events",
+            Kind::Events => "events",
             Kind::History { .. } => "packs",
             Kind::Quarantine { .. } => "messages",
         }
@@ -249,7 +250,7 @@ impl Kind {
     /// What waits for the leader of a partition.
     fn waiting(self) -> &'static str {
         match self {
-            Kind::Rewards => "events of their users",
+            Kind::Events => "events of their users",
             Kind::History { .. } => "packs of their regions",
             Kind::Quarantine { .. } => "messages that are no packs",
         }
@@ -258,7 +259,7 @@ impl Kind {
     /// What compaction would leave.
     fn newest(self) -> &'static str {
         match self {
-            Kind::Rewards => "a user's newest event",
+            Kind::Events => "a user's newest event",
             Kind::History { .. } => "a region's newest pack",
             Kind::Quarantine { .. } => "a region's newest message",
         }

@@ -8,22 +8,27 @@ use super::number::{EXACT_MAX, Integer};
 use super::query::given;
 use crate::edge::protocol::frame::DecodeError;
 use crate::model::event_page::{EventPage, EventRequest};
+use crate::model::event_topic::EventTopic;
 
-/// `GET /v1/events?after=&limit=&wait=`. An empty value is a missing one.
+/// `GET /v1/events?log=&after=&limit=&wait=`. An empty value is a missing one.
 pub fn decode_event_request(
+    log: Option<&str>,
     after: Option<&str>,
     limit: Option<&str>,
     wait: Option<&str>,
-) -> Result<EventRequest, DecodeError> {
+) -> Result<(EventTopic, EventRequest), DecodeError> {
     let request = || {
+        let topic = given(log).map_or(Some(EventTopic::Rewards), EventTopic::of_name);
+        let topic = topic.ok_or_else(|| Fault::invalid("log", "must be \"rewards\" or \"positions\""))?;
         let after = whole::<0>("after", after)?.unwrap_or(0);
         let limit = whole::<1>("limit", limit)?.unwrap_or(EventRequest::LIMIT_DEFAULT as u64);
         let wait_ms = whole::<0>("wait", wait)?.unwrap_or(0);
-        Ok(EventRequest {
+        let request = EventRequest {
             after,
             limit: limit.min(EventRequest::LIMIT_MAX as u64) as usize,
             wait: Duration::from_millis(wait_ms).min(EventRequest::WAIT_MAX),
-        })
+        };
+        Ok((topic, request))
     };
     request().map_err(|fault: Fault| fault.malformed(None, false))
 }
@@ -53,17 +58,26 @@ mod tests {
     use crate::model::event_page::LogPart;
 
     fn asked(after: &str, limit: &str, wait: &str) -> Result<(u64, usize, u64), String> {
-        let request = decode_event_request(Some(after), Some(limit), Some(wait));
+        let request = decode_event_request(None, Some(after), Some(limit), Some(wait));
         request
-            .map(|request| (request.after, request.limit, request.wait.as_millis() as u64))
+            .map(|(_, request)| (request.after, request.limit, request.wait.as_millis() as u64))
             .map_err(|malformed| malformed.message)
     }
 
     #[test]
     fn every_query_field_may_be_left_out() {
         let none = EventRequest { after: 0, limit: 100, wait: Duration::ZERO };
-        assert_eq!(decode_event_request(None, None, None), Ok(none));
+        assert_eq!(decode_event_request(None, None, None, None), Ok((EventTopic::Rewards, none)));
         assert_eq!(asked("", "", ""), Ok((0, 100, 0)));
+    }
+
+    #[test]
+    fn each_log_has_a_name() {
+        let topic = |log| decode_event_request(Some(log), None, None, None).map(|(topic, _)| topic);
+        assert_eq!((topic(""), topic("rewards")), (Ok(EventTopic::Rewards), Ok(EventTopic::Rewards)));
+        assert_eq!(topic("positions"), Ok(EventTopic::Positions));
+        let refused = topic("history").expect_err("there is no such log").message;
+        assert_eq!(refused, "log: must be \"rewards\" or \"positions\"");
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub use self::source::LogSource;
 use self::tables::Tables;
 use self::writer::{Publish, Writer};
 use super::config::Config;
-use super::{BusError, Event, EventBus, EventLog, Offset};
+use super::{BusError, Event, EventBus, EventLog, EventTopic, Offset};
 use crate::model::event_page::LogPart;
 use crate::storage::embedded::Clock;
 use crate::storage::embedded::folder::Folder;
@@ -65,6 +65,7 @@ pub const RETRY_MIN: Duration = Duration::from_millis(100);
 pub const RETRY_MAX: Duration = Duration::from_secs(10);
 
 pub struct EmbeddedLog {
+    topic: EventTopic,
     queue: Option<SyncSender<Publish>>,
     writer: Option<JoinHandle<()>>,
     readers: Readers<Arc<Shared>, ()>,
@@ -80,14 +81,26 @@ struct Shared {
 
 impl EmbeddedLog {
     /// In the data directory.
-    pub const FOLDER: &str = "events";
+    pub fn folder(topic: EventTopic) -> &'static str {
+        match topic {
+            EventTopic::Rewards => "events",
+            EventTopic::Positions => "positions",
+        }
+    }
 
-    /// Opens the log in this data directory, which the process has taken; makes it if it is missing. `clock` may go
-    /// back: what is published then counts as published no earlier than what was before it.
-    pub fn open(data_dir: &Path, config: &Config, clock: Clock, check: ClockCheck) -> Result<Self, OpenError> {
-        let here = data_dir.join(Self::FOLDER);
+    /// Opens the log of a topic in this data directory, which the process has taken; makes it if it is missing. `clock`
+    /// may go back: what is published then counts as published no earlier than what was before it.
+    pub fn open(
+        data_dir: &Path,
+        topic: EventTopic,
+        config: &Config,
+        clock: Clock,
+        check: ClockCheck,
+    ) -> Result<Self, OpenError> {
+        let folder = Self::folder(topic);
+        let here = data_dir.join(folder);
         let open = |path: &Path| Tables::open(path).map_err(|error| OpenError::of_tables(&here, error));
-        let path = Folder::of(data_dir, Self::FOLDER).tables(|path| open(path).map(drop))?;
+        let path = Folder::of(data_dir, folder).tables(|path| open(path).map(drop))?;
         let tables = open(&path)?;
         let damaged = |BusError(why)| OpenError::Damaged { path: here.clone(), why };
         let state = writer::state_of(&tables).map_err(damaged)?;
@@ -95,12 +108,12 @@ impl EmbeddedLog {
 
         let unusable = |source| OpenError::unusable(&here, source);
         let shared = Arc::new(Shared { tables: RwLock::new(Some(tables)), path });
-        let readers = Readers::start(&["events-read"], &shared, READ_QUEUE_MAX).map_err(unusable)?;
+        let readers = Readers::start(&[reader_of(topic)], &shared, READ_QUEUE_MAX).map_err(unusable)?;
         let (queue, asked) = sync_channel(PUBLISH_QUEUE_MAX);
         let (teller, newest) = watch::channel(state.newest);
         let writer = Writer::new(shared, state, config, clock, check, teller);
-        let writer = thread::Builder::new().name("events-write".into()).spawn(move || writer.run(&asked));
-        Ok(EmbeddedLog { queue: Some(queue), writer: Some(writer.map_err(unusable)?), readers, newest })
+        let writer = thread::Builder::new().name(writer_of(topic).into()).spawn(move || writer.run(&asked));
+        Ok(EmbeddedLog { topic, queue: Some(queue), writer: Some(writer.map_err(unusable)?), readers, newest })
     }
 
     /// The id of the log, and the offset of its last event that was published before this time, milliseconds; 0 if all
@@ -185,6 +198,22 @@ impl Shared {
             }
         }
         Ok((view.id()?, earlier))
+    }
+}
+
+/// The name of the thread that reads the log.
+fn reader_of(topic: EventTopic) -> &'static str {
+    match topic {
+        EventTopic::Rewards => "events-read",
+        EventTopic::Positions => "positions-read",
+    }
+}
+
+/// The same, of the thread that writes it.
+fn writer_of(topic: EventTopic) -> &'static str {
+    match topic {
+        EventTopic::Rewards => "events-write",
+        EventTopic::Positions => "positions-write",
     }
 }
 

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use super::EmbeddedLog;
 use crate::storage::event_bus::part::{Offsets, Part};
-use crate::storage::event_bus::source::{Cursors, EventSource, PartEvents};
+use crate::storage::event_bus::source::{Cursors, EventArchive, EventSource, PartEvents};
 use crate::storage::event_bus::{BusError, EventLog, Offset};
 
 /// Events of one batch.
@@ -29,11 +29,16 @@ impl LogSource {
         LogSource { log, cursors, committed: Mutex::default() }
     }
 
+    /// Of a log with this id.
+    fn part(&self, id: &str) -> Part {
+        Part::new(format!("{}@{id}", self.log.topic.name()))
+    }
+
     async fn cursor(&self) -> Result<(Part, Offset), BusError> {
         if let Some(known) = self.committed.lock().clone() {
             return Ok(known);
         }
-        let part = part_of(&self.log.read(0, 0).await?.log);
+        let part = self.part(&self.log.read(0, 0).await?.log);
         let kept = self.cursors.cursor(part.clone()).await;
         let offset = kept.map_err(|error| BusError(format!("its cursor cannot be read: {error}")))?;
         Ok(self.committed.lock().get_or_insert((part, offset)).clone())
@@ -41,7 +46,7 @@ impl LogSource {
 
     async fn read_part(&self, part: &Part, after: Offset, limit: usize) -> Result<PartEvents, BusError> {
         let read = self.log.read(after, limit).await?;
-        if part_of(&read.log) != *part {
+        if self.part(&read.log) != *part {
             return Err(BusError(format!("there is no part {part}")));
         }
         let to = read.events.last().map_or(after, |(offset, _)| *offset);
@@ -50,8 +55,28 @@ impl LogSource {
     }
 }
 
-fn part_of(log: &str) -> Part {
-    Part::new(format!("rewards@{log}"))
+impl EventArchive for LogSource {
+    fn has(&self, part: &Part) -> bool {
+        part.as_str().strip_prefix(self.log.topic.name()).is_some_and(|rest| rest.starts_with('@'))
+    }
+
+    fn ends(&self) -> BoxFuture<'_, Result<Offsets, BusError>> {
+        Box::pin(async move {
+            let read = self.log.read(0, 0).await?;
+            Ok([(self.part(&read.log), read.newest)].into())
+        })
+    }
+
+    fn before(&self, time: u64) -> BoxFuture<'_, Result<Offsets, BusError>> {
+        Box::pin(async move {
+            let (log, offset) = self.log.before(time).await?;
+            Ok([(self.part(&log), offset)].into())
+        })
+    }
+
+    fn read(&self, part: Part, after: Offset, limit: usize) -> BoxFuture<'_, Result<PartEvents, BusError>> {
+        Box::pin(async move { self.read_part(&part, after, limit).await })
+    }
 }
 
 impl EventSource for LogSource {
@@ -80,24 +105,6 @@ impl EventSource for LogSource {
         })
     }
 
-    fn ends(&self) -> BoxFuture<'_, Result<Offsets, BusError>> {
-        Box::pin(async move {
-            let read = self.log.read(0, 0).await?;
-            Ok([(part_of(&read.log), read.newest)].into())
-        })
-    }
-
-    fn before(&self, time: u64) -> BoxFuture<'_, Result<Offsets, BusError>> {
-        Box::pin(async move {
-            let (log, offset) = self.log.before(time).await?;
-            Ok([(part_of(&log), offset)].into())
-        })
-    }
-
-    fn read(&self, part: Part, after: Offset, limit: usize) -> BoxFuture<'_, Result<PartEvents, BusError>> {
-        Box::pin(async move { self.read_part(&part, after, limit).await })
-    }
-
     fn lag(&self) -> u64 {
         let committed = self.committed.lock().as_ref().map_or(0, |(_, offset)| *offset);
         self.log.newest().borrow().saturating_sub(committed)
@@ -111,6 +118,7 @@ mod tests {
 
     use super::*;
     use crate::model::cloud_event::{CloudEvent, Data, Source};
+    use crate::storage::event_bus::EventTopic;
     use crate::storage::event_bus::config::{Backend, Config};
     use crate::storage::event_bus::embedded::ClockCheck;
     use crate::storage::event_bus::tests::publish;
@@ -156,7 +164,8 @@ mod tests {
                 interval: Duration::from_millis(20),
                 step_max: Duration::MAX,
             };
-            let log = EmbeddedLog::open(self.dir.path(), &config, Arc::new(move || *now.lock()), check);
+            let log =
+                EmbeddedLog::open(self.dir.path(), EventTopic::Rewards, &config, Arc::new(move || *now.lock()), check);
             LogSource::new(Arc::new(log.expect("it opens")), self.cursors.clone())
         }
     }

@@ -50,7 +50,7 @@ impl Fixture {
         let clock = Arc::new(move || clock.load(Ordering::Relaxed));
         let wall_clock = Arc::new(move || wall_clock.load(Ordering::Relaxed) + step.swap(0, Ordering::Relaxed));
         let check = ClockCheck { wall_clock, interval: PASS, step_max: self.clock_step_max };
-        EmbeddedLog::open(data_dir, &self.config, clock, check)
+        EmbeddedLog::open(data_dir, EventTopic::Rewards, &self.config, clock, check)
     }
 
     fn reopen(&mut self) {

@@ -13,9 +13,12 @@ mod source;
 
 pub use self::source::KafkaEvents;
 
+use std::sync::OnceLock;
+
 use self::message::Message;
 use super::config::Config;
-use super::{Event, EventBus, EventTopic};
+use super::{Event, EventBus, EventTopic, POSITIONS_RETENTION};
+use crate::storage::delivery::Delivery;
 use crate::storage::kafka::config::KafkaConfig;
 use crate::storage::kafka::producer::{Producer, Terms};
 use crate::storage::kafka::topic::Topic;
@@ -41,19 +44,30 @@ const TERMS: Terms = Terms {
 pub struct KafkaRefused(String);
 
 pub struct KafkaBus {
+    config: KafkaConfig,
     rewards: Producer,
+    /// Opened by the first event: most deployments have none, and need no topic for them.
+    positions: OnceLock<Result<Producer, String>>,
 }
 
 impl KafkaBus {
-    /// Waits for no broker: a gateway starts without Kafka. A topic that is made keeps events for `events.retention`.
+    /// Waits for no broker: a gateway starts without Kafka. The topic of rewards, if it is made, keeps events for
+    /// `events.retention`.
     pub fn open(config: &KafkaConfig, events: &Config) -> Result<Self, KafkaRefused> {
-        let topic = Topic::of_rewards(config, events.retention);
-        Ok(KafkaBus { rewards: Producer::open(config, topic, TERMS).map_err(KafkaRefused)? })
+        let topic = Topic::of_events(config, &config.topics.rewards, events.retention);
+        let rewards = Producer::open(config, topic, TERMS).map_err(KafkaRefused)?;
+        Ok(KafkaBus { config: config.clone(), rewards, positions: OnceLock::new() })
     }
 
-    fn producer(&self, topic: EventTopic) -> &Producer {
+    fn producer(&self, topic: EventTopic) -> Result<&Producer, String> {
         match topic {
-            EventTopic::Rewards => &self.rewards,
+            EventTopic::Rewards => Ok(&self.rewards),
+            EventTopic::Positions => {
+                let config = &self.config;
+                let topic = || Topic::of_events(config, &config.topics.positions, POSITIONS_RETENTION);
+                let opened = self.positions.get_or_init(|| Producer::open(config, topic(), TERMS));
+                opened.as_ref().map_err(String::clone)
+            }
         }
     }
 }
@@ -63,11 +77,15 @@ impl EventBus for KafkaBus {
     fn publish(&self, events: Vec<Event>) {
         for Event { topic, cloud_event, receipt } in events {
             let Message { key, headers, value } = Message::of(cloud_event);
-            self.producer(topic).send(key.as_bytes(), Some(headers), value.as_bytes(), receipt);
+            match self.producer(topic) {
+                Ok(producer) => producer.send(key.as_bytes(), Some(headers), value.as_bytes(), receipt),
+                Err(why) => receipt.report(Delivery::Refused(why)),
+            }
         }
     }
 
     fn complaints(&self) -> Vec<String> {
-        self.rewards.complaints()
+        let positions = self.positions.get().and_then(|opened| opened.as_ref().ok());
+        [&self.rewards].into_iter().chain(positions).flat_map(Producer::complaints).collect()
     }
 }

@@ -28,8 +28,8 @@ use self::member::Member;
 use super::KafkaRefused;
 use super::message::structured;
 use crate::storage::event_bus::part::{Offsets, Part};
-use crate::storage::event_bus::source::{EventSource, PartEvents};
-use crate::storage::event_bus::{BusError, Offset};
+use crate::storage::event_bus::source::{EventArchive, EventSource, PartEvents};
+use crate::storage::event_bus::{BusError, EventTopic, Offset};
 use crate::storage::kafka::client;
 use crate::storage::kafka::config::KafkaConfig;
 
@@ -52,7 +52,7 @@ const FETCHED_KIB_MAX: u32 = 4_096;
 
 type Reader = BaseConsumer<Member>;
 
-/// Reads the topic of rewards. It joins the group with the first call of [`next`](EventSource::next): a member that is not
+/// Reads a topic. It joins the group with the first call of [`next`](EventSource::next): a member that is not
 /// asked for messages would hold up the others. It leaves the group when it is dropped.
 pub struct KafkaEvents {
     topic: Arc<str>,
@@ -66,19 +66,26 @@ pub struct KafkaEvents {
 }
 
 impl KafkaEvents {
-    /// The group of all that serve the subscribers of a deployment.
-    pub fn group(deployment: &str) -> String {
-        format!("heartline-{deployment}-cascade")
+    /// The group of all that bring a topic to the subscribers of a deployment.
+    pub fn group(deployment: &str, topic: EventTopic) -> String {
+        match topic {
+            EventTopic::Rewards => format!("heartline-{deployment}-cascade"),
+            EventTopic::Positions => format!("heartline-{deployment}-cascade-positions"),
+        }
     }
 
     /// Waits for no broker.
-    pub fn open(config: &KafkaConfig, deployment: &str) -> Result<Self, KafkaRefused> {
+    pub fn open(config: &KafkaConfig, deployment: &str, topic: EventTopic) -> Result<Self, KafkaRefused> {
         let refused = |error: KafkaError| KafkaRefused(error.to_string());
-        let topic: Arc<str> = config.topics.rewards.as_str().into();
+        let name = Self::group(deployment, topic);
+        let topic: Arc<str> = match topic {
+            EventTopic::Rewards => config.topics.rewards.as_str().into(),
+            EventTopic::Positions => config.topics.positions.as_str().into(),
+        };
         let assigned = Arc::new(Assigned::default());
-        let group = consumer(config, &Self::group(deployment), &assigned).map_err(refused)?;
+        let group = consumer(config, &name, &assigned).map_err(refused)?;
         // It joins no group; the library wants a name nevertheless.
-        let reader = consumer(config, &format!("{}-read", Self::group(deployment)), &Arc::default());
+        let reader = consumer(config, &format!("{name}-read"), &Arc::default());
         Ok(KafkaEvents {
             topic,
             group: Arc::new(group),
@@ -139,6 +146,30 @@ impl KafkaEvents {
     }
 }
 
+impl EventArchive for KafkaEvents {
+    fn has(&self, part: &Part) -> bool {
+        self.partition(part).is_ok()
+    }
+
+    fn ends(&self) -> BoxFuture<'_, Result<Offsets, BusError>> {
+        Box::pin(async move { Ok(self.offsets(self.ask(lookup::ends).await?)) })
+    }
+
+    fn before(&self, time: u64) -> BoxFuture<'_, Result<Offsets, BusError>> {
+        Box::pin(async move {
+            let before = self.ask(move |reader, topic| lookup::before(reader, topic, time));
+            Ok(self.offsets(before.await?))
+        })
+    }
+
+    fn read(&self, part: Part, after: Offset, limit: usize) -> BoxFuture<'_, Result<PartEvents, BusError>> {
+        Box::pin(async move {
+            let partition = self.partition(&part)?;
+            self.ask(move |reader, topic| lookup::events(reader, topic, (part, partition), after, limit)).await
+        })
+    }
+}
+
 impl EventSource for KafkaEvents {
     fn next(&self) -> BoxFuture<'_, Result<Option<PartEvents>, BusError>> {
         Box::pin(async move {
@@ -178,24 +209,6 @@ impl EventSource for KafkaEvents {
                 }
             })
             .await
-        })
-    }
-
-    fn ends(&self) -> BoxFuture<'_, Result<Offsets, BusError>> {
-        Box::pin(async move { Ok(self.offsets(self.ask(lookup::ends).await?)) })
-    }
-
-    fn before(&self, time: u64) -> BoxFuture<'_, Result<Offsets, BusError>> {
-        Box::pin(async move {
-            let before = self.ask(move |reader, topic| lookup::before(reader, topic, time));
-            Ok(self.offsets(before.await?))
-        })
-    }
-
-    fn read(&self, part: Part, after: Offset, limit: usize) -> BoxFuture<'_, Result<PartEvents, BusError>> {
-        Box::pin(async move {
-            let partition = self.partition(&part)?;
-            self.ask(move |reader, topic| lookup::events(reader, topic, (part, partition), after, limit)).await
         })
     }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::codec::RowWriter;
 use super::counters::Counting;
 use super::draft::GroupDraft;
+use super::notices::Noticing;
 use super::outbox::Extent;
 use super::tables::{ReadError, Tables};
 use super::user_cache::UserCache;
@@ -25,6 +26,7 @@ pub struct GroupWriter {
     pub tables: Tables,
     pub views: ViewTables,
     pub counting: Counting,
+    pub noticing: Noticing,
     pub cache: UserCache,
     pub writer: RowWriter,
     admission: Admission,
@@ -36,11 +38,17 @@ pub struct GroupWriter {
     failed: Option<String>,
 }
 
+/// What a batch has beside rows and claims.
+pub struct Effects {
+    pub views: ViewTables,
+    pub counting: Counting,
+    pub noticing: Noticing,
+}
+
 impl GroupWriter {
     pub fn new(
         tables: Tables,
-        views: ViewTables,
-        counting: Counting,
+        Effects { views, counting, noticing }: Effects,
         config: &Config,
         admission: Admission,
         outbox: Arc<Extent>,
@@ -50,6 +58,7 @@ impl GroupWriter {
             tables,
             views,
             counting,
+            noticing,
             cache: UserCache::new(config.user_cache),
             writer: RowWriter::default(),
             admission,
@@ -94,6 +103,7 @@ impl GroupWriter {
                     self.cache.full.clear();
                     return Err(self.unread(error));
                 }
+                self.noticing.put(&mut batch, group, &outcomes);
                 self.tables.put_newest_commit(&mut batch, group.now);
                 calendar.iter().for_each(|calendar| self.tables.put_calendar(&mut batch, calendar));
                 // Counted before they can be read, since a reader may remove an entry at once.

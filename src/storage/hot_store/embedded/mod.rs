@@ -33,6 +33,7 @@ mod day_tables;
 mod direct;
 mod draft;
 mod list;
+mod notices;
 mod outbox;
 mod prune;
 #[cfg(test)]
@@ -60,9 +61,10 @@ use futures_util::future::BoxFuture;
 pub use self::direct::EmbeddedDirect;
 pub use crate::storage::embedded::open_error::OpenError;
 
-use self::commit::GroupWriter;
+use self::commit::{Effects, GroupWriter};
 use self::counters::{CounterTables, Counting};
 use self::list::List;
+use self::notices::NoticeTable;
 use self::outbox::Extent;
 use self::prune::Pruner;
 use self::read::{Asker, Readers};
@@ -103,6 +105,7 @@ pub struct EmbeddedStore {
     recounter: Recounter,
     views: ViewTables,
     counters: CounterTables,
+    notices: NoticeTable,
     worker_watch: WorkerWatch,
     shared: Arc<Shared>,
     clock_floor: u64,
@@ -132,14 +135,15 @@ impl EmbeddedStore {
         let dir = DataDir::take(&config.data_dir)?;
         let path = Folder::of(dir.path(), Self::FOLDER).tables(|path| open_tables(path, config).map(drop))?;
         let tables = open_tables(&path, config)?;
+        let unopened = |error| OpenError::of_tables(&config.data_dir, error);
         let unreadable = |error: tables::ReadError| damaged(dir.path(), error.to_string());
         let newest_commit = tables.view().newest_commit().map_err(unreadable)?;
         let calendar = tables.view().calendar().map_err(unreadable)?;
         let outbox = Arc::new(Extent::read(&tables).map_err(unreadable)?);
-        let views =
-            ViewTables::open(&tables.database).map_err(|error| OpenError::of_tables(&config.data_dir, error))?;
-        let counters = CounterTables::open(&tables.database, tables.meta.clone());
-        let counters = counters.map_err(|error| OpenError::of_tables(&config.data_dir, error))?;
+        let views = ViewTables::open(&tables.database).map_err(unopened)?;
+        let counters = CounterTables::open(&tables.database, tables.meta.clone()).map_err(unopened)?;
+        let notices = NoticeTable::open(&tables.database).map_err(unopened)?;
+        let noticing = notices.noticing().map_err(unreadable)?;
         let counting = Counting::read(&counters, &tables.view().snapshot).map_err(unreadable)?;
         let jobs = Jobs::read(&counters, &tables.view().snapshot).map_err(unreadable)?;
         let behind = Duration::from_millis(newest_commit.saturating_sub(wall_clock()));
@@ -153,8 +157,7 @@ impl EmbeddedStore {
         let shared = Arc::new(Shared {
             group_writer: Mutex::new(GroupWriter::new(
                 tables.clone(),
-                views.clone(),
-                counting,
+                Effects { views: views.clone(), counting, noticing },
                 config,
                 admission,
                 outbox.clone(),
@@ -174,6 +177,7 @@ impl EmbeddedStore {
             recounter: Recounter::start(shared.clone(), jobs).map_err(unusable)?,
             views,
             counters,
+            notices,
             shared,
             clock_floor,
             calendar,

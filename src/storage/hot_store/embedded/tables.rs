@@ -9,6 +9,7 @@
 //! | `outbox` | number | an entry whose event is not published yet |
 //! | `claims-…`, one for each day | see `claims.rs` | |
 //! | `views`, `view-days`, `view-marks-…` | see `views/tables.rs` | |
+//! | `notices` | see `notices.rs` | |
 //! | `direct`, `direct-requests-…` | see `direct/tables.rs` | |
 //!
 //! So each written beat stores one entry, and the list is sorted when it is read.

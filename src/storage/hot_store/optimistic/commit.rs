@@ -114,7 +114,7 @@ impl<S: UserStore> Shared<S> {
         loop {
             loop {
                 let generations = self.generations(round).await?;
-                let loads = round.decide(group, &self.limits, &self.tokens, &generations);
+                let loads = round.decide(group, &self.limits, &self.tokens, &generations, self.store.followed());
                 if loads.is_empty() {
                     match round.has_room(&group.rewards) {
                         true => break,

@@ -6,6 +6,7 @@ use lru::LruCache;
 
 use super::Head;
 use super::contents::Contents;
+use super::noticing::Waiting;
 use crate::model::ids::UserId;
 
 /// Heads as this process has last read or written them. If another gateway has written since, the next write is
@@ -16,6 +17,8 @@ pub struct Heads(LruCache<UserId, Option<Remembered>>);
 pub struct Remembered {
     pub head: Box<Head>,
     pub contents: Contents,
+    /// The steady notice that this process has left last.
+    pub waiting: Option<Waiting>,
 }
 
 impl Heads {
@@ -31,7 +34,7 @@ impl Heads {
     /// Caches a head read outside a commit, unless the user is cached or being written.
     pub fn learn(&mut self, user: UserId, head: Box<Head>) {
         if !self.0.contains(&user) {
-            self.0.put(user, Some(Remembered { head, contents: Contents::Unknown }));
+            self.0.put(user, Some(Remembered { head, contents: Contents::Unknown, waiting: None }));
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::contents::Contents;
 use super::heads::Remembered;
+use super::noticing::Waiting;
 use super::{Head, Loaded, StoredRow};
 use crate::model::decide::{AtHand, DeadContents, StoredUser};
 use crate::model::forgetting::{ContentRow, Eviction, UserRow, oldest_live};
@@ -79,6 +80,7 @@ pub struct Known {
     dead: Vec<Dead>,
     claims: HashMap<ClaimKey, Claimable>,
     pub claim_rules: Option<Vec<(Day, Arc<str>)>>,
+    pub waiting: Option<Waiting>,
 }
 
 impl Known {
@@ -87,8 +89,8 @@ impl Known {
     }
 
     pub fn of(remembered: Remembered) -> Self {
-        let Remembered { head, contents } = remembered;
-        Known { head: Some(Some(head)), contents, ..Known::default() }
+        let Remembered { head, contents, waiting } = remembered;
+        Known { head: Some(Some(head)), contents, waiting, ..Known::default() }
     }
 
     pub fn add(&mut self, loaded: Loaded) {

@@ -25,6 +25,7 @@ mod listed;
 mod listing;
 mod metrics;
 mod needs;
+mod noticing;
 mod placement;
 mod round;
 mod token;
@@ -47,6 +48,7 @@ use super::StoreError;
 use crate::model::counters::Generations;
 use crate::model::forgetting::Eviction;
 use crate::model::ids::{Content, UserId};
+use crate::model::notices::Followed;
 use crate::model::rewards::day::Day;
 use crate::model::rewards::rewarding::Rewarding;
 use crate::model::version::Version;
@@ -72,6 +74,11 @@ pub trait UserStore: Send + Sync + 'static {
     /// The generations of counters, as far as this process knows. Commits add to these.
     fn generations(&self) -> Arc<Generations> {
         Arc::default()
+    }
+
+    /// What changes leave notices of.
+    fn followed(&self) -> Followed {
+        Followed::NONE
     }
 
     /// Reads the generations anew: a head belongs to a newer one than is known.

@@ -10,6 +10,7 @@ use super::known::{Known, Need};
 use super::limits::Limits;
 use super::listing::{Changes, ListingRule};
 use super::needs::Needs;
+use super::noticing::{NoticeRule, Waiting};
 use super::placement::{Placed, Placement};
 use super::token::TokenSource;
 use super::{Applied, Apply, Head, Load, Loaded, Write};
@@ -17,6 +18,7 @@ use crate::model::change::{Change, Decided, Outcome};
 use crate::model::counters::Generations;
 use crate::model::decide::{Decider, Draft, Transitions};
 use crate::model::ids::UserId;
+use crate::model::notices::Followed;
 use crate::model::rewards::claim::Claim;
 use crate::model::rewards::rewarding::Rewarding;
 use crate::model::rewards::rule::Rules;
@@ -60,6 +62,8 @@ pub struct Plan {
     pub elsewhere: bool,
     /// The contents after the plan is applied.
     contents: Contents,
+    /// The last steady notice, after the plan is applied.
+    waiting: Option<Waiting>,
 }
 
 impl Round {
@@ -83,12 +87,13 @@ impl Round {
         limits: &Limits,
         tokens: &TokenSource,
         generations: &Arc<Generations>,
+        followed: Followed,
     ) -> Vec<Load> {
         let mut loads = Vec::new();
         for user in self.users.iter_mut().filter(|user| user.plan.is_none()) {
             let needs = user.needs(group);
             let needs = match needs.is_empty() {
-                true => user.decide(group, limits, tokens, generations).err().into_iter().collect(),
+                true => user.decide(group, limits, tokens, generations, followed).err().into_iter().collect(),
                 false => needs,
             };
             if !needs.is_empty() {
@@ -227,7 +232,7 @@ impl UserRound {
         let apply = Apply { user, expected: None, head: None, writes: Vec::new(), news: false, generations };
         self.known = Known::default();
         let (decided, transitions, contents) = (Vec::new(), Vec::new(), Contents::Unknown);
-        self.plan = Some(Plan { apply, outcomes, decided, transitions, elsewhere: false, contents });
+        self.plan = Some(Plan { apply, outcomes, decided, transitions, elsewhere: false, contents, waiting: None });
         self.done = true;
     }
 
@@ -257,7 +262,7 @@ impl UserRound {
             return None;
         }
         let head = plan.apply.head.take().or_else(|| plan.apply.expected.take())?;
-        Some((self.user, Remembered { head, contents: std::mem::take(&mut plan.contents) }))
+        Some((self.user, Remembered { head, contents: std::mem::take(&mut plan.contents), waiting: plan.waiting }))
     }
 
     fn decide(
@@ -266,6 +271,7 @@ impl UserRound {
         limits: &Limits,
         tokens: &TokenSource,
         generations: &Arc<Generations>,
+        followed: Followed,
     ) -> Result<(), Need> {
         let horizon = limits.retention.horizon(group.now);
         let mut draft = Draft::new(&self.known)?;
@@ -280,11 +286,14 @@ impl UserRound {
         let before = self.known.head.as_ref().and_then(Option::as_ref).map(|head| head.token);
         let drafted = draft.finish();
         let counted = drafted.contents;
-        let (mut head, mut writes) = (None, Vec::new());
+        let (mut head, mut writes, mut waiting) = (None, Vec::new(), self.known.waiting);
         let placement = Placement { known: &self.known, drafted, limits, now: group.now };
         if let Some(Placed { head: new, writes: all, dead }) = placement.place() {
             (head, writes) = (new, all);
             if let Some(head) = &mut head {
+                let rule = NoticeRule { followed, tokens, before, now: group.now };
+                let changes = self.places.iter().map(|place| &group.changes[*place]);
+                writes.extend(rule.apply(changes.zip(&outcomes), &mut waiting));
                 head.renew(tokens.next(before, group.now));
                 let known = self.known.head.as_ref().and_then(Option::as_deref);
                 let changes = Changes::of(self.places.iter().map(|place| &group.changes[*place]));
@@ -309,7 +318,7 @@ impl UserRound {
         // The known head is not needed while there is a plan.
         let expected = self.known.head.take().flatten();
         let apply = Apply { user: self.user, expected, head, writes, news, generations: generations.clone() };
-        self.plan = Some(Plan { apply, outcomes, decided, transitions, elsewhere: false, contents });
+        self.plan = Some(Plan { apply, outcomes, decided, transitions, elsewhere: false, contents, waiting });
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::StoredRow;
 use crate::model::counters::Deltas;
 use crate::model::ids::Content;
+use crate::model::notices::Noticed;
 use crate::model::rewards::claim::{Claim, ClaimKey};
 use crate::model::rewards::day::Day;
 use crate::model::version::Version;
@@ -49,6 +50,11 @@ pub enum Write {
         generation: u32,
         deltas: Deltas,
         at: u64,
+    },
+    /// The notice is due at this moment, milliseconds, unless it is due earlier.
+    Notice {
+        noticed: Noticed,
+        due: u64,
     },
     RemoveClaims {
         rules: Vec<(Day, Arc<str>)>,

@@ -8,7 +8,7 @@ use ::redis::Value;
 use super::claims::{self, Words, words};
 use super::keys::{self, Keys};
 use super::users::RedisUsers;
-use super::{head, listed, looks, row, scripts, timeline};
+use super::{head, listed, looks, notices, row, scripts, timeline};
 use crate::model::ids::UserId;
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::shard::Shard;
@@ -195,6 +195,7 @@ impl RedisUsers {
             Write::List { .. } | Write::Mark { .. } | Write::Unlist => listed::commands(names, user, write),
             Write::LookAt { at, exact } => vec![looks::enter(names, user, *at, *exact)],
             Write::RemoveUser => looks::remove(names, user),
+            Write::Notice { noticed, due } => vec![notices::enter(names, noticed, *due)],
             Write::Claim { claim, kept: false, .. } => vec![claims::publish(names, claim)],
             Write::Claim { claim, exact, kept: true } => {
                 let filter = self.calendar.filter(&claim.key);

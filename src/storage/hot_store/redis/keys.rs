@@ -14,6 +14,7 @@
 //! | `{h}:w:<day>:<mid>` | claims per content that are kept exactly | hash |
 //! | `{h}:b:<day>:<rule>` | the filter of a rule per content | string |
 //! | `{h}:o` | the outbox, by the time when its entries were made | sorted set |
+//! | `{h}:e` | notices, by when they are due | sorted set |
 //! | `{h}:g` | the generations of counters that commits add to, such as `3,4` | string |
 //! | `{h0}:counters` | the generations with their definitions, as JSON | string |
 //! | `{h0}:recounts` | recounts of counters by name, as JSON | hash |
@@ -22,6 +23,7 @@
 //! | `{h0}:filters:<day>` | the measures of the day's filters, by rule | hash |
 //! | `{h}:pack` | the gateway that carries the changes of the region, in its first shard | string that expires |
 //! | `{h0}:walk`, `{h0}:walked` | the gateway that searches for users never listed; the start of the last search | string |
+//! | `{h0}:notices` | the gateway that publishes notices | string that expires |
 //! | `{h0}:takeover` | the gateway that publishes old outbox entries of other gateways | string that expires |
 //!
 //! The mid is decimal; a day is `2026-11-20`. The sharded channel `{h}:n:<mid>` announces changes of a user.
@@ -106,6 +108,14 @@ impl Keys {
 
     pub fn outbox(&self) -> String {
         self.name(format_args!("o"))
+    }
+
+    pub fn notices(&self) -> String {
+        self.name(format_args!("e"))
+    }
+
+    pub fn notices_turn(&self) -> String {
+        self.name(format_args!("notices"))
     }
 
     pub fn channel(&self, user: UserId) -> String {

@@ -52,6 +52,7 @@ mod list;
 mod listed;
 mod load;
 mod looks;
+mod notices;
 mod outbox;
 mod reads;
 pub mod row;
@@ -71,6 +72,7 @@ use futures_util::future::BoxFuture;
 use self::calendar::StoreCalendar;
 pub use self::counters::{CounterWorker, RedisCounters};
 use self::looks::Rota;
+use self::notices::NoticeLooks;
 use self::outbox::OutboxQueue;
 use self::stored_users::Walk;
 pub use self::users::RedisUsers;
@@ -131,6 +133,7 @@ struct Shared {
     packing: TokenSource,
     rota: Rota,
     walk: Walk,
+    noticed: NoticeLooks,
     /// The name of this process as the holder of leases.
     name: String,
 }
@@ -159,9 +162,9 @@ impl RedisStore {
         let (tokens, user_cache) = (TokenSource::new(rand::random()), settings.user_cache);
         let users = Optimistic::new(users, limits, tokens, user_cache);
         let (packing, outbox) = (TokenSource::new(rand::random()), OutboxQueue::new());
-        let (rota, walk) = (Rota::default(), Walk::default());
+        let (rota, walk, noticed) = (Rota::default(), Walk::default(), NoticeLooks::default());
         let name = format!("{:016x}", rand::random::<u64>());
-        let shared = Shared { redis, settings, calendar, outbox, users, packing, rota, walk, name };
+        let shared = Shared { redis, settings, calendar, outbox, users, packing, rota, walk, noticed, name };
         Ok(RedisStore { shared: Arc::new(shared), stored })
     }
 

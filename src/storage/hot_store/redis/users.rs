@@ -10,12 +10,14 @@ use super::rules_of_day::RulesOfDay;
 use super::{IsSubscribed, Settings};
 use crate::model::counters::Generations;
 use crate::model::ids::UserId;
+use crate::model::notices::Followed;
 use crate::model::rewards::calendar::StoredCalendar;
 use crate::model::rewards::day::Day;
 use crate::model::rewards::rewarding::Rewarding;
 use crate::model::version::Version;
 use crate::storage::hot_store::StoreError;
 use crate::storage::hot_store::optimistic::{Applied, Apply, Load, Loaded, UserStore};
+use crate::storage::notices::FollowedNow;
 use crate::storage::redis::Redis;
 
 /// Loads by pipelines, and applies by a script that compares and writes.
@@ -25,6 +27,7 @@ pub struct RedisUsers {
     pub(super) follows: IsSubscribed,
     pub(super) calendar: Arc<StoreCalendar>,
     pub(super) rules_of_day: RulesOfDay,
+    pub(super) followed: FollowedNow,
     generations: Mutex<Arc<Generations>>,
     /// The day on which no claims are made, since its calendar could not be stored.
     suspended: Mutex<Option<Day>>,
@@ -40,8 +43,9 @@ impl RedisUsers {
         let (calendar, stored) = StoreCalendar::read(&redis).await?;
         let generations = Mutex::new(Arc::new(generations::read(&redis).await?));
         let (calendar, rules_of_day) = (Arc::new(calendar), RulesOfDay::default());
-        let suspended = Mutex::default();
-        Ok((RedisUsers { redis, settings, follows, calendar, rules_of_day, generations, suspended }, stored))
+        let (followed, suspended) = (FollowedNow::default(), Mutex::default());
+        let users = RedisUsers { redis, settings, follows, calendar, rules_of_day, followed, generations, suspended };
+        Ok((users, stored))
     }
 
     /// Makes no claims on this day: the node of a Cluster that keeps the calendar does not store it, while other nodes
@@ -92,6 +96,10 @@ impl UserStore for RedisUsers {
 
     fn generations(&self) -> Arc<Generations> {
         self.generations.lock().clone()
+    }
+
+    fn followed(&self) -> Followed {
+        self.followed.get()
     }
 
     async fn read_generations(&self) -> Result<(), StoreError> {

@@ -1,0 +1,54 @@
+//! The parts that tell of positions and forgettings, wired.
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
+use super::assembly::Assembly;
+use super::common::Common;
+use super::spawn::{runtime, spawn};
+use crate::config::Config;
+use crate::domain::notices::{Followers, NoticeHealth, NoticeListener, Publisher, Reach};
+use crate::model::cloud_event::Source;
+use crate::storage::owner_queues::OwnerQueues;
+
+/// Runs on a thread of its own: a take waits for the commit under way.
+pub(super) fn build(
+    config: &Config,
+    queues: Arc<dyn OwnerQueues>,
+    reach: Reach,
+    common: &Common,
+    assembly: &mut Assembly,
+) -> Arc<Followers> {
+    let (notices, left) = (common.stores.notices.clone(), Arc::new(Notify::new()));
+    let health = Arc::new(NoticeHealth::new(assembly.metrics()));
+    let of_probes = health.clone();
+    assembly.degraded.push(Box::new(move || of_probes.degraded()));
+    let listener = NoticeListener { notices: notices.clone(), left: left.clone() };
+    assembly.commit_listeners.push(Arc::new(listener));
+    let followers = Arc::new(Followers::new(queues, notices.clone(), health.clone(), reach));
+    let publisher = Publisher {
+        notices,
+        records: common.stores.hot.clone(),
+        bus: common.stores.positions.clone(),
+        clock: common.clock.clone(),
+        source: Source::of(&config.events.deployment),
+        left,
+        health,
+    };
+    let (looking, stop) = (followers.clone(), common.stop.clone());
+    assembly.threads.push(Box::new(move || {
+        let runtime = runtime()?;
+        let run = move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    () = looking.run() => {}
+                    () = publisher.run() => {}
+                    _ = stop.draining() => {}
+                }
+            });
+        };
+        spawn("notices", run).map(Some)
+    }));
+    followers
+}

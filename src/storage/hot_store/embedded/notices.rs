@@ -1,0 +1,166 @@
+//! Notices, in the batch of the change that they tell of.
+//!
+//! | key | value |
+//! |---|---|
+//! | due (milliseconds), number, big-endian | the notice |
+//!
+//! While a notice of a steady position waits, further steady beats of that content leave none. What waits so is kept in
+//! memory, and read from the table when the store is opened. Only the holder of the group writer changes it: a commit
+//! that relies on a waiting notice is over before the notice is taken.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, Readable, Slice};
+
+use super::EmbeddedStore;
+use super::codec::DecodeError;
+use super::read::Asker;
+use super::tables::ReadError;
+use crate::model::change::Outcome;
+use crate::model::ids::{Content, UserId};
+use crate::model::notices::{Notice, noticed};
+use crate::model::version::Version;
+use crate::storage::hot_store::{Answer, Group};
+use crate::storage::notices::{FollowedNow, Notices, Taken, codec};
+use crate::storage::turn::Turn;
+
+const MEMTABLE_BYTES: u64 = 2 << 20;
+
+/// Writes notices. Only the group writer has one.
+pub struct Noticing {
+    table: Keyspace,
+    followed: Arc<FollowedNow>,
+    /// Positions with a steady notice that was not taken yet.
+    waiting: HashSet<(UserId, Content)>,
+    next: u64,
+    version: Version,
+}
+
+/// Reads notices.
+#[derive(Clone)]
+pub struct NoticeTable {
+    table: Keyspace,
+    followed: Arc<FollowedNow>,
+}
+
+impl NoticeTable {
+    pub fn open(database: &Database) -> fjall::Result<Self> {
+        let options = || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES);
+        Ok(NoticeTable { table: database.keyspace("notices", options)?, followed: Arc::default() })
+    }
+
+    /// Reads all notices.
+    pub fn noticing(&self) -> Result<Noticing, ReadError> {
+        let (mut waiting, mut next) = (HashSet::new(), 0);
+        for entry in self.table.iter() {
+            let (key, value) = entry.into_inner()?;
+            next = next.max(number_of(&key)? + 1);
+            waiting.extend(steady(&value)?);
+        }
+        let (table, followed) = (self.table.clone(), self.followed.clone());
+        Ok(Noticing { table, followed, waiting, next, version: Version::NONE })
+    }
+
+    fn due(&self, snapshot: &impl Readable, now: u64, limit: usize) -> Result<Vec<(Slice, Slice)>, ReadError> {
+        let due = snapshot.range(&self.table, ..key(now.saturating_add(1), 0)).take(limit);
+        Ok(due.map(|entry| entry.into_inner()).collect::<fjall::Result<_>>()?)
+    }
+}
+
+impl Noticing {
+    /// Puts the notices of a group into its batch, which must be committed next.
+    pub fn put(&mut self, batch: &mut OwnedWriteBatch, group: &Group, outcomes: &[Outcome]) {
+        let followed = self.followed.get();
+        if !followed.any() {
+            return;
+        }
+        for (change, outcome) in group.changes.iter().zip(outcomes) {
+            let version = || {
+                self.version = self.version.next().max(Version::first_of(group.now));
+                self.version
+            };
+            let Some(noticed) = noticed(followed, change, outcome, version) else { continue };
+            let waits = match &noticed.notice {
+                Notice::Position { user, content } if noticed.steady => !self.waiting.insert((*user, *content)),
+                _ => false,
+            };
+            if !waits {
+                batch.insert(&self.table, key(noticed.due(group.now), self.next), codec::encode(&noticed));
+                self.next += 1;
+            }
+        }
+    }
+
+    /// From now on changes of these positions leave notices again.
+    fn took(&mut self, positions: impl Iterator<Item = (UserId, Content)>) {
+        for position in positions {
+            self.waiting.remove(&position);
+        }
+    }
+}
+
+impl Notices for EmbeddedStore {
+    fn followed(&self) -> &FollowedNow {
+        &self.notices.followed
+    }
+
+    fn turn(&self) -> Answer<Turn> {
+        Box::pin(async { Ok(Turn::Mine) })
+    }
+
+    fn take(&self, now: u64, limit: usize) -> Answer<Vec<Taken>> {
+        let (shared, notices) = (self.shared.clone(), self.notices.clone());
+        let taken = self.readers.ask(Asker::Gateway, move |view| {
+            let due = notices.due(&view.snapshot, now, limit)?;
+            let of_steady = due.iter().map(|(_, value)| steady(value)).collect::<Result<Vec<_>, _>>()?;
+            let taken = |(key, value): &(Slice, Slice)| {
+                let notice = codec::decode(value).map_err(|error| ReadError::Damaged(error.to_string()))?;
+                Ok::<_, ReadError>(Taken { notice, key: Arc::from(&**key) })
+            };
+            Ok((due.iter().map(taken).collect::<Result<Vec<_>, _>>()?, of_steady))
+        });
+        Box::pin(async move {
+            let (taken, of_steady) = taken.await?;
+            if of_steady.iter().any(Option::is_some) {
+                shared.write(|writer| {
+                    writer.noticing.took(of_steady.into_iter().flatten());
+                    Ok(())
+                })?;
+            }
+            Ok(taken)
+        })
+    }
+
+    fn remove(&self, taken: Vec<Taken>) -> Answer<()> {
+        let (shared, table) = (self.shared.clone(), self.notices.table.clone());
+        self.readers.ask(Asker::Gateway, move |_| {
+            let mut batch = shared.tables.batch();
+            taken.iter().for_each(|taken| batch.remove(&table, &*taken.key));
+            Ok(batch.commit()?)
+        })
+    }
+}
+
+fn key(due: u64, number: u64) -> [u8; 16] {
+    let mut key = [0; 16];
+    key[..8].copy_from_slice(&due.to_be_bytes());
+    key[8..].copy_from_slice(&number.to_be_bytes());
+    key
+}
+
+fn number_of(key: &[u8]) -> Result<u64, DecodeError> {
+    let number = key.get(8..).and_then(|number| number.try_into().ok());
+    number.map(u64::from_be_bytes).ok_or_else(|| DecodeError::of("the key of a notice".to_owned()))
+}
+
+/// The position of a steady notice.
+fn steady(value: &[u8]) -> Result<Option<(UserId, Content)>, ReadError> {
+    if value.first() != Some(&codec::STEADY) {
+        return Ok(None);
+    }
+    match codec::decode(value).map_err(|error| ReadError::Damaged(error.to_string()))? {
+        Notice::Position { user, content } => Ok(Some((user, content))),
+        Notice::Forgotten(_) => Ok(None),
+    }
+}

@@ -1,0 +1,44 @@
+//! Notices that are stored, until what they say is published.
+//!
+//! ```text
+//! commit ─ a notice, in the change's own step ─▶ stored ─ take: what is due ─▶ publisher
+//!                                                   ◀──── remove ──────────── published
+//! ```
+//!
+//! What is taken stays stored until it is removed, and is taken again: nothing is lost with its publisher. A change after
+//! the take leaves a notice of its own. So a publisher that reads a record after it took the notice tells all that was
+//! noticed until then.
+
+pub mod codec;
+mod followed_now;
+
+use std::sync::Arc;
+
+pub use self::followed_now::FollowedNow;
+use super::store_error::Answer;
+use super::turn::Turn;
+use crate::model::notices::Notice;
+
+/// A notice, and its key in the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    pub notice: Notice,
+    pub key: Arc<[u8]>,
+}
+
+/// The notices of a hot store. May be used from any thread.
+pub trait Notices: Send + Sync + 'static {
+    /// What changes leave notices of.
+    fn followed(&self) -> &FollowedNow;
+
+    /// Whether this process publishes: of all that share the store one has the turn, for some seconds from now. It asks
+    /// again before each take.
+    fn turn(&self) -> Answer<Turn>;
+
+    /// Notices that are due at `now` (milliseconds of the server's clock), about the oldest first, and about `limit` at
+    /// most. A position may come more than once.
+    fn take(&self, now: u64, limit: usize) -> Answer<Vec<Taken>>;
+
+    /// One that is not there any more is no error.
+    fn remove(&self, taken: Vec<Taken>) -> Answer<()>;
+}
