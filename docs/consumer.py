@@ -12,7 +12,7 @@ It needs Python 3.8 and nothing else. What makes it right is one transaction for
   twice or replayed, it is credited once.
 - The offset to go on from is written in the same transaction. Killed at any moment, the consumer has both or neither,
   and goes on where it was. Losing the offset alone would cost time, not points.
-- The id of the log is kept beside the offset. When the log is another one (its folder was removed, or restored from a
+- The id of the log is kept beside the offset. When that id changes (the folder was removed, or restored from a
   backup), its offsets mean other events: the consumer starts over.
 """
 
@@ -138,7 +138,7 @@ def follow(log, ledger, once):
         # Earlier gateways do not name their log.
         named = page.get("log")
         if page.get("beyond_end") or (named and known and named != known):
-            print(f"the log is another one ({named}): starting over", file=sys.stderr)
+            print(f"the log id has changed ({named}): starting over", file=sys.stderr)
             ledger.forget_place(named)
             continue
         entries = [(entry["offset"], entry["event"]) for entry in page["events"]]

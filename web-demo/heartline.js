@@ -1,5 +1,5 @@
 /**
- * Heartline's client for browsers, without dependencies: reports where a user is in what they watch, and asks.
+ * Heartline's client for browsers, without dependencies: reports and queries playback positions.
  *
  *   const heartline = new Heartline({ url: 'https://watch.example', user: '42', getToken, device: 'tv-3f' });
  *   heartline.addEventListener('record', ({ detail }) => offer(detail.record));

@@ -94,7 +94,7 @@ async fn tail(config: &Config, wanted: EventsOptions, out: &mut impl Write) -> R
         let another = page.log.is_some() && known.is_some() && page.log != known.as_deref();
         known = page.log.map(str::to_owned);
         if another || page.beyond_end {
-            eprintln!("heartline: the event log is another one; reading from its start");
+            eprintln!("heartline: the log id has changed; reading the log from its start");
             after = 0;
             continue;
         }

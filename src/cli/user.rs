@@ -69,7 +69,7 @@ fn written(user: UserId, connected: &Connected, exported: &Exported, shared: boo
     }
     let recording = if exported.recording.paused { "paused" } else { "on" };
     let _ = writeln!(text, "recording: {recording}");
-    let _ = writeln!(text, "claims that are kept: {}", exported.rewards.len());
+    let _ = writeln!(text, "claims: {}", exported.rewards.len());
     for claim in &exported.rewards {
         let _ = writeln!(text, "  {claim}");
     }

@@ -106,7 +106,6 @@ fn in_plain_words(expected: &dyn Expected) -> String {
         "u32" => format!("a whole number from 0 to {}", u32::MAX),
         "u64" | "usize" | "i64" => "a whole number".to_owned(),
         "f64" => "a number".to_owned(),
-        "a string" => "a text".to_owned(),
         "a boolean" => "true or false".to_owned(),
         "a sequence" => "a list".to_owned(),
         "a duration" => "a duration such as \"30s\"".to_owned(),
@@ -140,7 +139,7 @@ fn shown(got: &Unexpected) -> String {
 /// What a value is, without the value of a text, which may be a secret.
 fn described(value: &Value) -> String {
     match value {
-        Value::String(_) => "a text".to_owned(),
+        Value::String(_) => "a string".to_owned(),
         Value::Array(_) => "a list".to_owned(),
         Value::Table(_) => "a table".to_owned(),
         other => other.to_string(),

@@ -44,8 +44,8 @@ impl Kind {
             Kind::Fraction => "a number",
             Kind::Duration => "a duration such as \"30s\"",
             Kind::Address => "an address with a port, such as \"127.0.0.1:7700\" or \"localhost:7700\"",
-            Kind::Text => "a text",
-            Kind::Texts => "a list of texts such as [\"a\", \"b\"]",
+            Kind::Text => "a string",
+            Kind::Texts => "a list of strings such as [\"a\", \"b\"]",
             Kind::Wholes => "a list of whole numbers such as [1, 2]",
             Kind::Tables => "a list of tables such as [{ id = \"a\" }]",
         }

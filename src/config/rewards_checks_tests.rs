@@ -68,7 +68,7 @@ fn a_field_that_cannot_be_taken_is_named_with_its_rule() {
         (r#"id = "a", per = "user""#, "rule \"a\": watched is missing"),
         (r#"id = "a", pre = "user""#, "rule \"a\": pre: no such field; "),
         (r#"per = "user", watched = "5s""#, "rule 2: id is missing"),
-        (r#"id = 5"#, "rule 2: id: expected a text, got 5"),
+        (r#"id = 5"#, "rule 2: id: expected a string, got 5"),
         (
             r#"id = "a", per = "content", watched = "5s", expected = -1"#,
             "rule \"a\": expected: expected a whole number, got -1",

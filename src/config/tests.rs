@@ -122,7 +122,7 @@ fn a_value_of_another_type_is_named_with_its_place() {
             "nowhere",
             r#"expected an address with a port, such as "127.0.0.1:7700" or "localhost:7700", got "nowhere""#,
         ),
-        ("SERVER__ORIGINS", "[1]", r#"expected a list of texts such as ["a", "b"], got "[1]""#),
+        ("SERVER__ORIGINS", "[1]", r#"expected a list of strings such as ["a", "b"], got "[1]""#),
         ("READING__OVERRIDES", "[2, 3]", "expected a list of tables such as [{ id = \"a\" }], got \"[2, 3]\""),
     ] {
         let name = format!("HEARTLINE__{name}");
@@ -133,7 +133,7 @@ fn a_value_of_another_type_is_named_with_its_place() {
     assert_eq!(file_problem("[limits.beats]\nx = 1"), ": limits.beats: expected a whole number, got a table");
     assert_eq!(file_problem("limits = 5"), ": limits: expected a section, such as [limits]");
     assert_eq!(file_problem("[kafka]\ntopics = \"x\""), ": kafka.topics: expected a section, such as [kafka.topics]");
-    assert_eq!(file_problem("[kafka.topics]\nhistory = 5"), ": kafka.topics.history: expected a text, got 5");
+    assert_eq!(file_problem("[kafka.topics]\nhistory = 5"), ": kafka.topics.history: expected a string, got 5");
 }
 
 #[test]
@@ -254,7 +254,10 @@ fn secrets_are_masked_in_dumps_and_in_what_check_config_prints() {
 
 #[test]
 fn a_secret_of_the_wrong_type_is_not_shown() {
-    assert_eq!(file_problem("[auth]\nhs256_secret = 4711"), ": auth.hs256_secret: expected a text, got something else");
+    assert_eq!(
+        file_problem("[auth]\nhs256_secret = 4711"),
+        ": auth.hs256_secret: expected a string, got something else"
+    );
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn check_config_says_what_memory_the_rewards_take_and_stays_a_file() {
     let printed = text(&output.stdout);
     for line in [
         "# first-of-day: exact, bitmaps for 1127000 claims a day",
-        "# first-view: a bloom filter for 1000000 claims a day, of which 0.01 may be denied wrongly: 1127 claims, 10808 \
+        "# first-view: a bloom filter for 1000000 claims a day, false-positive rate 1 %: 1127 claims, 10808 \
          bits, 7 hashes and 1711 bytes a shard, 1.7 MB in all",
     ] {
         assert!(printed.contains(line), "{printed}");

@@ -244,7 +244,7 @@ class Consumer(unittest.TestCase):
         # As many as before and one more: by its offset alone the consumer would take the last one only.
         self.log.add(event(3), *(event(mid) for mid in range(4, 7)))
         done = subprocess.run(self.command("--once"), capture_output=True, text=True, timeout=PATIENCE_SECONDS)
-        self.assertIn("the log is another one", done.stderr)
+        self.assertIn("the log id has changed", done.stderr)
         self.assertEqual(self.points(), {str(mid): 10 for mid in range(1, 7)})
         self.log.asked.clear()
         self.run_once()

@@ -88,16 +88,21 @@ pub fn lines(config: &RewardsConfig, shards: Shards, alone: bool) -> Vec<String>
     rules.iter().map(|(_, rule)| line(rule)).chain([recent_users]).collect()
 }
 
+/// Without the digits that binary fractions add: 0.07 is 7 %.
+fn percent(share: f64) -> f64 {
+    (share * 1e8).round() / 1e6
+}
+
 /// One line for the log.
 impl fmt::Display for Estimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{}: a bloom filter for {} claims a day, of which {} may be denied wrongly: {} claims, {} bits, {} hashes and \
+            "{}: a bloom filter for {} claims a day, false-positive rate {} %: {} claims, {} bits, {} hashes and \
              {} bytes a shard, {} in all",
             self.rule,
             self.expected,
-            self.probability,
+            percent(self.probability),
             self.items_per_shard,
             self.bits_per_shard,
             self.hashes,
@@ -105,7 +110,7 @@ impl fmt::Display for Estimate {
             Megabytes(self.bytes),
         )?;
         match self.twofold {
-            true => write!(f, "; and as much in the store, each for half of the wrong denials"),
+            true => write!(f, "; and as much in the store, each with half the false-positive rate"),
             false => Ok(()),
         }
     }

@@ -98,7 +98,7 @@ fn every_rule_has_a_line_with_its_memory() {
 #[test]
 fn an_estimate_can_be_read() {
     let told = estimate(1_000_000, 0.01).to_string();
-    let expected = "first-view: a bloom filter for 1000000 claims a day, of which 0.01 may be denied wrongly: 1127 claims, \
+    let expected = "first-view: a bloom filter for 1000000 claims a day, false-positive rate 1 %: 1127 claims, \
                     10808 bits, 7 hashes and 1711 bytes a shard, 1.7 MB in all";
     assert_eq!(told, expected);
 }
