@@ -101,7 +101,7 @@ fn run(mut config: Config, role: Role) -> Result<(), StartError> {
     let listeners = Listeners::bind(&config, edge_threads(config.server.threads))?;
     let grpc = GrpcListener::bind(&config)?;
     let certificates = tls.iter().chain(grpc.as_ref().and_then(|grpc| grpc.tls.as_ref())).cloned().collect();
-    let shutdown = Arc::new(Shutdown::new(config.server.drain_timeout));
+    let shutdown = Arc::new(Shutdown::with_lame_duck(config.server.lame_duck, config.server.drain_timeout));
     shutdown.listen_to_signals(access.reload(certificates)).map_err(StartError::Process)?;
 
     let (mut assembly, stop) = (Assembly::new(), shutdown.stop());

@@ -1,8 +1,8 @@
 //! From the signal to the end: named phases that every part can watch, and one deadline.
 //!
-//! SIGTERM or SIGINT starts the drain; a second one ends the process at once, whatever it is doing. Nothing that was
-//! acknowledged is lost by that: it was committed before. SIGHUP has keys, certificate and country file read again, and
-//! ends nothing.
+//! SIGTERM or SIGINT starts the drain, after `server.lame_duck`; a second one ends the process at once, whatever it is
+//! doing. Nothing that was acknowledged is lost by that: it was committed before. SIGHUP has keys, certificate and
+//! country file read again, and ends nothing.
 
 use std::future::Future;
 use std::io;
@@ -19,6 +19,8 @@ use tokio::time::Instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     Serving,
+    /// Not ready; all else goes on, new connections included, until load balancers have noticed.
+    LameDuck,
     /// Not ready, no new connections; what was received is committed and acknowledged. All of it ends by then.
     Draining {
         until: Instant,
@@ -31,6 +33,7 @@ pub enum Phase {
 #[derive(Debug)]
 pub struct Shutdown {
     phase: watch::Sender<Phase>,
+    lame_duck: Duration,
     drain_timeout: Duration,
 }
 
@@ -41,13 +44,24 @@ pub struct Stop {
 }
 
 impl Shutdown {
+    /// A signal starts the drain at once.
     pub fn new(drain_timeout: Duration) -> Self {
-        Shutdown { phase: watch::Sender::new(Phase::Serving), drain_timeout }
+        Self::with_lame_duck(Duration::ZERO, drain_timeout)
+    }
+
+    /// A signal starts the drain after `lame_duck`.
+    pub fn with_lame_duck(lame_duck: Duration, drain_timeout: Duration) -> Self {
+        Shutdown { phase: watch::Sender::new(Phase::Serving), lame_duck, drain_timeout }
     }
 
     /// A handle for a part.
     pub fn stop(&self) -> Stop {
         Stop { phase: self.phase.subscribe() }
+    }
+
+    /// Lets the parts know that the drain will begin; once it has begun, nothing.
+    fn announce(&self) {
+        self.advance(Phase::LameDuck);
     }
 
     /// Begins the drain; once it has begun, nothing.
@@ -64,6 +78,7 @@ impl Shutdown {
         self.phase.send_if_modified(|phase| {
             let forward = match *phase {
                 Phase::Serving => true,
+                Phase::LameDuck => next != Phase::LameDuck,
                 Phase::Draining { .. } => next == Phase::Stopped,
                 Phase::Stopped => false,
             };
@@ -74,11 +89,11 @@ impl Shutdown {
         });
     }
 
-    /// Drains at the first SIGTERM or SIGINT and exits at the second. From the return of this call on no signal is
+    /// Drains at the first SIGTERM or SIGINT, after the lame duck, and exits at the second. From the return of this call on no signal is
     /// missed. They are heard on a thread of their own, so that a busy or stuck runtime cannot keep one waiting. Calls
     /// `on_hangup` there at every SIGHUP.
     pub fn listen_to_signals(self: &Arc<Self>, on_hangup: impl Fn() + Send + 'static) -> io::Result<()> {
-        let runtime = runtime::Builder::new_current_thread().enable_io().build()?;
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
         let signals = {
             let _context = runtime.enter();
             Signals::new()?
@@ -96,9 +111,14 @@ impl Stop {
         *self.phase.borrow()
     }
 
+    /// Whether the process is to end, and no new clients should come. It may still serve them.
+    pub fn is_ending(&self) -> bool {
+        self.phase() > Phase::Serving
+    }
+
     /// Takes a lock for a moment: ask once per connection or request, not per frame.
     pub fn is_draining(&self) -> bool {
-        self.phase() > Phase::Serving
+        self.phase() > Phase::LameDuck
     }
 
     /// Resolves when the drain begins, or at once when it has begun, to the moment by which it has to end. A loop makes
@@ -106,10 +126,18 @@ impl Stop {
     pub fn draining(&self) -> impl Future<Output = Instant> + Send + use<> {
         let mut phase = self.phase.clone();
         async move {
-            match reached(&mut phase, |phase| phase > Phase::Serving).await {
+            match reached(&mut phase, |phase| phase > Phase::LameDuck).await {
                 Phase::Draining { until } => until,
-                Phase::Serving | Phase::Stopped => Instant::now(),
+                Phase::Serving | Phase::LameDuck | Phase::Stopped => Instant::now(),
             }
+        }
+    }
+
+    /// Resolves when the process [is to end](Self::is_ending).
+    pub fn ending(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut phase = self.phase.clone();
+        async move {
+            reached(&mut phase, |phase| phase > Phase::Serving).await;
         }
     }
 
@@ -144,11 +172,33 @@ impl Signals {
 
     async fn obey(mut self, shutdown: &Shutdown, on_hangup: &impl Fn()) {
         let first = self.next(on_hangup).await;
-        tracing::info!(event = "draining", signal = first.name, "draining");
-        shutdown.drain();
-        let second = self.next(on_hangup).await;
+        let second = match self.wait_while_lame_duck(&first, shutdown, on_hangup).await {
+            Some(second) => second,
+            None => {
+                tracing::info!(event = "draining", signal = first.name, "draining");
+                shutdown.drain();
+                self.next(on_hangup).await
+            }
+        };
         tracing::warn!(event = "aborted", signal = second.name, "second signal; exiting without draining");
         std::process::exit(second.exit_code);
+    }
+
+    /// Returns the signal that ends the wait early.
+    async fn wait_while_lame_duck(
+        &mut self,
+        first: &Received,
+        shutdown: &Shutdown,
+        on_hangup: &impl Fn(),
+    ) -> Option<Received> {
+        let lame_duck = shutdown.lame_duck;
+        if lame_duck.is_zero() {
+            return None;
+        }
+        let seconds = lame_duck.as_secs_f64();
+        tracing::info!(event = "lame_duck", signal = first.name, seconds, "not ready; serving on before the drain");
+        shutdown.announce();
+        tokio::time::timeout(lame_duck, self.next(on_hangup)).await.ok()
     }
 
     /// The next one that asks for the end.
@@ -204,6 +254,21 @@ mod tests {
         assert!(stop.is_draining() && !end.is_finished());
         shutdown.finish();
         end.await.expect("no panic");
+    }
+
+    #[tokio::test]
+    async fn a_lame_duck_is_ending_and_does_not_drain_yet() {
+        let shutdown = Shutdown::with_lame_duck(Duration::from_secs(5), Duration::from_secs(10));
+        let stop = shutdown.stop();
+        let (ending, draining) = (tokio::spawn(stop.ending()), tokio::spawn(stop.draining()));
+        assert!(!stop.is_ending());
+        shutdown.announce();
+        ending.await.expect("no panic");
+        assert!(stop.is_ending() && !stop.is_draining() && !draining.is_finished());
+        shutdown.drain();
+        draining.await.expect("no panic");
+        shutdown.announce();
+        assert!(stop.is_ending() && stop.is_draining());
     }
 
     #[tokio::test]

@@ -258,6 +258,7 @@ impl Checks<'_> {
             let interval = config.push.steady_interval;
             format!("{hold:?} must not be longer than push.steady_interval ({interval:?}): it would delay pushes")
         });
+        self.require(server.lame_duck <= LONGEST, "server.lame_duck", || "must be at most 3650d".to_owned());
         self.require(hold <= config.limits.ack_delay, "store.steady_hold", || {
             let delay = config.limits.ack_delay;
             format!("{hold:?} must not be longer than limits.ack_delay ({delay:?}): no beat would be held so long")

@@ -72,7 +72,10 @@ pub struct ServerConfig {
     pub threads: usize,
     /// Pages that may connect, as browsers name them; empty = those of the same host.
     pub origins: Vec<String>,
-    /// From the signal to the end of the process, at most.
+    /// From the signal to the start of the drain: not ready, and everything is served.
+    #[serde(with = "humantime_serde")]
+    pub lame_duck: Duration,
+    /// From the start of the drain to the end of the process, at most.
     #[serde(with = "humantime_serde")]
     pub drain_timeout: Duration,
     /// From the accepted connection to its first whole request, at most.

@@ -1,5 +1,7 @@
 //! SIGTERM: everything received is committed and acked, then bye, then 1012.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -149,6 +151,38 @@ async fn a_drain_without_clients_ends_at_once() {
 }
 
 #[tokio::test]
+async fn a_lame_duck_is_not_ready_and_serves_on() {
+    let mut gateway = TestGateway::with(&[("server.lame_duck", NEVER)]);
+    let mut early = gateway.connect(1).await;
+    gateway.terminate();
+    gateway.wait_for_drain().await;
+    let answer = gateway.admin().get("/readyz").await;
+    assert_eq!((answer.status, answer.text()), (503, r#"{"ready":false,"reasons":["draining"]}"#));
+    let mut late = gateway.connect(2).await;
+    let at = late.now();
+    for client in [&mut early, &mut late] {
+        client.watch([beat(100, at)]).await;
+        assert_eq!(client.position(100).await, Some(10_000));
+    }
+    gateway.terminate();
+    assert_eq!(gateway.ended().await.code(), Some(143), "a second signal ends it at once");
+}
+
+#[tokio::test]
+async fn a_lame_duck_drains_when_its_time_is_over() {
+    let lame_duck = Duration::from_millis(700);
+    let mut gateway = TestGateway::with(&[("server.lame_duck", "700ms")]);
+    let mut client = gateway.connect(MID).await;
+    let began = Instant::now();
+    gateway.terminate();
+    assert_eq!(client.next().await["bye"]["reason"], "drain");
+    assert!(began.elapsed() >= lame_duck, "{:?}", began.elapsed());
+    assert_eq!(client.closed().await, 1012);
+    assert!(gateway.ended().await.success());
+    assert!(gateway.log().contains("event=\"lame_duck\""), "{}", gateway.log());
+}
+
+#[tokio::test]
 async fn a_second_signal_does_no_harm() {
     let mut gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
@@ -173,7 +207,7 @@ async fn a_client_that_never_stops_sending_is_closed_by_a_drain_too() {
         if client.try_send_text(&frame.to_string()).await.is_err() {
             break;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
     assert_eq!(client.closed().await, 1012);
     assert!(client.frames_kept().iter().any(|frame| frame["bye"]["reason"] == "drain"));

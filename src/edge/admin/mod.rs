@@ -113,7 +113,7 @@ impl Probed for Admin {
 }
 
 fn draining(stop: &Stop) -> Vec<String> {
-    stop.is_draining().then(|| "draining".to_owned()).into_iter().collect()
+    stop.is_ending().then(|| "draining".to_owned()).into_iter().collect()
 }
 
 /// `served`: the share of users, less than 1.

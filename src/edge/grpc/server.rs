@@ -81,10 +81,11 @@ impl GrpcServer {
             .add_service(reflection_v1.expect(expect))
             .add_service(reflection_v1alpha.expect(expect));
         let goodbye = {
-            let draining = stop.draining();
+            let (ending, draining) = (stop.ending(), stop.draining());
             async move {
-                draining.await;
+                ending.await;
                 tell(&health, ServingStatus::NotServing).await;
+                draining.await;
                 sleep(GOODBYE).await;
             }
         };

@@ -16,7 +16,7 @@ use tonic_reflection::pb::v1::{ServerReflectionRequest, ServerReflectionResponse
 use tonic_types::StatusExt;
 
 use super::{BOTH, batch, beat, caller, channel, client, now, of, served, service, wire};
-use crate::support::{MID, NEVER, TestGateway, in_time};
+use crate::support::{MID, NEVER, TestGateway, in_time, until};
 
 /// Messages of bytes, whatever they mean.
 #[derive(Default)]
@@ -154,6 +154,18 @@ async fn health_asks_for_no_token_and_tells_of_a_drain() {
     gateway.terminate();
     assert_eq!(next().await, Some(ServingStatus::NotServing));
     assert!(gateway.ended().await.success(), "the stream does not hold up the end");
+}
+
+#[tokio::test]
+async fn a_lame_duck_tells_of_its_drain_and_answers_new_callers() {
+    let gateway = served(&[("server.lame_duck", NEVER)]);
+    gateway.terminate();
+    gateway.wait_for_drain().await;
+    let told = async || health(&gateway, "").await == Ok(ServingStatus::NotServing);
+    until("the health of a lame duck", told).await;
+    let mut client = caller(&gateway).await;
+    let at = now(&mut client).await;
+    super::put(&mut client, MID, [beat(1, at)]).await;
 }
 
 #[tokio::test]
