@@ -70,6 +70,13 @@ async fn an_expiry_is_required() {
 }
 
 #[tokio::test]
+async fn an_expiry_in_milliseconds_is_named() {
+    let gateway = TestGateway::start();
+    let token = Token::of(MID).claim("exp", (unix_seconds() + 3_600) * 1_000).sign();
+    assert_eq!(refused(&gateway, &token).await, bad("exp is in milliseconds, and must be in seconds"));
+}
+
+#[tokio::test]
 async fn an_expired_token_is_forgiven_for_5_s_at_connect() {
     let gateway = TestGateway::start();
     accepted(&gateway, &Token::of(MID).expires_in(-2).sign()).await;

@@ -1,5 +1,6 @@
 //! Verifies a token and reads the user from it.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +26,10 @@ pub const LEEWAY_MS: u64 = 5_000;
 
 /// The latest moment; later dates are reduced to it. Clients get the end of a token, and read numbers as doubles.
 const DATE_MS_MAX: u64 = (1 << 53) - 1;
+
+/// An `exp` of this size was written in milliseconds, of 2001 or later. Taken for seconds, such a token would not end before
+/// the year 30000.
+const EXP_IN_MILLISECONDS: Range<f64> = 1e12..1e15;
 
 /// The contents of a good token.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,6 +141,9 @@ impl Verifier {
         }
         let exp = claims.exp.as_ref().ok_or(TokenError::NoExp)?;
         let expires_ms = date_ms(exp).ok_or(TokenError::ExpNotNumber)?;
+        if exp.as_f64().is_some_and(|exp| EXP_IN_MILLISECONDS.contains(&exp)) {
+            return Err(TokenError::ExpInMilliseconds);
+        }
         let token = mark(claims.iat.as_ref(), claims.jti.as_ref(), wall_now_ms);
         self.check_life(&token, expires_ms)?;
         if wall_now_ms >= expires_ms.saturating_add(LEEWAY_MS) {

@@ -20,6 +20,7 @@ pub enum TokenError {
     NotYetValid,
     NoExp,
     ExpNotNumber,
+    ExpInMilliseconds,
     NoIat,
     LifeTooLong,
     /// It is for services, and was shown as the token of a user.
@@ -49,6 +50,7 @@ impl TokenError {
             TokenError::NotYetValid => "the token is not valid yet",
             TokenError::NoExp => "the token has no exp",
             TokenError::ExpNotNumber => "exp is not a number",
+            TokenError::ExpInMilliseconds => "exp is in milliseconds, and must be in seconds",
             TokenError::NoIat => "the token has no iat, or one in the future",
             TokenError::LifeTooLong => "the token lives for longer than auth.token_life_max",
             TokenError::OfService => "the token is one of a service",

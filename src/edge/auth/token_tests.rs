@@ -165,8 +165,18 @@ fn exp_is_required_and_judged_with_five_seconds_leeway() {
 fn dates_may_have_fractions_and_be_far_away() {
     let half = judge(&with("exp", json!(NOW as f64 + 0.5))).expect("a good token");
     assert_eq!(half.expires_ms, NOW_MS + 500);
+    let year_9999 = judge(&with("exp", json!(253_402_300_799_u64))).expect("a good token");
+    assert_eq!(year_9999.expires_ms, 253_402_300_799_000);
     let never = judge(&with("exp", json!(1e300))).expect("a good token");
     assert_eq!(never.expires_ms, DATE_MS_MAX);
+}
+
+#[test]
+fn exp_in_milliseconds_is_refused_by_name() {
+    for exp in [NOW_MS, NOW_MS + 60_000, NOW_MS - 3_600_000, 253_402_300_799_000] {
+        let refused = judge(&with("exp", json!(exp)));
+        assert_eq!(reason(refused), "exp is in milliseconds, and must be in seconds", "{exp}");
+    }
 }
 
 #[test]
