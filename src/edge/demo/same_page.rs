@@ -6,12 +6,14 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::uri::Authority;
-use http::{HeaderMap, header};
+use http::{HeaderMap, HeaderName, header};
 
 use crate::edge::http::problem::Problem;
 use crate::edge::origin::Origins;
 
-const ADDED_BY_PROXIES: [&str; 4] = ["x-forwarded-for", "forwarded", "via", "x-real-ip"];
+const ADDED_BY_PROXIES: [&str; 3] = ["forwarded", "via", "x-real-ip"];
+/// Of the names of others: `X-Forwarded-For`, `X-Forwarded-Host`, `X-Forwarded-Proto` and what else there is.
+const ADDED_BY_PROXIES_PREFIX: &str = "x-forwarded";
 
 /// Browsers reach a loopback address on behalf of any page, and a name can be made to lead here: only the page that
 /// was served under this machine's own name is answered.
@@ -27,11 +29,15 @@ pub fn refuse_other_pages(headers: &HeaderMap) -> Result<(), Problem> {
 /// A proxy on this machine has a loopback address and passes on what clients elsewhere send: a request that says that
 /// it came through one is refused, unless that is wanted.
 pub async fn refuse_proxied(State(behind_proxies): State<bool>, request: Request, next: Next) -> Response {
-    if !behind_proxies && ADDED_BY_PROXIES.iter().any(|name| request.headers().contains_key(*name)) {
+    if !behind_proxies && request.headers().keys().any(is_added_by_proxies) {
         return Problem::forbidden("the demo is for this machine only, and this request came through a proxy")
             .into_response();
     }
     next.run(request).await
+}
+
+fn is_added_by_proxies(name: &HeaderName) -> bool {
+    name.as_str().starts_with(ADDED_BY_PROXIES_PREFIX) || ADDED_BY_PROXIES.contains(&name.as_str())
 }
 
 fn names_this_machine(host: &str) -> bool {

@@ -268,6 +268,11 @@ async fn a_token_in_a_url_is_refused() {
 async fn a_proxied_request_is_refused_unless_proxies_are_expected() {
     let proxied = [
         ("x-forwarded-for", "203.0.113.9"),
+        ("x-forwarded-host", "demo.example.org"),
+        ("x-forwarded-proto", "https"),
+        ("x-forwarded-port", "443"),
+        ("x-forwarded-server", "proxy"),
+        ("x-forwarded-prefix", "/demo"),
         ("forwarded", "for=203.0.113.9"),
         ("via", "1.1 proxy"),
         ("x-real-ip", "203.0.113.9"),
