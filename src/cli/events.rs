@@ -77,7 +77,7 @@ async fn tail(config: &Config, wanted: EventsOptions, out: &mut impl Write) -> R
         let wait = if follow { EventRequest::WAIT_MAX } else { Duration::ZERO };
         let path = format!("/v1/events?log={}&after={after}&limit={limit}&wait={}", topic.name(), wait.as_millis());
         let body = match gateway.get(&path, wait + ANSWER_TIMEOUT).await {
-            Err(away @ GatewayError::Away(..)) if follow => {
+            Err(away @ (GatewayError::Away(..) | GatewayError::Unavailable(..))) if follow => {
                 if backoff.failures() == 0 {
                     eprintln!("heartline: {away} Waiting for it.");
                 }

@@ -34,6 +34,9 @@ pub struct Gateway {
 pub enum GatewayError {
     #[error("{0} does not answer: {1}; is the gateway running?")]
     Away(String, String),
+    /// The gateway runs, and something behind it does not.
+    #[error("{0} cannot answer now: {1}")]
+    Unavailable(String, String),
     #[error("{0} refuses the control token; {1}")]
     Refused(String, String),
     #[error("{0} says: {1}")]
@@ -115,7 +118,7 @@ impl Gateway {
         match status {
             _ if status.is_success() => Ok(body),
             StatusCode::BAD_REQUEST if problem.is_some() => Err(GatewayError::Invalid(self.name(), detail())),
-            StatusCode::SERVICE_UNAVAILABLE => Err(self.away(&detail())),
+            StatusCode::SERVICE_UNAVAILABLE => Err(GatewayError::Unavailable(self.name(), detail())),
             StatusCode::UNAUTHORIZED => Err(GatewayError::Refused(self.name(), self.token_hint.clone())),
             StatusCode::NOT_FOUND | StatusCode::CONFLICT if problem.is_some() => {
                 Err(GatewayError::Elsewhere(self.name(), detail()))
@@ -210,7 +213,7 @@ impl GatewayError {
     /// Codes of `sysexits.h`.
     pub fn exit_code(&self) -> u8 {
         match self {
-            GatewayError::Away(..) => 69,
+            GatewayError::Away(..) | GatewayError::Unavailable(..) => 69,
             GatewayError::Strange(..) => 76,
             GatewayError::Refused(..) => 77,
             GatewayError::NoPort(..) | GatewayError::Elsewhere(..) => 78,

@@ -1,5 +1,9 @@
 //! `heartline user`, and `GET /v1/connections` of the control listener.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::thread;
+
 use serde_json::json;
 
 use crate::support::{CONTROL_TOKEN, MID, TestGateway, beat, run, until};
@@ -49,4 +53,37 @@ async fn the_command_prints_what_is_known_of_a_user() {
     {
         assert!(said.contains(part), "{part} in {said}");
     }
+}
+
+/// A control listener that knows the user's connections, and whose store is away.
+fn without_a_store() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let mut head = BufReader::new(&stream).lines().map_while(Result::ok);
+            let asked = head.next().unwrap_or_default();
+            head.take_while(|line| !line.is_empty()).for_each(drop);
+            let (status, body) = match asked.contains("/v1/connections") {
+                true => {
+                    ("200 OK", json!({"mid": "42", "gateway": "here", "hash": "8a8a7986dd5630d2", "connections": []}))
+                }
+                false => ("503 Service Unavailable", json!({"status": 503, "detail": "hot store unavailable"})),
+            };
+            let body = body.to_string();
+            let answer =
+                format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len());
+            let _ = (&stream).write_all(answer.as_bytes());
+        }
+    });
+    address
+}
+
+#[test]
+fn the_command_says_that_the_store_is_away_and_not_the_gateway() {
+    let control = without_a_store().to_string();
+    let output = run(&["user", "42"], &[("control.listen", &control), ("control.token", CONTROL_TOKEN)]);
+    let told = String::from_utf8(output.stderr).expect("UTF-8");
+    let expected = format!("heartline: {control} (control.listen) cannot answer now: hot store unavailable\n");
+    assert_eq!((output.status.code(), told), (Some(69), expected));
 }
