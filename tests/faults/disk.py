@@ -13,7 +13,7 @@ from faults.scene import TABLES_UNWRITTEN, UNTIL_TOLD, Scene, arguments
 from faults.tmpfs import PAGE, Tmpfs
 from wire.client import Client, beat
 from wire.gateway import StartFailed
-from wire.http import control
+from wire.http import call, control
 from wire.patience import until
 
 CANNOT_CREATE = 73
@@ -29,6 +29,7 @@ SOCKETS = 2_000
 RATE = 8_000
 USERS = 40
 BEATS = 20  # in a frame
+WAIT_SECONDS = 3  # several looks for room
 FRAMES_MAX = 600  # far more than fit in what a full disk has left
 
 
@@ -74,22 +75,24 @@ async def _one_beat(gateway):
 
 
 def filled_by_somebody_else(scene):
-    """A gateway at rest, whose disk others fill: reads go on, and the first beat that does not fit ends it."""
+    """A gateway at rest, whose disk others fill: reads go on, and the first beat that does not fit ends it. The next one
+    waits for room."""
     disk = _disk(scene, "shared", 8 * MIB)
     gateway = scene.gateway(disk.path / "data").start()
     acked = asyncio.run(_play_until_it_ends(scene, gateway, disk))
     scene.ended_by_itself(gateway, NO_SPACE)
-    # The disk is still full: it may serve until the first beat, or refuse.
+    # The disk is still full: it waits for room, or refuses.
     try:
         gateway.start()
         asyncio.run(_all_there(scene, gateway, acked))
+        asyncio.run(_waits_for_room(scene, gateway, disk, acked))
         scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
-        again = "serves"
+        again = "not ready until there was room"
     except StartFailed as failed:
         scene.expect(failed.code == CANNOT_CREATE, f"exit code {failed.code} at a start on a full disk")
         scene.told_once(failed.stderr, gateway.data_dir, [f"is full ({NO_SPACE}"])
+        disk.free()
         again = "refused"
-    disk.free()
     gateway.start()
     asyncio.run(_all_there(scene, gateway, acked))
     scene.expect(gateway.stop() == 0, "an exit code other than 0 after SIGTERM")
@@ -118,6 +121,21 @@ async def _play_until_it_ends(scene, gateway, disk):
         code = closed.rcvd.code if closed.rcvd else None
         scene.expect(code in (None, 1012), f"closed with {code} when the store failed")
     return acked
+
+
+async def _waits_for_room(scene, gateway, disk, acked):
+    """Not ready on the full disk, and nothing is acked; once there is room, what waited is."""
+    ready = call(gateway.admin, "GET", "/readyz")
+    unready = {"ready": False, "reasons": ["the store takes no writes"]}
+    scene.expect((ready.status, ready.json()) == (503, unready), f"/readyz on a full disk: {ready.status} {ready.text}")
+    async with await Client.open(gateway, 42) as client:
+        waiting = asyncio.create_task(_some_beats(client, acked))
+        await asyncio.sleep(WAIT_SECONDS)
+        scene.expect(not waiting.done(), "beats were acked on a full disk")
+        scene.expect(gateway.process.poll() is None, "it ended on a disk that was full at its start")
+        disk.free()
+        await waiting
+    until("ready when there is room", lambda: call(gateway.admin, "GET", "/readyz").status == 200)
 
 
 async def _some_beats(client, acked):

@@ -152,8 +152,9 @@ class Scene:
 
     def told_once(self, stderr, what, causes):
         """The log has one line for the operator: what has failed, and one of these causes."""
-        # The last line of the log says it, too.
-        lines = [line for line in stderr.splitlines() if 'event="stopped"' not in line and 'event="starting"' not in line]
+        # The last line of the log says it, too, and a start on a full disk before it fails.
+        others = [f'event="{event}"' for event in ("starting", "disk_full", "stopped")]
+        lines = [line for line in stderr.splitlines() if not any(other in line for other in others)]
         said = [line for line in lines if line.startswith(LAST_LINE) or what in line]
         says_all = len(said) == 1 and what in said[0] and any(cause in said[0] for cause in causes)
         self.expect(says_all, f"not one line that says {what}, and one of {causes}: {stderr}")

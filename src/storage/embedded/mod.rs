@@ -3,6 +3,7 @@
 pub mod agreed_time;
 pub mod data_dir;
 pub mod database;
+pub mod disk_room;
 pub mod disk_usage;
 mod fair_queue;
 pub mod folder;

@@ -65,6 +65,7 @@ impl OpenError {
     }
 }
 
-fn is_full(error: &io::Error) -> bool {
+/// Whether there was no room for what was to be written.
+pub(super) fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }

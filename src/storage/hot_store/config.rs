@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use crate::model::retention::Retention;
+use crate::model::rule::Admission;
+
 /// The store that beats are committed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -54,4 +57,11 @@ pub struct Config {
     /// The time from the end of one pass over the whole store, which removes what has expired, to the next.
     #[serde(with = "humantime_serde")]
     pub prune_interval: Duration,
+}
+
+impl Config {
+    /// What is taken at all, by its time.
+    pub fn admission(&self) -> Admission {
+        Admission { retention: Retention::of(self.retention) }
+    }
 }

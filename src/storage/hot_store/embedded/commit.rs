@@ -19,6 +19,7 @@ use crate::model::rewards::calendar::StoredCalendar;
 use crate::model::rewards::rewarding::Rewarding;
 use crate::model::rule::Admission;
 use crate::storage::embedded::describe;
+use crate::storage::embedded::disk_room::DiskRoom;
 use crate::storage::hot_store::config::Config;
 use crate::storage::hot_store::{Committed, Group, StoreError};
 
@@ -31,6 +32,8 @@ pub struct GroupWriter {
     pub writer: RowWriter,
     admission: Admission,
     contents_max: u32,
+    /// Without room nothing is written yet.
+    room: Arc<DiskRoom>,
     pub outbox: Arc<Extent>,
     /// The stored calendar.
     calendar: Option<StoredCalendar>,
@@ -50,7 +53,7 @@ impl GroupWriter {
         tables: Tables,
         Effects { views, counting, noticing }: Effects,
         config: &Config,
-        admission: Admission,
+        room: Arc<DiskRoom>,
         outbox: Arc<Extent>,
         calendar: Option<StoredCalendar>,
     ) -> Self {
@@ -61,8 +64,9 @@ impl GroupWriter {
             noticing,
             cache: UserCache::new(config.user_cache),
             writer: RowWriter::default(),
-            admission,
+            admission: config.admission(),
             contents_max: config.records_per_user.get(),
+            room,
             outbox,
             calendar,
             failed: None,
@@ -70,7 +74,7 @@ impl GroupWriter {
     }
 
     pub fn commit(&mut self, group: &Group) -> Result<Committed, StoreError> {
-        self.refuse_if_failed()?;
+        self.require_writable()?;
         let calendar = self.calendar_of(&group.rewards);
         let (view, cache) = (self.tables.view(), RefCell::new(&mut self.cache));
         let mut draft = GroupDraft::new(&view, &cache, group.changes.len());
@@ -125,8 +129,12 @@ impl GroupWriter {
         (!is_stored).then(|| rewards.calendar())
     }
 
-    pub fn refuse_if_failed(&self) -> Result<(), StoreError> {
-        self.failed.clone().map_or(Ok(()), |why| Err(StoreError::Failed(why)))
+    /// To be called before each write.
+    pub fn require_writable(&self) -> Result<(), StoreError> {
+        match &self.failed {
+            Some(why) => Err(StoreError::Failed(why.clone())),
+            None => self.room.require(),
+        }
     }
 
     pub fn unread(&mut self, error: ReadError) -> StoreError {

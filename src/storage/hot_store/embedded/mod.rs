@@ -18,6 +18,8 @@
 //! **Failure.** After a failed write or sync it is unknown what is on disk, so nothing is written any more until the
 //! store is opened again: [`StoreError::Failed`]. Reads go on.
 //!
+//! On a disk that is full when the store is opened, nothing is written until there is room: [`StoreError::Away`].
+//!
 //! **Memory.** `cache_bytes` for blocks, `MEMTABLE_BYTES` for the table in the making (up to four more
 //! wait for the disk), `user_cache` users, `QUEUE_MAX` questions.
 
@@ -31,6 +33,8 @@ mod commit;
 mod counters;
 mod day_tables;
 mod direct;
+#[cfg(test)]
+mod disk_room_tests;
 mod draft;
 mod list;
 mod notices;
@@ -82,7 +86,6 @@ use crate::model::ids::{Content, UserId};
 use crate::model::page::{Page, PageRequest, UsersRequest};
 use crate::model::record::Record;
 use crate::model::recording::Switch;
-use crate::model::retention::Retention;
 use crate::model::rewards::calendar::StoredCalendar;
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
@@ -91,6 +94,7 @@ use crate::model::rule::Admission;
 use crate::model::shard::Shard;
 use crate::storage::embedded::Clock;
 use crate::storage::embedded::data_dir::DataDir;
+use crate::storage::embedded::disk_room::DiskRoom;
 use crate::storage::embedded::folder::Folder;
 
 /// The most that the newest commit may be ahead of the wall clock.
@@ -119,6 +123,7 @@ struct Shared {
     group_writer: Mutex<GroupWriter>,
     tables: Tables,
     outbox: Arc<Extent>,
+    room: Arc<DiskRoom>,
     admission: Admission,
     /// The newest time of a commit or a read, in milliseconds of the server clock.
     now: AtomicU64,
@@ -132,6 +137,14 @@ impl EmbeddedStore {
 
     /// Takes the data directory, and makes it if it is missing. `wall_clock`: milliseconds since 1970.
     pub fn open(config: &Config, wall_clock: Clock) -> Result<Self, OpenError> {
+        Self::open_with(config, wall_clock, DiskRoom::look)
+    }
+
+    fn open_with(
+        config: &Config,
+        wall_clock: Clock,
+        look_for_room: impl FnOnce(&Path) -> DiskRoom,
+    ) -> Result<Self, OpenError> {
         let dir = DataDir::take(&config.data_dir)?;
         let path = Folder::of(dir.path(), Self::FOLDER).tables(|path| open_tables(path, config).map(drop))?;
         let tables = open_tables(&path, config)?;
@@ -153,25 +166,26 @@ impl EmbeddedStore {
         }
         let clock_floor = if behind > AHEAD_MAX { 0 } else { newest_commit };
         let unusable = |source| OpenError::unusable(&config.data_dir, source);
-        let admission = Admission { retention: Retention::of(config.retention) };
+        let room = Arc::new(look_for_room(dir.path()));
         let shared = Arc::new(Shared {
             group_writer: Mutex::new(GroupWriter::new(
                 tables.clone(),
                 Effects { views: views.clone(), counting, noticing },
                 config,
-                admission,
+                room.clone(),
                 outbox.clone(),
                 calendar.clone(),
             )),
             tables,
             outbox,
-            admission,
+            room,
+            admission: config.admission(),
             now: AtomicU64::new(clock_floor),
             dir,
         });
         Ok(EmbeddedStore {
             readers: Readers::start(&shared.tables).map_err(unusable)?,
-            worker_watch: WorkerWatch::start(shared.tables.clone()).map_err(unusable)?,
+            worker_watch: WorkerWatch::start(shared.tables.clone(), shared.room.clone()).map_err(unusable)?,
             pruner: Pruner::start(shared.clone(), config, wall_clock, newest_commit).map_err(unusable)?,
             view_counter: view_counter::start(shared.clone()).map_err(unusable)?,
             recounter: Recounter::start(shared.clone(), jobs).map_err(unusable)?,
@@ -214,6 +228,11 @@ impl Positions for EmbeddedStore {
 
     fn due(&self, _now: u64) -> Answer<Due> {
         Box::pin(ready(Ok(self.pruner.due())))
+    }
+
+    /// Whether there is room on the disk, of which an idle store notices nothing otherwise.
+    fn is_connected(&self, _shard: Shard) -> bool {
+        self.shared.room.has_room()
     }
 
     fn failure(&self) -> Option<StoreError> {

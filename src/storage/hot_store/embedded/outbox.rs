@@ -6,6 +6,7 @@
 //!
 //! Numbers grow, and have gaps where entries were removed before older ones.
 
+use std::future::ready;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
@@ -74,6 +75,9 @@ impl Outbox for EmbeddedStore {
 
     fn remove(&self, numbers: Vec<OutboxNumber>) -> Answer<()> {
         let shared = self.shared.clone();
+        if let Err(error) = shared.room.require() {
+            return Box::pin(ready(Err(error)));
+        }
         self.readers.ask(Asker::Gateway, move |_| shared.outbox.remove(&shared.tables, numbers))
     }
 

@@ -88,7 +88,7 @@ impl GroupWriter {
         &mut self,
         change: impl FnOnce(&mut ViewDraft) -> Result<T, ReadError>,
     ) -> Result<T, StoreError> {
-        self.refuse_if_failed()?;
+        self.require_writable()?;
         let (tables, views) = (self.tables.clone(), self.views.clone());
         let view = tables.view();
         let mut draft = ViewDraft::new(&views, &view.snapshot);
@@ -102,7 +102,7 @@ impl GroupWriter {
     }
 
     fn forget_view_marks(&mut self, user: UserId) -> Result<(), StoreError> {
-        self.refuse_if_failed()?;
+        self.require_writable()?;
         let marks = self.views.marks_of(&self.tables.view().snapshot, user);
         let marks = marks.map_err(|error| self.unread(error))?;
         if !marks.is_empty() {

@@ -2,7 +2,7 @@
 //!
 //! A worker that cannot write a table ends, and from then on the database takes no writes. The next commit fails with
 //! that error, but the next commit may be late, and a commit that waits for the worker would never end. So a separate
-//! thread checks the database every second.
+//! thread checks the database every second. It also looks for room on a disk that was full at the start.
 
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use super::tables::Tables;
 use crate::storage::embedded::describe;
+use crate::storage::embedded::disk_room::DiskRoom;
 
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -21,7 +22,7 @@ pub struct WorkerWatch {
 }
 
 impl WorkerWatch {
-    pub fn start(tables: Tables) -> std::io::Result<Self> {
+    pub fn start(tables: Tables, room: Arc<DiskRoom>) -> std::io::Result<Self> {
         let failure = Arc::new(OnceLock::new());
         let (stop, stopped) = sync_channel(0);
         let found = failure.clone();
@@ -31,6 +32,7 @@ impl WorkerWatch {
                     let _ = found.set(describe(&error));
                     return;
                 }
+                room.look_again();
             }
         };
         let thread = thread::Builder::new().name("store-watch".into()).spawn(look)?;
@@ -65,7 +67,7 @@ mod tests {
     fn a_worker_that_dies_is_noticed_without_a_commit() {
         let dir = tempfile::tempdir().unwrap();
         let tables = Tables::open(dir.path(), 1 << 20).unwrap();
-        let watch = WorkerWatch::start(tables.clone()).unwrap();
+        let watch = WorkerWatch::start(tables.clone(), Arc::new(DiskRoom::look(dir.path()))).unwrap();
         tables.contents.insert("a", "row").unwrap();
         assert!(tables.check().is_ok() && watch.failure().is_none());
         fs::remove_dir_all(dir.path().join("keyspaces")).unwrap();

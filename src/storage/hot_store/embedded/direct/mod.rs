@@ -98,7 +98,7 @@ impl GroupWriter {
         outbox_max: u64,
         requests: &[Request],
     ) -> Result<Vec<Result<Added, NoRoom>>, StoreError> {
-        self.refuse_if_failed()?;
+        self.require_writable()?;
         let tables = self.tables.clone();
         let view = tables.view();
         let room = outbox_max.saturating_sub(self.outbox.len());

@@ -193,7 +193,7 @@ impl Work {
 
     fn write(&self, put: impl FnOnce(&mut fjall::OwnedWriteBatch, &CounterTables)) -> Result<(), StoreError> {
         let mut writer = self.shared.group_writer()?;
-        writer.refuse_if_failed()?;
+        writer.require_writable()?;
         let mut batch = writer.tables.durable_batch(1);
         put(&mut batch, &writer.counting.tables);
         batch.commit().map_err(|error| writer.fail(describe(&error)))

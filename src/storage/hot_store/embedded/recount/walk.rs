@@ -88,7 +88,7 @@ impl<'a> Walk<'a> {
     pub fn swap(&self) -> Result<(), Ended> {
         {
             let mut writer = self.shared.group_writer()?;
-            writer.refuse_if_failed()?;
+            writer.require_writable()?;
             let Some(Next { generation, .. }) = writer.counting.next.take() else { return Ok(()) };
             let mut batch = writer.tables.durable_batch(1);
             writer.counting.tables.put_generation(&mut batch, &generation);
@@ -109,7 +109,7 @@ impl<'a> Walk<'a> {
         loop {
             {
                 let mut writer = self.shared.group_writer()?;
-                writer.refuse_if_failed()?;
+                writer.require_writable()?;
                 let view = self.shared.tables.view();
                 let mut batch = self.shared.tables.batch();
                 let kept = writer.counting.current.as_ref().map(|current| current.number);
@@ -126,7 +126,7 @@ impl<'a> Walk<'a> {
 
     fn begin(&self, definitions: Definitions) -> Result<(), Ended> {
         let mut writer = self.shared.group_writer()?;
-        writer.refuse_if_failed()?;
+        writer.require_writable()?;
         // What an earlier walk has left under this number was removed.
         let number = writer.counting.current.as_ref().map_or(1, |current| current.number + 1);
         let generation = Arc::new(Generation { number, definitions });
@@ -137,7 +137,7 @@ impl<'a> Walk<'a> {
     /// Counts some records. `None`: there are no more.
     fn step(&self) -> Result<Option<u64>, Ended> {
         let mut writer = self.shared.group_writer()?;
-        writer.refuse_if_failed()?;
+        writer.require_writable()?;
         let Some(Next { generation, from: Some(from) }) = &writer.counting.next else { return Ok(None) };
         let (generation, from) = (generation.clone(), *from);
         let step = self.count_from(&writer, &generation, from);
