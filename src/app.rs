@@ -79,11 +79,13 @@ use statistics::Statistics;
 use stores::Stores;
 use threads::{CommitThread, EdgeThread};
 
-/// Serves what the role and the settings ask for, until a signal or the failure of the store.
+/// Serves what the role and the settings ask for, until a signal or the failure of the store. `warnings`: of the
+/// settings, for the log.
 ///
 /// Whatever can go wrong at the start goes wrong before the first connection is accepted.
-pub fn serve(config: Config, role: Role) -> Result<(), StartError> {
+pub fn serve(config: Config, role: Role, warnings: Vec<String>) -> Result<(), StartError> {
     log::starting(&config, role);
+    log::warnings(warnings.into_iter().chain(check::warnings(&config, role)));
     log::stopped(match role.misfit(&config) {
         Some(misfit) => Err(StartError::Misfit(misfit)),
         None if role == Role::Job => job::serve(&config),

@@ -106,11 +106,14 @@ pub enum Command {
         mid: u64,
     },
     /// Check the settings, files and addresses, and print the effective settings with secrets masked. Reports all
-    /// problems.
+    /// problems. Also warns of settings that work and may not be meant.
     CheckConfig {
         /// The role of the process that will have these settings.
         #[arg(long, value_enum, default_value_t)]
         role: Role,
+        /// Exit with 78 if there are warnings.
+        #[arg(long)]
+        strict: bool,
     },
     /// Print all settings with their defaults and explanations.
     DefaultConfig,

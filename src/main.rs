@@ -16,7 +16,7 @@ use heartline::cli::history;
 use heartline::cli::subscribers;
 use heartline::cli::user;
 use heartline::cli::{Cli, Command};
-use heartline::config::{self, Config, ConfigError};
+use heartline::config::{self, Checked, Config, ConfigError};
 use heartline::domain::rewards::memory::estimate;
 use heartline::domain::time::clock;
 use heartline::edge::auth::key::SIGNS_NOTHING;
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> Result<(), Failure> {
     let file = cli.config.as_deref();
     match cli.command.unwrap_or(Command::Serve { role: Role::All }) {
-        Command::Serve { role } => serve(Config::load(file)?, role),
+        Command::Serve { role } => serve(file, role),
         Command::Init => init(&Config::load(file)?),
         Command::Token { mid, service, scope, ttl } => {
             let has = |wanted: &str| scope.iter().any(|scope| scope == wanted);
@@ -66,17 +66,22 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::History { mid, compare } => print(&history::report(&Config::load(file)?, UserId(mid), compare)?),
         Command::Clock { accept } => print(&clock_command::report(&Config::load(file)?, accept)?),
         Command::Hash { mid } => hash(&Config::load(file)?, UserId(mid)),
-        Command::CheckConfig { role } => check_config(file, role),
+        Command::CheckConfig { role, strict } => check_config(file, role, strict),
         Command::DefaultConfig => print(config::DEFAULTS),
     }
 }
 
-fn serve(config: Config, role: Role) -> Result<(), Failure> {
+fn serve(file: Option<&Path>, role: Role) -> Result<(), Failure> {
+    let checked = config::check(file);
+    let warnings = warnings(&checked);
+    let config = checked.good()?;
     config.log.start().expect("nothing else has begun to log");
-    for line in config::lookalikes() {
-        tracing::warn!("{line}");
-    }
-    Ok(app::serve(config, role)?)
+    Ok(app::serve(config, role, warnings)?)
+}
+
+/// Of the settings alone, and of the environment.
+fn warnings(checked: &Checked) -> Vec<String> {
+    config::lookalikes().into_iter().chain(checked.warnings.iter().map(ToString::to_string)).collect()
 }
 
 fn init(config: &Config) -> Result<(), Failure> {
@@ -87,17 +92,21 @@ fn init(config: &Config) -> Result<(), Failure> {
     print(&format!("{}\n", prepare::prepare(&config.redis)?))
 }
 
-fn check_config(file: Option<&Path>, role: Role) -> Result<(), Failure> {
+fn check_config(file: Option<&Path>, role: Role, strict: bool) -> Result<(), Failure> {
     let checked = config::check(file);
     let is_broken = |setting: &str| checked.is_broken(setting);
     let found = checked.config.as_ref().map(|config| app::check::check(config, role, is_broken)).unwrap_or_default();
-    for line in config::lookalikes().iter().map(|line| format!("warning: {line}")).chain(found.notes) {
-        eprintln!("heartline: {line}");
+    let warnings: Vec<_> = warnings(&checked).into_iter().chain(found.warnings).collect();
+    for line in &warnings {
+        eprintln!("heartline: warning: {line}");
     }
     let faults: Vec<_> = checked.problems.iter().map(ToString::to_string).chain(found.faults).collect();
     let Some(config) = checked.config.as_ref().filter(|_| faults.is_empty()) else {
         return Err(Failure::Check(faults));
     };
+    if strict && !warnings.is_empty() {
+        return Err(Failure::Warned);
+    }
     let mut text = checked.text();
     text += "\n# Memory that the rewards take:\n";
     for line in estimate::lines(&config.rewards, Shards::DEFAULT, config.store.hot_store == Backend::Embedded) {
@@ -135,6 +144,8 @@ enum Failure {
     /// One line for each fault.
     #[error("{}", .0.join("\n"))]
     Check(Vec<String>),
+    #[error("with --strict, warnings are errors")]
+    Warned,
     #[error(transparent)]
     Key(#[from] KeptSecretError),
     #[error("{SIGNS_NOTHING}")]
@@ -167,7 +178,7 @@ enum Failure {
 impl Failure {
     fn exit_code(&self) -> u8 {
         match self {
-            Failure::Config(_) | Failure::Check(_) | Failure::SignsNothing | Failure::NoKey(_) => 78,
+            Failure::Config(_) | Failure::Check(_) | Failure::Warned | Failure::SignsNothing | Failure::NoKey(_) => 78,
             Failure::NothingToPrepare | Failure::NoHashKey => 78,
             Failure::NotReady(_) => 1,
             Failure::Redis(refused) => refused.exit_code(),

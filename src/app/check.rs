@@ -4,6 +4,7 @@
 use std::io;
 use std::net::SocketAddr;
 
+use super::descriptors;
 use super::role::Role;
 use crate::config::Config;
 use crate::edge::auth::{CONTROL_TOKEN, SigningKey, key_set};
@@ -23,8 +24,8 @@ use crate::storage::revocation_list::file::FileList;
 pub struct Findings {
     /// Problems that would end the start.
     pub faults: Vec<String>,
-    /// Problems that would end the start now, and not after the running gateway has stopped.
-    pub notes: Vec<String>,
+    /// What may not be meant, and what would end the start now, but not after the running gateway has stopped.
+    pub warnings: Vec<String>,
 }
 
 /// Of a process of this role. `is_broken`: whether a setting was refused already, so that its value means nothing.
@@ -67,6 +68,9 @@ pub fn check(config: &Config, role: Role, is_broken: impl Fn(&str) -> bool) -> F
     {
         findings.fault(SigningKey::load(&config.auth, &config.store.data_dir));
     }
+    if usable(&["store.data_dir", "auth.hs256_secret", "auth.jwks_file", "control.token", "limits.connections"]) {
+        findings.warnings.extend(warnings(config, role));
+    }
     let (server, admin, control) = (config.server.listen, config.admin.listen, config.control.listen);
     let listeners = [("server.listen", server), ("admin.listen", admin), ("control.listen", control)];
     for (setting, address) in listeners.into_iter().chain(config.grpc.listen.0.map(|address| ("grpc.listen", address)))
@@ -76,6 +80,35 @@ pub fn check(config: &Config, role: Role, is_broken: impl Fn(&str) -> bool) -> F
         }
     }
     findings
+}
+
+/// What may not be meant, given this machine and the files of the data directory: one line each.
+pub fn warnings(config: &Config, role: Role) -> Vec<String> {
+    if matches!(role, Role::Job | Role::Cascade) {
+        return Vec::new();
+    }
+    same_secret(config).into_iter().chain(too_many_connections(config)).collect()
+}
+
+fn same_secret(config: &Config) -> Option<String> {
+    let (auth, token) = (&config.auth, &config.control.token);
+    let exists = !token.is_empty() && SigningKey::exists(auth, &config.store.data_dir);
+    // An unreadable key is found elsewhere.
+    let key = exists.then(|| SigningKey::load(auth, &config.store.data_dir).ok().flatten()).flatten();
+    key.filter(|key| key.is(token)).map(|_| {
+        "control.token: is also the key of users' tokens, so any caller of the control listener can sign a token for any \
+         user; set another one"
+            .to_owned()
+    })
+}
+
+fn too_many_connections(config: &Config) -> Option<String> {
+    let connections = config.limits.connections;
+    let limit = descriptors::hard_limit().ok().filter(|limit| connections as u64 > *limit)?;
+    Some(format!(
+        "limits.connections: is {connections}, and the process may open only {limit} files, one for each connection; raise \
+         its limit of open files (LimitNOFILE=), or set fewer connections"
+    ))
 }
 
 impl Findings {
@@ -95,14 +128,14 @@ impl Findings {
             self.fault(FileList::of(path).load(None));
         }
         if let Some(Some(holder)) = self.fault(looked) {
-            self.notes.push(format!("store.data_dir: {} is in use by {holder}", path.display()));
+            self.warnings.push(format!("store.data_dir: {} is in use by {holder}", path.display()));
         }
     }
 
     fn address(&mut self, setting: &str, address: SocketAddr) {
         match listener::try_bind(address) {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                self.notes.push(format!("{setting}: {address} is in use by another process"));
+                self.warnings.push(format!("{setting}: {address} is in use by another process"));
             }
             Err(error) => self.faults.push(format!("{setting}: cannot listen on {address}: {error}")),
             Ok(()) => {}

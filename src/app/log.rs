@@ -34,6 +34,13 @@ pub(super) fn starting(config: &Config, role: Role) {
     );
 }
 
+/// Settings that may not be meant, one line each.
+pub(super) fn warnings(warnings: impl IntoIterator<Item = String>) {
+    for warning in warnings {
+        tracing::warn!(event = "config_warning", "{warning}");
+    }
+}
+
 /// Connections are accepted.
 pub(super) fn listening(Addresses { public, admin, control }: &Addresses) {
     tracing::info!(event = "listening", listen = %public, %admin, %control, "listening");

@@ -26,7 +26,7 @@ const GROUP_INTERVAL_LIMIT: Duration = Duration::from_secs(1);
 
 /// Everything that is wrong, each with the setting to change.
 pub(super) fn problems(config: &Config, layers: &Layers) -> Vec<Problem> {
-    let mut checks = Checks { layers, problems: Vec::new() };
+    let mut checks = Checks::new(layers);
     checks.listeners(config);
     checks.key(config);
     checks.control_token(config);
@@ -49,12 +49,23 @@ pub(super) fn problems(config: &Config, layers: &Layers) -> Vec<Problem> {
     checks.views(config);
     checks.counters(config);
     checks.subscribers(config);
-    checks.problems
+    checks.into_problems()
 }
 
 pub(super) struct Checks<'a> {
     layers: &'a Layers,
     problems: Vec<Problem>,
+}
+
+impl<'a> Checks<'a> {
+    pub(super) fn new(layers: &'a Layers) -> Self {
+        Checks { layers, problems: Vec::new() }
+    }
+
+    /// What did not hold.
+    pub(super) fn into_problems(self) -> Vec<Problem> {
+        self.problems
+    }
 }
 
 impl Checks<'_> {
@@ -247,6 +258,7 @@ impl Checks<'_> {
             self.require(duration >= SHORTEST, setting, || "must be at least 1ms".to_owned());
             self.require(duration <= LONGEST, setting, || "must be at most 3650d".to_owned());
         }
+        self.require(server.lame_duck <= LONGEST, "server.lame_duck", || "must be at most 3650d".to_owned());
         self.require(config.auth.token_life_max <= LONGEST, "auth.token_life_max", || {
             "must be at most 3650d; 0s = no limit".to_owned()
         });
@@ -258,7 +270,6 @@ impl Checks<'_> {
             let interval = config.push.steady_interval;
             format!("{hold:?} must not be longer than push.steady_interval ({interval:?}): it would delay pushes")
         });
-        self.require(server.lame_duck <= LONGEST, "server.lame_duck", || "must be at most 3650d".to_owned());
         self.require(hold <= config.limits.ack_delay, "store.steady_hold", || {
             let delay = config.limits.ack_delay;
             format!("{hold:?} must not be longer than limits.ack_delay ({delay:?}): no beat would be held so long")

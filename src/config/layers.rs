@@ -197,6 +197,11 @@ impl Layers {
         self.places.contains_key(setting)
     }
 
+    /// Whether the setting was said, and is not the default.
+    pub(super) fn is_changed(&self, setting: &str) -> bool {
+        self.is_given(setting) && value(&self.table, setting) != value(Self::defaults().table(), setting)
+    }
+
     /// Whether this text names a setting that could not be taken.
     pub(super) fn names_broken(&self, text: &str) -> bool {
         self.broken.iter().any(|setting| text.contains(setting))
@@ -259,6 +264,11 @@ impl Layers {
         mask(&mut table);
         toml::to_string(&table).expect("a table of settings is TOML")
     }
+}
+
+fn value<'a>(table: &'a Table, setting: &str) -> Option<&'a Value> {
+    let (section, key) = setting.rsplit_once('.')?;
+    section.split('.').try_fold(table, |table, name| table.get(name)?.as_table())?.get(key)
 }
 
 /// Where the value of a setting is.

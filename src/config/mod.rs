@@ -2,7 +2,8 @@
 //!
 //! `deploy/heartline.toml` is compiled in and *is* the defaults. It is the schema, too: a key that is not in it is
 //! refused, and so is a value of another type (`layers`). Each part then reads its own settings (`given`), and they are
-//! checked against each other (`checks`). A setting that is wrong does not hide what else is wrong.
+//! checked against each other (`checks`). A setting that is wrong does not hide what else is wrong. Settings that are
+//! accepted, and that may not be meant, are `warnings`.
 //! Nothing else in Heartline reads the environment.
 
 mod checks;
@@ -22,6 +23,7 @@ mod rewards_checks;
 mod statistics_checks;
 mod subscribers_checks;
 mod views_checks;
+mod warnings;
 
 use std::path::Path;
 
@@ -89,6 +91,8 @@ pub struct Checked {
     pub config: Option<Config>,
     /// In the order of the layers, then those of the checks.
     pub problems: Vec<Problem>,
+    /// Settings that are accepted, and that may not be meant.
+    pub warnings: Vec<Problem>,
     layers: Layers,
 }
 
@@ -112,10 +116,12 @@ impl Checked {
             config.counters.derived_is_given = layers.is_given(counters_checks::DERIVED);
         }
         problems.extend(config.iter().flat_map(|config| checks::problems(config, &layers)));
-        Checked { config, problems, layers }
+        let warnings = config.iter().flat_map(|config| warnings::warnings(config, &layers)).collect();
+        Checked { config, problems, warnings, layers }
     }
 
-    fn good(self) -> Result<Config, ConfigError> {
+    /// The settings, or all for which they are refused.
+    pub fn good(self) -> Result<Config, ConfigError> {
         match self.config {
             Some(config) if self.problems.is_empty() => Ok(config),
             _ => Err(ConfigError { problems: self.problems }),

@@ -4,7 +4,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::process::{Command, Output, Stdio};
 
-use crate::support::{TestGateway, run};
+use crate::support::{DEMO_OVERRIDE, SECRET, TestGateway, run};
 
 const BAD_CONFIGURATION: i32 = 78;
 
@@ -20,7 +20,24 @@ fn told(output: &Output) -> Vec<&str> {
 fn complaints(settings: &[(&str, &str)]) -> Vec<String> {
     let output = run(&["check-config"], settings);
     assert_eq!(output.status.code(), Some(BAD_CONFIGURATION), "{}", text(&output.stderr));
-    told(&output).into_iter().map(str::to_owned).collect()
+    let told = told(&output).into_iter().filter(|line| !line.starts_with("warning: "));
+    told.map(str::to_owned).collect()
+}
+
+/// The warnings for these settings, of the check and of a start.
+fn warnings(settings: &[(&str, &str)]) -> Vec<String> {
+    let output = run(&["check-config"], settings);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let warned = |output: &Output| -> Vec<String> {
+        told(output).iter().filter_map(|line| line.strip_prefix("warning: ")).map(str::to_owned).collect()
+    };
+    let warnings = warned(&output);
+    let strict = run(&["check-config", "--strict"], settings);
+    assert_eq!(warned(&strict), warnings);
+    let code = if warnings.is_empty() { 0 } else { BAD_CONFIGURATION };
+    assert_eq!(strict.status.code(), Some(code), "{}", text(&strict.stderr));
+    assert_eq!(strict.stdout.is_empty(), !warnings.is_empty(), "no settings beside an error");
+    warnings
 }
 
 /// The binary in a directory of its own, with these variables and no others.
@@ -157,15 +174,18 @@ fn a_data_directory_is_looked_at_and_left_as_it_is() {
 }
 
 #[test]
-fn resources_of_a_running_gateway_are_notes_and_no_errors() {
+fn resources_of_a_running_gateway_are_warnings_and_no_errors() {
     let gateway = TestGateway::embedded(&[]);
     let (data, address) = (gateway.data_dir(), gateway.address().to_string());
     let data = data.to_str().expect("ASCII");
     let output = run(&["check-config"], &[("store.data_dir", data), ("server.listen", &address)]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let notes = told(&output);
-    assert!(notes.iter().any(|line| line.contains(&format!("process {}", gateway.pid()))), "{notes:?}");
-    assert!(notes.iter().any(|line| line.contains("server.listen") && line.contains(&address)), "{notes:?}");
+    let warned = told(&output);
+    let is_warned_of = |text: &str| warned.iter().any(|line| line.starts_with("warning: ") && line.contains(text));
+    assert!(is_warned_of(&format!("process {}", gateway.pid())), "{warned:?}");
+    assert!(is_warned_of(&format!("server.listen: {address}")), "{warned:?}");
+    let strict = run(&["check-config", "--strict"], &[("store.data_dir", data), ("server.listen", &address), QUIET]);
+    assert_eq!(strict.status.code(), Some(BAD_CONFIGURATION));
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address").to_string();
     assert!(run(&["check-config"], &[("admin.listen", &address)]).status.success());
@@ -198,6 +218,74 @@ fn variables_that_only_look_like_settings_are_named() {
             "warning: HEARTLINE_STORE__DATA_DIR is not a setting and is ignored; did you mean HEARTLINE__STORE__DATA_DIR?",
         ]
     );
+}
+
+/// Settings of a gateway that has nothing to be warned of.
+const QUIET: (&str, &str) = (DEMO_OVERRIDE, "false");
+
+#[test]
+fn settings_that_may_not_be_meant_are_warned_of_at_the_check_and_at_the_start() {
+    assert_eq!(warnings(&[QUIET]), [""; 0]);
+    for (settings, place, says) in [
+        (&[("store.retention", "23h")][..], "HEARTLINE__STORE__RETENTION", "23h is less than a day"),
+        (&[("server.trusted_proxies", "0.0.0.0/0")], "HEARTLINE__SERVER__TRUSTED_PROXIES", "0.0.0.0/0"),
+        (&[("server.trusted_proxies", "10.0.0.0/8,::/0")], "HEARTLINE__SERVER__TRUSTED_PROXIES", "::/0"),
+        (&[("store.clock_step_max", "61m")], "HEARTLINE__STORE__CLOCK_STEP_MAX", "1h 1m is more than an hour"),
+        (
+            &[("store.accept_clock_before_store", "true")],
+            "HEARTLINE__STORE__ACCEPT_CLOCK_BEFORE_STORE",
+            "for one start only",
+        ),
+        (&[("control.token", SECRET)], "control.token", "set another one"),
+        (&[("limits.connections", "4000000000")], "limits.connections", "4000000000"),
+        (&[("redis.durability", "relaxed")], "HEARTLINE__REDIS__DURABILITY", "store.hot_store is \"embedded\""),
+        (&[(DEMO_OVERRIDE, "true")], "HEARTLINE__DEMO__ISSUE_TOKENS_FOR_ANY_USER_WITH_THE_REAL_KEY", "any user"),
+    ] {
+        let settings = [&[QUIET], settings].concat();
+        let warned = warnings(&settings);
+        assert_eq!(warned.len(), 1, "{settings:?}: {warned:?}");
+        assert!(warned[0].starts_with(&format!("{place}: ")) && warned[0].contains(says), "{warned:?}");
+        let log = TestGateway::embedded(&settings).log();
+        let lines: Vec<_> = log.lines().filter(|line| line.contains("event=\"config_warning\"")).collect();
+        assert!(lines.len() == 1 && lines[0].contains(" WARN ") && lines[0].contains(&warned[0]), "{log}");
+    }
+}
+
+#[test]
+fn a_control_token_that_is_the_development_key_is_warned_of() {
+    let mut first = TestGateway::embedded(&[("auth.hs256_secret", ""), QUIET]);
+    let key = fs::read_to_string(first.data_dir().join("development-key")).expect("the key");
+    let data = first.data_dir();
+    let settings = [("auth.hs256_secret", ""), ("store.data_dir", data.to_str().expect("ASCII")), QUIET];
+    first.kill();
+    assert_eq!(run(&["check-config", "--strict"], &settings).status.code(), Some(0));
+    let same = [&settings[..], &[("control.token", key.trim())]].concat();
+    let output = run(&["check-config"], &same);
+    let warned = told(&output);
+    assert!(warned.len() == 1 && warned[0].starts_with("warning: control.token: "), "{warned:?}");
+    assert!(!text(&output.stderr).contains(key.trim()), "{warned:?}");
+}
+
+#[test]
+fn more_connections_than_files_are_warned_of() {
+    let within = |limit: u32, connections: u32| {
+        let check = format!(
+            "ulimit -n {limit} && HEARTLINE__LIMITS__CONNECTIONS={connections} exec {} check-config",
+            env!("CARGO_BIN_EXE_heartline")
+        );
+        let home = tempfile::tempdir().expect("a directory");
+        let ports = ["SERVER", "ADMIN", "CONTROL"].map(|part| (format!("HEARTLINE__{part}__LISTEN"), "127.0.0.1:0"));
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &check]).current_dir(home.path()).env_clear().envs(ports);
+        shell.output().expect("a shell")
+    };
+    let enough = within(256, 256);
+    assert_eq!(told(&enough), [""; 0]);
+    let output = within(256, 257);
+    assert!(output.status.success());
+    let warned = told(&output);
+    assert!(warned.len() == 1 && warned[0].starts_with("warning: limits.connections: "), "{warned:?}");
+    assert!(warned[0].contains("257") && warned[0].contains(" 256 files"), "{warned:?}");
 }
 
 #[test]

@@ -83,6 +83,11 @@ impl SigningKey {
         self.kept_at.as_deref()
     }
 
+    /// Whether the key is this secret.
+    pub fn is(&self, secret: &Secret) -> bool {
+        self.secret == *secret
+    }
+
     /// A token of this user, good for `ttl` (in whole seconds, at least one, and no longer than tokens may live) from
     /// `wall_now_ms`, milliseconds since 1970 by the wall clock.
     pub fn issue(&self, user: UserId, ttl: Duration, wall_now_ms: u64) -> Issued {

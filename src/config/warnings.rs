@@ -1,0 +1,135 @@
+//! Settings that are accepted, and that an operator may not have meant.
+
+use std::time::Duration;
+
+use ipnet::IpNet;
+
+use super::Config;
+use super::checks::Checks;
+use super::error::Problem;
+use super::layers::Layers;
+use crate::storage::event_bus::config::Backend as Bus;
+use crate::storage::hot_store::config::Backend as HotStore;
+use crate::storage::statistics::config::Backend as Statistics;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const HOUR: Duration = Duration::from_secs(60 * 60);
+
+/// Each with the setting to look at.
+pub(super) fn warnings(config: &Config, layers: &Layers) -> Vec<Problem> {
+    let mut checks = Checks::new(layers);
+    checks.short_retention(config);
+    checks.trust_in_everybody(config);
+    checks.wrong_clocks(config);
+    checks.tokens_of_the_demo(config);
+    let mut warnings = checks.into_problems();
+    warnings.extend(unused(config, layers));
+    warnings
+}
+
+impl Checks<'_> {
+    fn short_retention(&mut self, config: &Config) {
+        let retention = config.store.retention;
+        self.require(retention >= DAY, "store.retention", || {
+            format!(
+                "{} is less than a day; older positions are removed for good",
+                humantime::format_duration(retention)
+            )
+        });
+    }
+
+    fn trust_in_everybody(&mut self, config: &Config) {
+        let networks: Vec<IpNet> = config.server.trusted_proxies.iter().map(|proxy| proxy.0).collect();
+        let everybody = IpNet::aggregate(&networks).into_iter().find(|network| network.prefix_len() == 0);
+        if let Some(everybody) = everybody {
+            self.require(false, "server.trusted_proxies", || {
+                format!(
+                    "trusts every address ({everybody}), so any client may claim any address; list only the networks of \
+                     your proxies"
+                )
+            });
+        }
+    }
+
+    fn wrong_clocks(&mut self, config: &Config) {
+        let step = config.store.clock_step_max;
+        self.require(step <= HOUR, "store.clock_step_max", || {
+            format!(
+                "{} is more than an hour; a wrong clock is trusted, and beats with the right time are refused after it",
+                humantime::format_duration(step)
+            )
+        });
+        let embedded = config.store.hot_store == HotStore::Embedded;
+        let accepts = embedded && config.store.accept_clock_before_store;
+        self.require(!accepts, "store.accept_clock_before_store", || {
+            "is true, so a wrong clock is trusted at every start; set it for one start only".to_owned()
+        });
+    }
+
+    fn tokens_of_the_demo(&mut self, config: &Config) {
+        let demo = &config.demo;
+        let setting = "demo.issue_tokens_for_any_user_with_the_real_key";
+        self.require(!demo.enabled || !demo.issue_tokens_for_any_user_with_the_real_key, setting, || {
+            "is true, so anybody who reaches the demo, also through a proxy, gets a token for any user; never set it \
+             where there are real users"
+                .to_owned()
+        });
+    }
+}
+
+/// Settings that only one choice of a store uses.
+struct Group {
+    /// Whether the store is chosen.
+    is_used: bool,
+    /// Settings, or sections with their dot.
+    names: &'static [&'static str],
+    /// The choice that leaves them without effect.
+    otherwise: &'static str,
+}
+
+/// Settings of a store that is not chosen, one line for each store. A setting that is given its default is left out: a
+/// file may be a copy of all defaults.
+fn unused(config: &Config, layers: &Layers) -> Vec<Problem> {
+    let of_group = |Group { is_used, names, otherwise }: Group| {
+        let is_of_it = |setting: &&String| names.iter().any(|name| is_named(setting, name));
+        let changed = layers.settings().filter(is_of_it).filter(|setting| layers.is_changed(setting));
+        let places: Vec<_> = changed.map(|setting| layers.place(setting)).collect();
+        let is_known = !layers.names_broken(otherwise);
+        (!is_used && is_known && !places.is_empty())
+            .then(|| Problem::new(places.join(", "), format!("not used, because {otherwise}")))
+    };
+    groups(config).into_iter().filter_map(of_group).collect()
+}
+
+fn groups(config: &Config) -> [Group; 7] {
+    let on_redis = config.store.hot_store == HotStore::Redis;
+    let in_kafka = config.events.event_bus == Bus::Kafka;
+    let has_history = config.history.is_kept();
+    let group = |is_used, names, otherwise| Group { is_used, names, otherwise };
+    [
+        group(on_redis, &["redis."], "store.hot_store is \"embedded\""),
+        group(!on_redis, &["store.cache_bytes", "store.accept_clock_before_store"], "store.hot_store is \"redis\""),
+        group(
+            !on_redis || !in_kafka,
+            &["store.prune_interval"],
+            "store.hot_store is \"redis\" and events.event_bus is \"kafka\"",
+        ),
+        group(!in_kafka, &["events.retention_bytes"], "events.event_bus is \"kafka\""),
+        group(in_kafka || has_history, &["kafka."], "events.event_bus is \"embedded\" and history.store is \"none\""),
+        group(has_history, &["history.", "cassandra."], "history.store is \"none\""),
+        group(
+            config.statistics.store == Statistics::Mongodb,
+            &["statistics.database"],
+            "statistics.store is \"embedded\"",
+        ),
+    ]
+}
+
+/// `name`: a setting, or a section with its dot.
+fn is_named(setting: &str, name: &str) -> bool {
+    if name.ends_with('.') { setting.starts_with(name) } else { setting == name }
+}
+
+#[cfg(test)]
+#[path = "warnings_tests.rs"]
+mod tests;
