@@ -49,6 +49,7 @@ use crate::domain::ingest::health::StoreHealth;
 use crate::domain::ingest::submit_queue::Completions;
 use crate::domain::outbox::bus_health::BusHealth;
 use crate::domain::time::clock::Clock;
+use crate::edge::admin::readiness::{Readiness, ReadyGauge};
 use crate::edge::admin::{self, Admin};
 use crate::edge::auth::{ControlToken, SigningKey};
 use crate::edge::control::{Control, Guard};
@@ -57,6 +58,7 @@ use crate::edge::listener::Tls;
 use crate::model::cloud_event::Source;
 use crate::model::retention::Retention;
 use crate::shutdown::Shutdown;
+use crate::telemetry::metrics;
 
 use access::Access;
 use assembly::Assembly;
@@ -188,9 +190,13 @@ fn start(
     gateway: Gateway,
     assembly: Assembly,
 ) -> Result<(), StartError> {
-    let Assembly { registry, degraded, control: routes, pages, background, threads, .. } = assembly;
+    let Assembly { mut registry, degraded, control: routes, pages, background, threads, .. } = assembly;
     let Listeners { public, probes, control, addresses } = listeners;
     let Common { stores, clock_status, mid_hash, stop, .. } = gateway.common;
+    let (health, ready_share) = (gateway.store_health, config.store.ready_share);
+    let readiness = Readiness { health, ready_share, stop: stop.clone(), clock_status: clock_status.clone() };
+    let readiness = Arc::new(readiness);
+    metrics::part(&mut registry).register_collector(Box::new(ReadyGauge(readiness.clone())));
     let registry = Arc::new(registry);
     let pages = pages.into_iter().map(|make| make(&registry)).reduce(Router::merge);
     let process = StartError::Process;
@@ -207,11 +213,8 @@ fn start(
     descriptors::raise_limit();
     let scheme = if tls.is_some() { "https" } else { "http" };
     let said = of_grpc + &announcement(access.key.as_deref(), &access.control_token, scheme, &addresses);
-    let (ready_share, bus) = (config.store.ready_share, gateway.bus_health);
-    let (health, of_probes) = (gateway.store_health, stop.clone());
-    let admin = Admin { health, ready_share, bus, degraded, stop: of_probes, clock_status, registry };
-    let (clock_status, nothing) = (admin.clock_status.clone(), std::future::ready(()));
-    let router = admin::router(admin);
+    let admin = Admin { readiness, bus: gateway.bus_health, degraded, registry };
+    let (router, nothing) = (admin::router(admin), std::future::ready(()));
     others.push(operator::start("probes", probes, router, operator::PROBES, nothing, stop.clone()).map_err(process)?);
     let guard = Guard { token: access.control_token, hosts: config.control.hosts.clone() };
     let (kick_list, revocations) = (gateway.kick_list, access.revocations);

@@ -90,6 +90,9 @@ async def _step_and_back(scene, gateway, clock, days, mid):
             return  # it is followed: nothing of what is waited for would come
         await _until("the gateway is not ready while the clock is wrong", lambda: _reasons(gateway))
         scene.expect(any(f"stepped {side}" in reason for reason in _reasons(gateway)), f"reasons: {_reasons(gateway)}")
+        await _until("the metrics say so", lambda: _metric(gateway, 'ready{reason="clock"}') == 0)
+        off = _metric(gateway, "clock_step_seconds") - days * DAY_SECONDS
+        scene.expect(abs(off) < SECONDS_OFF_MAX, f"heartline_clock_step_seconds is {off:.0f} s off the step")
         status = await asyncio.to_thread(_status_of_a_beat, gateway, mid, at)
         scene.expect(status == 503, f"a request is answered {status} while the clock is wrong")
         scene.expect(await _upgrade_status(gateway, mid) == 503, "a socket is taken while the clock is wrong")
@@ -100,6 +103,7 @@ async def _step_and_back(scene, gateway, clock, days, mid):
         rejected = await waiting
         scene.expect(not rejected, f"after the step a beat was rejected: {rejected}")
         await _until("the gateway is ready when the clock is back", lambda: not _reasons(gateway))
+        await _until("no step is in doubt any more", lambda: _metric(gateway, "clock_step_seconds") == 0)
         scene.expect(await _reward_day(gateway) == day, "the day of the rewards has moved")
         times = _event_times(gateway)
         scene.expect(times[: len(events)] == events, "events are gone from the log")
@@ -116,6 +120,10 @@ async def _step_and_back(scene, gateway, clock, days, mid):
 def _reasons(gateway):
     """Why it is not ready; none if it is."""
     return call(gateway.admin, "GET", "/readyz").json().get("reasons", [])
+
+
+def _metric(gateway, name):
+    return float(re.search(rf"^heartline_{re.escape(name)} (\S+)$", metrics(gateway), re.M)[1])
 
 
 async def _reward_day(gateway):

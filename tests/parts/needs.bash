@@ -205,6 +205,32 @@ end_mongo() {
   [[ -z ${mongo:-} ]] || { kill "$mongo"; wait "$mongo" || true; }
 }
 
+# Exports PROMTOOL, which is kept below TOOLS: to install its package would start a Prometheus, too.
+need_promtool() {
+  PROMTOOL=$(command -v promtool || true)
+  if [[ -z $PROMTOOL ]]; then
+    need_command dpkg-deb dpkg
+    PROMTOOL=$TOOLS/prometheus/usr/bin/promtool
+    one_at_a_time fetch_promtool
+  fi
+  export PROMTOOL
+}
+
+fetch_promtool() {
+  local there=$TOOLS/prometheus
+  [[ ! -x $PROMTOOL ]] || return 0
+  mkdir -p "$there"
+  # The package lists may be old, or missing.
+  download_prometheus || { apt-get update -q && download_prometheus; } ||
+    die "cannot fetch promtool; run: apt-get install -y prometheus"
+  dpkg-deb --extract "$there"/prometheus_*.deb "$there"
+  rm "$there"/prometheus_*.deb
+}
+
+download_prometheus() {
+  (cd "$TOOLS/prometheus" && apt-get download -q -o APT::Sandbox::User=root prometheus)
+}
+
 need_haproxy() {
   need_command haproxy haproxy
 }

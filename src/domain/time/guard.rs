@@ -12,8 +12,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::registry::Registry;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
@@ -147,6 +149,7 @@ impl ClockGuard {
         let steps = Counter::default();
         let what = "Steps of the wall clock that were too large to be believed (store.clock_step_max)";
         registry.register("clock_steps", what, steps.clone());
+        registry.register_collector(Box::new(StepInDoubt(clock.clone())));
         let (store_time, measured) = (Box::new(store_time), watch::Sender::default());
         ClockGuard {
             store_time,
@@ -229,14 +232,38 @@ impl ClockGuard {
         let off = apart.unsigned_abs() > if was_off { BACK_MS_MAX } else { APART_MS_MAX };
         match (was_off, off) {
             (false, true) => tracing::error!(
+                event = "clock_apart",
                 apart_ms = apart,
                 "the clock is not that of the store: connections are sent away, and no client is served until it is back; \
                  set the clocks of both machines right, and start again if this one was ahead"
             ),
-            (true, false) => tracing::info!(apart_ms = apart, "the clock is that of the store again"),
+            (true, false) => {
+                tracing::info!(event = "clock_apart_over", apart_ms = apart, "the clock is that of the store again")
+            }
             _ => {}
         }
         self.measured.send_replace(Measured { apart: off.then_some(apart), silent: false });
+    }
+}
+
+/// Exports the step of the wall clock that is in doubt, as it is at the scrape: a look may wait for the store.
+#[derive(Debug)]
+struct StepInDoubt(Arc<Clock>);
+
+impl StepInDoubt {
+    /// 0 = none.
+    fn seconds(&self) -> f64 {
+        // A step is noticed by the first who reads the clock.
+        self.0.now();
+        self.0.doubt().unwrap_or(0) as f64 / 1000.0
+    }
+}
+
+impl Collector for StepInDoubt {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> std::fmt::Result {
+        let gauge = ConstGauge::new(self.seconds());
+        let help = "The step of the wall clock that is in doubt, negative if back; 0: none, the wall clock is trusted";
+        gauge.encode(encoder.encode_descriptor("clock_step_seconds", help, None, gauge.metric_type())?)
     }
 }
 

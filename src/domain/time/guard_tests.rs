@@ -114,6 +114,9 @@ async fn a_clock_step_is_trouble_but_closes_no_socket() {
     clock_guard.look().await;
     assert!(clock_status.trouble().is_some() && !clock_status.is_off());
     assert_eq!(clock_guard.steps.get(), 1);
+    // From 1970 to now.
+    let exported = StepInDoubt(clock_guard.clock.clone()).seconds();
+    assert!(exported > 86_400.0 * 365.0 * 50.0, "{exported}");
     assert!(ClockStatus::alone().trouble().is_none());
 }
 
@@ -151,6 +154,7 @@ async fn a_step_forward_that_an_operator_accepts_is_followed() {
     assert!(clock_status.accept().unwrap().is_some_and(|step| step > 0));
     clock_guard.look().await;
     assert!(clock_status.trouble().is_none() && clock_status.accept().unwrap().is_none());
+    assert_eq!(StepInDoubt(clock_guard.clock.clone()).seconds(), 0.0, "nothing is in doubt any more");
     let Clocks { wall, server, .. } = clock_status.clocks();
     assert!(wall.abs_diff(server) < 1_000, "{server} {wall}");
     assert_eq!(clock_guard.steps.get(), 1);

@@ -1,5 +1,6 @@
 //! The probe listener: health, readiness, metrics. It changes nothing and shows no user, so it asks for no token.
 
+pub mod readiness;
 pub mod sockless;
 
 use std::sync::Arc;
@@ -11,27 +12,21 @@ use axum::routing::get;
 use http::StatusCode;
 use prometheus_client::registry::Registry;
 
+use self::readiness::Readiness;
 use super::http::body;
 use super::http::problem;
 use super::metrics;
-use crate::domain::ingest::health::StoreHealth;
 use crate::domain::outbox::bus_health::BusHealth;
-use crate::domain::time::guard::ClockStatus;
-use crate::shutdown::Stop;
 
 /// Returns problems that no viewer notices, each in a few words.
 pub type Degraded = Box<dyn Fn() -> Vec<String> + Send + Sync>;
 
 /// The state of the probe listener.
 pub struct Admin {
-    pub health: Arc<StoreHealth>,
-    /// Not ready while less than this share of the users is served.
-    pub ready_share: f64,
+    pub readiness: Arc<Readiness>,
     pub bus: Arc<BusHealth>,
     /// The checks of background work, beside that of the bus.
     pub degraded: Vec<Degraded>,
-    pub stop: Stop,
-    pub clock_status: ClockStatus,
     /// All that is counted, complete.
     pub registry: Arc<Registry>,
 }
@@ -77,50 +72,24 @@ async fn all_metrics(State(probed): State<Arc<dyn Probed>>) -> Response {
     metrics::page(probed.registry())
 }
 
-impl Admin {
-    /// The share of users whose changes are committed.
-    fn served(&self) -> f64 {
-        if self.clock_status.is_store_silent() { 0.0 } else { self.health.served() }
-    }
-}
-
-/// Whether a load balancer may send clients here.
 impl Probed for Admin {
     fn unready(&self) -> Vec<String> {
-        let mut reasons = draining(&self.stop);
-        reasons.extend(self.clock_status.trouble());
-        let served = self.served();
-        if served < self.ready_share {
-            reasons.push(waiting(served));
-        }
-        reasons
+        self.readiness.unready()
     }
 
     /// An unavailable bus does not affect readiness: taking a gateway out would not bring the bus back.
     fn degraded(&self) -> Vec<String> {
         let mut degraded = self.bus.degraded();
         degraded.extend(self.degraded.iter().flat_map(|part| part()));
-        let served = self.served();
+        let served = self.readiness.served();
         if served < 1.0 {
-            degraded.push(waiting(served));
+            degraded.push(readiness::waiting(served));
         }
         degraded
     }
 
     fn registry(&self) -> &Registry {
         &self.registry
-    }
-}
-
-fn draining(stop: &Stop) -> Vec<String> {
-    stop.is_ending().then(|| "draining".to_owned()).into_iter().collect()
-}
-
-/// `served`: the share of users, less than 1.
-fn waiting(served: f64) -> String {
-    match served > 0.0 {
-        true => format!("the store takes no writes of {:.1} % of the users", 100.0 * (1.0 - served)),
-        false => "the store takes no writes".to_owned(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use prometheus_client::registry::Registry;
 
-use super::{Degraded, Probed, draining};
+use super::{Degraded, Probed};
 use crate::shutdown::Stop;
 
 /// Ready as long as it runs: what it cannot write waits on the bus.
@@ -15,7 +15,7 @@ pub struct SocklessAdmin {
 
 impl Probed for SocklessAdmin {
     fn unready(&self) -> Vec<String> {
-        draining(&self.stop)
+        self.stop.is_draining().then(|| "draining".to_owned()).into_iter().collect()
     }
 
     fn degraded(&self) -> Vec<String> {

@@ -8,11 +8,12 @@ use http_body_util::BodyExt;
 use prometheus_client::metrics::counter::Counter;
 use tower::ServiceExt;
 
+use super::readiness::ReadyGauge;
 use super::*;
-use crate::domain::ingest::health::LaneHealth;
+use crate::domain::ingest::health::{LaneHealth, StoreHealth};
 use crate::domain::outbox::bus_health::tests::healthy;
 use crate::domain::time::guard::ClockStatus;
-use crate::domain::time::guard::tests::measured;
+use crate::domain::time::guard::tests::{believing, measured};
 use crate::model::shard::Shard;
 use crate::shutdown::Shutdown;
 
@@ -33,20 +34,23 @@ impl Fixture {
         counter.inc_by(3);
         registry.register("beats", "Beats", counter);
         let shutdown = Shutdown::new(Duration::from_secs(1));
-        let (stop, registry) = (shutdown.stop(), Arc::new(registry));
         let lanes: Vec<Arc<LaneHealth>> = (0..4).map(|_| Arc::default()).collect();
         let lane_of = Box::new(|shard: Shard| usize::from(shard.0 / 250));
         let health = Arc::new(StoreHealth::new(lanes.clone(), lane_of, Box::new(|_| true)));
-        let router = router(Admin {
-            bus: healthy(),
-            degraded: Vec::new(),
-            health,
-            ready_share: 0.5,
-            stop,
-            clock_status,
-            registry,
-        });
+        let readiness = Arc::new(Readiness { health, ready_share: 0.5, stop: shutdown.stop(), clock_status });
+        registry.register_collector(Box::new(ReadyGauge(readiness.clone())));
+        let (bus, degraded, registry) = (healthy(), Vec::new(), Arc::new(registry));
+        let router = router(Admin { readiness, bus, degraded, registry });
         Fixture { router, shutdown, lanes }
+    }
+
+    /// The reasons for which the metrics show it as not ready.
+    async fn not_ready(&self) -> Vec<String> {
+        let (_, page) = self.get("/metrics").await;
+        let samples = page.lines().filter_map(|line| line.strip_prefix("heartline_ready{reason=\""));
+        let samples: Vec<_> = samples.map(|sample| sample.split_once("\"} ").expect("a sample")).collect();
+        assert_eq!(samples.len(), 3, "{page}");
+        samples.into_iter().filter(|(_, ready)| *ready == "0").map(|(reason, _)| reason.to_owned()).collect()
     }
 
     async fn get(&self, path: &str) -> (u16, String) {
@@ -100,6 +104,20 @@ async fn a_gateway_is_not_ready_while_its_clock_is_off() {
 async fn a_gateway_is_not_ready_while_the_store_is_away_even_without_commits() {
     let unready = r#"{"ready":false,"reasons":["the store takes no writes"]}"#;
     assert_eq!(Fixture::with(measured(None).await).get("/readyz").await, (503, unready.to_owned()));
+}
+
+#[tokio::test]
+async fn the_metrics_say_why_a_gateway_is_not_ready() {
+    let fixture = Fixture::new();
+    assert_eq!(fixture.not_ready().await, [""; 0]);
+    fixture.shutdown.drain();
+    assert_eq!(fixture.not_ready().await, ["draining"]);
+    for lane in &fixture.lanes {
+        lane.set_away(true);
+    }
+    assert_eq!(fixture.not_ready().await, ["draining", "store"]);
+    assert_eq!(Fixture::with(measured(Some(-2_000)).await).not_ready().await, ["clock"]);
+    assert_eq!(Fixture::with(believing(0)).not_ready().await, ["clock"]);
 }
 
 #[tokio::test]
