@@ -11,7 +11,7 @@ use crate::domain::ingest::health::{IsConnected, LaneHealth, StoreHealth, StoreS
 use crate::domain::ingest::hold_index::HoldIndex;
 use crate::domain::ingest::intake::Intake;
 use crate::domain::ingest::lanes::{LaneOf, Lanes};
-use crate::domain::ingest::metrics::{Metrics, UncommittedSlots};
+use crate::domain::ingest::metrics::{Metrics, WaitingEntries};
 use crate::domain::ingest::removals::RemovalCount;
 use crate::domain::ingest::submit_queue::{Completions, SubmitQueue};
 use crate::domain::ingest::unreadable::UnreadableLog;
@@ -91,7 +91,7 @@ impl StoreLanes {
     pub fn commits(self, judge: Judge, assembly: &mut Assembly) -> Commits {
         let StoreLanes { lanes, store, clock, config, metrics, health, .. } = self;
         let submit_queues = lanes.iter().flat_map(|lane| lane.submit_queues.iter().cloned()).collect();
-        assembly.metrics().register_collector(Box::new(UncommittedSlots(submit_queues)));
+        assembly.metrics().register_collector(Box::new(WaitingEntries(submit_queues)));
         let judge = Arc::new(judge);
         let committer = |lane: Lane| Committer {
             store: store.clone(),

@@ -47,6 +47,21 @@ async fn playing_content(gateway: &TestGateway, oid: u64) -> (TestClient, u64) {
 }
 
 #[tokio::test]
+async fn the_metrics_show_how_many_beats_are_held() {
+    let gateway = gateway();
+    let (mut client, at) = playing(&gateway).await;
+    assert_eq!(gateway.metric("heartline_held_beats").await, 0.0);
+    for step in 1..=3 {
+        client.send(beats([beat(100, at + step).pos(1_000 * step)])).await;
+    }
+    gateway.wait_for_metric("heartline_held_beats", |held| held == 3.0).await;
+    assert_eq!(gateway.metric("heartline_uncommitted_slots").await, 0.0);
+    // A read has them committed.
+    client.position(100).await;
+    assert_eq!(gateway.metric("heartline_held_beats").await, 0.0);
+}
+
+#[tokio::test]
 async fn one_ack_tells_of_all_beats_of_a_hold() {
     let gateway = holding("4s");
     let (mut client, at) = playing(&gateway).await;

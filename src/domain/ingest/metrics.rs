@@ -89,11 +89,8 @@ impl Metrics {
         };
         registry.register("commit_group_slots", "Slots and operations in one group", metrics.group_slots.clone());
         registry.register("commit_seconds", "Time to write and sync one group", metrics.commit_seconds.clone());
-        registry.register(
-            "ack_seconds",
-            "From reading a slot's first beat, or the end of its hold, to its commit",
-            metrics.ack_seconds.clone(),
-        );
+        let meaning = "From reading a slot's first beat to its commit; from the end of its hold if it was held, so without the hold";
+        registry.register("ack_seconds", meaning, metrics.ack_seconds.clone());
         let meaning = "Steady beats that waited for later ones of their session (store.steady_hold)";
         registry.register("beats_held", meaning, metrics.held.clone());
         let meaning = "Panics of commit listeners; each loses what one of them had to do for one group";
@@ -126,16 +123,20 @@ impl Metrics {
     }
 }
 
-/// The slots and orders of all submit queues that are not answered yet, counted at each scrape.
+/// What waits in all submit queues, counted at each scrape: slots and orders for their commit, and steady beats for later
+/// ones.
 #[derive(Debug)]
-pub struct UncommittedSlots(pub Vec<Arc<SubmitQueue>>);
+pub struct WaitingEntries(pub Vec<Arc<SubmitQueue>>);
 
-impl Collector for UncommittedSlots {
+impl Collector for WaitingEntries {
     fn encode(&self, mut encoder: DescriptorEncoder) -> std::fmt::Result {
-        let count: usize = self.0.iter().map(|submit_queue| submit_queue.len()).sum();
-        let gauge = ConstGauge::new(count as i64);
-        let help = "Slots and operations that wait for their commit";
-        gauge.encode(encoder.encode_descriptor("uncommitted_slots", help, None, gauge.metric_type())?)
+        let mut gauge = |name, help, count: fn(&SubmitQueue) -> usize| {
+            let waiting: usize = self.0.iter().map(|submit_queue| count(submit_queue)).sum();
+            let gauge = ConstGauge::new(waiting as i64);
+            gauge.encode(encoder.encode_descriptor(name, help, None, gauge.metric_type())?)
+        };
+        gauge("uncommitted_slots", "Slots and operations that wait for their commit", SubmitQueue::len)?;
+        gauge("held_beats", "Steady beats that are held now (store.steady_hold)", SubmitQueue::held)
     }
 }
 

@@ -217,6 +217,11 @@ impl SubmitQueue {
         self.len() == 0
     }
 
+    /// The number of held beats.
+    pub fn held(&self) -> usize {
+        self.lock().held_weight()
+    }
+
     /// For the committer: moves the oldest entries, at most `max`, to `group`. Returns when the next hold ends; the
     /// committer is not woken for that.
     pub fn take_into(&self, group: &mut Vec<Entry>, max: usize, now: Instant) -> Option<Instant> {
