@@ -2,6 +2,9 @@
 
 use http::{HeaderMap, HeaderValue, header};
 
+/// Bytes of an origin in the log: the rest is cut off.
+const LOGGED_MAX: usize = 128;
+
 /// An exact allow-list; when it is empty, the same host only. A default port equals no port, in the list and in
 /// requests.
 #[derive(Clone, Debug)]
@@ -22,6 +25,13 @@ impl Origins {
             (Some(origin), None) => self.allow_origin(origin, headers.get(header::HOST)),
             (Some(_), Some(_)) => false,
         }
+    }
+
+    /// The origin of a request, to be logged. `None`: it has none, or one that is not text.
+    pub fn named(headers: &HeaderMap) -> Option<&str> {
+        let origin = headers.get(header::ORIGIN)?.to_str().ok()?;
+        // What is text in a header is ASCII.
+        Some(&origin[..origin.len().min(LOGGED_MAX)])
     }
 
     fn allow_origin(&self, origin: &HeaderValue, host: Option<&HeaderValue>) -> bool {

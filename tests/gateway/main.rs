@@ -59,6 +59,7 @@ mod push;
 mod push_steady;
 mod reads;
 mod recording;
+mod refusals;
 mod rejections;
 mod renewal;
 mod resume;

@@ -28,11 +28,17 @@ pub struct Authenticator {
     clock: Arc<Clock>,
     accepted: Counter,
     refused: Counter,
+    causes: Family<Refusal, Counter>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Labels {
     result: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Refusal {
+    cause: &'static str,
 }
 
 impl Authenticator {
@@ -47,28 +53,41 @@ impl Authenticator {
         let checks = Family::<Labels, Counter>::default();
         let counter = |result| checks.get_or_create(&Labels { result }).clone();
         let (accepted, refused) = (counter("ok"), counter("refused"));
-        registry.register("auth_checks", "Token signatures checked", checks);
-        Authenticator { verifier, presence, kick_list, revocations, clock, accepted, refused }
+        registry.register("auth_checks", "Tokens checked", checks);
+        let causes = Family::<Refusal, Counter>::default();
+        // Exported from the start.
+        TokenError::ALL.iter().for_each(|error| drop(causes.get_or_create(&Refusal { cause: error.word() })));
+        registry.register("tokens_refused", "Tokens refused, by cause", causes.clone());
+        Authenticator { verifier, presence, kick_list, revocations, clock, accepted, refused, causes }
     }
 
     /// Checks a token; the one place where a signature is verified.
     pub fn identify(&self, token: &str) -> Result<Identity, TokenError> {
-        let identity = self.verifier.verify(token, self.clock.wall());
-        let counter = if identity.is_ok() { &self.accepted } else { &self.refused };
-        counter.inc();
-        identity
+        self.counted(self.verifier.verify(token, self.clock.wall()))
     }
 
     /// Checks the token of a service, which acts for users. Kicks do not concern services.
     pub fn identify_service(&self, token: &str) -> Result<ServiceIdentity, TokenError> {
         let now_ms = self.clock.wall();
-        let identity = self.verifier.verify_service(token, now_ms);
-        let counter = if identity.is_ok() { &self.accepted } else { &self.refused };
-        counter.inc();
-        match identity {
+        let identity = match self.verifier.verify_service(token, now_ms) {
             Ok(identity) if self.revocations.refuses_token(&identity.token, now_ms) => Err(TokenError::Revoked),
             identity => identity,
+        };
+        self.counted(identity)
+    }
+
+    fn counted<T>(&self, checked: Result<T, TokenError>) -> Result<T, TokenError> {
+        match &checked {
+            Ok(_) => {
+                self.accepted.inc();
+            }
+            Err(error) => {
+                self.refused.inc();
+                self.causes.get_or_create(&Refusal { cause: error.word() }).inc();
+                tracing::debug!(event = "token_refused", cause = error.word(), "token refused: {error}");
+            }
         }
+        checked
     }
 
     /// Registers a new connection; `None` when it is [refused](Self::refuses).

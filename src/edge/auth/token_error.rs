@@ -32,6 +32,53 @@ pub enum TokenError {
 }
 
 impl TokenError {
+    pub const ALL: [TokenError; 19] = [
+        TokenError::TooLong,
+        TokenError::Malformed,
+        TokenError::CriticalHeaders,
+        TokenError::Algorithm,
+        TokenError::UnknownKid,
+        TokenError::Signature,
+        TokenError::Audience,
+        TokenError::Issuer,
+        TokenError::SubNotString,
+        TokenError::SubNotNumber,
+        TokenError::NbfNotNumber,
+        TokenError::NotYetValid,
+        TokenError::NoExp,
+        TokenError::ExpNotNumber,
+        TokenError::NoIat,
+        TokenError::LifeTooLong,
+        TokenError::OfService,
+        TokenError::Revoked,
+        TokenError::Expired,
+    ];
+
+    /// A name for metrics and logs.
+    pub fn word(self) -> &'static str {
+        match self {
+            TokenError::TooLong => "too_long",
+            TokenError::Malformed => "malformed",
+            TokenError::CriticalHeaders => "critical_headers",
+            TokenError::Algorithm => "algorithm",
+            TokenError::UnknownKid => "unknown_kid",
+            TokenError::Signature => "signature",
+            TokenError::Audience => "audience",
+            TokenError::Issuer => "issuer",
+            TokenError::SubNotString => "sub_not_string",
+            TokenError::SubNotNumber => "sub_not_number",
+            TokenError::NbfNotNumber => "nbf_not_number",
+            TokenError::NotYetValid => "not_yet_valid",
+            TokenError::NoExp => "no_exp",
+            TokenError::ExpNotNumber => "exp_not_number",
+            TokenError::NoIat => "no_iat",
+            TokenError::LifeTooLong => "life_too_long",
+            TokenError::OfService => "of_service",
+            TokenError::Revoked => "revoked",
+            TokenError::Expired => "expired",
+        }
+    }
+
     /// As the client is told, over HTTP and in a close frame: fixed words, so that nothing of a token gets into a log
     /// or an answer.
     pub fn cause(self) -> &'static str {

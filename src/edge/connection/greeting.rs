@@ -71,6 +71,9 @@ pub async fn greet(
     match welcomed {
         Ok(conversation) => return Some(LiveSocket::new(socket, conversation, context, client.address, permit)),
         Err(Failed::Close(reason)) => {
+            let (code, cause) = reason.code_and_text();
+            let address = client.address;
+            tracing::debug!(event = "connection_refused", %address, code, cause, "connection refused before its welcome");
             if let Some(bye) = reason.bye(rand::random()) {
                 // Heard or not, the close comes next.
                 let _ = say(&mut socket, &context, &bye).await;

@@ -27,6 +27,7 @@ use crate::edge::http::bearer;
 use crate::edge::http::problem::{Problem, whole_seconds};
 use crate::edge::limits::connection_limiter::{ConnectionPermit, ConnectionRefused, FULL_RETRY};
 use crate::edge::metrics::Refused;
+use crate::edge::origin::Origins;
 
 pub const PATH: &str = "/v1/connect";
 const NOT_TO_BE_KEPT: [(HeaderName, &str); 1] = [(header::CACHE_CONTROL, "no-store")];
@@ -45,6 +46,9 @@ struct Accepted {
     token: Option<Result<Identity, TokenError>>,
     permit: ConnectionPermit,
 }
+
+/// A request that does not become a socket: why, and the answer.
+struct Refusal(Refused, Problem);
 
 /// A connection that is becoming a socket.
 pub struct Upgrade {
@@ -65,7 +69,7 @@ pub fn respond(
     let upgraded = parts.extensions.remove::<OnUpgrade>();
     let accepted = accept(&parts, Network::of(client), context).and_then(|accepted| match upgraded {
         Some(upgraded) => Ok((accepted, upgraded)),
-        None => Err(Problem::invalid("connection: must be HTTP/1.1")),
+        None => Err(Refusal::malformed(Problem::invalid("connection: must be HTTP/1.1"))),
     });
     match accepted {
         Ok((accepted, upgraded)) => {
@@ -74,7 +78,29 @@ pub fn respond(
             let client = SocketClient { address: client, visitor };
             (response, Some(Upgrade { upgraded, token: accepted.token, client, permit: accepted.permit }))
         }
-        Err(problem) => ((NOT_TO_BE_KEPT, problem).into_response(), None),
+        Err(Refusal(reason, problem)) => {
+            refused(reason, &problem, &parts.headers, client, context);
+            ((NOT_TO_BE_KEPT, problem).into_response(), None)
+        }
+    }
+}
+
+/// Counts and logs it. The texts of problems say nothing of the token.
+fn refused(reason: Refused, problem: &Problem, headers: &HeaderMap, address: IpAddr, context: &ConnectionContext) {
+    context.metrics.refused(reason);
+    tracing::debug!(
+        event = "upgrade_refused",
+        %address,
+        origin = Origins::named(headers),
+        cause = reason.word(),
+        "upgrade refused: {}",
+        problem.detail()
+    );
+}
+
+impl Refusal {
+    fn malformed(problem: Problem) -> Self {
+        Refusal(Refused::Malformed, problem)
     }
 }
 
@@ -115,27 +141,28 @@ fn switching(accepted: &Accepted) -> Response<Body> {
     response
 }
 
-fn accept(request: &Parts, network: Network, context: &ConnectionContext) -> Result<Accepted, Problem> {
+fn accept(request: &Parts, network: Network, context: &ConnectionContext) -> Result<Accepted, Refusal> {
     if request.method != Method::GET {
-        return Err(Problem::method(&[Method::GET]));
+        return Err(Refusal::malformed(Problem::method(&[Method::GET])));
     }
     if request.uri.query().is_some() {
-        return Err(Problem::invalid("query: must be empty; a token in a URL ends up in logs"));
+        let problem = Problem::invalid("query: must be empty; a token in a URL ends up in logs");
+        return Err(Refusal::malformed(problem));
     }
     if !context.origins.allow(&request.headers) {
-        return Err(Problem::forbidden("origin: not allowed (server.origins)"));
+        return Err(Refusal(Refused::Origin, Problem::forbidden("origin: not allowed (server.origins)")));
     }
-    let accept_key = websocket_key(&request.headers)?;
-    let offered = offered(&request.headers)?;
-    let authorization = bearer::authorization(&request.headers)?;
+    let accept_key = websocket_key(&request.headers).map_err(Refusal::malformed)?;
+    let offered = offered(&request.headers).map_err(Refusal::malformed)?;
+    let authorization = bearer::authorization(&request.headers).map_err(Refusal::malformed)?;
     if context.stop.is_draining() {
-        return Err(Problem::going_away());
+        return Err(Refusal(Refused::Draining, Problem::going_away()));
     }
     if let Some(trouble) = context.clock_status.trouble() {
-        return Err(Problem::out_of_time(trouble));
+        return Err(Refusal(Refused::Clock, Problem::out_of_time(trouble)));
     }
     // Before the signature is checked: a refused upgrade should cost little.
-    let permit = context.limiter.enter(network).map_err(|no_room| turned_away(no_room, context))?;
+    let permit = context.limiter.enter(network).map_err(turned_away)?;
     let token = match authorization {
         Some(authorization) => Some(Ok(identify(authorization, context)?)),
         None => offered.token.map(|token| context.authenticator.identify(token)),
@@ -143,8 +170,8 @@ fn accept(request: &Parts, network: Network, context: &ConnectionContext) -> Res
     Ok(Accepted { accept_key, subprotocol: offered.subprotocol, token, permit })
 }
 
-fn turned_away(no_room: ConnectionRefused, context: &ConnectionContext) -> Problem {
-    let (metric, problem) = match no_room {
+fn turned_away(no_room: ConnectionRefused) -> Refusal {
+    let (reason, problem) = match no_room {
         ConnectionRefused::UpgradeRate(wait) => {
             let detail = "the gateway takes no more upgrades per second";
             (Refused::Upgrades, Problem::unavailable(detail, whole_seconds(wait)))
@@ -162,16 +189,16 @@ fn turned_away(no_room: ConnectionRefused, context: &ConnectionContext) -> Probl
             (Refused::AddressUpgrades, Problem::too_fast(detail, FULL_RETRY))
         }
     };
-    context.metrics.refused(metric);
     // Otherwise the connection would wait here for a second try, and take the place of others.
-    problem.with(header::CONNECTION, HeaderValue::from_static("close"))
+    Refusal(reason, problem.with(header::CONNECTION, HeaderValue::from_static("close")))
 }
 
 /// A client that can set a header can read a status, too.
-fn identify(authorization: &HeaderValue, context: &ConnectionContext) -> Result<Identity, Problem> {
-    let identity = bearer::identify(authorization, &context.authenticator)?;
+fn identify(authorization: &HeaderValue, context: &ConnectionContext) -> Result<Identity, Refusal> {
+    let bad = |problem| Refusal(Refused::Token, problem);
+    let identity = bearer::identify(authorization, &context.authenticator).map_err(bad)?;
     if context.authenticator.refuses(&identity) {
-        return Err(Problem::forbidden(bearer::SENT_AWAY));
+        return Err(Refusal(Refused::Kicked, Problem::forbidden(bearer::SENT_AWAY)));
     }
     Ok(identity)
 }

@@ -6,9 +6,13 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, Method, StatusCode, header};
+use tracing::field;
 
 use super::problem::Problem;
+use crate::edge::address::ClientAddress;
 use crate::edge::context::ConnectionContext;
+use crate::edge::metrics::Refused;
+use crate::edge::origin::Origins;
 
 /// Seconds for which a browser need not ask again; it keeps none longer.
 const PREFLIGHT_SECONDS: &str = "7200";
@@ -18,6 +22,7 @@ pub async fn apply(State(context): State<Arc<ConnectionContext>>, request: Reque
     let allowed = context.origins.allow(request.headers());
     let origin = request.headers().get(header::ORIGIN).cloned().filter(|_| allowed);
     let mut response = if !allowed {
+        refused(&context, &request);
         Problem::forbidden("this origin is not allowed (server.origins)").into_response()
     } else if is_preflight(&request) {
         preflight()
@@ -33,6 +38,13 @@ pub async fn apply(State(context): State<Arc<ConnectionContext>>, request: Reque
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("Retry-After"));
     }
     response
+}
+
+fn refused(context: &ConnectionContext, request: &Request) {
+    let address = request.extensions().get::<ClientAddress>().map(|client| field::display(client.0));
+    let origin = Origins::named(request.headers());
+    context.metrics.refused(Refused::Origin);
+    tracing::debug!(event = "request_refused", address, origin, cause = Refused::Origin.word(), "request refused");
 }
 
 fn is_preflight(request: &Request) -> bool {

@@ -153,6 +153,11 @@ impl Problem {
         Self::new(status, code.word(), title, detail)
     }
 
+    /// What happened this time.
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
     /// The same, with a header more.
     pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));

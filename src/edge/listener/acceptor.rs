@@ -196,6 +196,7 @@ impl Acceptor {
             Ok(client) => client,
             Err(unbelievable) => {
                 self.context.metrics.refused(Refused::ForwardedHeader);
+                tracing::debug!(event = "request_refused", proxy = %connected, cause = %unbelievable, "request refused");
                 let problem = Problem::invalid(unbelievable.to_string());
                 return problem.with(header::CONNECTION, CLOSE).into_response();
             }

@@ -43,11 +43,23 @@ pub enum Refused {
     ForwardedHeader,
     /// A request took too long.
     SlowRequest,
+    /// A page of an origin that is not allowed asked for a socket, or for anything over HTTP.
+    Origin,
+    /// An upgrade is not as the protocol has it.
+    Malformed,
+    /// An upgrade came with a bad token in its header.
+    Token,
+    /// The user of an upgrade was kicked a moment ago, or the token is revoked.
+    Kicked,
+    /// An upgrade came during the drain.
+    Draining,
+    /// The clock is wrong.
+    Clock,
 }
 
 impl Refused {
     /// In the order of the variants, since a reason finds its counter by its place.
-    const LABELS: [&str; 8] = [
+    const LABELS: [&str; 14] = [
         "handshakes",
         "address_handshakes",
         "upgrades",
@@ -56,7 +68,17 @@ impl Refused {
         "tls_handshake",
         "forwarded_header",
         "slow_request",
+        "origin",
+        "malformed",
+        "token",
+        "kicked",
+        "draining",
+        "clock",
     ];
+
+    pub fn word(self) -> &'static str {
+        Self::LABELS[self as usize]
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
