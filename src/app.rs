@@ -216,7 +216,8 @@ fn start(
     let admin = Admin { readiness, bus: gateway.bus_health, degraded, registry };
     let (router, nothing) = (admin::router(admin), std::future::ready(()));
     others.push(operator::start("probes", probes, router, operator::PROBES, nothing, stop.clone()).map_err(process)?);
-    let guard = Guard { token: access.control_token, hosts: config.control.hosts.clone() };
+    let hosts = config.control.hosts.clone();
+    let guard = Guard { token: access.control_token, hosts, mid_hash: mid_hash.clone() };
     let (kick_list, revocations) = (gateway.kick_list, access.revocations);
     let of_control = Control { kick_list, revocations, clock_status, mid_hash };
     let answers = gateway.control_completions;

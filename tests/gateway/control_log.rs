@@ -7,16 +7,22 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use crate::support::{CONTROL_TOKEN, Http, PATIENCE, TestGateway};
+use crate::support::{CONTROL_TOKEN, Http, PATIENCE, TestGateway, run};
 
 fn calls(gateway: &TestGateway) -> Vec<Value> {
     let lines = gateway.log().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect::<Vec<Value>>();
     lines.into_iter().filter(|line| line["event"] == "control").collect()
 }
 
+/// As `heartline hash` prints it.
+fn hash(mid: &str, settings: &[(&str, &str)]) -> String {
+    String::from_utf8(run(&["hash", mid], settings).stdout).expect("UTF-8").trim().to_owned()
+}
+
 #[tokio::test]
-async fn a_call_is_logged_with_its_source_and_the_user_as_given() {
-    let gateway = TestGateway::with(&[("log.format", "json")]);
+async fn a_call_is_logged_with_its_source_and_the_hash_of_the_user() {
+    let settings = [("log.format", "json"), ("log.mid_key", "a key")];
+    let gateway = TestGateway::with(&settings);
     let control = gateway.control();
     control.post("/v1/kick", &json!({"mid": "42"})).await;
     control.post("/v1/erase", &json!({"mid": 43})).await;
@@ -29,7 +35,7 @@ async fn a_call_is_logged_with_its_source_and_the_user_as_given() {
     let expected = [
         ("POST", "/v1/kick", 204, Some("42")),
         ("POST", "/v1/erase", 204, Some("43")),
-        ("POST", "/v1/kick", 400, Some("x\ny")),
+        ("POST", "/v1/kick", 400, None),
         ("GET", "/v1/export", 200, Some("44")),
         ("DELETE", "/v1/revoke", 204, Some("45")),
         ("GET", "/v1/events", 200, None),
@@ -41,7 +47,9 @@ async fn a_call_is_logged_with_its_source_and_the_user_as_given() {
     for (line, (method, path, status, mid)) in logged.iter().zip(expected) {
         let found = (&line["method"], &line["path"], &line["status"]);
         assert_eq!(found, (&json!(method), &json!(path), &json!(status)), "{line}");
-        assert_eq!(line.get("mid"), mid.map(Value::from).as_ref(), "{line}");
+        let hash = mid.map(|mid| hash(mid, &settings));
+        assert_eq!(line.get("user"), hash.map(Value::from).as_ref(), "{line}");
+        assert_eq!(line.get("mid"), None, "{line}");
         assert!(line["source"].as_str().is_some_and(|source| source.starts_with("127.0.0.1:")), "{line}");
     }
 }
@@ -50,10 +58,36 @@ async fn a_call_is_logged_with_its_source_and_the_user_as_given() {
 async fn input_of_a_caller_cannot_forge_a_log_line() {
     let gateway = TestGateway::start();
     gateway.control().get("/v1/export?mid=42%0Aforged%20line").await;
+    gateway.control().get("/v1/forged%0Aline").await;
     let log = gateway.log();
-    let lines: Vec<_> = log.lines().filter(|line| line.contains("forged line")).collect();
-    assert_eq!(lines.len(), 1, "{log}");
-    assert!(lines[0].contains(r#"mid="42\nforged line""#), "{log}");
+    assert!(log.lines().any(|line| line.contains("path=\"/v1/forged%0Aline\"")), "{log}");
+    assert!(!log.lines().any(|line| line.starts_with("line") || line.contains("forged line")), "{log}");
+}
+
+#[tokio::test]
+async fn what_an_operator_does_to_a_user_is_logged_as_an_event_with_the_hash() {
+    let settings = [("log.format", "json"), ("log.mid_key", "a key")];
+    let gateway = TestGateway::with(&settings);
+    let control = gateway.control();
+    control.post("/v1/kick", &json!({"mid": "42"})).await;
+    control.post("/v1/erase", &json!({"mid": "42"})).await;
+    control.post("/v1/revoke", &json!({"mid": "42"})).await;
+    control.delete("/v1/revoke?mid=42").await;
+    control.post("/v1/revoke", &json!({"jti": "a token of 42"})).await;
+    control.delete("/v1/views/1/7").await;
+    let hash = hash("42", &settings);
+    let log = gateway.log();
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let users = |event: &str| -> Vec<Value> {
+        lines.iter().filter(|line| line["event"] == event).map(|line| line["user"].clone()).collect()
+    };
+    for event in ["kicked", "erased", "revocation_removed"] {
+        assert_eq!(users(event), [json!(hash)], "{event}: {log}");
+    }
+    assert_eq!(users("revoked"), [json!(hash), Value::Null], "{log}");
+    assert_eq!(users("views_deleted").len(), 1, "{log}");
+    let id = |line: &&Value| line.to_string().contains("\"42\"") || line.to_string().contains("of 42");
+    assert_eq!(lines.iter().find(id), None, "no line has the id");
 }
 
 /// Asks for events, of which none comes, and goes away after a while.

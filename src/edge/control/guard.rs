@@ -9,31 +9,37 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode, Uri, header};
+use tracing::field::display;
 
 use super::host;
 
 use crate::edge::auth::ControlToken;
 use crate::edge::http::problem::Problem;
 use crate::edge::http::{bearer, body};
+use crate::edge::protocol::json::decode_mid;
+use crate::model::ids::UserId;
+use crate::model::mid_hash::{HashedMid, MidHash};
 
 /// Bytes of any body here: those of the path that takes most. It is read before the route sees it, so that the log can
 /// name the user.
 const BODY_BYTES_MAX: usize = super::counters::BODY_BYTES_MAX;
-/// Characters of a path or a user's id in the log: the rest is cut off.
+/// Characters of a path in the log: the rest is cut off.
 const LOGGED_MAX: usize = 128;
 
 pub struct Guard {
     pub token: ControlToken,
     /// Names of this listener besides `localhost` and addresses.
     pub hosts: Vec<String>,
+    /// Names users in the log.
+    pub mid_hash: MidHash,
 }
 
 /// Refuses calls without permission, passes on the others, and logs all.
 pub async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
-    let mut call = Call::of(&request);
+    let mut call = Call::of(&request, &guard.mid_hash);
     let response = match guard.open(request).await {
         Ok((request, body)) => {
-            call.mid = call.mid.take().or_else(|| mid_of_body(&body));
+            call.user = call.user.or_else(|| user_of_body(&body).map(|user| guard.mid_hash.of(user)));
             next.run(request).await
         }
         Err(problem) => problem.into_response(),
@@ -47,19 +53,19 @@ struct Call {
     source: Option<SocketAddr>,
     method: Method,
     path: String,
-    /// The user as given in the request.
-    mid: Option<String>,
+    /// Whom the call is about.
+    user: Option<HashedMid>,
     /// `None`: there was no answer.
     status: Option<StatusCode>,
 }
 
 impl Call {
-    fn of(request: &Request) -> Self {
+    fn of(request: &Request, mid_hash: &MidHash) -> Self {
         Call {
             source: request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(source)| *source),
             method: request.method().clone(),
             path: cut(request.uri().path()),
-            mid: mid_of_query(request.uri()),
+            user: user_of_query(request.uri()).map(|user| mid_hash.of(user)),
             status: None,
         }
     }
@@ -67,13 +73,12 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        let Call { source, method, path, mid, status } = self;
-        let source = source.map(|source| source.to_string());
-        let (source, path, mid) = (source.as_deref(), path.as_str(), mid.as_deref());
+        let Call { source, method, path, user, status } = self;
+        let (source, user, path) = (source.map(display), user.map(display), path.as_str());
         match status.map(|status| status.as_u16()) {
-            Some(status) => tracing::info!(event = "control", source, %method, path, status, mid, "control call"),
+            Some(status) => tracing::info!(event = "control", source, %method, path, status, user, "control call"),
             None => {
-                tracing::warn!(event = "control", source, %method, path, mid, "control call broken off by its client");
+                tracing::warn!(event = "control", source, %method, path, user, "control call broken off by its client");
             }
         }
     }
@@ -107,15 +112,17 @@ impl Guard {
     }
 }
 
-fn mid_of_query(uri: &Uri) -> Option<String> {
+fn user_of_query(uri: &Uri) -> Option<UserId> {
     let Query(fields) = Query::<Vec<(String, String)>>::try_from_uri(uri).ok()?;
-    fields.into_iter().find(|(name, _)| name == "mid").map(|(_, mid)| cut(&mid))
+    let (_, mid) = fields.into_iter().find(|(name, _)| name == "mid")?;
+    decode_mid(Some(&mid)).ok()
 }
 
-fn mid_of_body(body: &[u8]) -> Option<String> {
+fn user_of_body(body: &[u8]) -> Option<UserId> {
     let document: serde_json::Value = serde_json::from_slice(body).ok()?;
     let mid = document.get("mid")?;
-    Some(cut(&mid.as_str().map_or_else(|| mid.to_string(), str::to_owned)))
+    let text = mid.as_str().map_or_else(|| mid.to_string(), str::to_owned);
+    decode_mid(Some(&text)).ok()
 }
 
 fn cut(text: &str) -> String {
@@ -128,13 +135,16 @@ mod tests {
 
     #[test]
     fn the_logged_user_is_the_one_of_the_query_or_of_the_body() {
-        let of_query = |uri: &str| mid_of_query(&uri.parse().expect("a URI"));
-        assert_eq!(of_query("/v1/export?limit=1&mid=42").as_deref(), Some("42"));
-        assert_eq!(of_query("/v1/export?mid=x%0Ay").as_deref(), Some("x\ny"));
-        assert_eq!((of_query("/v1/export"), of_query("/v1/export?mids=1")), (None, None));
-        assert_eq!(mid_of_body(br#"{"mid":"42"}"#).as_deref(), Some("42"));
-        assert_eq!(mid_of_body(br#"{"mid":[7]}"#).as_deref(), Some("[7]"));
-        assert_eq!((mid_of_body(b""), mid_of_body(b"[42]"), mid_of_body(br#"{"jti":"a"}"#)), (None, None, None));
+        let of_query = |uri: &str| user_of_query(&uri.parse().expect("a URI"));
+        assert_eq!(of_query("/v1/export?limit=1&mid=42"), Some(UserId(42)));
+        for none in ["/v1/export", "/v1/export?mids=1", "/v1/export?mid=x%0Ay", "/v1/export?mid="] {
+            assert_eq!(of_query(none), None, "{none}");
+        }
+        assert_eq!(user_of_body(br#"{"mid":"42"}"#), Some(UserId(42)));
+        assert_eq!(user_of_body(br#"{"mid":42}"#), Some(UserId(42)));
+        for none in [&b""[..], b"[42]", br#"{"jti":"a"}"#, br#"{"mid":[7]}"#] {
+            assert_eq!(user_of_body(none), None, "{none:?}");
+        }
         assert_eq!(cut(&"9".repeat(1_000)).len(), LOGGED_MAX);
     }
 }

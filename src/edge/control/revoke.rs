@@ -1,4 +1,6 @@
 //! `/v1/revoke`: revocations of all tokens of a user, or of a single token.
+//!
+//! The id of a token may identify its user, so it is not logged.
 
 use std::sync::Arc;
 
@@ -32,7 +34,10 @@ pub async fn post(State(control): State<Arc<Control>>, request: Request) -> Resu
     }
     let revoked = what.clone();
     change(&control, move |revocations| revocations.revoke(what, until, now)).await?;
-    log(&control, &revoked, "revoked");
+    match revoked {
+        Revoked::User(user) => tracing::info!(event = "revoked", user = %control.mid_hash.of(user), "revoked"),
+        Revoked::Token(_) => tracing::info!(event = "revoked", "a token is revoked"),
+    }
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -41,7 +46,12 @@ pub async fn delete(State(control): State<Arc<Control>>, uri: Uri) -> Result<Sta
     let what = query::revoked(&uri)?;
     let taken_back = what.clone();
     change(&control, move |revocations| revocations.take_back(&what)).await?;
-    log(&control, &taken_back, "no longer revoked");
+    match taken_back {
+        Revoked::User(user) => {
+            tracing::info!(event = "revocation_removed", user = %control.mid_hash.of(user), "no longer revoked")
+        }
+        Revoked::Token(_) => tracing::info!(event = "revocation_removed", "a token is no longer revoked"),
+    }
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -65,13 +75,5 @@ async fn change(
             Err(Problem::store_away(unchanged.to_string()))
         }
         Err(_) => Err(Problem::store_away("the outcome is unknown; repeat the request")),
-    }
-}
-
-/// Logs a change. The id of a token may identify its user, so it is not logged.
-fn log(control: &Control, what: &Revoked, done: &'static str) {
-    match what {
-        Revoked::User(user) => tracing::info!(user = %control.mid_hash.of(*user), "{done}"),
-        Revoked::Token(_) => tracing::info!("a token is {done}"),
     }
 }

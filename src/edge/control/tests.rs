@@ -86,7 +86,7 @@ fn guard() -> Guard {
     let (listen, token) = ("127.0.0.1:0".parse().expect("an address"), Secret::new(TOKEN.to_owned()));
     let config = ControlConfig { listen, token, hosts: vec!["gateway-1".to_owned()] };
     let token = ControlToken::load(&config, std::path::Path::new("/nowhere")).expect("a configured token");
-    Guard { token, hosts: config.hosts }
+    Guard { token, hosts: config.hosts, mid_hash: MidHash::with_key(&[0; 16]) }
 }
 
 #[tokio::test]

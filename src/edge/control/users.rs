@@ -66,7 +66,7 @@ async fn erase(State(users): State<Arc<UserOperations>>, request: Request) -> Re
     if let Some(views) = &users.views {
         views.forget(user).await?;
     }
-    tracing::info!(user = %users.mid_hash.of(user), "erased");
+    tracing::info!(event = "erased", user = %users.mid_hash.of(user), "erased");
     Ok(StatusCode::NO_CONTENT)
 }
 

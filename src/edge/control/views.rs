@@ -28,6 +28,6 @@ async fn delete_one(
     let Path((kind, oid)) = path.map_err(|_| Problem::invalid("path: must be UTF-8"))?;
     let content = decode_content(&kind, &oid)?;
     views.delete(content).await?;
-    tracing::info!(kind = content.kind, oid = content.oid, "views deleted");
+    tracing::info!(event = "views_deleted", kind = content.kind, oid = content.oid, "views deleted");
     Ok(StatusCode::NO_CONTENT)
 }
