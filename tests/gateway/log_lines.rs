@@ -63,6 +63,31 @@ async fn a_connection_can_be_followed_from_its_start_to_its_end() {
 }
 
 #[tokio::test]
+async fn the_first_line_of_a_connection_has_the_device_wherever_the_token_was() {
+    let gateway = TestGateway::with(&[("log.format", "json")]);
+    let mut client = gateway.connect(MID).await;
+    client.call(json!({"hello": {"device": "tv"}})).await;
+    let connected = of_event(&lines(&gateway), "connected");
+    assert_eq!(connected.len(), 1);
+    assert_eq!((&connected[0]["device"], &connected[0]["connection"]), (&json!("tv"), &json!(client.connection())));
+}
+
+#[tokio::test]
+async fn a_connection_that_says_nothing_is_logged_after_a_moment_or_at_its_end() {
+    let gateway = TestGateway::with(&[("log.format", "json")]);
+    let silent = gateway.connect(MID).await;
+    gateway.wait_for_log(&format!(r#""connection":"{}""#, silent.connection())).await;
+    let mut brief = gateway.connect(MID + 1).await;
+    brief.close(1000).await;
+    gateway.wait_for_log("disconnected").await;
+    let lines = lines(&gateway);
+    let events: Vec<_> =
+        lines.iter().filter(|line| line["connection"].is_string()).map(|line| &line["event"]).collect();
+    assert_eq!(events, ["connected", "connected", "disconnected"]);
+    assert_eq!(lines.last().expect("a line")["connection"], brief.connection());
+}
+
+#[tokio::test]
 async fn lines_of_connections_can_be_left_out() {
     let mut gateway = TestGateway::with(&[("log.format", "json"), ("log.connections", "false")]);
     gateway.connect(MID).await.close(1000).await;

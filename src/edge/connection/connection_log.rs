@@ -1,7 +1,7 @@
 //! The log lines of one connection, so that a user's complaint can be followed.
 
 use std::net::IpAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::close;
 use super::conversation::Conversation;
@@ -11,27 +11,52 @@ use crate::edge::context::ConnectionContext;
 /// What these lines are filtered by.
 pub const TARGET: &str = module_path!();
 
+/// How long the first line waits for a frame of the client. With the token in the upgrade, the device is named in a `hello`
+/// after the welcome.
+const DEVICE_WAIT: Duration = Duration::from_secs(1);
+
 /// From the welcome to the end.
 pub struct ConnectionLog {
     /// Of the client, as far as proxies name it.
     address: IpAddr,
     since: Instant,
+    /// Whether the first line is still to come.
+    waits: bool,
 }
 
 impl ConnectionLog {
-    pub fn connected(conversation: &Conversation, context: &ConnectionContext, address: IpAddr, now: Instant) -> Self {
+    pub fn new(address: IpAddr, since: Instant) -> Self {
+        ConnectionLog { address, since, waits: true }
+    }
+
+    /// Until when the first line waits, if it does.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.waits.then(|| self.since + DEVICE_WAIT)
+    }
+
+    /// Writes the first line as soon as the client has sent a frame, or has sent none for too long.
+    pub fn proceed(&mut self, conversation: &Conversation, context: &ConnectionContext, now: Instant) {
+        if self.waits && (conversation.has_heard() || now >= self.since + DEVICE_WAIT) {
+            self.connected(conversation, context);
+        }
+    }
+
+    fn connected(&mut self, conversation: &Conversation, context: &ConnectionContext) {
+        self.waits = false;
         tracing::info!(
             event = "connected",
             connection = %conversation.connection(),
             user = %context.mid_hash.of(conversation.user()),
-            %address,
+            address = %self.address,
             device = conversation.device(),
             "connected"
         );
-        ConnectionLog { address, since: now }
     }
 
-    pub fn disconnected(&self, conversation: &Conversation, context: &ConnectionContext, end: &End) {
+    pub fn disconnected(&mut self, conversation: &Conversation, context: &ConnectionContext, end: &End) {
+        if self.waits {
+            self.connected(conversation, context);
+        }
         let (code, closed_by) = match end {
             End::Close(reason) => (reason.code_and_text().0, "gateway"),
             End::ClosedByClient(code) => (*code, "client"),

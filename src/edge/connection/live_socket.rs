@@ -66,7 +66,7 @@ pub struct LiveSocket {
     at_end: Box<AtEnd>,
 }
 
-/// What is needed at the end only: behind a pointer, so that the rest stays small.
+/// What is needed at the beginning and at the end only: behind a pointer, so that the rest stays small.
 struct AtEnd {
     log: ConnectionLog,
     /// Given back.
@@ -83,7 +83,8 @@ impl LiveSocket {
     ) -> Self {
         context.metrics.connections.inc();
         let now = Instant::now();
-        let log = ConnectionLog::connected(&conversation, &context, address, now);
+        let mut log = ConnectionLog::new(address, now);
+        log.proceed(&conversation, &context, now);
         LiveSocket {
             socket,
             conversation,
@@ -141,7 +142,7 @@ impl LiveSocket {
 
     /// Closes the socket.
     pub async fn leave(self, end: End) {
-        let LiveSocket { socket, conversation, context, at_end, .. } = self;
+        let LiveSocket { socket, conversation, context, mut at_end, .. } = self;
         context.metrics.connections.dec();
         at_end.log.disconnected(&conversation, &context, &end);
         drop(context);
@@ -246,7 +247,11 @@ impl LiveSocket {
         }
         match heard {
             Heard::Text(text) => {
+                let is_first = !self.conversation.has_heard();
                 self.conversation.hear(&text, now);
+                if is_first {
+                    self.at_end.log.proceed(&self.conversation, &self.context, now);
+                }
                 // What waits for the beats before it waits for answers that may be there already, unrung.
                 self.look = !self.conversation.listens();
             }
@@ -348,6 +353,7 @@ impl LiveSocket {
         }
         self.look = true;
         let now = Instant::now();
+        self.at_end.log.proceed(&self.conversation, &self.context, now);
         if self.socket.stuck_until().is_some_and(|until| now >= until) {
             return Err(End::Close(CloseReason::TooSlow));
         }
@@ -376,7 +382,8 @@ impl LiveSocket {
             return leave.map_or(until, |leave| leave.min(until));
         }
         let silence = self.deaf_since.is_none().then(|| self.silence.next(&self.context.socket));
-        let deadlines = [silence, leave, self.conversation.next_deadline()];
+        let log = if self.conversation.has_heard() { None } else { self.at_end.log.deadline() };
+        let deadlines = [silence, leave, self.conversation.next_deadline(), log];
         deadlines.into_iter().flatten().min().unwrap_or(now + NO_DEADLINE)
     }
 

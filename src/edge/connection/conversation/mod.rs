@@ -112,6 +112,11 @@ impl Conversation {
         &self.device
     }
 
+    /// Whether the client has sent a frame.
+    pub fn has_heard(&self) -> bool {
+        self.seq > 0
+    }
+
     pub fn intake(&self) -> &Intake {
         self.context.lanes.intake(self.lane)
     }
