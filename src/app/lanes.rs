@@ -15,6 +15,7 @@ use crate::domain::ingest::metrics::{Metrics, WaitingEntries};
 use crate::domain::ingest::removals::RemovalCount;
 use crate::domain::ingest::submit_queue::{Completions, SubmitQueue};
 use crate::domain::ingest::unreadable::UnreadableLog;
+use crate::domain::ingest::user_trace::UserTrace;
 use crate::domain::ingest::watch::Watch;
 use crate::domain::rewards::judge::Judge;
 use crate::domain::time::clock::Clock;
@@ -31,6 +32,7 @@ pub(super) struct StoreLanes {
     config: Config,
     metrics: Metrics,
     holds: Option<Arc<HoldIndex>>,
+    trace: UserTrace,
     pub health: Arc<StoreHealth>,
 }
 
@@ -67,8 +69,9 @@ impl StoreLanes {
         registry.register_collector(Box::new(StoreStatus(health.clone())));
         assembly.commit_listeners.push(unreadable);
         assembly.commit_listeners.push(removals);
-        let (clock, holds) = (common.clock.clone(), common.holds.clone());
-        StoreLanes { lanes, store, clock, config: config.clone(), metrics, holds, health }
+        let (clock, holds, config) = (common.clock.clone(), common.holds.clone(), config.clone());
+        let trace = UserTrace::new(common.mid_hash.clone());
+        StoreLanes { lanes, store, clock, config, metrics, holds, trace, health }
     }
 
     /// For one more thread.
@@ -78,7 +81,8 @@ impl StoreLanes {
         let weight_max = SubmitQueue::WEIGHT_MAX / self.lanes.len();
         let (mut intakes, mut completions) = (Vec::new(), Vec::new());
         for lane in &mut self.lanes {
-            let (submit_queue, of_queue) = SubmitQueue::new(lane.wake.clone(), weight_max, self.holds.clone());
+            let (wake, holds, trace) = (lane.wake.clone(), self.holds.clone(), self.trace.clone());
+            let (submit_queue, of_queue) = SubmitQueue::new(wake, weight_max, holds, trace);
             lane.submit_queues.push(submit_queue.clone());
             let (clock, metrics) = (self.clock.clone(), self.metrics.clone());
             intakes.push(Intake { submit_queue, admission, clock, metrics });

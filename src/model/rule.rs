@@ -30,6 +30,20 @@ pub enum Reason {
     Superseded,
 }
 
+impl Reason {
+    /// As the protocol and logs name it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Reason::Invalid => "invalid",
+            Reason::Clock => "clock",
+            Reason::Expired => "expired",
+            Reason::NotStarted => "not_started",
+            Reason::NotRecording => "not_recording",
+            Reason::Superseded => "superseded",
+        }
+    }
+}
+
 /// How far ahead of the server's clock an `at` may be, milliseconds.
 pub const AHEAD_MS_MAX: u64 = 5_000;
 /// How far beyond its own length a position may be, milliseconds.

@@ -13,6 +13,7 @@ use heartline::domain::ingest::intake::Intake;
 use heartline::domain::ingest::metrics::Metrics;
 use heartline::domain::ingest::source::Source;
 use heartline::domain::ingest::submit_queue::SubmitQueue;
+use heartline::domain::ingest::user_trace::UserTrace;
 use heartline::domain::rewards::config::RewardsConfig;
 use heartline::domain::rewards::decisions::Decisions;
 use heartline::domain::rewards::judge::Judge;
@@ -22,6 +23,7 @@ use heartline::domain::rewards::today::Today;
 use heartline::domain::time::clock::Clock;
 use heartline::model::change::Action;
 use heartline::model::ids::UserId;
+use heartline::model::mid_hash::MidHash;
 use heartline::model::rule::Admission;
 use heartline::model::shard::Shards;
 use heartline::model::visitor::Visitor;
@@ -96,7 +98,8 @@ async fn run(plan: Plan) -> Account {
     let witness = Arc::new(Witness::new(store.clone()));
     let clock = Arc::new(Clock::starting_at(0, Duration::MAX));
     let wake = Arc::new(Notify::new());
-    let (submit_queue, completions) = SubmitQueue::new(wake.clone(), SubmitQueue::WEIGHT_MAX, None);
+    let trace = UserTrace::new(MidHash::with_key(&[0; 16]));
+    let (submit_queue, completions) = SubmitQueue::new(wake.clone(), SubmitQueue::WEIGHT_MAX, None, trace);
     let mut registry = Registry::default();
     let of_ingest = Metrics::new(&mut registry);
     let committer = Committer {

@@ -17,6 +17,7 @@ use heartline::domain::ingest::intake::Intake;
 use heartline::domain::ingest::lanes::Lanes;
 use heartline::domain::ingest::metrics::Metrics as IngestMetrics;
 use heartline::domain::ingest::submit_queue::{Completion, SubmitQueue};
+use heartline::domain::ingest::user_trace::UserTrace;
 use heartline::domain::revocations::Revocations;
 use heartline::domain::rewards::connect_lookup::ConnectLookup;
 use heartline::domain::rewards::memory::Memory;
@@ -98,7 +99,8 @@ impl Gateway {
         let registry = &mut registry;
         let clock = Arc::new(Clock::of(Box::new(TestTime::begin()), 0, Duration::MAX));
         let holds = (!steady_hold.is_zero()).then(HoldIndex::new);
-        let (submit_queue, completions) = SubmitQueue::new(Arc::default(), weight_max, holds.clone());
+        let trace = UserTrace::new(MidHash::with_key(&[0; 16]));
+        let (submit_queue, completions) = SubmitQueue::new(Arc::default(), weight_max, holds.clone(), trace);
         let shutdown = Shutdown::new(Duration::from_secs(1));
         let reads = Reads::new();
         let presence = Presence::new(8);

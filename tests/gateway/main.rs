@@ -87,6 +87,7 @@ mod tokens;
 mod two_gateways;
 mod unreadable;
 mod user_command;
+mod user_trace;
 mod views;
 mod views_by_playback;
 mod which_beat_wins;

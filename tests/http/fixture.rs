@@ -34,6 +34,7 @@ use heartline::domain::ingest::intake::Intake;
 use heartline::domain::ingest::lanes::Lanes;
 use heartline::domain::ingest::metrics::Metrics;
 use heartline::domain::ingest::submit_queue::{Completions, SubmitQueue};
+use heartline::domain::ingest::user_trace::UserTrace;
 use heartline::domain::revocations::Revocations;
 use heartline::domain::rewards;
 use heartline::domain::rewards::connect_lookup::ConnectLookup;
@@ -53,6 +54,7 @@ use heartline::edge::listener::{self, HttpTimeouts, ListenerContext, Proxies};
 use heartline::edge::origin::Origins;
 use heartline::edge::visitor::VisitorClasses;
 use heartline::model::ids::{Content, UserId};
+use heartline::model::mid_hash::MidHash;
 use heartline::model::record::Record;
 use heartline::model::retention::Retention;
 use heartline::model::rewards::rule::Rules;
@@ -143,7 +145,7 @@ impl Fixture {
             history: History::new(store, clock.clone(), connect_lookup.reads.clone(), None),
             connect_lookup: Arc::new(connect_lookup),
             authenticator,
-            mid_hash: heartline::model::mid_hash::MidHash::with_key(&[0; 16]),
+            mid_hash: MidHash::with_key(&[0; 16]),
             limiter: heartline::edge::limits::connection_limiter::ConnectionLimiter::new(&defaults.limits),
             requests: Arc::new(Rates::new(defaults.limits.frames_per_second, defaults.limits.burst)),
             anonymous: Arc::new(Rates::new(defaults.limits.frames_per_second, defaults.limits.burst)),
@@ -297,7 +299,8 @@ fn commits(
     registry: &mut Registry,
 ) -> (Committer, Intake, Completions) {
     let (wake, metrics) = (Arc::new(Notify::new()), Metrics::new(registry));
-    let (submit_queue, completions) = SubmitQueue::new(wake.clone(), SubmitQueue::WEIGHT_MAX, None);
+    let trace = UserTrace::new(MidHash::with_key(&[0; 16]));
+    let (submit_queue, completions) = SubmitQueue::new(wake.clone(), SubmitQueue::WEIGHT_MAX, None, trace);
     let admission = Admission { retention: Retention::of(Duration::from_hours(24)) };
     let intake =
         Intake { submit_queue: submit_queue.clone(), admission, clock: clock.clone(), metrics: metrics.clone() };

@@ -14,12 +14,14 @@ use crate::domain::devices::ready_list::Notifier;
 use crate::domain::ingest::hold_index::HoldIndex;
 use crate::domain::ingest::submit_queue::Completions;
 use crate::domain::ingest::submit_queue::tests::{beat, play, submit};
+use crate::domain::ingest::user_trace::UserTrace;
 use crate::domain::rewards::config::RewardsConfig;
 use crate::domain::rewards::memory::Memory;
 use crate::domain::rewards::metrics::{Metrics as RewardMetrics, ViewsByPlayback};
 use crate::domain::rewards::today::Today;
 use crate::model::change::{Action, Outcome};
 use crate::model::ids::{Content, UserId};
+use crate::model::mid_hash::MidHash;
 use crate::model::outbox_entry::OutboxEntry;
 use crate::model::page::{Page, PageRequest};
 use crate::model::record::Record;
@@ -166,8 +168,9 @@ impl Scene {
     fn beside(mut listeners: Vec<Arc<dyn CommitListener>>) -> Self {
         let store = Arc::new(Told::default());
         let (wake, clock) = (Arc::new(Notify::new()), Arc::new(Clock::starting_at(0, Duration::MAX)));
+        let trace = UserTrace::new(MidHash::with_key(&[0; 16]));
         let (submit_queue, completions) =
-            SubmitQueue::new(wake.clone(), SubmitQueue::WEIGHT_MAX, Some(HoldIndex::new()));
+            SubmitQueue::new(wake.clone(), SubmitQueue::WEIGHT_MAX, Some(HoldIndex::new()), trace);
         let scribe = Scribe { heard: Mutex::default(), answered: Mutex::default(), completions: completions.into() };
         let scribe = Arc::new(scribe);
         listeners.push(scribe.clone());

@@ -40,6 +40,7 @@ impl Intake {
             Err(reason) => {
                 self.metrics.beats.rejected(reason);
                 let place = BeatRef { seq: source.seq, index };
+                self.submit_queue.trace.rejected(source.inbox, beat.content, place, reason);
                 taken.rejected.push(Rejected { place, reason, record: None });
                 None
             }

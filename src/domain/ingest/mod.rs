@@ -27,5 +27,6 @@ pub mod removals;
 pub mod source;
 pub mod submit_queue;
 pub mod unreadable;
+pub mod user_trace;
 pub mod waiting_slots;
 pub mod watch;

@@ -10,6 +10,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 use super::coalesce::{Entry, Slot};
 use super::hold_index::{HoldIndex, Holder};
 use super::source::Source;
+use super::user_trace::UserTrace;
 use super::waiting_slots::WaitingSlots;
 use crate::domain::devices::inbox::{BeatRef, Inbox, Rejected};
 use crate::domain::rewards::reward_notice::RewardNotice;
@@ -74,6 +75,7 @@ pub struct SubmitQueue {
     large_frame_permits: Arc<Semaphore>,
     /// With `store.steady_hold`.
     holds: Option<Arc<HoldIndex>>,
+    pub(super) trace: UserTrace,
 }
 
 /// The result of submitting the beats of one frame.
@@ -113,7 +115,12 @@ impl SubmitQueue {
 
     /// `wake` wakes the committer. `weight_max`: the number of beats and orders from which connections hold their frames
     /// back. With `holds`, as many beats may be held in addition.
-    pub fn new(wake: Arc<Notify>, weight_max: usize, holds: Option<Arc<HoldIndex>>) -> (Arc<SubmitQueue>, Completions) {
+    pub fn new(
+        wake: Arc<Notify>,
+        weight_max: usize,
+        holds: Option<Arc<HoldIndex>>,
+        trace: UserTrace,
+    ) -> (Arc<SubmitQueue>, Completions) {
         let (sender, answers) = mpsc::unbounded_channel();
         let submit_queue = Arc::new(SubmitQueue {
             waiting: Mutex::default(),
@@ -126,6 +133,7 @@ impl SubmitQueue {
             room: Notify::new(),
             large_frame_permits: Arc::new(Semaphore::new(Self::LONG_FRAMES_MAX)),
             holds,
+            trace,
         });
         (submit_queue.clone(), Completions { submit_queue, answers })
     }
@@ -247,6 +255,7 @@ impl SubmitQueue {
     /// Hands answers to the inboxes.
     fn deliver(&self, mut answered: Vec<Completion>) {
         self.learn(&answered);
+        answered.iter().for_each(|completion| self.trace.answered(&completion.entry, &completion.outcome));
         let count = answered.len();
         let weight: usize = answered.iter().map(|completion| completion.entry.weight()).sum();
         answered.drain(..).for_each(Completion::deliver);

@@ -8,6 +8,7 @@ use crate::domain::devices::user_counts::UserCounts;
 use crate::domain::rewards::decisions::Decisions;
 use crate::model::beat::State;
 use crate::model::ids::{Content, SessionId, UserId};
+use crate::model::mid_hash::MidHash;
 use crate::model::visitor::Visitor;
 
 const USER: UserId = UserId(42);
@@ -25,7 +26,8 @@ struct Bench {
 impl Bench {
     fn new(weight_max: usize) -> Self {
         let (wake, holds) = (Arc::new(Notify::new()), HoldIndex::new());
-        let (queue, _) = SubmitQueue::new(wake.clone(), weight_max, Some(holds.clone()));
+        let trace = UserTrace::new(MidHash::with_key(&[0; 16]));
+        let (queue, _) = SubmitQueue::new(wake.clone(), weight_max, Some(holds.clone()), trace);
         Bench { queue, holds, counts: Arc::default(), wake, now: Instant::now() }
     }
 

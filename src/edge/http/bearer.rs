@@ -7,6 +7,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, header};
 
 use super::problem::Problem;
+use super::request_log::RequestUser;
 use crate::edge::auth::Identity;
 use crate::edge::auth::authenticator::Authenticator;
 use crate::edge::context::ConnectionContext;
@@ -50,6 +51,9 @@ impl FromRequestParts<Arc<ConnectionContext>> for Caller {
         let authorization = authorization(&parts.headers)?;
         let authorization = authorization.ok_or_else(|| Problem::unauthenticated("authorization: is missing"))?;
         let identity = identify(authorization, &context.authenticator)?;
+        if let Some(logged) = parts.extensions.get::<RequestUser>() {
+            logged.is(identity.user);
+        }
         if context.authenticator.refuses(&identity) {
             return Err(Problem::forbidden(SENT_AWAY));
         }

@@ -1,7 +1,8 @@
 //! HTTP on the public listener: the same token and the same semantics as on a socket, one request at a time.
 //!
 //! ```text
-//! metrics ─▶ cors ─▶ query::refuse_tokens ─▶ body::refuse_unread ─▶ refuse_out_of_time ─▶ bearer ─▶ beats, history, recording, rewards, views ─▶ commit
+//! request_log ─▶ metrics ─▶ cors ─▶ query::refuse_tokens ─▶ body::refuse_unread ─▶ refuse_out_of_time ─▶ bearer
+//!     ─▶ beats, history, recording, rewards, views ─▶ commit
 //! ```
 //!
 //! Whatever goes wrong is answered with a [`problem`] document. [`problem`], [`body`], [`bearer`], [`pending`]
@@ -19,6 +20,7 @@ pub mod pending;
 pub mod problem;
 pub mod query;
 mod recording;
+mod request_log;
 mod rewards;
 mod views;
 
@@ -53,6 +55,7 @@ pub fn router(context: Arc<ConnectionContext>) -> Router {
         .layer(from_fn(query::refuse_tokens))
         .layer(from_fn_with_state(context.clone(), cors::apply))
         .layer(from_fn_with_state(context.metrics.http.clone(), http_metrics::measure))
+        .layer(from_fn_with_state(context.clone(), request_log::log))
         .with_state(context)
 }
 

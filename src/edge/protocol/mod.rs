@@ -4,7 +4,6 @@
 //! - [`json`]: their JSON, over the socket and as bodies and queries of HTTP
 //! - [`cursor`]: the opaque text with which a list goes on
 //! - [`unknown_field`]: the error for a field that is not known
-//! - `words`: the words of the wire for the enumerations of the model
 //!
 //! Nothing here waits, keeps state or knows what becomes of a frame. A codec refuses what cannot be decoded; whether a
 //! frame that can be makes sense is judged by the model, and whether it is allowed by the connection.
@@ -13,4 +12,3 @@ pub mod cursor;
 pub mod frame;
 pub mod json;
 pub mod unknown_field;
-pub mod words;

@@ -5,7 +5,6 @@ use std::fmt::Display;
 use serde::{Serialize, Serializer};
 
 use crate::edge::protocol::frame::Rejection;
-use crate::edge::protocol::words::reason_word;
 use crate::model::ids::Content;
 use crate::model::reading::Reading;
 use crate::model::record::Record;
@@ -103,7 +102,7 @@ impl Serialize for RejectionsView<'_> {
         serializer.collect_seq(self.0.iter().map(|rejection| RejectionView {
             seq: rejection.seq,
             index: rejection.index,
-            reason: reason_word(rejection.reason),
+            reason: rejection.reason.word(),
             record: rejection.record.as_ref().map(|record| RecordView::new(record, self.1)),
         }))
     }
