@@ -32,7 +32,7 @@ pub enum TokenError {
 }
 
 impl TokenError {
-    pub const ALL: [TokenError; 19] = [
+    pub const ALL: [TokenError; 20] = [
         TokenError::TooLong,
         TokenError::Malformed,
         TokenError::CriticalHeaders,
@@ -47,6 +47,7 @@ impl TokenError {
         TokenError::NotYetValid,
         TokenError::NoExp,
         TokenError::ExpNotNumber,
+        TokenError::ExpInMilliseconds,
         TokenError::NoIat,
         TokenError::LifeTooLong,
         TokenError::OfService,
@@ -71,6 +72,7 @@ impl TokenError {
             TokenError::NotYetValid => "not_yet_valid",
             TokenError::NoExp => "no_exp",
             TokenError::ExpNotNumber => "exp_not_number",
+            TokenError::ExpInMilliseconds => "exp_in_milliseconds",
             TokenError::NoIat => "no_iat",
             TokenError::LifeTooLong => "life_too_long",
             TokenError::OfService => "of_service",
