@@ -45,7 +45,8 @@ impl Common {
         let clock_status = clock_guard.clock_status();
         assembly.threads.push(Box::new(|| keep_time(clock_guard).map(|()| None)));
         let holds = (!config.store.steady_hold.is_zero()).then(HoldIndex::new);
-        let history = History::new(stores.hot.clone(), clock.clone(), reads.clone(), holds.clone());
+        let reading = Arc::new(config.reading.clone());
+        let history = History::new(stores.hot.clone(), clock.clone(), reads.clone(), reading, holds.clone());
         Common { stores, clock, clock_status, presence, reads, history, holds, mid_hash: config.log.mid_hash(), stop }
     }
 }

@@ -67,7 +67,7 @@ async fn hot_records(config: &Config, user: UserId) -> Result<Vec<Record>, LookE
     let store = RedisStore::open(redis, redis_settings(config), Arc::new(|_| false)).await?;
     let (mut records, mut after) = (Vec::new(), None);
     loop {
-        let request = PageRequest { limit: PAGE_RECORDS, after, kinds: Vec::new() };
+        let request = PageRequest { limit: PAGE_RECORDS, after, kinds: Vec::new(), finished: None };
         let page = store.list(user, request, clock::wall(), RowsRead::default()).await?;
         records.extend(page.records);
         after = page.next;

@@ -10,7 +10,8 @@ use super::ingest::hold_index::HoldIndex;
 use super::store_reads::{StoreReads, Unavailable};
 use super::time::clock::Clock;
 use crate::model::ids::{Content, UserId};
-use crate::model::page::{Page, PageRequest};
+use crate::model::page::{ListRequest, Page};
+use crate::model::reading::Reading;
 use crate::model::record::Record;
 use crate::model::recording::Switch;
 use crate::model::rows_read::RowsRead;
@@ -24,14 +25,22 @@ pub struct History {
     store: Arc<dyn Positions>,
     clock: Arc<Clock>,
     reads: StoreReads,
+    /// Says when a record is finished.
+    reading: Arc<Reading>,
     /// With `store.steady_hold`.
     holds: Option<Arc<HoldIndex>>,
 }
 
 impl History {
     /// `holds`: beats that are committed before their user's records are read.
-    pub fn new(store: Arc<dyn Positions>, clock: Arc<Clock>, reads: StoreReads, holds: Option<Arc<HoldIndex>>) -> Self {
-        History { store, clock, reads, holds }
+    pub fn new(
+        store: Arc<dyn Positions>,
+        clock: Arc<Clock>,
+        reads: StoreReads,
+        reading: Arc<Reading>,
+        holds: Option<Arc<HoldIndex>>,
+    ) -> Self {
+        History { store, clock, reads, reading, holds }
     }
 
     /// Commits the beats that the user's connections here hold. Does not wait for it while the store takes no writes.
@@ -52,10 +61,10 @@ impl History {
     }
 
     /// A page of the user's list, newest first. The rows that are looked at for it are counted.
-    pub async fn list(&self, user: UserId, request: PageRequest, rows: RowsRead) -> Result<Page, Unavailable> {
+    pub async fn list(&self, user: UserId, request: ListRequest, rows: RowsRead) -> Result<Page, Unavailable> {
         let page = async {
             self.commit_held(user).await;
-            self.store.list(user, request, self.clock.now(), rows).await
+            self.store.list(user, request.read_by(&self.reading), self.clock.now(), rows).await
         };
         self.reads.list.in_time(page).await
     }

@@ -265,7 +265,7 @@ fn a_list_looks_at_the_kinds_asked_for_only() {
     let of_kind = |kind, count| (0..count).map(move |oid| beat_of(USER, Content { kind, oid }, 1_000 + oid));
     commit(&store, of_kind(1, 400).chain(of_kind(2, 30)).collect());
     let rows = RowsRead::default();
-    let request = PageRequest { limit: 10, after: None, kinds: vec![2, 9] };
+    let request = PageRequest { limit: 10, kinds: vec![2, 9], ..everything() };
     assert_eq!(wait(store.list(USER, request, NOW, rows.clone())).unwrap().records.len(), 10);
     assert_eq!(rows.get(), 30 + 1);
 }

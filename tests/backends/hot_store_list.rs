@@ -36,7 +36,7 @@ pub fn a_long_history_is_listed_whole_and_in_order<B: Backend>() {
     let store = backend.store();
     for (kinds, limit) in [(vec![], usize::MAX), (vec![], 200), (vec![3, 1, 3], 200), (vec![2], 7), (vec![9], 10)] {
         let wanted = |kind| kinds.is_empty() || kinds.contains(&kind);
-        let mut request = PageRequest { limit, after: None, kinds: kinds.clone() };
+        let mut request = PageRequest { limit, kinds: kinds.clone(), ..everything() };
         let mut listed = Vec::new();
         loop {
             let page = list(&store, USER, request.clone());
@@ -59,7 +59,7 @@ pub fn any_number_of_contents_of_one_moment_is_listed<B: Backend>() {
     let contents: Vec<Content> = (0..700).map(|oid| Content { kind: 1 + (oid % 3) as u16, oid }).collect();
     commit(&store, contents.iter().map(|content| beat_of(USER, *content, 1_000)).collect());
     for kinds in [vec![], vec![2], vec![1, 3]] {
-        let mut request = PageRequest { limit: 200, after: None, kinds: kinds.clone() };
+        let mut request = PageRequest { limit: 200, kinds: kinds.clone(), ..everything() };
         let mut listed = Vec::new();
         loop {
             let page = list(&store, USER, request.clone());

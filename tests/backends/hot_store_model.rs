@@ -16,6 +16,7 @@ use heartline::model::rewards::day::Day;
 use heartline::model::rewards::rule::RuleSet;
 use heartline::model::transition::Cause;
 
+use crate::hot_store_finished::finished;
 use crate::hot_store_rewards::rewarding;
 use crate::ledger::Ledger;
 use crate::plain_store::{PlainCommit, PlainStore};
@@ -95,8 +96,9 @@ pub fn steps(clears: u32) -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         8 => (seconds(), 20_000u16..20_002, prop_oneof![4 => Just(100), 1 => 0u64..3], prop::collection::vec(change, 1..12))
             .prop_map(|(now, day, room, changes)| Step::Commit { now, day, room, changes }),
-        4 => (0..USERS.len(), 1usize..5, kinds).prop_map(|(user, limit, kinds)| {
-            Step::Read { user: USERS[user], request: PageRequest { limit, after: None, kinds } }
+        4 => (0..USERS.len(), 1usize..5, kinds, any::<Option<bool>>()).prop_map(|(user, limit, kinds, wanted)| {
+            let finished = wanted.and_then(finished);
+            Step::Read { user: USERS[user], request: PageRequest { limit, after: None, kinds, finished } }
         }),
         1 => (50u32..200).prop_map(Step::Reopen),
     ];

@@ -13,6 +13,7 @@ mod event_log;
 mod hot_store;
 mod hot_store_cap;
 mod hot_store_erase;
+mod hot_store_finished;
 mod hot_store_list;
 mod hot_store_model;
 mod hot_store_prune;
@@ -113,6 +114,11 @@ macro_rules! hot_store_suite {
             a_page_is_of_one_moment_while_commits_go_on,
             pages_hold_what_does_not_move_once_while_newer_contents_come_and_go,
             a_page_goes_on_behind_a_cursor_whose_content_is_gone,
+        }
+        hot_store_finished {
+            a_list_of_finished_records_holds_those_alone,
+            a_record_is_in_the_list_of_what_it_is_now,
+            unfinished_records_behind_many_others_are_found,
         }
         hot_store_users {
             users_with_records_are_named_once_and_in_order,

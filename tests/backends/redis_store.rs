@@ -21,6 +21,7 @@ use heartline::storage::outbox::Outbox;
 use redis::{Connection, cmd};
 
 use crate::PATIENCE;
+use crate::hot_store_finished::a_page_of_unfinished_records_is_cut_short;
 use crate::hot_store_rewards::rewarding;
 use crate::redis::{
     OnRedis, OneServer, Servers, Several, Single, can_swap, connection, key, open_remembering, open_with, tell,
@@ -374,4 +375,10 @@ fn a_group_whose_outcome_is_unknown_may_be_committed_again() {
         }
     };
     assert_eq!(kept[0].as_ref().map(|record| record.at), Some(1_000));
+}
+
+#[test]
+#[ignore = "needs Redis: tests/run redis"]
+fn a_page_of_unfinished_records_looks_at_a_bounded_number_of_rows() {
+    a_page_of_unfinished_records_is_cut_short::<OneServer>();
 }

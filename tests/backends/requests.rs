@@ -145,7 +145,7 @@ pub fn ats(store: &Arc<dyn HotStore>, oids: &[u64]) -> Vec<Option<u64>> {
 }
 
 pub fn everything() -> PageRequest {
-    PageRequest { limit: usize::MAX, after: None, kinds: Vec::new() }
+    PageRequest { limit: usize::MAX, after: None, kinds: Vec::new(), finished: None }
 }
 
 pub fn list(store: &Arc<dyn HotStore>, user: UserId, request: PageRequest) -> Page {

@@ -114,7 +114,13 @@ impl Gateway {
         let context = ConnectionContext {
             lanes: Lanes::new(vec![intake], Box::new(|_| 0)),
             clock: clock.clone(),
-            history: History::new(reads.clone(), clock.clone(), store_reads.clone(), holds.clone()),
+            history: History::new(
+                reads.clone(),
+                clock.clone(),
+                store_reads.clone(),
+                Arc::new(DEFAULTS.reading.clone()),
+                holds.clone(),
+            ),
             connect_lookup: connect_lookup(&reads, &clock, store_reads, registry),
             authenticator,
             requests: Arc::new(Rates::new(limits.frames_per_second, limits.burst)),

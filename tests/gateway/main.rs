@@ -29,6 +29,7 @@ mod drain;
 mod durability;
 mod erasure;
 mod events_command;
+mod finished;
 mod floods;
 mod frames;
 mod greeting;

@@ -187,6 +187,8 @@ async fn lists_take_sensible_limits_kinds_and_cursors() {
         ("list.kinds", json!({"list": {"kinds": too_many}})),
         ("list.kinds[0]", json!({"list": {"kinds": [65_536]}})),
         ("list.kinds[0]", json!({"list": {"kinds": [-1]}})),
+        ("list.finished", json!({"list": {"finished": 1}})),
+        ("list.finished", json!({"list": {"finished": "true"}})),
         ("list.cursor", json!({"list": {"cursor": 5}})),
         ("list.cursor", json!({"list": {"cursor": "nonsense"}})),
         ("list.cursor", json!({"list": {"cursor": "A".repeat(257)}})),

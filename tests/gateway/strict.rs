@@ -59,7 +59,7 @@ async fn an_unknown_query_field_is_refused_with_the_one_that_was_meant() {
     assert_eq!(detail, "query: unknown field kind; did you mean kinds?");
     assert_eq!(
         refused(&gateway, "GET", "/v1/history?size=5").await,
-        "query: unknown field size; known: limit, cursor, kinds"
+        "query: unknown field size; known: limit, cursor, kinds, finished"
     );
     assert_eq!(refused(&gateway, "GET", "/v1/history?limit=1&limit=2").await, "query: limit is given twice");
     for (method, path) in [

@@ -142,7 +142,7 @@ impl Fixture {
         let context = Arc::new(ConnectionContext {
             lanes: Lanes::new(vec![intake], Box::new(|_| 0)),
             clock: clock.clone(),
-            history: History::new(store, clock.clone(), connect_lookup.reads.clone(), None),
+            history: history(store, &clock, &connect_lookup, &defaults),
             connect_lookup: Arc::new(connect_lookup),
             authenticator,
             mid_hash: MidHash::with_key(&[0; 16]),
@@ -263,6 +263,10 @@ fn visitors() -> Arc<VisitorClasses> {
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), country_file(&[("127.0.0.0/8", "DE")])).expect("written");
     VisitorClasses::open(Some(file.path())).expect("a usable file")
+}
+
+fn history(store: Arc<dyn HotStore>, clock: &Arc<Clock>, connect_lookup: &ConnectLookup, defaults: &Config) -> History {
+    History::new(store, clock.clone(), connect_lookup.reads.clone(), Arc::new(defaults.reading.clone()), None)
 }
 
 /// The store in memory decides no rewards.

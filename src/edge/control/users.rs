@@ -75,8 +75,9 @@ async fn export(State(users): State<Arc<UserOperations>>, uri: Uri) -> Result<Re
     let (user, request) = query::export(&uri)?;
     let first = request.after.is_none();
     let paused = users.history.paused(user).await?;
+    let filter = request.filter.clone();
     let page = users.history.list(user, request, RowsRead::default()).await?;
-    let cursor = page.next.map(|position| cursor::encode(&Cursor { position, kinds: Vec::new() }));
+    let cursor = page.next.map(|position| cursor::encode(&Cursor { position, filter }));
     let rewards = if first { Some(users.connect_lookup.kept_claims(user).await?) } else { None };
     let (records, rewards, cursor) = (&page.records[..], rewards.as_deref(), cursor.as_deref());
     Ok(body::answered(encode_export(&Exported { user, paused, rewards, records, cursor }, &users.reading)))

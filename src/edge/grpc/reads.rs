@@ -11,9 +11,9 @@ use crate::domain::stored_users::Users;
 use crate::edge::context::ConnectionContext;
 use crate::edge::protocol::cursor;
 use crate::edge::protocol::frame::Cursor;
-use crate::edge::protocol::json::decode_page;
+use crate::edge::protocol::json::decode_list;
 use crate::model::ids::UserId;
-use crate::model::page::{PageRequest, UsersRequest};
+use crate::model::page::{ListFilter, ListRequest, UsersRequest};
 
 const USERS_DEFAULT: u32 = 1_000;
 const USERS_MAX: u32 = 10_000;
@@ -39,15 +39,15 @@ pub async fn list(
     request: wire::ListRequest,
 ) -> Result<wire::ListResponse, Status> {
     let user = decode::user(request.mid, &request.sub)?;
-    let Some(page_request) = page_request(context, caller, &request)? else {
+    let Some(list_request) = list_request(context, caller, &request)? else {
         return Ok(wire::ListResponse::default());
     };
-    let kinds = page_request.kinds.clone();
+    let filter = list_request.filter.clone();
     let waited = timeout_at(deadline.answer_by(), context.lists.clone().acquire(user)).await;
     let late = |_| status::overloaded("too many lists of this user (one at a time, and limits.list_rows_per_second)");
     let permit = waited.map_err(late)?.map_err(status::of_read)?;
-    let page = context.history.list(user, page_request, permit.rows()).await.map_err(status::of_read)?;
-    let cursor = page.next.map(|position| cursor::encode(&Cursor { position, kinds }));
+    let page = context.history.list(user, list_request, permit.rows()).await.map_err(status::of_read)?;
+    let cursor = page.next.map(|position| cursor::encode(&Cursor { position, filter }));
     Ok(wire::ListResponse {
         records: page.records.iter().map(|record| encode::record(record, &context.reading)).collect(),
         cursor: cursor.unwrap_or_default(),
@@ -56,28 +56,29 @@ pub async fn list(
 }
 
 /// `None`: there is no kind that the caller may see.
-fn page_request(
+fn list_request(
     context: &ConnectionContext,
     caller: &Caller,
     request: &wire::ListRequest,
-) -> Result<Option<PageRequest>, Status> {
+) -> Result<Option<ListRequest>, Status> {
     let kinds = decode::kinds(&request.kinds)?;
     caller.require_kinds(kinds.iter().copied().enumerate(), |index| format!("kinds[{index}]"))?;
     if request.limit == Some(0) {
         return Err(Fault::too_small("limit").into());
     }
-    if request.finished.is_some() {
-        return Err(status::invalid("finished", "lists are not filtered by it yet"));
-    }
     let cursor = Some(request.cursor.as_str()).filter(|cursor| !cursor.is_empty());
     let limits = context.frame_limits();
-    let page = decode_page(request.limit.map(u64::from), &kinds, cursor, &limits).map_err(status::of_decoding)?;
+    let filter = ListFilter { kinds, finished: request.finished };
+    let list = decode_list(request.limit.map(u64::from), filter, cursor, &limits).map_err(status::of_decoding)?;
     // A cursor brings its kinds along.
-    caller.require_kinds(page.kinds.iter().copied().enumerate(), |_| "cursor".to_owned())?;
+    caller.require_kinds(list.filter.kinds.iter().copied().enumerate(), |_| "cursor".to_owned())?;
     Ok(match caller.kinds() {
         Some([]) => None,
-        Some(allowed) if page.kinds.is_empty() => Some(PageRequest { kinds: allowed.to_vec(), ..page }),
-        _ => Some(page),
+        Some(allowed) if list.filter.kinds.is_empty() => {
+            let filter = ListFilter { kinds: allowed.to_vec(), ..list.filter };
+            Some(ListRequest { filter, ..list })
+        }
+        _ => Some(list),
     })
 }
 

@@ -11,7 +11,7 @@ use super::problem::Problem;
 use crate::domain::store_reads::Unavailable;
 use crate::edge::context::ConnectionContext;
 use crate::model::ids::{Content, UserId};
-use crate::model::page::PageRequest;
+use crate::model::page::{ListFilter, ListRequest};
 use crate::model::record::Record;
 use crate::model::rule::AHEAD_MS_MAX;
 
@@ -48,7 +48,7 @@ pub async fn of_all(context: &ConnectionContext, user: UserId) -> Result<u64, Ne
     let now = context.clock.now();
     let permit = timeout(WAIT_MAX, context.lists.clone().acquire(user)).await;
     let permit = permit.map_err(|_| NewestUnknown::ListsTakeLong)??;
-    let newest = PageRequest { limit: 1, after: None, kinds: Vec::new() };
+    let newest = ListRequest { limit: 1, after: None, filter: ListFilter::default() };
     let found = context.history.list(user, newest, permit.rows()).await?;
     Ok(not_before(found.records.iter(), now))
 }

@@ -28,13 +28,13 @@ pub async fn list(
     caller: Caller,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let request = query::page_request(&uri, &context.frame_limits())?;
-    let kinds = request.kinds.clone();
+    let request = query::list_request(&uri, &context.frame_limits())?;
+    let filter = request.filter.clone();
     let too_fast =
         |wait| Problem::too_fast("too many lists of this user (one at a time, and limits.list_rows_per_second)", wait);
     let permit = context.lists.acquire_or_refuse(caller.user).map_err(too_fast)?;
     let page = context.history.list(caller.user, request, permit.rows()).await?;
-    let cursor = page.next.map(|position| cursor::encode(&Cursor { position, kinds }));
+    let cursor = page.next.map(|position| cursor::encode(&Cursor { position, filter }));
     Ok(body::answered(encode_page(&page.records, cursor.as_deref(), &context.reading)))
 }
 

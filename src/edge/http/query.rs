@@ -8,16 +8,16 @@ use http::Uri;
 use super::problem::Problem;
 use crate::edge::protocol::frame::FrameLimits;
 use crate::edge::protocol::json::{
-    RankedBy, decode_counter_key, decode_counter_top, decode_dead, decode_event_request, decode_export,
-    decode_forgetting, decode_mid, decode_page_request, decode_revoked, decode_subscriber_list, decode_tail,
-    decode_top, decode_view_days,
+    ListQuery, RankedBy, decode_counter_key, decode_counter_top, decode_dead, decode_event_request, decode_export,
+    decode_forgetting, decode_list_query, decode_mid, decode_revoked, decode_subscriber_list, decode_tail, decode_top,
+    decode_view_days,
 };
 use crate::edge::protocol::unknown_field;
 use crate::model::counters::CounterKey;
 use crate::model::event_page::EventRequest;
 use crate::model::event_topic::EventTopic;
 use crate::model::ids::{ConnectionId, Content, UserId};
-use crate::model::page::PageRequest;
+use crate::model::page::ListRequest;
 use crate::model::revocation::Revoked;
 use crate::model::rewards::day::Day;
 use crate::model::subscribers::SubscriberId;
@@ -26,9 +26,10 @@ use crate::model::subscribers::SubscriberId;
 const TOKEN_NAMES: [&str; 3] = ["token", "access_token", "jwt"];
 
 /// Which page of a list is asked for.
-pub fn page_request(uri: &Uri, limits: &FrameLimits) -> Result<PageRequest, Problem> {
-    let [limit, cursor, kinds] = fields(uri, ["limit", "cursor", "kinds"])?;
-    Ok(decode_page_request(limit.as_deref(), kinds.as_deref(), cursor.as_deref(), limits)?)
+pub fn list_request(uri: &Uri, limits: &FrameLimits) -> Result<ListRequest, Problem> {
+    let fields = fields(uri, ["limit", "cursor", "kinds", "finished"])?;
+    let [limit, cursor, kinds, finished] = fields.each_ref().map(Option::as_deref);
+    Ok(decode_list_query(ListQuery { limit, cursor, kinds, finished }, limits)?)
 }
 
 /// The `at` of a delete or a clear (server-clock milliseconds), if given, and the connection that gets no push of it.
@@ -44,7 +45,7 @@ pub fn revoked(uri: &Uri) -> Result<Revoked, Problem> {
 }
 
 /// The user whose records are exported, and which page of them.
-pub fn export(uri: &Uri) -> Result<(UserId, PageRequest), Problem> {
+pub fn export(uri: &Uri) -> Result<(UserId, ListRequest), Problem> {
     let [mid, limit, cursor] = fields(uri, ["mid", "limit", "cursor"])?;
     Ok(decode_export(mid.as_deref(), limit.as_deref(), cursor.as_deref())?)
 }
@@ -179,7 +180,7 @@ mod tests {
     use super::*;
     use crate::edge::protocol::cursor;
     use crate::edge::protocol::frame::Cursor;
-    use crate::model::page::Position;
+    use crate::model::page::{ListFilter, Position};
 
     const LIMITS: FrameLimits = FrameLimits { beats: 500, items: 500, list: 200 };
 
@@ -190,14 +191,16 @@ mod tests {
     #[test]
     fn a_page_is_asked_for_by_name() {
         let content = Content { kind: 1, oid: 100 };
-        let cursor = cursor::encode(&Cursor { position: Position { at: 5, content }, kinds: vec![1, 3] });
-        let query = format!("kinds=1%2C3&cursor={cursor}&limit=7");
-        let page = page_request(&uri(&query), &LIMITS).expect("a page");
-        assert_eq!(page, PageRequest { limit: 7, after: Some(Position { at: 5, content }), kinds: vec![1, 3] });
-        let page = page_request(&"/v1/history".parse().expect("a URL"), &LIMITS).expect("a page");
-        assert_eq!(page, PageRequest { limit: 20, after: None, kinds: vec![] });
-        for bad in ["limit=0", "limit=x", "limit=1&limit=2", "kinds=a", "cursor=a"] {
-            assert!(page_request(&uri(bad), &LIMITS).is_err(), "{bad}");
+        let position = Position { at: 5, content };
+        let filter = ListFilter { kinds: vec![1, 3], finished: Some(false) };
+        let cursor = cursor::encode(&Cursor { position, filter: filter.clone() });
+        let query = format!("kinds=1%2C3&finished=false&cursor={cursor}&limit=7");
+        let list = list_request(&uri(&query), &LIMITS).expect("a list");
+        assert_eq!(list, ListRequest { limit: 7, after: Some(position), filter });
+        let list = list_request(&"/v1/history".parse().expect("a URL"), &LIMITS).expect("a list");
+        assert_eq!(list, ListRequest { limit: 20, after: None, filter: ListFilter::default() });
+        for bad in ["limit=0", "limit=x", "limit=1&limit=2", "kinds=a", "cursor=a", "finished=1", "finished=no"] {
+            assert!(list_request(&uri(bad), &LIMITS).is_err(), "{bad}");
         }
     }
 

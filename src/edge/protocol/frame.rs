@@ -2,7 +2,7 @@
 
 use crate::model::beat::Beat;
 use crate::model::ids::{ConnectionId, Content, UserId};
-use crate::model::page::{PageRequest, Position};
+use crate::model::page::{ListFilter, ListRequest, Position};
 use crate::model::push::Push;
 use crate::model::record::Record;
 use crate::model::rewards::claim::ClaimKey;
@@ -25,7 +25,7 @@ pub enum Operation {
     Get {
         contents: Vec<Content>,
     },
-    List(PageRequest),
+    List(ListRequest),
     /// `at`: server-clock milliseconds, here and below.
     Delete {
         contents: Vec<Content>,
@@ -200,9 +200,9 @@ pub enum Answer {
     },
 }
 
-/// The position and the kinds of a list that are in the opaque cursor.
+/// The position and the filter of a list that are in the opaque cursor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cursor {
     pub position: Position,
-    pub kinds: Vec<u16>,
+    pub filter: ListFilter,
 }

@@ -63,8 +63,9 @@ pub trait Positions: Send + Sync + 'static {
     /// The live records of these contents, in the order asked.
     fn get(&self, user: UserId, contents: Vec<Content>, now: u64) -> Answer<Vec<Option<Record>>>;
 
-    /// A page of the user's live records, newest first. Every row read for it is counted in `rows`. Other reads of the
-    /// store run in between a long list.
+    /// A page of the user's live records, newest first. Every row read for it is counted in `rows`, also if its record
+    /// is not on the page. Other reads of the store run in between a long list. A store may cut a page of finished
+    /// records short, so that one request looks at a bounded number of rows; each page comes on in the list.
     fn list(&self, user: UserId, request: PageRequest, now: u64, rows: RowsRead) -> Answer<Page>;
 
     /// The newest switch of the user's recording; `None`: there is none, and it is on.

@@ -127,6 +127,9 @@ async fn a_caller_of_some_kinds_sees_and_changes_those() {
     let list = wire::ListRequest { mid: Some(MID), ..Default::default() };
     let shown = kids.list(list.clone()).await.expect("a page").into_inner().records;
     assert_eq!(shown.iter().map(|record| record.kind).collect::<Vec<_>>(), [3, 3], "a list shows the allowed ones");
+    let begun =
+        kids.list(wire::ListRequest { finished: Some(false), ..list.clone() }).await.expect("a page").into_inner();
+    assert_eq!(begun.records.iter().map(|record| record.kind).collect::<Vec<_>>(), [3, 3], "a filtered one, too");
     let named = wire::ListRequest { kinds: vec![2], ..list.clone() };
     assert_eq!(code(kids.list(named.clone()).await), Code::PermissionDenied);
     let cursor = all.list(wire::ListRequest { kinds: vec![2, 3], limit: Some(1), ..list.clone() }).await;

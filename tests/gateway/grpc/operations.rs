@@ -38,6 +38,30 @@ async fn a_list_comes_in_pages_whose_cursors_hold_over_http_too() {
 }
 
 #[tokio::test]
+async fn a_list_holds_what_is_finished_or_what_is_not() {
+    let gateway = served(&[]);
+    let mut client = caller(&gateway).await;
+    let at = now(&mut client).await - 1_000;
+    let ended = |beat| wire::Beat { state: Some(wire::State::Ended.into()), ..beat };
+    let of_oid = |oid| if oid % 2 == 0 { ended(beat(oid, at + oid)) } else { beat(oid, at + oid) };
+    put(&mut client, MID, (1..=9).map(of_oid)).await;
+
+    let filtered = |finished| wire::ListRequest { finished: Some(finished), ..list(3, "") };
+    let over = client.list(filtered(true)).await.expect("a page").into_inner();
+    assert_eq!((oids(&over), over.records.iter().all(|record| record.finished)), (vec![8, 6, 4], true));
+    let first = client.list(filtered(false)).await.expect("a page").into_inner();
+    assert_eq!(oids(&first), [9, 7, 5]);
+    let second = client.list(list(3, &first.cursor)).await.expect("a page").into_inner();
+    assert_eq!((oids(&second), second.cursor.as_str()), (vec![3, 1], ""), "the cursor has the filter");
+    let over_http = gateway.http(MID).get(&format!("/v1/history?cursor={}", first.cursor)).await.json();
+    assert_eq!(over_http["records"][0]["oid"], "3");
+    let other = wire::ListRequest { cursor: first.cursor, ..filtered(true) };
+    let refused = client.list(other).await.expect_err("another filter");
+    let message = "finished: must be that of the cursor";
+    assert_eq!((refused.code(), refused.message()), (Code::InvalidArgument, message));
+}
+
+#[tokio::test]
 async fn what_makes_no_sense_is_named_by_its_path() {
     let gateway = served(&[]);
     let mut client = caller(&gateway).await;
@@ -45,10 +69,6 @@ async fn what_makes_no_sense_is_named_by_its_path() {
     let kinds = |kinds| wire::ListRequest { kinds, ..list(1, "") };
     let refused = [
         (client.list(list(0, "")).await.err(), "limit: must be at least 1"),
-        (
-            client.list(wire::ListRequest { finished: Some(true), ..list(1, "") }).await.err(),
-            "finished: lists are not filtered by it yet",
-        ),
         (client.list(list(1, "AAAA")).await.err(), "cursor: must be one given by a list"),
         (client.list(kinds(vec![1, 65_536])).await.err(), "kinds[1]: must be at most 65535"),
         (client.list(kinds(vec![1; 33])).await.err(), "kinds: must hold at most 32"),

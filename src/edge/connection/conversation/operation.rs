@@ -9,14 +9,14 @@ use crate::edge::protocol::cursor;
 use crate::edge::protocol::frame::{Answer, Cursor, Operation};
 use crate::model::change::Action;
 use crate::model::ids::UserId;
-use crate::model::page::PageRequest;
+use crate::model::page::ListRequest;
 
 /// What an operation asks for.
 pub enum Request {
     /// Read, and answer.
     Read(BoxFuture<'static, Result<Answer, Unavailable>>),
     /// Read when it is this user's turn, and answer.
-    List(PageRequest),
+    List(ListRequest),
     /// Commit, and answer.
     Order(Action),
 }
@@ -41,12 +41,12 @@ impl Request {
 pub async fn list(
     history: History,
     user: UserId,
-    request: PageRequest,
+    request: ListRequest,
     permit: ListPermit,
 ) -> Result<Answer, Unavailable> {
-    let kinds = request.kinds.clone();
+    let filter = request.filter.clone();
     let page = history.list(user, request, permit.rows()).await?;
-    let cursor = page.next.map(|position| cursor::encode(&Cursor { position, kinds }));
+    let cursor = page.next.map(|position| cursor::encode(&Cursor { position, filter }));
     Ok(Answer::Page { records: page.records, cursor })
 }
 

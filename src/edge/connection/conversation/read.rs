@@ -10,7 +10,7 @@ use crate::domain::store_reads::Unavailable;
 use crate::edge::limits::list_limiter::ListPermit;
 use crate::edge::protocol::frame::Answer;
 use crate::model::ids::UserId;
-use crate::model::page::PageRequest;
+use crate::model::page::ListRequest;
 
 pub struct Read {
     pub seq: u32,
@@ -26,7 +26,7 @@ enum Stage {
 pub struct WaitingList {
     pub history: History,
     pub user: UserId,
-    pub request: PageRequest,
+    pub request: ListRequest,
 }
 
 impl WaitingList {

@@ -11,7 +11,7 @@ use super::{Conversation, OPERATION_TIMEOUT};
 use crate::domain::store_reads::Unavailable;
 use crate::edge::protocol::frame::{ErrorCode, Operation};
 use crate::model::change::Outcome;
-use crate::model::page::PageRequest;
+use crate::model::page::ListRequest;
 
 impl Conversation {
     pub(super) fn request(&mut self, seq: u32, operation: Operation, now: Instant) {
@@ -29,7 +29,7 @@ impl Conversation {
         }
     }
 
-    fn list(&mut self, seq: u32, request: PageRequest, now: Instant) {
+    fn list(&mut self, seq: u32, request: ListRequest, now: Instant) {
         let (user, lists) = (self.inbox().user, &self.context.lists);
         let list = WaitingList { history: self.context.history.clone(), user, request };
         match lists.try_acquire(user, now) {

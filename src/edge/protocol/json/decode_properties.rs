@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use super::decode::{decode, decode_slowly};
 use super::decode_tests::LIMITS;
 use super::{
-    decode_beats_body, decode_content, decode_export, decode_forgetting, decode_get_body, decode_page_request,
+    ListQuery, decode_beats_body, decode_content, decode_export, decode_forgetting, decode_get_body, decode_list_query,
     decode_recording_body, decode_revoke_body, decode_revoked, decode_user_body,
 };
 use crate::edge::protocol::cursor;
 use crate::edge::protocol::frame::{Beats, ClientFrame, Cursor, Hello, Operation};
 use crate::model::beat::{Beat, State};
 use crate::model::ids::{Content, SessionId};
-use crate::model::page::{PageRequest, Position};
+use crate::model::page::{ListFilter, ListRequest, Position};
 use crate::model::rewards::day::Day;
 use crate::model::secret::Secret;
 
@@ -42,10 +42,12 @@ fn operation() -> impl Strategy<Value = Operation> {
         .prop_map(|(token, device, ack_delay)| Hello { token, device: device.clone(), client: device, ack_delay });
     let position = (0..=EXACT, content()).prop_map(|(at, content)| Position { at, content });
     let kinds = prop::collection::btree_set(any::<u16>(), 0..=32);
-    let page = (1usize..=200, prop::option::of(position), kinds).prop_map(|(limit, after, kinds)| PageRequest {
+    let filter = (kinds, any::<Option<bool>>())
+        .prop_map(|(kinds, finished)| ListFilter { kinds: kinds.into_iter().collect(), finished });
+    let list = (1usize..=200, prop::option::of(position), filter).prop_map(|(limit, after, filter)| ListRequest {
         limit,
         after,
-        kinds: kinds.into_iter().collect(),
+        filter,
     });
     let beats = (prop::option::of(any::<u16>().prop_map(Day::of_number)), prop::collection::vec(beat(), 0..=3));
     let contents = || prop::collection::vec(content(), 0..=2);
@@ -53,7 +55,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         hello.prop_map(Operation::Hello),
         beats.prop_map(|(flag, items)| Operation::Beats(Beats { flag, items })),
         contents().prop_map(|contents| Operation::Get { contents }),
-        page.prop_map(Operation::List),
+        list.prop_map(Operation::List),
         (contents(), 0..=EXACT).prop_map(|(contents, at)| Operation::Delete { contents, at }),
         (0..=EXACT).prop_map(|at| Operation::Clear { at }),
         (any::<bool>(), 0..=EXACT).prop_map(|(paused, at)| Operation::Recording { paused, at }),
@@ -88,9 +90,10 @@ fn text_of(frame: &ClientFrame) -> String {
             ("beats", json!({"flag": beats.flag.map(|day| day.to_string()), "items": items}))
         }
         Operation::Get { contents: asked } => ("get", json!({"items": contents(asked)})),
-        Operation::List(page) => {
-            let cursor = page.after.map(|after| cursor::encode(&Cursor { position: after, kinds: page.kinds.clone() }));
-            ("list", json!({"limit": page.limit, "cursor": cursor, "kinds": page.kinds}))
+        Operation::List(ListRequest { limit, after, filter }) => {
+            let cursor = after.map(|position| cursor::encode(&Cursor { position, filter: filter.clone() }));
+            let ListFilter { kinds, finished } = filter;
+            ("list", json!({"limit": limit, "cursor": cursor, "kinds": kinds, "finished": finished}))
         }
         Operation::Delete { contents: gone, at } => ("delete", json!({"items": contents(gone), "at": at})),
         Operation::Clear { at } => ("clear", json!({"at": at})),
@@ -206,7 +209,9 @@ proptest! {
         }
         let _ = decode_content(&text, &text);
         let _ = decode_forgetting(Some(&text), Some(&text));
-        let _ = decode_page_request(Some(&text), Some(&text), Some(&text), &LIMITS);
+        let given = Some(&text[..]);
+        let query = ListQuery { limit: given, cursor: given, kinds: given, finished: given };
+        let _ = decode_list_query(query, &LIMITS);
         let _ = decode_export(Some(&text), Some(&text), Some(&text));
         let _ = decode_revoked(Some(&text), None);
         let _ = decode_revoked(None, Some(text));

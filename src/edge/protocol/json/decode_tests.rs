@@ -5,7 +5,7 @@ use crate::edge::protocol::cursor;
 use crate::edge::protocol::frame::{Beats, ClientFrame, Cursor, DecodeError, ErrorCode, FrameLimits, Hello, Operation};
 use crate::model::beat::{Beat, State};
 use crate::model::ids::{Content, SessionId};
-use crate::model::page::{PageRequest, Position};
+use crate::model::page::{ListFilter, ListRequest, Position};
 use crate::model::secret::Secret;
 
 pub(super) const LIMITS: FrameLimits = FrameLimits { beats: 3, items: 2, list: 200 };
@@ -16,8 +16,12 @@ fn frame(seq: u32, operation: Operation) -> Result<ClientFrame, DecodeError> {
     Ok(ClientFrame { seq, operation })
 }
 
+fn of_kinds(kinds: &[u16]) -> ListFilter {
+    ListFilter { kinds: kinds.to_vec(), finished: None }
+}
+
 fn page(limit: usize, after: Option<Position>, kinds: &[u16]) -> Operation {
-    Operation::List(PageRequest { limit, after, kinds: kinds.to_vec() })
+    Operation::List(ListRequest { limit, after, filter: of_kinds(kinds) })
 }
 
 fn decoded(text: &str) -> Operation {
@@ -52,7 +56,7 @@ fn the_examples_of_the_protocol_decode() {
     let text = r#"{"seq":3,"get":{"items":[{"kind":1,"oid":"100"}]}}"#;
     assert_eq!(decode(text, &LIMITS), frame(3, Operation::Get { contents: vec![VIDEO] }));
 
-    let cursor = cursor::encode(&Cursor { position: POSITION, kinds: vec![1] });
+    let cursor = cursor::encode(&Cursor { position: POSITION, filter: of_kinds(&[1]) });
     let text = format!(r#"{{"seq":4,"list":{{"limit":20,"cursor":"{cursor}","kinds":[1]}}}}"#);
     assert_eq!(decode(&text, &LIMITS), frame(4, page(20, Some(POSITION), &[1])));
 
@@ -131,7 +135,7 @@ fn a_list_has_defaults_and_its_limit_is_clamped() {
 #[test]
 fn a_cursor_carries_the_kinds() {
     let list = |kinds: &[u16], beside: &str| {
-        let cursor = cursor::encode(&Cursor { position: POSITION, kinds: kinds.to_vec() });
+        let cursor = cursor::encode(&Cursor { position: POSITION, filter: of_kinds(kinds) });
         decode(&format!(r#"{{"seq":1,"list":{{"cursor":"{cursor}"{beside}}}}}"#), &LIMITS)
     };
     let goes_on = |kinds: &[u16]| frame(1, page(20, Some(POSITION), kinds));
@@ -143,6 +147,44 @@ fn a_cursor_carries_the_kinds() {
         let malformed = list(kinds, &format!(r#","kinds":{beside}"#)).unwrap_err();
         assert_eq!(malformed.message, "list.kinds: must be those of the cursor");
         assert_eq!((malformed.seq, malformed.code), (Some(1), ErrorCode::Invalid));
+    }
+}
+
+#[test]
+fn a_list_may_be_of_what_is_finished_or_of_what_is_not() {
+    let list = |finished| {
+        let filter = ListFilter { kinds: vec![1], finished };
+        frame(1, Operation::List(ListRequest { limit: 20, after: None, filter }))
+    };
+    for (text, finished) in [("true", Some(true)), ("false", Some(false)), ("null", None)] {
+        let text = format!(r#"{{"seq":1,"list":{{"kinds":[1],"finished":{text}}}}}"#);
+        assert_eq!(decode(&text, &LIMITS), list(finished));
+    }
+}
+
+#[test]
+fn a_cursor_carries_whether_the_records_are_finished() {
+    let list = |known, beside: &str| {
+        let cursor =
+            cursor::encode(&Cursor { position: POSITION, filter: ListFilter { kinds: vec![], finished: known } });
+        decode(&format!(r#"{{"seq":1,"list":{{"cursor":"{cursor}"{beside}}}}}"#), &LIMITS)
+    };
+    for known in [None, Some(false), Some(true)] {
+        let filter = ListFilter { kinds: vec![], finished: known };
+        let goes_on =
+            || frame(1, Operation::List(ListRequest { limit: 20, after: Some(POSITION), filter: filter.clone() }));
+        assert_eq!(list(known, ""), goes_on());
+        assert_eq!(list(known, r#","finished":null"#), goes_on());
+        for given in [false, true] {
+            let answer = list(known, &format!(r#","finished":{given}"#));
+            if known == Some(given) {
+                assert_eq!(answer, goes_on());
+                continue;
+            }
+            let malformed = answer.unwrap_err();
+            assert_eq!(malformed.message, "list.finished: must be that of the cursor");
+            assert_eq!((malformed.seq, malformed.code), (Some(1), ErrorCode::Invalid));
+        }
     }
 }
 

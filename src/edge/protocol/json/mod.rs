@@ -58,7 +58,8 @@ pub use live::{
     encode_top,
 };
 pub use query::{
-    decode_connection, decode_content, decode_export, decode_forgetting, decode_mid, decode_page, decode_page_request,
+    ListQuery, decode_connection, decode_content, decode_export, decode_forgetting, decode_list, decode_list_query,
+    decode_mid,
 };
 pub use revocation::{RevokeBody, decode_revoke_body, decode_revoked, encode_revocations};
 pub use shares::encode_shares;

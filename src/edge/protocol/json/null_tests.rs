@@ -8,7 +8,7 @@ use super::{decode_beats_body, decode_get_body, decode_recording_body, decode_re
 use crate::edge::protocol::cursor;
 use crate::edge::protocol::frame::{Cursor, DecodeError};
 use crate::model::ids::Content;
-use crate::model::page::Position;
+use crate::model::page::{ListFilter, Position};
 
 const CONNECTION: &str = "00000000000000ff";
 
@@ -23,13 +23,14 @@ fn beat() -> Value {
 fn frames() -> Vec<Value> {
     let items = json!([{"kind": 1, "oid": "100"}]);
     let position = Position { at: 5, content: Content { kind: 1, oid: 100 } };
-    let cursor = cursor::encode(&Cursor { position, kinds: vec![1] });
+    let filter = ListFilter { kinds: vec![1], finished: Some(false) };
+    let cursor = cursor::encode(&Cursor { position, filter });
     vec![
         json!({"seq": 1, "hello": {"token": "a.b.c", "device": "tv", "client": "x", "ack_delay": 5}}),
         json!({"seq": 2, "beats": {"flag": "2026-11-19", "items": [beat()]}}),
         json!({"seq": 3, "get": {"items": items}}),
-        json!({"seq": 4, "list": {"limit": 7, "cursor": cursor, "kinds": [1]}}),
-        json!({"seq": 4, "list": {"limit": 7, "kinds": [1]}}),
+        json!({"seq": 4, "list": {"limit": 7, "cursor": cursor, "kinds": [1], "finished": false}}),
+        json!({"seq": 4, "list": {"limit": 7, "kinds": [1], "finished": true}}),
         json!({"seq": 5, "delete": {"items": items, "at": 5}}),
         json!({"seq": 6, "clear": {"at": 5}}),
         json!({"seq": 7, "recording": {"paused": true, "at": 5}}),
@@ -93,7 +94,7 @@ fn a_field_of_a_frame_that_is_null_is_missing() {
             assert_eq!(decode_slowly(&null, &LIMITS), expected, "{null}");
         }
     }
-    assert_eq!(tried, 49, "every field is tried");
+    assert_eq!(tried, 51, "every field is tried");
 }
 
 #[test]

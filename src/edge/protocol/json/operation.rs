@@ -5,14 +5,14 @@ use serde::de::{DeserializeSeed, Deserializer};
 
 use super::fault::Fault;
 use super::number::{EXACT_MAX, Id, Integer, Kind, Millis, Rate};
-use super::query::page_request;
+use super::query::list_request;
 use super::shape::{List, Object};
 use super::text::{Flag, StateWord, Text};
 use crate::edge::protocol::cursor;
 use crate::edge::protocol::frame::{Beats, FrameLimits, Hello, Operation};
 use crate::model::beat::Beat;
 use crate::model::ids::{Content, SessionId};
-use crate::model::page::PageRequest;
+use crate::model::page::{ListFilter, ListRequest};
 use crate::model::secret::Secret;
 
 /// The names of operations.
@@ -90,6 +90,7 @@ pub(super) struct ListShape {
     limit: Option<Integer<1, EXACT_MAX>>,
     cursor: Option<Text<{ cursor::TEXT_BYTES_MAX }>>,
     kinds: Option<Vec<Kind>>,
+    finished: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -172,7 +173,7 @@ impl Shape {
                 let contents = at_most(items.items, limits.items).map_err(|fault| fault.within("get"))?;
                 Operation::Get { contents }
             }
-            Shape::List(list) => Operation::List(list.page_request(limits).map_err(|fault| fault.within("list"))?),
+            Shape::List(list) => Operation::List(list.request(limits).map_err(|fault| fault.within("list"))?),
             Shape::Delete(DeleteShape { items, at }) => {
                 let contents = at_most(items.items, limits.items).map_err(|fault| fault.within("delete"))?;
                 Operation::Delete { contents, at: at.0 }
@@ -190,10 +191,11 @@ pub(super) fn at_most<T>(items: Vec<T>, max: usize) -> Result<Vec<T>, Fault> {
 }
 
 impl ListShape {
-    fn page_request(self, limits: &FrameLimits) -> Result<PageRequest, Fault> {
-        let kinds: Vec<u16> = self.kinds.iter().flatten().map(|kind| kind.get()).collect();
+    fn request(self, limits: &FrameLimits) -> Result<ListRequest, Fault> {
+        let kinds = self.kinds.iter().flatten().map(|kind| kind.get()).collect();
+        let filter = ListFilter { kinds, finished: self.finished };
         let cursor = self.cursor.map(|cursor| cursor.0);
-        page_request(self.limit.map(|limit| limit.0), &kinds, cursor.as_deref(), limits)
+        list_request(self.limit.map(|limit| limit.0), filter, cursor.as_deref(), limits)
     }
 }
 

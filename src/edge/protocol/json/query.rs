@@ -6,36 +6,41 @@ use super::text::ConnectionName;
 use crate::edge::protocol::cursor::{self, set_of};
 use crate::edge::protocol::frame::{DecodeError, FrameLimits};
 use crate::model::ids::{ConnectionId, Content, UserId};
-use crate::model::page::PageRequest;
+use crate::model::page::{ListFilter, ListRequest};
 
 const LIMIT_DEFAULT: u64 = 20;
 /// Records in one page of an export.
 const EXPORT_MAX: usize = 1_000;
 
-/// `GET /v1/history?limit=&cursor=&kinds=1,3`. An empty value is a missing one.
-pub fn decode_page_request(
-    limit: Option<&str>,
-    kinds: Option<&str>,
-    cursor: Option<&str>,
-    limits: &FrameLimits,
-) -> Result<PageRequest, DecodeError> {
-    let page = || {
-        let limit = given(limit).map(Integer::<1, EXACT_MAX>::from_text).transpose();
-        let limit = limit.map_err(|complaint| Fault::invalid("limit", complaint))?;
-        let kinds = given(kinds).map_or(Ok(Vec::new()), kinds_of)?;
-        page_request(limit.map(|limit| limit.0), &kinds, given(cursor), limits)
-    };
-    page().map_err(|fault| fault.malformed(None, false))
+/// The query of a list, as text. An empty value is a missing one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ListQuery<'q> {
+    pub limit: Option<&'q str>,
+    pub cursor: Option<&'q str>,
+    pub kinds: Option<&'q str>,
+    pub finished: Option<&'q str>,
 }
 
-/// The same of numbers.
-pub fn decode_page(
+/// `GET /v1/history?limit=&cursor=&kinds=1,3&finished=false`.
+pub fn decode_list_query(query: ListQuery, limits: &FrameLimits) -> Result<ListRequest, DecodeError> {
+    let list = || {
+        let limit = given(query.limit).map(Integer::<1, EXACT_MAX>::from_text).transpose();
+        let limit = limit.map_err(|complaint| Fault::invalid("limit", complaint))?;
+        let kinds = given(query.kinds).map_or(Ok(Vec::new()), kinds_of)?;
+        let finished = given(query.finished).map(finished_of).transpose()?;
+        list_request(limit.map(|limit| limit.0), ListFilter { kinds, finished }, given(query.cursor), limits)
+    };
+    list().map_err(|fault| fault.malformed(None, false))
+}
+
+/// The same of values.
+pub fn decode_list(
     limit: Option<u64>,
-    kinds: &[u16],
+    filter: ListFilter,
     cursor: Option<&str>,
     limits: &FrameLimits,
-) -> Result<PageRequest, DecodeError> {
-    page_request(limit, kinds, cursor, limits).map_err(|fault| fault.malformed(None, false))
+) -> Result<ListRequest, DecodeError> {
+    list_request(limit, filter, cursor, limits).map_err(|fault| fault.malformed(None, false))
 }
 
 /// The name of a connection, as its welcome says it.
@@ -54,12 +59,12 @@ pub fn decode_export(
     mid: Option<&str>,
     limit: Option<&str>,
     cursor: Option<&str>,
-) -> Result<(UserId, PageRequest), DecodeError> {
+) -> Result<(UserId, ListRequest), DecodeError> {
     let user = decode_mid(mid)?;
     let limits = FrameLimits { beats: 0, items: 0, list: EXPORT_MAX };
     let most = EXPORT_MAX.to_string();
-    let page = decode_page_request(given(limit).or(Some(&most)), None, cursor, &limits)?;
-    Ok((user, page))
+    let query = ListQuery { limit: given(limit).or(Some(&most)), cursor, ..ListQuery::default() };
+    Ok((user, decode_list_query(query, &limits)?))
 }
 
 /// `DELETE …?at=&connection=`. An empty value is refused: without `at` everything up to now is deleted, and a client
@@ -90,26 +95,29 @@ pub fn decode_content(kind: &str, oid: &str) -> Result<Content, DecodeError> {
     content().map_err(|fault: Fault| fault.malformed(None, false))
 }
 
-/// The request of a list. A cursor carries the kinds of its list, so none need be given beside it.
-pub(super) fn page_request(
+/// The request of a list. A cursor carries the filter of its list, so none need be given beside it.
+pub(super) fn list_request(
     limit: Option<u64>,
-    kinds: &[u16],
+    ListFilter { kinds, finished }: ListFilter,
     cursor: Option<&str>,
     limits: &FrameLimits,
-) -> Result<PageRequest, Fault> {
+) -> Result<ListRequest, Fault> {
     if kinds.len() > cursor::KINDS_MAX {
         return Err(Fault::invalid("kinds", format!("must hold at most {}", cursor::KINDS_MAX)));
     }
-    let kinds = set_of(kinds);
+    let kinds = set_of(&kinds);
     let limit = limit.unwrap_or(LIMIT_DEFAULT).min(limits.list as u64) as usize;
     let Some(cursor) = cursor else {
-        return Ok(PageRequest { limit, after: None, kinds });
+        return Ok(ListRequest { limit, after: None, filter: ListFilter { kinds, finished } });
     };
     let cursor = cursor::decode(cursor).ok_or_else(|| Fault::invalid("cursor", "must be one given by a list"))?;
-    if !kinds.is_empty() && kinds != cursor.kinds {
+    if !kinds.is_empty() && kinds != cursor.filter.kinds {
         return Err(Fault::invalid("kinds", "must be those of the cursor"));
     }
-    Ok(PageRequest { limit, after: Some(cursor.position), kinds: cursor.kinds })
+    if finished.is_some() && finished != cursor.filter.finished {
+        return Err(Fault::invalid("finished", "must be that of the cursor"));
+    }
+    Ok(ListRequest { limit, after: Some(cursor.position), filter: cursor.filter })
 }
 
 fn kinds_of(text: &str) -> Result<Vec<u16>, Fault> {
@@ -119,6 +127,10 @@ fn kinds_of(text: &str) -> Result<Vec<u16>, Fault> {
         Ok(kind.get())
     });
     kinds.collect()
+}
+
+fn finished_of(text: &str) -> Result<bool, Fault> {
+    text.parse().map_err(|_| Fault::invalid("finished", "must be true or false"))
 }
 
 pub(super) fn given(value: Option<&str>) -> Option<&str> {
@@ -134,19 +146,23 @@ mod tests {
 
     const POSITION: Position = Position { at: 5, content: Content { kind: 1, oid: 100 } };
 
+    fn asked(query: ListQuery) -> Result<ListRequest, String> {
+        decode_list_query(query, &LIMITS).map_err(|malformed| malformed.message)
+    }
+
     fn page(limit: &str, kinds: &str, cursor: &str) -> Result<(usize, Option<Position>, Vec<u16>), String> {
-        decode_page_request(Some(limit), Some(kinds), Some(cursor), &LIMITS)
-            .map(|page| (page.limit, page.after, page.kinds))
-            .map_err(|malformed| malformed.message)
+        let query = ListQuery { limit: Some(limit), kinds: Some(kinds), cursor: Some(cursor), finished: None };
+        asked(query).map(|list| (list.limit, list.after, list.filter.kinds))
     }
 
     #[test]
     fn a_page_is_asked_for_as_in_a_frame() {
-        let default = PageRequest { limit: 20, after: None, kinds: vec![] };
-        assert_eq!(decode_page_request(None, None, None, &LIMITS), Ok(default));
+        let default = ListRequest { limit: 20, after: None, filter: ListFilter::default() };
+        assert_eq!(asked(ListQuery::default()), Ok(default));
         assert_eq!(page("", "", ""), Ok((20, None, vec![])));
         assert_eq!(page("1000", "3,1,3", ""), Ok((200, None, vec![1, 3])));
-        let cursor = cursor::encode(&Cursor { position: POSITION, kinds: vec![1, 3] });
+        let cursor =
+            cursor::encode(&Cursor { position: POSITION, filter: ListFilter { kinds: vec![1, 3], finished: None } });
         assert_eq!(page("7", "", &cursor), Ok((7, Some(POSITION), vec![1, 3])));
         assert_eq!(page("7", "3,1", &cursor), Ok((7, Some(POSITION), vec![1, 3])));
 
@@ -162,6 +178,34 @@ mod tests {
         assert_eq!(page("", "1,65536", ""), Err("kinds[1]: must be at most 65535".to_owned()));
         assert_eq!(page("", "1,,2", ""), Err("kinds[1]: must be an integer".to_owned()));
         assert_eq!(page("", &vec!["1"; 33].join(","), ""), Err("kinds: must hold at most 32".to_owned()));
+    }
+
+    #[test]
+    fn a_list_of_finished_records_is_asked_for_as_in_a_frame() {
+        let finished = |text, cursor: &str| {
+            let query = ListQuery { finished: Some(text), cursor: Some(cursor), ..ListQuery::default() };
+            asked(query).map(|list| list.filter.finished)
+        };
+        assert_eq!(finished("", ""), Ok(None));
+        assert_eq!(finished("true", ""), Ok(Some(true)));
+        assert_eq!(finished("false", ""), Ok(Some(false)));
+        for bad in ["1", "0", "True", "yes", "null", "true,false", " true"] {
+            assert_eq!(finished(bad, ""), Err("finished: must be true or false".to_owned()), "{bad}");
+        }
+        let cursor = |finished| {
+            let filter = ListFilter { kinds: vec![], finished };
+            cursor::encode(&Cursor { position: POSITION, filter })
+        };
+        for known in [None, Some(false), Some(true)] {
+            assert_eq!(finished("", &cursor(known)), Ok(known), "the cursor carries it");
+            for (text, given) in [("false", false), ("true", true)] {
+                let expected = match known == Some(given) {
+                    true => Ok(known),
+                    false => Err("finished: must be that of the cursor".to_owned()),
+                };
+                assert_eq!(finished(text, &cursor(known)), expected, "{given} beside {known:?}");
+            }
+        }
     }
 
     #[test]

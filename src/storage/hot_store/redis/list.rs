@@ -28,6 +28,11 @@ use crate::storage::redis::{checked, value};
 const STEP_MIN: usize = 16;
 const STEP_MAX: usize = 256;
 
+/// Of a list of finished records, or of the others, a step reads so many rows for each record that the page lacks.
+const ROWS_PER_FINISHED: usize = 4;
+/// A page of such a list ends once so many rows were looked at, however few of them are on it.
+const FINISHED_ROWS_MAX: u64 = 2_000;
+
 /// A list that is being read.
 struct Reading<'r> {
     user: UserId,
@@ -39,6 +44,8 @@ struct Reading<'r> {
     records: Vec<Record>,
     /// The content in the first head, once that head is read. Its record is taken from the head.
     current: Option<Option<Content>>,
+    /// Whether the page ends at `after`, although it is not full and the list may go on.
+    cut_short: bool,
 }
 
 /// The place in the timeline, valid as long as no commit changes the user.
@@ -61,15 +68,15 @@ impl Shared {
     ) -> Result<Page, StoreError> {
         let horizon = self.settings.retention.horizon(now);
         let names = Keys::of(keys::shard_of(user));
-        let mut list =
-            Reading { user, names, request, horizon, after: request.after, records: Vec::new(), current: None };
+        let (after, records) = (request.after, Vec::new());
+        let mut list = Reading { user, names, request, horizon, after, records, current: None, cut_short: false };
         // The search for the first row costs as much as a row.
         rows_read.add(1);
         while !self.read_on(&mut list, rows_read).await? {}
-        Ok(request.cut(list.records))
+        Ok(list.page())
     }
 
-    /// Reads on. True: the page is full or the list has ended. False: a commit has changed the user.
+    /// Reads on. True: the page is full or cut short, or the list has ended. False: a commit has changed the user.
     async fn read_on(&self, list: &mut Reading<'_>, rows_read: &RowsRead) -> Result<bool, StoreError> {
         let mut place = self.find(list).await?;
         loop {
@@ -99,6 +106,10 @@ impl Shared {
                 return Ok(true);
             }
             list.go_on_after(&place);
+            if list.has_looked_enough(rows_read) {
+                list.cut_short = true;
+                return Ok(true);
+            }
             place = Place { rank: next, members, ..place };
         }
     }
@@ -175,7 +186,8 @@ impl Reading<'_> {
     fn ask_for_members(&self, commands: &mut Pipeline, rank: usize) {
         // Without kinds, most of the newest members are wanted.
         let wanted = self.request.limit.saturating_sub(self.records.len()).saturating_add(1);
-        let step = if self.request.kinds.is_empty() { wanted.clamp(STEP_MIN, STEP_MAX) } else { STEP_MAX };
+        let rows = if self.request.finished.is_some() { wanted.saturating_mul(ROWS_PER_FINISHED) } else { wanted };
+        let step = if self.request.kinds.is_empty() { rows.clamp(STEP_MIN, STEP_MAX) } else { STEP_MAX };
         let (first, last) = (rank as isize, (rank + step - 1) as isize);
         commands.zrevrange_withscores(self.names.timeline(self.user), first, last);
     }
@@ -205,9 +217,21 @@ impl Reading<'_> {
             // A content without a row is in the head.
             let Some(row) = value::bytes_or_nil(row)? else { continue };
             let record = row::parse(*content, &row)?.row.record;
-            self.records.extend(record.filter(|record| record.at >= place.oldest));
+            self.records.extend(record.filter(|record| record.at >= place.oldest && self.request.wants(record)));
         }
         Ok(())
+    }
+
+    /// Whether the page is cut short here. It has come on then, so the next page begins elsewhere.
+    fn has_looked_enough(&self, rows_read: &RowsRead) -> bool {
+        self.request.finished.is_some() && rows_read.get() >= FINISHED_ROWS_MAX && self.after != self.request.after
+    }
+
+    fn page(mut self) -> Page {
+        let Some(place) = self.after.filter(|_| self.cut_short) else { return self.request.cut(self.records) };
+        // The record in the head may be older than what was read: then it is on a later page.
+        self.records.retain(|record| Position::of(record) >= place);
+        Page { next: Some(place), ..self.request.cut(self.records) }
     }
 }
 

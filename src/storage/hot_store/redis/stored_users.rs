@@ -88,7 +88,7 @@ impl Shared {
     }
 
     async fn has_records(&self, user: UserId, request: &UsersRequest, now: u64) -> Result<bool, StoreError> {
-        let newest = PageRequest { limit: 1, after: None, kinds: request.kinds.clone() };
+        let newest = PageRequest { limit: 1, after: None, kinds: request.kinds.clone(), finished: None };
         Ok(!self.list(user, &newest, now, &RowsRead::default()).await?.records.is_empty())
     }
 
