@@ -30,14 +30,17 @@
  *   fault      { message }         something that needs a developer; also written to the console as an error, unless a
  *                                  listener calls `event.preventDefault()`
  *
- * A bad id or argument is a TypeError at once: thrown by the constructor and `play`, a rejection of the requests.
+ * A bad id or argument is a TypeError at once: thrown by the constructor, `play` and `markWatched`, a rejection of the
+ * requests.
  *
  * Requests (get, list, delete, clear, pauseRecording, resumeRecording, rewards) always settle: while the gateway is
  * away they wait for it, and after `timeout` (10 s unless given) they reject with a HeartlineError whose code is
  * `timeout`. While the client is offline or stopped they reject at once, with `offline`.
  */
 
-import { checkedContent, checkedContents, checkedId, checkedMedia, checkedPage } from './heartline/arguments.js';
+import {
+  checkedContent, checkedContents, checkedId, checkedLength, checkedMedia, checkedPage,
+} from './heartline/arguments.js';
 import { ServerClock } from './heartline/clock.js';
 import { Connection } from './heartline/connection.js';
 import { Delivery } from './heartline/delivery.js';
@@ -50,6 +53,8 @@ import { Seen } from './heartline/seen.js';
 
 const CLIENT = 'heartline-js/1.0';
 const INTERVAL_MS = 5_000;
+/** A beat that is not `playing` is refused if nothing was watched before it. */
+const WATCHED_MS_MIN = 1;
 /** Of the sessions made here, so many are remembered. */
 const SESSIONS_MAX = 256;
 
@@ -73,6 +78,8 @@ export class Heartline extends EventTarget {
   /** Sessions made here, newest last: what they did is not "elsewhere". */
   #sessions = new Set();
   #seen = new Seen();
+  /** The `at` of the newest mark: two of one content may come in one millisecond. */
+  #markedAt = 0;
   /** The local time of the last attempt to connect. */
   #connectingAt = 0;
   #listeners = new AbortController();
@@ -191,6 +198,22 @@ export class Heartline extends EventTarget {
     return playback;
   }
 
+  /**
+   * Marks a content as watched to its end, without playing it. `dur`: its length in milliseconds, 0 if it has none. The
+   * mark is a beat: it is kept until it is answered, and has the same events.
+   */
+  markWatched(content, dur) {
+    const checked = checkedContent(content);
+    const pos = checkedLength(dur);
+    const session = newSession();
+    this.#ownSession(session);
+    const beat = { ...checked, pos, dur: pos, state: 'ended', session, watched: WATCHED_MS_MIN, rate: 1 };
+    // Newer than what the user sees. Without the server's clock yet the beat gets its `at` later, at the welcome.
+    const newest = Math.max(this.#markedAt, this.#seen.newestOf([checked]));
+    if (this.#clock.known) beat.at = this.#markedAt = Math.max(this.#clock.now(), newest + 1);
+    this.#made(beat);
+  }
+
   /** Records of the given contents, a list or a single one, in their order; null where nothing is known. */
   async get(contents, { timeout } = {}) {
     const items = this.#checkedItems(contents);
@@ -201,9 +224,12 @@ export class Heartline extends EventTarget {
     return records;
   }
 
-  /** One page of the history, newest first: { records, cursor }, without a cursor at its end. */
-  async list({ limit, cursor, kinds, timeout } = {}) {
-    const asked = checkedPage({ limit, cursor, kinds });
+  /**
+   * One page of the history, newest first: { records, cursor }, without a cursor at its end. `finished`: only records
+   * that are finished (true), or that are not (false); such a page may be short, or empty, before the end.
+   */
+  async list({ limit, cursor, kinds, finished, timeout } = {}) {
+    const asked = checkedPage({ limit, cursor, kinds, finished });
     const page = await this.#request('list', () => asked, timeout);
     page.records.forEach(record => this.#seen.saw(record));
     return page;

@@ -45,7 +45,7 @@ export function checkedContents(contents) {
 }
 
 /** What a page of the history is asked by; what is missing is left out. */
-export function checkedPage({ limit, cursor, kinds }) {
+export function checkedPage({ limit, cursor, kinds, finished }) {
   if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= LIMIT_MAX)) {
     throw new TypeError(`limit must be a whole number from 1; got ${shown(limit)}`);
   }
@@ -53,7 +53,19 @@ export function checkedPage({ limit, cursor, kinds }) {
   if (given !== undefined && !(typeof given === 'string' && given !== '' && given.length <= CURSOR_MAX)) {
     throw new TypeError(`cursor must be one that list() has returned; got ${shown(cursor)}`);
   }
-  return { limit, cursor: given, kinds: checkedKinds(kinds ?? undefined) };
+  const wanted = finished ?? undefined;
+  if (wanted !== undefined && typeof wanted !== 'boolean') {
+    throw new TypeError(`finished must be true or false; got ${shown(finished)}`);
+  }
+  return { limit, cursor: given, kinds: checkedKinds(kinds ?? undefined), finished: wanted };
+}
+
+/** A length in whole milliseconds. */
+export function checkedLength(dur) {
+  if (!(Number.isSafeInteger(dur) && dur >= 0)) {
+    throw new TypeError(`dur must be a whole number of milliseconds from 0; got ${shown(dur)}`);
+  }
+  return dur;
 }
 
 /** A media element, or what has its events and properties. */
