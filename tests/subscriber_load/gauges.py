@@ -7,7 +7,7 @@ from wire.metrics import metrics
 from wire.processes import cpu_seconds
 
 LOOK_EVERY_SECONDS = 0.2
-_LAG = re.compile(r"^heartline_cascade_lag\{topic="rewards"\} (\d+)$", re.M)
+_LAG = re.compile(r'^heartline_cascade_lag\{topic="rewards"\} (\d+)$', re.M)
 _LOOKED_AT = re.compile(r"^heartline_cascade_events_total (\d+)$", re.M)
 
 
