@@ -52,7 +52,8 @@ pub(super) fn build(
             let bus = Arc::new(KafkaBus::open(kafka, config)?);
             let Topics { rewards, positions, .. } = &kafka.topics;
             let place = format!(
-                "events are published to Kafka (events.event_bus); read them from topics {rewards} and {positions}"
+                "events are published to Kafka (events.event_bus); read them from topic {rewards}, and positions from topic \
+                 {positions}"
             );
             Bus { bus: bus.clone(), positions: bus, tail: Tail::Elsewhere(place.into()), logs: None }
         }

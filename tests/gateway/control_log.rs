@@ -85,7 +85,8 @@ async fn what_an_operator_does_to_a_user_is_logged_as_an_event_with_the_hash() {
         assert_eq!(users(event), [json!(hash)], "{event}: {log}");
     }
     assert_eq!(users("revoked"), [json!(hash), Value::Null], "{log}");
-    assert_eq!(users("views_deleted").len(), 1, "{log}");
+    // On Redis views need a statistics store.
+    assert_eq!(users("views_deleted").len(), usize::from(!gateway.is_on_redis()), "{log}");
     let id = |line: &&Value| line.to_string().contains("\"42\"") || line.to_string().contains("of 42");
     assert_eq!(lines.iter().find(id), None, "no line has the id");
 }

@@ -15,12 +15,14 @@ use std::time::{Duration, Instant};
 use super::open_error::OpenError;
 
 /// What a data directory may hold before there is a store in it.
-const KNOWN_NAMES: [&str; 10] = [
+const KNOWN_NAMES: [&str; 12] = [
     "lock",
     "store",
     "store.new",
     "events",
     "events.new",
+    "positions",
+    "positions.new",
     "development-key",
     "control-token",
     "revocations.json",

@@ -28,6 +28,8 @@ pub struct Lease {
     pub end: Instant,
     /// The queue is another one now.
     pub is_void: bool,
+    /// It was ended under its fence.
+    pub is_ended: bool,
 }
 
 impl Control {
@@ -83,7 +85,7 @@ impl Control {
     pub fn lease(&mut self, id: &SubscriberId, version: Version, end: Instant) -> Fence {
         self.fence += 1;
         self.put(id, end);
-        self.leases.insert(id.clone(), Lease { fence: self.fence, version, end, is_void: false });
+        self.leases.insert(id.clone(), Lease { fence: self.fence, version, end, is_void: false, is_ended: false });
         self.fence
     }
 
@@ -106,6 +108,7 @@ impl Control {
     pub fn end_lease(&mut self, id: &SubscriberId, now: Instant) {
         if let Some(lease) = self.leases.get_mut(id) {
             lease.end = lease.end.min(now);
+            lease.is_ended = true;
         }
     }
 

@@ -63,6 +63,10 @@ pub fn done(
         }
         return Ok(Ended::Fenced);
     }
+    // It was done, and the answer was lost.
+    if lease.is_ended {
+        return Ok(Ended::Done);
+    }
     let Some(place) = draft.head(owner)?.live.as_ref().map(|live| live.place) else { return Ok(Ended::Fenced) };
     if let Some(to) = done.delivered_to {
         let delivered = draft.view.entries(place, ENTRIES_MAX)?;
