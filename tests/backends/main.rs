@@ -22,6 +22,7 @@ mod hot_store_users;
 mod hot_store_views;
 mod ledger;
 mod notices;
+mod notices_told;
 mod owner_queues;
 mod owner_queues_bounds;
 mod owner_queues_embedded;

@@ -12,6 +12,3 @@ mod publisher;
 pub use followers::{Followers, Reach};
 pub use health::NoticeHealth;
 pub use publisher::{NoticeListener, Publisher};
-
-#[cfg(test)]
-mod tests;
