@@ -9,9 +9,9 @@
 //! 10,000 users; nine of ten beats move their user's newest content on, the tenth begins a new one. Every group is on
 //! disk before the next begins. Set TMPDIR to a directory on the disk that is meant.
 
-#[path = "shared/cpu.rs"]
+#[path = "support/cpu.rs"]
 mod cpu;
-#[path = "shared/embedded.rs"]
+#[path = "support/embedded.rs"]
 mod embedded;
 
 use std::sync::Arc;

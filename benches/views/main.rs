@@ -10,9 +10,9 @@
 //! `pages` starts the gateway itself. `HEARTLINE__` variables reach it, so that it may count in Redis. Redis and MongoDB
 //! must be new or `heartline init`ed. Set TMPDIR to a directory on the disk that is meant.
 
-#[path = "../shared/cpu.rs"]
+#[path = "../support/cpu.rs"]
 mod cpu;
-#[path = "../shared/embedded.rs"]
+#[path = "../support/embedded.rs"]
 mod embedded;
 mod gateway;
 mod naive;
