@@ -19,9 +19,11 @@ from subscribers.receiver import Receiver
 from tiers.kill_audit import kill_audit_parser, run_kill_audit
 from tiers.victims import Victims
 from wire.http import control
-from wire.patience import came, until
+from wire.patience import all_come, came, until
 
 VIEWERS = 3
+# Between two requests of a viewer: what is killed for long is away while events go on to come, and all are delivered.
+PAUSE_SECONDS = 0.2
 # One receiver fails for some time, now and then: by the number of the owner.
 BROKEN = 3
 DELIVERIES_A_ROUND = 400
@@ -73,7 +75,7 @@ class SubscriberAudit:
         return control(self._site.gateways[0], "PUT", f"/v1/subscribers/owner-{owner}", body).status
 
     def _round(self, number, victims):
-        viewers = [Viewers(10 * number + n, self._site, self._args.owners, pause=0.05) for n in range(VIEWERS)]
+        viewers = [Viewers(10 * number + n, self._site, self._args.owners, PAUSE_SECONDS) for n in range(VIEWERS)]
         for viewer in viewers:
             viewer.start()
         self._go_on()
@@ -92,23 +94,24 @@ class SubscriberAudit:
         self._faults += self._signatures.check()
         print(
             f"round {number:3}: {name} killed, away for {away:.2f} s, all ready {recovered:.2f} s later: "
-            f"{len(self._expected)} events, {len(self._receiver.requests())} requests, {len(self._faults)} faults",
+            f"{len(self._expected)} events, {self._receiver.count()} requests, {len(self._faults)} faults",
             flush=True,
         )
 
     def _go_on(self):
         """Until so many requests more have come."""
-        enough = len(self._receiver.requests()) + DELIVERIES_A_ROUND
-        if not came(lambda: len(self._receiver.requests()) >= enough):
-            self._faults.append(("load", f"only {len(self._receiver.requests())} of {enough} requests have come"))
+        enough = self._receiver.count() + DELIVERIES_A_ROUND
+        if not came(lambda: self._receiver.count() >= enough):
+            self._faults.append(("load", f"only {self._receiver.count()} of {enough} requests have come"))
 
     def _judge(self, comings):
         began = time.monotonic()
         wanted = {owner: {event for of, event, _ in self._expected if of == owner} for owner in range(self._args.owners)}
-        came(lambda: all(wanted[owner] <= set(received(self._receiver, owner)) for owner in wanted), every=0.5)
+        all_come(lambda: sum(len(wanted[owner] - set(received(self._receiver, owner))) for owner in wanted))
+        positions = self._positions.faults()
         self._faults += self._signatures.check() + comings.faults()
         self._faults += judge(lambda owner: received(self._receiver, owner), self._args.owners, self._expected)
-        self._faults += self._positions.faults()
+        self._faults += positions
         if not comings.gone:
             self._faults.append(("load", "no owner came and went"))
         requests = sum(len(self._receiver.requests(path_of(owner))) for owner in wanted)

@@ -37,7 +37,7 @@ class Receiver(Listener):
     def __init__(self, host="127.0.0.1", tls=None, port=0):
         self._host, self._tls = host, tls
         self._lock = threading.Lock()
-        self._behaviours, self._requests = defaultdict(Behaviour), []
+        self._behaviours, self._requests, self._of_path = defaultdict(Behaviour), [], defaultdict(list)
         self.connections = self.open = 0  # all of them; those that neither side has closed
         super().__init__(host, port, tls)
 
@@ -50,7 +50,11 @@ class Receiver(Listener):
 
     def requests(self, path=None):
         with self._lock:
-            return [request for request in self._requests if path is None or request.path == path]
+            return list(self._requests if path is None else self._of_path.get(path, ()))
+
+    def count(self):
+        """Of all requests."""
+        return len(self._requests)
 
     async def _serve(self, reader, writer):
         self.connections += 1
@@ -63,6 +67,7 @@ class Receiver(Listener):
                 request = Request(first.split(" ")[1], headers, body, time.monotonic())
                 with self._lock:
                     self._requests.append(request)
+                    self._of_path[request.path].append(request)
                 if not await self._answer(request, writer):
                     break
         except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):

@@ -30,6 +30,14 @@ def until(what, holds, seconds=PATIENCE_SECONDS, every=LOOK_EVERY_SECONDS):
     return found
 
 
+def all_come(missing, seconds=PATIENCE_SECONDS, every=1.0):
+    """Waits until `missing`, a number, is 0, for as long as it gets smaller; False when it stays the same for so long."""
+    while left := missing():
+        if not came(lambda: missing() < left, seconds, every):
+            return False
+    return True
+
+
 async def until_meanwhile(what, holds, seconds=PATIENCE_SECONDS, every=LOOK_EVERY_SECONDS):
     """`until` in an event loop, which goes on; `holds` may be a coroutine."""
     give_up = time.monotonic() + seconds
