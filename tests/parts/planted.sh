@@ -11,9 +11,9 @@
 #   Caught-by: auditor MODULE [ARG]   `python -m MODULE BINARY [ARG...]`
 # Without a patch the same tests must pass: a test that always fails catches nothing.
 #
-# With --long all are tried. Without it, a sixth is: first those that the change touches, then the others; among each,
+# With --long all are tried. Without it, an eighth is: first those that the change touches, then the others; among each,
 # those that were not tried on this machine for the longest time. With --changed, only those that the change touches, and no
-# more than a sixth of all. On a slow machine no new one is begun after 10 minutes. Notes say which were tried, and how many
+# more than an eighth of all. On a slow machine no new one is begun after 7 minutes. Notes say which were tried, and how many
 # were left for another run.
 . tests/parts/needs.bash
 . tests/runner/change.bash
@@ -33,7 +33,7 @@ need_mongo
 # What the tree is built with is built already, for the other tests.
 export HEARTLINE_BIN=$CARGO_TARGET_DIR/debug/heartline
 # A bug that is not begun by then is left for another run.
-seconds_max=600
+seconds_max=420
 [[ ! $LONG ]] || seconds_max=7200
 tried=$(machine_cache) && tried=$tried/plants || tried=$TOOLS/plants
 mkdir -p "$tried"
@@ -46,7 +46,7 @@ age_order() { # PATCH...: the one that was tried longest ago first, in random or
 }
 
 choose_patches() {
-  local all=(tests/planted/*.patch) touched others sixth
+  local all=(tests/planted/*.patch) touched others most
   if [[ $LONG ]]; then
     patches=("${all[@]}")
     return
@@ -54,11 +54,11 @@ choose_patches() {
   mapfile -t touched < <(plants_touched)
   others=()
   [[ ${CHANGED:-} ]] || mapfile -t others < <(printf '%s\n' "${touched[@]}" | grep -vxFf - <(printf '%s\n' "${all[@]}"))
-  sixth=$(((${#all[@]} + 5) / 6))
+  most=$(((${#all[@]} + 7) / 8))
   mapfile -t patches < <({
     [[ ${#touched[@]} == 0 ]] || age_order "${touched[@]}"
     [[ ${#others[@]} == 0 ]] || age_order "${others[@]}"
-  } | head -n "$sixth")
+  } | head -n "$most")
   echo "note: of ${#all[@]} planted bugs the change touches ${#touched[@]}; tried are ${#patches[@]}: $(names "${patches[@]}")"
 }
 

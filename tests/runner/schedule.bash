@@ -6,14 +6,14 @@ declare -A verdicts=() # of a part: its line of the summary
 passed=() failed=() flaky=()
 
 # Lines of a log that tell what failed, in the words of cargo, Python and the tests' own tools.
-fault='^test .* FAILED$|panicked at |^error|^FAIL|^not ok|^Traceback|Error: |: command not found'
+fault='^test .* FAILED$|panicked at |^error|^FAIL|^FAULT|^not ok|^Traceback|Error: |: command not found'
 
 # More parts than this that pass only when they are run again fail the run: retries are for chance, not for defects.
 flaky_max=2
 # More failed parts than this are not run again: that is no chance.
 again_max=5
 # Nor is any after so many seconds: a run that takes too long says less than one that ends.
-again_until=3600
+again_until=4500
 
 end_all() { # a part and all it started are one process group, led by its timeout
   local group
@@ -121,12 +121,13 @@ run_failed_again() { # each alone, in the order of the table; one that passes no
 
 summarize() { # its status is that of the run
   local name
+  for name in "${passed[@]}" "${failed[@]}"; do echo "${verdicts[$name]}"; done
+  # Last, where a short view of the run shows it.
   for name in "${failed[@]}"; do
     echo "== $name"
     grep -nE "$fault" "$logs/$name.log" | cut -c1-300 | head -n 20
   done
   echo
-  for name in "${passed[@]}" "${failed[@]}"; do echo "${verdicts[$name]}"; done
   [[ ${#flaky[@]} == 0 ]] || echo "flaky: ${flaky[*]}"
   if [[ ${#flaky[@]} -gt $flaky_max ]]; then
     echo "more than $flaky_max parts are flaky: they count as failed"
