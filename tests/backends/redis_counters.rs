@@ -136,26 +136,28 @@ fn each_change_is_counted_once_whatever_is_cut_or_refused() {
     drop(all(&*counters, &definitions));
     let url = backend.redis.servers().url();
     let stores = [1, 2].map(|_| Arc::new(open_remembering(100, &url, ROOMY, Duration::ZERO, |_| false)));
-    let (done, written) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let (done, progress) = (AtomicBool::new(false), Progress::default());
+    let conflicts = || stores.iter().map(|store| store.metrics().conflicts.get()).sum::<u64>();
+    let shown = || progress.repeats.load(Ordering::Relaxed) > 5 && conflicts() > 10;
     thread::scope(|scope| {
-        let writers = stores.each_ref().map(|store| scope.spawn(|| write(store, Arc::as_ptr(store) as u64, &written)));
+        let writers =
+            stores.each_ref().map(|store| scope.spawn(|| write(store, Arc::as_ptr(store) as u64, &progress, &shown)));
         scope.spawn(|| {
             let mut killer = backend.redis.connection();
             // A machine that is too slow for a commit between two cuts is given more time.
             let (mut seen, mut slowness) = (0, 1);
             while !done.load(Ordering::Relaxed) {
                 thread::sleep(Duration::from_millis(slowness * rand::rng().random_range(5..80)));
-                let now = written.load(Ordering::Relaxed);
+                let now = progress.written.load(Ordering::Relaxed);
                 slowness = if now == seen { (2 * slowness).min(16) } else { 1 };
                 seen = now;
                 tell::<()>(&mut killer, &["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
             }
         });
-        let repeats = writers.into_iter().map(|writer| writer.join()).collect::<Vec<_>>();
+        let ended = writers.map(|writer| writer.join());
         done.store(true, Ordering::Relaxed);
-        let repeats: usize = repeats.into_iter().map(|repeats| repeats.unwrap()).sum();
-        let conflicts: u64 = stores.iter().map(|store| store.metrics().conflicts.get()).sum();
-        assert!(repeats > 5 && conflicts > 10, "{repeats} repeats and {conflicts} conflicts show nothing");
+        ended.into_iter().for_each(Result::unwrap);
+        assert!(shown(), "{progress:?} and {} conflicts show nothing", conflicts());
     });
     backend.flush();
     let mut records = Records::default();
@@ -168,10 +170,17 @@ fn each_change_is_counted_once_whatever_is_cut_or_refused() {
 
 const USERS: u64 = 10;
 
-/// Returns how many groups were committed again.
-fn write(store: &RedisStore, seed: u64, written: &AtomicUsize) -> usize {
-    let (mut rng, mut repeats) = (SmallRng::seed_from_u64(seed), 0);
-    for at in 1_000..1_100 {
+/// How many groups the writers have committed, and how often they had to commit one again.
+#[derive(Debug, Default)]
+struct Progress {
+    written: AtomicUsize,
+    repeats: AtomicUsize,
+}
+
+/// So many groups, and more until enough has happened.
+fn write(store: &RedisStore, seed: u64, progress: &Progress, shown: &impl Fn() -> bool) {
+    let (mut rng, enough) = (SmallRng::seed_from_u64(seed), Instant::now() + PATIENCE);
+    for at in (1_000..).take_while(|at| *at < 1_100 || !shown() && Instant::now() < enough) {
         let change = |rng: &mut SmallRng| {
             let (user, oid) = (UserId(rng.random_range(0..USERS)), rng.random_range(0..4));
             match rng.random_range(0..12) {
@@ -185,12 +194,11 @@ fn write(store: &RedisStore, seed: u64, written: &AtomicUsize) -> usize {
         let until = Instant::now() + PATIENCE;
         while let Err(error) = wait(store.commit(&group)) {
             assert!(Instant::now() < until, "{error}");
-            repeats += 1;
+            progress.repeats.fetch_add(1, Ordering::Relaxed);
             thread::sleep(Duration::from_millis(2));
         }
-        written.fetch_add(1, Ordering::Relaxed);
+        progress.written.fetch_add(1, Ordering::Relaxed);
     }
-    repeats
 }
 
 /// A gateway has changed the generations, and ended before the shards named them.
