@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::assembly::Assembly;
 use crate::config::Config;
@@ -15,6 +16,9 @@ use crate::edge::control::live::LiveRoutes;
 use crate::edge::demo::{self, DemoContext, PackStreams, Receivers, RewardsClock};
 use crate::shutdown::Stop;
 use crate::storage::hot_store::config::Backend;
+
+/// The other device of the page moves as often as the one that plays.
+const STEADY_INTERVAL: Duration = Duration::from_secs(5);
 
 /// What it shows of other parts.
 pub(super) struct Shown {
@@ -33,6 +37,7 @@ pub(super) fn prepare(config: &mut Config) -> bool {
     if is_served {
         count(config);
         receive(config);
+        push(config);
     }
     is_served
 }
@@ -79,6 +84,18 @@ fn receive(config: &mut Config) {
     config.subscribers.allow_http = true;
     config.subscribers.allow_networks.push(address.into());
     tracing::info!(event = "demo_receivers", %address, "for the demo, subscribers may use http:// and be at its address");
+}
+
+/// Pushes steady positions sooner than the default, where the settings say nothing of it. A gateway with a real key
+/// keeps the default, so that a trial shows what production does.
+fn push(config: &mut Config) {
+    if config.push.steady_interval_is_given || config.demo.issue_tokens_for_any_user_with_the_real_key {
+        return;
+    }
+    // The settings may hold beats back for longer.
+    let interval = STEADY_INTERVAL.max(config.store.steady_hold).min(config.push.steady_interval);
+    config.push.steady_interval = interval;
+    tracing::info!(event = "demo_pushes", ?interval, "for the demo, other devices get steady positions sooner");
 }
 
 /// The receivers of the page, if the demo is served. `public`: where it is served.

@@ -16,6 +16,8 @@ const FRAME_BYTES_LIMIT: usize = 16 * 1024 * 1024;
 
 const THREADS_LIMIT: usize = 1024;
 
+pub(super) const STEADY_INTERVAL: &str = "push.steady_interval";
+
 /// A shorter time is over before the next look at the clock.
 const SHORTEST: Duration = Duration::from_millis(1);
 
@@ -248,7 +250,7 @@ impl Checks<'_> {
             ("socket.hello_timeout", socket.hello_timeout),
             ("socket.write_timeout", socket.write_timeout),
             ("limits.ack_delay", config.limits.ack_delay),
-            ("push.steady_interval", config.push.steady_interval),
+            (STEADY_INTERVAL, config.push.steady_interval),
             ("store.retention", config.store.retention),
             ("store.prune_interval", config.store.prune_interval),
             ("store.clock_step_max", config.store.clock_step_max),

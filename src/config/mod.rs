@@ -114,6 +114,7 @@ impl Checked {
         };
         if let Some(config) = &mut config {
             config.counters.derived_is_given = layers.is_given(counters_checks::DERIVED);
+            config.push.steady_interval_is_given = layers.is_given(checks::STEADY_INTERVAL);
         }
         problems.extend(config.iter().flat_map(|config| checks::problems(config, &layers)));
         let warnings = config.iter().flat_map(|config| warnings::warnings(config, &layers)).collect();

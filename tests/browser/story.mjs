@@ -29,6 +29,15 @@ export const steps = [
     },
   ],
   [
+    'while the phone plays on, the position on the TV moves every few seconds',
+    async ({ demo: { phone, tv } }) => {
+      await tv.untilAtLeast('resume', 'data-pos', 4_500);
+      assert.equal(await phone.value('play', 'data-playing'), 'true');
+      // A beat every 5 s, and 5 s until it is told: with the default of 30 s it would be late.
+      assert.ok((await phone.position()) < 20_000);
+    },
+  ],
+  [
     'the position follows to the TV when the phone pauses',
     async ({ demo: { phone, tv }, shot }) => {
       const paused = await phone.pause();

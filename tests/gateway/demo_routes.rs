@@ -206,3 +206,19 @@ async fn a_stranger_behind_a_proxy_gets_no_token_of_the_development_key() {
     let answer = gateway.anonymous_http().post("/demo/token", &json!({"mid": "42"})).await;
     assert_eq!(answer.status, 200, "a developer at this machine does");
 }
+
+#[tokio::test]
+async fn the_demo_alone_pushes_steady_positions_sooner() {
+    let keyless = [(DEMO_OVERRIDE, "false"), ("auth.hs256_secret", "")];
+    let pushes = |settings: &[(&str, &str)]| {
+        let gateway = TestGateway::embedded(settings);
+        let log = gateway.log();
+        log.lines().find(|line| line.contains("demo_pushes")).map(str::to_owned)
+    };
+    assert!(pushes(&keyless).is_some_and(|line| line.contains("interval=5s")));
+    assert_eq!(pushes(&[&keyless[..], &[("push.steady_interval", "30s")]].concat()), None, "it was chosen");
+    assert_eq!(pushes(&[&keyless[..], &[("demo.enabled", "false")]].concat()), None, "no demo");
+    assert_eq!(pushes(&[]), None, "a key");
+    let hold = [("store.steady_hold", "8s"), ("limits.ack_delay", "10s")];
+    assert!(pushes(&[&keyless[..], &hold].concat()).is_some_and(|line| line.contains("interval=8s")));
+}
