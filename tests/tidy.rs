@@ -53,6 +53,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("tonic_types", &["src/edge/grpc/*"]),
     ("webpki", &["src/edge/grpc/connection.rs"]),
     ("ua_parser", &["src/edge/visitor/agents*"]),
+    ("pulldown_cmark", &["src/edge/demo/docs/markdown.rs"]),
     ("maxminddb", &["src/edge/visitor/countries.rs"]),
     ("env::var", &["src/config*"]),
     ("env::vars", &["src/config*"]),

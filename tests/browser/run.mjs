@@ -8,6 +8,7 @@ import { steps as audienceSteps } from './audience_story.mjs';
 import { launch } from './browser.mjs';
 import { steps as crowdSteps } from './crowd_story.mjs';
 import { DemoPage, PATIENCE_MS } from './demo_page.mjs';
+import { documents } from './documents.mjs';
 import { Gateway } from './gateway.mjs';
 import { steps as guideSteps } from './guide_story.mjs';
 import { steps as liveSteps } from './live_story.mjs';
@@ -44,6 +45,7 @@ const STORIES = [
   { name: 'live', tell: tell(liveSteps, WIDE), settings: { ...beatsEvery('1s'), HEARTLINE__LIVE__TIMEOUT: '3s' } },
   { name: 'widget', tell: tell(widgetSteps, WIDE), settings: { ...beatsEvery('1s'), HEARTLINE__LIVE__TIMEOUT: '3s' } },
   { name: 'positions', tell: tell(steps, WIDE) },
+  { name: 'docs', tell: ({ browser, gateway }) => documents(browser, gateway.url, SHOTS) },
 ];
 // node tests/browser/run.mjs NAME … tells these alone.
 const chosen = process.argv.slice(2);

@@ -73,7 +73,7 @@ pub fn router(context: DemoContext) -> Router {
         .route("/demo/live/", get(page::live))
         .route("/demo/live/stream", get(live::stream))
         .route("/demo/docs/", get(docs::index))
-        .route("/demo/docs/{name}", get(docs::text))
+        .route("/demo/docs/{name}", get(docs::document_page))
         .route("/demo/process", get(process::get))
         .route("/demo/token", post(token::post))
         .route("/demo/metrics", get(metrics::get))

@@ -35,6 +35,11 @@ pub async fn file(Path(path): Path<String>, method: Method, headers: HeaderMap) 
     answer(&path, &method, &headers)
 }
 
+/// Whether `/demo/<path>` is a file of the page.
+pub(super) fn is_served(path: &str) -> bool {
+    content_type(path).is_some() && Files::get(path).is_some()
+}
+
 fn answer(path: &str, method: &Method, asked: &HeaderMap) -> Result<Response, Problem> {
     let found = content_type(path).and_then(|kind| Files::get(path).map(|file| (kind, file)));
     let (content_type, file) = found.ok_or_else(|| Problem::not_found("no such file in the demo"))?;

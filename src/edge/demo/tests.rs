@@ -1,5 +1,6 @@
 //! The demo's routes.
 
+mod docs;
 mod packs;
 mod receivers;
 
@@ -105,25 +106,6 @@ async fn only_files_of_the_page_are_there() {
     }
     let (head, _) = ask(Request::post("/demo/demo.js"), "").await;
     assert_eq!((head.status, header(&head, "allow")), (StatusCode::METHOD_NOT_ALLOWED, "GET,HEAD"));
-}
-
-#[tokio::test]
-async fn the_documentation_is_there_as_text() {
-    let (head, list) = ask(Request::get("/demo/docs/"), "").await;
-    assert_eq!((head.status, header(&head, "content-type")), (StatusCode::OK, "text/html; charset=utf-8"));
-    let list = String::from_utf8(list.to_vec()).expect("UTF-8");
-    let links: Vec<&str> = list.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    assert!(links.contains(&"/demo/docs/README.md") && links.contains(&"/demo/docs/protocol.md"), "{links:?}");
-    for link in links {
-        let (head, body) = ask(Request::get(link), "").await;
-        assert_eq!((head.status, body.is_empty()), (StatusCode::OK, false), "{link}");
-    }
-    let (head, text) = ask(Request::get("/demo/docs/protocol.md"), "").await;
-    assert_eq!(header(&head, "content-type"), "text/plain; charset=utf-8");
-    assert!(text.starts_with(b"# "));
-    for path in ["/demo/docs/nothing.md", "/demo/docs/demo.png", "/demo/docs/%2e%2e%2fCargo.toml"] {
-        assert_eq!(ask(Request::get(path), "").await.0.status, StatusCode::NOT_FOUND, "{path}");
-    }
 }
 
 #[tokio::test]
