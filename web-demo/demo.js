@@ -29,7 +29,8 @@
 //   [data-role=viewed]          data-count = views of the chosen content; hidden if it is not known
 //   [data-role=audience]        data-viewers = people who have the chosen content in their history, data-finishers = of these,
 //                               those who have finished it; "" = not counted. Hidden if neither is known
-//   [data-role=play]            button, plays and pauses; data-playing = true | false
+//   [data-role=play]            button, plays and pauses; data-playing = true | false. Plays from the offered position,
+//                               unless the user has moved the paused video
 //   [data-role=seek]            range input, seconds
 //   [data-role=resume]          button "Continue at 0:07 from phone", hidden when there is nothing to offer;
 //                               data-pos (ms), data-from (the record's device), data-oid

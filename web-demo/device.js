@@ -62,6 +62,7 @@ export class Device extends EventTarget {
     this.#player = new Player(this.root, {
       moved: second => this.#line.moved(second),
       asked: work => this.#attempt(work),
+      begin: () => this.#takeOffer(),
     });
     this.#client = new DemoClient({ user, device: name, ackDelay, beforeConnecting: token => this.beforeConnecting(token) });
     this.#listenToClient();
@@ -143,7 +144,7 @@ export class Device extends EventTarget {
     const press = (role, act) => this.#view.role(role).addEventListener('click', ({ currentTarget }) => {
       if (currentTarget.getAttribute('aria-disabled') !== 'true') this.#attempt(act());
     });
-    press('resume', async () => this.#resume(this.#offer));
+    press('resume', () => this.#player.playFrom(this.#takeOffer()));
     press('cut', async () => this.#cutConnection());
     press('offline', async () => this.#switchNetwork());
     press('recording', async () => {
@@ -198,9 +199,11 @@ export class Device extends EventTarget {
     if (content.oid === this.#oid) this.#propose(record);
   }
 
-  #resume(record) {
+  /** Where to resume, if that is offered; null otherwise. */
+  #takeOffer() {
+    const { resume } = this.#offer ?? { resume: null };
     this.#propose(null);
-    return this.#player.playFrom(record.resume);
+    return resume;
   }
 
   #cutConnection() {

@@ -5,17 +5,22 @@ import { minutes } from './text.js';
 export class Player {
   #root;
   #video;
+  #begin;
+  /** The user has moved the paused video: it plays from there. */
+  #moved = false;
 
   /**
    * @param {Element} root  of the device
-   * @param {object} on  moved(second); asked(work): a promise of what the user asked for
+   * @param {object} on  moved(second); asked(work): a promise of what the user asked for; begin(): where to begin when
+   *   the user presses play, in milliseconds, or null: where the video stands
    */
-  constructor(root, { moved, asked }) {
+  constructor(root, { moved, asked, begin }) {
     this.#root = root;
+    this.#begin = begin;
     this.#video = this.#role('video');
     this.#role('play').addEventListener('click', () => asked(this.#toggle()));
     this.#role('sound').addEventListener('click', () => this.#switchSound());
-    this.#role('seek').addEventListener('input', ({ target }) => { this.#video.currentTime = target.valueAsNumber; });
+    this.#role('seek').addEventListener('input', ({ target }) => this.#seek(target.valueAsNumber));
     this.#video.addEventListener('click', () => asked(this.#toggle()));
     for (const type of ['play', 'pause', 'ended']) this.#video.addEventListener(type, () => this.#showPlaying());
     for (const type of ['timeupdate', 'seeking', 'loadedmetadata']) {
@@ -31,6 +36,7 @@ export class Player {
   }
 
   load(src) {
+    this.#moved = false;
     this.#video.src = src;
   }
 
@@ -50,8 +56,14 @@ export class Player {
   }
 
   async #toggle() {
-    if (this.#video.paused) await this.#video.play();
-    else this.#video.pause();
+    if (!this.#video.paused) return this.#video.pause();
+    const from = this.#moved ? null : this.#begin();
+    await (from === null ? this.#video.play() : this.playFrom(from));
+  }
+
+  #seek(second) {
+    this.#moved = this.#video.paused;
+    this.#video.currentTime = second;
   }
 
   #switchSound() {
@@ -61,6 +73,7 @@ export class Player {
 
   #showPlaying() {
     const playing = !this.#video.paused && !this.#video.ended;
+    if (playing) this.#moved = false;
     const button = this.#role('play');
     button.dataset.playing = playing;
     button.setAttribute('aria-label', playing ? 'Pause' : 'Play');

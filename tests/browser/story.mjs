@@ -162,6 +162,32 @@ export const steps = [
     },
   ],
   [
+    'who just presses play goes on where the other device stopped',
+    async ({ demo: { phone, tv } }) => {
+      const left = await tv.position();
+      await phone.untilAtLeast('resume', 'data-pos', left - 500);
+      const offered = await phone.number('resume', 'data-pos');
+      await phone.click('play');
+      await phone.untilPlayed(offered + 500);
+      near(await phone.playedFrom(), offered, 'played on the phone');
+      await phone.part('resume').waitFor({ state: 'hidden' });
+      await phone.pause();
+      await phone.outboxEmpty();
+    },
+  ],
+  [
+    'who has moved the video plays from there',
+    async ({ demo: { phone, tv } }) => {
+      await tv.untilAtLeast('resume', 'data-pos', (await phone.position()) - 500);
+      await tv.part('seek').fill('3');
+      await tv.click('play');
+      await tv.untilPlayed(3_500);
+      near(await tv.playedFrom(), 3_000, 'played on the TV');
+      await tv.pause();
+      await tv.outboxEmpty();
+    },
+  ],
+  [
     'a record deleted on one device is gone on both',
     async ({ demo, shot }) => {
       await demo.tv.click('delete');
