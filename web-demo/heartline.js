@@ -165,7 +165,10 @@ export class Heartline extends EventTarget {
     this.#connection.introduce({ ack_delay: milliseconds });
   }
 
-  /** Goes online, and stays so through losses of the socket. Beats may be made before. */
+  /**
+   * Goes online, and stays so through losses of the socket. Beats may be made before. While the client waits for its next
+   * attempt to connect, this makes it at once.
+   */
   connect() {
     this.#connection.open();
   }
