@@ -21,7 +21,10 @@
 //   [data-role=state]           data-state = connecting | online | waiting | offline | parked | stopped,
 //                               data-code = the last close code ("" before the first), data-seconds = while waiting, the
 //                               seconds until the next attempt
-//   [data-role=cut]             button: closes the socket under the client, which reconnects by itself
+//   [data-role=cut]             button: closes the socket under the client, which reconnects by itself; hidden while
+//                               retry is shown
+//   [data-role=retry]           button from the loss of a connection to the next one: the client connects at once;
+//                               aria-disabled while it does
 //   [data-role=more]            button on narrow screens: shows the rest below; aria-expanded
 //   [data-role=content]         select, values are oids: 100, 101, 102 (kind 1)
 //   [data-role=video]           the video element
@@ -34,8 +37,8 @@
 //   [data-role=seek]            range input, seconds
 //   [data-role=resume]          button "Continue at 0:07 from phone", hidden when there is nothing to offer;
 //                               data-pos (ms), data-from (the record's device), data-oid
-//   [data-role=toast]           button, one per reward earned here: data-id, data-rule, data-day; pressed, or two acks
-//                               later, it is gone
+//   [data-role=toast]           button, one per reward earned here: data-id, data-rule, data-day; pressed, or after its
+//                               animation of 10 s, it is gone. The pointer over it and the focus stop the animation
 //   [data-role=elsewhere]       note "Continued on ...", hidden unless another device took over what plays here
 //   [data-role=sound]           button; aria-pressed. The videos start muted
 //   [data-role=offline]         button: stays off the network until pressed again; aria-pressed

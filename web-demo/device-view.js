@@ -7,15 +7,12 @@ import { showAudience } from './views/audience.js';
 
 /** So many beats fill the outbox's meter. */
 const METER_MAX = 24;
-/** A toast stays for so many acks after its reward, some ten seconds of playback, unless it is dismissed before. */
-const TOAST_ACKS = 2;
-/** More would hide the picture: then the oldest goes. */
+/** More would leave no picture: then the oldest goes. */
 const TOASTS_MAX = 2;
 
 export class DeviceView {
   #name;
-  /** How many acks each toast still stays for. */
-  #toasts = new Map();
+  #toasts = new Set();
   /** The last state that was announced. */
   #announced = 'offline';
   #countdown = new Countdown(seconds => this.#showSeconds(seconds));
@@ -72,20 +69,13 @@ export class DeviceView {
     toast.textContent = title(reward);
     toast.title = `${reward.id}; press to dismiss`;
     toast.addEventListener('click', () => this.#takeAway(toast));
+    // How long it stays is up to the style sheet, which holds it under the pointer and the focus.
+    toast.addEventListener('animationend', () => this.#takeAway(toast));
     this.role('toasts').append(toast);
-    // The ack of the beat that earned it may come after it.
-    this.#toasts.set(toast, TOAST_ACKS + 1);
-    if (this.#toasts.size > TOASTS_MAX) this.#takeAway(this.#toasts.keys().next().value);
+    this.#toasts.add(toast);
+    if (this.#toasts.size > TOASTS_MAX) this.#takeAway(this.#toasts.values().next().value);
     // Several may come at once, and only what is said last is heard.
-    this.announce(`earned: ${[...this.#toasts.keys()].map(({ textContent }) => textContent).join(', ')}`);
-  }
-
-  /** Something was acked: toasts go by that, not by a clock. One that has the focus stays under it. */
-  ageRewards() {
-    for (const [toast, acks] of this.#toasts) {
-      this.#toasts.set(toast, acks - 1);
-      if (acks <= 1 && document.activeElement !== toast) this.#takeAway(toast);
-    }
+    this.announce(`earned: ${[...this.#toasts].map(({ textContent }) => textContent).join(', ')}`);
   }
 
   #takeAway(toast) {
@@ -133,6 +123,18 @@ export class DeviceView {
     const off = state === 'offline' || state === 'stopped';
     for (const role of ['recording', 'delete', 'clear']) this.role(role).setAttribute('aria-disabled', String(off));
     this.role('cut').setAttribute('aria-disabled', String(state !== 'online'));
+    this.#showRetry(state);
+  }
+
+  /** In the place of "Cut" from the loss of a connection to the next one; the focus goes along. */
+  #showRetry(state) {
+    const [cut, retry] = [this.role('cut'), this.role('retry')];
+    const waits = state === 'waiting' || state === 'parked';
+    const shown = waits || (state === 'connecting' && !retry.hidden);
+    const focused = [cut, retry].includes(document.activeElement);
+    [cut.hidden, retry.hidden] = [shown, !shown];
+    retry.setAttribute('aria-disabled', String(!waits));
+    if (focused) (shown ? retry : cut).focus();
   }
 
   /** `due`: when the next attempt to connect starts, by `performance.now()`. */

@@ -145,7 +145,11 @@ export class Device extends EventTarget {
       if (currentTarget.getAttribute('aria-disabled') !== 'true') this.#attempt(act());
     });
     press('resume', () => this.#player.playFrom(this.#takeOffer()));
-    press('cut', async () => this.#cutConnection());
+    this.#view.role('cut').addEventListener('click', ({ detail }) => {
+      // The second click of two at "Retry now" comes when this button is in its place.
+      if (detail < 2) this.#cutConnection();
+    });
+    press('retry', async () => this.#client.connect());
     press('offline', async () => this.#switchNetwork());
     press('recording', async () => {
       const client = this.#client;
@@ -279,7 +283,6 @@ export class Device extends EventTarget {
     this.#view.showLatency('latency-last', ms);
     this.#view.showLatency('latency-median', sorted[(sorted.length - 1) >> 1]);
     this.#view.showAcked(beats.at(-1));
-    this.#view.ageRewards();
     if (beats.some(({ session, at }) => session === this.#playback.session && at > this.#elsewhereAt)) {
       this.#propose(null);
       this.#view.showElsewhere(null);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { assertAccessible, assertTouchTargets } from './accessibility.mjs';
 import { LivePage, PARTS } from './live_page.mjs';
-import { tooWide } from './looks.mjs';
+import { assertReadable } from './sight.mjs';
 
 const BOTS = 12;
 const PHONE = 1;
@@ -42,7 +42,7 @@ function browserOf({ page }) {
 
 async function assertLooks(live, name) {
   await assertAccessible(live.page, name);
-  assert.deepEqual(await live.page.evaluate(tooWide), [], `${name}: wider than the screen`);
+  await assertReadable(live.page, name);
 }
 
 export const steps = [

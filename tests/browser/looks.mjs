@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { assertAccessible, assertTouchTargets } from './accessibility.mjs';
 import { DemoPage, PATIENCE_MS } from './demo_page.mjs';
+import { assertReadable } from './sight.mjs';
 
 const CROWD = 20;
 const WIDE = { width: 1280, height: 800 };
@@ -28,8 +29,9 @@ export async function looks(browser, url, shots) {
     await page.screenshot({ path: `${shots}/${name}-first.png` });
     await assertAccessible(page, name);
     await assertTouchTargets(page, name);
+    await assertReadable(page, name);
     await showAll(demo, options.viewport);
-    assert.deepEqual(await page.evaluate(tooWide), [], `${name}: wider than the screen`);
+    await assertReadable(page, `${name}, all of it`);
     await assertAccessible(page, `${name}, all of it`);
     assert.ok((await assertTouchTargets(page, `${name}, all of it`)) > 20);
     await page.screenshot({ path: `${shots}/${name}.png`, fullPage: true });
@@ -95,15 +97,6 @@ async function assertAsks({ page, phone, tv }, name, shot) {
   await phone.click('clear');
   await dialog.locator('[data-role=agree]').click();
   for (const device of [phone, tv]) await device.untilForgotten();
-}
-
-// Runs in the page: what makes it scroll sideways.
-export function tooWide() {
-  const page = document.documentElement;
-  if (page.scrollWidth <= window.innerWidth) return [];
-  const right = (element) => Math.round(element.getBoundingClientRect().right);
-  const wide = [...document.querySelectorAll('body :not(svg *)')].filter((element) => right(element) > window.innerWidth);
-  return [`${page.scrollWidth} px`, ...wide.map((element) => `${element.outerHTML.slice(0, 80)} to ${right(element)}`)];
 }
 
 // Tab reaches the play button, and Enter presses it.

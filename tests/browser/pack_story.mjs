@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { assertAccessible, assertTouchTargets } from './accessibility.mjs';
 import { PATIENCE_MS } from './demo_page.mjs';
-import { tooWide } from './looks.mjs';
+import { assertReadable } from './sight.mjs';
 
 // Of user 42, whom the page begins with.
 const REGION = '19';
@@ -102,7 +102,7 @@ export const steps = [
       for (const [name, { size, colorScheme }] of Object.entries(VIEWS)) {
         await page.setViewportSize(size);
         await page.emulateMedia({ colorScheme });
-        assert.deepEqual(await page.evaluate(tooWide), [], `${name}: wider than the screen`);
+        await assertReadable(page, name);
         await assertAccessible(page, `packs, ${name}`);
         await assertTouchTargets(page, `packs, ${name}`);
         await shot(`packs-${name}`);

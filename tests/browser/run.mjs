@@ -17,6 +17,7 @@ import { steps as lossSteps } from './loss_story.mjs';
 import { steps as packSteps } from './pack_story.mjs';
 import { steps as receiverSteps } from './receiver_story.mjs';
 import { steps as rewardSteps } from './reward_story.mjs';
+import { steps as screenSteps } from './screen_story.mjs';
 import { steps } from './story.mjs';
 import { HistoryTiers } from './tiers.mjs';
 import { steps as viewSteps } from './view_story.mjs';
@@ -28,6 +29,7 @@ const AT_ONCE = 2;
 
 const WIDE = { width: 1360, height: 900 };
 const SMALLER = { width: 1280, height: 800 };
+const NARROW = { width: 390, height: 844 };
 // With this beats come more often than every five seconds, and so does what they bring.
 const beatsEvery = (interval) => ({ HEARTLINE__SOCKET__HEARTBEAT_INTERVAL: interval });
 
@@ -46,6 +48,8 @@ const STORIES = [
   { name: 'widget', tell: tell(widgetSteps, WIDE), settings: { ...beatsEvery('1s'), HEARTLINE__LIVE__TIMEOUT: '3s' } },
   { name: 'positions', tell: tell(steps, WIDE) },
   { name: 'docs', tell: ({ browser, gateway }) => documents(browser, gateway.url, SHOTS) },
+  { name: 'phone-screen', tell: tell(screenSteps, NARROW), settings: beatsEvery('1s') },
+  { name: 'screen', tell: tell(screenSteps, SMALLER), settings: beatsEvery('1s') },
 ];
 // node tests/browser/run.mjs NAME … tells these alone.
 const chosen = process.argv.slice(2);
@@ -93,7 +97,7 @@ function tell(steps, viewport) {
     const faults = watch(page, gateway.url);
     const shot = (name, of = page) => of.screenshot({ path: `${SHOTS}/${name}.png`, fullPage: true });
     await page.goto(gateway.url);
-    const stage = { demo: new DemoPage(page), gateway, shot, memory: {} };
+    const stage = { demo: new DemoPage(page), gateway, shot, story, memory: {} };
     for (const [name, step] of steps) {
       const began = performance.now();
       try {

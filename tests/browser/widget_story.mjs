@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { assertAccessible } from './accessibility.mjs';
 import { PATIENCE_MS } from './demo_page.mjs';
 import { ForeignSite } from './foreign_site.mjs';
-import { tooWide } from './looks.mjs';
+import { assertReadable } from './sight.mjs';
 
 const BOTS = 12;
 const PHONE = 1;
@@ -135,7 +135,7 @@ export const steps = [
         const { page, faults } = await open(site, context);
         await until(page, 'list', /in the hall/);
         await assertAccessible(page, `widget ${name}`);
-        assert.deepEqual(await page.evaluate(tooWide), [], `${name}: wider than the screen`);
+        await assertReadable(page, name);
         await shot(`widget-${name}`, page);
         assert.deepEqual(faults, []);
         await context.close();

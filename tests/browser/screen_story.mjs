@@ -1,0 +1,92 @@
+// What comes and goes on a screen of one size: toasts, and the button of a client that waits. Each step takes what the
+// one before it left.
+import assert from 'node:assert/strict';
+import { assertAccessible, assertTouchTargets } from './accessibility.mjs';
+import { assertCoversNothing, assertReadable } from './sight.mjs';
+
+const TOASTS = '[data-role=toast]';
+
+export const steps = [
+  [
+    'nothing is cut off',
+    async ({ demo: { page, phone, tv } }) => {
+      for (const device of [phone, tv]) await device.online();
+      await assertReadable(page, 'at first');
+    },
+  ],
+  [
+    'toasts cover nothing, and stay under the pointer',
+    async ({ demo: { page, phone, tv }, shot, story }) => {
+      await phone.click('play');
+      for (const rule of ['first-of-day', 'first-view']) await phone.toasts(rule).waitFor();
+      await phone.toasts('first-view').hover();
+      const played = await phone.toasts('first-of-day').evaluate((toast) => getComputedStyle(toast).animationPlayState);
+      assert.equal(played, 'paused');
+      // An offer and a note stand in the picture below them. The pointer stays where it is.
+      await tv.untilShown('resume');
+      await tv.part('play').evaluate((button) => button.click());
+      await tv.untilAtLeast('acked', 'data-count', 1);
+      await phone.untilShown('resume');
+      for (const cover of [TOASTS, '.elsewhere', '.resume', '.watching']) await assertCoversNothing(page, cover, cover);
+      await assertReadable(page, 'with toasts');
+      await assertTouchTargets(page, 'with toasts');
+      await shot(`${story}-toasts`);
+    },
+  ],
+  [
+    'toasts go by themselves, also while nothing plays',
+    async ({ demo: { page, phone, tv } }) => {
+      for (const device of [phone, tv]) await device.pause();
+      await page.mouse.move(0, 0);
+      await page.waitForFunction((toasts) => document.querySelector(toasts) === null, TOASTS);
+    },
+  ],
+  [
+    'while the client waits, it can be told to connect now',
+    async ({ demo: { page, phone, tv }, gateway, shot, story }) => {
+      for (const device of [phone, tv]) {
+        assert.equal(await device.part('retry').isVisible(), false);
+        assert.equal(await device.part('cut').isVisible(), true);
+      }
+      await gateway.kill();
+      for (const device of [phone, tv]) {
+        await device.untilShown('retry');
+        assert.equal(await device.part('cut').isVisible(), false);
+      }
+      await tv.untilAtLeast('state', 'data-seconds', 2);
+      await assertReadable(page, 'waiting');
+      await assertTouchTargets(page, 'waiting');
+      await assertAccessible(page, 'waiting');
+      await shot(`${story}-waiting`);
+      for (const device of [phone, tv]) {
+        const pressed = await page.evaluate(pressWhileWaiting, device.within);
+        assert.deepEqual(pressed, { state: 'connecting', shown: true, disabled: 'true' }, device.name);
+      }
+    },
+  ],
+  [
+    'connected again, "Cut" is in its place and has the focus',
+    async ({ demo: { page, phone, tv }, gateway }) => {
+      await gateway.start();
+      for (const device of [phone, tv]) {
+        await device.online();
+        assert.equal(await device.part('retry').isVisible(), false);
+        assert.equal(await device.part('cut').isVisible(), true);
+      }
+      const focused = await page.evaluate(() => document.activeElement.dataset.role);
+      assert.equal(focused, 'cut');
+      await assertReadable(page, 'back');
+    },
+  ],
+];
+
+// Runs in the page: presses the button as soon as the client waits; what the device shows right after that.
+async function pressWhileWaiting(within) {
+  const part = (role) => document.querySelector(`${within} [data-role=${role}]`);
+  while (part('state').dataset.state !== 'waiting') await new Promise((resolve) => setTimeout(resolve, 5));
+  const retry = part('retry');
+  retry.focus();
+  retry.click();
+  const { state } = part('state').dataset;
+  return { state, shown: retry.checkVisibility(), disabled: retry.getAttribute('aria-disabled') };
+}
