@@ -191,7 +191,8 @@ export const steps = [
       const first = page.waitForRequest(/\/demo\/events\?/);
       await page.reload();
       const after = Number(new URL((await first).url()).searchParams.get('after'));
-      assert.ok(after > offset - 100 && after < offset, `read up to ${offset}, and on from ${after}`);
+      // A few events may have come before the reload.
+      assert.ok(after > offset - 100 && after < offset + 100, `read up to ${offset}, and on from ${after}`);
       await rewards.untilAtLeast('points-all', 'data-count', points);
     },
   ],
