@@ -14,7 +14,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(env::var("OUT_DIR")?);
     // What reflection answers.
     fs::write(out.join("heartline.v1.bin"), files.encode_to_vec())?;
-    // The client is for the tests.
     tonic_prost_build::configure().build_transport(false).compile_fds(files)?;
     Ok(())
 }

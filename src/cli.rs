@@ -6,6 +6,7 @@ pub mod gateway;
 pub mod health;
 pub mod history;
 pub mod subscribers;
+pub mod transfer;
 pub mod user;
 
 use std::num::NonZeroU64;
@@ -16,6 +17,8 @@ use clap::{Parser, Subcommand};
 
 use crate::app::role::Role;
 use crate::cli::subscribers::SubscribersCommand;
+use crate::cli::transfer::export::ExportArgs;
+use crate::cli::transfer::import::ImportArgs;
 use crate::edge::auth::Scopes;
 use crate::model::event_topic::EventTopic;
 
@@ -93,6 +96,11 @@ pub enum Command {
         #[arg(long)]
         compare: bool,
     },
+    /// Import records, one JSON object a line, over gRPC. A new call resumes what was killed. Exits with 65 if lines
+    /// were refused.
+    Import(ImportArgs),
+    /// Export the records of all users, one JSON object a line, over gRPC. A new call resumes what was killed.
+    Export(ExportArgs),
     /// Print the wall clock and the clock of the gateway on this machine, and whether a step of the wall clock is in
     /// doubt.
     Clock {

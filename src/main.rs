@@ -14,6 +14,9 @@ use heartline::cli::gateway::GatewayError;
 use heartline::cli::health;
 use heartline::cli::history;
 use heartline::cli::subscribers;
+use heartline::cli::transfer::TransferError;
+use heartline::cli::transfer::export::export;
+use heartline::cli::transfer::import::import;
 use heartline::cli::user;
 use heartline::cli::{Cli, Command};
 use heartline::config::{self, Checked, Config, ConfigError};
@@ -64,6 +67,15 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::User { mid } => print(&user::report(&Config::load(file)?, UserId(mid))?),
         Command::Subscribers(command) => print(&subscribers::run(&Config::load(file)?, command)?),
         Command::History { mid, compare } => print(&history::report(&Config::load(file)?, UserId(mid), compare)?),
+        Command::Import(args) => {
+            let done = import(&Config::load(file)?, &args)?;
+            print(&done.text)?;
+            if done.is_whole { Ok(()) } else { Err(Failure::LinesRefused) }
+        }
+        Command::Export(args) => {
+            eprint!("{}", export(&Config::load(file)?, &args)?);
+            Ok(())
+        }
         Command::Clock { accept } => print(&clock_command::report(&Config::load(file)?, accept)?),
         Command::Hash { mid } => hash(&Config::load(file)?, UserId(mid)),
         Command::CheckConfig { role, strict } => check_config(file, role, strict),
@@ -167,6 +179,10 @@ enum Failure {
     Gateway(#[from] GatewayError),
     #[error(transparent)]
     Look(#[from] LookError),
+    #[error(transparent)]
+    Transfer(#[from] TransferError),
+    #[error("some lines were refused")]
+    LinesRefused,
     #[error("{0}")]
     NotReady(String),
     #[error("log.mid_key is empty, so each start makes hashes with a new key; set it to compare them")]
@@ -186,6 +202,8 @@ impl Failure {
             Failure::Serve(error) => error.exit_code(),
             Failure::Gateway(error) => error.exit_code(),
             Failure::Look(error) => error.exit_code(),
+            Failure::Transfer(error) => error.exit_code(),
+            Failure::LinesRefused => 65,
             Failure::Output(_) => 74,
         }
     }

@@ -197,7 +197,7 @@ fn detail(body: &[u8]) -> Option<String> {
 }
 
 /// The address on this machine of a gateway that listens there.
-fn reachable(setting: &'static str, listen: SocketAddr) -> Result<SocketAddr, GatewayError> {
+pub(super) fn reachable(setting: &'static str, listen: SocketAddr) -> Result<SocketAddr, GatewayError> {
     let address = match listen.ip() {
         IpAddr::V4(address) if address.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(address) if address.is_unspecified() => Ipv6Addr::LOCALHOST.into(),

@@ -1,4 +1,4 @@
-# Callers in other languages, with clients made from the schema, against the running program.
+# Callers in other languages, with clients made from the schema, and import and export, against the running program.
 . tests/parts/needs.bash
 need_grpc_clients
 need_binary

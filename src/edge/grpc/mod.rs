@@ -11,6 +11,7 @@
 //! RESOURCE_EXHAUSTED.
 
 mod caller;
+pub mod client;
 pub mod config;
 mod connection;
 mod decode;
@@ -27,7 +28,7 @@ mod status;
 
 /// Of the schema in `proto/`.
 #[allow(clippy::all, missing_docs)]
-mod wire {
+pub mod wire {
     tonic::include_proto!("heartline.v1");
 }
 

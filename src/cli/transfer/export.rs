@@ -1,0 +1,177 @@
+//! `heartline export`: the records of all users, in the order of their ids.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use indicatif::ProgressBar;
+use serde::{Deserialize, Serialize};
+
+use super::progress::{ProgressFile, beside};
+use super::record_line::RecordLine;
+use super::{ServiceArgs, TransferError, bar};
+use crate::cli::gateway;
+use crate::config::Config;
+use crate::edge::auth::Scopes;
+use crate::edge::grpc::client::{CallError, HistoryClient};
+use crate::edge::grpc::wire::{ListRequest, UsersRequest};
+
+/// Users of one page, after which the export can be resumed.
+const USERS: u32 = 1_000;
+/// Users that are read at a time.
+const IN_FLIGHT: usize = 16;
+/// Records of one answer; the service may give fewer.
+const RECORDS: u32 = 1_000;
+
+#[derive(Args, Debug)]
+pub struct ExportArgs {
+    /// The file. It has this name when it is whole, and FILE.part before. Without it, standard output.
+    file: Option<PathBuf>,
+    /// Only contents of this kind. May be given several times.
+    #[arg(long = "kind", value_name = "KIND")]
+    kinds: Vec<u16>,
+    #[command(flatten)]
+    service: ServiceArgs,
+}
+
+/// What is in the file.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Progress {
+    /// Users up to this one.
+    after: Option<u64>,
+    bytes: u64,
+    users: u64,
+    records: u64,
+    kinds: Vec<u16>,
+}
+
+/// Where lines go.
+enum Out {
+    Standard(io::Stdout),
+    File { part: PathBuf, file: BufWriter<File>, kept: ProgressFile },
+}
+
+/// Exports all, or what is left of it. Returns what was done, for standard error.
+pub fn export(config: &Config, args: &ExportArgs) -> Result<String, TransferError> {
+    let (mut out, mut progress) = Out::open(args)?;
+    let bar = bar::of_users();
+    let ended = gateway::runtime()?.block_on(async {
+        let client = args.service.client(config, Scopes { read: true, write: false })?;
+        run(&client, &mut out, &mut progress, &bar).await
+    });
+    bar.finish_and_clear();
+    ended?;
+    if let Some(path) = &args.file {
+        out.finish(path)?;
+    }
+    Ok(format!("{} records of {} users\n", progress.records, progress.users))
+}
+
+async fn run(
+    client: &HistoryClient,
+    out: &mut Out,
+    progress: &mut Progress,
+    bar: &ProgressBar,
+) -> Result<(), TransferError> {
+    let kinds: Vec<u32> = progress.kinds.iter().copied().map(u32::from).collect();
+    loop {
+        let users = client.users(UsersRequest { after: progress.after, limit: Some(USERS) }).await?.users;
+        let is_last = users.len() < USERS as usize;
+        let lists = stream::iter(users).map(|user| lines_of(client, user.mid, &kinds)).buffered(IN_FLIGHT);
+        let mut lists = std::pin::pin!(lists);
+        while let Some((mid, text, records)) = lists.try_next().await? {
+            out.write(&text)?;
+            progress.after = Some(mid);
+            progress.bytes += text.len() as u64;
+            progress.users += u64::from(records > 0);
+            progress.records += records;
+            bar.set_position(progress.users);
+            bar.set_message(format!("{} records", progress.records));
+        }
+        out.keep(progress)?;
+        if is_last {
+            return Ok(());
+        }
+    }
+}
+
+/// The user's records, the newest first, and how many they are.
+async fn lines_of(client: &HistoryClient, mid: u64, kinds: &[u32]) -> Result<(u64, Vec<u8>, u64), CallError> {
+    let (mut text, mut records, mut cursor) = (Vec::new(), 0, String::new());
+    loop {
+        let request = ListRequest {
+            mid: Some(mid),
+            limit: Some(RECORDS),
+            cursor,
+            kinds: kinds.to_vec(),
+            ..ListRequest::default()
+        };
+        let page = client.list(request).await?;
+        for record in page.records {
+            serde_json::to_writer(&mut text, &RecordLine::of(mid, record)).expect("numbers and texts");
+            text.push(b'\n');
+            records += 1;
+        }
+        if page.cursor.is_empty() {
+            return Ok((mid, text, records));
+        }
+        cursor = page.cursor;
+    }
+}
+
+impl Out {
+    fn open(args: &ExportArgs) -> Result<(Self, Progress), TransferError> {
+        let begin = || Progress { kinds: args.kinds.clone(), ..Progress::default() };
+        let Some(path) = &args.file else { return Ok((Out::Standard(io::stdout()), begin())) };
+        if path.exists() {
+            return Err(TransferError::Exists(path.clone()));
+        }
+        let (part, kept) = (beside(path, ".part"), ProgressFile::new(beside(path, ".part.export")));
+        let progress = match kept.load::<Progress>()? {
+            Some(progress) if progress.kinds == args.kinds && part.exists() => {
+                eprintln!("heartline: resuming after {} users", progress.users);
+                progress
+            }
+            _ => begin(),
+        };
+        let open = || -> io::Result<File> {
+            let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(&part)?;
+            // What came after the last page that was noted is written again.
+            file.set_len(progress.bytes)?;
+            file.seek(SeekFrom::End(0))?;
+            Ok(file)
+        };
+        let file = open().map_err(|error| TransferError::Write(part.clone(), error))?;
+        Ok((Out::File { part, file: BufWriter::with_capacity(1 << 20, file), kept }, progress))
+    }
+
+    fn write(&mut self, text: &[u8]) -> Result<(), TransferError> {
+        match self {
+            Out::Standard(out) => out.write_all(text).map_err(TransferError::Output),
+            Out::File { part, file, .. } => {
+                file.write_all(text).map_err(|error| TransferError::Write(part.clone(), error))
+            }
+        }
+    }
+
+    /// Notes what is in the file, once it is on the disk.
+    fn keep(&mut self, progress: &Progress) -> Result<(), TransferError> {
+        match self {
+            Out::Standard(out) => out.flush().map_err(TransferError::Output),
+            Out::File { part, file, kept } => {
+                let flushed = file.flush().and_then(|()| file.get_ref().sync_data());
+                flushed.map_err(|error| TransferError::Write(part.clone(), error))?;
+                kept.save(progress)
+            }
+        }
+    }
+
+    /// Gives the file its name.
+    fn finish(self, path: &PathBuf) -> Result<(), TransferError> {
+        let Out::File { part, kept, .. } = self else { return Ok(()) };
+        fs::rename(&part, path).map_err(|error| TransferError::Write(path.clone(), error))?;
+        kept.remove()
+    }
+}
