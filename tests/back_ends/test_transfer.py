@@ -7,6 +7,7 @@ import subprocess
 import time
 
 from python.served import Scratch
+from subscribers.authority import Authority
 from wire.patience import PATIENCE_SECONDS, until
 from wire.ports import quiet_port
 from wire.tokens import token
@@ -154,6 +155,18 @@ class Transfer(Scratch):
         self.end(importing)
         exported = self.exported()
         self.assertEqual((len(exported), by_content(exported)), (len(lines), by_content(lines)))
+
+    def test_a_listener_with_tls_is_checked_by_its_authority(self):
+        authority = Authority(self.scratch / "authority")
+        certificate, key = authority.certify("IP:127.0.0.1")
+        self.served.settings.update(GRPC__TLS_CERT=certificate, GRPC__TLS_KEY=key)
+        self.served.start()
+        lines = self.write(users=3, of_each=2)
+        _, complaint = self.run_to(AWAY, "import", self.file)
+        self.assertIn("certificate", complaint)
+        self.run_to(0, "import", self.file, "--ca", authority.certificate)
+        said, _ = self.run_to(0, "export", "--ca", authority.certificate)
+        self.assertEqual(by_content(json.loads(line) for line in said.splitlines()), by_content(lines))
 
     def test_errors_say_what_to_do(self):
         self.write(users=1, of_each=1)

@@ -23,6 +23,12 @@ class Authority:
 
     def server(self, *names, is_over=False):
         """A TLS context of a server with these names (`DNS:…`, `IP:…`). `is_over`: its certificate has ended."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*self.certify(*names, is_over=is_over))
+        return context
+
+    def certify(self, *names, is_over=False):
+        """The files of a certificate for these names, and of its key."""
         self._made += 1
         key, request, extensions, certificate = (
             self._directory / f"{self._made}.{ending}" for ending in ("key", "csr", "ext", "pem")
@@ -35,9 +41,7 @@ class Authority:
             # It holds for the second in which it was made.
             made = time.time()
             until("the certificate has ended", lambda: time.time() > made + 1)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, key)
-        return context
+        return certificate, key
 
 
 def openssl(*words):

@@ -21,6 +21,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// A token is asked for again after this time: those that are signed here live longer.
 const TOKEN_AGE_MAX: Duration = Duration::from_secs(300);
+/// One that is refused after this time may have expired, and there may be another.
+const TOKEN_FRESH: Duration = Duration::from_secs(10);
 const RETRY: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(5));
 /// Bytes of one answer, unpacked: a page of a list has long names of devices at worst.
 const ANSWER_BYTES_MAX: usize = 16 << 20;
@@ -35,7 +37,8 @@ pub struct HistoryClient {
     token: Mutex<Option<(Instant, MetadataValue<Ascii>)>>,
     /// How long calls are repeated while none is answered.
     patience: Duration,
-    /// `None`: never.
+    began: Instant,
+    /// `None`: no call was.
     answered: Mutex<Option<Instant>>,
     complained: AtomicBool,
 }
@@ -84,7 +87,8 @@ impl HistoryClient {
         let channel = endpoint.connect_timeout(CONNECT_TIMEOUT).timeout(CALL_TIMEOUT).connect_lazy();
         let stub = Stub::new(channel).max_decoding_message_size(ANSWER_BYTES_MAX);
         let (token, answered) = (Mutex::new(None), Mutex::new(None));
-        Ok(HistoryClient { stub, address, tokens, token, patience, answered, complained: AtomicBool::new(false) })
+        let (began, complained) = (Instant::now(), AtomicBool::new(false));
+        Ok(HistoryClient { stub, address, tokens, token, patience, began, answered, complained })
     }
 
     /// Beats. The outcome of an entry may still be unknown.
@@ -110,6 +114,7 @@ impl HistoryClient {
         loop {
             let mut request = Request::new(message.clone());
             request.metadata_mut().insert("authorization", self.bearer()?);
+            let sent = Instant::now();
             let status = match call(self.stub.clone(), request).await {
                 Ok(answer) => {
                     self.is_answered();
@@ -118,20 +123,22 @@ impl HistoryClient {
                 Err(status) => status,
             };
             let told = status.get_details_retry_info().and_then(|info| info.retry_delay);
-            self.judge(&status, told.is_some())?;
+            self.judge(&status, sent, told.is_some())?;
             let pause = backoff.failed_with_jitter(rand::rng().random());
             tokio::time::sleep(pause.max(told.unwrap_or_default())).await;
         }
     }
 
     /// `Ok`: another try may succeed. `is_from_service`: it says when to try again, as nothing else does.
-    fn judge(&self, status: &Status, is_from_service: bool) -> Result<(), CallError> {
+    fn judge(&self, status: &Status, sent: Instant, is_from_service: bool) -> Result<(), CallError> {
         let message = status.message().to_owned();
-        let answered = self.answered.lock().map(|answered| answered.elapsed());
+        let answered = *self.answered.lock();
+        let silent = answered.unwrap_or(self.began).elapsed();
         match status.code() {
             Code::InvalidArgument => Err(CallError::Invalid(message)),
+            Code::Unauthenticated if self.renews_token(sent) => Ok(()),
             Code::Unauthenticated | Code::PermissionDenied => Err(CallError::Refused(self.address.clone(), message)),
-            Code::Unimplemented | Code::OutOfRange | Code::Internal => {
+            Code::Unimplemented | Code::OutOfRange => {
                 Err(CallError::Strange(self.address.clone(), format!("{}: {message}", status.code())))
             }
             // There is a server, and it has much to do.
@@ -139,7 +146,8 @@ impl HistoryClient {
                 self.is_answered();
                 Ok(())
             }
-            _ if answered.map_or(!is_from_service, |since| since > self.patience) => {
+            // Among them INTERNAL: so ends a call whose connection breaks.
+            _ if silent > self.patience || (answered.is_none() && !is_from_service) => {
                 Err(CallError::Away(self.address.clone(), reason_of(status)))
             }
             _ => {
@@ -166,6 +174,13 @@ impl HistoryClient {
         token.set_sensitive(true);
         *kept = Some((Instant::now(), token.clone()));
         Ok(token)
+    }
+
+    /// Whether there may be another token than that of a call that was sent then.
+    fn renews_token(&self, sent: Instant) -> bool {
+        let mut kept = self.token.lock();
+        kept.take_if(|(since, _)| since.elapsed() > TOKEN_FRESH);
+        kept.as_ref().is_none_or(|(since, _)| *since > sent)
     }
 }
 
