@@ -32,7 +32,7 @@ const TOKEN_TTL: Duration = Duration::from_secs(3_600);
 /// The gRPC listener, and how the command proves itself.
 #[derive(Args, Debug)]
 pub struct ServiceArgs {
-    /// Address of the gRPC listener, such as https://history.internal:7703. Without it, grpc.listen of these settings.
+    /// The gRPC listener, with http:// or https://. Without it, grpc.listen of these settings.
     #[arg(long, value_name = "URL")]
     grpc: Option<String>,
     /// Authorities that sign its certificate, in PEM. Without it, those of the system.

@@ -6,11 +6,10 @@ export async function assertReadable(page, what) {
   assert.deepEqual(await page.evaluate(clipped), [], `${what}: cut off`);
 }
 
-// What `selector` names covers neither text nor anything that can be pressed.
-export async function assertCoversNothing(page, selector, what) {
-  const { covers, covered } = await page.evaluate(under, selector);
-  assert.ok(covers > 0, `${what}: nothing is shown`);
-  assert.deepEqual(covered, [], `${what}: covered`);
+// What `selector` names covers neither text nor anything that can be pressed, as soon as it is shown.
+export async function assertCoversNothing(page, selector) {
+  const covered = await page.waitForFunction(under, selector);
+  assert.deepEqual(await covered.jsonValue(), [], `${selector}: covered`);
 }
 
 // Runs in the page: what makes it scroll sideways.
@@ -39,9 +38,10 @@ function clipped() {
   }).map((element) => element.outerHTML.slice(0, 120));
 }
 
-// Runs in the page.
+// Runs in the page: what is under these elements; null while none is shown.
 function under(selector) {
   const covers = [...document.querySelectorAll(selector)].filter((element) => element.checkVisibility());
+  if (covers.length === 0) return null;
   const needed = (element) => element.matches('a, button, input, select, summary') ||
     [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
   const shown = (element) => element.checkVisibility() && getComputedStyle(element).clipPath !== 'inset(50%)';
@@ -53,5 +53,5 @@ function under(selector) {
     return !beside && one.top < other.bottom && other.top < one.bottom;
   };
   const covered = covers.flatMap((cover) => all.filter((element) => apart(cover, element) && meet(cover, element)));
-  return { covers: covers.length, covered: covered.map((element) => element.outerHTML.slice(0, 120)) };
+  return covered.map((element) => element.outerHTML.slice(0, 120));
 }
