@@ -35,7 +35,7 @@ pub struct RuleConfig {
     pub exact: bool,
     /// Claims a day; required unless `exact`, and refused with it.
     pub expected: Option<u64>,
-    /// The share of claims that may be denied wrongly; required unless `exact`, and refused with it.
+    /// The false-positive rate of the bloom filter; required unless `exact`, and refused with it.
     pub probability: Option<f64>,
 }
 

@@ -33,7 +33,8 @@ pub enum Per {
 pub enum RuleMemory {
     /// Exact: a user who was not rewarded is never denied.
     Exact,
-    /// A bloom filter for this many claims a day, of which this share (0 to 1, both excluded) may be denied wrongly.
+    /// A bloom filter for this many claims a day, with this false-positive rate (0 to 1, both excluded): a claim that it
+    /// takes for a known one is denied.
     Bloom { expected: u64, probability: f64 },
 }
 

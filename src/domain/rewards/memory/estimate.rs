@@ -16,7 +16,7 @@ pub struct Estimate {
     pub rule: Arc<str>,
     /// Claims a day, as configured.
     pub expected: u64,
-    /// The share (0 to 1) that may be denied wrongly, as configured.
+    /// The false-positive rate (0 to 1), as configured.
     pub probability: f64,
     /// The store has another filter of the same size.
     pub twofold: bool,
