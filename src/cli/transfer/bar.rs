@@ -15,7 +15,7 @@ pub fn of_bytes(total: Option<u64>) -> ProgressBar {
     }
 }
 
-/// Of what nobody knows how much it is.
+/// An export does not know how many users there are.
 pub fn of_users() -> ProgressBar {
     styled(ProgressBar::no_length(), "{spinner} {pos} users, {msg}, {elapsed}")
 }

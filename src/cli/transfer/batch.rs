@@ -132,7 +132,7 @@ fn request(entries: &[Entry]) -> wire::PutRequest {
     wire::PutRequest { users: users.collect() }
 }
 
-/// Notes what was answered. The entries whose outcome is unknown are left.
+/// Adds the answers to the outcome, and returns the entries whose outcome is unknown.
 fn settle(entries: Vec<Entry>, answer: wire::PutResponse, outcome: &mut Outcome) -> Result<Vec<Entry>, TransferError> {
     if answer.users.len() != entries.len() {
         let what = format!("{} answers to {} entries", answer.users.len(), entries.len());

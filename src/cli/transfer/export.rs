@@ -53,7 +53,7 @@ enum Out {
     File { part: PathBuf, file: BufWriter<File>, kept: ProgressFile },
 }
 
-/// Exports all, or what is left of it. Returns what was done, for standard error.
+/// Exports all users, or those that a killed export has left. Returns a summary for standard error.
 pub fn export(config: &Config, args: &ExportArgs) -> Result<String, TransferError> {
     let (mut out, mut progress) = Out::open(args)?;
     let bar = bar::of_users();
@@ -156,7 +156,7 @@ impl Out {
         }
     }
 
-    /// Notes what is in the file, once it is on the disk.
+    /// Syncs the file, and then saves how far it goes.
     fn keep(&mut self, progress: &Progress) -> Result<(), TransferError> {
         match self {
             Out::Standard(out) => out.flush().map_err(TransferError::Output),

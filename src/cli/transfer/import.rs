@@ -23,7 +23,7 @@ use crate::edge::grpc::client::HistoryClient;
 
 /// Requests at a time: the service commits them in one group.
 const IN_FLIGHT: usize = 8;
-/// What was read since the last look is read again after a kill.
+/// After a kill, the lines since the last save are imported again.
 const SAVE_EVERY: Duration = Duration::from_millis(200);
 /// Reasons that are counted each for itself.
 const REASONS_MAX: usize = 20;
@@ -67,7 +67,7 @@ struct Import<'a> {
     bar: ProgressBar,
 }
 
-/// What an import has done, with those that were killed before it.
+/// The result of an import, including the killed ones that it resumed.
 pub struct Imported {
     /// For the reader.
     pub text: String,
@@ -75,7 +75,7 @@ pub struct Imported {
     pub is_whole: bool,
 }
 
-/// Imports the file, or what is left of it.
+/// Imports the file, or the lines that a killed import has left.
 pub fn import(config: &Config, args: &ImportArgs) -> Result<Imported, TransferError> {
     let scopes = Scopes { read: false, write: true };
     let mut import = Import::begin(args)?;
