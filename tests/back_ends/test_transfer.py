@@ -172,6 +172,7 @@ class Transfer(Scratch):
         self.write(users=1, of_each=1)
         _, complaint = self.run_to(AWAY, "import", self.file)
         self.assertIn("does not answer", complaint)
+        self.assertFalse(self.beside(".import").exists(), "nothing was imported")
         self.served.start()
         secret = self.scratch / "token"
         for scope, command in [("heartline.read", "import"), ("heartline.write", "export")]:

@@ -53,7 +53,7 @@ enum Out {
     File { part: PathBuf, file: BufWriter<File>, kept: ProgressFile },
 }
 
-/// Exports all users, or those that a killed export has left. Returns a summary for standard error.
+/// Exports all users, or resumes a killed export. Returns a summary for standard error.
 pub fn export(config: &Config, args: &ExportArgs) -> Result<String, TransferError> {
     let (mut out, mut progress) = Out::open(args)?;
     let bar = bar::of_users();

@@ -75,7 +75,7 @@ pub struct Imported {
     pub is_whole: bool,
 }
 
-/// Imports the file, or the lines that a killed import has left.
+/// Imports the file, or resumes a killed import.
 pub fn import(config: &Config, args: &ImportArgs) -> Result<Imported, TransferError> {
     let scopes = Scopes { read: false, write: true };
     let mut import = Import::begin(args)?;
@@ -175,6 +175,13 @@ impl<'a> Import<'a> {
 
     fn save(&mut self) -> Result<(), TransferError> {
         let Some(kept) = &self.kept else { return Ok(()) };
+        if self.progress.read == Place::default() {
+            return Ok(());
+        }
+        // Its length is part of the progress.
+        if let Some(file) = &self.refused {
+            file.sync_data().map_err(|error| TransferError::Write(self.refused_path(), error))?;
+        }
         self.progress.mark = mark(&self.args.file, self.progress.read.bytes)?;
         self.saved = Instant::now();
         kept.save(&self.progress)

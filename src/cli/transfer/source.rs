@@ -103,7 +103,7 @@ impl Source {
     }
 }
 
-/// The end of what was read before `at`: what the file has there tells whether it is the same one.
+/// A hash of the last bytes before `at`. If it differs, the file is not the one whose import began.
 pub fn mark(path: &Path, at: u64) -> Result<String, TransferError> {
     let read = || -> io::Result<String> {
         let mut file = File::open(path)?;

@@ -19,7 +19,7 @@ use crate::model::secret::Secret;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
-/// A token is asked for again after this time: those that are signed here live longer.
+/// The age at which a token is replaced. Tokens that the command signs itself live longer.
 const TOKEN_AGE_MAX: Duration = Duration::from_secs(300);
 /// One that is refused after this time may have expired, and there may be another.
 const TOKEN_FRESH: Duration = Duration::from_secs(10);
@@ -104,7 +104,7 @@ impl HistoryClient {
         self.repeat(request, async |mut stub, request| stub.users(request).await).await
     }
 
-    /// Until it is answered, or refused for good. Only of calls that may be repeated as they are.
+    /// Repeats a call until it is answered, or refused for good. Only for calls that are safe to repeat.
     async fn repeat<Q: Clone, A>(
         &self,
         message: Q,

@@ -1,4 +1,4 @@
-//! A document as HTML. What is HTML in the document is shown as text.
+//! Renders a document as HTML. HTML inside the document is shown as text.
 
 use std::collections::HashMap;
 use std::mem;
