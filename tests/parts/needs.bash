@@ -256,6 +256,40 @@ install_node() {
   new_enough "$NODE" || twice "${install[@]}" || die "cannot install; run: ${install[*]}"
 }
 
+# Exports GO, which is new enough for tests/back_ends/go. Without one, it gets one of its own below TOOLS, where all that Go
+# downloads, builds and counts is kept, too.
+need_go() {
+  # What its user has set holds: a proxy, for example.
+  export GOENV=${GOENV:-${XDG_CONFIG_HOME:-${HOME:-}/.config}/go/env} XDG_CONFIG_HOME=$TOOLS/cache/go/config
+  # The cache of modules is read-only otherwise, and target/ could not be deleted.
+  export GOPATH=$TOOLS/cache/go GOMODCACHE=$TOOLS/cache/go/modules GOCACHE=$TOOLS/cache/go/builds GOFLAGS=-modcacherw
+  # The Go that is found is the one that runs, and needs no compiler of C.
+  export GOTOOLCHAIN=local CGO_ENABLED=0
+  # Where it is not on the PATH, it is where Go's own instructions put it.
+  GO=$(command -v go || echo /usr/local/go/bin/go)
+  if ! go_is_new_enough; then
+    need_command dpkg-deb dpkg
+    GO=$TOOLS/go/root/bin/go
+    one_at_a_time fetch_go
+  fi
+  export GO
+  one_at_a_time install_go_modules
+}
+
+go_is_new_enough() {
+  "$GO" list -C tests/back_ends/go -m >/dev/null 2>&1
+}
+
+fetch_go() {
+  go_is_new_enough || twice tests/services/go.sh fetch ||
+    die "cannot fetch Go; install it as https://go.dev/doc/install says, or run: tests/services/go.sh fetch"
+}
+
+install_go_modules() {
+  local install=("$GO" mod download -C tests/back_ends/go)
+  twice "${install[@]}" || die "cannot install; run: ${install[*]}"
+}
+
 # Sets CHROMIUM; playwright-core drives it, and downloads no browser. axe-core checks the accessibility of the page.
 need_browser() {
   need_command node nodejs
