@@ -95,7 +95,7 @@ const LEFTOVERS: &[(&str, &str)] = &[("todo", "!("), ("unimplemented", "!("), ("
 const MACHINE_DIRECTORIES: &[&str] = &["home", "root", "Users", "work", "mnt"];
 
 const SCANNED: &[&str] = &["src", "tests", "web-demo", "deploy", "docs"];
-const SCANNED_ENDINGS: &[&str] = &["rs", "py", "js", "mjs", "css", "html", "sh", "toml", "md"];
+const SCANNED_ENDINGS: &[&str] = &["rs", "py", "go", "js", "mjs", "css", "html", "sh", "toml", "md"];
 
 #[test]
 fn the_tree_is_tidy() {
