@@ -5,11 +5,14 @@ import re
 import subprocess
 import sys
 
+from back_ends import go_module
 from back_ends.stubs import ROOT, make
 from back_ends.test_operations import LISTENS
 from python.served import Scratch
 from wire.patience import PATIENCE_SECONDS
 
+# What both print, but for the refusal at the end, which each prints as its library names it.
+SAID = ["100 at 73 s of 300 s", "1 users"]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 
 
@@ -39,4 +42,12 @@ class Examples(Scratch):
         (code,) = blocks("python")
         (self.scratch / "back_end.py").write_text(code)
         said = self.run_example(sys.executable, "back_end.py", **self.serve())
-        self.assertEqual(said, ["100 at 73 s of 300 s", "1 users", "INVALID_ARGUMENT mid: is missing None"])
+        self.assertEqual(said, [*SAID, "INVALID_ARGUMENT mid: is missing None"])
+
+    def test_the_example_in_go_puts_and_reads(self):
+        go_module.make(self.scratch)
+        (code,) = blocks("go")
+        (self.scratch / "back_end.go").write_text(code)
+        self.assertEqual(go_module.unformatted(self.scratch), [])
+        said = self.run_example(go_module.GO, "run", ".", **self.serve())
+        self.assertEqual(said, [*SAID, "InvalidArgument mid: is missing 0s"])
