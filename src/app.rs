@@ -69,7 +69,7 @@ use devices::Devices;
 use edge::{Edge, SharedParts};
 pub use error::StartError;
 use events::Bus;
-use grpc::{Grpc, GrpcListener};
+use grpc::Grpc;
 use hot::Hot;
 use lanes::{Commits, StoreIntake, StoreLanes};
 use listeners::{Addresses, Listeners};
@@ -96,14 +96,15 @@ pub fn serve(config: Config, role: Role, warnings: Vec<String>) -> Result<(), St
     })
 }
 
-fn run(mut config: Config, role: Role) -> Result<(), StartError> {
+fn run(config: Config, role: Role) -> Result<(), StartError> {
+    let mut config = role.settings(config);
     let has_demo = demo::prepare(&mut config);
     let tls = config.server.tls().map(Tls::load).transpose()?;
     let hot = Hot::open(&config)?;
     let statistics = Statistics::open(&config, hot.redis.as_ref())?;
     let access = Access::open(&config, &hot)?;
-    let listeners = Listeners::bind(&config, edge_threads(config.server.threads))?;
-    let grpc = GrpcListener::bind(&config)?;
+    let mut listeners = Listeners::bind(&config, role)?;
+    let grpc = listeners.grpc.take();
     let certificates = tls.iter().chain(grpc.as_ref().and_then(|grpc| grpc.tls.as_ref())).cloned().collect();
     let shutdown = Arc::new(Shutdown::with_lame_duck(config.server.lame_duck, config.server.drain_timeout));
     shutdown.listen_to_signals(access.reload(certificates)).map_err(StartError::Process)?;
@@ -143,7 +144,7 @@ fn run(mut config: Config, role: Role) -> Result<(), StartError> {
     let shared = SharedParts { kick_list, connect_lookup: lookup.clone(), views: views.clone() };
     let mut edges = edge::build(&config, intakes, &access, shared, &common, parts);
     let grpc = grpc.and_then(|listener| Some(Grpc::build(&config, listener, edges.pop()?, &common, parts)));
-    users::build(&config.reading, of_control, lookup, views, listeners.addresses.public, &common, parts);
+    users::build(&config.reading, of_control, lookup, views, listeners.addresses.main(), &common, parts);
     let subscribers = subscribers::build(&config, role, logs, hot.redis.as_ref(), &common, parts)?;
     let receivers = demo::receivers(&config, has_demo, subscribers, listeners.addresses.public);
     let packs = demo::pack_feed(&config, has_demo);
@@ -191,7 +192,7 @@ fn start(
     assembly: Assembly,
 ) -> Result<(), StartError> {
     let Assembly { mut registry, degraded, control: routes, pages, background, threads, .. } = assembly;
-    let Listeners { public, probes, control, addresses } = listeners;
+    let Listeners { public, probes, control, addresses, .. } = listeners;
     let Common { stores, clock_status, mid_hash, stop, .. } = gateway.common;
     let (health, ready_share) = (gateway.store_health, config.store.ready_share);
     let readiness = Readiness { health, ready_share, stop: stop.clone(), clock_status: clock_status.clone() };
@@ -228,26 +229,22 @@ fn start(
     threads::lead(shutdown, others, background, &*stores.outbox, edges, commit)
 }
 
-fn edge_threads(configured: usize) -> usize {
-    match configured {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        count => count,
-    }
-}
-
 /// What is printed when everything is served, so that a script knows that it may connect. No secret is in it: standard
 /// output may be a journal.
 fn announcement(
     key: Option<&SigningKey>,
     token: &ControlToken,
     scheme: &str,
-    Addresses { public, admin, control }: &Addresses,
+    Addresses { public, admin, control, .. }: &Addresses,
 ) -> String {
     let mut lines = String::new();
     if let Some(path) = key.and_then(SigningKey::development) {
         lines += &format!("development key: kept at {}\n", path.display());
     }
-    lines += &format!("heartline is listening on {scheme}://{public} (admin http://{admin})\n");
+    lines += &match public {
+        Some(public) => format!("heartline is listening on {scheme}://{public} (admin http://{admin})\n"),
+        None => format!("heartline {} is running (admin http://{admin})\n", Role::History.name()),
+    };
     lines += &match token.kept_at() {
         Some(path) => format!("control listener: http://{control} (token kept at {})\n", path.display()),
         None => format!("control listener: http://{control} (token: control.token)\n"),

@@ -39,8 +39,7 @@ pub struct Cli {
 pub enum Command {
     /// Run the gateway until SIGTERM or SIGINT (default).
     Serve {
-        /// Which parts this process runs: all that the settings ask for, only those of a gateway, or only the job that
-        /// writes the history store.
+        /// Which parts this process runs.
         #[arg(long, value_enum, default_value_t)]
         role: Role,
     },

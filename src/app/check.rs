@@ -32,15 +32,20 @@ pub struct Findings {
 pub fn check(config: &Config, role: Role, is_broken: impl Fn(&str) -> bool) -> Findings {
     let mut findings = Findings::default();
     let usable = |settings: &[&str]| !settings.iter().any(|setting| is_broken(setting));
-    if usable(&["history.store", "store.hot_store", "events.event_bus"]) {
+    let decisive: &[&str] = match role {
+        Role::History => &["grpc.listen"],
+        _ => &["history.store", "store.hot_store", "events.event_bus"],
+    };
+    if usable(decisive) {
         findings.faults.extend(role.misfit(config));
     }
-    if matches!(role, Role::Job | Role::Cascade) {
+    if !role.serves_callers() {
         if usable(&["admin.listen"]) {
             findings.address("admin.listen", config.admin.listen);
         }
         return findings;
     }
+    let config = &role.settings(config.clone());
     if usable(&["server.tls_cert", "server.tls_key"]) {
         findings.fault(config.server.tls().map(Tls::load).transpose());
     }
@@ -72,9 +77,10 @@ pub fn check(config: &Config, role: Role, is_broken: impl Fn(&str) -> bool) -> F
         findings.warnings.extend(warnings(config, role));
     }
     let (server, admin, control) = (config.server.listen, config.admin.listen, config.control.listen);
-    let listeners = [("server.listen", server), ("admin.listen", admin), ("control.listen", control)];
-    for (setting, address) in listeners.into_iter().chain(config.grpc.listen.0.map(|address| ("grpc.listen", address)))
-    {
+    let public = role.serves_clients().then_some(("server.listen", server));
+    let grpc = config.grpc.listen.0.map(|address| ("grpc.listen", address));
+    let listeners = [("admin.listen", admin), ("control.listen", control)];
+    for (setting, address) in public.into_iter().chain(listeners).chain(grpc) {
         if usable(&[setting]) {
             findings.address(setting, address);
         }
@@ -84,10 +90,9 @@ pub fn check(config: &Config, role: Role, is_broken: impl Fn(&str) -> bool) -> F
 
 /// What may not be meant, given this machine and the files of the data directory: one line each.
 pub fn warnings(config: &Config, role: Role) -> Vec<String> {
-    if matches!(role, Role::Job | Role::Cascade) {
-        return Vec::new();
-    }
-    same_secret(config).into_iter().chain(too_many_connections(config)).collect()
+    let secret = role.serves_callers().then(|| same_secret(config)).flatten();
+    let connections = role.serves_clients().then(|| too_many_connections(config)).flatten();
+    secret.into_iter().chain(connections).collect()
 }
 
 fn same_secret(config: &Config) -> Option<String> {

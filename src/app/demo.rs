@@ -103,10 +103,10 @@ pub(super) fn receivers(
     config: &Config,
     is_served: bool,
     subscribers: Option<Arc<Subscribers>>,
-    public: SocketAddr,
+    public: Option<SocketAddr>,
 ) -> Option<Arc<Receivers>> {
     let subscribers = subscribers.filter(|_| is_served && has_receivers(config))?;
-    Some(Arc::new(Receivers::new(subscribers, public)))
+    Some(Arc::new(Receivers::new(subscribers, public?)))
 }
 
 /// On Redis other processes deliver, and no delivery trusts the certificate of a loopback address.

@@ -3,12 +3,15 @@
 use std::net::{SocketAddr, TcpListener};
 
 use super::error::StartError;
+use super::grpc::GrpcListener;
+use super::role::Role;
 use crate::config::Config;
 use crate::edge::listener::{bind, bind_one};
 
 pub(super) struct Listeners {
-    /// One for each edge thread, all on one port.
+    /// One for each edge thread, all on one port; none if no clients are served.
     pub public: Vec<TcpListener>,
+    pub grpc: Option<GrpcListener>,
     pub probes: TcpListener,
     pub control: TcpListener,
     pub addresses: Addresses,
@@ -16,22 +19,42 @@ pub(super) struct Listeners {
 
 /// Where the listeners are: a configured port 0 is some port by now.
 pub(super) struct Addresses {
-    pub public: SocketAddr,
+    pub public: Option<SocketAddr>,
+    pub grpc: Option<SocketAddr>,
     pub admin: SocketAddr,
     pub control: SocketAddr,
 }
 
 impl Listeners {
-    pub fn bind(config: &Config, threads: usize) -> Result<Self, StartError> {
+    pub fn bind(config: &Config, role: Role) -> Result<Self, StartError> {
         let (public, probes, control) = (config.server.listen, config.admin.listen, config.control.listen);
-        let public = StartError::binding("server.listen", public, bind(public, threads))?;
+        let public = match role.serves_clients() {
+            true => StartError::binding("server.listen", public, bind(public, edge_threads(config.server.threads)))?,
+            false => Vec::new(),
+        };
         let probes = StartError::binding("admin.listen", probes, bind_one(probes))?;
         let control = StartError::binding("control.listen", control, bind_one(control))?;
+        let grpc = GrpcListener::bind(config)?;
         let addresses = Addresses {
-            public: StartError::address(&public[0])?,
+            public: public.first().map(StartError::address).transpose()?,
+            grpc: grpc.as_ref().map(|grpc| grpc.address),
             admin: StartError::address(&probes)?,
             control: StartError::address(&control)?,
         };
-        Ok(Listeners { public, probes, control, addresses })
+        Ok(Listeners { public, grpc, probes, control, addresses })
+    }
+}
+
+impl Addresses {
+    /// Where this process serves what it is there for.
+    pub fn main(&self) -> SocketAddr {
+        self.public.or(self.grpc).unwrap_or(self.control)
+    }
+}
+
+fn edge_threads(configured: usize) -> usize {
+    match configured {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        count => count,
     }
 }

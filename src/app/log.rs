@@ -1,5 +1,7 @@
 //! The first and the last line of the log.
 
+use tracing::field::display;
+
 use super::error::StartError;
 use super::listeners::Addresses;
 use super::role::Role;
@@ -23,7 +25,7 @@ pub(super) fn starting(config: &Config, role: Role) {
         version = build::VERSION,
         commit = build::COMMIT,
         role = role.name(),
-        listen = %config.server.listen,
+        listen = role.serves_clients().then(|| display(config.server.listen)),
         admin = %config.admin.listen,
         control = %config.control.listen,
         hot_store,
@@ -42,8 +44,9 @@ pub(super) fn warnings(warnings: impl IntoIterator<Item = String>) {
 }
 
 /// Connections are accepted.
-pub(super) fn listening(Addresses { public, admin, control }: &Addresses) {
-    tracing::info!(event = "listening", listen = %public, %admin, %control, "listening");
+pub(super) fn listening(Addresses { public, grpc, admin, control }: &Addresses) {
+    let (listen, grpc) = (public.map(display), grpc.map(display));
+    tracing::info!(event = "listening", listen, grpc, %admin, %control, "listening");
 }
 
 /// All that was accepted is served; what is returned says whether that was the plan.

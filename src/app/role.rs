@@ -1,5 +1,7 @@
 //! Which parts of Heartline a process runs.
 
+use std::path::PathBuf;
+
 use clap::ValueEnum;
 
 use crate::config::Config;
@@ -13,6 +15,8 @@ pub enum Role {
     All,
     /// Sockets and commits; changes go as far as Kafka.
     Gateway,
+    /// Commits, and what follows from them, for callers over gRPC; no sockets.
+    History,
     /// What brings changes from Kafka to the history store; probes and metrics, no sockets.
     Job,
     /// What brings events from Kafka to subscribers; probes and metrics, no sockets.
@@ -24,9 +28,31 @@ impl Role {
         match self {
             Role::All => "all",
             Role::Gateway => "gateway",
+            Role::History => "history",
             Role::Job => "job",
             Role::Cascade => "cascade",
         }
+    }
+
+    /// Whether a process of this role serves clients, on sockets and over HTTP.
+    pub fn serves_clients(self) -> bool {
+        matches!(self, Role::All | Role::Gateway)
+    }
+
+    /// Whether a process of this role serves callers, over gRPC and by the control listener.
+    pub fn serves_callers(self) -> bool {
+        matches!(self, Role::All | Role::Gateway | Role::History)
+    }
+
+    /// The settings without those that are for clients only, if this role serves none: what they name may be missing
+    /// here.
+    pub fn settings(self, mut config: Config) -> Config {
+        if !self.serves_clients() {
+            (config.server.tls_cert, config.server.tls_key) = (PathBuf::new(), PathBuf::new());
+            (config.demo.enabled, config.live.widget) = (false, false);
+            config.live.geoip = PathBuf::new();
+        }
+        config
     }
 
     /// Whether a process of this role writes the history store, by these settings.
@@ -43,10 +69,16 @@ impl Role {
     pub fn misfit(self, config: &Config) -> Option<String> {
         match self {
             Role::All | Role::Gateway => None,
+            Role::History => no_service(config).map(str::to_owned),
             Role::Job => (!config.history.is_kept()).then(|| no_job(config.store.hot_store).to_owned()),
             Role::Cascade => no_cascade(config).map(str::to_owned),
         }
     }
+}
+
+fn no_service(config: &Config) -> Option<&'static str> {
+    let why = "grpc.listen: is empty, so there is no history service; set it to an address, such as \"127.0.0.1:7703\"";
+    config.grpc.listen.0.is_none().then_some(why)
 }
 
 fn no_job(hot_store: Backend) -> &'static str {

@@ -11,13 +11,13 @@ use crate::domain::views::ViewCounting;
 use crate::edge::control::users::{UserOperations, routes};
 use crate::model::reading::Reading;
 
-/// `public`: the address of the public listener, which identifies this gateway.
+/// `main`: the address of the main listener, which identifies this process.
 pub(super) fn build(
     reading: &Reading,
     lanes: Lanes,
     connect_lookup: Arc<ConnectLookup>,
     views: Option<Arc<ViewCounting>>,
-    public: SocketAddr,
+    main: SocketAddr,
     common: &Common,
     assembly: &mut Assembly,
 ) {
@@ -29,12 +29,12 @@ pub(super) fn build(
         views,
         reading: reading.clone(),
         mid_hash: common.mid_hash.clone(),
-        gateway: name_of(public),
+        gateway: name_of(main),
     }));
 }
 
 /// Told apart from others by the machine's name, which in a container is the container's.
-fn name_of(public: SocketAddr) -> String {
+fn name_of(main: SocketAddr) -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    format!("{}:{}", host.trim_end(), public.port())
+    format!("{}:{}", host.trim_end(), main.port())
 }

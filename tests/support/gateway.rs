@@ -22,9 +22,14 @@ type Settings = Vec<(String, String)>;
 /// The hot store of all gateways that are not `embedded`: `embedded`, which holds without it, or `redis`.
 const STORE: &str = "HEARTLINE_TEST_STORE";
 
+/// The role of `serve` without a word about it.
+const ALL: &str = "all";
+
 pub struct TestGateway {
     child: Child,
-    address: SocketAddr,
+    role: &'static str,
+    /// `None`: clients are not served.
+    address: Option<SocketAddr>,
     admin: SocketAddr,
     control: SocketAddr,
     /// What it printed before the listening line.
@@ -67,6 +72,11 @@ impl TestGateway {
         Self::on(Arc::new(Home::new()), settings)
     }
 
+    /// A process of another role.
+    pub fn of_role(role: &'static str, settings: &[(&str, &str)]) -> Self {
+        Self::launched(Arc::new(Home::new()), role, settings)
+    }
+
     /// On the embedded store whatever the environment asks for: for what only its files and its process promise.
     pub fn embedded(settings: &[(&str, &str)]) -> Self {
         Self::on(Arc::new(Home::embedded()), settings)
@@ -79,37 +89,50 @@ impl TestGateway {
 
     /// Another gateway with the settings and the Redis of this one, and a data directory of its own.
     pub fn neighbour(&self) -> Self {
+        self.neighbour_as(self.role, &[])
+    }
+
+    /// The same for another role, with these settings besides.
+    pub fn neighbour_as(&self, role: &'static str, further: &[(&str, &str)]) -> Self {
         let redis = self.home.redis.clone().expect("a gateway on Redis");
         let home = Home { redis: Some(redis), directory: tempfile::tempdir().expect("a temporary directory") };
         let own = |name: &str| self.home.merge(&[]).iter().any(|(default, _)| default == name);
         let settings: Vec<_> = self.settings.iter().filter(|(name, _)| !own(name)).collect();
-        let settings: Vec<_> = settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        Self::on(Arc::new(home), &settings)
+        let settings = settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        Self::launched(Arc::new(home), role, &settings.chain(further.iter().copied()).collect::<Vec<_>>())
     }
 
     /// Another gateway on the data directory of this one.
     pub fn beside(&self) -> Result<Self, FailedStart> {
-        launch(Arc::clone(&self.home), self.settings.clone())
+        launch(Arc::clone(&self.home), self.role, self.settings.clone())
     }
 
     fn on(home: Arc<Home>, settings: &[(&str, &str)]) -> Self {
+        Self::launched(home, ALL, settings)
+    }
+
+    fn launched(home: Arc<Home>, role: &'static str, settings: &[(&str, &str)]) -> Self {
         let settings = home.merge(settings);
-        launch(home, settings).unwrap_or_else(|failed| panic!("the gateway did not start: {failed:?}"))
+        launch(home, role, settings).unwrap_or_else(|failed| panic!("the gateway did not start: {failed:?}"))
     }
 
     pub fn fails_with(settings: &[(&str, &str)]) -> FailedStart {
-        Self::fails_on(Home::embedded(), settings)
+        Self::fails_on(Home::embedded(), ALL, settings)
+    }
+
+    pub fn fails_as(role: &'static str, settings: &[(&str, &str)]) -> FailedStart {
+        Self::fails_on(Home::embedded(), role, settings)
     }
 
     /// On a Redis of its own.
     pub fn fails_on_redis(settings: &[(&str, &str)]) -> FailedStart {
-        Self::fails_on(Home::with_redis(), settings)
+        Self::fails_on(Home::with_redis(), ALL, settings)
     }
 
-    fn fails_on(home: Home, settings: &[(&str, &str)]) -> FailedStart {
+    fn fails_on(home: Home, role: &'static str, settings: &[(&str, &str)]) -> FailedStart {
         let home = Arc::new(home);
         let settings = home.merge(settings);
-        match launch(home, settings) {
+        match launch(home, role, settings) {
             Ok(_) => panic!("the gateway started"),
             Err(failed) => failed,
         }
@@ -125,7 +148,7 @@ impl TestGateway {
     }
 
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.address.expect("a role that serves clients")
     }
 
     pub fn admin_address(&self) -> SocketAddr {
@@ -156,7 +179,7 @@ impl TestGateway {
     // Clients
 
     pub fn upgrade(&self) -> Upgrade {
-        Upgrade::to(self.address)
+        Upgrade::to(self.address())
     }
 
     /// Welcomed as `mid`, with the token in the header, as an app does it.
@@ -167,16 +190,16 @@ impl TestGateway {
 
     /// A bare socket, upgraded and welcomed as `mid`.
     pub async fn raw(&self, mid: u64) -> RawSocket {
-        RawSocket::upgrade(self.address, Some(&Token::of(mid).sign())).await
+        RawSocket::upgrade(self.address(), Some(&Token::of(mid).sign())).await
     }
 
     /// The public listener as `mid`.
     pub fn http(&self, mid: u64) -> Http {
-        Http::to(self.address).bearer(&Token::of(mid).sign())
+        Http::to(self.address()).bearer(&Token::of(mid).sign())
     }
 
     pub fn anonymous_http(&self) -> Http {
-        Http::to(self.address)
+        Http::to(self.address())
     }
 
     /// The probe listener.
@@ -232,7 +255,7 @@ impl TestGateway {
     /// SIGKILL, and a new process on the same data directory with other settings.
     pub fn restart_with(&mut self, settings: &[(&str, &str)]) {
         self.kill();
-        *self = Self::on(Arc::clone(&self.home), settings);
+        *self = Self::launched(Arc::clone(&self.home), self.role, settings);
     }
 
     /// SIGTERM.
@@ -330,11 +353,12 @@ fn command(arguments: &[&str], settings: &Settings, home: &Path) -> Command {
     command
 }
 
-fn launch(home: Arc<Home>, settings: Settings) -> Result<TestGateway, FailedStart> {
+fn launch(home: Arc<Home>, role: &'static str, settings: Settings) -> Result<TestGateway, FailedStart> {
     let log = home.path().join("stderr");
     let before = fs::metadata(&log).map_or(0, |metadata| metadata.len() as usize);
     let stderr = File::options().create(true).append(true).open(&log).expect("a log file");
-    let mut command = command(&["serve"], &settings, home.path());
+    let words = if role == ALL { &["serve"][..] } else { &["serve", "--role", role] };
+    let mut command = command(words, &settings, home.path());
     let mut child = command.stdout(Stdio::piped()).stderr(stderr).spawn().expect("the binary runs");
 
     let (lines, printed_lines) = mpsc::sync_channel(64);
@@ -353,7 +377,7 @@ fn launch(home: Arc<Home>, settings: Settings) -> Result<TestGateway, FailedStar
                 (Some(addresses), _) => listens = Some(addresses),
                 (None, Some((address, admin))) => {
                     let control = control_of(&line).expect("the line of the control listener");
-                    return Ok(TestGateway { child, address, admin, control, printed, settings, home });
+                    return Ok(TestGateway { child, role, address, admin, control, printed, settings, home });
                 }
                 (None, None) => printed.push(line),
             },
@@ -370,11 +394,14 @@ fn launch(home: Arc<Home>, settings: Settings) -> Result<TestGateway, FailedStar
     }
 }
 
-fn listening(line: &str) -> Option<(SocketAddr, SocketAddr)> {
-    let rest = line.strip_prefix("heartline is listening on http")?;
-    let rest = rest.trim_start_matches('s').strip_prefix("://")?;
-    let (address, admin) = rest.strip_suffix(')')?.split_once(" (admin http://")?;
-    Some((address.parse().ok()?, admin.parse().ok()?))
+/// The public listener, if there is one, and that of probes.
+fn listening(line: &str) -> Option<(Option<SocketAddr>, SocketAddr)> {
+    let (said, admin) = line.strip_prefix("heartline ")?.strip_suffix(')')?.split_once(" (admin http://")?;
+    let public = match said.strip_prefix("is listening on http") {
+        Some(rest) => Some(rest.trim_start_matches('s').strip_prefix("://")?.parse().ok()?),
+        None => said.ends_with(" is running").then_some(None)?,
+    };
+    Some((public, admin.parse().ok()?))
 }
 
 fn control_of(line: &str) -> Option<SocketAddr> {

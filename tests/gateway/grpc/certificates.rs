@@ -18,7 +18,7 @@ use tower::service_fn;
 
 use super::wire::OpenRequest;
 use super::wire::history_client::HistoryClient;
-use super::{BOTH, Bearer, Client, address_of, batch, served, service};
+use super::{BOTH, Bearer, Client, LISTENS, address_of, batch, service};
 use crate::support::{MID, TestGateway};
 
 const HOST: &str = "history.example";
@@ -71,12 +71,16 @@ impl Authority {
     }
 
     fn gateway(&self, client_auth: &str, settings: &[(&str, &str)]) -> TestGateway {
+        self.process("all", client_auth, settings)
+    }
+
+    fn process(&self, role: &'static str, client_auth: &str, settings: &[(&str, &str)]) -> TestGateway {
         let (cert, key, authorities) = (self.path("cert.pem"), self.path("key.pem"), self.path("ca.pem"));
         let mut all = vec![("grpc.tls_cert", cert.as_str()), ("grpc.tls_key", &key), ("grpc.client_auth", client_auth)];
         if client_auth != "none" {
             all.push(("grpc.client_ca", &authorities));
         }
-        served(&[&all, settings].concat())
+        TestGateway::of_role(role, &[&[LISTENS], &all[..], settings].concat())
     }
 
     async fn channel(&self, gateway: &TestGateway, proof: Option<Proof>) -> Result<Channel, tonic::transport::Error> {
@@ -183,8 +187,14 @@ async fn the_name_of_a_certificate_says_what_it_allows() {
 
 #[tokio::test]
 async fn certificates_are_read_again_at_sighup() {
+    for role in ["all", "history"] {
+        are_read_again_by(role).await;
+    }
+}
+
+async fn are_read_again_by(role: &'static str) {
     let authority = Authority::new();
-    let gateway = authority.gateway("required", &[]);
+    let gateway = authority.process(role, "required", &[]);
     let mut open = authority.client(&gateway, Some(authority.proof(&[uri(RANKER)])), None).await;
     assert_eq!(may(&mut open).await, (Code::Ok, Code::Ok));
     let next = Authority::new();

@@ -133,7 +133,8 @@ async fn what_is_no_message_or_too_long_is_told_apart() {
     assert_eq!(refused.code(), Code::OutOfRange, "{refused:?}");
 }
 
-async fn health(gateway: &TestGateway, service: &str) -> Result<ServingStatus, Code> {
+/// What the health service says of a service.
+pub(super) async fn health(gateway: &TestGateway, service: &str) -> Result<ServingStatus, Code> {
     let request = HealthCheckRequest { service: service.to_owned() };
     let answer = HealthClient::new(channel(gateway).await).check(request).await;
     answer.map(|answer| answer.into_inner().status()).map_err(|status| status.code())

@@ -5,6 +5,7 @@ mod certificates;
 mod limits;
 mod operations;
 mod puts;
+mod role;
 mod settings;
 
 use std::net::SocketAddr;
@@ -26,6 +27,9 @@ pub mod wire {
 
 pub const BOTH: &str = "heartline.read heartline.write";
 
+/// On a free port.
+pub const LISTENS: (&str, &str) = ("grpc.listen", "127.0.0.1:0");
+
 /// A client with the token of a caller.
 pub type Client = HistoryClient<InterceptedService<Channel, Bearer>>;
 
@@ -44,7 +48,7 @@ impl Interceptor for Bearer {
 }
 
 pub fn served(settings: &[(&str, &str)]) -> TestGateway {
-    TestGateway::with(&[&[("grpc.listen", "127.0.0.1:0")], settings].concat())
+    TestGateway::with(&[&[LISTENS], settings].concat())
 }
 
 /// Where the listener is, as it was printed.
