@@ -3,15 +3,10 @@
 import os
 from pathlib import Path
 
-import yaml
-
 ROOT = Path(__file__).parents[2]
 BINARY = Path(os.environ["HEARTLINE_BIN"])
 COMPOSE = ROOT / "docker-compose.yml"
-
-
-def compose():
-    return yaml.safe_load(COMPOSE.read_text())
+FLEET = ROOT / "deploy/fleet/docker-compose.yml"
 
 
 def properties(path):

@@ -25,11 +25,11 @@ IN_BYTES = {"mb": 1 << 20, "gb": 1 << 30}
 
 class HAProxy(unittest.TestCase):
     def test_haproxy_accepts_its_configurations(self):
-        for name in ("haproxy.cfg", "demo.cfg"):
-            path = ROOT / "deploy/haproxy" / name
+        for names in (["haproxy.cfg"], ["demo.cfg"], ["haproxy.cfg", "fleet.cfg"]):
+            paths = [ROOT / "deploy/haproxy" / name for name in names]
             # Names of containers mean nothing here.
-            hosts = {key: LOOPBACK for key, value in presets(path).items() if ":" in value}
-            command = ["haproxy", "-c", "-dW", "-f", path]
+            hosts = {key: LOOPBACK for path in paths for key, value in presets(path).items() if ":" in value}
+            command = ["haproxy", "-c", "-dW", *(word for path in paths for word in ("-f", path))]
             checked = subprocess.run(command, env={**os.environ, **hosts}, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
             self.assertEqual(checked.returncode, 0, checked.stderr)
 

@@ -1,10 +1,13 @@
-# The deployed HAProxy in front of two real gateways: each user goes to one of them, whatever way the token comes.
+# The deployed HAProxy in front of two real gateways: each user goes to one of them, whatever way the token comes. And in
+# front of two history services: no call is lost while one after the other is drained.
 . tests/parts/needs.bash
 need_haproxy
+need_redis
 need_python
 need_binary
 configuration=deploy/haproxy/haproxy.cfg
 "$PYTHON" -m balance "$HEARTLINE_BIN"
+"$PYTHON" -m balance.history "$HEARTLINE_BIN"
 
 # What each of these lines is there for must be missed without it.
 planted() { # WHAT SED-EXPRESSION
