@@ -1,4 +1,5 @@
-//! Makes the code of the gRPC service from its schema. The compiler of schemas is a library, so none has to be installed.
+//! Makes the code of the gRPC services from their schemas. The compiler of schemas is a library, so none has to be
+//! installed.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -6,14 +7,18 @@ use std::{env, fs};
 
 use prost::Message;
 
-const SCHEMA: &str = "src/edge/grpc/proto";
+const PUBLIC: &str = "src/edge/grpc/proto";
+const INTERNAL: &str = "src/storage/gateway_messages/proto";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    println!("cargo:rerun-if-changed={SCHEMA}");
-    let files = protox::compile(["heartline/v1/history.proto"], [SCHEMA])?;
+    println!("cargo:rerun-if-changed={PUBLIC}");
+    println!("cargo:rerun-if-changed={INTERNAL}");
+    let files = protox::compile(["heartline/v1/history.proto"], [PUBLIC])?;
     let out = PathBuf::from(env::var("OUT_DIR")?);
     // What reflection answers.
     fs::write(out.join("heartline.v1.bin"), files.encode_to_vec())?;
+    tonic_prost_build::configure().build_transport(false).compile_fds(files)?;
+    let files = protox::compile(["heartline/internal/v1/gateways.proto"], [INTERNAL])?;
     tonic_prost_build::configure().build_transport(false).compile_fds(files)?;
     Ok(())
 }

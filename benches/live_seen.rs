@@ -244,6 +244,7 @@ fn group(beats: impl Iterator<Item = (u64, u64, State)>, at: u64) -> CommittedGr
         group.changes.push(CommittedChange {
             user,
             origin: ConnectionId(1),
+            gateway: None,
             visitor,
             outcome: Verdict::Written { steady: false }.into(),
             flag: None,

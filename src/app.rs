@@ -31,6 +31,7 @@ pub mod role;
 mod sockless;
 mod spawn;
 mod statistics;
+mod storeless;
 mod stores;
 mod subscribers;
 mod threads;
@@ -47,7 +48,6 @@ use crate::config::Config;
 use crate::domain::devices::kick_list::KickList;
 use crate::domain::ingest::health::StoreHealth;
 use crate::domain::ingest::submit_queue::Completions;
-use crate::domain::outbox::bus_health::BusHealth;
 use crate::domain::time::clock::Clock;
 use crate::edge::admin::readiness::{Readiness, ReadyGauge};
 use crate::edge::admin::{self, Admin};
@@ -57,7 +57,9 @@ use crate::edge::demo::RewardsClock;
 use crate::edge::listener::Tls;
 use crate::model::cloud_event::Source;
 use crate::model::retention::Retention;
-use crate::shutdown::Shutdown;
+use crate::shutdown::{Shutdown, Stop};
+use crate::storage::hot_store::config::Backend;
+use crate::storage::outbox::Outbox as OutboxStore;
 use crate::telemetry::metrics;
 
 use access::Access;
@@ -69,7 +71,7 @@ use devices::Devices;
 use edge::{Edge, SharedParts};
 pub use error::StartError;
 use events::Bus;
-use grpc::Grpc;
+use grpc::{Grpc, GrpcListener, Peers};
 use hot::Hot;
 use lanes::{Commits, StoreIntake, StoreLanes};
 use listeners::{Addresses, Listeners};
@@ -92,6 +94,7 @@ pub fn serve(config: Config, role: Role, warnings: Vec<String>) -> Result<(), St
         Some(misfit) => Err(StartError::Misfit(misfit)),
         None if role == Role::Job => job::serve(&config),
         None if role == Role::Cascade => subscribers::serve(&config),
+        None if config.store.hot_store == Backend::HistoryService => storeless::serve(&config, role),
         None => run(config, role),
     })
 }
@@ -102,15 +105,36 @@ fn run(config: Config, role: Role) -> Result<(), StartError> {
     let tls = config.server.tls().map(Tls::load).transpose()?;
     let hot = Hot::open(&config)?;
     let statistics = Statistics::open(&config, hot.redis.as_ref())?;
-    let access = Access::open(&config, &hot)?;
+    let access = Access::open(&config, &hot.channel, hot.revocations(&config))?;
     let mut listeners = Listeners::bind(&config, role)?;
     let grpc = listeners.grpc.take();
     let certificates = tls.iter().chain(grpc.as_ref().and_then(|grpc| grpc.tls.as_ref())).cloned().collect();
     let shutdown = Arc::new(Shutdown::with_lame_duck(config.server.lame_duck, config.server.drain_timeout));
     shutdown.listen_to_signals(access.reload(certificates)).map_err(StartError::Process)?;
+    let mut assembly = Assembly::new();
+    let opened = Opened { hot, statistics, grpc, has_demo };
+    let gateway = build(&config, role, opened, &access, &listeners, shutdown.stop(), &mut assembly)?;
+    start(&config, access, listeners, tls, &shutdown, gateway, assembly)
+}
 
-    let (mut assembly, stop) = (Assembly::new(), shutdown.stop());
-    let parts = &mut assembly;
+/// What the parts are built on.
+struct Opened {
+    hot: Hot,
+    statistics: Option<Statistics>,
+    grpc: Option<GrpcListener>,
+    has_demo: bool,
+}
+
+/// Builds the parts, each on those before it.
+fn build(
+    config: &Config,
+    role: Role,
+    Opened { hot, statistics, grpc, has_demo }: Opened,
+    access: &Access,
+    listeners: &Listeners,
+    stop: Stop,
+    parts: &mut Assembly,
+) -> Result<Gateway, StartError> {
     let clock = Arc::new(Clock::starting_at(hot.clock_floor, config.store.clock_step_max));
     let kept_views = statistics.as_ref().map(|statistics| statistics.views.clone()).or(hot.views);
     let derived = statistics.as_ref().map(|statistics| statistics.derived.clone()).or(hot.derived);
@@ -119,20 +143,22 @@ fn run(config: Config, role: Role) -> Result<(), StartError> {
     let rewards_clock = RewardsClock { today: calendar.today.clone(), clock: clock.clone() };
     let Bus { bus, positions, tail, logs } =
         events::build(&config.events, &config.store, &config.kafka, clock.clone(), stop.clone(), parts)?;
-    let Hot { store, outbox, notices, channel, .. } = hot;
-    let stores = Stores { hot: store, outbox, notices, bus, positions, channel, views: kept_views };
-    let common = Common::build(&config, stores, clock, access.presence.clone(), stop.clone(), parts);
+    let Hot { store, outbox, notices, channel, gateways, .. } = hot;
+    let is_shared = hot.redis.is_some();
+    let stores = Stores { hot: store, is_shared, outbox, notices, bus, positions, views: kept_views };
+    let common =
+        Common::build(config, (stores.hot.clone(), channel), clock, access.presence.clone(), stop.clone(), parts);
     if let Some(statistics) = statistics {
         statistics.build(&config.counters, &common, parts);
     }
     let source = Source::of(&config.events.deployment);
-    let outbox = Outbox::build(config.rewards.outbox, source, &common, parts);
+    let outbox = Outbox::build(config.rewards.outbox, source, &stores, parts);
     let counting = Counting { direct: hot.direct, derived };
-    let counters = counters::build(&config.counters, counting, config.rewards.outbox, &outbox.notify, &common, parts);
-    let views = views::build(&config.views, &rewards_clock.today, &common, parts);
+    let counters = counters::build(&config.counters, counting, config.rewards.outbox, &outbox, &common, parts);
+    let views = views::build(&config.views, stores.views.clone(), &rewards_clock.today, &common, parts);
     let played = views.as_ref().map(|views| views.by_playback()).unwrap_or_default();
-    let hot_store = config.store.hot_store;
-    let rewards = Rewards::build(&config.rewards, hot_store, calendar, outbox.notify, played, &common, parts);
+    let behind = grpc::behind(hot.name, &calendar);
+    let rewards = Rewards::build(&config.rewards, &stores, calendar, outbox.notify, played, &common, parts);
     let live_timeout = config.live.session_timeout(config.socket.heartbeat_interval, config.store.steady_hold);
     let live = Live::build(&config.live, live_timeout, &common, parts);
     let devices = Devices::build(&config.push, &live, &common, parts);
@@ -142,29 +168,33 @@ fn run(config: Config, role: Role) -> Result<(), StartError> {
     let (lookup, kick_list) = (rewards.connect_lookup.clone(), devices.kick_list.clone());
     let intakes = (0..listeners.public.len() + usize::from(grpc.is_some())).map(|_| lanes.intake()).collect();
     let shared = SharedParts { kick_list, connect_lookup: lookup.clone(), views: views.clone() };
-    let mut edges = edge::build(&config, intakes, &access, shared, &common, parts);
-    let grpc = grpc.and_then(|listener| Some(Grpc::build(&config, listener, edges.pop()?, &common, parts)));
+    let mut edges = edge::build(config, intakes, access, shared, &common, parts);
+    let peers = gateways.clone().map(|gateways| Peers { gateways, revocations: access.revocations.clone(), behind });
+    let grpc = grpc
+        .zip(peers)
+        .and_then(|(listener, peers)| Some(Grpc::build(config, listener, edges.pop()?, peers, &common, parts)));
     users::build(&config.reading, of_control, lookup, views, listeners.addresses.main(), &common, parts);
-    let subscribers = subscribers::build(&config, role, logs, hot.redis.as_ref(), &common, parts)?;
-    let receivers = demo::receivers(&config, has_demo, subscribers, listeners.addresses.public);
-    let packs = demo::pack_feed(&config, has_demo);
-    if let Some(shared) = hot.redis {
+    let subscribers = subscribers::build(config, role, logs, hot.redis.as_ref(), &stores, &common, parts)?;
+    let receivers = demo::receivers(config, has_demo, subscribers, listeners.addresses.public);
+    let packs = demo::pack_feed(config, has_demo);
+    if let Some(shared) = &hot.redis {
         let retention = Retention::of(config.store.retention);
-        history_packs::build(&config.history, &config.kafka, retention, &shared, packs.clone(), &common, parts)?;
-        peers::build(shared, &access, &devices, &live, &rewards, &common, parts);
+        history_packs::build(&config.history, &config.kafka, retention, shared, packs.clone(), &common, parts)?;
     }
-    job::build(&config, role, stop.clone(), parts)?;
-    hot::measure_disk(&config, parts.metrics()).map_err(StartError::Process)?;
+    let messages = peers::messages(access, &devices, &live, Some(rewards.memory.clone()), &common);
+    peers::build(hot.redis, gateways.as_ref(), messages, access, parts);
+    job::build(config, role, stop.clone(), parts)?;
+    hot::measure_disk(config, parts.metrics()).map_err(StartError::Process)?;
     widget::build(&config.live, &config.demo, has_demo, live.routes.board(), parts);
     if has_demo {
         let (key, live, clock) = (access.key.clone(), live.routes, rewards_clock);
         let shown = Shown { key, tail, live, packs, counters, receivers, clock };
-        demo::build(&config, shown, stop, parts);
+        demo::build(config, shown, stop, parts);
     }
-    let (store_health, bus_health, kick_list) = (lanes.health.clone(), outbox.health, devices.kick_list);
-    let commits = lanes.commits(rewards.judge, parts);
-    let gateway = Gateway { common, edges, grpc, commits, store_health, bus_health, kick_list, control_completions };
-    start(&config, access, listeners, tls, &shutdown, gateway, assembly)
+    let (store_health, kick_list) = (lanes.health.clone(), devices.kick_list);
+    let commits = lanes.commits(Some(rewards.judge), parts);
+    let outbox = Some(outbox.entries);
+    Ok(Gateway { common, edges, grpc, commits, store_health, outbox, kick_list, control_completions })
 }
 
 /// What is started by name, beside what the parts brought along.
@@ -175,7 +205,8 @@ struct Gateway {
     grpc: Option<Grpc>,
     commits: Commits,
     store_health: Arc<StoreHealth>,
-    bus_health: Arc<BusHealth>,
+    /// Emptied at the end.
+    outbox: Option<Arc<dyn OutboxStore>>,
     kick_list: Arc<KickList>,
     /// Of the changes that come by the control listener.
     control_completions: Vec<Completions>,
@@ -193,7 +224,7 @@ fn start(
 ) -> Result<(), StartError> {
     let Assembly { mut registry, degraded, control: routes, pages, background, threads, .. } = assembly;
     let Listeners { public, probes, control, addresses, .. } = listeners;
-    let Common { stores, clock_status, mid_hash, stop, .. } = gateway.common;
+    let Common { clock_status, mid_hash, stop, .. } = gateway.common;
     let (health, ready_share) = (gateway.store_health, config.store.ready_share);
     let readiness = Readiness { health, ready_share, stop: stop.clone(), clock_status: clock_status.clone() };
     let readiness = Arc::new(readiness);
@@ -214,7 +245,7 @@ fn start(
     descriptors::raise_limit();
     let scheme = if tls.is_some() { "https" } else { "http" };
     let said = of_grpc + &announcement(access.key.as_deref(), &access.control_token, scheme, &addresses);
-    let admin = Admin { readiness, bus: gateway.bus_health, degraded, registry };
+    let admin = Admin { readiness, degraded, registry };
     let (router, nothing) = (admin::router(admin), std::future::ready(()));
     others.push(operator::start("probes", probes, router, operator::PROBES, nothing, stop.clone()).map_err(process)?);
     let hosts = config.control.hosts.clone();
@@ -226,7 +257,7 @@ fn start(
     log::listening(&addresses);
     // It does not have to be read.
     let _ = std::io::stdout().lock().write_all(said.as_bytes());
-    threads::lead(shutdown, others, background, &*stores.outbox, edges, commit)
+    threads::lead(shutdown, others, background, gateway.outbox.as_deref(), edges, commit)
 }
 
 /// What is printed when everything is served, so that a script knows that it may connect. No secret is in it: standard

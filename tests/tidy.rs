@@ -47,7 +47,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("mongodb", &["src/*/mongodb/*"]),
     ("roaring", &["src/domain/rewards/*"]),
     ("bloomfilter", &["src/domain/rewards/*"]),
-    ("tonic", &["src/edge/grpc/*"]),
+    ("tonic", &["src/edge/grpc/*", "src/storage/hot_store/remote/*", "src/storage/gateway_messages/*"]),
     ("tonic_health", &["src/edge/grpc/*"]),
     ("tonic_reflection", &["src/edge/grpc/*"]),
     ("tonic_types", &["src/edge/grpc/*"]),
@@ -62,6 +62,8 @@ const HOMES: &[(&str, &[&str])] = &[
     // A concrete backend is named where parts are built, and nowhere above its trait.
     ("crate::storage::hot_store::embedded", &["src/storage/*", "src/app*"]),
     ("crate::storage::hot_store::redis", &["src/storage/*", "src/app*"]),
+    // Its settings are part of all settings.
+    ("crate::storage::hot_store::remote", &["src/storage/*", "src/app*", "src/config*"]),
     ("crate::storage::event_bus::embedded", &["src/storage/*", "src/app*"]),
     ("crate::storage::event_bus::kafka", &["src/storage/*", "src/app*"]),
     ("crate::storage::history_bus::kafka", &["src/storage/*", "src/app*"]),

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::error::StartError;
-use super::hot::Hot;
 use crate::config::Config;
 use crate::domain::devices::presence::Presence;
 use crate::domain::revocations::Revocations;
@@ -12,9 +11,8 @@ use crate::edge::auth::token::LEEWAY_MS;
 use crate::edge::auth::{ControlToken, SigningKey, Verifier};
 use crate::edge::listener::Tls;
 use crate::edge::visitor::VisitorClasses;
+use crate::storage::device_channel::DeviceChannel;
 use crate::storage::revocation_list::RevocationList;
-use crate::storage::revocation_list::file::FileList;
-use crate::storage::revocation_list::redis::RedisList;
 
 pub(super) struct Access {
     /// Signs what the gateway accepts, if it has such a key.
@@ -27,12 +25,19 @@ pub(super) struct Access {
 }
 
 impl Access {
-    pub fn open(config: &Config, hot: &Hot) -> Result<Self, StartError> {
+    /// `channel`: to other gateways, which share the list of revocations.
+    pub fn open(
+        config: &Config,
+        channel: &Arc<dyn DeviceChannel>,
+        list: Box<dyn RevocationList>,
+    ) -> Result<Self, StartError> {
         let key = SigningKey::load(&config.auth, &config.store.data_dir)?.map(Arc::new);
         let control_token = ControlToken::load(&config.control, &config.store.data_dir)?;
         let verifier = Arc::new(Verifier::new(&config.auth, key.as_deref())?);
-        let presence = Presence::with_channel(config.limits.connections_per_user, hot.channel.clone());
-        let revocations = revocations(config, hot, presence.clone())?;
+        let presence = Presence::with_channel(config.limits.connections_per_user, channel.clone());
+        let token_life_max = config.auth.token_life_max().map(|life| life + Duration::from_millis(LEEWAY_MS));
+        let revocations = Revocations::open(presence.clone(), list, channel.clone(), token_life_max)?;
+        let revocations = Arc::new(revocations);
         let visitors = VisitorClasses::open(config.live.geoip())?;
         Ok(Access { key, control_token, verifier, presence, revocations, visitors })
     }
@@ -42,16 +47,6 @@ impl Access {
         let (verifier, visitors) = (self.verifier.clone(), self.visitors.clone());
         move || reload(&verifier, &certificates, &visitors)
     }
-}
-
-fn revocations(config: &Config, hot: &Hot, presence: Arc<Presence>) -> Result<Arc<Revocations>, StartError> {
-    let list: Box<dyn RevocationList> = match &hot.redis {
-        Some(shared) => Box::new(RedisList::of(shared.redis.clone())),
-        // In the data directory, which the store holds for this process.
-        None => Box::new(FileList::of(&config.store.data_dir)),
-    };
-    let token_life_max = config.auth.token_life_max().map(|life| life + Duration::from_millis(LEEWAY_MS));
-    Ok(Arc::new(Revocations::open(presence, list, hot.channel.clone(), token_life_max)?))
 }
 
 fn reload(verifier: &Verifier, certificates: &[Arc<Tls>], visitors: &VisitorClasses) {

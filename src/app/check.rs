@@ -52,6 +52,9 @@ pub fn check(config: &Config, role: Role, is_broken: impl Fn(&str) -> bool) -> F
     if usable(&["grpc.tls_cert", "grpc.tls_key", "grpc.client_ca", "grpc.client_auth"]) {
         findings.fault(config.grpc.tls().map(Tls::load).transpose());
     }
+    if usable(&["history_service.tls_ca"]) && config.store.hot_store == HotStore::HistoryService {
+        findings.fault(config.history_service.authorities());
+    }
     if usable(&["auth.jwks_file"]) {
         findings.fault(config.auth.jwks_file().map(key_set::load).transpose());
     }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::assembly::Assembly;
 use super::spawn::{runtime, spawn};
-use super::stores::Stores;
 use crate::config::Config;
 use crate::domain::devices::presence::Presence;
 use crate::domain::history::History;
@@ -15,9 +14,13 @@ use crate::domain::time::clock::Clock;
 use crate::domain::time::guard::{ClockGuard, ClockStatus};
 use crate::model::mid_hash::MidHash;
 use crate::shutdown::Stop;
+use crate::storage::device_channel::DeviceChannel;
+use crate::storage::hot_store::RecordStore;
 
 pub(super) struct Common {
-    pub stores: Stores,
+    pub hot: Arc<dyn RecordStore>,
+    /// To the other gateways.
+    pub channel: Arc<dyn DeviceChannel>,
     pub clock: Arc<Clock>,
     pub clock_status: ClockStatus,
     pub presence: Arc<Presence>,
@@ -33,21 +36,22 @@ pub(super) struct Common {
 impl Common {
     pub fn build(
         config: &Config,
-        stores: Stores,
+        (hot, channel): (Arc<dyn RecordStore>, Arc<dyn DeviceChannel>),
         clock: Arc<Clock>,
         presence: Arc<Presence>,
         stop: Stop,
         assembly: &mut Assembly,
     ) -> Self {
         let reads = StoreReads::new(assembly.metrics());
-        let hot = stores.hot.clone();
-        let clock_guard = ClockGuard::new(move || hot.time(), clock.clone(), assembly.metrics());
+        let of_store = hot.clone();
+        let clock_guard = ClockGuard::new(move || of_store.time(), clock.clone(), assembly.metrics());
         let clock_status = clock_guard.clock_status();
         assembly.threads.push(Box::new(|| keep_time(clock_guard).map(|()| None)));
         let holds = (!config.store.steady_hold.is_zero()).then(HoldIndex::new);
         let reading = Arc::new(config.reading.clone());
-        let history = History::new(stores.hot.clone(), clock.clone(), reads.clone(), reading, holds.clone());
-        Common { stores, clock, clock_status, presence, reads, history, holds, mid_hash: config.log.mid_hash(), stop }
+        let history = History::new(hot.clone(), clock.clone(), reads.clone(), reading, holds.clone());
+        let mid_hash = config.log.mid_hash();
+        Common { hot, channel, clock, clock_status, presence, reads, history, holds, mid_hash, stop }
     }
 }
 

@@ -6,10 +6,10 @@ use std::thread::JoinHandle;
 
 use super::assembly::Assembly;
 use super::common::Common;
+use super::outbox::Outbox;
 use super::spawn::{runtime, spawn};
 use crate::domain::counters::config::CountersConfig;
 use crate::domain::counters::{CounterStores, Counters, CrossingEvents};
-use crate::domain::outbox::relay_notify::RelayNotify;
 use crate::edge::control::counters;
 use crate::shutdown::Stop;
 use crate::storage::counters::redis::DirectWorker;
@@ -40,7 +40,7 @@ pub(super) fn build(
     config: &CountersConfig,
     counting: Counting,
     room: u64,
-    notify: &Arc<RelayNotify>,
+    outbox: &Outbox,
     common: &Common,
     assembly: &mut Assembly,
 ) -> Arc<Counters> {
@@ -53,7 +53,7 @@ pub(super) fn build(
         let stop = common.stop.clone();
         assembly.threads.push(Box::new(|| count(worker, stop).map(Some)));
     }
-    let events = CrossingEvents { outbox: common.stores.outbox.clone(), outbox_max: room, notify: notify.clone() };
+    let events = CrossingEvents { outbox: outbox.entries.clone(), outbox_max: room, notify: outbox.notify.clone() };
     let stores = CounterStores { direct, derived };
     let counters = Arc::new(Counters::new(config, stores, events, common.clock.clone(), assembly.metrics()));
     assembly.serve_control(counters::routes(counters.clone()));

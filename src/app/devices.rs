@@ -16,7 +16,7 @@ pub(super) struct Devices {
 
 impl Devices {
     pub fn build(config: &PushConfig, live: &Live, common: &Common, assembly: &mut Assembly) -> Self {
-        let (presence, channel) = (&common.presence, &common.stores.channel);
+        let (presence, channel) = (&common.presence, &common.channel);
         let (steady, clock) = (config.steady_interval, common.clock.clone());
         let fanout = Arc::new(Fanout::new(presence.clone(), channel.clone(), steady, clock, assembly.metrics()));
         assembly.commit_listeners.push(fanout.clone());

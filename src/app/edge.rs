@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::domain::devices::kick_list::KickList;
 use crate::domain::ingest::lanes::Lanes;
 use crate::domain::ingest::submit_queue::Completions;
-use crate::domain::rewards::connect_lookup::ConnectLookup;
+use crate::domain::rewards::lookup::Lookup;
 use crate::domain::views::ViewCounting;
 use crate::edge;
 use crate::edge::auth::authenticator::Authenticator;
@@ -32,7 +32,7 @@ pub(super) struct Edge {
 /// Parts that all threads share.
 pub(super) struct SharedParts {
     pub kick_list: Arc<KickList>,
-    pub connect_lookup: Arc<ConnectLookup>,
+    pub connect_lookup: Arc<dyn Lookup>,
     /// `None`: views are not counted.
     pub views: Option<Arc<ViewCounting>>,
 }

@@ -13,6 +13,7 @@ use crate::storage::history_bus;
 use crate::storage::history_store::cassandra::CassandraRefused;
 use crate::storage::hot_store::StoreError;
 use crate::storage::hot_store::embedded::OpenError;
+use crate::storage::hot_store::remote::RemoteRefused;
 use crate::storage::redis::RedisRefused;
 use crate::storage::revocation_list::ListError;
 use crate::storage::statistics::mongodb::MongoRefused;
@@ -24,6 +25,8 @@ pub enum StartError {
     Store(#[from] OpenError),
     #[error(transparent)]
     Redis(#[from] RedisRefused),
+    #[error(transparent)]
+    HistoryService(#[from] RemoteRefused),
     #[error("{0}; start again when the store is available")]
     StoreAway(StoreError),
     #[error(transparent)]
@@ -68,6 +71,7 @@ impl StartError {
             StartError::KeySet(_) | StartError::Tls(_) | StartError::Zone(_) | StartError::CountryFile(_) => 78,
             StartError::Kafka(_) | StartError::HistoryBus(_) | StartError::Endpoint(_) | StartError::Misfit(_) => 78,
             StartError::Redis(refused) => refused.exit_code(),
+            StartError::HistoryService(refused) => refused.exit_code(),
             StartError::Cassandra(refused) => refused.exit_code(),
             StartError::Statistics(refused) => refused.exit_code(),
             StartError::Bind { .. } | StartError::StoreAway(_) => 69,

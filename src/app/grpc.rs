@@ -10,13 +10,18 @@ use super::assembly::Assembly;
 use super::common::Common;
 use super::edge::Edge;
 use super::error::StartError;
+use super::rewards::Calendar;
 use super::spawn::{runtime, spawn};
 use super::threads::EdgeThread;
 use crate::config::Config;
+use crate::domain::devices::gateways::Gateways;
 use crate::domain::ingest::submit_queue::Completions;
+use crate::domain::revocations::Revocations;
 use crate::domain::stored_users::Users;
+use crate::edge::grpc::gateways::{Behind, GatewayService};
 use crate::edge::grpc::server::GrpcServer;
 use crate::edge::listener::{Tls, bind_one};
+use crate::model::rewards::rule::Per;
 
 /// A port that is bound, and the certificate with which it is served.
 pub(super) struct GrpcListener {
@@ -30,6 +35,19 @@ pub(super) struct Grpc {
     listener: GrpcListener,
     server: GrpcServer,
     completions: Vec<Completions>,
+}
+
+/// `store`: tells the store from others.
+pub(super) fn behind(store: String, calendar: &Calendar) -> Behind {
+    let has = |per| !calendar.rules.per(per).is_empty();
+    Behind { store, rules_per_user: has(Per::User), rules_per_content: has(Per::Content) }
+}
+
+/// What gateways without a store need of the process.
+pub(super) struct Peers {
+    pub gateways: Arc<Gateways>,
+    pub revocations: Arc<Revocations>,
+    pub behind: Behind,
 }
 
 impl GrpcListener {
@@ -48,12 +66,14 @@ impl Grpc {
         config: &Config,
         listener: GrpcListener,
         Edge { context, completions }: Edge,
+        Peers { gateways, revocations, behind }: Peers,
         common: &Common,
         assembly: &mut Assembly,
     ) -> Self {
-        let users = Users { store: common.stores.hot.clone(), clock: common.clock.clone() };
-        let calls_max = config.limits.grpc_calls;
-        let server = GrpcServer::new(context, users, &config.grpc, calls_max, assembly.metrics());
+        let users = Users { store: common.hot.clone(), clock: common.clock.clone() };
+        gateways.register(assembly.metrics());
+        let service = GatewayService { context, users, gateways, revocations, behind };
+        let server = GrpcServer::new(service, &config.grpc, config.limits.grpc_calls, assembly.metrics());
         Grpc { listener, server, completions }
     }
 

@@ -9,6 +9,7 @@ use prometheus_client::registry::Registry;
 use super::counters::{Derived, Direct};
 use super::error::StartError;
 use crate::config::Config;
+use crate::domain::devices::gateways::Gateways;
 use crate::domain::time::clock;
 use crate::model::retention::Retention;
 use crate::model::rewards::calendar::StoredCalendar;
@@ -29,6 +30,9 @@ use crate::storage::hot_store::redis::{RedisStore, Settings};
 use crate::storage::notices::Notices;
 use crate::storage::outbox::Outbox;
 use crate::storage::redis::Redis;
+use crate::storage::revocation_list::RevocationList;
+use crate::storage::revocation_list::file::FileList;
+use crate::storage::revocation_list::redis::RedisList;
 use crate::storage::views::Views;
 
 /// How often the disk is measured: more often than Prometheus asks.
@@ -38,6 +42,8 @@ pub(super) struct Hot {
     pub store: Arc<dyn HotStore>,
     pub outbox: Arc<dyn Outbox>,
     pub notices: Arc<dyn Notices>,
+    /// Tells the store from others.
+    pub name: String,
     pub channel: Arc<dyn DeviceChannel>,
     /// The server's clock begins no earlier, milliseconds since 1970.
     pub clock_floor: u64,
@@ -46,6 +52,8 @@ pub(super) struct Hot {
     pub direct: Direct,
     pub derived: Option<Derived>,
     pub redis: Option<Shared>,
+    /// Those without a store, before the channel; `None`: none can connect.
+    pub gateways: Option<Arc<Gateways>>,
     /// Of the event log, where it is not in the hot store's.
     pub _data_dir: Option<DataDir>,
 }
@@ -84,9 +92,24 @@ pub(super) fn redis_settings(config: &Config) -> Settings {
 
 impl Hot {
     pub fn open(config: &Config) -> Result<Self, StartError> {
-        match config.store.hot_store {
-            Backend::Embedded => Self::embedded(config),
-            Backend::Redis => Self::redis(config),
+        let mut hot = match config.store.hot_store {
+            Backend::Embedded => Self::embedded(config)?,
+            Backend::Redis => Self::redis(config)?,
+            Backend::HistoryService => unreachable!("a gateway without a store opens none"),
+        };
+        hot.gateways = config.grpc.listen.0.map(|_| Gateways::before(hot.channel.clone()));
+        if let Some(gateways) = &hot.gateways {
+            hot.channel = gateways.clone();
+        }
+        Ok(hot)
+    }
+
+    /// The list of revocations beside the store.
+    pub fn revocations(&self, config: &Config) -> Box<dyn RevocationList> {
+        match &self.redis {
+            Some(shared) => Box::new(RedisList::of(shared.redis.clone())),
+            // In the data directory, which the store holds for this process.
+            None => Box::new(FileList::of(&config.store.data_dir)),
         }
     }
 
@@ -102,6 +125,7 @@ impl Hot {
         Ok(Hot {
             outbox: store.clone(),
             notices: store.clone(),
+            name: format!("embedded {}", store.id()),
             channel: Arc::new(Alone),
             clock_floor: store.clock_floor(),
             calendar: store.calendar().cloned(),
@@ -109,6 +133,7 @@ impl Hot {
             direct: Direct { counters: direct, worker: None },
             derived: Some(Derived { counters: Arc::new(derived), metrics }),
             redis: None,
+            gateways: None,
             _data_dir: None,
             store,
         })
@@ -135,6 +160,7 @@ impl Hot {
         Ok(Hot {
             outbox: store.clone(),
             notices: store.clone(),
+            name: format!("redis {}", redis.deployment()),
             channel: channel.clone(),
             // The clock is held against that of Redis.
             clock_floor: 0,
@@ -149,6 +175,7 @@ impl Hot {
                 metrics: store.metrics().clone(),
                 listed: store.clone(),
             }),
+            gateways: None,
             _data_dir: data_dir,
             store,
         })

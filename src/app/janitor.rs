@@ -10,7 +10,7 @@ use crate::domain::ingest::submit_queue::Completions;
 
 /// It runs until the drain begins.
 pub(super) fn build(StoreIntake { lanes, completions }: StoreIntake, common: &Common, assembly: &mut Assembly) {
-    let janitor = Janitor::new(common.stores.hot.clone(), lanes, common.clock.clone(), assembly.metrics());
+    let janitor = Janitor::new(common.hot.clone(), lanes, common.clock.clone(), assembly.metrics());
     let answers = join_all(completions.into_iter().map(Completions::run));
     let stop = common.stop.clone();
     assembly.background.push(Box::pin(async move {

@@ -21,13 +21,13 @@ use crate::domain::rewards::judge::Judge;
 use crate::domain::time::clock::Clock;
 use crate::model::retention::Retention;
 use crate::model::rule::Admission;
-use crate::storage::hot_store::HotStore;
+use crate::storage::hot_store::RecordStore;
 use crate::storage::hot_store::config::Config;
 
 /// Gives intakes out to any number of threads, and ends as [`Commits`].
 pub(super) struct StoreLanes {
     lanes: Vec<Lane>,
-    store: Arc<dyn HotStore>,
+    store: Arc<dyn RecordStore>,
     clock: Arc<Clock>,
     config: Config,
     metrics: Metrics,
@@ -62,7 +62,7 @@ impl StoreLanes {
         let unreadable = Arc::new(UnreadableLog::new(common.mid_hash.clone(), registry));
         let removals = Arc::new(RemovalCount::new(registry));
         let metrics = Metrics::new(registry);
-        let store = common.stores.hot.clone();
+        let store = common.hot.clone();
         let lanes: Vec<_> = (0..store.lanes()).map(|_| Lane::default()).collect();
         let of_lanes = lanes.iter().map(|lane| lane.health.clone()).collect();
         let health = Arc::new(StoreHealth::new(of_lanes, lane_of(&store), is_connected(&store)));
@@ -92,11 +92,12 @@ impl StoreLanes {
     }
 
     /// When all intakes are given out and all listeners are known.
-    pub fn commits(self, judge: Judge, assembly: &mut Assembly) -> Commits {
+    /// `judge`: `None` if the store decides rewards.
+    pub fn commits(self, judge: Option<Judge>, assembly: &mut Assembly) -> Commits {
         let StoreLanes { lanes, store, clock, config, metrics, health, .. } = self;
         let submit_queues = lanes.iter().flat_map(|lane| lane.submit_queues.iter().cloned()).collect();
         assembly.metrics().register_collector(Box::new(WaitingEntries(submit_queues)));
-        let judge = Arc::new(judge);
+        let judge = judge.map(Arc::new);
         let committer = |lane: Lane| Committer {
             store: store.clone(),
             clock: clock.clone(),
@@ -114,12 +115,12 @@ impl StoreLanes {
     }
 }
 
-fn is_connected(store: &Arc<dyn HotStore>) -> IsConnected {
+fn is_connected(store: &Arc<dyn RecordStore>) -> IsConnected {
     let store = store.clone();
     Box::new(move |shard| store.is_connected(shard))
 }
 
-fn lane_of(store: &Arc<dyn HotStore>) -> LaneOf {
+fn lane_of(store: &Arc<dyn RecordStore>) -> LaneOf {
     let store = store.clone();
     Box::new(move |shard| store.lane(shard))
 }

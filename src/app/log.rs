@@ -15,6 +15,7 @@ pub(super) fn starting(config: &Config, role: Role) {
     let hot_store = match config.store.hot_store {
         Backend::Embedded => "embedded",
         Backend::Redis => "redis",
+        Backend::HistoryService => "history-service",
     };
     let event_bus = match config.events.event_bus {
         event_bus::config::Backend::Embedded => "embedded",

@@ -7,6 +7,7 @@ use tokio::sync::Notify;
 use super::assembly::Assembly;
 use super::common::Common;
 use super::spawn::{runtime, spawn};
+use super::stores::Stores;
 use crate::config::Config;
 use crate::domain::notices::{Followers, NoticeHealth, NoticeListener, Publisher, Reach};
 use crate::model::cloud_event::Source;
@@ -17,10 +18,11 @@ pub(super) fn build(
     config: &Config,
     queues: Arc<dyn OwnerQueues>,
     reach: Reach,
+    stores: &Stores,
     common: &Common,
     assembly: &mut Assembly,
 ) -> Arc<Followers> {
-    let (notices, left) = (common.stores.notices.clone(), Arc::new(Notify::new()));
+    let (notices, left) = (stores.notices.clone(), Arc::new(Notify::new()));
     let health = Arc::new(NoticeHealth::new(assembly.metrics()));
     let of_probes = health.clone();
     assembly.degraded.push(Box::new(move || of_probes.degraded()));
@@ -29,8 +31,8 @@ pub(super) fn build(
     let followers = Arc::new(Followers::new(queues, notices.clone(), health.clone(), reach));
     let publisher = Publisher {
         notices,
-        records: common.stores.hot.clone(),
-        bus: common.stores.positions.clone(),
+        records: stores.hot.clone(),
+        bus: stores.positions.clone(),
         clock: common.clock.clone(),
         source: Source::of(&config.events.deployment),
         left,

@@ -1,4 +1,4 @@
-//! The messages from other gateways on the same hot store.
+//! The messages from other gateways: those on the same hot store, and those that have none and are connected here.
 
 use std::sync::Arc;
 
@@ -8,34 +8,49 @@ use super::common::Common;
 use super::devices::Devices;
 use super::hot::Shared;
 use super::live::Live;
-use super::rewards::Rewards;
+use crate::domain::devices::gateways::Gateways;
 use crate::domain::peer_messages::PeerMessages;
+use crate::domain::rewards::memory::Memory;
+use crate::storage::device_channel::ChannelSubscriber;
 
-/// It listens until the process ends.
-pub(super) fn build(
-    shared: Shared,
+/// What handles them. `memory`: `None` if a history service decides the rewards.
+pub(super) fn messages(
     access: &Access,
     devices: &Devices,
     live: &Live,
-    rewards: &Rewards,
+    memory: Option<Arc<Memory>>,
     common: &Common,
-    assembly: &mut Assembly,
-) {
-    let peer_messages = Arc::new(PeerMessages {
+) -> Arc<dyn ChannelSubscriber> {
+    Arc::new(PeerMessages {
         fanout: devices.fanout.clone(),
         presence: common.presence.clone(),
         holds: common.holds.clone(),
         kick_list: devices.kick_list.clone(),
-        memory: rewards.memory.clone(),
+        memory,
         live: live.inlet.clone(),
         revocations: access.revocations.clone(),
-    });
-    let Shared { redis, channel, metrics: of_store, .. } = shared;
+    })
+}
+
+/// Hears gateways on the same store, if there are any, and those that are connected here. It listens until the process
+/// ends.
+pub(super) fn build(
+    shared: Option<Shared>,
+    gateways: Option<&Arc<Gateways>>,
+    messages: Arc<dyn ChannelSubscriber>,
+    access: &Access,
+    assembly: &mut Assembly,
+) {
+    let messages = match gateways {
+        Some(gateways) => gateways.listen(messages),
+        None => messages,
+    };
+    let Some(Shared { redis, channel, metrics: of_store, .. }) = shared else { return };
     let registry = assembly.metrics();
     redis.register(registry);
     channel.register(registry);
     of_store.register(registry);
-    let messages = channel.run(redis, peer_messages);
+    let messages = channel.run(redis, messages);
     let revocations = access.revocations.clone().keep_up();
     assembly.background.push(Box::pin(async {
         tokio::join!(messages, revocations);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::assembly::Assembly;
 use super::common::Common;
 use super::error::StartError;
+use super::stores::Stores;
 use crate::domain::outbox::relay_notify::RelayNotify;
 use crate::domain::rewards::config::RewardsConfig;
 use crate::domain::rewards::connect_lookup::ConnectLookup;
@@ -17,7 +18,6 @@ use crate::domain::time::clock::Clock;
 use crate::model::rewards::calendar::StoredCalendar;
 use crate::model::rewards::rule::{RewardRule, Rules};
 use crate::model::shard::Shards;
-use crate::storage::hot_store::config::Backend;
 
 /// What day it is, by which rules.
 pub(super) struct Calendar {
@@ -49,18 +49,15 @@ impl Rewards {
     /// What fills the memory runs until the process ends. `notify`: learns of claims.
     pub fn build(
         config: &RewardsConfig,
-        hot_store: Backend,
+        stores: &Stores,
         Calendar { rules, today }: Calendar,
         notify: Arc<RelayNotify>,
         views: ViewsByPlayback,
         common: &Common,
         assembly: &mut Assembly,
     ) -> Self {
-        let (stores, clock, registry) = (&common.stores, &common.clock, assembly.metrics());
-        let memory = match hot_store {
-            Backend::Embedded => Memory::new,
-            Backend::Redis => Memory::shared,
-        };
+        let (clock, registry) = (&common.clock, assembly.metrics());
+        let memory = if stores.is_shared { Memory::shared } else { Memory::new };
         let memory = Arc::new(memory(rules.clone(), Shards::DEFAULT, config, registry));
         memory.estimates().into_iter().for_each(|estimate| tracing::info!(estimate = %estimate, "memory for rewards"));
         let metrics = Metrics::new(&rules, views, registry);

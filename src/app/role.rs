@@ -60,9 +60,9 @@ impl Role {
         matches!(self, Role::All | Role::Job) && config.history.is_kept()
     }
 
-    /// Whether a process of this role serves subscribers.
-    pub fn has_cascade(self) -> bool {
-        matches!(self, Role::All | Role::Cascade)
+    /// Whether a process of this role serves subscribers: on the embedded store whoever has it.
+    pub fn has_cascade(self, config: &Config) -> bool {
+        matches!(self, Role::All | Role::Cascade) || config.store.hot_store == Backend::Embedded
     }
 
     /// Why there is nothing to do for this role, if there is not.
@@ -77,6 +77,11 @@ impl Role {
 }
 
 fn no_service(config: &Config) -> Option<&'static str> {
+    if config.store.hot_store == Backend::HistoryService {
+        return Some(
+            "store.hot_store: is \"history-service\", and a history service has a store; set \"redis\" or \"embedded\"",
+        );
+    }
     let why = "grpc.listen: is empty, so there is no history service; set it to an address, such as \"127.0.0.1:7703\"";
     config.grpc.listen.0.is_none().then_some(why)
 }
@@ -87,12 +92,20 @@ fn no_job(hot_store: Backend) -> &'static str {
             "history.store: is \"none\", so there is no job; the embedded hot store is the history, and needs none"
         }
         Backend::Redis => "history.store: is \"none\", so there is no job; set it to \"cassandra\"",
+        Backend::HistoryService => {
+            "store.hot_store: is \"history-service\", so there is no job here; it belongs to the history services"
+        }
     }
 }
 
 fn no_cascade(config: &Config) -> Option<&'static str> {
     if config.store.hot_store == Backend::Embedded {
         return Some("store.hot_store: is \"embedded\", so the gateway itself serves subscribers; set it to \"redis\"");
+    }
+    if config.store.hot_store == Backend::HistoryService {
+        return Some(
+            "store.hot_store: is \"history-service\", so there is no cascade here; it belongs to the history services",
+        );
     }
     let in_kafka = config.events.event_bus == event_bus::config::Backend::Kafka;
     (!in_kafka).then_some("events.event_bus: is \"embedded\", so there is no cascade; set it to \"kafka\"")

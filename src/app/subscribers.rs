@@ -18,6 +18,7 @@ use super::notices;
 use super::role::Role;
 use super::sockless;
 use super::spawn::{runtime, spawn};
+use super::stores::Stores;
 use crate::config::Config;
 use crate::domain::cascade::health::CascadeHealth;
 use crate::domain::cascade::{Cascade, Metrics, Replays, TurnSettings, Workers};
@@ -68,6 +69,7 @@ pub(super) fn build(
     role: Role,
     logs: Option<Logs>,
     shared: Option<&Shared>,
+    stores: &Stores,
     common: &Common,
     assembly: &mut Assembly,
 ) -> Result<Option<Arc<Subscribers>>, StartError> {
@@ -79,10 +81,10 @@ pub(super) fn build(
     let parts = Parts::open(config, logs, shared.map(|shared| shared.redis.clone()), common.clock.clone())?;
     let settings = &config.subscribers;
     let reach = if shared.is_some() { Reach::Shared } else { Reach::Here };
-    let followers = notices::build(config, parts.queues.clone(), reach, common, assembly);
+    let followers = notices::build(config, parts.queues.clone(), reach, stores, common, assembly);
     let subscribers = Arc::new(parts.subscribers(settings, followers));
     assembly.serve_control(subscribers::routes(Served::By(subscribers.clone())));
-    if role.has_cascade() {
+    if role.has_cascade(config) {
         let (thread, stop) = (CascadeThread::new(settings, parts, assembly)?, common.stop.clone());
         assembly.threads.push(Box::new(|| thread.start(stop).map(Some)));
     }

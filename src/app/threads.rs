@@ -113,7 +113,7 @@ pub(super) fn lead(
     shutdown: &Shutdown,
     others: Vec<JoinHandle<()>>,
     background: Vec<BoxFuture<'static, ()>>,
-    outbox: &dyn Outbox,
+    outbox: Option<&dyn Outbox>,
     edges: Vec<EdgeThread>,
     commit: CommitThread,
 ) -> Result<(), StartError> {
@@ -123,7 +123,7 @@ pub(super) fn lead(
         background.into_iter().map(logged).map(tokio::spawn).for_each(drop);
         let all_ended = futures_util::future::join_all(ended);
         let failure = wait(shutdown, all_ended, commit.failed, commit.watch).await;
-        if failure.is_none() {
+        if let (None, Some(outbox)) = (&failure, outbox) {
             empty(outbox).await;
         }
         failure

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::assembly::Assembly;
 use super::common::Common;
 use crate::domain::ingest::lanes::Lanes;
-use crate::domain::rewards::connect_lookup::ConnectLookup;
+use crate::domain::rewards::lookup::Lookup;
 use crate::domain::views::ViewCounting;
 use crate::edge::control::users::{UserOperations, routes};
 use crate::model::reading::Reading;
@@ -15,7 +15,7 @@ use crate::model::reading::Reading;
 pub(super) fn build(
     reading: &Reading,
     lanes: Lanes,
-    connect_lookup: Arc<ConnectLookup>,
+    connect_lookup: Arc<dyn Lookup>,
     views: Option<Arc<ViewCounting>>,
     main: SocketAddr,
     common: &Common,

@@ -8,15 +8,17 @@ use crate::domain::rewards::today::Today;
 use crate::domain::views::ViewCounting;
 use crate::domain::views::config::ViewsConfig;
 use crate::edge::control::views;
+use crate::storage::views::Views;
 
 /// `None`: nothing is counted.
 pub(super) fn build(
     config: &ViewsConfig,
+    store: Option<Arc<dyn Views>>,
     today: &Arc<Today>,
     common: &Common,
     assembly: &mut Assembly,
 ) -> Option<Arc<ViewCounting>> {
-    let store = common.stores.views.clone().filter(|_| config.is_on())?;
+    let store = store.filter(|_| config.is_on())?;
     let (clock, today) = (common.clock.clone(), today.clone());
     let views = Arc::new(ViewCounting::new(config.clone(), store, clock, today, assembly.metrics()));
     assembly.serve_control(views::routes(views.clone()));

@@ -53,13 +53,17 @@ pub fn report(config: &Config, user: UserId) -> Result<String, GatewayError> {
     })?;
     let connected: Connected = serde_json::from_slice(&connected).map_err(|error| gateway.strange(&error))?;
     let exported: Exported = serde_json::from_slice(&exported).map_err(|error| gateway.strange(&error))?;
-    let shared = config.store.hot_store == Backend::Redis;
-    Ok(written(user, &connected, &exported, shared))
+    let others = match config.store.hot_store {
+        Backend::Embedded => "",
+        Backend::Redis => "; other gateways on the same Redis are not asked",
+        Backend::HistoryService => "; other gateways of the history services are not asked",
+    };
+    Ok(written(user, &connected, &exported, others))
 }
 
-fn written(user: UserId, connected: &Connected, exported: &Exported, shared: bool) -> String {
+/// `others`: what is not said of connections to other gateways.
+fn written(user: UserId, connected: &Connected, exported: &Exported, others: &str) -> String {
     let mut text = format!("user {} (in the log: {})\n", user.0, connected.hash);
-    let others = if shared { "; other gateways on the same Redis are not asked" } else { "" };
     let count = connected.connections.len();
     let _ = writeln!(text, "connections to {}{others}: {count}", connected.gateway);
     for Connection { connection, address, device, since } in &connected.connections {

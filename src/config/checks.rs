@@ -44,6 +44,7 @@ pub(super) fn problems(config: &Config, layers: &Layers) -> Vec<Problem> {
     checks.events(config);
     checks.kafka(config);
     checks.history(config);
+    checks.history_service(config);
     checks.cassandra(config);
     checks.reading(config);
     checks.live(config);

@@ -21,7 +21,7 @@ const COPIES: RangeInclusive<u64> = 1..=100;
 impl Checks<'_> {
     pub(super) fn history(&mut self, config: &Config) {
         let is_kept = config.history.is_kept();
-        let leaves = config.store.hot_store == hot_store::config::Backend::Redis;
+        let leaves = config.store.hot_store != hot_store::config::Backend::Embedded;
         let HistoryConfig { interval, pack_bytes, .. } = &config.history;
         self.require(INTERVAL.contains(interval), "history.interval", || "must be 100ms to 1h".to_owned());
         self.require(PACK_BYTES.contains(pack_bytes), "history.pack_bytes", || {

@@ -12,6 +12,7 @@ mod error;
 mod given;
 mod grpc_checks;
 mod history_checks;
+mod history_service_checks;
 mod kafka_checks;
 mod kind;
 mod layers;
@@ -44,6 +45,7 @@ use crate::storage::event_bus;
 use crate::storage::history_store::cassandra::config::CassandraConfig;
 use crate::storage::history_store::config::HistoryConfig;
 use crate::storage::hot_store;
+use crate::storage::hot_store::remote::config::HistoryServiceConfig;
 use crate::storage::kafka::config::KafkaConfig;
 use crate::storage::redis::config::RedisConfig;
 use crate::storage::statistics::config::StatisticsConfig;
@@ -69,6 +71,7 @@ pub struct Config {
     pub socket: SocketConfig,
     pub store: hot_store::config::Config,
     pub redis: RedisConfig,
+    pub history_service: HistoryServiceConfig,
     pub rewards: RewardsConfig,
     pub events: event_bus::config::Config,
     pub kafka: KafkaConfig,

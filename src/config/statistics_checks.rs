@@ -15,7 +15,8 @@ impl Checks<'_> {
     pub(super) fn statistics(&mut self, config: &Config) {
         let on_redis = config.store.hot_store == hot_store::config::Backend::Redis;
         let in_mongodb = config.statistics.store == Backend::Mongodb;
-        self.require(on_redis || !in_mongodb, "statistics.store", || {
+        let embedded = config.store.hot_store == hot_store::config::Backend::Embedded;
+        self.require(!embedded || !in_mongodb, "statistics.store", || {
             "\"mongodb\" needs store.hot_store = \"redis\": the embedded hot store keeps totals and days by itself; set \
              \"embedded\""
                 .to_owned()

@@ -224,8 +224,14 @@ fn a_file_that_is_not_there_is_named() {
 fn secrets_are_masked_in_dumps_and_in_what_check_config_prints() {
     let canary = "canary-of-32-bytes-or-a-few-more!";
     assert!(canary.len() >= SECRET_BYTES_MIN);
-    let variables =
-        ["AUTH__HS256_SECRET", "CONTROL__TOKEN", "LOG__MID_KEY", "KAFKA__SASL_PASSWORD", "CASSANDRA__PASSWORD"];
+    let variables = [
+        "AUTH__HS256_SECRET",
+        "CONTROL__TOKEN",
+        "LOG__MID_KEY",
+        "KAFKA__SASL_PASSWORD",
+        "CASSANDRA__PASSWORD",
+        "HISTORY_SERVICE__TOKEN",
+    ];
     let variables = variables.map(|key| format!("HEARTLINE__{key}"));
     let mut layers = Layers::defaults();
     let file = "[kafka]\nsecurity = \"sasl_plaintext\"\nsasl_user = \"u\"\n[cassandra]\nuser = \"u\"\n\

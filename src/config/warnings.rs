@@ -101,14 +101,20 @@ fn unused(config: &Config, layers: &Layers) -> Vec<Problem> {
     groups(config).into_iter().filter_map(of_group).collect()
 }
 
-fn groups(config: &Config) -> [Group; 7] {
-    let on_redis = config.store.hot_store == HotStore::Redis;
+fn groups(config: &Config) -> [Group; 8] {
+    let (on_redis, hot_store) = match config.store.hot_store {
+        HotStore::Embedded => (false, "store.hot_store is \"embedded\""),
+        HotStore::Redis => (true, "store.hot_store is \"redis\""),
+        HotStore::HistoryService => (false, "store.hot_store is \"history-service\""),
+    };
+    let is_remote = config.store.hot_store == HotStore::HistoryService;
     let in_kafka = config.events.event_bus == Bus::Kafka;
     let has_history = config.history.is_kept();
     let group = |is_used, names, otherwise| Group { is_used, names, otherwise };
     [
-        group(on_redis, &["redis."], "store.hot_store is \"embedded\""),
-        group(!on_redis, &["store.cache_bytes", "store.accept_clock_before_store"], "store.hot_store is \"redis\""),
+        group(on_redis, &["redis."], hot_store),
+        group(is_remote, &["history_service."], hot_store),
+        group(!on_redis && !is_remote, &["store.cache_bytes", "store.accept_clock_before_store"], hot_store),
         group(
             !on_redis || !in_kafka,
             &["store.prune_interval"],

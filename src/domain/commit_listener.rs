@@ -12,7 +12,7 @@ use prometheus_client::metrics::counter::Counter;
 
 use crate::model::change::Outcome;
 use crate::model::decide::Transitions;
-use crate::model::ids::{ConnectionId, UserId};
+use crate::model::ids::{ConnectionId, GatewayId, UserId};
 use crate::model::rewards::day::Day;
 use crate::model::transition::Transition;
 use crate::model::visitor::Visitor;
@@ -41,6 +41,8 @@ pub struct CommittedChange {
     pub user: UserId,
     /// The connection that made the change. It gets the answer and no push.
     pub origin: ConnectionId,
+    /// The gateway without a store that sent the change, if one did. It tells its own connections of it.
+    pub gateway: Option<GatewayId>,
     /// The client of that connection or request; empty for requests of the control listener.
     pub visitor: Visitor,
     pub outcome: Outcome,

@@ -14,6 +14,7 @@ pub mod devices;
 pub mod events;
 pub mod failures;
 pub mod flights;
+pub mod gateway_messages;
 pub mod history;
 pub mod history_job;
 pub mod history_packs;

@@ -36,7 +36,8 @@ pub struct PeerMessages {
     /// With `store.steady_hold`.
     pub holds: Option<Arc<HoldIndex>>,
     pub kick_list: Arc<KickList>,
-    pub memory: Arc<Memory>,
+    /// `None`: a history service decides the rewards.
+    pub memory: Option<Arc<Memory>>,
     pub live: Arc<LiveInlet>,
     pub revocations: Arc<Revocations>,
 }
@@ -55,7 +56,7 @@ impl ChannelSubscriber for PeerMessages {
         match announcement {
             Announcement::Kicked(user) => self.kick_list.kick(user, Instant::now()),
             Announcement::Erased(user) => {
-                self.memory.forget(user);
+                self.memory.iter().for_each(|memory| memory.forget(user));
                 self.live.erased(user);
             }
             Announcement::Revocations => self.revocations.read_again(),

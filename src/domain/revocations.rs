@@ -105,6 +105,24 @@ impl Revocations {
         Ok(())
     }
 
+    /// Adds a revocation that another gateway has made, and closes the connections here that it covers. Blocks until it
+    /// is saved. Returns the one that stands.
+    pub fn adopt(&self, revocation: &Revocation, now_ms: u64) -> Result<Revocation, Unchanged> {
+        let mut edition = self.changing();
+        self.catch_up(&mut edition)?;
+        let stands = self.store.add(revocation, now_ms)?;
+        self.change(|list| drop(list.insert(stands.what.clone(), stands.clone())));
+        drop(edition);
+        self.dismiss(&stands);
+        self.announce();
+        Ok(stands)
+    }
+
+    /// The stored list; `None` if it is still the edition that is `known`. Blocks.
+    pub fn stored(&self, known: Option<Edition>) -> Result<Option<(Edition, Vec<Revocation>)>, Unchanged> {
+        self.store.load(known)
+    }
+
     /// When all tokens issued up to `at_ms` have expired.
     fn end_of_tokens(&self, at_ms: u64) -> Option<u64> {
         self.token_life_max.map(|life| at_ms.saturating_add(life.as_millis() as u64))

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::domain::history::History;
 use crate::domain::ingest::lanes::Lanes;
-use crate::domain::rewards::connect_lookup::ConnectLookup;
+use crate::domain::rewards::lookup::Lookup;
 use crate::domain::time::clock::Clock;
 use crate::domain::time::guard::ClockStatus;
 use crate::domain::views::ViewCounting;
@@ -31,7 +31,7 @@ pub struct ConnectionContext {
     pub clock: Arc<Clock>,
     pub history: History,
     /// The same for all threads.
-    pub connect_lookup: Arc<ConnectLookup>,
+    pub connect_lookup: Arc<dyn Lookup>,
     /// The same for all threads; `None`: views are not counted.
     pub views: Option<Arc<ViewCounting>>,
     pub authenticator: Authenticator,

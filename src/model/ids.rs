@@ -15,6 +15,10 @@ pub struct SessionId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u64);
 
+/// A gateway among those that share a hot store: random for each process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct GatewayId(pub u64);
+
 /// What is watched: a business line (1 = video, 2 = live, 3 = article …) and the object in it.
 ///
 /// The order is that of the list's cursor: by kind, then by oid.

@@ -32,6 +32,7 @@ pub mod rewards;
 pub mod rows_read;
 pub mod rule;
 pub mod secret;
+pub mod sender;
 pub mod shard;
 pub mod subscribers;
 pub mod sums;

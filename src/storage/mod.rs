@@ -7,6 +7,7 @@ pub mod device_channel;
 pub mod embedded;
 pub mod endpoint;
 pub mod event_bus;
+pub mod gateway_messages;
 pub mod history_bus;
 pub mod history_store;
 pub mod host_port;

@@ -105,7 +105,7 @@ async fn run(plan: Plan) -> Account {
     let committer = Committer {
         store: witness.clone(),
         clock: clock.clone(),
-        judge: Arc::new(judge(store, &clock, &mut registry)),
+        judge: Some(Arc::new(judge(store, &clock, &mut registry))),
         submit_queues: vec![submit_queue.clone()],
         listeners: vec![witness.clone()],
         wake,

@@ -72,7 +72,7 @@ impl Witness {
             again.nows.push(group.now);
             return;
         }
-        let Group { number, now, changes, rewards } = group;
+        let Group { number, now, changes, rewards, .. } = group;
         assert!(rewards.claims_max > changes.len() as u64, "the outbox must not be what decides");
         groups.push(CommittedOnce {
             number: *number,

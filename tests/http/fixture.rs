@@ -311,7 +311,7 @@ fn commits(
     let committer = Committer {
         store,
         clock,
-        judge: Arc::new(judge),
+        judge: Some(Arc::new(judge)),
         submit_queues: vec![submit_queue],
         listeners: vec![listener],
         wake,

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! committed here ─┬─ inboxes of the user's connections here
-//!                 └─ channel, when the store has seen that other gateways follow the user
+//!                 ├─ channel, when the store has seen that other gateways follow the user
+//!                 └─ gateways without a store that follow the user through this process
 //! channel ────────── inboxes of the user's connections here
 //! ```
 
@@ -15,11 +16,11 @@ use prometheus_client::registry::Registry;
 use super::newest::{Newest, NewestGuard};
 use super::presence::Presence;
 use crate::domain::commit_listener::{CommitListener, CommittedChange, CommittedGroup};
-use crate::domain::rewards::reward_notice::RewardNotice;
 use crate::domain::time::clock::Clock;
 use crate::model::change::Outcome;
 use crate::model::ids::UserId;
 use crate::model::push::Push;
+use crate::model::rewards::reward_notice::RewardNotice;
 use crate::model::rule::Verdict;
 use crate::model::transition::Cause;
 use crate::model::version::Version;
@@ -51,9 +52,16 @@ impl Fanout {
     }
 
     fn tell(&self, group: &CommittedGroup, change: &CommittedChange) {
-        let CommittedChange { user, origin, here, elsewhere, .. } = *change;
+        let CommittedChange { user, origin, gateway, here, elsewhere, .. } = *change;
+        let followed = self.channel.has_followers(user, gateway);
+        if !(elsewhere || here || followed) {
+            return;
+        }
         each_push(group, change, |push, steady| {
             let told = UserChange { origin, push, steady };
+            if followed {
+                self.channel.tell_followers(user, &told, gateway);
+            }
             if elsewhere {
                 self.channel.tell(user, told.clone());
             }
@@ -145,9 +153,7 @@ impl CommitListener for Fanout {
                 // Other gateways remember users who are not connected to them. Not awaited: see `peer_messages`.
                 drop(self.channel.announce(Announcement::Erased(change.user)));
             }
-            if change.elsewhere || change.here {
-                self.tell(group, change);
-            }
+            self.tell(group, change);
         }
     }
 }

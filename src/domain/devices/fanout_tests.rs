@@ -107,6 +107,7 @@ fn committed(inbox: &Inbox, outcome: Outcome) -> CommittedChange {
     CommittedChange {
         user,
         origin,
+        gateway: None,
         visitor: inbox.visitor,
         outcome,
         flag: None,

@@ -9,12 +9,12 @@ use super::pushes::{Overflow, Pushes};
 use super::ready_list::Notifier;
 use super::user_counts::UserCounts;
 use crate::domain::devices::client::Client;
-use crate::domain::rewards::reward_notice::RewardNotice;
 use crate::model::change::Outcome;
-use crate::model::ids::{ConnectionId, UserId};
+use crate::model::ids::{ConnectionId, GatewayId, UserId};
 use crate::model::push::Push;
 use crate::model::record::Record;
 use crate::model::revocation::TokenMark;
+use crate::model::rewards::reward_notice::RewardNotice;
 use crate::model::rule::Reason;
 use crate::model::visitor::Visitor;
 
@@ -29,6 +29,8 @@ pub struct Inbox {
     pub origin: ConnectionId,
     pub user: UserId,
     pub visitor: Visitor,
+    /// The gateway without a store that sent the changes, if one did. It tells its own connections of them.
+    pub gateway: Option<GatewayId>,
     counts: Arc<UserCounts>,
     /// 1 for a connection, which the counts include; 0 for a request.
     own_connections: u32,
@@ -70,9 +72,8 @@ pub struct InboxBatch {
     pub slots: usize,
     /// Whether one of these answers must be sent at once.
     pub urgent: bool,
-    /// The beats that made a record, or changed its state or session, if the owner [asked](Inbox::names_changes) for
-    /// them.
-    pub changed: Vec<BeatRef>,
+    /// The beats that were written, if the owner [asked](Inbox::names_writes) for them.
+    pub written: Vec<WrittenBeat>,
     pub rejected: Vec<Rejected>,
     pub news: Option<Box<RewardNotice>>,
     /// The answer to the order that was placed.
@@ -99,17 +100,24 @@ struct Waiting {
     /// The owner was notified since it last looked.
     notified: bool,
     rejected: Vec<Rejected>,
-    /// `None`: the owner does not ask which beats changed something.
-    changed: Option<Box<Changed>>,
+    /// `None`: the owner does not ask which beats were written.
+    written: Option<Box<WrittenBeats>>,
     news: Option<Box<RewardNotice>>,
     order: Option<Box<Outcome>>,
     pushes: Option<Box<Pushes>>,
     close_request: Option<CloseRequest>,
 }
 
-/// Beats that did more than to move a position.
+/// A beat that became the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrittenBeat {
+    pub place: BeatRef,
+    /// It merely moved the position on.
+    pub steady: bool,
+}
+
 #[derive(Debug, Default)]
-struct Changed(Vec<BeatRef>);
+struct WrittenBeats(Vec<WrittenBeat>);
 
 impl Inbox {
     /// The inbox of a connection, which `counts` includes.
@@ -123,7 +131,7 @@ impl Inbox {
         let id = ConnectionId(rand::random());
         let inbox = Self::new((id, id), user, visitor, (counts, 1), notifier);
         inbox.renewed(token);
-        inbox
+        Arc::new(inbox)
     }
 
     /// The inbox of a request, made on behalf of `origin`.
@@ -135,7 +143,19 @@ impl Inbox {
         notifier: Notifier,
     ) -> Arc<Self> {
         let id = ConnectionId(rand::random());
-        Self::new((id, origin.unwrap_or(id)), user, visitor, (counts, 0), notifier)
+        Arc::new(Self::new((id, origin.unwrap_or(id)), user, visitor, (counts, 0), notifier))
+    }
+
+    /// The inbox of changes that a gateway without a store sent for its connection `origin`.
+    pub fn of_gateway(
+        user: UserId,
+        (gateway, origin): (GatewayId, ConnectionId),
+        visitor: Visitor,
+        counts: Arc<UserCounts>,
+        notifier: Notifier,
+    ) -> Arc<Self> {
+        let ids = (ConnectionId(rand::random()), origin);
+        Arc::new(Inbox { gateway: Some(gateway), ..Self::new(ids, user, visitor, (counts, 0), notifier) })
     }
 
     fn new(
@@ -144,8 +164,9 @@ impl Inbox {
         visitor: Visitor,
         (counts, own_connections): (Arc<UserCounts>, u32),
         notifier: Notifier,
-    ) -> Arc<Self> {
-        Arc::new(Inbox { id, origin, user, visitor, counts, own_connections, notifier, content: Mutex::default() })
+    ) -> Self {
+        let (gateway, content) = (None, Mutex::default());
+        Inbox { id, origin, user, visitor, gateway, counts, own_connections, notifier, content }
     }
 
     /// Whether the user has other connections here, as read without a lock.
@@ -163,9 +184,9 @@ impl Inbox {
         self.counts.changed();
     }
 
-    /// From now on answers name the beats that changed more than a position.
-    pub fn names_changes(&self) {
-        self.lock().changed = Some(Box::default());
+    /// From now on answers name the beats that were written.
+    pub fn names_writes(&self) {
+        self.lock().written = Some(Box::default());
     }
 
     /// Replaces the token of the connection.
@@ -205,7 +226,7 @@ impl Inbox {
         InboxBatch {
             slots: std::mem::take(&mut waiting.slots),
             urgent: std::mem::take(&mut waiting.urgent),
-            changed: waiting.changed.as_mut().map(|changed| std::mem::take(&mut changed.0)).unwrap_or_default(),
+            written: waiting.written.as_mut().map(|written| std::mem::take(&mut written.0)).unwrap_or_default(),
             rejected: std::mem::take(&mut waiting.rejected),
             news: waiting.news.take(),
             order: waiting.order.take(),
@@ -216,15 +237,20 @@ impl Inbox {
     }
 
     /// Leaves the answer to the oldest unanswered slot, with its `rejected` beats. `steady`: the answer may be sent
-    /// late. `changed`: the beat that changed more than a position.
-    pub fn answer_slot(&self, rejected: impl IntoIterator<Item = Rejected>, steady: bool, changed: Option<BeatRef>) {
+    /// late. `written`: the beat that became the record.
+    pub fn answer_slot(
+        &self,
+        rejected: impl IntoIterator<Item = Rejected>,
+        steady: bool,
+        written: Option<WrittenBeat>,
+    ) {
         let mut waiting = self.lock();
         // Slots are answered in their order, and an ack says all that is before it.
         if waiting.unanswerable {
             return;
         }
-        if let Some(all) = &mut waiting.changed {
-            all.0.extend(changed);
+        if let Some(all) = &mut waiting.written {
+            all.0.extend(written);
         }
         waiting.slots += 1;
         waiting.urgent |= !steady;

@@ -8,6 +8,7 @@
 pub mod client;
 pub mod config;
 pub mod fanout;
+pub mod gateways;
 pub mod inbox;
 pub mod kick_list;
 mod newest;

@@ -10,7 +10,7 @@ use super::inbox::{CloseRequest, Inbox};
 use super::ready_list::Notifier;
 use super::user_counts::UserCounts;
 use crate::domain::devices::client::ListedConnection;
-use crate::model::ids::{ConnectionId, UserId};
+use crate::model::ids::{ConnectionId, GatewayId, UserId};
 use crate::model::revocation::TokenMark;
 use crate::model::visitor::Visitor;
 use crate::storage::device_channel::{Alone, DeviceChannel};
@@ -86,8 +86,22 @@ impl Presence {
         visitor: Visitor,
         notifier: Notifier,
     ) -> Arc<Inbox> {
-        let counts = self.shard(user).get(&user).map(|devices| devices.counts.clone()).unwrap_or_default();
-        Inbox::of_request(user, origin, visitor, counts, notifier)
+        Inbox::of_request(user, origin, visitor, self.counts(user), notifier)
+    }
+
+    /// An inbox for changes of `user` that a gateway without a store sent for its connection.
+    pub fn forwarded(
+        &self,
+        user: UserId,
+        by: (GatewayId, ConnectionId),
+        visitor: Visitor,
+        notifier: Notifier,
+    ) -> Arc<Inbox> {
+        Inbox::of_gateway(user, by, visitor, self.counts(user), notifier)
+    }
+
+    fn counts(&self, user: UserId) -> Arc<UserCounts> {
+        self.shard(user).get(&user).map(|devices| devices.counts.clone()).unwrap_or_default()
     }
 
     /// Takes note that another gateway has changed records of the user.

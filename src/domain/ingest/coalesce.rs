@@ -14,6 +14,7 @@ use crate::model::change::{Action, Change};
 use crate::model::ids::{ConnectionId, Content, SessionId};
 use crate::model::rewards::decided::DecidedRules;
 use crate::model::rewards::rule::RuleSet;
+use crate::model::sender::Sender;
 
 /// The most that the `at` of the beats in one slot may differ, milliseconds: so the beats of a long absence leave more
 /// than one change.
@@ -124,6 +125,16 @@ impl Entry {
             Entry::Slot(slot) => &slot.inbox,
             Entry::Order { inbox, .. } => inbox,
         }
+    }
+
+    /// Who made the change.
+    pub fn sender(&self) -> Sender {
+        let known = match self {
+            Entry::Slot(slot) => slot.known,
+            Entry::Order { .. } => DecidedRules::default(),
+        };
+        let inbox = self.inbox();
+        Sender { connection: inbox.origin, visitor: inbox.visitor, known }
     }
 
     /// The number of beats; 1 for an order.

@@ -20,6 +20,8 @@ use crate::domain::time::clock::Clock;
 use crate::model::backoff::Backoff;
 use crate::model::change::{Decided, Outcome};
 use crate::model::rewards::calendar::RewardDay;
+use crate::model::rewards::reward_notice::RewardNotice;
+use crate::model::rewards::rewarding::Rewarding;
 use crate::storage::hot_store::{Committed, Group, Positions, StoreError};
 
 /// Entries of one group. More wait for the next, so that no group takes long.
@@ -52,7 +54,8 @@ const RETRY_MAX: Duration = Duration::from_secs(1);
 pub struct Committer {
     pub store: Arc<dyn Positions>,
     pub clock: Arc<Clock>,
-    pub judge: Arc<Judge>,
+    /// `None`: the store decides rewards itself.
+    pub judge: Option<Arc<Judge>>,
     /// The submit queues, one for each thread.
     pub submit_queues: Vec<Arc<SubmitQueue>>,
     pub listeners: Vec<Arc<dyn CommitListener>>,
@@ -130,11 +133,15 @@ impl Committer {
         if entries.is_empty() {
             return Err(NoBatch { lists, put_off: false });
         }
-        let rewards = self.judge.rewarding(now);
+        let rewards = self.judge.as_ref().map_or_else(Rewarding::none, |judge| judge.rewarding(now));
         let Lists { mut entries, mut asked, mut changes, heard } = lists;
         asked.extend(entries.iter().map(|entry| self.ask(entry, &rewards.today)));
         changes.extend(entries.iter_mut().zip(&asked).map(|(entry, asked)| entry.change(asked.open)));
-        let group = Group::new(now, changes, rewards);
+        let senders = match self.judge {
+            Some(_) => Vec::new(),
+            None => entries.iter().map(Entry::sender).collect(),
+        };
+        let group = Group { senders, ..Group::new(now, changes, rewards) };
         Ok(Batch { entries, shares, asked, heard, group, began: Instant::now() })
     }
 
@@ -169,15 +176,19 @@ impl Committer {
 
     /// Returns the lists of the batch, empty.
     fn answer(&self, batch: Batch, committed: Committed) -> Lists {
-        let Batch { mut entries, shares, mut asked, heard, group: Group { mut changes, rewards, .. }, .. } = batch;
+        let Batch { mut entries, shares, mut asked, heard, group, .. } = batch;
+        let Group { mut changes, rewards, .. } = group;
         self.metrics.observe(&entries, &committed.outcomes);
-        if committed.decided.iter().any(|decided| self.judge.is_reward(decided)) {
-            self.judge.notify_relay();
+        if let Some(judge) = &self.judge
+            && committed.decided.iter().any(|decided| judge.is_reward(decided))
+        {
+            judge.notify_relay();
         }
-        let Committed { outcomes, decided, elsewhere, transitions } = committed;
+        let Committed { outcomes, decided, elsewhere, transitions, news } = committed;
         let mut heard = CommittedGroup { changes: heard, transitions };
         let mut elsewhere = elsewhere.into_iter().peekable();
-        let settled = self.settle(entries.drain(..).zip(outcomes), &asked, decided, &rewards.today);
+        let told = (decided, news);
+        let settled = self.settle(entries.drain(..).zip(outcomes), &asked, told, &rewards.today);
         let mut settled = settled.enumerate().map(|(place, completion)| {
             committed::add(&mut heard, place, &completion, elsewhere.next_if_eq(&place).is_some());
             completion
@@ -197,9 +208,9 @@ impl Committer {
     }
 
     fn ask(&self, entry: &Entry, today: &RewardDay) -> OpenRules {
-        match entry {
-            Entry::Slot(slot) => self.judge.ask(slot.inbox.user, &slot.beat, slot.known, today),
-            Entry::Order { .. } => OpenRules::default(),
+        match (entry, &self.judge) {
+            (Entry::Slot(slot), Some(judge)) => judge.ask(slot.inbox.user, &slot.beat, slot.known, today),
+            _ => OpenRules::default(),
         }
     }
 
@@ -208,25 +219,28 @@ impl Committer {
         &self,
         entries: impl Iterator<Item = (Entry, Outcome)>,
         asked: &[OpenRules],
-        decided: Vec<Decided>,
+        (decided, news): (Vec<Decided>, Vec<(usize, RewardNotice)>),
         today: &RewardDay,
     ) -> impl Iterator<Item = Completion> {
-        let mut decided = decided.into_iter().peekable();
+        let (mut decided, mut of_store) = (decided.into_iter().peekable(), news.into_iter().peekable());
         let mut of_this = Vec::new();
         entries.enumerate().map(move |(place, (entry, outcome))| {
             of_this.clear();
             of_this.extend(std::iter::from_fn(|| decided.next_if(|decided| decided.change == place)));
-            let inbox = entry.inbox();
-            let news = match &entry {
-                Entry::Slot(slot) => {
-                    let who = (inbox.user, slot.beat.content, slot.known);
-                    self.judge.settle(who, asked[place], &of_this, today).map(Box::new)
+            let told = of_store.next_if(|(change, _)| *change == place).map(|(_, news)| news);
+            let user = entry.inbox().user;
+            let news = match (&entry, &self.judge) {
+                (_, None) => told,
+                (Entry::Slot(slot), Some(judge)) => {
+                    let who = (user, slot.beat.content, slot.known);
+                    judge.settle(who, asked[place], &of_this, today)
                 }
-                Entry::Order { .. } => {
-                    self.judge.follow(inbox.user, &outcome);
+                (Entry::Order { .. }, Some(judge)) => {
+                    judge.follow(user, &outcome);
                     None
                 }
             };
+            let news = news.map(Box::new);
             Completion { entry, outcome, news }
         })
     }

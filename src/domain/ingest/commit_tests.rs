@@ -180,7 +180,7 @@ impl Scene {
             RewardsConfig { zone: "UTC".to_owned(), rules: vec![], recent_users: 1, remembered_claims: 1, outbox: 1 };
         let committer = Committer {
             store: store.clone(),
-            judge: Arc::new(Judge {
+            judge: Some(Arc::new(Judge {
                 today: Arc::new(Today::open("UTC", rules.clone(), None, clock.now()).unwrap()),
                 memory: Arc::new(Memory::new(rules.clone(), Shards::DEFAULT, &config, registry)),
                 outbox: store.clone(),
@@ -188,7 +188,7 @@ impl Scene {
                 notify: Arc::default(),
                 metrics: RewardMetrics::new(&rules, ViewsByPlayback::default(), registry),
                 rules,
-            }),
+            })),
             clock,
             submit_queues: vec![submit_queue.clone()],
             listeners,

@@ -17,6 +17,7 @@ pub fn add(group: &mut CommittedGroup, place: usize, completion: &Completion, el
     group.changes.push(CommittedChange {
         user: inbox.user,
         origin: inbox.origin,
+        gateway: inbox.gateway,
         visitor: inbox.visitor,
         outcome: outcome.clone(),
         flag: news.as_ref().filter(|news| !news.claims.is_empty()).and_then(|news| news.flag),

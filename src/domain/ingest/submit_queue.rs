@@ -12,11 +12,11 @@ use super::hold_index::{HoldIndex, Holder};
 use super::source::Source;
 use super::user_trace::UserTrace;
 use super::waiting_slots::WaitingSlots;
-use crate::domain::devices::inbox::{BeatRef, Inbox, Rejected};
-use crate::domain::rewards::reward_notice::RewardNotice;
+use crate::domain::devices::inbox::{BeatRef, Inbox, Rejected, WrittenBeat};
 use crate::model::beat::Beat;
 use crate::model::change::{Action, Outcome};
 use crate::model::ids::ConnectionId;
+use crate::model::rewards::reward_notice::RewardNotice;
 use crate::model::rule::{Reason, Verdict};
 
 /// An entry and its outcome.
@@ -39,14 +39,13 @@ impl Completion {
             (Entry::Slot(slot), Outcome::Beat { verdict, skipped }) => {
                 let steady = skipped == 0 && verdict.is_steady(&slot.beat) && !rewarded;
                 let skip = |back| Rejected { place: slot.place(back), reason: Reason::NotRecording, record: None };
-                let changed = matches!(verdict, Verdict::Written { steady: false }).then(|| slot.place(skipped));
-                let decided = match verdict {
-                    Verdict::Rejected { reason, record } => {
-                        Some(Rejected { place: slot.place(skipped), reason, record })
-                    }
-                    Verdict::Written { .. } | Verdict::Same => None,
+                let place = slot.place(skipped);
+                let (decided, written) = match verdict {
+                    Verdict::Rejected { reason, record } => (Some(Rejected { place, reason, record }), None),
+                    Verdict::Written { steady } => (None, Some(WrittenBeat { place, steady })),
+                    Verdict::Same => (None, None),
                 };
-                slot.inbox.answer_slot(decided.into_iter().chain((0..skipped).rev().map(skip)), steady, changed);
+                slot.inbox.answer_slot(decided.into_iter().chain((0..skipped).rev().map(skip)), steady, written);
             }
             (Entry::Slot(slot), Outcome::Unreadable { .. }) => slot.inbox.cannot_answer(),
             (Entry::Slot(slot), _) => slot.inbox.answer_slot(None, false, None),

@@ -77,6 +77,7 @@ impl Fixture {
         let change = CommittedChange {
             user: UserId(user),
             origin: ConnectionId(1),
+            gateway: None,
             visitor: Visitor::default(),
             outcome,
             flag: None,

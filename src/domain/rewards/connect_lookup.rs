@@ -1,8 +1,12 @@
-//! The state of a user that a new connection needs.
+//! The state of a user that a new connection needs, where rewards are decided here.
 
 use std::sync::Arc;
 use std::time::Instant;
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use super::lookup::{ConnectInfo, Lookup};
 use super::memory::{LookupReason, Memory};
 use super::metrics::Metrics;
 use super::today::Today;
@@ -19,7 +23,7 @@ use crate::storage::hot_store::{CLAIM_DAYS, Claims};
 /// The most claims in one answer.
 const CLAIMS_MAX: usize = 10_000;
 
-/// Looks up a user's state. The store is asked only for what the memory does not know.
+/// Looks it up where rewards are decided here. The store is asked only for what the memory does not know.
 pub struct ConnectLookup {
     pub store: Arc<dyn Claims>,
     pub clock: Arc<Clock>,
@@ -28,15 +32,6 @@ pub struct ConnectLookup {
     pub memory: Arc<Memory>,
     pub metrics: Metrics,
     pub reads: StoreReads,
-}
-
-/// The state of a user, as the welcome tells it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ConnectInfo {
-    pub paused: bool,
-    pub today: Day,
-    /// Today, if all rules are decided for the user.
-    pub flag: Option<Day>,
 }
 
 impl ConnectLookup {
@@ -107,5 +102,35 @@ impl ConnectLookup {
             claims.extend(self.reads.claims.in_time(self.store.claims_of(user, day, CLAIMS_MAX)).await?);
         }
         Ok(claims)
+    }
+}
+
+impl Lookup for ConnectLookup {
+    fn today(&self) -> Day {
+        ConnectLookup::today(self)
+    }
+
+    fn day_at(&self, moment: Instant) -> Day {
+        ConnectLookup::day_at(self, moment)
+    }
+
+    fn is_all_decided(&self, content: Content, known: DecidedRules, now: Instant) -> bool {
+        ConnectLookup::is_all_decided(self, content, known, now)
+    }
+
+    fn of(&self, user: UserId) -> BoxFuture<'_, Result<ConnectInfo, Unavailable>> {
+        ConnectLookup::of(self, user).boxed()
+    }
+
+    fn flag(&self, user: UserId) -> BoxFuture<'_, Option<Day>> {
+        ConnectLookup::flag(self, user).boxed()
+    }
+
+    fn claims(&self, user: UserId) -> BoxFuture<'_, Result<(Day, Vec<ClaimKey>), Unavailable>> {
+        ConnectLookup::claims(self, user).boxed()
+    }
+
+    fn kept_claims(&self, user: UserId) -> BoxFuture<'_, Result<Vec<ClaimKey>, Unavailable>> {
+        ConnectLookup::kept_claims(self, user).boxed()
     }
 }

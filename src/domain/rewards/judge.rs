@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::memory::{LookupReason, Memory};
 use super::metrics::Metrics;
-use super::reward_notice::RewardNotice;
 use super::today::Today;
 use crate::domain::outbox::relay_notify::RelayNotify;
 use crate::model::beat::Beat;
@@ -13,6 +12,7 @@ use crate::model::ids::{Content, UserId};
 use crate::model::rewards::calendar::RewardDay;
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::decided::DecidedRules;
+use crate::model::rewards::reward_notice::RewardNotice;
 use crate::model::rewards::rewarding::Rewarding;
 use crate::model::rewards::rule::{RuleSet, Rules};
 use crate::storage::outbox::Outbox;

@@ -16,7 +16,6 @@ use self::readiness::Readiness;
 use super::http::body;
 use super::http::problem;
 use super::metrics;
-use crate::domain::outbox::bus_health::BusHealth;
 
 /// Returns problems that no viewer notices, each in a few words.
 pub type Degraded = Box<dyn Fn() -> Vec<String> + Send + Sync>;
@@ -24,8 +23,7 @@ pub type Degraded = Box<dyn Fn() -> Vec<String> + Send + Sync>;
 /// The state of the probe listener.
 pub struct Admin {
     pub readiness: Arc<Readiness>,
-    pub bus: Arc<BusHealth>,
-    /// The checks of background work, beside that of the bus.
+    /// The checks of background work.
     pub degraded: Vec<Degraded>,
     /// All that is counted, complete.
     pub registry: Arc<Registry>,
@@ -79,8 +77,7 @@ impl Probed for Admin {
 
     /// An unavailable bus does not affect readiness: taking a gateway out would not bring the bus back.
     fn degraded(&self) -> Vec<String> {
-        let mut degraded = self.bus.degraded();
-        degraded.extend(self.degraded.iter().flat_map(|part| part()));
+        let mut degraded: Vec<_> = self.degraded.iter().flat_map(|part| part()).collect();
         let served = self.readiness.served();
         if served < 1.0 {
             degraded.push(readiness::waiting(served));

@@ -11,7 +11,6 @@ use tower::ServiceExt;
 use super::readiness::ReadyGauge;
 use super::*;
 use crate::domain::ingest::health::{LaneHealth, StoreHealth};
-use crate::domain::outbox::bus_health::tests::healthy;
 use crate::domain::time::guard::ClockStatus;
 use crate::domain::time::guard::tests::{believing, measured};
 use crate::model::shard::Shard;
@@ -39,8 +38,8 @@ impl Fixture {
         let health = Arc::new(StoreHealth::new(lanes.clone(), lane_of, Box::new(|_| true)));
         let readiness = Arc::new(Readiness { health, ready_share: 0.5, stop: shutdown.stop(), clock_status });
         registry.register_collector(Box::new(ReadyGauge(readiness.clone())));
-        let (bus, degraded, registry) = (healthy(), Vec::new(), Arc::new(registry));
-        let router = router(Admin { readiness, bus, degraded, registry });
+        let (degraded, registry) = (Vec::new(), Arc::new(registry));
+        let router = router(Admin { readiness, degraded, registry });
         Fixture { router, shutdown, lanes }
     }
 

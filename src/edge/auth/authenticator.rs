@@ -15,7 +15,7 @@ use crate::domain::devices::presence::{Presence, Registration};
 use crate::domain::devices::ready_list::Notifier;
 use crate::domain::revocations::Revocations;
 use crate::domain::time::clock::Clock;
-use crate::model::ids::{ConnectionId, UserId};
+use crate::model::ids::{ConnectionId, GatewayId, UserId};
 use crate::model::visitor::Visitor;
 
 /// Shared by all threads.
@@ -119,5 +119,16 @@ impl Authenticator {
         notifier: Notifier,
     ) -> Arc<Inbox> {
         self.presence.request(user, origin, visitor, notifier)
+    }
+
+    /// An inbox for changes of `user` that a gateway without a store sent for its connection.
+    pub fn forwarded(
+        &self,
+        user: UserId,
+        by: (GatewayId, ConnectionId),
+        visitor: Visitor,
+        notifier: Notifier,
+    ) -> Arc<Inbox> {
+        self.presence.forwarded(user, by, visitor, notifier)
     }
 }

@@ -15,7 +15,7 @@ use super::USER_BODY_BYTES_MAX;
 use crate::domain::devices::presence::Presence;
 use crate::domain::history::History;
 use crate::domain::ingest::lanes::Lanes;
-use crate::domain::rewards::connect_lookup::ConnectLookup;
+use crate::domain::rewards::lookup::Lookup;
 use crate::domain::views::ViewCounting;
 use crate::edge::http::pending::Pending;
 use crate::edge::http::problem::Problem;
@@ -34,7 +34,7 @@ pub struct UserOperations {
     pub lanes: Lanes,
     pub presence: Arc<Presence>,
     pub history: History,
-    pub connect_lookup: Arc<ConnectLookup>,
+    pub connect_lookup: Arc<dyn Lookup>,
     /// `None`: views are not counted.
     pub views: Option<Arc<ViewCounting>>,
     pub reading: Reading,

@@ -21,6 +21,7 @@ macro_rules! docs {
 /// Path in the repository and text, in the order in which a newcomer would read them.
 const DOCS: &[(&str, &str)] = docs! {
     "protocol.md" "clients.md" "rewards.md" "events.md" "live.md" "views.md" "counters.md" "subscribers.md" "back-ends.md"
+    "history-service.md"
     "operations.md" "metrics.md" "tiers.md" "keys.md" "history.md" "performance.md" "architecture.md" "out-of-scope.md"
 };
 

@@ -21,6 +21,9 @@ use crate::domain::time::guard::ClockStatus;
 /// Asked for by load balancers, which have no token.
 const HEALTH: &str = "/grpc.health.v1.Health/";
 const HISTORY: &str = "/heartline.v1.History/";
+const GATEWAYS: &str = "/heartline.internal.v1.Gateways/";
+/// Open for as long as a gateway runs.
+const FOLLOW: &str = "/heartline.internal.v1.Gateways/Follow";
 const TIMEOUT: &str = "grpc-timeout";
 /// The longest time that is kept for writing an answer.
 const ANSWER_TAKES_MAX: Duration = Duration::from_millis(200);
@@ -101,12 +104,16 @@ impl Gate {
         let certificate = request.extensions().get::<Certificate>().cloned().unwrap_or_default();
         let caller = self.0.callers.identify(request.headers(), &certificate)?;
         request.extensions_mut().insert(caller);
-        if !request.uri().path().starts_with(HISTORY) {
+        let path = request.uri().path();
+        if !path.starts_with(HISTORY) && !path.starts_with(GATEWAYS) {
             return Ok(None);
         }
         // A beat that is judged by a wrong clock may be refused for good.
         if let Some(trouble) = self.0.clock_status.trouble() {
             return Err(status::out_of_time(trouble));
+        }
+        if path == FOLLOW {
+            return Ok(None);
         }
         let full = |_| status::overloaded("too many calls in progress (limits.grpc_calls)");
         let permit = self.0.places.clone().try_acquire_owned().map_err(full)?;

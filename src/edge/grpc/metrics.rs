@@ -11,7 +11,7 @@ use prometheus_client::registry::Registry;
 use tonic::Code;
 
 /// All methods, with their labels. Anything else is counted as [`OTHER`], so that no caller can make up a label.
-const METHODS: [(&str, &str); 14] = [
+const METHODS: [(&str, &str); 27] = [
     ("heartline.v1.History/Put", "put"),
     ("heartline.v1.History/Get", "get"),
     ("heartline.v1.History/List", "list"),
@@ -22,6 +22,19 @@ const METHODS: [(&str, &str); 14] = [
     ("heartline.v1.History/Open", "open"),
     ("heartline.v1.History/Rewards", "rewards"),
     ("heartline.v1.History/Users", "users"),
+    ("heartline.internal.v1.Gateways/Follow", "gateway_follow"),
+    ("heartline.internal.v1.Gateways/Commit", "gateway_commit"),
+    ("heartline.internal.v1.Gateways/Get", "gateway_read"),
+    ("heartline.internal.v1.Gateways/List", "gateway_read"),
+    ("heartline.internal.v1.Gateways/LastSwitch", "gateway_read"),
+    ("heartline.internal.v1.Gateways/Open", "gateway_open"),
+    ("heartline.internal.v1.Gateways/Claims", "gateway_read"),
+    ("heartline.internal.v1.Gateways/Users", "gateway_read"),
+    ("heartline.internal.v1.Gateways/Time", "gateway_time"),
+    ("heartline.internal.v1.Gateways/Announce", "gateway_announce"),
+    ("heartline.internal.v1.Gateways/Revocations", "gateway_revocations"),
+    ("heartline.internal.v1.Gateways/Revoke", "gateway_revocations"),
+    ("heartline.internal.v1.Gateways/TakeBack", "gateway_revocations"),
     ("grpc.health.v1.Health/Check", "health_check"),
     ("grpc.health.v1.Health/Watch", "health_watch"),
     ("grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "reflection"),

@@ -18,6 +18,7 @@ mod decode;
 mod encode;
 mod forgetting;
 mod gate;
+pub mod gateways;
 mod listener;
 mod metrics;
 mod put;

@@ -15,15 +15,15 @@ use super::caller::Caller;
 use super::decode::{self, Entry};
 use super::gate::Deadline;
 use super::{encode, status, wire};
-use crate::domain::devices::inbox::{BeatRef, CloseRequest, Inbox, Rejected};
+use crate::domain::devices::inbox::{CloseRequest, Inbox, Rejected, WrittenBeat};
 use crate::domain::devices::ready_list::Notifier;
 use crate::domain::ingest::source::Source;
 use crate::domain::rewards::decisions::Decisions;
-use crate::domain::rewards::reward_notice::RewardNotice;
 use crate::edge::context::ConnectionContext;
 use crate::edge::http::pending::COMMIT_MAX;
 use crate::model::ids::UserId;
 use crate::model::rewards::day::Day;
+use crate::model::rewards::reward_notice::RewardNotice;
 use crate::model::visitor::Visitor;
 
 /// Users whose flags are looked up at one time.
@@ -37,7 +37,7 @@ struct Pending {
     /// Slots that are not answered yet.
     open: usize,
     rejected: Vec<Rejected>,
-    changed: Vec<BeatRef>,
+    written: Vec<WrittenBeat>,
     news: RewardNotice,
     unavailable: bool,
 }
@@ -79,7 +79,7 @@ fn hand_in(context: &ConnectionContext, entry: &Entry, notify: &Arc<Notify>) -> 
         inbox: None,
         open: 0,
         rejected: Vec::new(),
-        changed: Vec::new(),
+        written: Vec::new(),
         news: RewardNotice::default(),
         unavailable: false,
     };
@@ -92,7 +92,7 @@ fn hand_in(context: &ConnectionContext, entry: &Entry, notify: &Arc<Notify>) -> 
     }
     let notifier = Notifier::Own(notify.clone());
     let inbox = context.authenticator.request(entry.user, entry.origin, Visitor::default(), notifier);
-    inbox.names_changes();
+    inbox.names_writes();
     let (read, decisions) = (Instant::now(), &Decisions::default());
     let source =
         Source { inbox: &inbox, device: &entry.device, seq: 0, read, flag: entry.flag, decisions, hold_until: None };
@@ -131,7 +131,7 @@ impl Pending {
         }
         self.open -= batch.slots;
         self.rejected.extend(batch.rejected);
-        self.changed.extend(batch.changed);
+        self.written.extend(batch.written);
         batch.news.into_iter().for_each(|later| self.news.add(*later));
     }
 
@@ -141,7 +141,7 @@ impl Pending {
             return wire::UserAnswer { mid, sub, unavailable: true, ..wire::UserAnswer::default() };
         }
         self.rejected.sort_unstable_by_key(|rejected| rejected.place.index);
-        self.changed.sort_unstable_by_key(|changed| changed.index);
+        self.written.sort_unstable_by_key(|written| written.place.index);
         let rejected = self.rejected.into_iter().map(|rejected| wire::PutRejected {
             index: rejected.place.index,
             reason: encode::reason(rejected.reason).into(),
@@ -154,7 +154,7 @@ impl Pending {
             rewards: self.news.claims.iter().map(encode::reward).collect(),
             unavailable: false,
             sub,
-            changed: self.changed.iter().map(|changed| changed.index).collect(),
+            changed: self.written.iter().filter(|beat| !beat.steady).map(|beat| beat.place.index).collect(),
         }
     }
 }

@@ -15,12 +15,12 @@ use tonic_reflection::server::Builder as Reflection;
 use super::caller::Callers;
 use super::config::GrpcConfig;
 use super::gate::Gate;
+use super::gateways::GatewayService;
 use super::metrics::Metrics;
 use super::service::Service;
 use super::wire::history_server::{HistoryServer, SERVICE_NAME};
 use super::{SCHEMA, listener};
-use crate::domain::stored_users::Users;
-use crate::edge::context::ConnectionContext;
+use crate::domain::gateway_messages::wire::gateways_server::GatewaysServer;
 use crate::edge::listener::Tls;
 use crate::shutdown::Stop;
 
@@ -28,6 +28,9 @@ use crate::shutdown::Stop;
 const MESSAGE_BYTES_MAX: usize = 4 << 20;
 /// Calls of one connection at a time; a client keeps further ones back.
 const STREAMS_MAX: u32 = 256;
+/// Bytes on their way here, of one call and of all calls of a connection: a batch does not wait for its reader.
+const STREAM_WINDOW: u32 = 1 << 20;
+const CONNECTION_WINDOW: u32 = 4 << 20;
 /// A connection whose other end is gone is closed after both.
 const PING_AFTER: Duration = Duration::from_secs(60);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
@@ -37,46 +40,46 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 pub struct GrpcServer {
     service: Service,
+    gateways: GatewayService,
     gate: Gate,
     metrics: Metrics,
     stop: Stop,
 }
 
 impl GrpcServer {
-    /// `context`: that of a thread of its own. `calls_max`: calls in progress at a time.
-    pub fn new(
-        context: Arc<ConnectionContext>,
-        users: Users,
-        config: &GrpcConfig,
-        calls_max: usize,
-        registry: &mut Registry,
-    ) -> Self {
+    /// `gateways`: with the context of a thread of its own. `calls_max`: calls in progress at a time.
+    pub fn new(gateways: GatewayService, config: &GrpcConfig, calls_max: usize, registry: &mut Registry) -> Self {
+        let GatewayService { context, users, .. } = gateways.clone();
         let metrics = Metrics::new(registry);
         let callers = Callers::new(context.authenticator.clone(), &config.callers);
         let clock_status = context.clock_status.clone();
         let gate = Gate::new(callers, clock_status, calls_max, config.deadline, metrics.clone());
         let stop = context.stop.clone();
-        GrpcServer { service: Service { context, users }, gate, metrics, stop }
+        GrpcServer { service: Service { context, users }, gateways, gate, metrics, stop }
     }
 
     /// Serves until a drain has ended.
     pub async fn serve(self, listener: TcpListener, tls: Option<Arc<Tls>>) -> Result<(), tonic::transport::Error> {
-        let GrpcServer { service, gate, metrics, stop } = self;
+        let GrpcServer { service, gateways, gate, metrics, stop } = self;
         let (health, health_service) = health_reporter();
         tell(&health, ServingStatus::Serving).await;
         let history = HistoryServer::new(service)
             .max_decoding_message_size(MESSAGE_BYTES_MAX)
             .accept_compressed(CompressionEncoding::Gzip)
             .send_compressed(CompressionEncoding::Gzip);
+        let gateways = GatewaysServer::new(gateways).max_decoding_message_size(MESSAGE_BYTES_MAX);
         let reflection = || Reflection::configure().register_encoded_file_descriptor_set(SCHEMA);
         let (reflection_v1, reflection_v1alpha) = (reflection().build_v1(), reflection().build_v1alpha());
         let expect = "the schema is one, as every start of a server shows";
         let router = Server::builder()
             .max_concurrent_streams(STREAMS_MAX)
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
             .http2_keepalive_interval(Some(PING_AFTER))
             .http2_keepalive_timeout(Some(PING_TIMEOUT))
             .layer(gate.clone())
             .add_service(history)
+            .add_service(gateways)
             .add_service(health_service)
             .add_service(reflection_v1.expect(expect))
             .add_service(reflection_v1alpha.expect(expect));

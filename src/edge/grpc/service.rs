@@ -23,7 +23,7 @@ pub struct Service {
 }
 
 /// What the gate knows of a call.
-fn taken<T>(request: Request<T>) -> Result<(Caller, Deadline, T), Status> {
+pub(super) fn taken<T>(request: Request<T>) -> Result<(Caller, Deadline, T), Status> {
     let (_, extensions, message) = request.into_parts();
     match (extensions.get::<Caller>(), extensions.get::<Deadline>()) {
         (Some(caller), Some(deadline)) => Ok((caller.clone(), *deadline, message)),

@@ -11,12 +11,12 @@ use crate::domain::devices::ready_list::Notifier;
 use crate::domain::ingest::intake::Intake;
 use crate::domain::ingest::source::Source;
 use crate::domain::rewards::decisions::Decisions;
-use crate::domain::rewards::reward_notice::RewardNotice;
 use crate::edge::context::ConnectionContext;
 use crate::model::beat::Beat;
 use crate::model::change::{Action, Outcome};
 use crate::model::ids::{ConnectionId, UserId};
 use crate::model::rewards::day::Day;
+use crate::model::rewards::reward_notice::RewardNotice;
 use crate::model::visitor::Visitor;
 
 /// How long a commit is waited for, at most. After it the outcome is unknown, and it is the client's to send the same again.

@@ -6,6 +6,7 @@ pub mod credit;
 pub mod day;
 pub mod decided;
 pub mod reward_event;
+pub mod reward_notice;
 pub mod rewarding;
 pub mod rule;
 pub mod view_rule;

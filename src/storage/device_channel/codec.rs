@@ -5,7 +5,7 @@
 use prost::{Message, Oneof};
 
 use super::{Announcement, UserChange};
-use crate::model::ids::{ConnectionId, Content, UserId};
+use crate::model::ids::{ConnectionId, Content, GatewayId, UserId};
 use crate::model::push::Push;
 use crate::model::record::Record;
 use crate::model::rewards::day::Day;
@@ -13,10 +13,6 @@ use crate::storage::stored_content::StoredContent;
 
 /// The version of the format. A change that an older gateway would misread increments it.
 const FORMAT: u32 = 1;
-
-/// The gateway that sent a message: random for each process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GatewayId(pub u64);
 
 /// A message received on any channel.
 #[derive(Clone, Debug, PartialEq)]

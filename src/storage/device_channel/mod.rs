@@ -4,12 +4,12 @@
 //! may be lost: positions, rewards and revocations are in stores, and a gateway that missed a message finds them there.
 
 mod alone;
-mod codec;
+pub mod codec;
 pub mod redis;
 
 use futures_util::future::BoxFuture;
 
-use crate::model::ids::{ConnectionId, UserId};
+use crate::model::ids::{ConnectionId, GatewayId, UserId};
 use crate::model::push::Push;
 
 pub use alone::Alone;
@@ -32,6 +32,15 @@ pub trait DeviceChannel: Send + Sync + 'static {
 
     /// Tells the other gateways that follow `user`.
     fn tell(&self, user: UserId, told: UserChange);
+
+    /// Whether gateways without a store of their own, other than `but`, follow the user through this process. The store
+    /// does not know of them.
+    fn has_followers(&self, _user: UserId, _but: Option<GatewayId>) -> bool {
+        false
+    }
+
+    /// Tells those gateways.
+    fn tell_followers(&self, _user: UserId, _told: &UserChange, _but: Option<GatewayId>) {}
 
     /// Tells all other gateways. The message is on its way when this returns; the answer comes when it was handed over.
     /// A caller that does not wait for the answer drops the future.

@@ -17,6 +17,9 @@ pub enum Backend {
     Embedded,
     /// In a Redis that several gateways share.
     Redis,
+    /// Where history services keep it.
+    #[serde(rename = "history-service")]
+    HistoryService,
 }
 
 /// `[store]`: what is kept, how long and where.

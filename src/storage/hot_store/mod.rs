@@ -5,11 +5,13 @@
 
 mod claims;
 pub mod config;
+pub mod deciding;
 pub mod embedded;
 pub mod listed_users;
 pub mod optimistic;
 mod positions;
 pub mod redis;
+pub mod remote;
 mod store_clock;
 mod stored_users;
 
@@ -24,8 +26,10 @@ use crate::model::change::{Change, Decided, Outcome};
 use crate::model::decide::Transitions;
 use crate::model::ids::UserId;
 use crate::model::rewards::calendar::RewardDay;
+use crate::model::rewards::reward_notice::RewardNotice;
 use crate::model::rewards::rewarding::Rewarding;
 use crate::model::rewards::rule::RuleSet;
+use crate::model::sender::Sender;
 pub use crate::storage::store_error::{Answer, StoreError};
 
 /// Changes that are committed together, and decided at the same time.
@@ -37,6 +41,8 @@ pub struct Group {
     pub now: u64,
     pub changes: Vec<Change>,
     pub rewards: Rewarding,
+    /// Who made each change, for a store that [decides rewards itself](deciding::Deciding); empty for any other.
+    pub senders: Vec<Sender>,
 }
 
 /// The result of a group.
@@ -49,6 +55,9 @@ pub struct Committed {
     /// The changes of records, each with the change that caused it, in the order of the changes. Of several attempts to
     /// commit a change only one returns its transitions.
     pub transitions: Transitions,
+    /// What a store that [decides rewards itself](deciding::Deciding) has to say of them, with the indices of the changes,
+    /// in order.
+    pub news: Vec<(usize, RewardNotice)>,
     /// The indices of changes whose users may be connected to other gateways, too.
     pub elsewhere: Vec<usize>,
 }
@@ -62,21 +71,27 @@ pub struct Due {
 }
 
 /// All interfaces of a hot store. Each part of the gateway gets the one that it needs.
-pub trait HotStore: Positions + Claims + StoreClock + StoredUsers {}
+pub trait HotStore: RecordStore + Claims {}
 
-impl<S: Positions + Claims + StoreClock + StoredUsers> HotStore for S {}
+impl<S: RecordStore + Claims> HotStore for S {}
+
+/// The interfaces of a hot store but for the claims: what a gateway needs whose history service decides the rewards.
+pub trait RecordStore: Positions + StoreClock + StoredUsers {}
+
+impl<S: Positions + StoreClock + StoredUsers> RecordStore for S {}
 
 impl Group {
     pub fn new(now: u64, changes: Vec<Change>, rewards: Rewarding) -> Self {
         static LAST: AtomicU64 = AtomicU64::new(0);
-        Group { number: LAST.fetch_add(1, Ordering::Relaxed) + 1, now, changes, rewards }
+        let (number, senders) = (LAST.fetch_add(1, Ordering::Relaxed) + 1, Vec::new());
+        Group { number, now, changes, rewards, senders }
     }
 
     /// The same group, without rewards.
     pub fn without_rewards(&self) -> Self {
         let today = RewardDay { rules: RuleSet::NONE, ..self.rewards.today.clone() };
         let rewards = Rewarding { rules: self.rewards.rules.clone(), today, claims_max: 0 };
-        Group { number: self.number, now: self.now, changes: self.changes.clone(), rewards }
+        Group { changes: self.changes.clone(), rewards, senders: self.senders.clone(), ..*self }
     }
 
     /// A group without rewards.

@@ -6,9 +6,9 @@ use std::time::Instant;
 use super::Conversation;
 use super::state::State;
 use crate::domain::ingest::source::Source;
-use crate::domain::rewards::reward_notice::RewardNotice;
 use crate::edge::protocol::frame::{Beats, ServerFrame};
 use crate::model::rewards::claim::ClaimKey;
+use crate::model::rewards::reward_notice::RewardNotice;
 
 impl Conversation {
     pub(super) fn take_beats(&mut self, seq: u32, beats: &Beats, now: Instant) {

@@ -29,9 +29,9 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use super::codec::{self, GatewayId};
+use super::codec;
 use super::{Announcement, ChannelAway, ChannelSubscriber, DeviceChannel, UserChange};
-use crate::model::ids::UserId;
+use crate::model::ids::{GatewayId, UserId};
 use crate::model::shard::{Shard, Shards};
 use crate::storage::redis::{Redis, tag};
 use link::Link;

@@ -114,6 +114,7 @@ pub struct EmbeddedStore {
     shared: Arc<Shared>,
     clock_floor: u64,
     calendar: Option<StoredCalendar>,
+    id: String,
 }
 
 /// The state that the threads of the store share.
@@ -153,6 +154,7 @@ impl EmbeddedStore {
         let newest_commit = tables.view().newest_commit().map_err(unreadable)?;
         let calendar = tables.view().calendar().map_err(unreadable)?;
         let outbox = Arc::new(Extent::read(&tables).map_err(unreadable)?);
+        let id = tables.id().map_err(unopened)?;
         let views = ViewTables::open(&tables.database).map_err(unopened)?;
         let counters = CounterTables::open(&tables.database, tables.meta.clone()).map_err(unopened)?;
         let notices = NoticeTable::open(&tables.database).map_err(unopened)?;
@@ -195,6 +197,7 @@ impl EmbeddedStore {
             shared,
             clock_floor,
             calendar,
+            id,
         })
     }
 
@@ -207,6 +210,11 @@ impl EmbeddedStore {
     /// The newest day of the rewards on which anything was committed before the store was opened.
     pub fn calendar(&self) -> Option<&StoredCalendar> {
         self.calendar.as_ref()
+    }
+
+    /// Tells this store from others.
+    pub fn id(&self) -> &str {
+        &self.id
     }
 
     fn commit_now(&self, group: &Group) -> Result<Committed, StoreError> {

@@ -6,6 +6,7 @@
 //! | `users` | user | the row of clears and pauses of a user; missing = there were none |
 //! | `meta` | `newest_commit` | server-clock milliseconds |
 //! | `meta` | `calendar` | the newest day of the rewards |
+//! | `meta` | `id` | random: tells this store from others |
 //! | `outbox` | number | an entry whose event is not published yet |
 //! | `claims-…`, one for each day | see `claims.rs` | |
 //! | `views`, `view-days`, `view-marks-…` | see `views/tables.rs` | |
@@ -42,6 +43,7 @@ const JOURNALS_BYTES_MAX: u64 = 128 << 20;
 const OPEN_FILES_MAX: usize = 256;
 const NEWEST_COMMIT: &str = "newest_commit";
 const CALENDAR: &str = "calendar";
+const ID: &str = "id";
 
 /// A read failed.
 #[derive(Debug, thiserror::Error)]
@@ -113,6 +115,18 @@ impl Tables {
     /// Whether the tables can still be written. Waits for a commit that is being synced.
     pub fn check(&self) -> fjall::Result<()> {
         self.database.persist(PersistMode::Buffer)
+    }
+
+    /// The id of the store, made at its first opening.
+    pub fn id(&self) -> fjall::Result<String> {
+        if let Some(id) = self.meta.get(ID)? {
+            return Ok(String::from_utf8_lossy(&id).into_owned());
+        }
+        let id = format!("{:016x}", rand::random::<u64>());
+        let mut batch = self.durable_batch(1);
+        batch.insert(&self.meta, ID, id.as_bytes());
+        batch.commit()?;
+        Ok(id)
     }
 
     pub fn put_newest_commit(&self, batch: &mut OwnedWriteBatch, now: u64) {

@@ -1,8 +1,8 @@
 //! News of rewards that an answer to beats brings beside the ack.
 
+use super::claim::ClaimKey;
+use super::day::Day;
 use crate::model::ids::Content;
-use crate::model::rewards::claim::ClaimKey;
-use crate::model::rewards::day::Day;
 
 /// Bounded by the beats of the answer: each makes one claim per rule at most, and has one content.
 #[derive(Clone, Debug, Default, PartialEq)]

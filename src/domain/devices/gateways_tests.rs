@@ -1,0 +1,107 @@
+use std::future::ready;
+
+use super::*;
+use crate::model::ids::ConnectionId;
+use crate::model::push::Push;
+
+const USER: UserId = UserId(42);
+
+/// What the channel behind is asked for.
+#[derive(Default)]
+struct Behind(Mutex<Vec<String>>);
+
+impl DeviceChannel for Behind {
+    fn follow(&self, user: UserId) {
+        self.0.lock().push(format!("follow {}", user.0));
+    }
+
+    fn unfollow(&self, user: UserId) {
+        self.0.lock().push(format!("unfollow {}", user.0));
+    }
+
+    fn tell(&self, user: UserId, _told: UserChange) {
+        self.0.lock().push(format!("tell {}", user.0));
+    }
+
+    fn announce(&self, announcement: Announcement) -> BoxFuture<'static, Result<(), ChannelAway>> {
+        self.0.lock().push(format!("{announcement:?}"));
+        Box::pin(ready(Ok(())))
+    }
+}
+
+fn gateways() -> (Arc<Gateways>, Arc<Behind>) {
+    let behind = Arc::new(Behind::default());
+    (Gateways::before(behind.clone()), behind)
+}
+
+fn change() -> UserChange {
+    UserChange { origin: ConnectionId(1), push: Push::Recording { paused: true }, steady: false }
+}
+
+fn heard(messages: &mut mpsc::Receiver<Message>) -> Vec<Message> {
+    std::iter::from_fn(|| messages.try_recv().ok()).collect()
+}
+
+#[test]
+fn a_user_is_followed_behind_from_the_first_to_the_last_follower() {
+    let (gateways, behind) = gateways();
+    let (mut one, _messages) = gateways.connect(GatewayId(1));
+    let (mut two, _messages) = gateways.connect(GatewayId(2));
+    gateways.follow(USER);
+    one.come(USER);
+    two.come(USER);
+    one.come(USER);
+    gateways.unfollow(USER);
+    one.left(USER);
+    assert_eq!(*behind.0.lock(), ["follow 42"]);
+    drop(two);
+    assert_eq!(*behind.0.lock(), ["follow 42", "unfollow 42"]);
+}
+
+#[test]
+fn the_gateway_that_sent_a_change_is_not_told_of_it() {
+    let (gateways, _) = gateways();
+    assert!(!gateways.has_followers(USER, None));
+    let (mut one, mut of_one) = gateways.connect(GatewayId(1));
+    let (mut two, mut of_two) = gateways.connect(GatewayId(2));
+    one.come(USER);
+    assert!(!gateways.has_followers(USER, Some(GatewayId(1))) && gateways.has_followers(USER, None));
+    two.come(USER);
+    gateways.tell_followers(USER, &change(), Some(GatewayId(1)));
+    assert_eq!((heard(&mut of_one), heard(&mut of_two)), (vec![], vec![Message::Changed(USER, change())]));
+    gateways.tell_followers(UserId(7), &change(), None);
+    assert_eq!(heard(&mut of_two), []);
+}
+
+#[test]
+fn a_gateway_that_connects_again_goes_on_when_its_old_stream_ends() {
+    let (gateways, behind) = gateways();
+    let (mut old, _messages) = gateways.connect(GatewayId(1));
+    old.come(USER);
+    let (mut new, mut messages) = gateways.connect(GatewayId(1));
+    new.come(USER);
+    drop(old);
+    gateways.tell_followers(USER, &change(), None);
+    assert_eq!(heard(&mut messages).len(), 1);
+    assert_eq!(*behind.0.lock(), ["follow 42"]);
+}
+
+#[tokio::test]
+async fn an_announcement_goes_to_all_others_and_behind() {
+    let (gateways, behind) = gateways();
+    let (_one, mut of_one) = gateways.connect(GatewayId(1));
+    let (_two, mut of_two) = gateways.connect(GatewayId(2));
+    let kick = Announcement::Kicked(USER);
+    gateways.announced(GatewayId(1), kick).await.expect("told");
+    assert_eq!((heard(&mut of_one), heard(&mut of_two)), (vec![], vec![Message::Announced(kick)]));
+    assert_eq!(*behind.0.lock(), [format!("{kick:?}")]);
+}
+
+#[test]
+fn a_gateway_that_does_not_read_loses_messages() {
+    let (gateways, _) = gateways();
+    let (mut one, mut messages) = gateways.connect(GatewayId(1));
+    one.come(USER);
+    (0..=WAITING_MAX).for_each(|_| gateways.tell_followers(USER, &change(), None));
+    assert_eq!((heard(&mut messages).len(), gateways.dropped.get()), (WAITING_MAX, 1));
+}

@@ -1,0 +1,236 @@
+//! Changes of many users, as a gateway has gathered them.
+//!
+//! Each change has an inbox of its own, and all wake the one call. What is not answered shortly before the deadline is not
+//! known to be committed, and its answer says so: the gateway sends it again.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::Notify;
+use tokio::time::timeout_at;
+use tonic::Status;
+
+use super::{malformed, status};
+use crate::domain::devices::inbox::{CloseRequest, Inbox, Rejected, WrittenBeat};
+use crate::domain::devices::ready_list::Notifier;
+use crate::domain::gateway_messages::changes::{self, Sent, SentChange};
+use crate::domain::gateway_messages::{answers, encode_day, revocations, wire};
+use crate::domain::ingest::source::Source;
+use crate::domain::revocations::{Revocations, Unchanged};
+use crate::domain::rewards::decisions::Decisions;
+use crate::edge::context::ConnectionContext;
+use crate::edge::grpc::gate::Deadline;
+use crate::model::change::Outcome;
+use crate::model::ids::GatewayId;
+use crate::model::rewards::reward_notice::RewardNotice;
+use crate::model::rule::{Reason, Verdict};
+use crate::model::sender::Sender;
+
+/// Changes of one call. A gateway sends fewer.
+const CHANGES_MAX: usize = 16_384;
+
+/// A change that was handed in.
+struct Pending {
+    /// `None`: there was no room for it.
+    inbox: Option<Arc<Inbox>>,
+    /// The number of its beats; 0 = it is an order.
+    beats: usize,
+    /// Slots that are not answered yet; an order has one.
+    open: usize,
+    rejected: Vec<Rejected>,
+    written: Vec<WrittenBeat>,
+    news: Option<Box<RewardNotice>>,
+    order: Option<Box<Outcome>>,
+    is_unreadable: bool,
+}
+
+pub async fn commit(
+    context: &ConnectionContext,
+    deadline: Deadline,
+    request: wire::CommitRequest,
+) -> Result<wire::CommitResponse, Status> {
+    if request.changes.len() > CHANGES_MAX {
+        return Err(Status::invalid_argument(format!("changes: must hold at most {CHANGES_MAX}")));
+    }
+    let gateway = GatewayId(request.gateway);
+    let changes = request.changes.into_iter().map(changes::decode).collect::<Result<Vec<_>, _>>().map_err(malformed)?;
+    let notify = Arc::new(Notify::new());
+    let mut pending: Vec<Pending> =
+        changes.into_iter().map(|change| hand_in(context, gateway, change, &notify)).collect();
+    // What is late says so of itself.
+    let _late = timeout_at(deadline.answer_by(), answered(&mut pending, &notify)).await;
+    forget_views(context, &mut pending).await;
+    let answers = pending.into_iter().map(|pending| answers::encode(&pending.answer())).collect();
+    Ok(wire::CommitResponse { answers, today: encode_day(Some(context.connect_lookup.today())) })
+}
+
+fn hand_in(context: &ConnectionContext, gateway: GatewayId, change: SentChange, notify: &Arc<Notify>) -> Pending {
+    let SentChange { user, sender: Sender { connection, visitor, known }, what } = change;
+    let intake = context.lanes.intake(context.lanes.of(user));
+    let mut pending = Pending {
+        inbox: None,
+        beats: 0,
+        open: 1,
+        rejected: Vec::new(),
+        written: Vec::new(),
+        news: None,
+        order: None,
+        is_unreadable: false,
+    };
+    if !intake.submit_queue.has_room() {
+        return pending;
+    }
+    let notifier = Notifier::Own(notify.clone());
+    let inbox = context.authenticator.forwarded(user, (gateway, connection), visitor, notifier);
+    match what {
+        Sent::Order(action) => intake.order(&inbox, action),
+        Sent::Beats { device, beats } => {
+            inbox.names_writes();
+            let mut decisions = Decisions::new(known.user);
+            if let (Some(day), Some(beat)) = (known.content, beats.first()) {
+                decisions.decided_content(day, beat.content);
+            }
+            let source = Source {
+                inbox: &inbox,
+                device: &device,
+                seq: 0,
+                read: Instant::now(),
+                flag: known.user,
+                decisions: &decisions,
+                hold_until: None,
+            };
+            let taken = intake.beats(&source, &beats);
+            (pending.beats, pending.open, pending.rejected) = (beats.len(), taken.slots, taken.rejected);
+        }
+    }
+    pending.inbox = Some(inbox);
+    pending
+}
+
+/// Until every change is, for which there was room.
+async fn answered(pending: &mut [Pending], notify: &Notify) {
+    let waits = |pending: &Pending| pending.open > 0 && pending.inbox.is_some();
+    while pending.iter().any(waits) {
+        notify.notified().await;
+        let now = Instant::now();
+        pending.iter_mut().filter(|pending| waits(pending)).for_each(|pending| pending.take(now));
+    }
+}
+
+/// An erasure is done when the marks of what was viewed are gone, too. One that fails is not known to be done.
+async fn forget_views(context: &ConnectionContext, pending: &mut [Pending]) {
+    let Some(views) = &context.views else { return };
+    for pending in pending.iter_mut().filter(|pending| matches!(pending.order.as_deref(), Some(Outcome::Erased { .. })))
+    {
+        let Some(user) = pending.inbox.as_ref().map(|inbox| inbox.user) else { continue };
+        if views.forget(user).await.is_err() {
+            pending.open = 1;
+        }
+    }
+}
+
+impl Pending {
+    fn take(&mut self, now: Instant) {
+        let Some(inbox) = &self.inbox else { return };
+        let batch = inbox.take(now);
+        if batch.close_request == Some(CloseRequest::Unreadable) {
+            (self.open, self.is_unreadable) = (0, true);
+            return;
+        }
+        self.open -= batch.slots + usize::from(batch.order.is_some());
+        self.rejected.extend(batch.rejected);
+        self.written.extend(batch.written);
+        self.order = batch.order.or(self.order.take());
+        match (&mut self.news, batch.news) {
+            (Some(news), Some(later)) => news.add(*later),
+            (news, later) => *news = news.take().or(later),
+        }
+    }
+
+    fn answer(self) -> answers::Answer {
+        if self.open > 0 {
+            return None;
+        }
+        let news = self.news.map(|news| *news);
+        if self.is_unreadable {
+            return Some((Outcome::Unreadable { why: Arc::from("the history service cannot read it") }, news));
+        }
+        if let Some(outcome) = self.order {
+            return Some((*outcome, news));
+        }
+        let (verdict, skipped) = verdict(self.beats, self.rejected, &self.written);
+        Some((Outcome::Beat { verdict, skipped }, news))
+    }
+}
+
+/// The verdict on the beat that speaks for all, and the number of newer ones, which were made while recording was paused.
+fn verdict(beats: usize, mut rejected: Vec<Rejected>, written: &[WrittenBeat]) -> (Verdict, usize) {
+    let place_of = |rejected: &Rejected| rejected.place.index as usize;
+    let is_paused = |place: usize| {
+        rejected.iter().any(|rejected| place_of(rejected) == place && rejected.reason == Reason::NotRecording)
+    };
+    // The oldest keeps its verdict, whatever it is.
+    let skipped = (1..beats).rev().take_while(|place| is_paused(*place)).count();
+    let place = (beats - 1) - skipped;
+    if let Some(found) = rejected.iter().position(|rejected| place_of(rejected) == place) {
+        let Rejected { reason, record, .. } = rejected.swap_remove(found);
+        return (Verdict::Rejected { reason, record }, skipped);
+    }
+    let written = written.iter().find(|written| written.place.index as usize == place);
+    (written.map_or(Verdict::Same, |written| Verdict::Written { steady: written.steady }), skipped)
+}
+
+pub async fn revoke(
+    revocations: &Arc<Revocations>,
+    request: wire::RevokeRequest,
+) -> Result<wire::RevokeResponse, Status> {
+    let revocation = request.revocation.ok_or_else(|| Status::invalid_argument("revocation is missing"))?;
+    let (revocations, revocation) = (revocations.clone(), revocations::decode(revocation));
+    match blocking(move || revocations.adopt(&revocation, request.now)).await? {
+        Ok(stands) => Ok(wire::RevokeResponse { stands: Some(revocations::encode(&stands)), full: false }),
+        Err(Unchanged::Full) => Ok(wire::RevokeResponse { stands: None, full: true }),
+        Err(error) => Err(status::unavailable(error.to_string())),
+    }
+}
+
+pub async fn take_back(
+    revocations: &Arc<Revocations>,
+    request: wire::TakeBackRequest,
+) -> Result<wire::TakeBackResponse, Status> {
+    let revocation = request.revocation.ok_or_else(|| Status::invalid_argument("revocation is missing"))?;
+    let (revocations, what) = (revocations.clone(), revocations::decode(revocation).what);
+    let taken = blocking(move || revocations.take_back(&what)).await?;
+    taken.map(|()| wire::TakeBackResponse {}).map_err(|error| status::unavailable(error.to_string()))
+}
+
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Status> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| Status::internal(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::devices::inbox::BeatRef;
+
+    fn rejected(index: u32, reason: Reason) -> Rejected {
+        Rejected { place: BeatRef { seq: 0, index }, reason, record: None }
+    }
+
+    fn written(index: u32, steady: bool) -> WrittenBeat {
+        WrittenBeat { place: BeatRef { seq: 0, index }, steady }
+    }
+
+    #[test]
+    fn the_newest_accepted_beat_speaks_for_all() {
+        let refused = |reason| Verdict::Rejected { reason, record: None };
+        assert_eq!(verdict(1, vec![], &[]), (Verdict::Same, 0));
+        assert_eq!(verdict(3, vec![], &[written(2, true)]), (Verdict::Written { steady: true }, 0));
+        let paused = vec![rejected(1, Reason::NotRecording), rejected(2, Reason::NotRecording)];
+        assert_eq!(verdict(3, paused.clone(), &[written(0, false)]), (Verdict::Written { steady: false }, 2));
+        let all = [vec![rejected(0, Reason::NotRecording)], paused].concat();
+        assert_eq!(verdict(3, all, &[]), (refused(Reason::NotRecording), 2));
+        let late = vec![rejected(0, Reason::Expired)];
+        assert_eq!(verdict(2, late, &[written(1, true)]), (Verdict::Written { steady: true }, 0));
+        assert_eq!(verdict(2, vec![rejected(1, Reason::Clock)], &[]), (refused(Reason::Clock), 0));
+    }
+}

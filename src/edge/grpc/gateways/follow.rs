@@ -1,0 +1,80 @@
+//! The stream of a gateway: which users are connected to it, and what others change of them.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream};
+use tokio::sync::mpsc;
+use tonic::{Status, Streaming};
+
+use super::GatewayService;
+use crate::domain::devices::gateways::{Message, Stream};
+use crate::domain::gateway_messages::encode_day;
+use crate::domain::gateway_messages::wire::follow_event::Event;
+use crate::domain::gateway_messages::wire::{FollowEvent, FollowRequest, Hello};
+use crate::model::ids::{GatewayId, UserId};
+
+/// The way to the gateway.
+struct Outgoing {
+    messages: mpsc::Receiver<Message>,
+    /// The begin of a drain; `None`: the gateway knows of it.
+    ending: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+pub async fn follow(
+    service: &GatewayService,
+    mut requests: Streaming<FollowRequest>,
+) -> Result<BoxStream<'static, Result<FollowEvent, Status>>, Status> {
+    let first = requests.message().await?.ok_or_else(|| Status::invalid_argument("the first request is missing"))?;
+    let stop = &service.context.stop;
+    if stop.is_ending() {
+        return Err(super::status::unavailable("the history service drains"));
+    }
+    let (mut stream, messages) = service.gateways.connect(GatewayId(first.gateway));
+    apply(&mut stream, &first);
+    tokio::spawn(async move {
+        while let Ok(Some(request)) = requests.message().await {
+            apply(&mut stream, &request);
+        }
+        // The gateway is gone, and with it the stream and the receiver's other end.
+    });
+    let hello = Hello {
+        store: service.behind.store.clone(),
+        today: encode_day(Some(service.context.connect_lookup.today())),
+        rules_per_user: service.behind.rules_per_user,
+        rules_per_content: service.behind.rules_per_content,
+    };
+    let outgoing = Outgoing { messages, ending: Some(Box::pin(stop.ending())) };
+    let hello = stream::once(async { Ok(event(Event::Hello(hello))) });
+    Ok(hello.chain(stream::unfold(outgoing, Outgoing::next)).boxed())
+}
+
+fn apply(stream: &mut Stream, request: &FollowRequest) {
+    request.come.iter().for_each(|mid| stream.come(UserId(*mid)));
+    request.left.iter().for_each(|mid| stream.left(UserId(*mid)));
+}
+
+fn event(event: Event) -> FollowEvent {
+    FollowEvent { event: Some(event) }
+}
+
+impl Outgoing {
+    async fn next(mut self) -> Option<(Result<FollowEvent, Status>, Self)> {
+        let goodbye = async {
+            match &mut self.ending {
+                Some(ending) => ending.await,
+                None => std::future::pending().await,
+            }
+        };
+        let next = tokio::select! {
+            biased;
+            () = goodbye => {
+                self.ending = None;
+                Event::Goodbye(true)
+            }
+            message = self.messages.recv() => Event::Told(message?.encode()),
+        };
+        Some((Ok(event(next)), self))
+    }
+}

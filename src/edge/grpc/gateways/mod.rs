@@ -1,0 +1,142 @@
+//! The history service of gateways without a store: their changes, their reads, and what others change of their users.
+//!
+//! A gateway is trusted like any caller that reads and writes all kinds. Its changes go the way of those of sockets here:
+//! the same intake, rules, rewards and listeners. It pushes to its own connections what they change; everything else is
+//! told on the stream that it keeps open.
+
+mod commit;
+mod follow;
+mod reads;
+
+use std::sync::Arc;
+
+use futures_util::stream::BoxStream;
+use tonic::{Request, Response, Status, Streaming};
+
+use super::caller::Caller;
+use super::service::taken;
+use super::status;
+use crate::domain::devices::gateways::{Gateways, decode_announcement};
+use crate::domain::gateway_messages::wire::gateways_server::Gateways as Served;
+use crate::domain::gateway_messages::{Malformed, wire};
+use crate::domain::revocations::Revocations;
+use crate::domain::stored_users::Users;
+use crate::edge::context::ConnectionContext;
+use crate::model::ids::GatewayId;
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct GatewayService {
+    /// That of the thread.
+    pub context: Arc<ConnectionContext>,
+    pub users: Users,
+    pub gateways: Arc<Gateways>,
+    pub revocations: Arc<Revocations>,
+    pub behind: Behind,
+}
+
+/// What is behind the service.
+#[derive(Clone)]
+pub struct Behind {
+    /// Names the store. Services with one name share it.
+    pub store: String,
+    pub rules_per_user: bool,
+    pub rules_per_content: bool,
+}
+
+/// A caller that may do everything.
+fn require(caller: &Caller) -> Result<(), Status> {
+    caller.require_read()?;
+    caller.require_write()?;
+    caller.require_all_kinds()
+}
+
+fn entered<T>(request: Request<T>) -> Result<T, Status> {
+    let (caller, _, message) = taken(request)?;
+    require(&caller)?;
+    Ok(message)
+}
+
+fn malformed(error: Malformed) -> Status {
+    Status::invalid_argument(error.to_string())
+}
+
+#[tonic::async_trait]
+impl Served for GatewayService {
+    type FollowStream = BoxStream<'static, Result<wire::FollowEvent, Status>>;
+
+    async fn follow(
+        &self,
+        request: Request<Streaming<wire::FollowRequest>>,
+    ) -> Result<Response<Self::FollowStream>, Status> {
+        follow::follow(self, entered(request)?).await.map(Response::new)
+    }
+
+    async fn commit(&self, request: Request<wire::CommitRequest>) -> Result<Response<wire::CommitResponse>, Status> {
+        let (caller, deadline, message) = taken(request)?;
+        require(&caller)?;
+        commit::commit(&self.context, deadline, message).await.map(Response::new)
+    }
+
+    async fn get(&self, request: Request<wire::GetRequest>) -> Result<Response<wire::GetResponse>, Status> {
+        reads::get(&self.context, entered(request)?).await.map(Response::new)
+    }
+
+    async fn list(&self, request: Request<wire::ListRequest>) -> Result<Response<wire::ListResponse>, Status> {
+        reads::list(&self.context, entered(request)?).await.map(Response::new)
+    }
+
+    async fn last_switch(
+        &self,
+        request: Request<wire::UserRequest>,
+    ) -> Result<Response<wire::LastSwitchResponse>, Status> {
+        reads::last_switch(&self.context, entered(request)?).await.map(Response::new)
+    }
+
+    async fn open(&self, request: Request<wire::UserRequest>) -> Result<Response<wire::OpenResponse>, Status> {
+        reads::open(&self.context, entered(request)?).await.map(Response::new)
+    }
+
+    async fn claims(&self, request: Request<wire::ClaimsRequest>) -> Result<Response<wire::ClaimsResponse>, Status> {
+        reads::claims(&self.context, entered(request)?).await.map(Response::new)
+    }
+
+    async fn users(&self, request: Request<wire::UsersRequest>) -> Result<Response<wire::UsersResponse>, Status> {
+        reads::users(&self.users, entered(request)?).await.map(Response::new)
+    }
+
+    async fn time(&self, request: Request<wire::TimeRequest>) -> Result<Response<wire::TimeResponse>, Status> {
+        entered(request)?;
+        Ok(Response::new(wire::TimeResponse { now: self.context.clock.now() }))
+    }
+
+    async fn announce(
+        &self,
+        request: Request<wire::AnnounceRequest>,
+    ) -> Result<Response<wire::AnnounceResponse>, Status> {
+        let wire::AnnounceRequest { gateway, message } = entered(request)?;
+        let announcement = decode_announcement(&message).map_err(malformed)?;
+        let announced = self.gateways.announced(GatewayId(gateway), announcement).await;
+        announced.map_err(|error| status::unavailable(error.to_string()))?;
+        Ok(Response::new(wire::AnnounceResponse {}))
+    }
+
+    async fn revocations(
+        &self,
+        request: Request<wire::RevocationsRequest>,
+    ) -> Result<Response<wire::RevocationsResponse>, Status> {
+        let known = entered(request)?.known;
+        reads::revocations(&self.revocations, known).await.map(Response::new)
+    }
+
+    async fn revoke(&self, request: Request<wire::RevokeRequest>) -> Result<Response<wire::RevokeResponse>, Status> {
+        commit::revoke(&self.revocations, entered(request)?).await.map(Response::new)
+    }
+
+    async fn take_back(
+        &self,
+        request: Request<wire::TakeBackRequest>,
+    ) -> Result<Response<wire::TakeBackResponse>, Status> {
+        commit::take_back(&self.revocations, entered(request)?).await.map(Response::new)
+    }
+}

@@ -1,0 +1,142 @@
+//! Changes on their way to a history service.
+
+use std::sync::Arc;
+
+use super::{Malformed, decode_contents, decode_day, decode_kind, encode_content, encode_day, required, wire};
+use crate::model::beat::{Beat, State};
+use crate::model::change::{Action, Change};
+use crate::model::ids::{ConnectionId, Content, SessionId, UserId};
+use crate::model::rewards::decided::DecidedRules;
+use crate::model::sender::Sender;
+use crate::model::visitor::{Browser, Country, DeviceClass, Os, Visitor};
+
+/// A change as a history service gets it.
+#[derive(Clone, Debug)]
+pub struct SentChange {
+    pub user: UserId,
+    pub sender: Sender,
+    pub what: Sent,
+}
+
+#[derive(Clone, Debug)]
+pub enum Sent {
+    /// Of one session and content, the oldest first, at least one.
+    Beats {
+        device: Arc<str>,
+        beats: Vec<Beat>,
+    },
+    Order(Action),
+}
+
+pub fn encode(change: &Change, sender: &Sender) -> wire::Change {
+    let Sender { connection, visitor, known } = sender;
+    let mut sent = wire::Change {
+        mid: change.user.0,
+        connection: connection.0,
+        visitor: encode_visitor(visitor),
+        decided_user: encode_day(known.user),
+        decided_content: encode_day(known.content),
+        ..wire::Change::default()
+    };
+    match &change.action {
+        Action::Beat { beat, earlier, device, .. } => {
+            sent.device = device.as_ref().to_owned();
+            sent.beats = earlier.iter().chain([beat]).map(encode_beat).collect();
+        }
+        order => sent.order = Some(wire::Order { order: encode_order(order) }),
+    }
+    sent
+}
+
+pub fn decode(sent: wire::Change) -> Result<SentChange, Malformed> {
+    let known = DecidedRules { user: decode_day(sent.decided_user)?, content: decode_day(sent.decided_content)? };
+    let visitor = sent.visitor.as_ref().map(decode_visitor).unwrap_or_default();
+    let sender = Sender { connection: ConnectionId(sent.connection), visitor, known };
+    let what = match sent.order {
+        Some(wire::Order { order }) => Sent::Order(decode_order(required(order, "order")?)?),
+        None if sent.beats.is_empty() => return Err(Malformed("a change without beats".to_owned())),
+        None => {
+            let beats = sent.beats.iter().map(decode_beat).collect::<Result<_, _>>()?;
+            Sent::Beats { device: sent.device.into(), beats }
+        }
+    };
+    Ok(SentChange { user: UserId(sent.mid), sender, what })
+}
+
+fn encode_beat(beat: &Beat) -> wire::Beat {
+    wire::Beat {
+        kind: beat.content.kind.into(),
+        oid: beat.content.oid,
+        pos: beat.pos,
+        dur: beat.dur,
+        state: beat.state.number().into(),
+        session: beat.session.0,
+        watched: beat.watched,
+        rate: beat.rate,
+        at: beat.at,
+    }
+}
+
+fn decode_beat(sent: &wire::Beat) -> Result<Beat, Malformed> {
+    let state = u8::try_from(sent.state).ok().and_then(State::of_number);
+    Ok(Beat {
+        content: Content { kind: decode_kind(sent.kind)?, oid: sent.oid },
+        pos: sent.pos,
+        dur: sent.dur,
+        state: state.ok_or_else(|| Malformed(format!("state {}", sent.state)))?,
+        session: SessionId(sent.session),
+        watched: sent.watched,
+        rate: sent.rate,
+        at: sent.at,
+    })
+}
+
+/// `None`: it is not made by a client, and never sent.
+fn encode_order(order: &Action) -> Option<wire::order::Order> {
+    use wire::order::Order;
+    match order {
+        Action::Delete { contents, at } => {
+            let contents = contents.iter().copied().map(encode_content).collect();
+            Some(Order::Delete(wire::Forget { contents, at: *at }))
+        }
+        Action::Clear { at } => Some(Order::Clear(*at)),
+        Action::Recording { paused, at } => Some(Order::Recording(wire::Switch { paused: *paused, at: *at })),
+        Action::Erase => Some(Order::Erase(true)),
+        Action::Beat { .. } | Action::Prune { .. } => None,
+    }
+}
+
+fn decode_order(order: wire::order::Order) -> Result<Action, Malformed> {
+    use wire::order::Order;
+    Ok(match order {
+        Order::Delete(wire::Forget { contents, at }) => Action::Delete { contents: decode_contents(&contents)?, at },
+        Order::Clear(at) => Action::Clear { at },
+        Order::Recording(wire::Switch { paused, at }) => Action::Recording { paused, at },
+        Order::Erase(_) => Action::Erase,
+    })
+}
+
+/// `None`: nothing is known of it.
+fn encode_visitor(visitor: &Visitor) -> Option<wire::Visitor> {
+    if *visitor == Visitor::default() {
+        return None;
+    }
+    let place = |device| DeviceClass::ALL.iter().position(|class| *class == device);
+    Some(wire::Visitor {
+        device: visitor.device.and_then(place).map_or(0, |place| place as u32 + 1),
+        os: visitor.os.map(Os::as_str).unwrap_or_default().to_owned(),
+        browser: visitor.browser.map(Browser::as_str).unwrap_or_default().to_owned(),
+        country: visitor.country.as_ref().map(Country::as_str).unwrap_or_default().to_owned(),
+    })
+}
+
+/// A name that this version does not know is as none.
+fn decode_visitor(sent: &wire::Visitor) -> Visitor {
+    let class = sent.device.checked_sub(1).and_then(|place| DeviceClass::ALL.get(place as usize).copied());
+    Visitor {
+        device: class,
+        os: Os::of(&sent.os),
+        browser: Browser::of(&sent.browser),
+        country: Country::of(&sent.country),
+    }
+}

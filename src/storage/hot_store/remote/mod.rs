@@ -1,0 +1,239 @@
+//! The hot store of a gateway that has none: history services keep everything, and decide.
+//!
+//! ```text
+//! committers: a group per lane ─▶ parcels ─▶ one call per service ─▶ history service: its own groups, its store
+//! reads ────────────────────────────────────────────────────────▶
+//! channel ◀─ what other gateways changed ─ stream of each service
+//! ```
+//!
+//! A lane is a share of the users, and has one service ([`placement`]). A service that does not answer loses its lanes to
+//! the others; so does one that drains. What was under way is committed again, wherever the lane is by then: a change that
+//! was done already changes nothing, and is answered with success.
+
+mod announcing;
+mod bearer;
+mod channel;
+mod commits;
+pub mod config;
+mod deciding;
+mod lanes;
+mod link;
+mod lookup;
+mod metrics;
+mod parcels;
+mod parts;
+mod placement;
+mod reads;
+mod revocation_list;
+mod service;
+mod services;
+
+use std::io;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, join_all};
+use prometheus_client::registry::Registry;
+use tokio::runtime::{Builder, Handle};
+use tokio::time::timeout;
+
+use self::bearer::Bearer;
+pub use self::bearer::Tokens;
+pub use self::channel::RemoteChannel;
+use self::config::HistoryServiceConfig;
+use self::lanes::{LANES, lane_of};
+use self::parcels::Parcel;
+use self::parts::Parts;
+pub use self::revocation_list::RemoteList;
+use self::services::{First, Services};
+use super::{Answer, Committed, Group, Positions, StoreError};
+use crate::model::ids::{Content, GatewayId, UserId};
+use crate::model::page::{Page, PageRequest};
+use crate::model::record::Record;
+use crate::model::recording::Switch;
+use crate::model::rows_read::RowsRead;
+use crate::model::shard::Shard;
+use crate::storage::device_channel::ChannelSubscriber;
+use crate::storage::gateway_messages::changes;
+
+/// How long the start waits for the first service.
+const FIRST_MAX: Duration = Duration::from_secs(10);
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct RemoteStore {
+    services: Arc<Services>,
+    /// Of the thread that has the connections.
+    runtime: Handle,
+    parts: Arc<Parts>,
+}
+
+/// Why there is no store to begin with.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoteRefused {
+    #[error("history_service.tls_ca: {0} cannot be read: {1}")]
+    Authorities(String, io::Error),
+    #[error("a history service refuses this gateway: {0}; check history_service.token")]
+    Refused(String),
+    #[error("no history service answers: {0}")]
+    Away(String),
+    #[error(transparent)]
+    Process(#[from] io::Error),
+}
+
+impl RemoteRefused {
+    /// Codes of `sysexits.h`.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            RemoteRefused::Authorities(..) => 66,
+            RemoteRefused::Refused(_) => 77,
+            RemoteRefused::Away(_) => 69,
+            RemoteRefused::Process(_) => 71,
+        }
+    }
+}
+
+impl RemoteStore {
+    /// Connects to the services on a thread of its own, and waits for the first one. `tokens`: see
+    /// [`HistoryServiceConfig::token`].
+    pub fn open(config: &HistoryServiceConfig, tokens: Tokens) -> Result<Self, RemoteRefused> {
+        let authorities = config.authorities()?;
+        let services = Services::new(GatewayId(rand::random()), Bearer::new(tokens), authorities);
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let store =
+            RemoteStore { services: services.clone(), runtime: runtime.handle().clone(), parts: Arc::default() };
+        let (mut first, addresses) = (services.first.subscribe(), config.addresses.clone());
+        let (sender, answered) = std::sync::mpsc::sync_channel(1);
+        thread::Builder::new().name("services".to_owned()).spawn(move || {
+            runtime.block_on(async {
+                tokio::spawn(async move {
+                    let settled = first.wait_for(|first| matches!(first, First::Refused(_) | First::Connected));
+                    let _late = timeout(FIRST_MAX, settled).await.is_err();
+                    let _ = sender.send(first.borrow().clone());
+                });
+                lookup::follow(services, addresses).await;
+            });
+        })?;
+        match answered.recv().unwrap_or_default() {
+            First::Connected => Ok(store),
+            First::Refused(why) => Err(RemoteRefused::Refused(why)),
+            First::Away(why) => Err(RemoteRefused::Away(why)),
+            First::Unknown => Err(RemoteRefused::Away("history_service.addresses have no address".to_owned())),
+        }
+    }
+
+    /// From now on this hears what other gateways change.
+    pub fn subscribe(&self, subscriber: Arc<dyn ChannelSubscriber>) {
+        *self.services.subscriber.lock() = Some(subscriber.clone());
+        // What was announced before is not told.
+        subscriber.connected();
+    }
+
+    pub fn register(&self, registry: &mut Registry) {
+        self.services.metrics.register(registry);
+    }
+
+    pub fn follow(&self, user: UserId) {
+        self.services.lanes.follow(user);
+    }
+
+    pub fn unfollow(&self, user: UserId) {
+        self.services.lanes.unfollow(user);
+    }
+
+    /// Sends the changes that are not answered yet, and keeps the answers that come.
+    async fn send(&self, group: &Group, answers: &mut parts::Answers) -> Result<(), StoreError> {
+        let mut of_services: Vec<(Arc<service::Service>, Vec<usize>)> = Vec::new();
+        let mut error = None;
+        for place in answers.missing() {
+            let Some(service) = self.services.lanes.of(group.changes[place].user) else {
+                error = Some(nowhere());
+                continue;
+            };
+            match of_services.iter_mut().find(|(other, _)| Arc::ptr_eq(other, &service)) {
+                Some((_, places)) => places.push(place),
+                None => of_services.push((service, vec![place])),
+            }
+        }
+        let mut calls = Vec::new();
+        for (service, places) in of_services {
+            let encoded = places.iter().map(|place| changes::encode(&group.changes[*place], &group.senders[*place]));
+            let mut places = places.iter().copied().collect::<std::collections::VecDeque<_>>();
+            for (parcel, answered) in Parcel::pack(encoded.collect()) {
+                let of_parcel: Vec<usize> = places.drain(..parcel.len()).collect();
+                service.send(parcel);
+                calls.push(answered.map(move |answered| (of_parcel, answered)));
+            }
+        }
+        for (places, answered) in join_all(calls).await {
+            match answered.unwrap_or_else(|_| Err(StoreError::Away("history service lost".to_owned()))) {
+                Ok(sent) => error = answers.take(&group.changes, places, sent).err().or(error),
+                Err(away) => error = Some(away),
+            }
+        }
+        error.map_or(Ok(()), Err)
+    }
+}
+
+impl Positions for RemoteStore {
+    fn commit<'a>(&'a self, group: &'a Group) -> BoxFuture<'a, Result<Committed, StoreError>> {
+        Box::pin(async move {
+            let mut answers = self.parts.of(group);
+            let sent = self.send(group, &mut answers).await;
+            if answers.missing().next().is_none() {
+                return Ok(answers.committed(&group.changes));
+            }
+            self.parts.keep(group, answers);
+            Err(sent.err().unwrap_or_else(|| StoreError::Away("the store of a history service is away".to_owned())))
+        })
+    }
+
+    fn lanes(&self) -> usize {
+        LANES
+    }
+
+    fn lane(&self, shard: Shard) -> usize {
+        lane_of(shard)
+    }
+
+    fn is_connected(&self, shard: Shard) -> bool {
+        self.services.lanes.of_shard(shard).is_some()
+    }
+
+    fn get(&self, user: UserId, contents: Vec<Content>, _now: u64) -> Answer<Vec<Option<Record>>> {
+        reads::get(self.clone(), user, contents).boxed()
+    }
+
+    fn list(&self, user: UserId, request: PageRequest, _now: u64, rows: RowsRead) -> Answer<Page> {
+        reads::list(self.clone(), user, request, rows).boxed()
+    }
+
+    fn last_switch(&self, user: UserId) -> Answer<Option<Switch>> {
+        reads::last_switch(self.clone(), user).boxed()
+    }
+}
+
+/// No service can be asked now.
+fn nowhere() -> StoreError {
+    StoreError::Away("no history service is connected".to_owned())
+}
+
+/// What a call that failed means: nothing is known to have been done.
+fn away(status: &tonic::Status) -> StoreError {
+    StoreError::Away(format!("history service: {}", chain(status)))
+}
+
+/// An error with its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let (mut text, mut cause) = (error.to_string(), error.source());
+    while let Some(error) = cause {
+        let reason = error.to_string();
+        if !text.contains(&reason) {
+            text = format!("{text}: {reason}");
+        }
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,81 @@
+//! The answers to groups of which only a part is known to be committed.
+//!
+//! Of several attempts only one says that a change was written. So what is answered is kept, and only the rest is sent
+//! again.
+
+use std::collections::HashMap;
+
+use parking_lot::Mutex;
+
+use super::{Committed, Group, StoreError};
+use crate::model::change::{Action, Change, Outcome};
+use crate::model::ids::UserId;
+use crate::model::record::Record;
+use crate::model::rewards::credit::Credit;
+use crate::model::rule::Verdict;
+use crate::model::transition::{Cause, Transition};
+use crate::model::version::Version;
+use crate::storage::gateway_messages::{answers, wire};
+
+/// By the number of the group. Bounded by the groups under way: a committer sends a group until it is known.
+#[derive(Default)]
+pub struct Parts(Mutex<HashMap<u64, Answers>>);
+
+/// One for each change of a group.
+pub struct Answers(Vec<answers::Answer>);
+
+impl Parts {
+    /// What is known of the group.
+    pub fn of(&self, group: &Group) -> Answers {
+        let kept = self.0.lock().remove(&group.number);
+        kept.unwrap_or_else(|| Answers(group.changes.iter().map(|_| None).collect()))
+    }
+
+    pub fn keep(&self, group: &Group, answers: Answers) {
+        self.0.lock().insert(group.number, answers);
+    }
+}
+
+impl Answers {
+    /// The changes that are not known to be committed.
+    pub fn missing(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().enumerate().filter(|(_, answer)| answer.is_none()).map(|(place, _)| place)
+    }
+
+    /// Takes the answers to the changes at `places`.
+    pub fn take(&mut self, changes: &[Change], places: Vec<usize>, sent: Vec<wire::Answer>) -> Result<(), StoreError> {
+        for (place, sent) in places.into_iter().zip(sent) {
+            let answer = answers::decode(&changes[place], sent).map_err(|error| StoreError::Away(error.to_string()))?;
+            self.0[place] = answer;
+        }
+        Ok(())
+    }
+
+    /// When nothing is missing.
+    pub fn committed(self, changes: &[Change]) -> Committed {
+        let (mut outcomes, mut news, mut transitions) = (Vec::with_capacity(self.0.len()), Vec::new(), Vec::new());
+        for (place, (outcome, told)) in self.0.into_iter().flatten().enumerate() {
+            news.extend(told.map(|told| (place, told)));
+            transitions.extend(written(&changes[place], &outcome).map(|written| (place, written)));
+            outcomes.push(outcome);
+        }
+        Committed { outcomes, news, transitions, ..Committed::default() }
+    }
+}
+
+/// The record that a beat became. The service keeps the one before it, and the exact version: only pushes to this
+/// gateway's own connections are made of it.
+fn written(change: &Change, outcome: &Outcome) -> Option<Transition> {
+    let (Action::Beat { beat, earlier, device, .. }, Outcome::Beat { verdict: Verdict::Written { .. }, skipped }) =
+        (&change.action, outcome)
+    else {
+        return None;
+    };
+    let beat = match skipped {
+        0 => beat,
+        skipped => earlier.get(earlier.len().checked_sub(*skipped)?)?,
+    };
+    let after = Record::of(beat, device.clone(), Version::NONE, Credit::default());
+    let (user, content): (UserId, _) = (change.user, beat.content);
+    Some(Transition { user, content, before: None, after: Some(after), cause: Cause::Beat })
+}

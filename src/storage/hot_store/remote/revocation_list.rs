@@ -1,0 +1,41 @@
+//! The list of a gateway without a store: its history services keep it.
+
+use super::{RemoteStore, StoreError};
+use crate::model::revocation::{Revocation, Revoked};
+use crate::storage::gateway_messages::{revocations, wire};
+use crate::storage::revocation_list::{Edition, ListError, REVOCATIONS_MAX, RevocationList};
+
+pub struct RemoteList {
+    pub services: RemoteStore,
+}
+
+impl RevocationList for RemoteList {
+    fn load(&self, known: Option<Edition>) -> Result<Option<(Edition, Vec<Revocation>)>, ListError> {
+        let answer = self.services.revocations(wire::RevocationsRequest { known }).map_err(broken)?;
+        if answer.same {
+            return Ok(None);
+        }
+        let mut list: Vec<_> = answer.revocations.into_iter().map(revocations::decode).collect();
+        list.truncate(REVOCATIONS_MAX);
+        Ok(Some((answer.edition, list)))
+    }
+
+    fn add(&self, revocation: &Revocation, now_ms: u64) -> Result<Revocation, ListError> {
+        let request = wire::RevokeRequest { revocation: Some(revocations::encode(revocation)), now: now_ms };
+        let answer = self.services.revoke(request).map_err(broken)?;
+        match answer.stands {
+            _ if answer.full => Err(ListError::Full),
+            Some(stands) => Ok(revocations::decode(stands)),
+            None => Ok(revocation.clone()),
+        }
+    }
+
+    fn remove(&self, what: &Revoked) -> Result<(), ListError> {
+        let request = wire::TakeBackRequest { revocation: Some(revocations::encode_what(what)) };
+        self.services.take_back(request).map(drop).map_err(broken)
+    }
+}
+
+fn broken(error: StoreError) -> ListError {
+    ListError::Broken { place: "of the history services".to_owned(), why: format!("cannot be used: {error}") }
+}
