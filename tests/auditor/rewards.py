@@ -5,13 +5,12 @@ same id that tells of another moment, session or beat; the same event once more 
 """
 
 import datetime
-import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 from auditor.rules import AHEAD_MS, CONTENT_RULE, FRESH_MS, USER_RULE, ZONE, day_of, id_of
 from wire.http import call
-from wire.metrics import metrics
+from wire.metrics import metric
 from wire.patience import PATIENCE_SECONDS
 
 LOOK_SECONDS = 0.05
@@ -21,7 +20,7 @@ RULES = {USER_RULE, CONTENT_RULE}
 
 def outbox_entries(gateway):
     """Claims whose events are still to be published."""
-    return _metric(gateway, "heartline_outbox_entries")
+    return int(metric(gateway, "heartline_outbox_entries"))
 
 
 class Rewards:
@@ -119,19 +118,12 @@ class Rewards:
 
 def held(gateway):
     """Beats that waited for later ones of their session in this process."""
-    return _metric(gateway, "heartline_beats_held_total")
+    return int(metric(gateway, "heartline_beats_held_total"))
 
 
 def published(gateway):
     """Events that this process has published."""
-    return _metric(gateway, "heartline_events_published_total")
-
-
-def _metric(gateway, name):
-    found = re.search(rf"^{name} (\d+)$", metrics(gateway), re.M)
-    if found is None:
-        raise RuntimeError(f"/metrics has no {name}")
-    return int(found[1])
+    return int(metric(gateway, "heartline_events_published_total"))
 
 
 def _malformed(event):

@@ -11,7 +11,7 @@ import time
 from auditor.rewards import outbox_entries, published
 from auditor.rules import SETTINGS, USER_RULE
 from faults.failing_disk import EVENTS, FailingDisk
-from faults.loadgen import FIRST_MID
+from wire.loadgen import FIRST_MID
 from faults.scene import Scene, arguments
 from wire.client import Client, beat
 from wire.http import call, control

@@ -11,7 +11,7 @@ import sys
 import time
 
 from auditor.rules import CONTENT_RULE, FRESH_MS, SETTINGS, USER_RULE
-from faults.loadgen import FIRST_MID
+from wire.loadgen import FIRST_MID
 from faults.scene import Scene, arguments
 from wire.metrics import metrics
 from wire.patience import PATIENCE_SECONDS, came

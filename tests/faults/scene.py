@@ -16,7 +16,7 @@ from auditor.judge import Judge
 from auditor.progress import Progress
 from auditor.readback import read_back
 from auditor.rewards import Rewards, published
-from faults.loadgen import FIRST_MID, Loadgen, complaints, summary
+from wire.loadgen import FIRST_MID, Loadgen, complaints, summary
 from tiers.redis_server import Redis
 from wire.dial import GoingAway
 from wire.gateway import Gateway
@@ -124,7 +124,7 @@ class Scene:
 
     def crowd(self, gateway, *options):
         """Beats until its time is over, or until it is judged, and then reads back."""
-        crowd = Loadgen(self.args.loadgen, gateway.ws, self.scratch, "--verify", "--warm-up", "0s", *options)
+        crowd = Loadgen(self.args.loadgen, [gateway.ws], self.scratch, "--verify", "--warm-up", "0s", *options)
         self.at_end(crowd.kill)
         crowd.wait_for_acks()
         return crowd

@@ -16,6 +16,14 @@ def metrics(gateway):
     return call(gateway.admin, "GET", "/metrics").text
 
 
+def metric(gateway, name):
+    """The value of one line of numbers, labels included."""
+    found = re.search(rf"^{re.escape(name)} (\S+)$", metrics(gateway), re.M)
+    if found is None:
+        raise RuntimeError(f"/metrics has no {name}")
+    return float(found[1])
+
+
 def acked(*gateways):
     """Beats that their present processes have stored and acked."""
     return sum(int(count) for gateway in gateways for count in _ACKED.findall(metrics(gateway)))

@@ -12,11 +12,12 @@ _SECOND = re.compile(r"^ +\d+ s +\d+ sent, (\d+) acked, ", re.M)
 
 
 class Loadgen:
-    """One run; `options` are those of its command line."""
+    """One run; sockets take the `urls` in turns. `options` are those of its command line."""
 
-    def __init__(self, binary, url, scratch, *options):
+    def __init__(self, binary, urls, scratch, *options):
         self._progress = scratch / "loadgen.log"
-        command = [binary, "--url", url, "--secret", KEY, "--first-mid", FIRST_MID, *options]
+        command = [binary, *(word for url in urls for word in ("--url", url)), "--secret", KEY]
+        command += ["--first-mid", FIRST_MID, *options]
         with open(self._progress, "wb") as progress:
             self._process = subprocess.Popen(
                 [str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=progress
