@@ -50,8 +50,9 @@ def scratch_directory(args):
 class Audit:
     """`start`, `round`, `drain` and `end` say what is audited."""
 
-    def __init__(self, args, scratch, log_of, unpublished=outbox_entries):
-        """`log_of`: makes what reads events, from the list that it adds faults to. `unpublished`: as of `Rewards`."""
+    def __init__(self, args, scratch, log_of, unpublished=outbox_entries, others=None):
+        """`log_of`: makes what reads events, from the list that it adds faults to. `unpublished`, `others`: as of
+        `Rewards`."""
         print(f"seed {args.seed}, {args.users} users and {args.newcomers} new ones a round, {args.rounds} rounds", flush=True)
         self.args = args
         self.dice = random.Random(args.seed)
@@ -67,7 +68,7 @@ class Audit:
         self.judge, self.progress = Judge(journals), Progress(journals)
         self.faults = self.judge.faults
         self.log = log_of(self.faults)
-        self.rewards = Rewards(self.log, self.faults, unpublished=unpublished)
+        self.rewards = Rewards(self.log, self.faults, others, unpublished)
 
     def run(self):
         """Whether all promises hold."""

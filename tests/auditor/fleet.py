@@ -42,12 +42,15 @@ def main():
 class FleetAudit(Audit):
     """The users that play on a fleet, and the judge of what they see when parked."""
 
+    fleet_kind = Fleet
+    others = None  # as of `Rewards`
+
     @classmethod
     def on_a_fleet(cls, args, redis_kind):
         """Does it with a fleet of its own, and ends the process with the verdict."""
         with scratch_directory(args) as scratch:
             hold = getattr(args, "hold", 0)
-            fleet = Fleet(args.binary, scratch, redis_kind, **SETTINGS, STORE__STEADY_HOLD=f"{hold}ms")
+            fleet = cls.fleet_kind(args.binary, scratch, redis_kind, **SETTINGS, STORE__STEADY_HOLD=f"{hold}ms")
             audit = cls(args, scratch, fleet)
             try:
                 ok = audit.run()
@@ -60,8 +63,11 @@ class FleetAudit(Audit):
         """Ends what was started beside the fleet."""
 
     def __init__(self, args, scratch, fleet):
-        super().__init__(args, scratch, lambda faults: Topic(faults, fleet.kafka), lambda _: any(self._unpublished()))
-        self.fleet = fleet
+        self.scratch, self.fleet = scratch, fleet
+        super().__init__(args, scratch, self._topic, lambda _: any(self._unpublished()), self.others)
+
+    def _topic(self, faults):
+        return Topic(faults, self.fleet.kafka)
 
     def start(self):
         self.fleet.start()
@@ -84,12 +90,12 @@ class FleetAudit(Audit):
         """Every event has come, and the outbox is empty."""
         self.rewards.judge(self.fleet, self.judge.by_user(), ledgers)
         published_all = came(lambda: not any(self._unpublished()), every=0.1)
-        text = f"entries stay in the outbox: {self._unpublished()} (in Redis, and as the gateways say)"
+        text = f"entries stay in the outbox: {self._unpublished()} (in Redis, and as each says)"
         self.expect(published_all, "I6", text)
 
     def _unpublished(self):
-        """By redis-cli, and by the metric of each gateway."""
-        return [self.fleet.redis.outbox_entries(), *map(outbox_entries, self.fleet.gateways)]
+        """By redis-cli, and by the metric of each that publishes."""
+        return [self.fleet.redis.outbox_entries(), *map(outbox_entries, self.fleet.committers)]
 
 
 class SeveralGateways(FleetAudit):
@@ -101,10 +107,13 @@ class SeveralGateways(FleetAudit):
 
     def start(self):
         super().start()
-        victims = {f"gateway {n}": gateway for n, gateway in enumerate(self.fleet.gateways)}
-        victims |= {"Redis": None, "Kafka": self.fleet.kafka}
-        self._victims = victims
-        self._killed = dict.fromkeys(victims, 0)
+        self._victims = self.victims()
+        self._killed = dict.fromkeys(self._victims, 0)
+
+    def victims(self):
+        """By name; None: a random node of Redis."""
+        gateways = {f"gateway {n}": gateway for n, gateway in enumerate(self.fleet.gateways)}
+        return {**gateways, "Redis": None, "Kafka": self.fleet.kafka}
 
     def round(self, number):
         name = self._next_victim()
@@ -117,7 +126,7 @@ class SeveralGateways(FleetAudit):
         victim.kill()
         unpublished = self.fleet.redis.outbox_entries() if name != "Redis" else 0
         self._with_unpublished += unpublished > 0
-        self._stay_away(name, victim)
+        self.stay_away(name, victim)
         twice = self._start(victim)
         back = wall_ms()
         recovered = self.fleet.wait_until_ready()
@@ -140,8 +149,8 @@ class SeveralGateways(FleetAudit):
             self._next_victims = self.dice.sample(list(self._victims), len(self._victims))
         return self._next_victims.pop()
 
-    def _stay_away(self, name, victim):
-        """While a gateway or Kafka is away, the other gateways ack what is sent."""
+    def stay_away(self, name, victim):
+        """While all but Redis is away, the other gateways ack what is sent."""
         if name == "Redis":
             time.sleep(self.dice.uniform(*AWAY_SECONDS))
         else:
@@ -161,24 +170,35 @@ class SeveralGateways(FleetAudit):
         return twice and known
 
     def drain(self):
-        """SIGTERM for one gateway under load, then for the other: nothing is left to publish."""
+        """SIGTERM for one gateway under load, then for all: nothing is left to publish."""
         self.judge.goodbyes = True
+        self.drain_one("gateway 0")
+        self.stop_all()
+
+    def drain_one(self, name):
+        """SIGTERM for it under load: it loses nothing, and the others go on."""
+        victim = self._victims[name]
         self.play()
         self.play_on(self.some_acks(), self.fleet.gateways)
-        codes = [self.fleet.gateways[0].stop(PATIENCE_SECONDS)]
-        self.play_on(self.some_acks(PLAY_ON_SHARE), self.fleet.gateways[1:], "I7", without="gateway 0")
+        self.has_stopped([victim.stop(PATIENCE_SECONDS)])
+        self.stay_away(name, victim)
         figures = self.park(wall_ms())
-        # Another gateway publishes what the first could not publish any more.
-        self.fleet.gateways[0].start()
+        # Another one publishes what it could not publish any more.
+        victim.start()
         self.fleet.wait_until_ready()
         self.read_back(self.judge.ledgers())
         self.judge_rewards(self.judge.ledgers())
-        codes += [gateway.stop(PATIENCE_SECONDS) for gateway in self.fleet.gateways]
-        self.expect(codes == [0, 0, 0], "drain", f"exit codes {codes} after SIGTERM")
+        print(f"{name} drained under load: {figures}, {len(self.faults)} faults", flush=True)
+
+    def stop_all(self):
+        self.has_stopped([process.stop(PATIENCE_SECONDS) for process in reversed(self.fleet.processes)])
         entries = self.fleet.redis.outbox_entries()
-        self.expect(not entries, "I6", f"{entries} entries in the outbox when all gateways have ended")
+        self.expect(not entries, "I6", f"{entries} entries in the outbox when all have ended")
         self.log.replay()
-        print(f"drained under load: {figures}, {len(self.log.entries)} events in the topic, {len(self.faults)} faults")
+        print(f"all have ended: {len(self.log.entries)} events in the topic, {len(self.faults)} faults", flush=True)
+
+    def has_stopped(self, codes):
+        self.expect(not any(codes), "drain", f"exit codes {codes} after SIGTERM")
 
     def end(self, rounds):
         enough = self._with_flight >= ROUNDS_IN_FLIGHT_MIN * rounds

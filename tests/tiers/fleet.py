@@ -28,21 +28,32 @@ class Fleet:
         self.gateways = []
 
     def start(self, redis_url=None):
+        self.start_servers()
+        for n in range(self._count):
+            self.gateways.append(self._gateway(n, redis_url or self.redis.url))
+        self.start_processes()
+
+    def start_servers(self):
         self.redis.start()
         if self.kafka:
             self.kafka.start()
-        for n in range(self._count):
-            self.gateways.append(self._gateway(n, redis_url or self.redis.url))
-        self.gateways[0].run("init")
-        for gateway in self.gateways:
-            gateway.start()
+
+    def start_processes(self):
+        self.committers[0].run("init")
+        for process in self.processes:
+            process.start()
         self.wait_until_ready()
 
     def _gateway(self, number, redis_url):
         return self.process(self.gateway_kind, f"gateway-{number}", redis_url)
 
-    def process(self, kind, name, redis_url):
+    def process(self, kind, name, redis_url, **settings):
         """One more process with the settings of the fleet."""
+        store = {"STORE__HOT_STORE": "redis", "REDIS__URL": redis_url}
+        return self.bare_process(kind, name, **{**store, **self._events(), **self._settings, **settings})
+
+    def bare_process(self, kind, name, **settings):
+        """One with these settings alone."""
         return kind(
             self._binary,
             self._scratch / name,
@@ -50,12 +61,9 @@ class Fleet:
             **{
                 "SERVER__LISTEN": f"127.0.0.1:{quiet_port()}",
                 "ADMIN__LISTEN": f"127.0.0.1:{quiet_port()}",
-                "STORE__HOT_STORE": "redis",
-                "REDIS__URL": redis_url,
                 # Ready is when all users are served.
                 "STORE__READY_SHARE": 1.0,
-                **self._events(),
-                **self._settings,
+                **settings,
             },
         )
 
@@ -69,6 +77,16 @@ class Fleet:
             "KAFKA__REPLICATION": 1,
             "KAFKA__MIN_IN_SYNC": 1,
         }
+
+    @property
+    def committers(self):
+        """Those that commit, and publish events."""
+        return self.gateways
+
+    @property
+    def processes(self):
+        """All that is ours, in the order in which it is started."""
+        return self.gateways
 
     @property
     def urls(self):
@@ -89,30 +107,30 @@ class Fleet:
         return random.choice(self.gateways).control
 
     def wait_until_ready(self):
-        """Until Redis is whole and all gateways are ready again by themselves; how long it took."""
+        """Until Redis is whole and all processes are ready again by themselves; how long it took."""
         began = time.monotonic()
         self.redis.wait_until_whole()
-        while not all(_is_ready(gateway) for gateway in self.gateways):
+        while not all(_is_ready(process) for process in self.processes):
             if time.monotonic() - began > READY_SECONDS_MAX:
-                raise NotReady([gateway.stderr()[-2_000:] for gateway in self.gateways])
+                raise NotReady([process.stderr()[-2_000:] for process in self.processes])
             time.sleep(0.02)
         return time.monotonic() - began
 
     def end(self):
         """SIGKILL for everything that still runs."""
-        for gateway in self.gateways:
-            gateway.kill()
+        for process in self.processes:
+            process.kill()
         if self.kafka:
             self.kafka.kill()
         self.redis.stop()
 
 
 class NotReady(Exception):
-    """A gateway did not come back by itself; carries what the gateways said last."""
+    """A process did not come back by itself; carries what all said last."""
 
 
-def _is_ready(gateway):
+def _is_ready(process):
     try:
-        return call(gateway.admin, "GET", "/readyz").status == 200
+        return call(process.admin, "GET", "/readyz").status == 200
     except OSError:
         return False
