@@ -35,6 +35,17 @@ class Progress:
         self.acked()
         return any(journal.waits() for journal in self._journals)
 
+    def all_answered(self):
+        """Waits until every frame that waits now was acked, or its connection has ended; False when one never is."""
+        self.acked()
+        asked = [journal.unanswered() for journal in self._journals]
+
+        def are_answered():
+            self.acked()
+            return all(journal.has_answered(frames) for journal, frames in zip(self._journals, asked))
+
+        return came(are_answered, every=LOOK_EVERY_SECONDS)
+
     def reaches(self, acks, goes_on=lambda: True):
         """Waits until there are so many; False when it does not go on, or none has come within all patience."""
         while (before := self.acked()) < acks:
@@ -62,6 +73,14 @@ class _Growing:
 
     def waits(self):
         return any(self._unacked.values())
+
+    def unanswered(self):
+        """By connection, the newest frame that waits."""
+        return {connection: unacked[-1] for connection, unacked in self._unacked.items() if unacked}
+
+    def has_answered(self, frames):
+        waiting = ((self._unacked.get(connection), frame) for connection, frame in frames.items())
+        return all(not unacked or unacked[0] > frame for unacked, frame in waiting)
 
     def _take(self, line):
         if sent := _BEATS.match(line):

@@ -1,0 +1,78 @@
+"""Gateways without a store, the history services that commit for them, and what these stand on."""
+
+import json
+import time
+
+from tiers.fleet import Fleet
+from tiers.history_service import HistoryService
+from wire.metrics import metric
+from wire.patience import PATIENCE_SECONDS, until
+from wire.ports import quiet_port
+
+
+class ServiceFleet(Fleet):
+    """Gateways also know the address of a spare service, which is not there until `grow`."""
+
+    service_kind = HistoryService
+
+    def __init__(self, binary, scratch, redis_kind, services=2, **settings):
+        super().__init__(binary, scratch, redis_kind, **settings)
+        self._service_count = services
+        self.services, self.spare = [], None
+
+    def start(self):
+        self.start_servers()
+        *self.services, self.spare = (self._service(n) for n in range(self._service_count + 1))
+        addresses = [service.address for service in (*self.services, self.spare)]
+        for n in range(self._count):
+            self.gateways.append(self._gateway_of(n, addresses))
+        self.start_processes()
+
+    def _service(self, number):
+        listen = f"127.0.0.1:{quiet_port()}"
+        return self.process(self.service_kind, f"service-{number}", self.redis.url, GRPC__LISTEN=listen)
+
+    def _gateway_of(self, number, addresses):
+        """It is told of no store, no bus and no rule."""
+        own = {name: value for name, value in self._settings.items() if name.startswith("STORE__")}
+        services = {"STORE__HOT_STORE": "history-service", "HISTORY_SERVICE__ADDRESSES": json.dumps(addresses)}
+        return self.bare_process(self.gateway_kind, f"gateway-{number}", **own, **services)
+
+    @property
+    def committers(self):
+        return self.services
+
+    @property
+    def processes(self):
+        return [*self.services, *self.gateways]
+
+    def wait_until_ready(self):
+        """And until each gateway uses all services that run."""
+        began = time.monotonic()
+        super().wait_until_ready()
+        self.wait_until_used(len(self.services))
+        return time.monotonic() - began
+
+    def wait_until_used(self, count):
+        def used():
+            return all(metric(gateway, "heartline_history_services") == count for gateway in self.gateways)
+
+        until(f"gateways use {count} services", used)
+
+    def grow(self):
+        """The spare service is one of them."""
+        self.spare.start()
+        self.services.append(self.spare)
+        self.wait_until_ready()
+
+    def shrink(self):
+        """SIGTERM for the spare service; its exit code, once no gateway uses it."""
+        self.services.remove(self.spare)
+        code = self.spare.stop(PATIENCE_SECONDS)
+        self.wait_until_used(len(self.services))
+        return code
+
+    def end(self):
+        if self.spare:
+            self.spare.kill()
+        super().end()
