@@ -27,6 +27,10 @@ class RedisNode(Server):
         """The lines of redis-cli."""
         return _cli(self.port, *words, text=None)
 
+    def ask(self, commands):
+        """The answers of one line each."""
+        return _cli(self.port, text="".join(f"{command}\n" for command in commands))
+
 
 class Redis:
     def __init__(self, kind, directory):
