@@ -89,6 +89,10 @@ class Connection:
         """The number of beats without an answer."""
         return sum(len(frame.items) for frame in self.unacked)
 
+    def waits(self):
+        """Whether anything is without an answer."""
+        return bool(self.unacked or self._asked)
+
     def _beats_sent(self, seq, items):
         for beat in items:
             self.ledger.beat_sent(beat, self.device)

@@ -15,8 +15,8 @@ END_SECONDS_MAX = 900
 BACK_SHARE = 0.9  # of the sockets: then the crowd is back
 BACK_SECONDS_MAX = 300
 LOOK_SECONDS = 0.1
-# A kill without beats in flight shows nothing: on average so many beats of the crowd must have been in flight.
-RESENT_MIN = 20
+# A kill without beats in flight shows nothing: of a gateway's sockets so many must have been on average.
+RESENT_MIN = 5
 
 
 class Crowd:
@@ -38,11 +38,11 @@ class Crowd:
         until(f"{enough:.0f} sockets", is_back, BACK_SECONDS_MAX, LOOK_SECONDS)
 
     def judge(self, kills):
-        """Ends it; a line that tells of it, and what is wrong with it, as promises and texts."""
+        """Ends it; a line that tells of it, and what is wrong with it, as promises and texts. `kills`: of gateways."""
         code, report = self._loadgen.end(END_SECONDS_MAX)
         faults = [("I1", complaint) for complaint in complaints(code, report)]
         if report["resent"] < RESENT_MIN * kills:
-            faults.append(("load", f"only {report['resent']} beats of the crowd were in flight at {kills} kills"))
+            faults.append(("load", f"only {report['resent']} beats of the crowd were in flight at {kills} gateways' kills"))
         return summary(report), faults
 
     def kill(self):

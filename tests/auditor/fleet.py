@@ -108,7 +108,7 @@ class SeveralGateways(FleetAudit):
     def start(self):
         super().start()
         self._victims = self.victims()
-        self._killed = dict.fromkeys(self._victims, 0)
+        self.killed = dict.fromkeys(self._victims, 0)
 
     def victims(self):
         """By name; None: a random node of Redis."""
@@ -118,7 +118,7 @@ class SeveralGateways(FleetAudit):
     def round(self, number):
         name = self._next_victim()
         victim = self._victims[name] or self.dice.choice(self.fleet.redis.nodes)
-        self._killed[name] += 1
+        self.killed[name] += 1
         self.play()
         self.play_on(acks := self.some_acks(), self.fleet.gateways)
         self._held = max(self._held, sum(map(held, self.fleet.gateways)))
@@ -207,7 +207,7 @@ class SeveralGateways(FleetAudit):
         if self.args.hold:
             self.expect(self._held >= HELD_MIN, "load", f"only {self._held} beats were held")
             print(f"at least {self._held} beats were held", flush=True)
-        print(f"killed: {self._killed}; {self._with_flight} times with beats in flight, {self._with_unpublished} with events")
+        print(f"killed: {self.killed}; {self._with_flight} times with beats in flight, {self._with_unpublished} with events")
 
 
 if __name__ == "__main__":

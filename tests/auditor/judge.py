@@ -67,12 +67,12 @@ class Judge:
                 connections[number].got(what)
                 if figures.accepted > before:
                     self.ack_times.append(ms)
-            elif event == "dropped":
-                del connections[number]
             else:
                 gone = connections.pop(number)
-                gone.closed(what)
-                figures.in_flight += gone.in_flight() if counts_closed else 0
+                ledger.unsettled |= gone.waits()
+                if event == "closed":
+                    gone.closed(what)
+                    figures.in_flight += gone.in_flight() if counts_closed else 0
         if connections:
             raise RuntimeError("a loader parked with open connections")
 

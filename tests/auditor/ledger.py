@@ -53,6 +53,7 @@ class Ledger:
         self.mid = mid
         self.moment = 0
         self.now = 0  # the machine's clock at what is being judged
+        self.unsettled = False  # whether something may still be committed that was not answered
         self.contents = {}
         self.cleared = self.cleared_maybe = NEVER
         self.pauses = Pauses()

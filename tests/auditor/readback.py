@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import time
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
@@ -15,20 +16,32 @@ AT_ONCE = 50
 GET_MAX = 500
 LIMITS = (3, 7, 200)
 AGAIN_SECONDS = 0.25
+# Clients are gone, and what they sent last may still be on its way to the store.
+SETTLED_SECONDS_MAX = 30
 OVERLOADED = 1013
 
 
 async def read_back(urls, ledgers, seed):
-    """Compares all ledgers with what the gateways show now, each user on any gateway, while no client sends."""
+    """Compares all ledgers with what the gateways show now, each user on any gateway, while no client sends.
+
+    A list may be read once more if the user went without all answers."""
     dice, gate = random.Random(seed), asyncio.Semaphore(AT_ONCE)
     limits = {ledger.mid: dice.choice(LIMITS) for ledger in ledgers}
     places = {ledger.mid: dice.choice(urls) for ledger in ledgers}
 
     async def one(ledger):
-        async with gate:
-            listed, got = await _read_user(places[ledger.mid], ledger, limits[ledger.mid])
-        ledger.now = wall_ms()
-        _judge(ledger, listed, got)
+        give_up = time.monotonic() + (SETTLED_SECONDS_MAX if ledger.unsettled else 0)
+        while True:
+            async with gate:
+                listed, got = await _read_user(places[ledger.mid], ledger, limits[ledger.mid])
+            ledger.now = wall_ms()
+            complaint = judge_user(ledger, listed, got)
+            if not complaint or time.monotonic() > give_up:
+                break
+            await asyncio.sleep(AGAIN_SECONDS)
+        ledger.unsettled = False
+        if complaint:
+            ledger.fault("list", complaint)
 
     await asyncio.gather(*(one(ledger) for ledger in ledgers))
 
@@ -93,16 +106,18 @@ class _Reader:
         return answer
 
 
-def _judge(ledger, listed, got):
+def judge_user(ledger, listed, got):
+    """What is wrong with the list, if anything: what is committed while it is read moves records from page to page."""
     floor = ledger.floor()
     for content, record in got.items():
         ledger.judge(content, record, floor, "read back")
     times = [record["at"] for record in listed]
     if times != sorted(times, reverse=True):
-        ledger.fault("list", f"not newest first: {times}")
+        return f"not newest first: {times}"
     stored = [record for record in got.values() if record]
     if sorted(map(_text, listed)) != sorted(map(_text, stored)):
-        ledger.fault("list", f"list shows {len(listed)} records, get {len(stored)}: {listed} and {stored}")
+        return f"list shows {len(listed)} records, get {len(stored)}: {listed} and {stored}"
+    return None
 
 
 def _text(record):

@@ -91,7 +91,7 @@ class SeveralServices(SeveralGateways):
 
     def _judge_crowd(self):
         crowd, self._crowd = self._crowd, None
-        said, faults = crowd.judge(self.args.rounds)
+        said, faults = crowd.judge(sum(self.killed[f"gateway {n}"] for n in range(len(self.fleet.gateways))))
         self.faults += faults
         self.judge_rewards(self.judge.ledgers())
         users = self.rewards.claims_of(USER_RULE, FIRST_MID)
