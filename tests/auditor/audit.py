@@ -85,6 +85,7 @@ class Audit:
         except Exception as error:
             # Before a long traceback: what went wrong, and where.
             print(f"broken off in round {number}: {type(error).__name__}: {error}", flush=True)
+            self.args.keep = True
             raise
         finally:
             for loader in self.loaders:

@@ -120,7 +120,10 @@ class SeveralServices(SeveralGateways):
         self.expect(enough, "load", f"only {calls:.0f} calls come to {THIRD}")
         self.play_on(self.some_acks(PLAY_ON_SHARE), fleet.processes)
         calls = metric(fleet.spare, COMMITTED)
-        self.has_stopped([fleet.shrink()])
+        fleet.services.remove(fleet.spare)
+        self.stop(fleet.spare)
+        # And no gateway uses it any more.
+        fleet.wait_until_ready()
         self.play_on(self.some_acks(AWAY_SHARE), fleet.processes, "I7", without=THIRD)
         self._all_go_on(THIRD)
         figures = self.park(wall_ms())

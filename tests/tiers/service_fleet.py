@@ -6,8 +6,10 @@ import time
 from tiers.fleet import Fleet
 from tiers.history_service import HistoryService
 from wire.metrics import metric
-from wire.patience import PATIENCE_SECONDS, until
-from wire.ports import quiet_port
+from wire.patience import until
+from wire.ports import KeptPort, quiet_port
+
+ANY_PORT = "127.0.0.1:0"
 
 
 class ServiceFleet(Fleet):
@@ -18,19 +20,20 @@ class ServiceFleet(Fleet):
     def __init__(self, binary, scratch, redis_kind, services=2, **settings):
         super().__init__(binary, scratch, redis_kind, **settings)
         self._service_count = services
-        self.services, self.spare = [], None
+        self.services, self.spare, self._port = [], None, KeptPort()
 
     def start(self):
         self.start_servers()
-        *self.services, self.spare = (self._service(n) for n in range(self._service_count + 1))
+        self.services = [self._service(n, quiet_port()) for n in range(self._service_count)]
+        self.spare = self._service("spare", self._port.number, SERVER__LISTEN=ANY_PORT, ADMIN__LISTEN=ANY_PORT)
         addresses = [service.address for service in (*self.services, self.spare)]
         for n in range(self._count):
             self.gateways.append(self._gateway_of(n, addresses))
         self.start_processes()
 
-    def _service(self, number):
-        listen = f"127.0.0.1:{quiet_port()}"
-        return self.process(self.service_kind, f"service-{number}", self.redis.url, GRPC__LISTEN=listen)
+    def _service(self, number, port, **settings):
+        settings["GRPC__LISTEN"] = f"127.0.0.1:{port}"
+        return self.process(self.service_kind, f"service-{number}", self.redis.url, **settings)
 
     def _gateway_of(self, number, addresses):
         """It is told of no store, no bus and no rule."""
@@ -61,18 +64,13 @@ class ServiceFleet(Fleet):
 
     def grow(self):
         """The spare service is one of them."""
+        self._port.give()
         self.spare.start()
         self.services.append(self.spare)
         self.wait_until_ready()
 
-    def shrink(self):
-        """SIGTERM for the spare service; its exit code, once no gateway uses it."""
-        self.services.remove(self.spare)
-        code = self.spare.stop(PATIENCE_SECONDS)
-        self.wait_until_used(len(self.services))
-        return code
-
     def end(self):
         if self.spare:
             self.spare.kill()
+        self._port.give()
         super().end()

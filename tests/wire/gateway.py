@@ -46,6 +46,11 @@ class Gateway:
         self.http = self.admin = self.control = None
 
     @property
+    def name(self):
+        """By which it is told from others."""
+        return os.path.basename(self.data_dir)
+
+    @property
     def ws(self):
         return self.http.replace("http", "ws", 1)
 
