@@ -1,6 +1,7 @@
 """Whether a device learns of what another one does on another gateway.
 
-A push may be lost while something is away. When nothing is, one of a few must come.
+A push may be lost while something is away. When nothing is, one of a few must come. Each beat begins a session: those of a
+session that goes on are pushed now and then only.
 """
 
 import asyncio
@@ -20,7 +21,7 @@ async def beats_until_pushed(here, there, mid):
         async with await Client.open(there, mid, device="there") as receiver:
             for number in range(1, BEATS_MAX + 1):
                 at = sender.now()
-                await sender.beats(beat(CONTENT, at))
+                await sender.beats(beat(CONTENT, at, session=str(at)))
                 if await _is_pushed(receiver, at):
                     return number
     return None

@@ -29,7 +29,7 @@ CALLS_MIN = 20
 
 
 def main():
-    parser = arguments(__doc__, rounds=12, users=100, newcomers=40)
+    parser = arguments(__doc__, rounds=6, users=60, newcomers=24)
     parser.add_argument("--hold", type=int, default=0, help="milliseconds that steady beats wait for later ones")
     parser.add_argument("--sockets", type=int, default=0, help="of the crowd")
     parser.add_argument("--rate", type=int, default=CROWD_BEATS_A_SECOND, help="beats a second of the crowd")
