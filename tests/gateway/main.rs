@@ -81,6 +81,7 @@ mod silence;
 mod slow_readers;
 mod start;
 mod steady_holds;
+mod storeless;
 mod strict;
 mod strikes;
 mod tls;

@@ -14,12 +14,14 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use super::{
-    CONTROL_TOKEN, Http, JSON_PROTOCOL, PATIENCE, RawSocket, RedisServer, SECRET, TestClient, Token, Upgrade, until,
+    CONTROL_TOKEN, HistoryService, Http, JSON_PROTOCOL, PATIENCE, RawSocket, RedisServer, SECRET, TestClient, Token,
+    Upgrade, until,
 };
 
-type Settings = Vec<(String, String)>;
+pub(super) type Settings = Vec<(String, String)>;
 
-/// The hot store of all gateways that are not `embedded`: `embedded`, which holds without it, or `redis`.
+/// The hot store of all gateways that are not `embedded`: `embedded`, which holds without it, `redis`, or
+/// `history-service`: then each has a history service of its own, with the same settings.
 const STORE: &str = "HEARTLINE_TEST_STORE";
 
 /// The role of `serve` without a word about it.
@@ -42,6 +44,8 @@ pub struct TestGateway {
 struct Home {
     /// Ends before the directory goes.
     redis: Option<Arc<RedisServer>>,
+    /// Likewise.
+    service: Option<Arc<HistoryService>>,
     directory: TempDir,
 }
 
@@ -87,6 +91,14 @@ impl TestGateway {
         Self::on(Arc::new(Home::with_redis()), settings)
     }
 
+    /// On a store that a [neighbour](Self::neighbour) can share: that of the environment, or a Redis of its own.
+    pub fn shared(settings: &[(&str, &str)]) -> Self {
+        match env::var(STORE).as_deref() {
+            Ok("history-service") => Self::with(settings),
+            _ => Self::on_redis(settings),
+        }
+    }
+
     /// Another gateway with the settings and the Redis of this one, and a data directory of its own.
     pub fn neighbour(&self) -> Self {
         self.neighbour_as(self.role, &[])
@@ -94,8 +106,9 @@ impl TestGateway {
 
     /// The same for another role, with these settings besides.
     pub fn neighbour_as(&self, role: &'static str, further: &[(&str, &str)]) -> Self {
-        let redis = self.home.redis.clone().expect("a gateway on Redis");
-        let home = Home { redis: Some(redis), directory: tempfile::tempdir().expect("a temporary directory") };
+        let (redis, service) = (self.home.redis.clone(), self.home.service.clone());
+        assert!(redis.is_some() || service.is_some(), "a gateway on Redis, or without a store");
+        let home = Home { redis, service, directory: tempfile::tempdir().expect("a temporary directory") };
         let own = |name: &str| self.home.merge(&[]).iter().any(|(default, _)| default == name);
         let settings: Vec<_> = self.settings.iter().filter(|(name, _)| !own(name)).collect();
         let settings = settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -108,6 +121,9 @@ impl TestGateway {
     }
 
     fn on(home: Arc<Home>, settings: &[(&str, &str)]) -> Self {
+        if let Some(service) = &home.service {
+            service.start(settings);
+        }
         Self::launched(home, ALL, settings)
     }
 
@@ -145,6 +161,11 @@ impl TestGateway {
 
     pub fn is_on_redis(&self) -> bool {
         self.home.redis.is_some()
+    }
+
+    /// The history service behind a gateway without a store.
+    pub fn service(&self) -> Option<&HistoryService> {
+        self.home.service.as_deref()
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -212,12 +233,20 @@ impl TestGateway {
         Http::to(self.control).bearer(CONTROL_TOKEN)
     }
 
+    /// The control listener of the process that has the store.
+    pub fn store_control(&self) -> Http {
+        self.service().map_or_else(|| self.control(), HistoryService::control)
+    }
+
+    /// The value of one metric of the process that has the store.
+    pub async fn store_metric(&self, name: &str) -> f64 {
+        let admin = self.service().map_or_else(|| self.admin(), HistoryService::admin);
+        metric(&admin, name).await
+    }
+
     /// The value of one metric, labels included in the name; absent is 0.
     pub async fn metric(&self, name: &str) -> f64 {
-        let answer = self.admin().get("/metrics").await;
-        let text = answer.text();
-        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        value.map_or(0.0, |value| value.trim().parse().expect("a number"))
+        metric(&self.admin(), name).await
     }
 
     pub async fn wait_for_metric(&self, name: &str, wanted: impl Fn(f64) -> bool) {
@@ -301,12 +330,17 @@ impl Home {
         match env::var(STORE).as_deref() {
             Err(env::VarError::NotPresent) | Ok("embedded") => Self::embedded(),
             Ok("redis") => Self::with_redis(),
-            other => panic!("{STORE} is {other:?}; it may be embedded or redis"),
+            Ok("history-service") => Self::with_service(),
+            other => panic!("{STORE} is {other:?}; it may be embedded, redis or history-service"),
         }
     }
 
     fn embedded() -> Self {
-        Self { directory: tempfile::tempdir().expect("a temporary directory"), redis: None }
+        Self { directory: tempfile::tempdir().expect("a temporary directory"), redis: None, service: None }
+    }
+
+    fn with_service() -> Self {
+        Self { service: Some(Arc::default()), ..Self::embedded() }
     }
 
     fn with_redis() -> Self {
@@ -338,12 +372,16 @@ impl Home {
         if let Some(url) = &url {
             merged.extend([("store.hot_store", "redis"), ("redis.url", url)]);
         }
+        let service = self.service.as_ref().map(|service| format!("[\"{}\"]", service.address()));
+        if let Some(addresses) = &service {
+            merged.extend([("store.hot_store", "history-service"), ("history_service.addresses", addresses)]);
+        }
         merged.extend(settings);
         merged.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 }
 
-fn command(arguments: &[&str], settings: &Settings, home: &Path) -> Command {
+pub(super) fn command(arguments: &[&str], settings: &Settings, home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_heartline"));
     command.args(arguments).current_dir(home).env_clear().stdin(Stdio::null());
     for (name, value) in settings {
@@ -392,6 +430,12 @@ fn launch(home: Arc<Home>, role: &'static str, settings: Settings) -> Result<Tes
             }
         }
     }
+}
+
+async fn metric(admin: &Http, name: &str) -> f64 {
+    let answer = admin.get("/metrics").await;
+    let value = answer.text().lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value.map_or(0.0, |value| value.trim().parse().expect("a number"))
 }
 
 /// The public listener, if there is one, and that of probes.

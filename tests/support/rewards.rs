@@ -45,7 +45,7 @@ impl TestGateway {
 
     /// What was claimed by a rule since the start of the process.
     pub async fn claims(&self, rule: &str) -> u64 {
-        self.metric(&format!(r#"heartline_reward_claims_total{{rule="{rule}"}}"#)).await as u64
+        self.store_metric(&format!(r#"heartline_reward_claims_total{{rule="{rule}"}}"#)).await as u64
     }
 
     /// All of the event log, from the start: `{"offset":…,"event":{…}}` each.
@@ -53,7 +53,7 @@ impl TestGateway {
         let mut all: Vec<Value> = Vec::new();
         let mut path = format!("/v1/events?limit={PAGE}");
         loop {
-            let mut page = self.control().get(&path).await.json();
+            let mut page = self.store_control().get(&path).await.json();
             let Value::Array(some) = page["events"].take() else { panic!("no events in {page}") };
             let whole = some.len() == PAGE;
             all.extend(some);

@@ -1,0 +1,115 @@
+//! A gateway without a store: its history services, found, lost, refused and foreign.
+
+use serde_json::json;
+
+use crate::support::{FailedStart, HistoryService, MID, TestGateway, Token, beat, until};
+
+const REMOTE: (&str, &str) = ("store.hot_store", "history-service");
+
+/// The setting for these services.
+fn addresses(services: &[&HistoryService]) -> String {
+    let places: Vec<_> = services.iter().map(|service| service.address()).collect();
+    json!(places).to_string()
+}
+
+fn fails(addresses: &str, settings: &[(&str, &str)]) -> FailedStart {
+    TestGateway::fails_with(&[&[REMOTE, ("history_service.addresses", addresses)], settings].concat())
+}
+
+fn started() -> HistoryService {
+    let service = HistoryService::default();
+    service.start(&[]);
+    service
+}
+
+#[tokio::test]
+async fn what_it_acks_is_in_its_history_service() {
+    let service = started();
+    let gateway = TestGateway::embedded(&[REMOTE, ("history_service.addresses", &addresses(&[&service]))]);
+    let mut client = gateway.connect(MID).await;
+    let at = client.now();
+    client.watch([beat(100, at).pos(5_000)]).await;
+    let exported = service.control().get(&format!("/v1/export?mid={MID}")).await.json();
+    assert_eq!(exported["records"][0]["pos"], 5_000, "{exported}");
+    // Erased there, it is gone here.
+    assert_eq!(service.control().post("/v1/erase", &json!({"mid": MID.to_string()})).await.status, 204);
+    assert_eq!(client.listed(json!({})).await, [0_u64; 0]);
+}
+
+#[tokio::test]
+async fn acks_wait_for_a_service_that_is_away() {
+    let service = started();
+    let gateway = TestGateway::embedded(&[REMOTE, ("history_service.addresses", &addresses(&[&service]))]);
+    let mut client = gateway.connect(MID).await;
+    let at = client.now();
+    client.watch([beat(100, at)]).await;
+    service.kill();
+    until("the gateway is not ready", async || gateway.admin().get("/readyz").await.status == 503).await;
+    let seq = client.send(crate::support::beats([beat(100, at + 1).pos(7_000)])).await;
+    service.start(&[]);
+    client.acked(seq).await;
+    assert_eq!(client.position(100).await, Some(7_000));
+    until("the gateway is ready", async || gateway.admin().get("/readyz").await.status == 200).await;
+    assert!(gateway.log().contains("history_service_lost"));
+}
+
+#[tokio::test]
+async fn a_kick_at_the_service_closes_sockets_of_the_gateway() {
+    let service = started();
+    let gateway = TestGateway::embedded(&[REMOTE, ("history_service.addresses", &addresses(&[&service]))]);
+    let mut client = gateway.connect(MID).await;
+    let kick = service.control().post("/v1/kick", &json!({"mid": MID.to_string()})).await;
+    assert_eq!((kick.status, client.closed().await), (204, 4003));
+}
+
+#[tokio::test]
+async fn a_revocation_at_one_gateway_holds_at_all() {
+    let service = started();
+    let addresses = addresses(&[&service]);
+    let settings = [REMOTE, ("history_service.addresses", addresses.as_str())];
+    let (one, other) = (TestGateway::embedded(&settings), TestGateway::embedded(&settings));
+    let mut client = other.connect(MID).await;
+    let revoked = one.control().post("/v1/revoke", &json!({"mid": MID.to_string()})).await;
+    assert_eq!((revoked.status, client.closed().await), (204, 4003));
+    let again = other.upgrade().bearer(&Token::of(MID).claim("iat", 1).sign()).refused().await;
+    assert_eq!(again.status, 403);
+}
+
+#[tokio::test]
+async fn events_and_subscribers_are_named_as_elsewhere() {
+    let service = started();
+    let gateway = TestGateway::embedded(&[REMOTE, ("history_service.addresses", &addresses(&[&service]))]);
+    for path in ["/v1/events", "/v1/subscribers"] {
+        let answer = gateway.control().get(path).await;
+        assert!(answer.status >= 400 && answer.text().contains("history services"), "{path}: {}", answer.text());
+    }
+}
+
+#[tokio::test]
+async fn a_service_with_another_store_is_not_used() {
+    let (one, other) = (started(), started());
+    let settings = [REMOTE, ("history_service.addresses", &addresses(&[&one, &other]))];
+    let gateway = TestGateway::embedded(&settings);
+    gateway.wait_for_log("history_service_foreign").await;
+    assert_eq!(gateway.metric("heartline_history_services").await, 1.0);
+    gateway.connect(MID).await.still_serves().await;
+}
+
+#[test]
+fn it_does_not_start_with_a_token_that_the_service_refuses() {
+    let service = started();
+    let reader = Token::of(1).claim("scope", "heartline.read").sign();
+    for token in ["nonsense", reader.as_str(), &Token::of(1).sign()] {
+        let failed = fails(&addresses(&[&service]), &[("history_service.token", token)]);
+        assert_eq!(failed.code, Some(77), "{}", failed.stderr);
+        assert!(failed.stderr.contains("check history_service.token"), "{}", failed.stderr);
+    }
+}
+
+#[test]
+fn it_does_not_start_without_a_service() {
+    let failed = fails(r#"["http://127.0.0.1:1"]"#, &[]);
+    assert_eq!(failed.code, Some(69), "{}", failed.stderr);
+    assert!(failed.stderr.contains("no history service answers: http://127.0.0.1:1: "), "{}", failed.stderr);
+    assert!(!failed.stderr.contains("listening"), "{}", failed.stderr);
+}
