@@ -5,8 +5,9 @@ need_cargo
 need_command cc build-essential
 need_redis
 storeless=(
-  addresses check_config closing country_file demo_routes keep_alive keys malformed origins renewal silence strikes tls tokens
-  wire_errors
+  addresses admission check_config clock_command closing control_slow country_file crowds cross_origin demo_live demo_routes
+  events_command floods frames greeting health_command keep_alive keys live_classes live_streams loads log_lines malformed
+  origins pace problems refusals renewal settings silence slow_readers start strict strikes tls tokens widget wire_errors
 )
 skipped=()
 [[ $LONG ]] || for module in "${storeless[@]}"; do
