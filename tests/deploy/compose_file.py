@@ -15,7 +15,7 @@ from wire.tokens import KEY
 
 REDIS_PASSWORD = "a-password-of-the-tests"
 # What the reader is to give.
-GIVEN = {"HEARTLINE_KEY": KEY, "HEARTLINE_REDIS_PASSWORD": REDIS_PASSWORD, "HEARTLINE_GATEWAY_TOKEN": "a.token.of-the-tests"}
+GIVEN = {"HEARTLINE_KEY": KEY, "HEARTLINE_REDIS_PASSWORD": REDIS_PASSWORD}
 GATEWAYS = ["gateway-1", "gateway-2"]
 JOB = "history-job"
 # The files that these services mount, below the root.

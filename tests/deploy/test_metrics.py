@@ -17,6 +17,7 @@ from wire.gateway import Gateway
 from wire.http import call
 from wire.metrics import metrics
 from wire.patience import until
+from wire.ports import quiet_port
 
 BOARD = ROOT / "deploy/grafana/heartline.json"
 ALERTS = ROOT / "deploy/prometheus/alerts.yml"
@@ -49,7 +50,7 @@ class Metrics(unittest.IsolatedAsyncioTestCase):
             "STORE__HOT_STORE": "redis",
             "REDIS__URL": redis.start().url,
             "LIMITS__CONNECTIONS_PER_ADDRESS": 1,
-            "GRPC__LISTEN": "127.0.0.1:0",
+            "GRPC__LISTEN": f"127.0.0.1:{(grpc := quiet_port())}",
             # All roles in one process; what packs, and what writes them, count from the start and wait for no server.
             "HISTORY__STORE": "cassandra",
             "KAFKA__BROKERS": f'["{NOWHERE}"]',
@@ -67,6 +68,11 @@ class Metrics(unittest.IsolatedAsyncioTestCase):
         cls.alone = Gateway(BINARY, folder / "alone", folder / "log-alone")
         cls.addClassCleanup(cls.alone.kill)
         cls.alone.start()
+        service = f'["http://127.0.0.1:{grpc}"]'
+        storeless = {"STORE__HOT_STORE": "history-service", "HISTORY_SERVICE__ADDRESSES": service}
+        cls.storeless = Gateway(BINARY, folder / "storeless", folder / "log-storeless", **storeless)
+        cls.addClassCleanup(cls.storeless.kill)
+        cls.storeless.start()
 
     async def exported(self):
         """The labels of each metric, with the values that they have had."""
@@ -77,7 +83,9 @@ class Metrics(unittest.IsolatedAsyncioTestCase):
                 await connect(f"{self.gateway.ws}/v1/connect", subprotocols=["heartline.v1.json"], proxy=None)
         until("the close is counted", lambda: "heartline_closes_total" in metrics(self.gateway))
         exported = {}
-        for name, labels in SAMPLE.findall(metrics(self.gateway)) + SAMPLE.findall(metrics(self.alone)):
+        gateways = (self.gateway, self.alone, self.storeless)
+        samples = [sample for gateway in gateways for sample in SAMPLE.findall(metrics(gateway))]
+        for name, labels in samples:
             for label, value in LABEL.findall(labels) or [("", "")]:
                 exported.setdefault(name, {}).setdefault(label, set()).add(value)
         return exported
