@@ -8,10 +8,8 @@ import argparse
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +17,7 @@ from pathlib import Path
 
 from balance.balancer import CONFIGURATION
 from balance.pair import expect
+from balance.started import Started
 from tiers.redis_server import SINGLE, Redis
 from wire.gateway import Gateway
 from wire.http import call
@@ -50,26 +49,12 @@ class HistoryService(Gateway):
         return int(CALLS.search(call(self.admin, "GET", "/metrics").text)[1])
 
 
-class Fleet:
-    """Within a `with`: Redis, two history services, and HAProxy with the files of a fleet."""
+class Fleet(Started):
+    """Redis, two history services, and HAProxy with the files of a fleet."""
 
     def __init__(self, binary, configuration):
         self._binary, self._configuration = binary, configuration
         self.services = {}
-
-    def __enter__(self):
-        self.scratch = Path(tempfile.mkdtemp(prefix="heartline-history-"))
-        self._ends = [lambda: shutil.rmtree(self.scratch)]
-        try:
-            self._start()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_):
-        for end in reversed(self._ends):
-            end()
 
     def _start(self):
         redis = Redis(SINGLE, self.scratch / "redis").start()

@@ -1,13 +1,11 @@
 """Two gateways behind HAProxy, told apart by a limit in their welcomes."""
 
 import json
-import shutil
-import tempfile
-from pathlib import Path
 
 from websockets.asyncio.client import connect
 
 from balance.balancer import BEHIND, CONFIGURATION, Balancer
+from balance.started import Started
 from wire.dial import OPTIONS, SUBPROTOCOL
 from wire.gateway import Gateway
 from wire.ports import quiet_port
@@ -16,7 +14,7 @@ from wire.ports import quiet_port
 MARKS = {101: "gateway-1", 102: "gateway-2"}
 
 
-class Pair:
+class Pair(Started):
     """They run within a `with`. `begin` is called with the directory for all, before they start; it returns settings of
     both, and a function that ends what it has started."""
 
@@ -26,20 +24,6 @@ class Pair:
         if demo:
             self._settings["DEMO__ISSUE_TOKENS_FOR_ANY_USER_WITH_THE_REAL_KEY"] = "true"
         self.gateways = {}
-
-    def __enter__(self):
-        self.scratch = Path(tempfile.mkdtemp(prefix="heartline-balance-"))
-        self._ends = [lambda: shutil.rmtree(self.scratch)]
-        try:
-            self._start()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_):
-        for end in reversed(self._ends):
-            end()
 
     def _start(self):
         shared = {}
