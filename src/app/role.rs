@@ -60,7 +60,7 @@ impl Role {
         matches!(self, Role::All | Role::Job) && config.history.is_kept()
     }
 
-    /// Whether a process of this role serves subscribers: on the embedded store whoever has it.
+    /// Whether a process of this role serves subscribers. Every process with an embedded store does.
     pub fn has_cascade(self, config: &Config) -> bool {
         matches!(self, Role::All | Role::Cascade) || config.store.hot_store == Backend::Embedded
     }
