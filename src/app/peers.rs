@@ -1,4 +1,4 @@
-//! The messages from other gateways: those on the same hot store, and those that have none and are connected here.
+//! Messages from gateways on the same hot store, and from gateways without a store that are connected here.
 
 use std::sync::Arc;
 
@@ -32,8 +32,7 @@ pub(super) fn messages(
     })
 }
 
-/// Hears gateways on the same store, if there are any, and those that are connected here. It listens until the process
-/// ends.
+/// Delivers the messages of both. Runs until the process ends.
 pub(super) fn build(
     shared: Option<Shared>,
     gateways: Option<&Arc<Gateways>>,

@@ -1,9 +1,10 @@
-//! Messages to all gateways, and the list of revocations, which all gateways share.
+//! Kicks, which are announced to all gateways, and the list of revocations, which all gateways share.
 
 use std::time::Duration;
 
 use super::RemoteStore;
 use super::reads::Stub;
+use crate::model::ids::UserId;
 use crate::storage::device_channel::{Announcement, ChannelAway, codec};
 use crate::storage::gateway_messages::wire;
 use crate::storage::hot_store::StoreError;
@@ -12,17 +13,13 @@ use crate::storage::hot_store::StoreError;
 const BLOCKED_MAX: Duration = Duration::from_secs(5);
 
 impl RemoteStore {
-    /// By any service.
-    pub async fn announce(self, announcement: Announcement) -> Result<(), ChannelAway> {
+    /// By the service of the user.
+    pub async fn announce_kick(self, user: UserId) -> Result<(), ChannelAway> {
         let gateway = self.services.gateway;
-        let message = codec::encode_announcement(gateway, announcement);
+        let message = codec::encode_announcement(gateway, Announcement::Kicked(user));
         let request = wire::AnnounceRequest { gateway: gateway.0, message };
-        let user = match announcement {
-            Announcement::Kicked(user) | Announcement::Erased(user) => Some(user),
-            Announcement::Revocations => None,
-        };
         let call = async |mut stub: Stub, request| stub.announce(request).await;
-        self.ask(user, request, call).await.map(drop).map_err(|error| ChannelAway(error.to_string()))
+        self.ask(Some(user), request, call).await.map(drop).map_err(|error| ChannelAway(error.to_string()))
     }
 
     pub fn revocations(&self, request: wire::RevocationsRequest) -> Result<wire::RevocationsResponse, StoreError> {

@@ -3,7 +3,7 @@
 use super::{RemoteStore, StoreError};
 use crate::model::revocation::{Revocation, Revoked};
 use crate::storage::gateway_messages::{revocations, wire};
-use crate::storage::revocation_list::{Edition, ListError, REVOCATIONS_MAX, RevocationList};
+use crate::storage::revocation_list::{Edition, ListError, RevocationList};
 
 pub struct RemoteList {
     pub services: RemoteStore,
@@ -15,9 +15,8 @@ impl RevocationList for RemoteList {
         if answer.same {
             return Ok(None);
         }
-        let mut list: Vec<_> = answer.revocations.into_iter().map(revocations::decode).collect();
-        list.truncate(REVOCATIONS_MAX);
-        Ok(Some((answer.edition, list)))
+        // The services bound the list.
+        Ok(Some((answer.edition, answer.revocations.into_iter().map(revocations::decode).collect())))
     }
 
     fn add(&self, revocation: &Revocation, now_ms: u64) -> Result<Revocation, ListError> {
