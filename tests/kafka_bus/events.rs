@@ -1,7 +1,7 @@
 //! The source of events for consumers inside Heartline.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use heartline::model::cloud_event::Source;
 use heartline::storage::delivery::{Delivery, Receipt};
@@ -13,6 +13,7 @@ use heartline::storage::event_bus::{Event, EventBus, EventTopic};
 use heartline::storage::kafka::config::KafkaConfig;
 
 use tokio::sync::mpsc::unbounded_channel;
+use tokio::time::sleep;
 
 use crate::broker::{Broker, shared};
 use crate::publishing::{DEPLOYMENT, publish};
@@ -83,6 +84,26 @@ async fn each_topic_has_its_own_events_and_is_made_with_the_first() {
     }
     let strange = archive.read(Part::new("other/0"), 0, 1).await.unwrap_err();
     assert_eq!(strange.0, "there is no part other/0");
+}
+
+/// A request of the consumer itself waits behind its fetch, which waits for events: half a second for each partition.
+#[tokio::test]
+#[ignore = "needs Kafka: tests/run kafka"]
+async fn events_are_read_at_once_while_what_is_left_is_counted() {
+    let kafka = settings(&shared());
+    let (bus, source) = (open(&kafka), source(&kafka));
+    let (came, mut arrivals) = unbounded_channel();
+    let reading = tokio::spawn(async move { while came.send(read(&source).await.events.len()).is_ok() {} });
+    let mut late = Vec::new();
+    for oid in 1..=20 {
+        let began = Instant::now();
+        publish(&bus, [claim(1, oid)]).await.unwrap();
+        assert_eq!(arrivals.recv().await, Some(1));
+        late.extend((oid > 1 && began.elapsed() > Duration::from_secs(1)).then(|| began.elapsed()));
+        sleep(Duration::from_millis(600)).await;
+    }
+    reading.abort();
+    assert!(late.len() < 2, "of 19 events, these took long: {late:?}");
 }
 
 #[tokio::test]

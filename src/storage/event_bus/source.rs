@@ -46,6 +46,12 @@ pub trait EventSource: EventArchive {
     /// bus has failed.
     fn next(&self) -> BoxFuture<'_, Result<Option<PartEvents>, BusError>>;
 
+    /// Events of another part, if some were read together with those that [`next`](Self::next) gave. For them, too, all
+    /// of it holds.
+    fn more(&self) -> Option<PartEvents> {
+        None
+    }
+
     /// What was read of a part up to this offset is not read again, once that is known, which may be some seconds later.
     /// It does nothing if the part belongs to another reader now.
     fn commit(&self, part: Part, offset: Offset) -> BoxFuture<'_, Result<(), BusError>>;

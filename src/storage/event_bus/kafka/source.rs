@@ -4,17 +4,19 @@
 //!
 //! The library's calls block: they are made on the runtime's threads for that, each for [`WAIT`] or until a timeout.
 //!
-//! **Memory.** [`BATCH_MAX`] events that are handed over next, and 4 MiB that the library has fetched ahead.
+//! **Memory.** At most [`HELD_MAX`] events and little more than [`HELD_BYTES_MAX`] that are handed over next, and 4 MiB that
+//! the library has fetched ahead.
 
 mod assigned;
+mod lag;
 mod lookup;
 mod member;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, ready};
 use parking_lot::Mutex;
 use rdkafka::config::FromClientConfigAndContext;
 use rdkafka::consumer::{BaseConsumer, Consumer};
@@ -23,7 +25,8 @@ use rdkafka::message::Message as _;
 use rdkafka::topic_partition_list::{Offset as Place, TopicPartitionList};
 use tokio::task::spawn_blocking;
 
-use self::assigned::{Assigned, Batch};
+use self::assigned::{Assigned, Batch, Held};
+use self::lag::Lag;
 use self::member::Member;
 use super::KafkaRefused;
 use super::message::structured;
@@ -33,13 +36,13 @@ use crate::storage::event_bus::{BusError, EventTopic, Offset};
 use crate::storage::kafka::client;
 use crate::storage::kafka::config::KafkaConfig;
 
-/// Messages of one batch.
-const BATCH_MAX: usize = 1_024;
+/// Messages that are held. With a backlog, an owner has as many events in a step as its partition has among them, and a step
+/// costs little more with more events.
+const HELD_MAX: usize = 8_192;
+const HELD_BYTES_MAX: usize = 4 << 20;
 /// How long a call waits for messages.
 const WAIT: Duration = Duration::from_millis(500);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often it is counted what is not read.
-const COUNT_EVERY: Duration = Duration::from_secs(5);
 /// How soon it looks for a missing topic again.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// A member that says nothing for so long has died, and its partitions are given to others.
@@ -61,8 +64,7 @@ pub struct KafkaEvents {
     /// Reads what is asked for; one question at a time.
     reader: Arc<Mutex<Reader>>,
     has_joined: AtomicBool,
-    counted: Mutex<Option<Instant>>,
-    lag: Arc<AtomicU64>,
+    lag: Lag,
 }
 
 impl KafkaEvents {
@@ -92,13 +94,16 @@ impl KafkaEvents {
             assigned,
             reader: Arc::new(Mutex::new(reader.map_err(refused)?)),
             has_joined: AtomicBool::new(false),
-            counted: Mutex::default(),
-            lag: Arc::default(),
+            lag: Lag::default(),
         })
     }
 
     fn part(&self, partition: i32) -> Part {
         Part::new(format!("{}/{partition}", self.topic))
+    }
+
+    fn events(&self, Batch { partition, events, to }: Batch) -> PartEvents {
+        PartEvents { part: self.part(partition), events, to, is_end: false }
     }
 
     fn offsets(&self, of_partitions: Vec<(i32, Offset)>) -> Offsets {
@@ -111,6 +116,19 @@ impl KafkaEvents {
         partition.ok_or_else(|| BusError(format!("there is no part {part}")))
     }
 
+    fn store_offset(&self, partition: i32, offset: Offset) -> KafkaResult<()> {
+        // Another member reads on from what was committed before.
+        if !self.assigned.has(partition) {
+            return Ok(());
+        }
+        let mut offsets = TopicPartitionList::new();
+        offsets.add_partition_offset(&self.topic, partition, Place::Offset(kafka_offset(offset)))?;
+        match self.group.store_offsets(&offsets) {
+            Err(_) if !self.assigned.has(partition) => Ok(()),
+            stored => stored,
+        }
+    }
+
     /// Asks the reader without a group.
     async fn ask<T: Send + 'static>(
         &self,
@@ -118,31 +136,6 @@ impl KafkaEvents {
     ) -> Result<T, BusError> {
         let (reader, topic) = (self.reader.clone(), self.topic.clone());
         blocking(move || ask(&reader.lock(), &topic)).await
-    }
-
-    /// Counts what is not read, if that is due. Fails when no broker answers: the library itself waits for one silently.
-    async fn count(&self) -> Option<Result<(), BusError>> {
-        let is_due = self.counted.lock().is_none_or(|counted| counted.elapsed() > COUNT_EVERY);
-        if !is_due {
-            return None;
-        }
-        *self.counted.lock() = Some(Instant::now());
-        let (group, topic, lag) = (self.group.clone(), self.topic.clone(), self.lag.clone());
-        let counted = blocking(move || {
-            let (mut behind, assignment) = (0, group.assignment()?);
-            // Of no partition the library would wait for ever.
-            if assignment.count() == 0 {
-                return group.fetch_metadata(Some(&topic), ANSWER_TIMEOUT).map(drop);
-            }
-            for element in group.committed_offsets(assignment, ANSWER_TIMEOUT)?.elements() {
-                let (low, high) = group.fetch_watermarks(&topic, element.partition(), ANSWER_TIMEOUT)?;
-                let next = if let Place::Offset(next) = element.offset() { next.max(low) } else { low };
-                behind += u64::try_from(high - next).unwrap_or_default();
-            }
-            lag.store(behind, Ordering::Relaxed);
-            Ok(())
-        });
-        Some(counted.await)
     }
 }
 
@@ -179,41 +172,34 @@ impl EventSource for KafkaEvents {
                 self.has_joined.store(true, Ordering::Relaxed);
             }
             loop {
-                let counted = self.count().await;
+                self.lag.count(&self.group, &self.reader, &self.topic);
                 let (group, topic, assigned) = (self.group.clone(), self.topic.clone(), self.assigned.clone());
                 let read = blocking(move || Ok(poll(&group, &topic, &assigned))).await?;
-                if let Some(Batch { partition, events, to }) = read {
-                    return Ok(Some(PartEvents { part: self.part(partition), events, to, is_end: false }));
+                if let Some(batch) = read {
+                    return Ok(Some(self.events(batch)));
                 }
-                if let Some(counted) = counted {
+                if let Some(counted) = self.lag.counted().await {
                     return counted.map(|()| None);
                 }
             }
         })
     }
 
+    fn more(&self) -> Option<PartEvents> {
+        self.assigned.take().map(|batch| self.events(batch))
+    }
+
     fn commit(&self, part: Part, offset: Offset) -> BoxFuture<'_, Result<(), BusError>> {
-        Box::pin(async move {
-            let partition = self.partition(&part)?;
-            let (group, topic, assigned) = (self.group.clone(), self.topic.clone(), self.assigned.clone());
-            blocking(move || {
-                // Another member reads on from what was committed before.
-                if !assigned.has(partition) {
-                    return Ok(());
-                }
-                let mut offsets = TopicPartitionList::new();
-                offsets.add_partition_offset(&topic, partition, Place::Offset(kafka_offset(offset)))?;
-                match group.store_offsets(&offsets) {
-                    Err(_) if !assigned.has(partition) => Ok(()),
-                    stored => stored,
-                }
-            })
-            .await
-        })
+        // The library sends it later.
+        let stored = self.partition(&part).and_then(|partition| {
+            let stored = self.store_offset(partition, offset);
+            stored.map_err(|error| BusError(error.to_string()))
+        });
+        Box::pin(ready(stored))
     }
 
     fn lag(&self) -> u64 {
-        self.lag.load(Ordering::Relaxed)
+        self.lag.events()
     }
 }
 
@@ -241,14 +227,15 @@ async fn blocking<T: Send + 'static>(call: impl FnOnce() -> KafkaResult<T> + Sen
 
 /// The next messages of one partition, if there are some within [`WAIT`].
 fn poll(group: &Reader, topic: &str, assigned: &Assigned) -> Option<Batch> {
-    let mut wait = WAIT;
+    let mut wait = if assigned.held() == Held::default() { WAIT } else { Duration::ZERO };
     while let Some(polled) = group.poll(wait) {
         // What there is already, and no more than fits.
         wait = Duration::ZERO;
         match polled {
             Ok(message) => {
                 assigned.read(message.partition(), offset_of(message.offset()), structured(&message));
-                if assigned.waiting() >= BATCH_MAX {
+                let held = assigned.held();
+                if held.messages >= HELD_MAX || held.bytes >= HELD_BYTES_MAX {
                     break;
                 }
             }

@@ -26,6 +26,15 @@ struct Waiting {
     /// The last message; it may be no event.
     to: Offset,
     messages: usize,
+    bytes: usize,
+}
+
+/// What was read and not handed over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    pub messages: usize,
+    /// Of their events.
+    pub bytes: usize,
 }
 
 impl Assigned {
@@ -48,19 +57,23 @@ impl Assigned {
         if let Some(waiting) = self.0.lock().get_mut(&partition) {
             waiting.to = offset;
             waiting.messages += 1;
+            waiting.bytes += event.as_ref().map_or(0, |event| event.len());
             waiting.events.extend(event.map(|event| (offset, event)));
         }
     }
 
-    pub fn waiting(&self) -> usize {
-        self.0.lock().values().map(|waiting| waiting.messages).sum()
+    pub fn held(&self) -> Held {
+        self.0.lock().values().fold(Held::default(), |held, waiting| Held {
+            messages: held.messages + waiting.messages,
+            bytes: held.bytes + waiting.bytes,
+        })
     }
 
     /// All that was read of the partition of which most was read.
     pub fn take(&self) -> Option<Batch> {
         let mut all = self.0.lock();
         let (partition, waiting) = all.iter_mut().max_by_key(|(_, waiting)| waiting.messages)?;
-        let Waiting { events, to, messages } = std::mem::take(waiting);
+        let Waiting { events, to, messages, .. } = std::mem::take(waiting);
         (messages > 0).then_some(Batch { partition: *partition, events, to })
     }
 }
@@ -76,7 +89,7 @@ mod tests {
         for (partition, offset) in [(0, 5), (1, 7), (1, 8), (2, 1)] {
             assigned.read(partition, offset, (offset != 8).then(|| format!("{offset}").into()));
         }
-        assert_eq!(assigned.waiting(), 3, "another's partition is not read");
+        assert_eq!(assigned.held(), Held { messages: 3, bytes: 2 }, "another's partition is not read");
         assert_eq!(assigned.take(), Some(Batch { partition: 1, events: vec![(7, "7".into())], to: 8 }));
         assert_eq!(assigned.take(), Some(Batch { partition: 0, events: vec![(5, "5".into())], to: 5 }));
         assert_eq!(assigned.take(), None);

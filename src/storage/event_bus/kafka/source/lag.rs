@@ -1,0 +1,75 @@
+//! How many events of a member's partitions are not read.
+//!
+//! They are counted beside the reading, and by the reader without a group: a request of the member waits behind its fetch,
+//! which takes half a second for each partition when there is nothing to read.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use rdkafka::consumer::Consumer;
+use rdkafka::error::KafkaResult;
+use rdkafka::topic_partition_list::Offset as Place;
+use tokio::task::JoinHandle;
+
+use super::{ANSWER_TIMEOUT, Reader, blocking};
+use crate::storage::event_bus::BusError;
+
+/// How often they are counted.
+const COUNT_EVERY: Duration = Duration::from_secs(5);
+
+#[derive(Default)]
+pub struct Lag {
+    events: Arc<AtomicU64>,
+    count: Mutex<Count>,
+}
+
+#[derive(Default)]
+struct Count {
+    began: Option<Instant>,
+    task: Option<JoinHandle<Result<(), BusError>>>,
+}
+
+impl Lag {
+    /// As they were counted last.
+    pub fn events(&self) -> u64 {
+        self.events.load(Ordering::Relaxed)
+    }
+
+    /// Begins to count, if that is due.
+    pub fn count(&self, group: &Arc<Reader>, reader: &Arc<Mutex<Reader>>, topic: &Arc<str>) {
+        let mut count = self.count.lock();
+        let is_due = count.began.is_none_or(|began| began.elapsed() > COUNT_EVERY);
+        if !is_due || count.task.as_ref().is_some_and(|task| !task.is_finished()) {
+            return;
+        }
+        let (group, reader, topic, events) = (group.clone(), reader.clone(), topic.clone(), self.events.clone());
+        let counted = blocking(move || {
+            events.store(behind(&group, &reader, &topic)?, Ordering::Relaxed);
+            Ok(())
+        });
+        *count = Count { began: Some(Instant::now()), task: Some(tokio::spawn(counted)) };
+    }
+
+    /// What became of a count, once it has ended; not twice.
+    pub async fn counted(&self) -> Option<Result<(), BusError>> {
+        let ended = self.count.lock().task.take_if(|task| task.is_finished())?;
+        ended.await.ok()
+    }
+}
+
+/// Fails when no broker answers: the library itself waits for one silently.
+fn behind(group: &Reader, reader: &Mutex<Reader>, topic: &str) -> KafkaResult<u64> {
+    let assignment = group.assignment()?;
+    // Of no partition the library would wait for ever.
+    if assignment.count() == 0 {
+        return group.fetch_metadata(Some(topic), ANSWER_TIMEOUT).map(|_| 0);
+    }
+    let committed = group.committed_offsets(assignment, ANSWER_TIMEOUT)?;
+    committed.elements().iter().try_fold(0, |behind, element| {
+        let (low, high) = reader.lock().fetch_watermarks(topic, element.partition(), ANSWER_TIMEOUT)?;
+        let next = if let Place::Offset(next) = element.offset() { next.max(low) } else { low };
+        Ok(behind + u64::try_from(high - next).unwrap_or_default())
+    })
+}
