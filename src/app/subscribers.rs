@@ -21,7 +21,7 @@ use super::spawn::{runtime, spawn};
 use super::stores::Stores;
 use crate::config::Config;
 use crate::domain::cascade::health::CascadeHealth;
-use crate::domain::cascade::{Cascade, Metrics, Replays, TurnSettings, Workers};
+use crate::domain::cascade::{Cascade, Metrics, Places, Replays, TurnSettings, Turns, Workers};
 use crate::domain::notices::{Followers, Reach};
 use crate::domain::subscribers::Subscribers;
 use crate::domain::subscribers::config::SubscribersConfig;
@@ -146,30 +146,32 @@ impl CascadeThread {
         let archive = parts.archive();
         let Parts { queues, sources, clock, queued, replay_asked: asked } = parts;
         let metrics = Metrics::new(assembly.metrics());
+        let health = watched_health(assembly);
+        let endpoint: Arc<dyn Endpoint> = Arc::new(HttpEndpoint::new(endpoint_config(settings))?);
+        let retries = settings.retries.iter().map(|pause| pause.0).collect();
+        let turns = Arc::new(Turns {
+            queues: queues.clone(),
+            endpoint,
+            queued: queued.clone(),
+            settings: Arc::new(TurnSettings { timeout: settings.timeout, retries: Retries::new(retries), hmac }),
+            clock,
+            health: health.clone(),
+            metrics: metrics.clone(),
+            places: Places::new(settings.workers),
+        });
         let cascades = sources.into_iter().map(|(topic, source)| Cascade {
             source,
             queues: queues.clone(),
             queued: queued.clone(),
             health: watched_health(assembly),
             metrics: metrics.clone(),
+            turns: turns.clone(),
             lag: metrics.lag(topic),
         });
         let cascades = cascades.collect();
-        let health = watched_health(assembly);
-        let endpoint: Arc<dyn Endpoint> = Arc::new(HttpEndpoint::new(endpoint_config(settings))?);
-        let retries = settings.retries.iter().map(|pause| pause.0).collect();
         let replays =
             Replays { archive, queues: queues.clone(), asked, queued: queued.clone(), health: health.clone() };
-        let workers = Workers {
-            queues,
-            endpoint,
-            queued,
-            workers_max: settings.workers,
-            settings: Arc::new(TurnSettings { timeout: settings.timeout, retries: Retries::new(retries), hmac }),
-            clock,
-            health,
-            metrics,
-        };
+        let workers = Workers { turns, queues, queued, health, metrics };
         Ok(CascadeThread { cascades, replays, workers })
     }
 

@@ -27,6 +27,7 @@ mod owner_queues;
 mod owner_queues_bounds;
 mod owner_queues_embedded;
 mod owner_queues_ends;
+mod owner_queues_leases;
 mod owner_queues_replay;
 #[allow(dead_code, reason = "the state search uses the rest")]
 mod plain_store;
@@ -264,6 +265,12 @@ macro_rules! owner_queues_suite {
         }
         owner_queues_ends {
             leases_that_end_together_are_all_ended,
+        }
+        owner_queues_leases {
+            an_owner_that_had_nothing_may_be_leased_with_its_events,
+            an_append_leases_no_owner_that_is_not_due,
+            a_lease_that_comes_with_an_append_has_the_present_definition,
+            what_is_left_may_come_with_the_end_of_a_lease,
         }
         owner_queues_replay {
             a_replay_brings_everything_once_and_in_its_order,

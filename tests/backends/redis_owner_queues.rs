@@ -20,7 +20,8 @@ use heartline::storage::redis::config::RedisConfig;
 use heartline::storage::redis::prepare::prepare;
 use redis::{Connection, cmd};
 
-use crate::owner_queues::QueuesBackend;
+use crate::owner_queues::{Queue, QueuesBackend};
+use crate::owner_queues_leases::{append_and_take, subscription as subscription_of, wanted};
 use crate::redis::{Servers, Several, Single, connection, tell};
 use crate::requests::wait;
 
@@ -160,7 +161,7 @@ fn an_idle_owner_has_its_record_and_definition_alone() {
     let on = OnServers::<Single>::fresh(ROOMY);
     let incarnation = make(&on.queues, "a");
     let mut connection = on.connection();
-    let idle: BTreeSet<String> = ["qo:a", "qp:a", "qi", "qv", "qs"].map(str::to_owned).into();
+    let idle: BTreeSet<String> = ["qo:a", "qp:a", "qi", "qv", "qn", "qs"].map(str::to_owned).into();
     assert_eq!(keys(&mut connection), idle);
     assert_eq!(append(&on.queues, "a", incarnation, 1..=3).queued, 3);
     assert_eq!(keys(&mut connection).difference(&idle).collect::<Vec<_>>(), ["qa", "qc", "ql:a"]);
@@ -171,7 +172,7 @@ fn an_idle_owner_has_its_record_and_definition_alone() {
     let due = wait(on.queues.take(10, LEASE)).unwrap();
     assert!(due.taken.is_empty() && due.next.is_none(), "{due:?}");
     change(&on.queues, "a", Change::Delete);
-    assert_eq!(keys(&mut connection), ["qo:a", "qv", "qs"].map(str::to_owned).into());
+    assert_eq!(keys(&mut connection), ["qo:a", "qv", "qn", "qs"].map(str::to_owned).into());
     assert_eq!(
         tell::<Vec<String>>(&mut connection, &["HKEYS", &format!("{{h{}}}:qo:a", unit::unit_of(&id("a")).0)]),
         ["v"]
@@ -203,6 +204,32 @@ fn any_number_of_events_is_queued_in_its_order() {
     }
     let totals = wait(on.queues.totals()).unwrap();
     assert_eq!((totals.owners, totals.events, totals.bytes), (2, 0, 0));
+}
+
+#[test]
+#[ignore = "needs Redis: tests/run redis"]
+fn an_append_of_several_parts_leases_as_many_as_are_wanted() {
+    let on = OnServers::<Single>::fresh(ROOMY);
+    let owners: Vec<Queue> = (0..40).map(|n| Queue::made(&on, &format!("owner-{n}"))).collect();
+    let of = |name: &str, offset| {
+        let events = owners.iter().flat_map(|owner| wanted(part(), &subscription_of(owner), [offset]).1);
+        (Part::new(name), events.collect())
+    };
+    let parts = vec![of("one", 1), of("other", 7)];
+    let (appended, given) = append_and_take(&owners[0], parts.clone(), 30);
+    assert_eq!((appended.queued, given.taken.len(), given.is_due), (80, 30, true));
+    assert!(given.taken.iter().all(|taken| taken.entries.len() == 1), "what follows of another part waits");
+    assert_eq!(append_and_take(&owners[0], parts, 30).0, Appended { old: 80, ..Appended::default() });
+    let rest = wait(on.queues.take(40, LEASE)).unwrap();
+    assert_eq!(rest.taken.iter().map(|taken| taken.entries.len()).collect::<Vec<_>>(), [2; 10]);
+    for taken in &given.taken {
+        let ended = on.queues.done_and_take(taken.owner.clone(), taken.fence, done_with(taken), Some(LEASE));
+        let next = wait(ended).unwrap().taken.pop().expect("it has more");
+        assert_eq!(next.entries.iter().map(|entry| offset_of(&entry.event)).collect::<Vec<_>>(), [7]);
+        let ended = on.queues.done_and_take(next.owner.clone(), next.fence, done_with(&next), Some(LEASE));
+        let given = wait(ended).unwrap();
+        assert!(given.taken.is_empty() && !given.is_due, "it has no more");
+    }
 }
 
 /// Delivers all that is queued. Of each owner its events.

@@ -1,27 +1,37 @@
 //! From the event bus to the owners' queues.
 //!
 //! ```text
-//! bus ─ a batch of one part ─▶ who has changed, since the last batch ─▶ one append of all that fits ─▶ commit
+//! bus ─ a batch of each part ─▶ who has changed, since the last batches ─▶ one append of all that fits ─▶ commit
 //! ```
 //!
 //! The subscriptions are read after the batch: an owner that was made before an event of it is known then. The offset is
 //! committed once all appends are known. An event that is read twice is queued once: a queue knows its offsets.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::Notify;
+use tokio::time::{Instant, sleep};
 
 use super::health::{CascadeHealth, Step};
 use super::index::Index;
 use super::metrics::Metrics;
+use super::turn::Turns;
 use crate::model::subscribers::Facts;
 use crate::storage::event_bus::Offset;
 use crate::storage::event_bus::source::{EventSource, PartEvents};
-use crate::storage::owner_queues::{Append, OwnerQueues, Revision, Subscription};
+use crate::storage::owner_queues::{Appended, Offer, OwnerQueues, Revision, Subscription, Wanted};
+use crate::storage::store_error::StoreError;
 
-/// Events that one call appends; a batch that many owners want takes several calls.
+/// Events that one call appends; batches that many owners want take several calls.
 const APPENDS_MAX: usize = 2_048;
+/// Events of several parts that are queued together. With more there is a backlog, in which a part that is left for later
+/// has more events for each owner then.
+const TOGETHER_MAX: usize = 256;
+/// What comes within it is queued together, as long as owners are leased with their events.
+const GATHER: Duration = Duration::from_millis(10);
 
 /// Of one topic. Any number of processes may run one; they share the parts of the topic.
 pub struct Cascade {
@@ -31,6 +41,7 @@ pub struct Cascade {
     pub queued: Arc<Notify>,
     pub health: Arc<CascadeHealth>,
     pub metrics: Metrics,
+    pub turns: Arc<Turns>,
     /// Events that it has not looked at.
     pub lag: Gauge,
 }
@@ -43,42 +54,88 @@ impl Cascade {
             let next = self.health.repeat(Step::Read, || self.source.next()).await;
             self.lag.set(self.source.lag() as i64);
             let Some(batch) = next else { continue };
+            let (batches, is_all) = self.with_more(batch);
             let changes = self.health.repeat(Step::Owners, || self.queues.subscriptions(known.clone())).await;
             known = changes.revision.clone();
             index.change(changes);
-            self.append(&index, &batch).await;
-            self.health.repeat(Step::Commit, || self.source.commit(batch.part.clone(), batch.to)).await;
-            self.metrics.events.inc_by(batch.events.len() as u64);
+            let leased = self.append(&index, &batches, is_all).await;
+            for PartEvents { part, to, events, .. } in &batches {
+                self.health.repeat(Step::Commit, || self.source.commit(part.clone(), *to)).await;
+                self.metrics.events.inc_by(events.len() as u64);
+            }
             self.lag.set(self.source.lag() as i64);
+            if leased > 0 {
+                sleep(GATHER).await;
+            }
         }
     }
 
-    async fn append(&self, index: &Index, batch: &PartEvents) {
-        for events in appends(index, batch).chunks(APPENDS_MAX) {
-            let appended =
-                self.health.repeat(Step::Append, || self.queues.append(batch.part.clone(), events.to_vec())).await;
-            self.metrics.appended(&appended);
-            if appended.queued > 0 {
-                self.queued.notify_one();
+    /// What was read of other parts costs little more in the same steps. False if there is more.
+    fn with_more(&self, batch: PartEvents) -> (Vec<PartEvents>, bool) {
+        let (mut count, mut batches) = (batch.events.len(), vec![batch]);
+        while count < TOGETHER_MAX {
+            let Some(more) = self.source.more() else { return (batches, true) };
+            count += more.events.len();
+            batches.push(more);
+        }
+        (batches, false)
+    }
+
+    /// Owners that had nothing to do may be leased with their events. Not while there is more: what waits for one owner is
+    /// better taken together, once all is there. The number of leases.
+    async fn append(&self, index: &Index, batches: &[PartEvents], may_lease: bool) -> usize {
+        let (mut together, mut count, mut leased) = (Vec::new(), 0, 0);
+        for PartEvents { part, events, .. } in batches {
+            for wanted in wanted(index, events).chunks(APPENDS_MAX) {
+                if count + wanted.len() > APPENDS_MAX {
+                    leased += self.append_parts(std::mem::take(&mut together), may_lease).await;
+                    count = 0;
+                }
+                together.push((part.clone(), wanted.to_vec()));
+                count += wanted.len();
             }
         }
+        if count > 0 {
+            leased += self.append_parts(together, may_lease).await;
+        }
+        leased
+    }
+
+    async fn append_parts(&self, parts: Vec<Wanted>, may_lease: bool) -> usize {
+        let leased = AtomicUsize::new(0);
+        let leases = if may_lease { parts.iter().map(|(_, events)| events.len()).sum() } else { 0 };
+        let appended = self.health.repeat(Step::Append, || self.append_once(parts.clone(), leases, &leased)).await;
+        self.metrics.appended(&appended);
+        leased.into_inner()
+    }
+
+    async fn append_once(
+        &self,
+        parts: Vec<Wanted>,
+        leases: usize,
+        leased: &AtomicUsize,
+    ) -> Result<Appended, StoreError> {
+        let mut kept = self.turns.places.keep(leases);
+        let lease = self.turns.settings.lease();
+        let (offer, until) = (Offer { leases: kept.count(), lease }, Instant::now() + lease);
+        let (appended, given) = self.queues.append_and_take(parts, offer).await;
+        leased.fetch_add(given.taken.len(), Ordering::Relaxed);
+        self.turns.begin(given.taken, until, &mut kept);
+        if given.is_due {
+            self.queued.notify_one();
+        }
+        appended
     }
 }
 
 /// One for each event and owner that wants it, in the order of the events.
-fn appends(index: &Index, batch: &PartEvents) -> Vec<Append> {
+fn wanted(index: &Index, events: &[(Offset, Arc<str>)]) -> Vec<(Offset, Arc<str>, Arc<Subscription>)> {
     if index.is_empty() {
         return Vec::new();
     }
-    let of_event = |(offset, event): &(Offset, Arc<str>)| -> Vec<Append> {
+    let of_event = |(offset, event): &(Offset, Arc<str>)| -> Vec<_> {
         let Some(facts) = Facts::of(event) else { return Vec::new() };
-        let append = |owner: &Arc<Subscription>| Append {
-            owner: owner.id.clone(),
-            incarnation: owner.incarnation,
-            offset: *offset,
-            event: event.clone(),
-        };
-        index.wanting(&facts).into_iter().map(append).collect()
+        index.wanting(&facts).into_iter().map(|owner| (*offset, event.clone(), owner.clone())).collect()
     };
-    batch.events.iter().flat_map(of_event).collect()
+    events.iter().flat_map(of_event).collect()
 }

@@ -138,6 +138,7 @@ mod tests {
             let subscription = now.map(|(filter, state)| Subscription {
                 id: id.clone(),
                 incarnation: 1,
+                version: 1,
                 subscriber: Arc::new(subscriber(filter)),
                 state,
             });

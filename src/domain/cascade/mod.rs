@@ -12,14 +12,16 @@ mod fanout;
 pub mod health;
 mod index;
 mod metrics;
+mod places;
 mod replays;
 mod turn;
 mod workers;
 
 pub use fanout::Cascade;
 pub use metrics::Metrics;
+pub use places::Places;
 pub use replays::Replays;
-pub use turn::TurnSettings;
+pub use turn::{TurnSettings, Turns};
 pub use workers::Workers;
 
 #[cfg(test)]

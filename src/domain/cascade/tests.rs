@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use tokio::sync::Notify;
 
 use super::health::CascadeHealth;
-use super::{Cascade, Metrics, TurnSettings, Workers};
+use super::{Cascade, Metrics, Places, TurnSettings, Turns, Workers};
 use crate::domain::time::clock::{self, Clock};
 use crate::model::subscribers::{
     Delivery, EventType, FailureReason, Filter, Retries, Secrets, SigningSecret, Subscriber, SubscriberId,
@@ -153,6 +153,7 @@ async fn an_event_is_queued_for_an_owner_made_before_it_and_then_committed() {
         queued: Arc::new(Notify::new()),
         health: Arc::new(CascadeHealth::default()),
         metrics: Metrics::new(&mut Registry::default()),
+        turns: turns(&scene, Arc::new(Script::new([], "", Arc::default()))),
         lag: Gauge::default(),
     };
     run(cascade.run(), &committed).await;
@@ -167,6 +168,30 @@ struct Script {
     last: &'static str,
     /// Notified when the last event is sent.
     over: Arc<Notify>,
+}
+
+impl Script {
+    fn new(answers: impl Into<VecDeque<Outcome>>, last: &'static str, over: Arc<Notify>) -> Self {
+        Script { answers: Mutex::new(answers.into()), asked: Mutex::default(), last, over }
+    }
+}
+
+fn turns(scene: &Scene, endpoint: Arc<Script>) -> Arc<Turns> {
+    let settings = TurnSettings {
+        timeout: Duration::from_secs(1),
+        retries: Retries::new(vec![Duration::from_millis(1)]),
+        hmac: |_, _| vec![0; 32],
+    };
+    Arc::new(Turns {
+        queues: scene.queues.clone(),
+        endpoint,
+        queued: Arc::default(),
+        settings: Arc::new(settings),
+        clock: Arc::new(Clock::starting_at(0, Duration::from_hours(1))),
+        health: Arc::default(),
+        metrics: Metrics::new(&mut Registry::default()),
+        places: Places::new(4),
+    })
 }
 
 impl Endpoint for Script {
@@ -189,26 +214,16 @@ async fn what_was_not_taken_is_sent_again_before_anything_else() {
     assert_eq!(appended.await.expect("events are queued").queued, 3);
     let failed = |status| Outcome::Failed { reason: FailureReason::Status, status, retry_after: None };
     let over = Arc::new(Notify::new());
-    let endpoint = Arc::new(Script {
-        answers: Mutex::new([Outcome::Delivered, failed(Some(500)), failed(None)].into()),
-        asked: Mutex::default(),
-        last: "event-3",
-        over: over.clone(),
-    });
-    let settings = TurnSettings {
-        timeout: Duration::from_secs(1),
-        retries: Retries::new(vec![Duration::from_millis(1)]),
-        hmac: |_, _| vec![0; 32],
-    };
+    let answers = [Outcome::Delivered, failed(Some(500)), failed(None)];
+    let endpoint = Arc::new(Script::new(answers, "event-3", over.clone()));
+    let turns = turns(&scene, endpoint.clone());
+    let Turns { queues, queued, health, metrics, .. } = &*turns;
     let workers = Workers {
-        queues: scene.queues.clone(),
-        endpoint: endpoint.clone(),
-        queued: Arc::new(Notify::new()),
-        workers_max: 4,
-        settings: Arc::new(settings),
-        clock: Arc::new(Clock::starting_at(0, Duration::from_hours(1))),
-        health: Arc::new(CascadeHealth::default()),
-        metrics: Metrics::new(&mut Registry::default()),
+        queues: queues.clone(),
+        queued: queued.clone(),
+        health: health.clone(),
+        metrics: metrics.clone(),
+        turns: turns.clone(),
     };
     run(workers.run(pending()), &over).await;
     assert_eq!(*endpoint.asked.lock(), ["event-1", "event-2", "event-2", "event-2", "event-3"]);

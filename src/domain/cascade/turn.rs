@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
 use super::health::{CascadeHealth, Step};
 use super::metrics::Metrics;
+use super::places::{Kept, Places};
 use crate::domain::time::clock::Clock;
 use crate::model::subscribers::{Delivery, Failure, FailureReason, Hmac, Retries, State, Status, Subscriber};
 use crate::storage::endpoint::{Endpoint, Outcome};
@@ -27,15 +29,23 @@ pub struct TurnSettings {
     pub hmac: Hmac,
 }
 
-pub(super) struct Turn {
+/// What all turns need.
+pub struct Turns {
     pub queues: Arc<dyn OwnerQueues>,
     pub endpoint: Arc<dyn Endpoint>,
+    /// Notified when queues may be due.
+    pub queued: Arc<Notify>,
     pub settings: Arc<TurnSettings>,
     pub clock: Arc<Clock>,
     pub health: Arc<CascadeHealth>,
     pub metrics: Metrics,
+    pub places: Places,
+}
+
+struct Turn {
+    turns: Arc<Turns>,
     /// The lease ends no earlier.
-    pub until: Instant,
+    until: Instant,
 }
 
 /// What became of a turn.
@@ -53,18 +63,60 @@ impl TurnSettings {
     }
 }
 
+impl Turns {
+    /// A turn for each of these owners, with leases that end no earlier than `until`.
+    pub fn begin(self: &Arc<Self>, taken: Vec<Taken>, until: Instant, kept: &mut Kept) {
+        for taken in taken {
+            let place = kept.split();
+            let turn = Turn { turns: self.clone(), until };
+            self.metrics.workers.inc();
+            let workers = self.metrics.workers.clone();
+            tokio::spawn(async move {
+                turn.serve(taken).await;
+                workers.dec();
+                drop(place);
+            });
+        }
+    }
+
+    /// How long a lease may last that is given to an owner which has one: as long as nobody waits for its place.
+    pub fn next_lease(&self) -> Option<Duration> {
+        (!self.places.are_full()).then(|| self.settings.lease())
+    }
+}
+
 impl Turn {
-    pub async fn serve(self, taken: Taken) {
-        let Served { delivered_to, delivered, status, pause } = self.deliver(&taken).await;
+    /// Turns of one owner, as long as it is given another lease.
+    async fn serve(mut self, mut taken: Taken) {
+        loop {
+            let served = self.deliver(&taken).await;
+            match self.end(&taken, served).await {
+                Some(next) => taken = next,
+                None => return,
+            }
+        }
+    }
+
+    /// Ends the lease. Returns the next one, if it was given at once.
+    async fn end(&mut self, taken: &Taken, served: Served) -> Option<Taken> {
+        let Served { delivered_to, delivered, status, pause } = served;
         let done = Done { delivered_to, delivered, status, pause };
+        let Turns { queues, queued, health, settings, .. } = &*self.turns;
         // Not stored in time, it is delivered again by the next lease.
         while Instant::now() < self.until {
-            let ended = self.queues.done(taken.owner.clone(), taken.fence, done.clone()).await;
-            if self.health.told(Step::Done, ended).is_some() {
-                return;
+            let (owner, next) = (taken.owner.clone(), self.turns.next_lease());
+            let until = Instant::now() + settings.lease();
+            let given = queues.done_and_take(owner, taken.fence, done.clone(), next).await;
+            if let Some(mut given) = health.told(Step::Done, given) {
+                if given.is_due {
+                    queued.notify_one();
+                }
+                self.until = until;
+                return given.taken.pop();
             }
             sleep(RETRY).await;
         }
+        None
     }
 
     async fn deliver(&self, taken: &Taken) -> Served {
@@ -74,7 +126,7 @@ impl Turn {
         for entries in requests(&taken.subscriber, &taken.entries) {
             // The first request of a turn may begin late, but not after its lease.
             let is_over = served.delivered_to.is_some() && began.elapsed() > TURN;
-            if is_over || Instant::now() + self.settings.timeout + MARGIN > self.until {
+            if is_over || Instant::now() + self.turns.settings.timeout + MARGIN > self.until {
                 break;
             }
             match self.send(taken, entries).await {
@@ -96,34 +148,34 @@ impl Turn {
 
     async fn send(&self, taken: &Taken, entries: &[Entry]) -> Outcome {
         let events: Vec<&str> = entries.iter().map(|entry| &*entry.event).collect();
-        let delivery = Delivery::of(&taken.subscriber, &events, self.clock.now(), self.settings.hmac);
+        let delivery = Delivery::of(&taken.subscriber, &events, self.turns.clock.now(), self.turns.settings.hmac);
         let began = Instant::now();
-        let outcome = self.endpoint.deliver(delivery).await;
-        self.metrics.seconds.observe(began.elapsed().as_secs_f64());
+        let outcome = self.turns.endpoint.deliver(delivery).await;
+        self.turns.metrics.seconds.observe(began.elapsed().as_secs_f64());
         outcome
     }
 
     fn delivered(&self, entries: &[Entry], served: &mut Served) {
-        let now = self.clock.now();
+        let now = self.turns.clock.now();
         for entry in entries {
-            self.metrics.age.observe(now.saturating_sub(entry.queued_at) as f64 / 1_000.0);
+            self.turns.metrics.age.observe(now.saturating_sub(entry.queued_at) as f64 / 1_000.0);
         }
-        self.metrics.deliveries.inc();
-        self.metrics.delivered.inc_by(entries.len() as u64);
+        self.turns.metrics.deliveries.inc();
+        self.turns.metrics.delivered.inc_by(entries.len() as u64);
         served.delivered += entries.len() as u64;
         served.delivered_to = entries.last().map(|entry| entry.number);
         served.status.failing = None;
     }
 
     fn failed(&self, taken: &Taken, reason: FailureReason, status: Option<u16>, served: &mut Served) {
-        self.metrics.failed(reason);
+        self.turns.metrics.failed(reason);
         tracing::debug!(event = "delivery_failed", subscriber = %taken.owner, %reason, status, "delivery failed");
-        served.status.last_failure = Some(Failure { at: self.clock.now(), status, reason });
+        served.status.last_failure = Some(Failure { at: self.turns.clock.now(), status, reason });
     }
 
     fn put_off(&self, retry_after: Option<Duration>, served: &mut Served) {
         let failing = served.status.failing;
-        let next = self.settings.retries.next(failing, self.clock.now(), retry_after, rand::random());
+        let next = self.turns.settings.retries.next(failing, self.turns.clock.now(), retry_after, rand::random());
         served.pause = next.put_off(&mut served.status);
     }
 }

@@ -11,14 +11,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
 use super::health::{CascadeHealth, Step};
 use super::metrics::Metrics;
-use super::turn::{Turn, TurnSettings};
-use crate::domain::time::clock::Clock;
-use crate::storage::endpoint::Endpoint;
+use super::turn::Turns;
 use crate::storage::owner_queues::{Due, OwnerQueues};
 
 /// Owners that are taken at once.
@@ -33,14 +30,10 @@ const EXPIRE_EVERY: Duration = Duration::from_secs(10);
 const END_MAX: Duration = Duration::from_secs(5);
 
 pub struct Workers {
+    pub turns: Arc<Turns>,
     pub queues: Arc<dyn OwnerQueues>,
-    pub endpoint: Arc<dyn Endpoint>,
     /// Notified when queues may be due.
     pub queued: Arc<Notify>,
-    /// Owners that are delivered to at the same time.
-    pub workers_max: usize,
-    pub settings: Arc<TurnSettings>,
-    pub clock: Arc<Clock>,
     pub health: Arc<CascadeHealth>,
     pub metrics: Metrics,
 }
@@ -48,35 +41,26 @@ pub struct Workers {
 impl Workers {
     /// Until `end` resolves; what is under way then is finished, unless it takes too long.
     pub async fn run(self, end: impl Future<Output = ()>) {
-        let mut running = JoinSet::new();
         tokio::select! {
-            () = self.deliver(&mut running) => {}
+            () = self.deliver() => {}
             () = self.look_after() => {}
             () = end => {}
         }
-        let _ = timeout(END_MAX, async { while running.join_next().await.is_some() {} }).await;
+        self.turns.places.empty(END_MAX).await;
     }
 
-    async fn deliver(&self, running: &mut JoinSet<()>) {
+    async fn deliver(&self) {
         loop {
-            while running.try_join_next().is_some() {}
-            let free = self.workers_max.saturating_sub(running.len()).min(TAKE_MAX);
-            if free == 0 {
-                running.join_next().await;
-                continue;
-            }
-            let (due, until) = self.take(free).await;
-            let is_full = due.taken.len() == free;
-            for taken in due.taken {
-                running.spawn(self.turn(until).serve(taken));
-            }
-            self.metrics.workers.set(running.len() as i64);
+            let mut kept = self.turns.places.wait(TAKE_MAX).await;
+            let (due, until) = self.take(kept.count()).await;
+            let is_full = due.taken.len() == kept.count();
+            self.turns.begin(due.taken, until, &mut kept);
+            drop(kept);
             if !is_full {
                 let wait = due.next.unwrap_or(LOOK_EVERY).min(LOOK_EVERY);
                 tokio::select! {
                     () = sleep(wait) => {}
                     () = self.queued.notified() => {}
-                    Some(_) = running.join_next() => {}
                 }
                 sleep(GATHER).await;
             }
@@ -85,24 +69,12 @@ impl Workers {
 
     /// Leases, and when they end at the earliest.
     async fn take(&self, limit: usize) -> (Due, Instant) {
-        let lease = self.settings.lease();
+        let lease = self.turns.settings.lease();
         let ask = || async {
             let until = Instant::now() + lease;
             self.queues.take(limit, lease).await.map(|due| (due, until))
         };
         self.health.repeat(Step::Take, ask).await
-    }
-
-    fn turn(&self, until: Instant) -> Turn {
-        Turn {
-            queues: self.queues.clone(),
-            endpoint: self.endpoint.clone(),
-            settings: self.settings.clone(),
-            clock: self.clock.clone(),
-            health: self.health.clone(),
-            metrics: self.metrics.clone(),
-            until,
-        }
     }
 
     async fn look_after(&self) {

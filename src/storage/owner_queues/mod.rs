@@ -26,13 +26,16 @@
 pub mod embedded;
 pub mod redis;
 
+use std::ops::AddAssign;
 use std::sync::Arc;
 use std::time::Duration;
+
+use futures_util::future::BoxFuture;
 
 use super::event_bus::Offset;
 use super::event_bus::part::{Offsets, Part};
 use super::event_bus::source::Cursors;
-use super::store_error::Answer;
+use super::store_error::{Answer, StoreError};
 use crate::model::subscribers::{State, Status, Subscriber, SubscriberId};
 
 pub use crate::model::subscribers::{Dead, DeadReason, Number, Owner, Version};
@@ -87,6 +90,7 @@ pub enum Changed {
 pub struct Subscription {
     pub id: SubscriberId,
     pub incarnation: Version,
+    pub version: Version,
     pub subscriber: Arc<Subscriber>,
     pub state: State,
 }
@@ -115,6 +119,9 @@ pub struct Append {
     pub event: Arc<str>,
 }
 
+/// Events of one part, each with who wants it.
+pub type Wanted = (Part, Vec<(Offset, Arc<str>, Arc<Subscription>)>);
+
 /// What became of appends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Appended {
@@ -125,6 +132,21 @@ pub struct Appended {
     pub left_out: u64,
     /// Events that went to the dead letters to make room.
     pub died: u64,
+}
+
+impl Append {
+    pub fn of((offset, event, wants): &(Offset, Arc<str>, Arc<Subscription>)) -> Self {
+        Append { owner: wants.id.clone(), incarnation: wants.incarnation, offset: *offset, event: event.clone() }
+    }
+}
+
+impl AddAssign for Appended {
+    fn add_assign(&mut self, Appended { queued, old, left_out, died }: Appended) {
+        self.queued += queued;
+        self.old += old;
+        self.left_out += left_out;
+        self.died += died;
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -157,6 +179,21 @@ pub struct Due {
     pub taken: Vec<Taken>,
     /// Until the next owner is due, if one is in the control queue.
     pub next: Option<Duration>,
+}
+
+/// Leases that a call may give beside what it does.
+#[derive(Clone, Copy, Debug)]
+pub struct Offer {
+    pub leases: usize,
+    pub lease: Duration,
+}
+
+/// What a call leaves to workers.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    pub taken: Vec<Taken>,
+    /// Owners may be due that are not among these.
+    pub is_due: bool,
 }
 
 /// How a lease ends.
@@ -258,6 +295,14 @@ pub trait OwnerQueues: Cursors {
     /// queue, unless it is there.
     fn append(&self, part: Part, events: Vec<Append>) -> Answer<Appended>;
 
+    /// Like [`append`](Self::append), of several parts, each of them once. It may lease owners that had nothing queued, as
+    /// [`take`](Self::take) does; what was given counts though some of the appends have failed.
+    fn append_and_take(
+        &self,
+        parts: Vec<Wanted>,
+        offer: Offer,
+    ) -> BoxFuture<'static, (Result<Appended, StoreError>, Given)>;
+
     // For workers.
 
     /// Leases owners that are due, the longest due first, at most so many. Each lease lasts for `lease` from when it is
@@ -266,6 +311,9 @@ pub trait OwnerQueues: Cursors {
 
     /// Ends a lease, if it still is the last one of its owner.
     fn done(&self, owner: SubscriberId, fence: Fence, done: Done) -> Answer<Ended>;
+
+    /// Like [`done`](Self::done). It may give the owner its next lease if it has more, unless `lease` is `None`.
+    fn done_and_take(&self, owner: SubscriberId, fence: Fence, done: Done, lease: Option<Duration>) -> Answer<Given>;
 
     /// Gives up what is too old, of all queues. How many events these were.
     fn expire(&self) -> Answer<u64>;

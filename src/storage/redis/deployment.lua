@@ -7,9 +7,11 @@ for place, key in ipairs(KEYS) do
   if not string.find(key, '^{h%d+}:deployment$') then
     break
   end
-  if redis.call('GET', key) ~= ARGV[1] then
-    return redis.error_reply('WIPED ' .. key .. ' is missing, or of another deployment')
-  end
   tags[place] = string.sub(key, 1, -12)
+end
+for place, deployment in ipairs(redis.call('MGET', unpack(KEYS, 1, #tags))) do
+  if deployment ~= ARGV[1] then
+    return redis.error_reply('WIPED ' .. KEYS[place] .. ' is missing, or of another deployment')
+  end
 end
 local tag = tags[1]

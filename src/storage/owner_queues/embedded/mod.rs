@@ -33,12 +33,14 @@ mod writer;
 use std::path::Path;
 use std::time::Duration;
 
+use futures_util::future::{BoxFuture, join_all};
+
 use self::request::Request;
 use self::tables::{Tables, View};
 use self::writer::Writer;
 use super::{
-    Append, Appended, Bounds, Change, Changed, Dead, Done, Due, Ended, Fence, Fill, Filled, Number, Owner, OwnerQueues,
-    Replay, Revision, Subscriptions, Totals, Version,
+    Append, Appended, Bounds, Change, Changed, Dead, Done, Due, Ended, Fence, Fill, Filled, Given, Number, Offer,
+    Owner, OwnerQueues, Replay, Revision, Subscriptions, Totals, Version, Wanted,
 };
 use crate::model::subscribers::SubscriberId;
 use crate::storage::embedded::Clock;
@@ -128,12 +130,37 @@ impl OwnerQueues for EmbeddedQueues {
         self.queue.ask(|answer| Request::Append(part, events, answer))
     }
 
+    /// No lease is given: here one costs no round trip.
+    fn append_and_take(
+        &self,
+        parts: Vec<Wanted>,
+        _: Offer,
+    ) -> BoxFuture<'static, (Result<Appended, StoreError>, Given)> {
+        let append = |(part, events): Wanted| self.append(part, events.iter().map(Append::of).collect());
+        let appends: Vec<_> = parts.into_iter().map(append).collect();
+        Box::pin(async move {
+            let mut all = Appended::default();
+            for appended in join_all(appends).await {
+                match appended {
+                    Ok(appended) => all += appended,
+                    Err(error) => return (Err(error), Given::default()),
+                }
+            }
+            (Ok(all), Given { is_due: all.queued > 0, ..Given::default() })
+        })
+    }
+
     fn take(&self, limit: usize, lease: Duration) -> Answer<Due> {
         self.queue.ask(|answer| Request::Take(limit, lease, answer))
     }
 
     fn done(&self, owner: SubscriberId, fence: Fence, done: Done) -> Answer<Ended> {
         self.queue.ask(|answer| Request::Done(owner, fence, done, answer))
+    }
+
+    fn done_and_take(&self, owner: SubscriberId, fence: Fence, done: Done, _: Option<Duration>) -> Answer<Given> {
+        let done = self.done(owner, fence, done);
+        Box::pin(async move { done.await.map(|_| Given { is_due: true, ..Given::default() }) })
     }
 
     fn expire(&self) -> Answer<u64> {

@@ -64,10 +64,11 @@ pub fn dead(view: &View, id: &SubscriberId, after: Number, limit: usize) -> Resu
 pub fn subscriptions(view: &View, Revision(since): &Revision) -> Result<Subscriptions, StoreError> {
     let (newest, ids) = view.changes(since.first().copied().unwrap_or_default())?;
     let subscription = |id: SubscriberId| {
-        let Some(live) = view.head(&id)?.live else { return Ok((id, None)) };
+        let Head { version, live: Some(live), .. } = view.head(&id)? else { return Ok((id, None)) };
         let subscription = Subscription {
             id: id.clone(),
             incarnation: live.incarnation,
+            version,
             subscriber: view.definition(&id)?,
             state: live.status.state,
         };

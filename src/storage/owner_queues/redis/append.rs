@@ -1,16 +1,20 @@
 //! Queues events: the arguments of `append.lua`, and its answer.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use ::redis::{Script, Value};
 
-use super::super::{Append, Appended, Version};
-use super::answer::Parts;
+use super::super::{
+    Append, Appended, BYTES_MAX, ENTRIES_MAX, Entry, Given, Offer, Subscription, Taken, Version, Wanted,
+};
+use super::answer::{MALFORMED, Parts};
 use super::calls::{Queues, Words, word};
-use super::{EVENT_BYTES_MAX, EVENTS_MAX, unit};
+use super::lease::readable;
+use super::{EVENT_BYTES_MAX, EVENTS_MAX, read, status, unit};
 use crate::model::shard::Shard;
-use crate::model::subscribers::SubscriberId;
+use crate::model::subscribers::{Subscriber, SubscriberId};
+use crate::storage::event_bus::Offset;
 use crate::storage::event_bus::part::Part;
 use crate::storage::redis::script::script;
 use crate::storage::redis::value::DecodeError;
@@ -28,12 +32,22 @@ const ROW_BYTES: usize = EVENT_BYTES_MAX / joined::TOGETHER_MAX;
 struct Step<'a> {
     events: usize,
     bytes: usize,
-    owners: BTreeMap<(&'a SubscriberId, Version), Vec<&'a Append>>,
+    places: BTreeMap<Place<'a>, Vec<One<'a>>>,
+}
+
+/// An owner, its incarnation, the version of its definition that is known, and a part.
+type Place<'a> = (&'a SubscriberId, Version, Version, &'a Part);
+
+/// An event for an owner. The definition is not there if the caller does not know it.
+struct One<'a> {
+    offset: Offset,
+    event: &'a Arc<str>,
+    subscriber: Option<&'a Arc<Subscriber>>,
 }
 
 impl<'a> Step<'a> {
-    fn has_room(&self, append: &Append) -> bool {
-        self.events < EVENTS_MAX && (self.events == 0 || self.bytes + append.event.len() <= EVENT_BYTES_MAX)
+    fn has_room(&self, event: &str) -> bool {
+        self.events < EVENTS_MAX && (self.events == 0 || self.bytes + event.len() <= EVENT_BYTES_MAX)
     }
 
     /// What it weighs in a call.
@@ -41,60 +55,127 @@ impl<'a> Step<'a> {
         self.events.max(self.bytes / ROW_BYTES)
     }
 
-    fn add(&mut self, append: &'a Append) {
+    fn add(&mut self, place: Place<'a>, one: One<'a>) {
         self.events += 1;
-        self.bytes += append.event.len();
-        self.owners.entry((&append.owner, append.incarnation)).or_default().push(append);
+        self.bytes += one.event.len();
+        self.places.entry(place).or_default().push(one);
     }
 
-    /// `place`: of its unit among those of the call, from 1.
-    fn put(&self, place: usize, args: &mut Words) {
-        args.extend([word(place), word(self.events), word(self.owners.len())]);
-        for ((owner, incarnation), events) in &self.owners {
-            args.extend([word(owner), word(incarnation), word(events.len())]);
+    /// `unit`: the place of its unit among those of the call, from 1.
+    fn put(&self, unit: usize, args: &mut Words) {
+        args.extend([word(unit), word(self.events), word(self.places.len())]);
+        for ((owner, incarnation, version, part), events) in &self.places {
+            args.extend([word(owner), word(incarnation), word(version), word(part), word(events.len())]);
             args.extend(events.iter().flat_map(|one| [word(one.offset), one.event.as_bytes().to_vec()]));
         }
     }
 }
 
-/// All units in one round trip; a unit with more than one step has is asked again.
-pub async fn append(queues: &Queues, part: &Part, events: &[Append]) -> Result<Appended, StoreError> {
-    let mut units: BTreeMap<Shard, Vec<Step>> = BTreeMap::new();
-    for append in events {
-        let steps = units.entry(unit::unit_of(&append.owner)).or_default();
-        if !steps.last().is_some_and(|step| step.has_room(append)) {
+/// The events of each unit, in steps.
+#[derive(Default)]
+pub struct Units<'a>(BTreeMap<Shard, Vec<Step<'a>>>);
+
+impl<'a> Units<'a> {
+    pub fn of_part(part: &'a Part, events: &'a [Append]) -> Self {
+        let mut units = Units::default();
+        for Append { owner, incarnation, offset, event } in events {
+            units.add((owner, *incarnation, 0, part), One { offset: *offset, event, subscriber: None });
+        }
+        units
+    }
+
+    pub fn of_parts(parts: &'a [Wanted]) -> Self {
+        let mut units = Units::default();
+        for (part, events) in parts {
+            for (offset, event, wants) in events {
+                let Subscription { id, incarnation, version, subscriber, .. } = &**wants;
+                let one = One { offset: *offset, event, subscriber: Some(subscriber) };
+                units.add((id, *incarnation, *version, part), one);
+            }
+        }
+        units
+    }
+
+    fn add(&mut self, place: Place<'a>, one: One<'a>) {
+        let steps = self.0.entry(unit::unit_of(place.0)).or_default();
+        if !steps.last().is_some_and(|step| step.has_room(one.event)) {
             steps.push(Step::default());
         }
-        steps.last_mut().into_iter().for_each(|step| step.add(append));
+        if let Some(step) = steps.last_mut() {
+            step.add(place, one);
+        }
     }
+}
+
+/// All units in one round trip; a unit with more than one step has is asked again.
+pub async fn append(queues: &Queues, Units(units): Units<'_>, offer: Offer) -> (Result<Appended, StoreError>, Given) {
     let rounds = units.values().map(Vec::len).max().unwrap_or(0);
-    let mut all = Appended::default();
+    let (mut all, mut given) = (Appended::default(), Given::default());
     for round in 0..rounds {
         let mut steps: Vec<(Shard, &Step)> =
             units.iter().filter_map(|(unit, steps)| Some((*unit, steps.get(round)?))).collect();
         let parts = joined::split(&queues.redis, &mut steps, |(unit, _)| *unit, |(_, step)| step.rows());
-        let calls = parts.into_iter().map(|steps| call(queues, part, steps)).collect();
+        let share = Offer { leases: offer.leases.saturating_sub(given.taken.len()) / parts.len(), ..offer };
+        let calls = parts.iter().map(|steps| call(queues, steps, share)).collect();
+        let answers = queues.redis.run_each(&APPEND, calls).await;
+        let mut failed = None;
+        for (steps, answer) in parts.iter().zip(answers) {
+            let read = answer.and_then(|answer| Ok(read_answer(answer, steps, &mut all, &mut given)?));
+            failed = failed.or(read.err());
+        }
         // After an error none may follow: what is repeated would be taken for old.
-        for answer in queues.redis.run(&APPEND, calls).await? {
-            add(&mut all, answer)?;
+        if let Some(error) = failed {
+            return (Err(error), given);
         }
     }
-    Ok(all)
+    (Ok(all), given)
 }
 
-fn call(queues: &Queues, part: &Part, steps: &[(Shard, &Step)]) -> Call {
-    let mut args: Words = vec![word(part)];
-    for (place, (_, step)) in steps.iter().enumerate() {
-        step.put(place + 1, &mut args);
+fn call(queues: &Queues, steps: &[(Shard, &Step)], Offer { leases, lease }: Offer) -> Call {
+    let mut args: Words = vec![word(leases), word(lease.as_millis())];
+    for (unit, (_, step)) in steps.iter().enumerate() {
+        step.put(unit + 1, &mut args);
     }
-    let owners: Vec<&SubscriberId> = steps.iter().flat_map(|(_, step)| step.owners.keys().map(|(id, _)| *id)).collect();
+    let owners: Vec<&SubscriberId> =
+        steps.iter().flat_map(|(_, step)| step.places.keys().map(|place| place.0)).collect();
     queues.of_owners(joined::shards(steps, |(unit, _)| *unit), &owners, args)
 }
 
-fn add(all: &mut Appended, answer: Value) -> Result<(), DecodeError> {
+fn read_answer(
+    answer: Value,
+    steps: &[(Shard, &Step)],
+    all: &mut Appended,
+    given: &mut Given,
+) -> Result<(), DecodeError> {
     let mut parts = Parts::of(answer)?;
-    for sum in [&mut all.queued, &mut all.old, &mut all.left_out, &mut all.died] {
-        *sum += parts.number()?;
+    let [queued, old, left_out, died] = [parts.number()?, parts.number()?, parts.number()?, parts.number()?];
+    *all += Appended { queued, old, left_out, died };
+    given.is_due |= parts.number()? > 0;
+    if parts.is_over() {
+        return Ok(());
+    }
+    let places: Vec<_> = steps.iter().flat_map(|(_, step)| &step.places).collect();
+    while !parts.is_over() {
+        given.taken.extend(readable(read_lease(parts.parts()?, &places)));
     }
     Ok(())
+}
+
+fn read_lease(mut lease: Parts, places: &[(&Place<'_>, &Vec<One<'_>>)]) -> Result<Taken, DecodeError> {
+    let place = usize::try_from(lease.number()?).map_err(|_| MALFORMED)?;
+    let (place, events) = place.checked_sub(1).and_then(|place| places.get(place)).ok_or(MALFORMED)?;
+    let fence = lease.number()?;
+    let status = status::status([status::ACTIVE, &lease.text()?, &lease.text()?])?;
+    let subscriber = match lease.text_or_nil()? {
+        Some(definition) => read::subscriber(&definition)?,
+        None => events.first().and_then(|one| one.subscriber).ok_or(MALFORMED)?.clone(),
+    };
+    let first = lease.number()?;
+    let mut bytes = 0;
+    let entries = (first..).zip(events.iter()).take(ENTRIES_MAX).take_while(|(number, one)| {
+        bytes += one.event.len();
+        *number == first || bytes <= BYTES_MAX
+    });
+    let entries = entries.map(|(number, one)| Entry { number, queued_at: number / 1_000, event: one.event.clone() });
+    Ok(Taken { owner: place.0.clone(), subscriber, status, fence, entries: entries.collect() })
 }

@@ -9,10 +9,11 @@
 -- Answers 'done', the new version, whether the owner was made, and for how many milliseconds a lease goes on; 'moved' and
 -- the version; or 'missing' and for how many milliseconds a lease goes on.
 
-local owner, kind = read(tag, ARGV[5], 'x'), ARGV[7]
+local owner, kind = read(tag, ARGV[5], 'v', 'x'), ARGV[7]
+local present = owner.more.v or '0'
 local leased_for = math.max(0, owner.lease_end - now)
-if owner.version ~= ARGV[6] then
-  return { 'moved', owner.version }
+if present ~= ARGV[6] then
+  return { 'moved', present }
 end
 if not owner.incarnation and kind ~= 'put' then
   return { 'missing', leased_for }
@@ -42,9 +43,9 @@ end
 
 -- A lease that still lasts removes nothing from here on. Its worker may end it early.
 local function void_lease()
-  local fence = owner.fence or owner.more[1]
+  local fence = owner.fence or owner.more.x
   if leased_for > 0 and fence then
-    call('HSET', record, 'l', owner.lease_end, 'x', fence)
+    call('HSET', record, 'l', text(owner.lease_end), 'x', fence)
   end
   call('HDEL', record, 'f')
 end
@@ -54,7 +55,8 @@ local changes = {}
 function changes.put()
   call('SET', definition, ARGV[8])
   if made then
-    call('HSET', record, 'i', version)
+    -- First what is read most: Redis looks for a field of a small hash from the first on.
+    call('HSET', record, 'i', version, 'w', 'active', 'n', 0, 'b', 0, 'l', text(owner.lease_end), 'f', '', 'c', 0)
     call('ZADD', tag .. ':qi', 0, id)
     add(tag, 'owners', 1)
     set_offsets()
@@ -72,6 +74,7 @@ end
 
 function changes.delete()
   empty()
+  count_dead(owner)
   add(tag, 'owners', -1)
   add(tag, 'dead', -owner.dead_events)
   call('DEL', record)

@@ -1,36 +1,36 @@
--- Ends leases, each if it still is the last one of its owner.
+-- Ends leases, each if it still is the last one of its owner, and gives the next ones of owners that have more.
 --
---   from ARGV[5] on, for each lease: the place of its unit, and
+--   from ARGV[9] on, for each lease: the place of its unit, and
 --     the id
 --     the fence of the lease
 --     the number up to which everything was delivered, or ''
 --     how many events these were
 --     state, failing and last failure
 --     milliseconds until the owner is due again
+--     '1' if it may have the next lease at once
 --
--- Answers for each 1, also if it was done before; 0 if the lease is not the last one.
+-- Answers for each: 0 if the lease is not the last one; 1 if it was ended, also if before, and the owner waits for nothing;
+-- 2 if it waits in the control queue; or its next lease.
 
-local function remove_to(owner, last)
-  local count
-  repeat
-    local entries = call('LRANGE', owner.queue, 0, PAGE - 1)
-    count = 0
-    for _, entry in ipairs(entries) do
-      local number, bytes = look_at(entry)
-      if number > last then
-        break
-      end
-      owner.events, owner.bytes, count = owner.events - 1, owner.bytes - bytes, count + 1
+-- `count`: entries of the lease. Some may have fallen out of the queue since; those behind them go back.
+local function remove_to(owner, last, count)
+  local back = {}
+  for _, entry in ipairs(call('LPOP', owner.queue, count) or {}) do
+    local number, bytes = look_at(entry)
+    if number > last then
+      table.insert(back, 1, entry)
+    else
+      owner.events, owner.bytes = owner.events - 1, owner.bytes - bytes
     end
-    if count > 0 then
-      call('LTRIM', owner.queue, count, -1)
-    end
-  until count < PAGE
+  end
+  if #back > 0 then
+    call('LPUSH', owner.queue, unpack(back))
+  end
 end
 
 -- Whether the lease is the last one. A void one lets go what waits for its end: nothing begins under it any more.
 local function is_last(owner, fence)
-  if not owner.fence and owner.more[2] == fence then
+  if not owner.fence and owner.more.x == fence then
     call('HDEL', owner.record, 'l', 'x')
     owner.lease_end = 0
     put_in(owner, true)
@@ -38,48 +38,54 @@ local function is_last(owner, fence)
   return owner.incarnation and owner.fence == fence
 end
 
-local function finish(tag, id, fence, last, delivered, state, failing, failure, pause)
-  local owner = read(tag, id, 'c', 'x')
+-- Takes over how the tries went. What the API has changed since the lease was given stays. Returns in how many milliseconds
+-- the owner is due again.
+local function take_over(owner, fence, state, failing, failure, pause)
+  if tonumber(owner.more.k or 0) >= tonumber(fence) then
+    return 0
+  end
+  for field, word in pairs({ g = failing, h = failure }) do
+    if word ~= (owner.more[field] or '') then
+      call('HSET', owner.record, field, word)
+    end
+  end
+  if owner.state ~= state then
+    owner.state = state
+    call('HSET', owner.record, 'w', state)
+    tell(owner.tag, owner.id, reserve(owner.tag, 1))
+  end
+  return tonumber(pause)
+end
+
+local function finish(tag, id, fence, last, delivered, state, failing, failure, pause, goes_on)
+  local owner = read(tag, id, 'k', 'c', 'x', 'g', 'h')
   if not is_last(owner, fence) then
     return 0
   end
   if owner.lease_end == 0 then
     return 1
   end
-  local fields, all_delivered = {}, tonumber(owner.more[1] or 0)
+  local all_delivered = tonumber(owner.more.c or 0)
   if last ~= '' then
-    remove_to(owner, tonumber(last))
+    remove_to(owner, tonumber(last), delivered)
     all_delivered = all_delivered + tonumber(delivered)
   end
-  local gone, due = { 'l' }, now
-  -- What the API has changed since the lease was given stays.
-  if owner.changed < tonumber(fence) then
-    due = now + tonumber(pause)
-    for field, word in pairs({ w = state, g = failing, h = failure }) do
-      if word == '' then
-        gone[#gone + 1] = field
-      else
-        fields[#fields + 1], fields[#fields + 2] = field, word
-      end
-    end
-    if owner.state ~= state then
-      owner.state = state
-      tell(tag, id, reserve(tag, 1))
-    end
-  end
-  call('HDEL', owner.record, unpack(gone))
-  keep(owner, 'c', text(all_delivered), unpack(fields))
+  local wait = take_over(owner, fence, state, failing, failure, pause)
+  keep(owner, 'l', '0', 'c', text(all_delivered))
   if owner.state ~= 'active' then
     call('ZREM', tag .. ':qc', id)
-  elseif owner.events > 0 then
-    call('ZADD', tag .. ':qc', due, id)
+    return 1
+  elseif owner.events == 0 then
+    return 1
   end
-  return 1
+  call('ZADD', tag .. ':qc', text(now + wait), id)
+  local is_given = goes_on == '1' and wait == 0 and taken_bytes < taken_bytes_max
+  return is_given and lease({ tag = tag, chosen = 1 }, now, id) or 2
 end
 
 local answer = {}
-for at = 5, #ARGV, 9 do
-  answer[#answer + 1] = finish(tags[tonumber(ARGV[at])], unpack(ARGV, at + 1, at + 8))
+for at = 9, #ARGV, 10 do
+  answer[#answer + 1] = finish(tags[tonumber(ARGV[at])], unpack(ARGV, at + 1, at + 9))
 end
 settle()
 return answer

@@ -9,14 +9,16 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use ::redis::{Script, Value};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::super::{Done, Ended, Fence};
-use super::answer::MALFORMED;
+use super::super::{Done, Fence, Taken};
+use super::answer::{MALFORMED, Parts};
 use super::calls::{Queues, Words, word};
+use super::lease::{read_lease, readable, terms};
 use super::{status, unit};
 use crate::model::shard::Shard;
 use crate::model::subscribers::SubscriberId;
@@ -25,7 +27,8 @@ use crate::storage::redis::value::{self, DecodeError};
 use crate::storage::redis::{Redis, joined};
 use crate::storage::store_error::StoreError;
 
-static DONE: LazyLock<Script> = LazyLock::new(|| script(concat!(include_str!("queue.lua"), include_str!("done.lua"))));
+static DONE: LazyLock<Script> =
+    LazyLock::new(|| script(concat!(include_str!("queue.lua"), include_str!("lease.lua"), include_str!("done.lua"))));
 
 /// Ends that are stored together.
 const BATCH_MAX: usize = 256;
@@ -48,7 +51,7 @@ struct State {
 
 struct Waiting {
     end: End,
-    told: oneshot::Sender<Told>,
+    told: oneshot::Sender<Word>,
 }
 
 struct End {
@@ -56,10 +59,26 @@ struct End {
     unit: Shard,
     fence: Fence,
     done: Done,
+    /// How long the next one lasts, if it may be given at once.
+    lease: Option<Duration>,
 }
 
-enum Told {
-    Ended(Result<Ended, StoreError>),
+/// What became of an end.
+#[derive(Clone, Debug)]
+pub enum Told {
+    Fenced,
+    /// Nothing waits, or it waits for what the API is to do.
+    Over,
+    /// It waits in the control queue.
+    Waits,
+    Next(Box<Taken>),
+    /// The next lease was given, and cannot be read.
+    Unreadable,
+}
+
+/// To a caller that waits.
+enum Word {
+    Ended(Result<Told, StoreError>),
     Lead(Baton, Box<End>),
 }
 
@@ -77,35 +96,36 @@ impl Ends {
         owner: SubscriberId,
         fence: Fence,
         done: Done,
-    ) -> Result<Ended, StoreError> {
+        lease: Option<Duration>,
+    ) -> Result<Told, StoreError> {
         let unit = unit::unit_of(&owner);
         let lane = &self.0[queues.redis.lane(unit)];
-        match Lane::enter(lane, End { owner, unit, fence, done }).await {
-            Told::Ended(ended) => ended,
-            Told::Lead(baton, own) => baton.lead(queues, *own).await,
+        match Lane::enter(lane, End { owner, unit, fence, done, lease }).await {
+            Word::Ended(ended) => ended,
+            Word::Lead(baton, own) => baton.lead(queues, *own).await,
         }
     }
 }
 
 impl Lane {
-    async fn enter(lane: &Arc<Self>, end: End) -> Told {
+    async fn enter(lane: &Arc<Self>, end: End) -> Word {
         let waits = {
             let mut state = lane.0.lock();
             if !std::mem::replace(&mut state.is_led, true) {
-                return Told::Lead(Baton(lane.clone()), Box::new(end));
+                return Word::Lead(Baton(lane.clone()), Box::new(end));
             }
             let (told, waits) = oneshot::channel();
             state.waiting.push_back(Waiting { end, told });
             waits
         };
-        let dropped = |_| Told::Ended(Err(StoreError::Away("the request was given up by another".to_owned())));
+        let dropped = |_| Word::Ended(Err(StoreError::Away("the request was given up by another".to_owned())));
         waits.await.unwrap_or_else(dropped)
     }
 }
 
 impl Baton {
     /// Stores what waits, and tells the others.
-    async fn lead(self, queues: &Queues, own: End) -> Result<Ended, StoreError> {
+    async fn lead(self, queues: &Queues, own: End) -> Result<Told, StoreError> {
         let (mut ends, mut others) = (vec![own], Vec::new());
         {
             let mut state = self.0.0.lock();
@@ -119,7 +139,7 @@ impl Baton {
         let own = ended.next().unwrap_or_else(|| Err(MALFORMED.into()));
         for (told, ended) in others.into_iter().zip(ended) {
             // A caller that is gone asks for nothing.
-            let _ = told.send(Told::Ended(ended));
+            let _ = told.send(Word::Ended(ended));
         }
         own
     }
@@ -135,20 +155,22 @@ impl Drop for Baton {
         };
         if let Some(Waiting { end, told }) = next {
             // If its caller is gone, the baton is dropped here, and goes on.
-            drop(told.send(Told::Lead(Baton(self.0.clone()), Box::new(end))));
+            drop(told.send(Word::Lead(Baton(self.0.clone()), Box::new(end))));
         }
     }
 }
 
 /// The outcome of each, in their order.
-async fn store(queues: &Queues, ends: Vec<End>) -> Vec<Result<Ended, StoreError>> {
+async fn store(queues: &Queues, ends: Vec<End>) -> Vec<Result<Told, StoreError>> {
     let mut ends: Vec<(usize, End)> = ends.into_iter().enumerate().collect();
     ends.sort_by_key(|(_, end)| end.unit);
     let parts = joined::split(&queues.redis, &mut ends, |(_, end)| end.unit, |_| ROWS);
     let calls = parts.iter().map(|part| {
         let units = joined::shards(part, |(_, end)| end.unit);
         let owners: Vec<&SubscriberId> = part.iter().map(|(_, end)| &end.owner).collect();
-        let words = part.iter().flat_map(|(_, end)| words(end, &units)).collect::<Words>();
+        let lease = part.iter().find_map(|(_, end)| end.lease).unwrap_or_default();
+        let of_ends = part.iter().flat_map(|(_, end)| words(end, &units));
+        let words = terms(lease).into_iter().chain(of_ends).collect::<Words>();
         queues.of_owners(units, &owners, words)
     });
     let answers = queues.redis.run_each(&DONE, calls.collect()).await;
@@ -156,7 +178,7 @@ async fn store(queues: &Queues, ends: Vec<End>) -> Vec<Result<Ended, StoreError>
     for (part, answer) in parts.into_iter().zip(answers) {
         let all = answer.and_then(|answer| Ok(read(answer, part.len())?));
         for (at, (place, _)) in part.iter().enumerate() {
-            outcomes.push((*place, all.as_ref().map(|all| all[at]).map_err(StoreError::clone)));
+            outcomes.push((*place, all.as_ref().map(|all| all[at].clone()).map_err(StoreError::clone)));
         }
     }
     outcomes.sort_by_key(|(place, _)| *place);
@@ -164,8 +186,8 @@ async fn store(queues: &Queues, ends: Vec<End>) -> Vec<Result<Ended, StoreError>
 }
 
 /// The arguments of an end. `units`: of the call.
-fn words(end: &End, units: &[Shard]) -> [Vec<u8>; 9] {
-    let End { owner, unit, fence, done } = end;
+fn words(end: &End, units: &[Shard]) -> [Vec<u8>; 10] {
+    let End { owner, unit, fence, done, lease } = end;
     let place = units.iter().position(|of_call| of_call == unit).map_or(0, |place| place + 1);
     let [state, failing, failure] = status::words(&done.status);
     let to = done.delivered_to.map(|number| number.to_string()).unwrap_or_default();
@@ -179,15 +201,23 @@ fn words(end: &End, units: &[Shard]) -> [Vec<u8>; 9] {
         word(failing),
         word(failure),
         word(done.pause.as_millis()),
+        word(u8::from(lease.is_some())),
     ]
 }
 
-fn read(answer: Value, count: usize) -> Result<Vec<Ended>, DecodeError> {
-    let ended = |value| match value::number(value)? {
-        1 => Ok(Ended::Done),
-        0 => Ok(Ended::Fenced),
-        _ => Err(MALFORMED),
-    };
-    let all = value::array(answer)?.into_iter().map(ended).collect::<Result<Vec<_>, _>>()?;
+fn read(answer: Value, count: usize) -> Result<Vec<Told>, DecodeError> {
+    let all = value::array(answer)?.into_iter().map(told).collect::<Result<Vec<_>, _>>()?;
     if all.len() == count { Ok(all) } else { Err(MALFORMED) }
+}
+
+fn told(answer: Value) -> Result<Told, DecodeError> {
+    Ok(match answer {
+        Value::Int(0) => Told::Fenced,
+        Value::Int(1) => Told::Over,
+        Value::Int(2) => Told::Waits,
+        lease => {
+            let next = readable(Parts::of(lease).and_then(read_lease));
+            next.map_or(Told::Unreadable, |(_, taken)| Told::Next(Box::new(taken)))
+        }
+    })
 }

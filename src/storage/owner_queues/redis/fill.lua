@@ -11,9 +11,9 @@
 -- Answers 'more'; 'over' if the queue has everything; 'moved' if owner or queue are no longer those.
 
 local part = ARGV[7]
-local owner = read(tag, ARGV[5], 'a:' .. part)
-if not owner.incarnation or not owner.replaying or owner.state == 'disabled' or owner.version ~= ARGV[6] or
-    tonumber(owner.more[1] or 0) ~= tonumber(ARGV[8]) then
+local owner = read(tag, ARGV[5], 'v', 'r', 'a:' .. part)
+if not owner.incarnation or not owner.more.r or owner.state == 'disabled' or owner.more.v ~= ARGV[6] or
+    tonumber(owner.more['a:' .. part] or 0) ~= tonumber(ARGV[8]) then
   return 'moved'
 end
 local events = { unpack(ARGV, 12) }

@@ -15,7 +15,8 @@ use crate::storage::redis::script::script;
 use crate::storage::redis::value::DecodeError;
 use crate::storage::store_error::StoreError;
 
-static TAKE: LazyLock<Script> = LazyLock::new(|| script(concat!(include_str!("queue.lua"), include_str!("take.lua"))));
+static TAKE: LazyLock<Script> =
+    LazyLock::new(|| script(concat!(include_str!("queue.lua"), include_str!("lease.lua"), include_str!("take.lua"))));
 
 /// Leases that are given together. One that asks for more gets them the next time.
 const LEASES_MAX: usize = 1_000;
@@ -45,9 +46,7 @@ pub async fn take(queues: &Queues, limit: usize, lease: Duration, turn: &AtomicU
         let rest = limit - found.len();
         let asked = shares(parts, rest);
         let call = |Asked { units, share }: &Asked| {
-            let words =
-                [word(share), word(lease.as_millis()), word(ENTRIES_MAX), word(BYTES_MAX), word(STEP_BYTES_MAX)];
-            queues.of_units(units.clone(), words)
+            queues.of_units(units.clone(), terms(lease).into_iter().chain([word(share)]))
         };
         let answers = queues.redis.run_each(&TAKE, asked.iter().map(call).collect()).await;
         parts = Vec::new();
@@ -80,6 +79,11 @@ pub async fn take(queues: &Queues, limit: usize, lease: Duration, turn: &AtomicU
     }
 }
 
+/// The arguments of `lease.lua`.
+pub fn terms(lease: Duration) -> [Vec<u8>; 4] {
+    [word(lease.as_millis()), word(ENTRIES_MAX), word(BYTES_MAX), word(STEP_BYTES_MAX)]
+}
+
 /// The first get what remains. One without a share tells when it is due.
 fn shares(parts: Vec<Vec<Shard>>, limit: usize) -> Vec<Asked> {
     let (each, over) = (limit / parts.len(), limit % parts.len());
@@ -93,17 +97,21 @@ fn read_due(answer: Value) -> Result<(Leases, Option<Duration>), DecodeError> {
     let mut taken = Vec::new();
     while !answer.is_over() {
         // Another process may have written what this one cannot read. The others are served.
-        match read_lease(answer.parts()?) {
-            Ok(lease) => taken.push(lease),
-            Err(error) => {
-                tracing::error!(event = "owner_unreadable", %error, "a leased owner cannot be read; left out")
-            }
-        }
+        taken.extend(readable(read_lease(answer.parts()?)));
     }
     Ok((taken, next))
 }
 
-fn read_lease(mut lease: Parts) -> Result<(u64, Taken), DecodeError> {
+/// `None`: it was said that it cannot be read.
+pub fn readable<T>(lease: Result<T, DecodeError>) -> Option<T> {
+    let said = |error: &DecodeError| {
+        tracing::error!(event = "owner_unreadable", %error, "a leased owner cannot be read; left out");
+    };
+    lease.inspect_err(said).ok()
+}
+
+/// With when it was due.
+pub fn read_lease(mut lease: Parts) -> Result<(u64, Taken), DecodeError> {
     let due = lease.number()?;
     let owner = read::id(&lease.text()?)?;
     let fence = lease.number()?;

@@ -50,18 +50,21 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
+
+use self::append::Units;
 use self::calls::Queues;
-use self::ends::Ends;
+use self::ends::{Ends, Told};
 use super::{
-    Append, Appended, Bounds, Change, Changed, Dead, Done, Due, Ended, Fence, Fill, Filled, Number, Owner, OwnerQueues,
-    Replay, Revision, Subscriptions, Totals, Version,
+    Append, Appended, Bounds, Change, Changed, Dead, Done, Due, Ended, Fence, Fill, Filled, Given, Number, Offer,
+    Owner, OwnerQueues, Replay, Revision, Subscriptions, Totals, Version, Wanted,
 };
 use crate::model::subscribers::SubscriberId;
 use crate::storage::event_bus::Offset;
 use crate::storage::event_bus::part::Part;
 use crate::storage::event_bus::source::Cursors;
 use crate::storage::redis::Redis;
-use crate::storage::store_error::Answer;
+use crate::storage::store_error::{Answer, StoreError};
 
 /// Events that are queued in one step.
 const EVENTS_MAX: usize = 512;
@@ -126,8 +129,17 @@ impl OwnerQueues for RedisQueues {
     }
 
     fn append(&self, part: Part, events: Vec<Append>) -> Answer<Appended> {
+        let (queues, offer) = (self.queues.clone(), Offer { leases: 0, lease: Duration::ZERO });
+        Box::pin(async move { append::append(&queues, Units::of_part(&part, &events), offer).await.0 })
+    }
+
+    fn append_and_take(
+        &self,
+        parts: Vec<Wanted>,
+        offer: Offer,
+    ) -> BoxFuture<'static, (Result<Appended, StoreError>, Given)> {
         let queues = self.queues.clone();
-        Box::pin(async move { append::append(&queues, &part, &events).await })
+        Box::pin(async move { append::append(&queues, Units::of_parts(&parts), offer).await })
     }
 
     fn take(&self, limit: usize, lease: Duration) -> Answer<Due> {
@@ -137,7 +149,22 @@ impl OwnerQueues for RedisQueues {
 
     fn done(&self, owner: SubscriberId, fence: Fence, done: Done) -> Answer<Ended> {
         let (queues, ends) = (self.queues.clone(), self.ends.clone());
-        Box::pin(async move { ends.store(&queues, owner, fence, done).await })
+        Box::pin(async move {
+            let told = ends.store(&queues, owner, fence, done, None).await?;
+            Ok(if matches!(told, Told::Fenced) { Ended::Fenced } else { Ended::Done })
+        })
+    }
+
+    fn done_and_take(&self, owner: SubscriberId, fence: Fence, done: Done, lease: Option<Duration>) -> Answer<Given> {
+        let (queues, ends) = (self.queues.clone(), self.ends.clone());
+        Box::pin(async move {
+            Ok(match ends.store(&queues, owner, fence, done, lease).await? {
+                Told::Over | Told::Unreadable => Given::default(),
+                // It may have become due when a void lease was ended.
+                Told::Waits | Told::Fenced => Given { taken: Vec::new(), is_due: true },
+                Told::Next(taken) => Given { taken: vec![*taken], is_due: false },
+            })
+        })
     }
 
     fn expire(&self) -> Answer<u64> {

@@ -7,9 +7,10 @@
 -- how many were delivered, how many are dead letters, and whether its queue is being filled.
 
 local function owner_of(id)
-  local owner = read(tag, id, 'g', 'h')
+  local owner = read(tag, id, 'v', 'g', 'h', 'c', 'y', 'r')
+  local version = owner.more.v or '0'
   if not owner.incarnation then
-    return { owner.version }
+    return { version }
   end
   local oldest, due = false, false
   if owner.events > 0 then
@@ -19,9 +20,9 @@ local function owner_of(id)
     due = due and owner.lease_end <= now and math.max(0, tonumber(due) - now)
   end
   return {
-    owner.version, owner.incarnation, owner.state, owner.more[1] or '', owner.more[2] or '',
-    call('GET', tag .. ':qp:' .. id), owner.events, oldest, due, call('HGET', owner.record, 'c') or 0,
-    owner.dead_events, owner.replaying and 1 or 0,
+    version, owner.incarnation, owner.state, owner.more.g or '', owner.more.h or '',
+    call('GET', tag .. ':qp:' .. id), owner.events, oldest, due, owner.more.c or 0,
+    owner.more.y or 0, owner.more.r and 1 or 0,
   }
 end
 

@@ -16,9 +16,9 @@ local horizon = now_us - tonumber(ARGV[4]) * 1000
 -- Entries that one step moves to the dead letters of an owner, and those that are read together.
 local MOVED_MAX, PAGE = 500, 100
 
--- Exact below 2^53.
+-- Exact below 2^53. Redis itself writes a number that a command is given as a float, which takes far longer.
 local function text(number)
-  return string.format('%.0f', number)
+  return string.format('%d', number)
 end
 
 -- Of a dead letter.
@@ -47,20 +47,29 @@ local function reserve(tag, count)
   return first
 end
 
--- An owner; `incarnation` is false if there is none. Further fields of its record are in `more`.
+-- An owner; `incarnation` is false if there is none. Further fields of its record are in `more`, by their names.
 local function read(tag, id, ...)
   local record = tag .. ':qo:' .. id
-  local f = call('HMGET', record, 'v', 'l', 'i', 'f', 'w', 'k', 'n', 'b', 'y', 'z', 'r', ...)
+  local f = call('HMGET', record, 'i', 'w', 'n', 'b', 'l', 'f', ...)
   local owner = {
     tag = tag, id = id, record = record, queue = tag .. ':ql:' .. id, dead = tag .. ':qd:' .. id,
-    version = f[1] or '0', lease_end = tonumber(f[2] or 0), incarnation = f[3], fence = f[4], state = f[5],
-    changed = tonumber(f[6] or 0), replaying = f[11],
-    events = tonumber(f[7] or 0), bytes = tonumber(f[8] or 0),
-    dead_events = tonumber(f[9] or 0), dead_bytes = tonumber(f[10] or 0), dropped = 0,
-    more = { f[12], f[13] },
+    incarnation = f[1], state = f[2], events = tonumber(f[3] or 0), bytes = tonumber(f[4] or 0),
+    lease_end = tonumber(f[5] or 0), fence = f[6] ~= '' and f[6], more = {}, dropped = 0,
   }
-  owner.was = { owner.events, owner.bytes, owner.dead_events }
+  for place, name in ipairs({ ... }) do
+    owner.more[name] = f[6 + place]
+  end
+  owner.had_events, owner.had_bytes = owner.events, owner.bytes
   return owner
+end
+
+-- Reads what it has of dead letters. Few steps are about them.
+local function count_dead(owner)
+  if not owner.dead_events then
+    local f = call('HMGET', owner.record, 'y', 'z')
+    owner.dead_events, owner.dead_bytes = tonumber(f[1] or 0), tonumber(f[2] or 0)
+    owner.had_dead = owner.dead_events
+  end
 end
 
 local sums = {}
@@ -83,20 +92,21 @@ end
 
 -- Writes what has changed of an owner's queue, and further fields of its record.
 local function keep(owner, ...)
-  local tag, id, was = owner.tag, owner.id, owner.was
-  if owner.events == 0 and was[1] > 0 then
+  local tag, id = owner.tag, owner.id
+  if owner.events == 0 and owner.had_events > 0 then
     call('ZREM', tag .. ':qc', id)
     call('ZREM', tag .. ':qa', id)
   end
-  if owner.dead_events ~= was[3] or owner.dropped > 0 then
-    call('HSET', owner.record, 'y', owner.dead_events, 'z', owner.dead_bytes)
+  if owner.dead_events and (owner.dead_events ~= owner.had_dead or owner.dropped > 0) then
+    call('HSET', owner.record, 'y', text(owner.dead_events), 'z', text(owner.dead_bytes))
+    add(tag, 'dead', owner.dead_events - owner.had_dead)
+    add(tag, 'dropped', owner.dropped)
+    owner.had_dead, owner.dropped = owner.dead_events, 0
   end
-  call('HSET', owner.record, 'n', owner.events, 'b', owner.bytes, ...)
-  add(tag, 'events', owner.events - was[1])
-  add(tag, 'bytes', owner.bytes - was[2])
-  add(tag, 'dead', owner.dead_events - was[3])
-  add(tag, 'dropped', owner.dropped)
-  owner.was, owner.dropped = { owner.events, owner.bytes, owner.dead_events }, 0
+  call('HSET', owner.record, 'n', text(owner.events), 'b', text(owner.bytes), ...)
+  add(tag, 'events', owner.events - owner.had_events)
+  add(tag, 'bytes', owner.bytes - owner.had_bytes)
+  owner.had_events, owner.had_bytes = owner.events, owner.bytes
 end
 
 -- Queues events, with numbers that follow each other.
@@ -118,9 +128,9 @@ local function put_in(owner, lower)
   if owner.state == 'active' and owner.events > 0 then
     local due = math.max(now, owner.lease_end)
     if lower then
-      call('ZADD', owner.tag .. ':qc', due, owner.id)
+      call('ZADD', owner.tag .. ':qc', text(due), owner.id)
     else
-      call('ZADD', owner.tag .. ':qc', 'NX', due, owner.id)
+      call('ZADD', owner.tag .. ':qc', 'NX', text(due), owner.id)
     end
   end
 end
@@ -151,7 +161,8 @@ local function shed(owner)
   local function is_full()
     return owner.events > events_max or owner.bytes > bytes_max and owner.events > 1
   end
-  local oldest = owner.events > 0 and tonumber(call('ZSCORE', owner.tag .. ':qa', owner.id)) or now_us
+  -- Where there was nothing, all was queued just now.
+  local oldest = owner.had_events > 0 and tonumber(call('ZSCORE', owner.tag .. ':qa', owner.id)) or now_us
   local moved, looked = 0, false
 
   -- Returns false if one is within the bounds.
@@ -160,6 +171,7 @@ local function shed(owner)
     assert(entries[1], owner.queue .. ' has fewer entries than its record says')
     local count, why = 0, nil
     looked = true
+    count_dead(owner)
     for _, entry in ipairs(entries) do
       local number, bytes = look_at(entry)
       oldest = number
@@ -167,7 +179,7 @@ local function shed(owner)
       if not why then
         break
       end
-      call('XADD', owner.dead, entry_id(number), 'e', event_of(entry, bytes), 'r', why, 't', now)
+      call('XADD', owner.dead, entry_id(number), 'e', event_of(entry, bytes), 'r', why, 't', text(now))
       owner.events, owner.bytes = owner.events - 1, owner.bytes - bytes
       owner.dead_events, owner.dead_bytes = owner.dead_events + 1, owner.dead_bytes + bytes
       count = count + 1
@@ -193,4 +205,5 @@ end
 -- Tells the cascade that something has changed of a subscription.
 local function tell(tag, id, number)
   call('ZADD', tag .. ':qv', text(number), id)
+  call('SET', tag .. ':qn', text(number))
 end

@@ -140,6 +140,9 @@ async fn read_owners(queues: &Queues, ids: Vec<SubscriberId>) -> Result<Vec<Owne
 }
 
 pub async fn subscriptions(queues: &Queues, since: Revision) -> Result<Subscriptions, StoreError> {
+    if since.0.len() == usize::from(UNITS) && newest_changes(queues).await? == since.0 {
+        return Ok(Subscriptions { revision: since, changed: Vec::new() });
+    }
     let mut since = if since.0.len() == usize::from(UNITS) { since.0 } else { vec![0; usize::from(UNITS)] };
     let mut changed = Vec::new();
     let mut open: Vec<Shard> = unit::all().collect();
@@ -166,6 +169,23 @@ pub async fn subscriptions(queues: &Queues, since: Revision) -> Result<Subscript
     Ok(Subscriptions { revision: Revision(since), changed })
 }
 
+/// Of each unit: a small part of what it costs to ask for the changes. 0 = none is known.
+async fn newest_changes(queues: &Queues) -> Result<Vec<Version>, StoreError> {
+    let parts = queues.parts(unit::all()).into_iter().map(|part| {
+        let mut command = pipe();
+        command.mget(part.iter().copied().map(keys::newest_change).collect::<Vec<_>>());
+        checked::ask(&queues.redis, part[0], command)
+    });
+    let mut newest = Vec::new();
+    for of_units in try_join_all(parts).await?.into_iter().flatten() {
+        let mut of_units = Parts::of(of_units)?;
+        while !of_units.is_over() {
+            newest.push(of_units.number_or_nil()?.unwrap_or(0));
+        }
+    }
+    Ok(newest)
+}
+
 fn read_changes(mut changes: Parts, all: &mut Vec<(SubscriberId, Option<Subscription>)>) -> Result<(), DecodeError> {
     while !changes.is_over() {
         let mut change = changes.parts()?;
@@ -173,9 +193,10 @@ fn read_changes(mut changes: Parts, all: &mut Vec<(SubscriberId, Option<Subscrip
         let subscription = match change.is_over() {
             true => None,
             false => {
-                let incarnation = change.number()?;
+                let (incarnation, version) = (change.number()?, change.number()?);
                 let state = super::status::read_state(&change.text()?)?;
-                Some(Subscription { id: id.clone(), incarnation, state, subscriber: subscriber(&change.text()?)? })
+                let subscriber = subscriber(&change.text()?)?;
+                Some(Subscription { id: id.clone(), incarnation, version, state, subscriber })
             }
         };
         all.push((id, subscription));

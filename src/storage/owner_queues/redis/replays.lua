@@ -6,7 +6,7 @@
 local answer = {}
 for _, tag in ipairs(tags) do
   for _, id in ipairs(call('SMEMBERS', tag .. ':qr')) do
-    local owner, parts = read(tag, id), {}
+    local owner, parts = read(tag, id, 'v'), {}
     local fields = call('HGETALL', owner.record)
     for place = 1, #fields, 2 do
       local part = string.match(fields[place], '^a:(.*)')
@@ -16,7 +16,7 @@ for _, tag in ipairs(tags) do
     end
     local room = owner.bytes < bytes_max and math.max(0, events_max - owner.events) or 0
     if owner.state ~= 'disabled' then
-      answer[#answer + 1] = { id, owner.version, call('GET', tag .. ':qp:' .. id), room, parts }
+      answer[#answer + 1] = { id, owner.more.v, call('GET', tag .. ':qp:' .. id), room, parts }
     end
   end
 end

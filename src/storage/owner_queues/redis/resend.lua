@@ -9,6 +9,7 @@ local owner, limit = read(tag, ARGV[5]), math.min(tonumber(ARGV[6]), PAGE)
 if not owner.incarnation then
   return false
 end
+count_dead(owner)
 local entries = {}
 if owner.state ~= 'disabled' and owner.dead_events > 0 then
   entries = call('XRANGE', owner.dead, '-', '+', 'COUNT', limit)

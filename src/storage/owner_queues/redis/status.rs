@@ -5,6 +5,9 @@ use crate::storage::redis::value::DecodeError;
 
 const MALFORMED: DecodeError = DecodeError("the status of a subscriber");
 
+/// The word for an active owner.
+pub const ACTIVE: &str = "active";
+
 /// State, failing and last failure; an empty word is none.
 pub fn words(status: &Status) -> [String; 3] {
     let failing = status.failing.map(|Failing { since, tries }| format!("{since} {tries}"));
@@ -23,7 +26,7 @@ pub fn status([state, failing, last_failure]: [&str; 3]) -> Result<Status, Decod
 
 fn state_word(state: State) -> &'static str {
     match state {
-        State::Active => "active",
+        State::Active => ACTIVE,
         State::Paused(PauseReason::Requested) => "requested",
         State::Paused(PauseReason::TriesUsedUp) => "tries_used_up",
         State::Disabled => "disabled",

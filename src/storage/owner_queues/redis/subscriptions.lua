@@ -5,7 +5,7 @@
 --   then for each unit: the number behind which the changes are
 --
 -- Answers for each unit: the number up to which changes were told, whether there may be more, and for each change the id
--- and, unless the owner was deleted, its incarnation, state and definition.
+-- and, unless the owner was deleted, its incarnation, version, state and definition.
 
 local limit, bytes_max, bytes = tonumber(ARGV[5]), tonumber(ARGV[6]), 0
 
@@ -17,9 +17,9 @@ local function changed(tag, since)
       return { told, 1, changes }
     end
     local id = found[at]
-    local owner = call('HMGET', tag .. ':qo:' .. id, 'i', 'w')
+    local owner = call('HMGET', tag .. ':qo:' .. id, 'i', 'v', 'w')
     local definition = owner[1] and call('GET', tag .. ':qp:' .. id)
-    changes[#changes + 1] = definition and { id, owner[1], owner[2], definition } or { id }
+    changes[#changes + 1] = definition and { id, owner[1], owner[2], owner[3], definition } or { id }
     bytes = bytes + #(definition or '')
     told = text(tonumber(found[at + 1]))
   end
