@@ -29,8 +29,16 @@ struct Places {
     of_all: Owners,
 }
 
-type Owners = BTreeMap<SubscriberId, Arc<Subscription>>;
 type Map<K> = HashMap<K, Owners>;
+
+/// By their ids. Most keys have one owner, and there are millions of keys.
+#[derive(Default)]
+enum Owners {
+    #[default]
+    None,
+    One(Arc<Subscription>),
+    Several(BTreeMap<SubscriberId, Arc<Subscription>>),
+}
 
 #[derive(Clone, Copy)]
 enum Act {
@@ -103,16 +111,58 @@ impl Places {
             content.and_then(|content| self.by_kind.get(&content.kind)),
             Some(&self.of_all),
         ];
-        named.into_iter().flatten().flat_map(BTreeMap::values)
+        named.into_iter().flatten().flat_map(Owners::iter)
     }
 }
 
 impl Act {
     fn on(self, owners: &mut Owners, subscription: &Arc<Subscription>) {
         match self {
-            Act::Add => drop(owners.insert(subscription.id.clone(), subscription.clone())),
-            Act::Remove => drop(owners.remove(&subscription.id)),
+            Act::Add => owners.add(subscription),
+            Act::Remove => owners.remove(&subscription.id),
         }
+    }
+}
+
+impl Owners {
+    fn is_empty(&self) -> bool {
+        matches!(self, Owners::None)
+    }
+
+    fn add(&mut self, subscription: &Arc<Subscription>) {
+        let added = subscription.clone();
+        match self {
+            Owners::None => *self = Owners::One(added),
+            Owners::One(one) if one.id == added.id => *one = added,
+            Owners::One(one) => {
+                let both = [one.clone(), added].map(|one| (one.id.clone(), one));
+                *self = Owners::Several(both.into());
+            }
+            Owners::Several(several) => drop(several.insert(added.id.clone(), added)),
+        }
+    }
+
+    fn remove(&mut self, id: &SubscriberId) {
+        let is_over = match self {
+            Owners::None => true,
+            Owners::One(one) => one.id == *id,
+            Owners::Several(several) => {
+                several.remove(id);
+                several.is_empty()
+            }
+        };
+        if is_over {
+            *self = Owners::None;
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Arc<Subscription>> {
+        let (one, several) = match self {
+            Owners::None => (None, None),
+            Owners::One(one) => (Some(one), None),
+            Owners::Several(several) => (None, Some(several.values())),
+        };
+        one.into_iter().chain(several.into_iter().flatten())
     }
 }
 
