@@ -28,6 +28,10 @@ class CascadeProcess(Gateway):
         self.admin = admin
 
 
+class SocketGateway(Gateway):
+    words = ("serve", "--role", "gateway")
+
+
 class Embedded(LoneGateway):
     """One gateway, which does everything."""
 
@@ -43,7 +47,7 @@ class Embedded(LoneGateway):
 class OnRedis(Fleet):
     """A gateway and two cascades, on one Redis and one Kafka."""
 
-    gateway_kind = type("SocketGateway", (Gateway,), {"words": ("serve", "--role", "gateway")})
+    gateway_kind = SocketGateway
 
     def __init__(self, binary, scratch):
         super().__init__(binary, scratch, SINGLE, gateways=1, **SETTINGS)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kafka import KafkaProducer
 
-from subscriber_audit.sites import CascadeProcess, SETTINGS
+from subscriber_audit.sites import SETTINGS, CascadeProcess, SocketGateway
 from tiers.fleet import Fleet
 from tiers.redis_server import Redis, SINGLE
 from wire.kept import Kept
@@ -33,13 +33,19 @@ def event(number, owner):
     }
 
 
+class OneGateway(Fleet):
+    """Its gateway delivers nothing, or what that costs would not be counted."""
+
+    gateway_kind = SocketGateway
+
+
 class Heartline:
     """A cascade and a gateway for its control API, on a Redis and a Kafka of their own."""
 
     name = "heartline"
 
     def __init__(self, binary, scratch, receiver, owners):
-        self._fleet = Fleet(binary, scratch / "heartline", SINGLE, gateways=1, **SETTINGS)
+        self._fleet = OneGateway(binary, scratch / "heartline", SINGLE, gateways=1, **SETTINGS)
         self._receiver, self._owners = receiver, owners
 
     def start(self):
