@@ -36,6 +36,7 @@ mod direct;
 #[cfg(test)]
 mod disk_room_tests;
 mod draft;
+mod due_seconds;
 mod list;
 mod notices;
 mod outbox;

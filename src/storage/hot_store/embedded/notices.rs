@@ -15,6 +15,7 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, Readable
 
 use super::EmbeddedStore;
 use super::codec::DecodeError;
+use super::due_seconds::DueSeconds;
 use super::read::Asker;
 use super::tables::ReadError;
 use crate::model::change::Outcome;
@@ -30,6 +31,7 @@ const MEMTABLE_BYTES: u64 = 2 << 20;
 /// Writes notices. Only the group writer has one.
 pub struct Noticing {
     table: Keyspace,
+    due: Arc<DueSeconds>,
     followed: Arc<FollowedNow>,
     /// Positions with a steady notice that was not taken yet.
     waiting: HashSet<(UserId, Content)>,
@@ -41,13 +43,14 @@ pub struct Noticing {
 #[derive(Clone)]
 pub struct NoticeTable {
     table: Keyspace,
+    due: Arc<DueSeconds>,
     followed: Arc<FollowedNow>,
 }
 
 impl NoticeTable {
     pub fn open(database: &Database) -> fjall::Result<Self> {
         let options = || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES);
-        Ok(NoticeTable { table: database.keyspace("notices", options)?, followed: Arc::default() })
+        Ok(NoticeTable { table: database.keyspace("notices", options)?, due: Arc::default(), followed: Arc::default() })
     }
 
     /// Reads all notices.
@@ -56,14 +59,16 @@ impl NoticeTable {
         for entry in self.table.iter() {
             let (key, value) = entry.into_inner()?;
             next = next.max(number_of(&key)? + 1);
+            self.due.add(due_of(&key)?);
             waiting.extend(steady(&value)?);
         }
-        let (table, followed) = (self.table.clone(), self.followed.clone());
-        Ok(Noticing { table, followed, waiting, next, version: Version::NONE })
+        let NoticeTable { table, due, followed } = self.clone();
+        Ok(Noticing { table, due, followed, waiting, next, version: Version::NONE })
     }
 
     fn due(&self, snapshot: &impl Readable, now: u64, limit: usize) -> Result<Vec<(Slice, Slice)>, ReadError> {
-        let due = snapshot.range(&self.table, ..key(now.saturating_add(1), 0)).take(limit);
+        let (first, end) = (self.due.first().unwrap_or(u64::MAX), now.saturating_add(1));
+        let due = snapshot.range(&self.table, key(first.min(end), 0)..key(end, 0)).take(limit);
         Ok(due.map(|entry| entry.into_inner()).collect::<fjall::Result<_>>()?)
     }
 }
@@ -86,7 +91,10 @@ impl Noticing {
                 _ => false,
             };
             if !waits {
-                batch.insert(&self.table, key(noticed.due(group.now), self.next), codec::encode(&noticed));
+                let due = noticed.due(group.now);
+                // If the batch fails, reads begin earlier than they could.
+                self.due.add(due);
+                batch.insert(&self.table, key(due, self.next), codec::encode(&noticed));
                 self.next += 1;
             }
         }
@@ -133,11 +141,18 @@ impl Notices for EmbeddedStore {
     }
 
     fn remove(&self, taken: Vec<Taken>) -> Answer<()> {
-        let (shared, table) = (self.shared.clone(), self.notices.table.clone());
-        self.readers.ask(Asker::Gateway, move |_| {
-            let mut batch = shared.tables.batch();
-            taken.iter().for_each(|taken| batch.remove(&table, &*taken.key));
-            Ok(batch.commit()?)
+        let (shared, NoticeTable { table, due, .. }) = (self.shared.clone(), self.notices.clone());
+        self.readers.ask(Asker::Gateway, move |view| {
+            let (mut batch, mut removed) = (shared.tables.batch(), Vec::with_capacity(taken.len()));
+            for Taken { key, .. } in &taken {
+                if view.snapshot.contains_key(&table, &**key)? {
+                    batch.remove(&table, &**key);
+                    removed.push(due_of(key)?);
+                }
+            }
+            batch.commit()?;
+            removed.into_iter().for_each(|at| due.remove(at));
+            Ok(())
         })
     }
 }
@@ -147,6 +162,11 @@ fn key(due: u64, number: u64) -> [u8; 16] {
     key[..8].copy_from_slice(&due.to_be_bytes());
     key[8..].copy_from_slice(&number.to_be_bytes());
     key
+}
+
+fn due_of(key: &[u8]) -> Result<u64, DecodeError> {
+    let due = key.first_chunk().copied().map(u64::from_be_bytes);
+    due.ok_or_else(|| DecodeError::of("the key of a notice".to_owned()))
 }
 
 fn number_of(key: &[u8]) -> Result<u64, DecodeError> {

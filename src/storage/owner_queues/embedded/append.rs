@@ -83,7 +83,7 @@ pub fn resend(
     }
     let room = bounds.events.saturating_sub(live.depth).min(RESENT_MAX);
     let (mut bytes, mut resent) = (live.bytes, 0);
-    for dead in draft.view.dead(live.incarnation, 0, room as usize)? {
+    for dead in draft.view.dead(&live, 0, room as usize)? {
         bytes += dead.event.len() as u64;
         if bytes > bounds.bytes {
             break;

@@ -20,9 +20,9 @@ pub fn trim(draft: &mut Draft, owner: &SubscriberId, bounds: &Bounds, now: u64) 
     let is_over = |depth: u64, bytes: u64| depth > bounds.events || bytes > bounds.bytes && depth > 1;
     // The usual case takes one look.
     let looked_at = if is_over(depth, bytes) { STEP_MAX } else { 1 };
-    let mut entries = draft.view.entries(live.place, looked_at)?;
+    let mut entries = draft.view.entries(&live, looked_at)?;
     if entries.first().is_some_and(|oldest| oldest.queued_at < horizon) && looked_at == 1 {
-        entries = draft.view.entries(live.place, STEP_MAX)?;
+        entries = draft.view.entries(&live, STEP_MAX)?;
     }
     for entry in &entries {
         let reason = match entry.queued_at < horizon {
@@ -47,7 +47,7 @@ pub fn drop_dead(draft: &mut Draft, owner: &SubscriberId, bounds: &Bounds) -> Re
     if dead <= bounds.events && bytes <= bounds.bytes {
         return Ok(0);
     }
-    for letter in draft.view.dead(live.incarnation, 0, STEP_MAX)? {
+    for letter in draft.view.dead(&live, 0, STEP_MAX)? {
         if dead <= bounds.events && bytes <= bounds.bytes {
             break;
         }

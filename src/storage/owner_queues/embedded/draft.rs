@@ -95,11 +95,12 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Removes an entry that the view has.
+    /// Removes an entry that the view has, the oldest one.
     pub fn remove(&mut self, id: &SubscriberId, entry: &Entry) -> Result<(), StoreError> {
         let Some(live) = self.live_mut(id)? else { return Ok(()) };
         live.depth = live.depth.saturating_sub(1);
         live.bytes = live.bytes.saturating_sub(entry.event.len() as u64);
+        live.removed = live.removed.max(entry.number);
         let key = event_key(live.place, entry.number);
         self.is_empty = false;
         self.batch.remove(&self.tables().queues, key);
@@ -117,11 +118,12 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Removes a dead letter that the view has.
+    /// Removes a dead letter that the view has, the oldest one.
     pub fn unbury(&mut self, id: &SubscriberId, number: u64, event: &str) -> Result<(), StoreError> {
         let Some(live) = self.live_mut(id)? else { return Ok(()) };
         live.dead = live.dead.saturating_sub(1);
         live.dead_bytes = live.dead_bytes.saturating_sub(event.len() as u64);
+        live.dead_removed = live.dead_removed.max(number);
         let key = event_key(live.incarnation, number);
         self.is_empty = false;
         self.batch.remove(&self.tables().dead, key);

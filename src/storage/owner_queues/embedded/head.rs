@@ -29,6 +29,9 @@ pub struct Live {
     pub incarnation: Version,
     /// Its queue is under it: another one when the queue was emptied.
     pub place: Version,
+    /// Entries up to this number are gone. A read begins behind it: what was removed lately costs as much as what is there.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub removed: Number,
     pub status: Status,
     /// The next try of one that is failing is not before it, milliseconds since 1970.
     pub due: u64,
@@ -37,6 +40,9 @@ pub struct Live {
     pub delivered: u64,
     pub dead: u64,
     pub dead_bytes: u64,
+    /// Dead letters up to this number are gone.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub dead_removed: Number,
     /// What the queue has of each part.
     pub at: Offsets,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,6 +74,7 @@ impl Live {
         Live {
             incarnation: version,
             place: version,
+            removed: 0,
             status: Status::default(),
             due: 0,
             depth: 0,
@@ -75,6 +82,7 @@ impl Live {
             delivered: 0,
             dead: 0,
             dead_bytes: 0,
+            dead_removed: 0,
             at: ends,
             replay: None,
         }

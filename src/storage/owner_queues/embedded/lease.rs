@@ -20,7 +20,7 @@ pub fn take(view: &View, control: &mut Control, limit: usize, lease: Duration) -
             control.leave(&owner);
             continue;
         };
-        let entries = within(view.entries(live.place, ENTRIES_MAX)?);
+        let entries = within(view.entries(&live, ENTRIES_MAX)?);
         if entries.is_empty() {
             control.leave(&owner);
             continue;
@@ -67,9 +67,9 @@ pub fn done(
     if lease.is_ended {
         return Ok(Ended::Done);
     }
-    let Some(place) = draft.head(owner)?.live.as_ref().map(|live| live.place) else { return Ok(Ended::Fenced) };
+    let Some(live) = draft.head(owner)?.live.clone() else { return Ok(Ended::Fenced) };
     if let Some(to) = done.delivered_to {
-        let delivered = draft.view.entries(place, ENTRIES_MAX)?;
+        let delivered = draft.view.entries(&live, ENTRIES_MAX)?;
         for entry in delivered.iter().filter(|entry| entry.number <= to) {
             draft.remove(owner, entry)?;
         }

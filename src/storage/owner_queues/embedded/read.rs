@@ -30,7 +30,7 @@ pub fn owners(view: &View, after: Option<SubscriberId>, limit: usize, now: u64) 
 fn shown(view: &View, id: SubscriberId, version: Version, live: Live, now: u64) -> Result<Owner, StoreError> {
     let oldest = match live.depth {
         0 => None,
-        _ => view.entries(live.place, 1)?.first().map(|entry| entry.queued_at),
+        _ => view.entries(&live, 1)?.first().map(|entry| entry.queued_at),
     };
     let next_try = live.status.failing.map(|_| Duration::from_millis(live.due.saturating_sub(now)));
     Ok(Owner {
@@ -50,7 +50,7 @@ fn shown(view: &View, id: SubscriberId, version: Version, live: Live, now: u64) 
 
 pub fn dead(view: &View, id: &SubscriberId, after: Number, limit: usize) -> Result<Option<Vec<Dead>>, StoreError> {
     let Some(live) = view.head(id)?.live else { return Ok(None) };
-    let mut dead = view.dead(live.incarnation, after, limit)?;
+    let mut dead = view.dead(&live, after, limit)?;
     let mut bytes = 0;
     let fitting = dead.iter().take_while(|letter| {
         bytes += letter.event.len();

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable, Snapshot};
 
-use super::head::Head;
+use super::head::{Head, Live};
 use crate::model::subscribers::{Subscriber, SubscriberId};
 use crate::storage::embedded::database::{self, Bounds};
 use crate::storage::embedded::describe;
@@ -125,16 +125,17 @@ impl View<'_> {
         Ok(())
     }
 
-    /// Of a queue, from a number on.
-    pub fn entries(&self, place: Version, limit: usize) -> Result<Vec<Entry>, StoreError> {
-        let rows = self.snapshot.range(&self.tables.queues, event_key(place, 0)..event_key(place + 1, 0));
+    /// The oldest of an owner's queue.
+    pub fn entries(&self, live: &Live, limit: usize) -> Result<Vec<Entry>, StoreError> {
+        let range = event_key(live.place, live.removed + 1)..event_key(live.place + 1, 0);
+        let rows = self.snapshot.range(&self.tables.queues, range);
         rows.take(limit).map(|row| entry_of(row.into_inner().map_err(away)?)).collect()
     }
 
-    /// Of dead letters, behind a number.
-    pub fn dead(&self, incarnation: Version, after: Number, limit: usize) -> Result<Vec<Dead>, StoreError> {
-        let from = event_key(incarnation, after.saturating_add(1));
-        let rows = self.snapshot.range(&self.tables.dead, from..event_key(incarnation + 1, 0));
+    /// The oldest of an owner's dead letters behind a number.
+    pub fn dead(&self, live: &Live, after: Number, limit: usize) -> Result<Vec<Dead>, StoreError> {
+        let from = event_key(live.incarnation, after.max(live.dead_removed).saturating_add(1));
+        let rows = self.snapshot.range(&self.tables.dead, from..event_key(live.incarnation + 1, 0));
         rows.take(limit).map(|row| dead_of(row.into_inner().map_err(away)?)).collect()
     }
 
