@@ -1,0 +1,1 @@
+"""What it costs a beat that positions are followed."""
