@@ -70,7 +70,7 @@ impl Cascade {
         }
     }
 
-    /// What was read of other parts costs little more in the same steps. False if there is more.
+    /// Adds what was read of other parts: in the same steps it costs little more. False if there is still more.
     fn with_more(&self, batch: PartEvents) -> (Vec<PartEvents>, bool) {
         let (mut count, mut batches) = (batch.events.len(), vec![batch]);
         while count < TOGETHER_MAX {

@@ -12,7 +12,7 @@ pub struct Places {
     all: u32,
 }
 
-/// Places that are kept for turns that may begin. Those that are left are free again when it is dropped.
+/// Places that are reserved for turns. Those that are not used are free again when this is dropped.
 pub struct Kept(Option<OwnedSemaphorePermit>);
 
 impl Places {

@@ -79,7 +79,7 @@ impl Turns {
         }
     }
 
-    /// How long a lease may last that is given to an owner which has one: as long as nobody waits for its place.
+    /// How long the next lease of the same owner may last. `None` while other owners wait for its place.
     pub fn next_lease(&self) -> Option<Duration> {
         (!self.places.are_full()).then(|| self.settings.lease())
     }

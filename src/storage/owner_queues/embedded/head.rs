@@ -29,7 +29,7 @@ pub struct Live {
     pub incarnation: Version,
     /// Its queue is under it: another one when the queue was emptied.
     pub place: Version,
-    /// Entries up to this number are gone. A read begins behind it: what was removed lately costs as much as what is there.
+    /// Entries up to this number are gone. Reads begin behind it, since a removed row is still passed by a read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub removed: Number,
     pub status: Status,
