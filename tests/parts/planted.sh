@@ -13,7 +13,7 @@
 #
 # With --long all are tried. Without it, an eighth is: first those that the change touches, then the others; among each,
 # those that were not tried on this machine for the longest time. With --changed, only those that the change touches, and no
-# more than an eighth of all. On a slow machine no new one is begun after 3 minutes. Notes say which were tried, and how many
+# more than an eighth of all. On a slow machine no new one is begun after 5 minutes. Notes say which were tried, and how many
 # were left for another run.
 . tests/parts/needs.bash
 . tests/runner/change.bash
@@ -33,7 +33,7 @@ need_mongo
 # What the tree is built with is built already, for the other tests.
 export HEARTLINE_BIN=$CARGO_TARGET_DIR/debug/heartline
 # A bug that is not begun by then is left for another run.
-seconds_max=180
+seconds_max=300
 [[ ! $LONG ]] || seconds_max=7200
 tried=$(machine_cache) && tried=$tried/plants || tried=$TOOLS/plants
 mkdir -p "$tried"
