@@ -32,13 +32,7 @@ WARM_UP, SECONDS = 10, 30
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("binary", type=Path, help="loadgen stands beside it")
-    parser.add_argument("--store", choices=("embedded", "redis"), default="embedded")
-    parser.add_argument("--rounds", type=int, default=4)
-    parser.add_argument("--rate", type=int, default=5_000, help="beats a second on each gateway")
-    parser.add_argument("--new-contents", type=float, default=0.01)
-    args = parser.parse_args()
+    args = cost_parser(__doc__).parse_args()
     load.allow_sockets()
     scratch = Path(tempfile.mkdtemp(prefix="heartline-counter-cost-"))
     start = on_redis if args.store == "redis" else embedded
@@ -48,6 +42,17 @@ def main():
             measure(args, sides)
     finally:
         shutil.rmtree(scratch)
+
+
+def cost_parser(description):
+    """Of what compares two gateways under the same load."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary", type=Path, help="loadgen stands beside it")
+    parser.add_argument("--store", choices=("embedded", "redis"), default="embedded")
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--rate", type=int, default=5_000, help="beats a second on each gateway")
+    parser.add_argument("--new-contents", type=float, default=0.01, help="the share of beats of a new content")
+    return parser
 
 
 NAMES = {"with": COUNTERS, "without": "[]"}

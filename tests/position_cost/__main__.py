@@ -9,13 +9,12 @@ of the other. Printed is the processor time for each acked beat, of the gateway,
 Redis. Kafka and the receiver are not counted. On Redis, each gateway has a Redis and a Kafka of its own.
 """
 
-import argparse
 import shutil
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
-from counter_cost.__main__ import measure
+from counter_cost.__main__ import cost_parser, measure
 from subscriber_load.receiver import Receiver
 from tiers.fleet import Fleet
 from tiers.redis_server import SINGLE
@@ -29,12 +28,7 @@ FOLLOWED = ["dev.heartline.position.v1", "dev.heartline.forgotten.v1"]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("binary", type=Path, help="loadgen stands beside it")
-    parser.add_argument("--store", choices=("embedded", "redis"), default="embedded")
-    parser.add_argument("--rounds", type=int, default=4)
-    parser.add_argument("--rate", type=int, default=5_000, help="beats a second on each gateway")
-    parser.add_argument("--new-contents", type=float, default=0.01, help="the share of beats of a new content")
+    parser = cost_parser(__doc__)
     parser.add_argument("--node", default="node")
     args = parser.parse_args()
     load.allow_sockets()
