@@ -10,7 +10,6 @@
 //! | `{h}:qa` | owners that have events, by a number that is at most that of the oldest | sorted set |
 //! | `{h}:qi` | all owners, in the order of their ids | sorted set |
 //! | `{h}:qv` | what changed of subscriptions: ids by the number of the newest change, deleted ones as well | sorted set |
-//! | `{h}:qn` | the newest number in `qv` | string |
 //! | `{h}:qr` | owners whose queues are being filled | set |
 //! | `{h}:qs` | `last`: the newest number; `owners`, `events`, `bytes`, `dead`, `dropped`: totals of the unit | hash |
 //! | `{h0}:qk` | how far each part of the bus was read | hash |
@@ -49,13 +48,13 @@ pub fn ids(unit: Shard) -> String {
     format!("{}:qi", tag(unit))
 }
 
-pub fn newest_change(unit: Shard) -> String {
-    format!("{}:qn", tag(unit))
+pub fn changes(unit: Shard) -> String {
+    format!("{}:qv", tag(unit))
 }
 
 /// The keys of a unit that its owners share.
 pub fn of_unit(unit: Shard) -> impl Iterator<Item = Vec<u8>> {
-    ["qc", "qa", "qi", "qv", "qn", "qr", "qs"].into_iter().map(move |key| format!("{}:{key}", tag(unit)).into_bytes())
+    ["qc", "qa", "qi", "qv", "qr", "qs"].into_iter().map(move |key| format!("{}:{key}", tag(unit)).into_bytes())
 }
 
 /// The keys of one owner.

@@ -205,5 +205,4 @@ end
 -- Tells the cascade that something has changed of a subscription.
 local function tell(tag, id, number)
   call('ZADD', tag .. ':qv', text(number), id)
-  call('SET', tag .. ':qn', text(number))
 end

@@ -140,7 +140,7 @@ async fn read_owners(queues: &Queues, ids: Vec<SubscriberId>) -> Result<Vec<Owne
 }
 
 pub async fn subscriptions(queues: &Queues, since: Revision) -> Result<Subscriptions, StoreError> {
-    if since.0.len() == usize::from(UNITS) && newest_changes(queues).await? == since.0 {
+    if since.0.len() == usize::from(UNITS) && !has_changes(queues, &since.0).await? {
         return Ok(Subscriptions { revision: since, changed: Vec::new() });
     }
     let mut since = if since.0.len() == usize::from(UNITS) { since.0 } else { vec![0; usize::from(UNITS)] };
@@ -169,21 +169,21 @@ pub async fn subscriptions(queues: &Queues, since: Revision) -> Result<Subscript
     Ok(Subscriptions { revision: Revision(since), changed })
 }
 
-/// Of each unit: a small part of what it costs to ask for the changes. 0 = none is known.
-async fn newest_changes(queues: &Queues) -> Result<Vec<Version>, StoreError> {
+/// Whether there are any: most often there are none, and a count is a small part of what it costs to read them.
+async fn has_changes(queues: &Queues, since: &[Version]) -> Result<bool, StoreError> {
     let parts = queues.parts(unit::all()).into_iter().map(|part| {
         let mut command = pipe();
-        command.mget(part.iter().copied().map(keys::newest_change).collect::<Vec<_>>());
+        for unit in &part {
+            command.zcount(keys::changes(*unit), format!("({}", since[usize::from(unit.0)]), "+inf");
+        }
         checked::ask(&queues.redis, part[0], command)
     });
-    let mut newest = Vec::new();
-    for of_units in try_join_all(parts).await?.into_iter().flatten() {
-        let mut of_units = Parts::of(of_units)?;
-        while !of_units.is_over() {
-            newest.push(of_units.number_or_nil()?.unwrap_or(0));
+    for count in try_join_all(parts).await?.into_iter().flatten() {
+        if value::number(count)? > 0 {
+            return Ok(true);
         }
     }
-    Ok(newest)
+    Ok(false)
 }
 
 fn read_changes(mut changes: Parts, all: &mut Vec<(SubscriberId, Option<Subscription>)>) -> Result<(), DecodeError> {
