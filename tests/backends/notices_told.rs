@@ -57,7 +57,8 @@ fn open(directory: &TempDir) -> EmbeddedStore {
         group_interval: Duration::ZERO,
         steady_hold: Duration::ZERO,
         ready_share: 1.0,
-        retention: Duration::from_hours(24),
+        // Beats of the past are kept, on the other side of midnight, too.
+        retention: Duration::from_hours(90 * 24),
         records_per_user: NonZeroU32::MAX,
         accept_clock_before_store: false,
         clock_step_max: Duration::from_hours(1),
