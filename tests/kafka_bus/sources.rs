@@ -114,6 +114,24 @@ async fn uncommitted_messages_are_read_again() {
     assert_eq!(numbers(&next(&third).await), [200], "all others are committed");
 }
 
+/// A request of the member itself waits behind its fetch, which waits for messages: half a second for each partition.
+#[tokio::test]
+#[ignore = "needs Kafka: tests/run kafka"]
+async fn messages_are_read_at_once_while_what_is_left_is_counted() {
+    let kafka = settings(&shared());
+    let (bus, source) = (open(&kafka), source(&kafka));
+    let mut late = Vec::new();
+    for number in 0..20 {
+        let began = Instant::now();
+        publish_numbers(&bus, number..number + 1).await;
+        assert_eq!(numbers(&next(&source).await), [number]);
+        late.extend((number > 0 && began.elapsed() > Duration::from_secs(1)).then(|| began.elapsed()));
+        tokio::time::sleep(Duration::from_millis(600)).await;
+    }
+    close(source).await;
+    assert!(late.len() < 2, "of 19 messages, these took long: {late:?}");
+}
+
 /// Half of what it may hold is not committed for long.
 #[tokio::test]
 #[ignore = "needs Kafka: tests/run kafka"]

@@ -56,6 +56,13 @@ struct Member {
 
 type Client = BaseConsumer<Member>;
 
+struct Clients {
+    member: Client,
+    /// Asks for the ends of partitions, and reads nothing: such a request of the member would wait behind its fetch, which
+    /// takes half a second for each partition when there is nothing to read.
+    ends: Client,
+}
+
 impl Reader {
     /// Waits for no broker.
     pub fn start(
@@ -66,9 +73,15 @@ impl Reader {
     ) -> Result<thread::JoinHandle<()>, String> {
         let (settings, topic) = (settings(config, group), config.topics.history.clone());
         let reader = Reader { settings, topic, shared, watch, last_error: Arc::default() };
-        let client = reader.client().map_err(|error| error.to_string())?;
+        let clients = reader.clients().map_err(|error| error.to_string())?;
         let thread = thread::Builder::new().name("history-read".into());
-        thread.spawn(move || reader.run(client)).map_err(|error| error.to_string())
+        thread.spawn(move || reader.run(clients)).map_err(|error| error.to_string())
+    }
+
+    fn clients(&self) -> KafkaResult<Clients> {
+        let member = self.client()?;
+        member.subscribe(&[&self.topic])?;
+        Ok(Clients { member, ends: self.client()? })
     }
 
     fn client(&self) -> KafkaResult<Client> {
@@ -79,16 +92,14 @@ impl Reader {
             watch: watch.clone(),
             last_error: last_error.clone(),
         };
-        let client = Client::from_config_and_context(&self.settings, member)?;
-        client.subscribe(&[topic])?;
-        Ok(client)
+        Client::from_config_and_context(&self.settings, member)
     }
 
-    fn run(self, client: Client) {
-        let mut client = Some(client);
+    fn run(self, clients: Clients) {
+        let mut clients = Some(clients);
         while !self.shared.ends() {
-            match client.take().map_or_else(|| self.client(), Ok) {
-                Ok(client) => self.read(&client),
+            match clients.take().map_or_else(|| self.clients(), Ok) {
+                Ok(clients) => self.read(&clients),
                 Err(error) => tracing::error!(%error, "cannot create a new kafka consumer; trying again"),
             }
             if !self.shared.ends() {
@@ -98,7 +109,8 @@ impl Reader {
     }
 
     /// Reads until it is asked to end, or until a fatal error of the library.
-    fn read(&self, client: &Client) {
+    fn read(&self, clients: &Clients) {
+        let client = &clients.member;
         let (mut is_paused, mut counted) = (false, Instant::now());
         while !self.shared.ends() {
             is_paused = self.pause(client, is_paused);
@@ -117,7 +129,7 @@ impl Reader {
             }
             store(client, &self.topic, &self.shared);
             if counted.elapsed() >= COUNT_EVERY {
-                match self.count(client) {
+                match self.count(clients) {
                     Ok(lag) => self.shared.counts(lag),
                     Err(error) => tracing::debug!(%error, "kafka: cannot count what is not read"),
                 }
@@ -144,10 +156,12 @@ impl Reader {
         pauses
     }
 
-    fn count(&self, client: &Client) -> KafkaResult<BTreeMap<i32, u64>> {
-        let committed = client.committed_offsets(client.assignment()?, COUNT_TIMEOUT)?;
+    fn count(&self, Clients { member, ends }: &Clients) -> KafkaResult<BTreeMap<i32, u64>> {
+        // Serves its callbacks.
+        while ends.poll(Duration::ZERO).is_some() {}
+        let committed = member.committed_offsets(member.assignment()?, COUNT_TIMEOUT)?;
         let count = |partition: i32, next: Offset| {
-            let (low, high) = client.fetch_watermarks(&self.topic, partition, COUNT_TIMEOUT)?;
+            let (low, high) = ends.fetch_watermarks(&self.topic, partition, COUNT_TIMEOUT)?;
             let next = match next {
                 Offset::Offset(next) => next.max(low),
                 _ => low,
