@@ -21,6 +21,15 @@ pub struct Bounds {
     pub open_files_max: usize,
 }
 
+/// What is known of the journal of a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Journal {
+    /// There is none, or this process made it just now and wrote nothing to it.
+    New,
+    /// A sync of it may have [failed](super::journal).
+    Used,
+}
+
 /// An error unless there is a database in this folder, with its tables. Without them fjall would begin an empty one,
 /// and drop what the journals have.
 pub fn require(path: &Path) -> io::Result<()> {
@@ -33,8 +42,10 @@ pub fn require(path: &Path) -> io::Result<()> {
 }
 
 /// Opens the database in this folder, or makes it. Nothing that was read from its journal can be lost afterwards.
-pub fn open(path: &Path, bounds: &Bounds) -> fjall::Result<Database> {
-    journal::write_anew(path)?;
+pub fn open(path: &Path, journal: Journal, bounds: &Bounds) -> fjall::Result<Database> {
+    if journal == Journal::Used {
+        journal::write_anew(path)?;
+    }
     Database::builder(path)
         .cache_size(bounds.cache_bytes)
         .max_journaling_size(bounds.journals_bytes_max)

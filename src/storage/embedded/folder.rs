@@ -14,7 +14,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use super::data_dir::private_file;
-use super::database;
+use super::database::{self, Journal};
 use super::open_error::OpenError;
 
 const FORMAT: &str = "1";
@@ -31,18 +31,22 @@ impl<'a> Folder<'a> {
         Folder { data_dir, name }
     }
 
-    /// The folder of the tables, which `make` makes when there is none yet.
-    pub fn tables(&self, make: impl FnOnce(&Path) -> Result<(), OpenError>) -> Result<PathBuf, OpenError> {
+    /// Opens the tables by `open`, which also makes them when there are none yet. Returns their path, too.
+    pub fn open<T>(&self, open: impl Fn(&Path, Journal) -> Result<T, OpenError>) -> Result<(PathBuf, T), OpenError> {
         let folder = self.data_dir.join(self.name);
-        if folder.try_exists().map_err(|source| self.unusable(source))? {
+        let journal = if folder.try_exists().map_err(|source| self.unusable(source))? {
             self.check_made(&folder)?;
+            Journal::Used
         } else {
             let draft = self.data_dir.join(format!("{}.new", self.name));
             self.clear_draft(&draft).map_err(|source| self.unusable(source))?;
-            make(&draft.join("tables"))?;
+            drop(open(&draft.join("tables"), Journal::New)?);
             self.adopt(&draft, &folder).map_err(|source| self.unusable(source))?;
-        }
-        Ok(folder.join("tables"))
+            Journal::New
+        };
+        let path = folder.join("tables");
+        let tables = open(&path, journal)?;
+        Ok((path, tables))
     }
 
     /// Whether what is there can be opened by its format.
@@ -100,17 +104,31 @@ mod tests {
     const BOUNDS: database::Bounds =
         database::Bounds { cache_bytes: 1 << 20, journals_bytes_max: 64 << 20, open_files_max: 16 };
 
-    fn make(tables: &Path) -> Result<(), OpenError> {
-        database::open(tables, &BOUNDS).map(drop).map_err(|error| OpenError::of_tables(tables, error))
+    fn open(tables: &Path, journal: Journal) -> Result<(), OpenError> {
+        database::open(tables, journal, &BOUNDS).map(drop).map_err(|error| OpenError::of_tables(tables, error))
+    }
+
+    #[test]
+    fn a_journal_is_new_until_it_is_opened_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Folder::of(dir.path(), "store");
+        let opened = std::cell::RefCell::new(Vec::new());
+        let noted = |tables: &Path, journal| {
+            opened.borrow_mut().push(journal);
+            open(tables, journal)
+        };
+        folder.open(noted).unwrap();
+        folder.open(noted).unwrap();
+        assert_eq!(opened.take(), [Journal::New, Journal::New, Journal::Used], "the draft, the store, and once more");
     }
 
     #[test]
     fn an_unknown_format_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let folder = Folder::of(dir.path(), "store");
-        folder.tables(make).unwrap();
+        folder.open(open).unwrap();
         fs::write(dir.path().join("store/format"), "2\n").unwrap();
-        let error = folder.tables(make).unwrap_err();
+        let error = folder.open(open).unwrap_err();
         assert!(matches!(error, OpenError::Format { ref found, .. } if found == "2"), "{error}");
     }
 
@@ -118,7 +136,7 @@ mod tests {
     fn a_folder_without_a_format_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("store")).unwrap();
-        let error = Folder::of(dir.path(), "store").tables(make).unwrap_err();
+        let error = Folder::of(dir.path(), "store").open(open).unwrap_err();
         assert!(matches!(error, OpenError::Format { .. }), "{error}");
     }
 
@@ -127,15 +145,15 @@ mod tests {
         for missing in ["store/tables", "store/tables/keyspaces", "store/tables/version"] {
             let dir = tempfile::tempdir().unwrap();
             let folder = Folder::of(dir.path(), "store");
-            folder.tables(make).unwrap();
+            folder.open(open).unwrap();
             let away = dir.path().join("away");
             fs::rename(dir.path().join(missing), &away).unwrap();
-            for refused in [folder.tables(make).map(drop), folder.check()] {
+            for refused in [folder.open(open).map(drop), folder.check()] {
                 let error = refused.unwrap_err().to_string();
                 assert!(error.contains("store cannot be opened") && error.contains("is missing"), "{error}");
             }
             fs::rename(&away, dir.path().join(missing)).unwrap();
-            folder.tables(make).unwrap();
+            folder.open(open).unwrap();
         }
     }
 
@@ -144,7 +162,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("store.new")).unwrap();
         fs::write(dir.path().join("store.new/half"), "").unwrap();
-        assert!(Folder::of(dir.path(), "store").tables(make).unwrap().is_dir());
+        assert!(Folder::of(dir.path(), "store").open(open).unwrap().0.is_dir());
         assert!(!dir.path().join("store/half").exists());
     }
 }

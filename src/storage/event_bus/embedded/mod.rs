@@ -99,9 +99,9 @@ impl EmbeddedLog {
     ) -> Result<Self, OpenError> {
         let folder = Self::folder(topic);
         let here = data_dir.join(folder);
-        let open = |path: &Path| Tables::open(path).map_err(|error| OpenError::of_tables(&here, error));
-        let path = Folder::of(data_dir, folder).tables(|path| open(path).map(drop))?;
-        let tables = open(&path)?;
+        let open =
+            |path: &Path, journal| Tables::open(path, journal).map_err(|error| OpenError::of_tables(&here, error));
+        let (path, tables) = Folder::of(data_dir, folder).open(open)?;
         let damaged = |BusError(why)| OpenError::Damaged { path: here.clone(), why };
         let state = writer::state_of(&tables).map_err(damaged)?;
         tables.ensure_id().map_err(|error| OpenError::of_tables(&here, error))?;

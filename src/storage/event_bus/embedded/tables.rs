@@ -6,7 +6,7 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistM
 
 use super::codec::{self, DecodeError, Entry, State};
 use super::segments::Segments;
-use crate::storage::embedded::database::{self, Bounds};
+use crate::storage::embedded::database::{self, Bounds, Journal};
 use crate::storage::embedded::describe;
 use crate::storage::event_bus::{BusError, Offset};
 
@@ -32,8 +32,8 @@ pub struct View<'a> {
 }
 
 impl Tables {
-    pub fn open(path: &Path) -> fjall::Result<Self> {
-        let database = database::open(path, &BOUNDS)?;
+    pub fn open(path: &Path, journal: Journal) -> fjall::Result<Self> {
+        let database = database::open(path, journal, &BOUNDS)?;
         // Options are kept with a table from when it was made: changing them here changes new logs only.
         let options = || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES);
         Ok(Tables { segments: Segments::open(&database)?, state: database.keyspace("state", options)?, database })

@@ -1,4 +1,4 @@
-//! The guarantees of the log, on a real disk.
+//! The guarantees of the log, with real files.
 
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,6 +9,7 @@ use crate::model::cloud_event::Source;
 use crate::model::rewards::claim::Claim;
 use crate::model::rewards::claim::tests::claim;
 use crate::storage::delivery::Delivery;
+use crate::storage::embedded::database::Journal;
 use crate::storage::event_bus::config::Backend;
 use crate::storage::event_bus::tests as events;
 
@@ -347,7 +348,7 @@ fn a_log_whose_entries_were_changed_is_refused() {
     let mut fixture = Fixture::new();
     publish(fixture.log(), [1, 2]).unwrap();
     fixture.log = None;
-    let tables = Tables::open(&fixture.dir.path().join("events/tables")).unwrap();
+    let tables = Tables::open(&fixture.dir.path().join("events/tables"), Journal::Used).unwrap();
     tables.segments.of(2).unwrap().remove(codec::key(2)).unwrap();
     drop(tables);
     let error = fixture.open(fixture.dir.path()).err().expect("refused").to_string();

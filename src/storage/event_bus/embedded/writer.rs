@@ -15,7 +15,8 @@ use super::tables::Tables;
 use super::{RETRY_MAX, RETRY_MIN, Shared, away};
 use crate::model::backoff::Backoff;
 use crate::storage::delivery::{Delivery, Receipt};
-use crate::storage::embedded::{Clock, database, describe};
+use crate::storage::embedded::database::{self, Journal};
+use crate::storage::embedded::{Clock, describe};
 use crate::storage::event_bus::config::Config;
 use crate::storage::event_bus::{BusError, Offset};
 
@@ -193,7 +194,7 @@ impl Writer {
         // What was open has the files until it is dropped.
         *tables = None;
         database::require(&self.shared.path).map_err(|missing| away(&missing.to_string()))?;
-        let opened = Tables::open(&self.shared.path).map_err(|error| BusError(describe(&error)))?;
+        let opened = Tables::open(&self.shared.path, Journal::Used).map_err(|error| BusError(describe(&error)))?;
         let state = state_of(&opened)?;
         opened.ensure_id()?;
         *tables = Some(opened);

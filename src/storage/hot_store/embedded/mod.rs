@@ -95,6 +95,7 @@ use crate::model::rule::Admission;
 use crate::model::shard::Shard;
 use crate::storage::embedded::Clock;
 use crate::storage::embedded::data_dir::DataDir;
+use crate::storage::embedded::database::Journal;
 use crate::storage::embedded::disk_room::DiskRoom;
 use crate::storage::embedded::folder::Folder;
 
@@ -148,8 +149,8 @@ impl EmbeddedStore {
         look_for_room: impl FnOnce(&Path) -> DiskRoom,
     ) -> Result<Self, OpenError> {
         let dir = DataDir::take(&config.data_dir)?;
-        let path = Folder::of(dir.path(), Self::FOLDER).tables(|path| open_tables(path, config).map(drop))?;
-        let tables = open_tables(&path, config)?;
+        let open = |path: &Path, journal| open_tables(path, journal, config);
+        let (_, tables) = Folder::of(dir.path(), Self::FOLDER).open(open)?;
         let unopened = |error| OpenError::of_tables(&config.data_dir, error);
         let unreadable = |error: tables::ReadError| damaged(dir.path(), error.to_string());
         let newest_commit = tables.view().newest_commit().map_err(unreadable)?;
@@ -306,8 +307,8 @@ impl Shared {
     }
 }
 
-fn open_tables(path: &Path, config: &Config) -> Result<Tables, OpenError> {
-    Tables::open(path, config.cache_bytes).map_err(|error| OpenError::of_tables(&config.data_dir, error))
+fn open_tables(path: &Path, journal: Journal, config: &Config) -> Result<Tables, OpenError> {
+    Tables::open(path, journal, config.cache_bytes).map_err(|error| OpenError::of_tables(&config.data_dir, error))
 }
 
 fn damaged(path: &Path, why: String) -> OpenError {

@@ -31,7 +31,7 @@ use crate::model::rewards::calendar::StoredCalendar;
 use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
 use crate::model::shard::Shard;
-use crate::storage::embedded::database::{self, Bounds};
+use crate::storage::embedded::database::{self, Bounds, Journal};
 use crate::storage::embedded::describe;
 use crate::storage::outbox::OutboxNumber;
 
@@ -73,9 +73,9 @@ pub struct View<'a> {
 }
 
 impl Tables {
-    pub fn open(path: &Path, cache_bytes: u64) -> fjall::Result<Self> {
+    pub fn open(path: &Path, journal: Journal, cache_bytes: u64) -> fjall::Result<Self> {
         let bounds = Bounds { cache_bytes, journals_bytes_max: JOURNALS_BYTES_MAX, open_files_max: OPEN_FILES_MAX };
-        let database = database::open(path, &bounds)?;
+        let database = database::open(path, journal, &bounds)?;
         // Options of a table are stored when it is created: changes here affect new stores only.
         let small = || KeyspaceCreateOptions::default().max_memtable_size(SMALL_MEMTABLE_BYTES);
         let contents = || {

@@ -60,13 +60,14 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
+    use crate::storage::embedded::database::Journal;
 
     const PATIENCE: Duration = Duration::from_secs(60);
 
     #[test]
     fn a_worker_that_dies_is_noticed_without_a_commit() {
         let dir = tempfile::tempdir().unwrap();
-        let tables = Tables::open(dir.path(), 1 << 20).unwrap();
+        let tables = Tables::open(dir.path(), Journal::New, 1 << 20).unwrap();
         let watch = WorkerWatch::start(tables.clone(), Arc::new(DiskRoom::look(dir.path()))).unwrap();
         tables.contents.insert("a", "row").unwrap();
         assert!(tables.check().is_ok() && watch.failure().is_none());

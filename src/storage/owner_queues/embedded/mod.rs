@@ -72,9 +72,9 @@ impl EmbeddedQueues {
     /// the server's, by which events become old.
     pub fn open(data_dir: &Path, bounds: Bounds, clock: Clock) -> Result<Self, OpenError> {
         let here = data_dir.join(Self::FOLDER);
-        let open = |path: &Path| Tables::open(path).map_err(|error| OpenError::of_tables(&here, error));
-        let path = Folder::of(data_dir, Self::FOLDER).tables(|path| open(path).map(drop))?;
-        let tables = open(&path)?;
+        let open =
+            |path: &Path, journal| Tables::open(path, journal).map_err(|error| OpenError::of_tables(&here, error));
+        let (_, tables) = Folder::of(data_dir, Self::FOLDER).open(open)?;
         let unusable = |source| OpenError::unusable(&here, source);
         let readers = Readers::start(&["owners-read"], &tables, READ_QUEUE_MAX).map_err(unusable)?;
         let damaged = |error: StoreError| OpenError::Damaged { path: here.clone(), why: error.to_string() };

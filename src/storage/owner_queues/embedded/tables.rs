@@ -19,7 +19,7 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistM
 
 use super::head::{Head, Live};
 use crate::model::subscribers::{Subscriber, SubscriberId};
-use crate::storage::embedded::database::{self, Bounds};
+use crate::storage::embedded::database::{self, Bounds, Journal};
 use crate::storage::embedded::describe;
 use crate::storage::event_bus::Offset;
 use crate::storage::event_bus::part::Part;
@@ -64,8 +64,8 @@ pub struct Garbage {
 }
 
 impl Tables {
-    pub fn open(path: &Path) -> fjall::Result<Self> {
-        let database = database::open(path, &BOUNDS)?;
+    pub fn open(path: &Path, journal: Journal) -> fjall::Result<Self> {
+        let database = database::open(path, journal, &BOUNDS)?;
         // Options are kept with a table from when it was made: changing them here changes new stores only.
         let table =
             |name| database.keyspace(name, || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES));
