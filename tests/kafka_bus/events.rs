@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use heartline::domain::time::clock;
 use heartline::model::cloud_event::Source;
 use heartline::storage::delivery::{Delivery, Receipt};
 use heartline::storage::event_bus::archives::Archives;
@@ -84,6 +85,28 @@ async fn each_topic_has_its_own_events_and_is_made_with_the_first() {
     }
     let strange = archive.read(Part::new("other/0"), 0, 1).await.unwrap_err();
     assert_eq!(strange.0, "there is no part other/0");
+}
+
+#[tokio::test]
+#[ignore = "needs Kafka: tests/run kafka"]
+async fn events_from_before_a_time_are_told_from_later_ones() {
+    let kafka = settings(&shared());
+    let (bus, source) = (open(&kafka), source(&kafka));
+    let mut after = Vec::new();
+    for oid in 1..=3 {
+        publish(&bus, [claim(1, oid)]).await.unwrap();
+        sleep(Duration::from_millis(20)).await;
+        after.push(clock::wall());
+        sleep(Duration::from_millis(20)).await;
+    }
+    let ends = source.ends().await.unwrap();
+    let count = async |time: u64| {
+        let before = source.before(time).await.unwrap();
+        assert!(before.keys().eq(ends.keys()), "{before:?} {ends:?}");
+        before.values().sum::<u64>()
+    };
+    assert_eq!([count(1).await, count(after[0]).await, count(after[1]).await, count(after[2]).await], [0, 1, 2, 3]);
+    assert_eq!(source.before(after[2]).await.unwrap(), ends);
 }
 
 /// A request of the consumer itself waits behind its fetch, which waits for events: half a second for each partition.

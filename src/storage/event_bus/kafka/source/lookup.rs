@@ -1,11 +1,12 @@
 //! Looks up what is asked for, with a reader that has joined no group. Its calls block.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use rdkafka::consumer::Consumer;
 use rdkafka::error::KafkaResult;
 use rdkafka::message::Message as _;
-use rdkafka::topic_partition_list::{Offset as Place, TopicPartitionList};
+use rdkafka::topic_partition_list::{Offset as Place, TopicPartitionList, TopicPartitionListElem};
 
 use super::{ANSWER_TIMEOUT, Reader, WAIT, kafka_offset, offset_of};
 use crate::storage::event_bus::Offset;
@@ -15,23 +16,18 @@ use crate::storage::event_bus::source::PartEvents;
 
 /// The offset of the newest message of each partition; 0 = there was none.
 pub fn ends(reader: &Reader, topic: &str) -> KafkaResult<Vec<(i32, Offset)>> {
-    partitions(reader, topic)?.into_iter().map(|partition| Ok((partition, end(reader, topic, partition)?))).collect()
+    let places = places(reader, topic, Place::End)?;
+    Ok(places.into_iter().map(|(partition, end)| (partition, end.unwrap_or_default())).collect())
 }
 
 /// The offset of the last message of each partition that is from before this time, milliseconds.
 pub fn before(reader: &Reader, topic: &str, time: u64) -> KafkaResult<Vec<(i32, Offset)>> {
-    let mut times = TopicPartitionList::new();
-    for partition in partitions(reader, topic)? {
-        times.add_partition_offset(topic, partition, Place::Offset(kafka_offset(time)))?;
-    }
-    let found = reader.offsets_for_times(times, ANSWER_TIMEOUT)?;
-    let last = |partition: i32, first: Place| match first {
-        // Kafka's offset of the first from then on is the number of those before it.
-        Place::Offset(first) => Ok((partition, u64::try_from(first).unwrap_or_default())),
-        // All are earlier.
-        _ => Ok((partition, end(reader, topic, partition)?)),
-    };
-    found.elements().iter().map(|element| last(element.partition(), element.offset())).collect()
+    // A message that comes in between is not taken for one from before.
+    let ends: BTreeMap<i32, Offset> = ends(reader, topic)?.into_iter().collect();
+    let places = places(reader, topic, Place::Offset(kafka_offset(time)))?;
+    // Kafka's offset of the first message from then on is the number of those before it. Without one, all are earlier.
+    let last = |(partition, first): (i32, Option<Offset>)| (partition, first.or(ends.get(&partition).copied()));
+    Ok(places.into_iter().map(last).map(|(partition, last)| (partition, last.unwrap_or_default())).collect())
 }
 
 /// The events of a partition behind an offset, of at most so many messages.
@@ -61,13 +57,23 @@ pub fn events(
     Ok(PartEvents { part, events, to: to.max(after), is_end: to >= high })
 }
 
-fn partitions(reader: &Reader, topic: &str) -> KafkaResult<Vec<i32>> {
+/// The first offset from a time on in each partition, milliseconds, or its end: one question for all of them. `None`: there
+/// is none.
+fn places(reader: &Reader, topic: &str, from: Place) -> KafkaResult<Vec<(i32, Option<Offset>)>> {
     let metadata = reader.fetch_metadata(Some(topic), ANSWER_TIMEOUT)?;
-    let of_topic = metadata.topics().iter().filter(|found| found.name() == topic);
-    Ok(of_topic.flat_map(|found| found.partitions()).map(|partition| partition.id()).collect())
-}
-
-fn end(reader: &Reader, topic: &str, partition: i32) -> KafkaResult<Offset> {
-    let (_, high) = reader.fetch_watermarks(topic, partition, ANSWER_TIMEOUT)?;
-    Ok(u64::try_from(high).unwrap_or_default())
+    let mut asked = TopicPartitionList::new();
+    for found in metadata.topics().iter().filter(|found| found.name() == topic) {
+        for partition in found.partitions() {
+            asked.add_partition_offset(topic, partition.id(), from)?;
+        }
+    }
+    if asked.count() == 0 {
+        return Ok(Vec::new());
+    }
+    let place = |element: TopicPartitionListElem<'_>| {
+        element.error()?;
+        let Place::Offset(first) = element.offset() else { return Ok((element.partition(), None)) };
+        Ok((element.partition(), u64::try_from(first).ok()))
+    };
+    reader.offsets_for_times(asked, ANSWER_TIMEOUT)?.elements().into_iter().map(place).collect()
 }
