@@ -61,16 +61,6 @@ part built build no 'touch "$TOOLS/built"' '*'
 run
 ends_with 0 '2 passed, 0 failed'
 
-begin 'temporary files'
-here='[[ -d $TMPDIR ]] && echo "$TMPDIR" | tee "$TMPDIR/some" >"$TOOLS/$(basename "$0").folder"'
-part stored debug no "$here"
-part alike release no "$here"
-run
-ends_with 0 '2 passed, 0 failed'
-folders=$(cat "$tree"/target/tests/*.folder)
-[[ $(sort -u <<<"$folders" | wc -l) == 2 ]] || complain "$scenario: they are in: $folders"
-while read -r folder; do [[ ! -e ${folder%/*} ]] || complain "$scenario: $folder is left"; done <<<"$folders"
-
 begin 'three parts that fail by chance'
 for name in one two three; do part "$name" release yes "$by_chance"; done
 run

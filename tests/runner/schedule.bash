@@ -20,29 +20,12 @@ end_all() { # a part and all it started are one process group, led by its timeou
   for group in "${!running[@]}"; do kill -KILL -- "-$group" 2>/dev/null; done
 }
 
-# Parts of the debug stage start some thousand gateways, each of which makes its stores with hundreds of syncs, and none of
-# them is about a power cut. With their files in memory a start takes half as long, and half of the processors' time.
-folder_in_memory() { # prints a new one, or nothing where there is little room
-  local room free
-  [[ $(stat -f -c %T /dev/shm 2>/dev/null) == tmpfs ]] || return 0
-  room=$(df --output=avail --block-size=1M /dev/shm | tail -n 1)
-  free=$(awk '$1 == "MemAvailable:" { print int($2 / 1024) }' /proc/meminfo)
-  [[ $room -lt 4096 || $free -lt 8192 ]] || mktemp -d -p /dev/shm heartline-tests-XXXXXX
-}
-
-folder_of() { # PART: for its temporary files
-  local parent=$TMPDIR
-  [[ -z ${memory:-} || " $(parts_of debug) " != *[[:space:]]$1[[:space:]]* ]] || parent=$memory
-  # Not the bare name: a part may look for a folder of that name in the paths of files.
-  echo "$parent/part-$1"
-}
-
 start() { # PART
-  local name=$1 log=$logs/$1.log folder
-  folder=$(folder_of "$name")
-  mkdir -p "$folder"
+  local name=$1 log=$logs/$1.log
+  # Not the bare name: a part may look for a folder of that name in the paths of files.
+  mkdir -p "$TMPDIR/part-$name"
   # TIMEFORMAT: seconds of the clock, and of all processors.
-  TMPDIR=$folder timeout --kill-after=10 "$seconds_max" \
+  TMPDIR=$TMPDIR/part-$name timeout --kill-after=10 "$seconds_max" \
     bash -c 'TIMEFORMAT="%R %U %S"; time bash "$0" 3>&2 2>&1' "tests/parts/$name.sh" </dev/null >"$log" 2>"$log.time" &
   running[$!]=$name
   began[$name]=$SECONDS
@@ -58,7 +41,7 @@ finish() { # waits for any part; its name and exit code are in $ended and $code
   unset "running[$group]"
   log=$logs/$ended.log
   work=$(tail -n 1 "$log.time" | awk 'NF == 3 { printf "%.0f", $2 + $3 }')
-  rm -rf "$log.time" "$(folder_of "$ended")"
+  rm -rf "$log.time" "${TMPDIR:?}/part-$ended"
   verdicts[$ended]=$(printf '%-13s %5d s, %5s s of work' "$ended" $((SECONDS - began[$ended])) "${work:-?}")
 }
 
