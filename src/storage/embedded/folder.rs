@@ -31,8 +31,13 @@ impl<'a> Folder<'a> {
         Folder { data_dir, name }
     }
 
-    /// Opens the tables by `open`, which also makes them when there are none yet. Returns their path, too.
-    pub fn open<T>(&self, open: impl Fn(&Path, Journal) -> Result<T, OpenError>) -> Result<(PathBuf, T), OpenError> {
+    /// The folder of the tables.
+    pub fn tables(&self) -> PathBuf {
+        self.data_dir.join(self.name).join("tables")
+    }
+
+    /// Opens the tables by `open`, which also makes them when there are none yet.
+    pub fn open<T>(&self, open: impl Fn(&Path, Journal) -> Result<T, OpenError>) -> Result<T, OpenError> {
         let folder = self.data_dir.join(self.name);
         let journal = if folder.try_exists().map_err(|source| self.unusable(source))? {
             self.check_made(&folder)?;
@@ -44,9 +49,7 @@ impl<'a> Folder<'a> {
             self.adopt(&draft, &folder).map_err(|source| self.unusable(source))?;
             Journal::New
         };
-        let path = folder.join("tables");
-        let tables = open(&path, journal)?;
-        Ok((path, tables))
+        open(&self.tables(), journal)
     }
 
     /// Whether what is there can be opened by its format.
@@ -148,7 +151,7 @@ mod tests {
             folder.open(open).unwrap();
             let away = dir.path().join("away");
             fs::rename(dir.path().join(missing), &away).unwrap();
-            for refused in [folder.open(open).map(drop), folder.check()] {
+            for refused in [folder.open(open), folder.check()] {
                 let error = refused.unwrap_err().to_string();
                 assert!(error.contains("store cannot be opened") && error.contains("is missing"), "{error}");
             }
@@ -162,7 +165,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("store.new")).unwrap();
         fs::write(dir.path().join("store.new/half"), "").unwrap();
-        assert!(Folder::of(dir.path(), "store").open(open).unwrap().0.is_dir());
+        let folder = Folder::of(dir.path(), "store");
+        folder.open(open).unwrap();
+        assert!(folder.tables().is_dir());
         assert!(!dir.path().join("store/half").exists());
     }
 }

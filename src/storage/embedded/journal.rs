@@ -70,11 +70,18 @@ fn newest(tables: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use std::os::unix::fs::MetadataExt;
     use std::time::SystemTime;
 
     use super::*;
+
+    /// Whether nothing was written to the only journal in this folder of tables.
+    pub fn is_unwritten(tables: &Path) -> bool {
+        let journals = newest(tables).unwrap();
+        let [journal] = &journals[..] else { panic!("{journals:?}") };
+        fs::read(journal).unwrap().iter().all(|byte| *byte == 0)
+    }
 
     #[test]
     fn the_two_newest_journals_are_written_and_stay_the_same() {

@@ -7,7 +7,7 @@ pub mod disk_room;
 pub mod disk_usage;
 mod fair_queue;
 pub mod folder;
-mod journal;
+pub mod journal;
 pub mod open_error;
 pub mod readers;
 pub mod write_queue;

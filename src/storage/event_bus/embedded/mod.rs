@@ -97,17 +97,17 @@ impl EmbeddedLog {
         clock: Clock,
         check: ClockCheck,
     ) -> Result<Self, OpenError> {
-        let folder = Self::folder(topic);
-        let here = data_dir.join(folder);
+        let here = data_dir.join(Self::folder(topic));
+        let folder = Folder::of(data_dir, Self::folder(topic));
         let open =
             |path: &Path, journal| Tables::open(path, journal).map_err(|error| OpenError::of_tables(&here, error));
-        let (path, tables) = Folder::of(data_dir, folder).open(open)?;
+        let tables = folder.open(open)?;
         let damaged = |BusError(why)| OpenError::Damaged { path: here.clone(), why };
         let state = writer::state_of(&tables).map_err(damaged)?;
         tables.ensure_id().map_err(|error| OpenError::of_tables(&here, error))?;
 
         let unusable = |source| OpenError::unusable(&here, source);
-        let shared = Arc::new(Shared { tables: RwLock::new(Some(tables)), path });
+        let shared = Arc::new(Shared { tables: RwLock::new(Some(tables)), path: folder.tables() });
         let readers = Readers::start(&[reader_of(topic)], &shared, READ_QUEUE_MAX).map_err(unusable)?;
         let (queue, asked) = sync_channel(PUBLISH_QUEUE_MAX);
         let (teller, newest) = watch::channel(state.newest);

@@ -112,3 +112,19 @@ impl From<DecodeError> for BusError {
         BusError(malformed.to_string())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::embedded::journal::tests::is_unwritten;
+
+    /// So a journal that was just made is not written anew.
+    #[test]
+    fn making_the_tables_writes_nothing_to_the_journal() {
+        let dir = tempfile::tempdir().unwrap();
+        let tables = Tables::open(dir.path(), Journal::New).unwrap();
+        assert!(is_unwritten(dir.path()));
+        tables.ensure_id().unwrap();
+        assert!(!is_unwritten(dir.path()));
+    }
+}

@@ -1,4 +1,4 @@
-//! The guarantees of the log, with real files.
+//! The guarantees of the log, on a real disk.
 
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};

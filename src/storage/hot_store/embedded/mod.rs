@@ -150,7 +150,7 @@ impl EmbeddedStore {
     ) -> Result<Self, OpenError> {
         let dir = DataDir::take(&config.data_dir)?;
         let open = |path: &Path, journal| open_tables(path, journal, config);
-        let (_, tables) = Folder::of(dir.path(), Self::FOLDER).open(open)?;
+        let tables = Folder::of(dir.path(), Self::FOLDER).open(open)?;
         let unopened = |error| OpenError::of_tables(&config.data_dir, error);
         let unreadable = |error: tables::ReadError| damaged(dir.path(), error.to_string());
         let newest_commit = tables.view().newest_commit().map_err(unreadable)?;

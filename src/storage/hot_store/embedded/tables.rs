@@ -278,3 +278,17 @@ impl From<DecodeError> for ReadError {
         ReadError::Damaged(error.to_string())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::embedded::journal::tests::is_unwritten;
+
+    /// So a journal that was just made is not written anew.
+    #[test]
+    fn making_the_tables_writes_nothing_to_the_journal() {
+        let dir = tempfile::tempdir().unwrap();
+        drop(Tables::open(dir.path(), Journal::New, 1 << 20).unwrap());
+        assert!(is_unwritten(dir.path()));
+    }
+}

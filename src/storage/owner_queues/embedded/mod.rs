@@ -74,7 +74,7 @@ impl EmbeddedQueues {
         let here = data_dir.join(Self::FOLDER);
         let open =
             |path: &Path, journal| Tables::open(path, journal).map_err(|error| OpenError::of_tables(&here, error));
-        let (_, tables) = Folder::of(data_dir, Self::FOLDER).open(open)?;
+        let tables = Folder::of(data_dir, Self::FOLDER).open(open)?;
         let unusable = |source| OpenError::unusable(&here, source);
         let readers = Readers::start(&["owners-read"], &tables, READ_QUEUE_MAX).map_err(unusable)?;
         let damaged = |error: StoreError| OpenError::Damaged { path: here.clone(), why: error.to_string() };

@@ -241,3 +241,17 @@ fn unreadable(what: &str) -> StoreError {
 pub fn away(error: fjall::Error) -> StoreError {
     StoreError::Away(format!("queues of subscribers: {}", describe(&error)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::embedded::journal::tests::is_unwritten;
+
+    /// So a journal that was just made is not written anew.
+    #[test]
+    fn making_the_tables_writes_nothing_to_the_journal() {
+        let dir = tempfile::tempdir().unwrap();
+        drop(Tables::open(dir.path(), Journal::New).unwrap());
+        assert!(is_unwritten(dir.path()));
+    }
+}
