@@ -5,6 +5,7 @@ need_haproxy
 need_redis
 need_python
 need_binary
+ready
 configuration=deploy/haproxy/haproxy.cfg
 "$PYTHON" -m balance "$HEARTLINE_BIN"
 "$PYTHON" -m balance.history "$HEARTLINE_BIN"

@@ -4,6 +4,7 @@ need_browser
 need_redis
 need_kafka
 need_binary
+ready
 mkdir -p target/screenshots
 # The browser writes below HOME, whatever it is told.
 HOME=$TMPDIR node tests/browser/run.mjs

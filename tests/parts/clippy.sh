@@ -1,4 +1,4 @@
 . tests/parts/needs.bash
 need_cargo clippy
-need_command cc build-essential
-cargo clippy --all-targets --locked -- -D warnings
+compile clippy --all-targets -- -D warnings
+ready

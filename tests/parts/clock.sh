@@ -3,4 +3,5 @@
 need_library libfaketimeMT.so.1 faketime
 need_python
 need_binary
+ready
 "$PYTHON" -m faults.clock "$HEARTLINE_BIN" $([[ $LONG ]] && echo --steps 20)

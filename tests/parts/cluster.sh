@@ -4,5 +4,6 @@ need_python
 need_redis
 need_kafka
 need_binary
+ready
 "$PYTHON" -m auditor.fleet "$HEARTLINE_BIN" --redis cluster \
   --rounds "${AUDIT_ROUNDS:-$([[ $LONG ]] && echo 100 || echo 8)}" ${AUDIT_SEED:+--seed "$AUDIT_SEED"}

@@ -4,4 +4,5 @@ need_python
 need_redis
 need_kafka
 need_binary
+ready
 "$PYTHON" -m auditor.commands "$HEARTLINE_BIN"

@@ -4,6 +4,7 @@
 need_python
 need_redis
 need_binary
+ready
 for store in embedded redis; do
   "$PYTHON" -m counter_audit "$HEARTLINE_BIN" --store "$store" $([[ $LONG ]] && echo --rounds 60) ${AUDIT_SEED:+--seed "$AUDIT_SEED"}
 done

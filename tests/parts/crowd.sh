@@ -3,6 +3,7 @@
 need_binary
 need_command unshare util-linux
 need_command mount mount
+ready
 loadgen=$CARGO_TARGET_DIR/release/loadgen
 if [[ $LONG ]]; then
   "$loadgen" --attack all --attack-addresses 5 --sockets 10000 --rate 2000 --verify

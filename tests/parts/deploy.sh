@@ -2,9 +2,8 @@
 . tests/parts/needs.bash
 need_haproxy
 need_redis
-need_cargo
-need_python
+need_readers_of_yaml
 need_promtool
-twice "$PYTHON" -m pip install -q pyyaml promql-parser || die "cannot install; run: $PYTHON -m pip install pyyaml promql-parser"
 need_binary
+ready
 "$PYTHON" -m unittest discover -s tests/deploy -t tests

@@ -6,6 +6,7 @@ need_python
 need_redis
 need_mongo
 need_binary
+ready
 for store in embedded redis; do
   "$PYTHON" -m derived_audit "$HEARTLINE_BIN" --store "$store" --users 1000 $([[ $LONG ]] && echo --rounds 60 --records 100000 || echo --records 4000) \
     ${AUDIT_SEED:+--seed "$AUDIT_SEED"}

@@ -4,6 +4,7 @@ need_python
 need_binary
 need_command unshare util-linux
 need_command mount mount
+ready
 # Mounts of its own: they are gone with it, however it ends.
 unshare --mount true ||
   die "a small disk to fill takes root; run: sudo tests/run disk (in a container: one with --cap-add SYS_ADMIN)"

@@ -3,5 +3,6 @@
 need_command cc build-essential
 need_python
 need_binary
+ready
 "$PYTHON" -m faults.events "$HEARTLINE_BIN" $([[ $LONG ]] && echo --rounds 80 --users 100)
 "$PYTHON" -m faults.consumer "$HEARTLINE_BIN" $([[ $LONG ]] && echo --rounds 100)

@@ -4,8 +4,8 @@ need_python
 need_redis
 need_kafka
 need_binary
-"$PYTHON" -m auditor.fleet "$HEARTLINE_BIN" --rounds "${AUDIT_ROUNDS:-$([[ $LONG ]] && echo 300 || echo 12)}" \
+ready
+"$PYTHON" -m auditor.fleet "$HEARTLINE_BIN" --rounds "${AUDIT_ROUNDS:-$([[ $LONG ]] && echo 300 || echo 6)}" \
   $([[ $LONG ]] && echo --users 300 --newcomers 100) ${AUDIT_SEED:+--seed "$AUDIT_SEED"}
 # The same with steady beats held back for later ones.
-"$PYTHON" -m auditor.fleet "$HEARTLINE_BIN" --hold 1000 --rounds "$([[ $LONG ]] && echo 40 || echo 4)" \
-  ${AUDIT_SEED:+--seed "$AUDIT_SEED"}
+[[ ! $LONG ]] || "$PYTHON" -m auditor.fleet "$HEARTLINE_BIN" --hold 1000 --rounds 40 ${AUDIT_SEED:+--seed "$AUDIT_SEED"}

@@ -1,3 +1,4 @@
 . tests/parts/needs.bash
 need_cargo fmt
+ready
 cargo fmt --all --check

@@ -1,9 +1,9 @@
 # The tests of tests/gateway once more, each gateway on a Redis of its own, and those of two gateways on one. Without --long,
 # what is answered before a store is asked is left out.
 . tests/parts/needs.bash
-need_cargo
-need_command cc build-essential
 need_redis
+compile test --no-run --test gateway
+ready
 storeless=(
   addresses admission check_config clock_command closing control_slow country_file crowds cross_origin demo_live demo_routes
   events_command floods frames greeting health_command keep_alive keys live_classes live_streams loads log_lines malformed

@@ -2,8 +2,8 @@
 # before a store is asked is left out, and so is what only the process with the store has: the demo, events' own tests,
 # counters, views, and what is removed in the background. Without --long, what hardly depends on the store is left out, too.
 . tests/parts/needs.bash
-need_cargo
-need_command cc build-essential
+compile test --no-run --test gateway
+ready
 modules=(
   acks beats_over_http deletes durability erasure finished history_over_http kicks lists push recording rejections revocation
   rewards_credit rewards_flag rewards_http storeless two_gateways which_beat_wins

@@ -5,6 +5,7 @@ need_redis
 need_python
 need_browser
 need_binary
+ready
 "$PYTHON" -m balance.drain "$HEARTLINE_BIN" $([[ $LONG ]] && echo --sockets 3000)
 mkdir -p target/screenshots
 # The browser writes below HOME, whatever it is told.

@@ -4,4 +4,5 @@ need_grpc_clients
 need_go
 need_command openssl openssl
 need_binary
+ready
 "$PYTHON" -m unittest discover -s tests/back_ends -t tests

@@ -5,4 +5,5 @@ need_redis
 need_kafka
 need_cassandra
 need_binary
+ready
 "$PYTHON" -m history "$HEARTLINE_BIN" --only away $([[ $LONG ]] && echo --away-beats 1000000)

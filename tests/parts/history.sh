@@ -5,6 +5,7 @@ need_redis
 need_kafka
 need_cassandra
 need_binary
+ready
 "$PYTHON" -m unittest history.test_judge
 "$PYTHON" -m history "$HEARTLINE_BIN" --only same --only garbage --only kills $([[ $LONG ]] && echo --rounds 100) \
   ${HISTORY_SEED:+--seed "$HISTORY_SEED"}

@@ -1,8 +1,8 @@
 # Events in a topic of a real broker, which is stalled, killed and away.
 . tests/parts/needs.bash
-need_cargo
-need_command cc build-essential
 need_kafka
+compile test --no-run --test kafka_bus
+ready
 bash tests/services/kafka.sh "$TMPDIR/broker" >"$TMPDIR/broker.log" 2>&1 &
 broker=$!
 trap 'kill "$broker"; wait "$broker" || true' EXIT

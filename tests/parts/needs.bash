@@ -1,6 +1,17 @@
 # Sourced by the parts. Each part names what it needs; what is missing is installed, or the part fails with the line that
 # would install it. No part passes because something was missing.
 set -euo pipefail
+. tests/runner/machine.bash
+
+# Builds what a part runs. While the part itself runs, that is done.
+compile() { # build|test|clippy|doc|fetch [ARGUMENT...]
+  need_cargo
+  need_command cc build-essential
+  [[ ! $PREPARING ]] || cargo "$1" --locked "${@:2}"
+}
+
+# What the part needs is there. All parts are prepared before the first one runs, and the time that it takes is not theirs.
+ready() { [[ ! $PREPARING ]] || exit 0; }
 
 # Parts run side by side, and two of them may miss the same thing: they install one after the other.
 one_at_a_time() { # COMMAND ARGUMENT...
@@ -51,22 +62,22 @@ need_cargo() {
 
 # A subcommand of cargo, built without optimization: it is built once and runs for seconds.
 need_cargo_tool() { # CRATE VERSION
-  export PATH=$TOOLS/cargo/bin:$PATH
-  one_at_a_time install_cargo_tool "$@"
+  local root
+  root=$(machine_cache) || root=$TOOLS
+  export PATH=$root/cargo-tools/bin:$PATH
+  one_at_a_time install_cargo_tool "$root/cargo-tools" "$@"
 }
 
-install_cargo_tool() {
-  local install=(cargo install --quiet --debug --locked --root "$TOOLS/cargo" "$1" --version "=$2")
-  if ! grep -qF "\"$1 $2 " "$TOOLS/cargo/.crates.toml" 2>/dev/null; then
-    twice "${install[@]}" --target-dir "$TOOLS/cargo/build" || die "cannot install; run: ${install[*]}"
-    rm -rf "$TOOLS/cargo/build"
+install_cargo_tool() { # FOLDER CRATE VERSION
+  local install=(cargo install --quiet --debug --locked --root "$1" "$2" --version "=$3")
+  if ! grep -qF "\"$2 $3 " "$1/.crates.toml" 2>/dev/null; then
+    twice "${install[@]}" --target-dir "$TOOLS/cargo-tools" || die "cannot install; run: ${install[*]}"
+    rm -rf "$TOOLS/cargo-tools"
   fi
 }
 
 need_binary() {
-  need_cargo
-  need_command cc build-essential
-  cargo build --release --locked
+  compile build --release
 }
 
 # Sets PYTHON, an environment with the WebSocket client, the token library and a Kafka client that is not the gateway's.
@@ -118,6 +129,18 @@ need_webhook_clients() {
 install_webhook_clients() {
   local packages=(standardwebhooks)
   "$PYTHON" -c 'import standardwebhooks' 2>/dev/null || twice "$PYTHON" -m pip install -q "${packages[@]}" ||
+    die "cannot install; run: $PYTHON -m pip install ${packages[*]}"
+}
+
+# The same with what reads YAML, and PromQL.
+need_readers_of_yaml() {
+  need_python
+  one_at_a_time install_readers_of_yaml
+}
+
+install_readers_of_yaml() {
+  local packages=(pyyaml promql-parser)
+  "$PYTHON" -c 'import yaml, promql_parser' 2>/dev/null || twice "$PYTHON" -m pip install -q "${packages[@]}" ||
     die "cannot install; run: $PYTHON -m pip install ${packages[*]}"
 }
 

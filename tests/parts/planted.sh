@@ -11,15 +11,13 @@
 #   Caught-by: auditor MODULE [ARG]   `python -m MODULE BINARY [ARG...]`
 # Without a patch the same tests must pass: a test that always fails catches nothing.
 #
-# With --long all are tried. Without it, an eighth is: first those that the change touches, then the others; among each,
-# those that were not tried on this machine for the longest time. With --changed, only those that the change touches, and no
-# more than an eighth of all. On a slow machine no new one is begun after 5 minutes. Notes say which were tried, and how many
-# were left for another run.
+# With --long all are tried. Without it, a handful is: first those that the change touches, then the others; among each, those
+# that were not tried on this machine for the longest time. With --changed, only those that the change touches. On a slow
+# machine no new one is begun after two and a half minutes. Notes say which were tried, and how many were left for another run.
 . tests/parts/needs.bash
 . tests/runner/change.bash
 . tests/runner/dependencies.bash
-need_cargo
-need_command cc build-essential
+. tests/runner/turns.bash
 need_command git git
 need_command strace strace
 need_library libfaketimeMT.so.1 faketime
@@ -30,46 +28,39 @@ need_kafka
 need_cassandra
 need_mongo
 
-# What the tree is built with is built already, for the other tests.
-export HEARTLINE_BIN=$CARGO_TARGET_DIR/debug/heartline
+handful=5
 # A bug that is not begun by then is left for another run.
-seconds_max=300
+seconds_max=150
 [[ ! $LONG ]] || seconds_max=7200
-tried=$(machine_cache) && tried=$tried/plants || tried=$TOOLS/plants
-mkdir -p "$tried"
 
-age_order() { # PATCH...: the one that was tried longest ago first, in random order where that is the same
-  local patch
-  for patch in "$@"; do
-    echo "$(stat -c %Y "$tried/$(basename "$patch" .patch)" 2>/dev/null || echo 0) $RANDOM $patch"
-  done | sort -n -k 1,1 -k 2,2 | cut -d ' ' -f 3
-}
-
-choose_patches() {
-  local all=(tests/planted/*.patch) touched others most
+choose_patches() { # prints a patch a line
+  local all=(tests/planted/*.patch) touched others
   if [[ $LONG ]]; then
-    patches=("${all[@]}")
+    printf '%s\n' "${all[@]##*/}"
     return
   fi
   mapfile -t touched < <(plants_touched)
   others=()
   [[ ${CHANGED:-} ]] || mapfile -t others < <(printf '%s\n' "${touched[@]}" | grep -vxFf - <(printf '%s\n' "${all[@]}"))
-  most=$(((${#all[@]} + 7) / 8))
-  mapfile -t patches < <({
-    [[ ${#touched[@]} == 0 ]] || age_order "${touched[@]}"
-    [[ ${#others[@]} == 0 ]] || age_order "${others[@]}"
-  } | head -n "$most")
-  echo "note: of ${#all[@]} planted bugs the change touches ${#touched[@]}; tried are ${#patches[@]}: $(names "${patches[@]}")"
+  {
+    longest_waiting plants "${touched[@]##*/}"
+    longest_waiting plants "${others[@]##*/}"
+  } | head -n "$handful"
 }
 
 names() { # PATCH...
   [[ $# == 0 ]] || basename --suffix=.patch "$@" | paste -sd ' '
 }
 
-choose_patches
-[[ ${#patches[@]} -gt 0 ]] || exit 0
-patches=("${patches[@]/#/$PWD/}")
-tree=$TOOLS/planted
+# Both times that this script runs it is about the same bugs.
+home=$TOOLS/planted
+tree=$home/tree
+mkdir -p "$home"
+[[ ! $PREPARING ]] || choose_patches >"$home/chosen"
+mapfile -t patches <"$home/chosen"
+patches=("${patches[@]/#/$PWD/tests/planted/}")
+all=(tests/planted/*.patch)
+echo "note: of ${#all[@]} planted bugs are tried ${#patches[@]}: $(names "${patches[@]}")"
 
 copy_tree() { # without old times: what is built from it must be seen as changed
   rm -rf "$tree"
@@ -81,11 +72,14 @@ copy_tree() { # without old times: what is built from it must be seen as changed
   git -C "$tree" init -q
 }
 
+# With an integration test come the binaries. `cargo build` would build all dependencies once more: tests have other features.
+binaries=(--test tidy)
+
 build() { # KIND TARGET: what the bug is in; tests of the binary are built only once
   case $1 in
     unit) cargo test --locked --quiet --no-run --lib ;;
     library | redis | valkey | cassandra | mongo) cargo test --locked --quiet --no-run --test "$2" ;;
-    *) cargo build --locked --quiet --bin heartline ;;
+    *) cargo test --locked --quiet --no-run "${binaries[@]}" ;;
   esac
 }
 
@@ -114,15 +108,31 @@ named_by() { # PATCH: its test, as words
   sed -n 's/^Caught-by: //p' "$1"
 }
 
+# A copy of the tree is built in a folder of its own: cargo would take it for the tree itself, and others would wait for it.
+if [[ $PREPARING && ${#patches[@]} -gt 0 ]]; then
+  compile test --no-run
+  if [[ $(cat "$home/key" 2>/dev/null) != "$(dependencies_key)" ]]; then
+    rm -rf "$home/target"
+    link_built_dependencies debug "$home/target" || die "what is built cannot be linked to"
+    dependencies_key >"$home/key"
+  fi
+  copy_tree
+fi
+export CARGO_TARGET_DIR=$home/target HEARTLINE_BIN=$home/target/debug/heartline
+build_tree() { # prints where its executables are
+  local targets
+  mapfile -t targets < <(sed -n 's/^Caught-by: \(cargo\|library\|redis\|valkey\|cassandra\|mongo\) \([a-z_]*\) .*/--test=\2/p' "${patches[@]}" | sort -u)
+  cargo test --locked --no-run --lib "${binaries[@]}" "${targets[@]}" 2>&1
+}
+[[ ! $PREPARING || ${#patches[@]} == 0 ]] || (cd "$tree" && build_tree) || die "the tree does not build"
+ready
+[[ ${#patches[@]} -gt 0 ]] || exit 0
+
 trap 'end_cassandra; end_mongo' EXIT
 ! grep -q '^Caught-by: cassandra ' "${patches[@]}" || start_cassandra
 ! grep -q '^Caught-by: mongo ' "${patches[@]}" || start_mongo
-
-copy_tree
 cd "$tree"
-mapfile -t targets < <(sed -n 's/^Caught-by: \(cargo\|library\|redis\|valkey\|cassandra\|mongo\) \([a-z_]*\) .*/--test=\2/p' "${patches[@]}" | sort -u)
-{ cargo test --locked --no-run --lib "${targets[@]}" && cargo build --locked --bins; } 2>"$TMPDIR/executables" ||
-  die "the tree does not build: $(tail -n 30 "$TMPDIR/executables")"
+build_tree >"$TMPDIR/executables" || die "the tree does not build: $(tail -n 30 "$TMPDIR/executables")"
 
 # Two run side by side, and both may complain.
 failures=$TMPDIR/failures
@@ -152,7 +162,7 @@ catches() { # BUG FILE KIND NAME...: with it
   elif ! grep -q "$itself" "$output"; then
     complain "$bug: ${*:3} fell over something else"
   else
-    touch "$tried/$bug"
+    took_turn plants "$bug.patch"
     echo "ok  $bug: caught by ${*:3} ($((SECONDS - began)) s)" >&3
   fi
 }
@@ -214,5 +224,4 @@ build_all | while read -ra job; do
   "${job[@]}" </dev/null
   rm -r "${job[2]%/*}"
 done
-rm -rf "$tree"
 [[ ! -s $failures ]]

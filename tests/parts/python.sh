@@ -2,4 +2,5 @@
 . tests/parts/needs.bash
 need_python
 need_binary
+ready
 "$PYTHON" -m unittest discover -s tests/python -t tests

@@ -4,4 +4,5 @@ need_command curl curl
 need_python
 need_browser
 need_binary
+ready
 HOME=$TMPDIR "$PYTHON" -m readme

@@ -1,7 +1,9 @@
-# tests/run itself, on parts that are made for it: what runs again, what counts as flaky, what a change touches.
+# tests/run itself, on parts that are made for it: what is prepared, what runs again, what counts as flaky,
+# what is over its limit, whose turn it is, what a change touches.
 . tests/parts/needs.bash
 . tests/runner/table.bash
 need_command git git
+ready
 tree=$TMPDIR/tree
 failures=0
 
@@ -10,10 +12,11 @@ complain() {
   failures=$((failures + 1))
 }
 
-# A part that passes, one that passes the second time, and one that never does.
-steady='echo steady'
-by_chance='[[ -e $TOOLS/$(basename "$0") ]] || { touch "$TOOLS/$(basename "$0")"; echo "the first time"; exit 1; }; echo "the second time"'
-broken='echo broken; exit 1'
+# What parts begin with. One that passes, one that passes the second time, and one that never does:
+prepare='[[ ! $PREPARING ]] || exit 0;'
+steady="$prepare echo steady"
+by_chance=$prepare'[[ -e $TOOLS/$(basename "$0") ]] || { touch "$TOOLS/$(basename "$0")"; echo "the first time"; exit 1; }; echo "the second time"'
+broken="$prepare echo broken; exit 1"
 
 begin() { # WHAT: an empty tree with the real runner
   scenario=$1
@@ -24,14 +27,21 @@ begin() { # WHAT: an empty tree with the real runner
   echo '/target' >"$tree/.gitignore"
 }
 
-part() { # NAME STAGE AGAIN SCRIPT [INPUT...]
-  echo "$1 $2 $3 ${*:5}" >>"$tree/tests/runner/parts.table"
-  echo "$4" >"$tree/tests/parts/$1.sh"
+part() { # ROW SCRIPT [INPUT...]
+  echo "$1 ${*:3}" >>"$tree/tests/runner/parts.table"
+  echo "$2" >"$tree/tests/parts/${1%% *}.sh"
 }
 
 run() { # [ARGUMENT...]: its status and what it prints
   status=0
   output=$(env -u HOME -u XDG_CACHE_HOME -u CHANGE_BASE "$tree/tests/run" "$@" 2>&1) || status=$?
+}
+
+commit=(git -C "$tree" -c user.name=runner -c user.email=runner@localhost commit --quiet --all --message)
+commit_long_ago() {
+  git -C "$tree" init --quiet
+  git -C "$tree" add .
+  GIT_COMMITTER_DATE='2001-01-01T00:00:00Z' "${commit[@]}" 'long ago'
 }
 
 ends_with() { # STATUS CLOSING-LINE [LINE...]: lines that it also prints
@@ -47,62 +57,93 @@ ends_with() { # STATUS CLOSING-LINE [LINE...]: lines that it also prints
 log() { cat "$tree/target/tests/logs/$1" 2>/dev/null || echo "no $1"; }
 
 begin 'a part that fails by chance'
-part calm debug no "$steady"
-part shaky release yes "$by_chance"
-part shy alone yes "$by_chance"
+part "calm beside each 1 no" "$steady"
+part "shaky beside each 1 yes" "$by_chance"
+part "shy alone each 1 yes" "$by_chance"
 run
 ends_with 0 '3 passed, 0 failed' 'flaky: shaky shy' '== shaky, once more'
 [[ $(log shaky.first.log) == 'the first time' && $(log shaky.log) == 'the second time' ]] ||
   complain "$scenario: the logs say '$(log shaky.first.log)' and '$(log shaky.log)'"
 
-begin 'a build'
-part late debug no '[[ -e $TOOLS/built ]]' '*'
-part built build no 'touch "$TOOLS/built"' '*'
+begin 'what is needed is there before the first part runs'
+part 'early beside each 1 no' '[[ $PREPARING || -e $TOOLS/built ]]'
+part 'late beside each 1 no' '[[ ! $PREPARING ]] || touch "$TOOLS/built"'
 run
 ends_with 0 '2 passed, 0 failed'
 
+begin 'a part that cannot be prepared'
+part 'calm beside each 1 no' "$steady"
+part 'needy beside each 1 yes' '[[ $PREPARING ]] || echo it ran; exit 1'
+run
+ends_with 1 '1 passed, 1 failed'
+[[ $output != *'it ran'* && ! -e $tree/target/tests/logs/needy.log ]] || complain "$scenario: it ran"
+
+begin 'a part that is over its limit'
+part 'endless beside each 0.02 no' "$prepare sleep 20"
+run
+ends_with 1 '0 passed, 1 failed' 'FAIL  endless          over its limit of 1 s; target/tests/logs/endless.log'
+
+begin 'deep parts'
+part 'shallow beside each 1 no' "$steady" '*'
+for name in one two three; do part "$name beside deep 1 no" "$steady" "src/$name"; done
+taken=()
+for _ in 1 2 3; do
+  run
+  ends_with 0 '2 passed, 0 failed'
+  taken+=("$(sed -n 's/^the deep part of this run: \(.*\); of 3: one two three$/\1/p' <<<"$output")")
+  # Turns are told apart by the second.
+  touch -d '1 minute ago' "$tree"/target/tests/turns/parts/*
+done
+[[ $(printf '%s\n' "${taken[@]}" | sort | paste -sd ' ') == 'one three two' ]] || complain "$scenario: taken were ${taken[*]}"
+run --long
+ends_with 0 '4 passed, 0 failed'
+commit_long_ago
+mkdir -p "$tree/src"
+touch "$tree/src/two"
+run
+ends_with 0 '2 passed, 0 failed' 'the deep part of this run: two; of 1: two'
+run --changed
+ends_with 0 '2 passed, 0 failed' 'the change touches: shallow two'
+
 begin 'three parts that fail by chance'
-for name in one two three; do part "$name" release yes "$by_chance"; done
+for name in one two three; do part "$name beside each 1 yes" "$by_chance"; done
 run
 ends_with 1 '0 passed, 3 failed' 'flaky: one two three'
 
 begin 'a part that fails twice'
-part calm debug yes "$steady"
-part wrong debug yes "$broken"
+part "calm beside each 1 yes" "$steady"
+part "wrong beside each 1 yes" "$broken"
 run
 ends_with 1 '1 passed, 1 failed' '== wrong, once more'
 
 begin 'a part that may not run again'
-part strict debug no "$by_chance"
+part "strict beside each 1 no" "$by_chance"
 run
 ends_with 1 '0 passed, 1 failed'
 [[ $output != *'once more'* ]] || complain "$scenario: it ran again"
 
 begin 'many failed parts'
-for name in one two three four five six; do part "$name" release yes "$by_chance"; done
+for name in one two three four five six; do part "$name beside each 1 yes" "$by_chance"; done
 run
 ends_with 1 '0 passed, 6 failed' '6 parts failed: more than 5 are not run again'
 
 begin 'one part by its name'
-part wanted debug yes "$by_chance"
-part other debug yes "$broken"
+part "wanted beside each 1 yes" "$by_chance"
+part "other beside each 1 yes" "$broken"
 run wanted
 ends_with 0 '1 passed, 0 failed' 'flaky: wanted'
 run absent
 [[ $status == 2 && $output == *'no part is called absent; there are: wanted other' ]] || complain "$scenario: $output"
 
 begin 'what a change touches'
-part always debug no "$steady" '*'
-part server release yes "$steady" src/server.rs
-part client release yes "$steady" src/client docs
-part bugs release yes "$steady" @plants
+part "always beside each 1 no" "$steady" '*'
+part "server beside each 1 yes" "$steady" src/server.rs
+part "client beside each 1 yes" "$steady" src/client docs
+part "bugs beside each 1 yes" "$steady" @plants
 printf 'Caught-by: unit x\n+++ b/src/server.rs\n' >"$tree/tests/planted/bug.patch"
 mkdir -p "$tree/src"
 touch "$tree/src/server.rs" "$tree/src/client.rs"
-commit=(git -C "$tree" -c user.name=runner -c user.email=runner@localhost commit --quiet --all --message)
-git -C "$tree" init --quiet
-git -C "$tree" add .
-GIT_COMMITTER_DATE='2001-01-01T00:00:00Z' "${commit[@]}" 'long ago'
+commit_long_ago
 run --changed
 ends_with 0 '1 passed, 0 failed' 'the change touches: always'
 echo new >"$tree/src/client.rs"
@@ -123,6 +164,8 @@ for name in $(all_parts); do
       *) [[ $(compgen -G "$input*") ]] || complain "$name is touched by $input, which does not exist" ;;
     esac
   done < <(inputs_of "$name")
+  grep -qx ready "tests/parts/$name.sh" || complain "$name is never ready: it would run while it is prepared"
+  [[ $(LONG='' limit_of "$name") -le 600 ]] || complain "$name may take more than 10 minutes"
 done
 
 [[ $failures == 0 ]]

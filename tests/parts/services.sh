@@ -5,7 +5,8 @@ need_python
 need_redis
 need_kafka
 need_binary
-"$PYTHON" -m auditor.services "$HEARTLINE_BIN" --rounds "${AUDIT_ROUNDS:-$([[ $LONG ]] && echo 150 || echo 6)}" \
+ready
+"$PYTHON" -m auditor.services "$HEARTLINE_BIN" --rounds "${AUDIT_ROUNDS:-$([[ $LONG ]] && echo 150 || echo 4)}" \
   $([[ $LONG ]] && echo --users 300 --newcomers 100) ${AUDIT_SEED:+--seed "$AUDIT_SEED"}
 if [[ $LONG ]]; then
   # The same beside 10,000 sockets, and with steady beats held back for later ones.

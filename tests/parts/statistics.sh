@@ -2,10 +2,10 @@
 # and gateways that count views in Redis and carry them there.
 # It is not mongod: tests/services/mongo/MongoServer.java says what that leaves open.
 . tests/parts/needs.bash
-need_cargo
-need_command cc build-essential
 need_redis
 need_mongo
+compile test --no-run --test statistics --test carried_views
+ready
 trap end_mongo EXIT
 start_mongo
 # All of them share one server: more at a time only wait for it.

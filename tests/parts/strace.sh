@@ -3,6 +3,7 @@
 need_command strace strace
 need_python
 need_binary
+ready
 for _ in $(seq "$([[ $LONG ]] && echo 20 || echo 1)"); do
   "$PYTHON" -m auditor.order "$HEARTLINE_BIN"
 done

@@ -5,6 +5,7 @@ need_webhook_clients
 need_redis
 need_kafka
 need_binary
+ready
 "$PYTHON" -m unittest subscriber_audit.test_judge
 for store in embedded redis; do
   "$PYTHON" -m subscriber_audit "$HEARTLINE_BIN" --store "$store" --rounds $([[ $LONG ]] && echo 30 || echo 5) \

@@ -6,6 +6,7 @@ need_node
 need_redis
 need_kafka
 need_binary
+ready
 load() { # STORE OWNERS EVENTS
   "$PYTHON" -m subscriber_load "$HEARTLINE_BIN" --store "$1" --node "$NODE" --owners "$2" --events "$3" \
     ${AUDIT_SEED:+--seed "$AUDIT_SEED"}

@@ -3,4 +3,5 @@
 need_webhook_clients
 need_command openssl openssl
 need_binary
+ready
 "$PYTHON" -m unittest discover -s tests/subscribers -t tests

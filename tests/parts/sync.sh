@@ -2,5 +2,6 @@
 . tests/parts/needs.bash
 need_python
 need_binary
+ready
 "$PYTHON" -m faults.sync "$HEARTLINE_BIN" $([[ $LONG ]] && echo --failures 60)
 "$PYTHON" -m faults.table "$HEARTLINE_BIN"

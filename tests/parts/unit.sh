@@ -1,5 +1,5 @@
 # Unit, property, storage and gateway tests: everything that needs no service.
 . tests/parts/needs.bash
-need_cargo
-need_command cc build-essential
+compile test --no-run
+ready
 cargo test --locked --no-fail-fast

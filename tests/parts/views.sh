@@ -5,4 +5,5 @@ need_python
 need_redis
 need_mongo
 need_binary
+ready
 "$PYTHON" -m view_audit "$HEARTLINE_BIN" $([[ $LONG ]] && echo --rounds 60 --night 300) ${AUDIT_SEED:+--seed "$AUDIT_SEED"}

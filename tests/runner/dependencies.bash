@@ -2,12 +2,6 @@
 # without a target folder begins with a copy. A run needs no cache: without one, or with a damaged one, cargo builds what
 # is missing.
 
-# Prints the folder for what this machine keeps between clones, or nothing where there is none.
-machine_cache() {
-  local folder=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
-  [[ -n $folder ]] && mkdir -p "$folder/heartline-tests" 2>/dev/null && echo "$folder/heartline-tests"
-}
-
 # What decides which dependencies there are, and how they are built: of Cargo.toml, not what tools are told there.
 dependencies_key() {
   local builds='/^\[/ { told = /^\[(package|lints|\[)/ } !told && !/^ *(#|$)/'
@@ -37,22 +31,26 @@ use_built_dependencies() {
 
 # Of a profile, once everything that it takes was built.
 keep_built_dependencies() { # PROFILE
-  local profile=$1 cache kept
-  local built=$CARGO_TARGET_DIR/$profile stage=$CARGO_TARGET_DIR/tests/dependencies
+  local profile=$1 cache kept stage=$CARGO_TARGET_DIR/tests/dependencies
   cache=$(machine_cache) || return 0
   kept=$cache/dependencies/$(dependencies_key)
-  [[ ! -d $kept/$profile && -d $built/.fingerprint ]] || return 0
+  [[ ! -d $kept/$profile && -d $CARGO_TARGET_DIR/$profile/.fingerprint ]] || return 0
   rm -rf "$stage"
-  mkdir -p "$stage/$profile" "$kept"
-  # Links are enough to remove from: our own code goes, and what is left is copied.
-  if cp -al "$built/.fingerprint" "$built/build" "$built/deps" "$stage/$profile" && remove_own_code "$stage/$profile" &&
-    cp -a --reflink=auto "$stage/$profile" "$kept/$profile.$$" && mv -T "$kept/$profile.$$" "$kept/$profile"; then
+  mkdir -p "$kept"
+  if link_built_dependencies "$profile" "$stage" && cp -a --reflink=auto "$stage/$profile" "$kept/$profile.$$" && mv -T "$kept/$profile.$$" "$kept/$profile"; then
     echo "dependencies of the $profile build: kept in $kept"
   else
     echo "dependencies of the $profile build cannot be kept in $kept" >&2
   fi
   rm -rf "$stage" "$kept/$profile.$$"
   forget_old_dependencies "$cache/dependencies"
+}
+
+# Makes FOLDER/PROFILE, with links to all that is built but our own code. No build goes on meanwhile.
+link_built_dependencies() { # PROFILE FOLDER
+  local built=$CARGO_TARGET_DIR/$1
+  mkdir -p "$2/$1"
+  flock "$built/.cargo-lock" cp -al "$built/.fingerprint" "$built/build" "$built/deps" "$2/$1" && remove_own_code "$2/$1"
 }
 
 # By the hashes of the package. `cargo clean --package` goes by the names of targets: for our test called `redis`, it would
@@ -62,7 +60,7 @@ remove_own_code() { # FOLDER
   for own in "$folder"/.fingerprint/heartline-*; do
     rm -rf "$own" "$folder"/deps/*-"${own##*-}"{,.*}
   done
-  [[ -z $(compgen -G "$folder/deps/*heartline*") ]]
+  ! compgen -G "$folder/deps/*heartline*" >&2
 }
 
 # The two that were used last stay.

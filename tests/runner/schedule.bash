@@ -1,95 +1,147 @@
-# Runs parts, and keeps account of how they end.
+# Prepares parts, runs them, and keeps account of how they end.
+#
+# A part's script runs twice: at first with PREPARING set, until `ready` (needs.bash), which installs and compiles all that
+# it needs; then whole. Only the second time counts for its limit.
 
 declare -A running=() # process group of a part: its name
 declare -A began=()
+declare -A prepared=() # of a part: what preparing it took
 declare -A verdicts=() # of a part: its line of the summary
 passed=() failed=() flaky=()
+declare -i prepare_work=0 run_work=0 # seconds of all processors
 
 # Lines of a log that tell what failed, in the words of cargo, Python and the tests' own tools.
 fault='^test .* FAILED$|panicked at |^error|^FAIL|^FAULT|^not ok|^Traceback|Error: |: command not found'
 
+# On a new machine this is the release build.
+prepare_seconds_max=4000
 # More parts than this that pass only when they are run again fail the run: retries are for chance, not for defects.
 flaky_max=2
 # More failed parts than this are not run again: that is no chance.
 again_max=5
 # Nor is any after so many seconds: a run that takes too long says less than one that ends.
-again_until=4500
+again_until=3600
 
 end_all() { # a part and all it started are one process group, led by its timeout
   local group
   for group in "${!running[@]}"; do kill -KILL -- "-$group" 2>/dev/null; done
 }
 
-start() { # PART
-  local name=$1 log=$logs/$1.log
+start() { # prepare|run PART
+  local pass=$1 name=$2 log seconds_max=$prepare_seconds_max
+  log=$(log_of "$pass" "$name")
+  if [[ $pass == prepare ]]; then rm -f "$logs/$name.log"; else seconds_max=$(limit_of "$name"); fi
   # Not the bare name: a part may look for a folder of that name in the paths of files.
   mkdir -p "$TMPDIR/part-$name"
+  : >"$log"
   # TIMEFORMAT: seconds of the clock, and of all processors.
-  TMPDIR=$TMPDIR/part-$name timeout --kill-after=10 "$seconds_max" \
+  PREPARING=$([[ $pass == run ]] || echo 1) TMPDIR=$TMPDIR/part-$name timeout --kill-after=10 "$seconds_max" \
     bash -c 'TIMEFORMAT="%R %U %S"; time bash "$0" 3>&2 2>&1' "tests/parts/$name.sh" </dev/null >"$log" 2>"$log.time" &
   running[$!]=$name
   began[$name]=$SECONDS
 }
 
-finish() { # waits for any part; its name and exit code are in $ended and $code
-  local group work log
+log_of() { # prepare|run PART
+  if [[ $1 == prepare ]]; then echo "$logs/$2.prepare.log"; else echo "$logs/$2.log"; fi
+}
+
+finish() { # prepare|run: waits for any part; its name, exit code and seconds of the clock and of work are in variables
+  local group log
   code=0
   wait -n -p group "${!running[@]}" || code=$?
   [[ -n ${group:-} ]] || return
   ended=${running[$group]}
   kill -KILL -- "-$group" 2>/dev/null
   unset "running[$group]"
-  log=$logs/$ended.log
+  log=$(log_of "$1" "$ended")
+  clock=$((SECONDS - began[$ended]))
   work=$(tail -n 1 "$log.time" | awk 'NF == 3 { printf "%.0f", $2 + $3 }')
   rm -rf "$log.time" "${TMPDIR:?}/part-$ended"
-  verdicts[$ended]=$(printf '%-13s %5d s, %5s s of work' "$ended" $((SECONDS - began[$ended])) "${work:-?}")
 }
 
-judge() { # what has just finished
+judge_prepared() { # what was prepared just now
+  prepare_work+=${work:-0}
   if [[ $code == 0 ]]; then
-    verdicts[$ended]="ok    ${verdicts[$ended]}"
-    passed+=("$ended")
-    [[ ${#chosen[@]} -gt 0 ]] || { grep '^note: ' "$logs/$ended.log"; tail -n 3 "$logs/$ended.log"; }
+    prepared[$ended]="$clock s, ${work:-?} s of work"
   else
-    [[ $code != 124 ]] || code="not done after $seconds_max s"
-    verdicts[$ended]="FAIL  ${verdicts[$ended]} (exit code $code; target/tests/logs/$ended.log)"
-    failed+=("$ended")
-    echo "== $ended, the end of its log:"
-    tail -n 120 "$logs/$ended.log"
+    reject "$ended" "exit code $code while it was prepared" "$logs/$ended.prepare.log"
   fi
-  echo "${verdicts[$ended]}"
+}
+
+judge() { # what has run just now
+  local figures
+  run_work+=${work:-0}
+  figures=$(printf '%-16s %4d s of %4d, %4s s of work; prepared in %s' \
+    "$ended" "$clock" "$(limit_of "$ended")" "${work:-?}" "${prepared[$ended]}")
+  if [[ $code == 0 ]]; then
+    verdicts[$ended]="ok    $figures"
+    passed+=("$ended")
+    took_turn parts "$ended"
+    [[ ${#chosen[@]} -gt 0 ]] || { grep '^note: ' "$logs/$ended.log"; tail -n 3 "$logs/$ended.log"; }
+    echo "${verdicts[$ended]}"
+  elif [[ $code == 124 ]]; then
+    reject "$ended" "over its limit of $(limit_of "$ended") s" "$logs/$ended.log"
+  else
+    reject "$ended" "exit code $code after $clock s" "$logs/$ended.log"
+  fi
+}
+
+reject() { # PART WHY LOG
+  verdicts[$1]=$(printf 'FAIL  %-16s %s; target/tests/logs/%s' "$1" "$2" "${3##*/}")
+  failed+=("$1")
+  echo "== $1, the end of its log:"
+  tail -n 120 "$3"
+  echo "${verdicts[$1]}"
+}
+
+prepare_all() { # PART...: two at a time, since much of a build keeps only one core busy
+  local name began_all=$SECONDS
+  for name in "$@"; do
+    if [[ ${#running[@]} -ge 2 ]]; then
+      finish prepare
+      judge_prepared
+    fi
+    start prepare "$name"
+  done
+  while [[ ${#running[@]} -gt 0 ]]; do
+    finish prepare
+    judge_prepared
+  done
+  echo "prepared ${#prepared[@]} parts in $((SECONDS - began_all)) s, $prepare_work s of work"
 }
 
 run_side_by_side() { # MOST PART...
   local most=$1 name
   shift
   for name in "$@"; do
+    [[ ${prepared[$name]:-} ]] || continue
     if [[ ${#running[@]} -ge $most ]]; then
-      finish
+      finish run
       judge
     fi
-    start "$name"
+    start run "$name"
   done
   while [[ ${#running[@]} -gt 0 ]]; do
-    finish
+    finish run
     judge
   done
 }
 
-run_alone() { # PART
-  start "$1"
-  finish
+run_in_sight() { # PART: its logs are on the terminal, too
+  in_sight prepare "$1"
+  judge_prepared
+  [[ ${prepared[$1]:-} ]] || return
+  in_sight run "$1"
   judge
 }
 
-run_in_sight() { # PART: its log is on the terminal, too
+in_sight() { # prepare|run PART
   local shown
-  start "$1"
-  tail --pid="${!running[*]}" --sleep-interval=0.2 --lines=+1 --follow "$logs/$1.log" &
+  start "$1" "$2"
+  tail --pid="${!running[*]}" --sleep-interval=0.2 --lines=+1 --follow "$(log_of "$1" "$2")" &
   shown=$!
-  finish
+  finish "$1"
   wait "$shown"
-  judge
 }
 
 run_failed_again() { # each alone, in the order of the table; one that passes now is flaky
@@ -110,9 +162,10 @@ run_failed_again() { # each alone, in the order of the table; one that passes no
       continue
     fi
     echo "== $name, once more"
-    mv "$logs/$name.log" "$logs/$name.first.log"
-    run_alone "$name"
-    if [[ $code == 0 ]]; then
+    [[ ! -f $logs/$name.log ]] || mv "$logs/$name.log" "$logs/$name.first.log"
+    [[ ${prepared[$name]:-} ]] || prepare_all "$name"
+    run_side_by_side 1 "$name"
+    if [[ ${verdicts[$name]} == ok* ]]; then
       flaky+=("$name")
       verdicts[$name]="flaky ${verdicts[$name]#ok    } (failed at first; target/tests/logs/$name.first.log and $name.log)"
     fi
@@ -125,7 +178,7 @@ summarize() { # its status is that of the run
   # Last, where a short view of the run shows it.
   for name in "${failed[@]}"; do
     echo "== $name"
-    grep -nE "$fault" "$logs/$name.log" | cut -c1-300 | head -n 20
+    cat "$logs/$name".{prepare.,}log 2>/dev/null | grep -nE "$fault" | cut -c1-300 | head -n 20
   done
   echo
   [[ ${#flaky[@]} == 0 ]] || echo "flaky: ${flaky[*]}"
@@ -133,7 +186,7 @@ summarize() { # its status is that of the run
     echo "more than $flaky_max parts are flaky: they count as failed"
     failed+=("${flaky[@]}")
   fi
-  echo "$((SECONDS / 60)) min $((SECONDS % 60)) s"
+  echo "$((SECONDS / 60)) min $((SECONDS % 60)) s; work: $prepare_work s to prepare, $run_work s to run"
   echo "$((${#verdicts[@]} - ${#failed[@]})) passed, ${#failed[@]} failed"
   [[ ${#failed[@]} == 0 ]]
 }

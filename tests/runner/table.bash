@@ -2,21 +2,35 @@
 
 table=tests/runner/parts.table
 
+rows() { # without comments
+  awk '!/^#/ && NF' "$table"
+}
+
 all_parts() {
-  awk '!/^#/ && NF { print $1 }' "$table"
+  rows | awk '{ print $1 }'
 }
 
 parts_of() { # STAGE [PART...]: those of the stage, only the given ones if any are, in the order of the table
   local stage=$1
   shift
-  awk -v stage="$stage" -v only=" $* " '!/^#/ && $2 == stage && (only == "  " || index(only, " " $1 " ")) { print $1 }' "$table"
+  rows | awk -v stage="$stage" -v only=" $* " '$2 == stage && (only == "  " || index(only, " " $1 " ")) { print $1 }'
 }
 
-may_run_again() { # PART
-  [[ $(awk -v part="$1" '!/^#/ && $1 == part { print $3 }' "$table") == yes ]]
+deep_parts() {
+  rows | awk '$3 == "deep" { print $1 }'
 }
+
+column_of() { # PART COLUMN
+  rows | awk -v part="$1" -v column="$2" '$1 == part { print $column }'
+}
+
+limit_of() { # PART: seconds
+  if [[ $LONG ]]; then echo 7200; else column_of "$1" 4 | awk '{ print int(60 * $1) }'; fi
+}
+
+may_run_again() { [[ $(column_of "$1" 5) == yes ]]; }
 
 inputs_of() { # PART: a prefix a line
-  awk -v part="$1" '!/^#/ && $1 == part { for (i = 4; i <= NF; i++) print $i }' "$table"
+  rows | awk -v part="$1" '$1 == part { for (i = 6; i <= NF; i++) print $i }'
   echo "tests/parts/$1.sh"
 }
