@@ -173,13 +173,12 @@ export class Device extends EventTarget {
     this.#oid = oid;
     this.#view.role('content').value = oid;
     this.#player.load(CONTENTS.find(content => content.oid === oid).src);
-    this.#playback = this.#client.play(this.#player.media, this.#content);
+    this.#resume();
     this.#view.showElsewhere(null);
     this.#showWatching();
     this.#showViews();
     this.#showAudience();
     this.#propose(null);
-    if (this.#client.state === 'online') this.#attempt(this.#look());
   }
 
   #showWatching() {
@@ -195,12 +194,14 @@ export class Device extends EventTarget {
     this.#view.showAudience(audienceOf(this.#oid));
   }
 
-  /** Asks where the user is in the video now shown. */
-  async #look() {
-    const content = this.#content;
-    const [record] = await this.#client.get([content]);
-    if (record) this.#history.put(record);
-    if (content.oid === this.#oid) this.#propose(record);
+  /** Goes where the user was in the video now shown, and says so. */
+  async #resume() {
+    const onOffer = record => this.#propose(record);
+    const playback = this.#client.resume(this.#player.media, this.#content, { onOffer });
+    this.#playback = playback;
+    const record = await playback.place;
+    if (record?.device) this.#history.put(record);
+    if (playback === this.#playback) this.#propose(record);
   }
 
   /** Where to resume, if that is offered; null otherwise. */

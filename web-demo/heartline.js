@@ -2,11 +2,8 @@
  * Heartline's client for browsers, without dependencies: reports and queries playback positions.
  *
  *   const heartline = new Heartline({ url: 'https://watch.example', user: '42', getToken, device: 'tv-3f' });
- *   heartline.addEventListener('record', ({ detail }) => offer(detail.record));
  *   heartline.connect();
- *   const [record] = await heartline.get([{ kind: 1, oid: '100' }], { timeout: 2_000 }).catch(() => []);
- *   video.currentTime = (record?.resume ?? 0) / 1000;
- *   heartline.play(video, { kind: 1, oid: '100' });
+ *   const playback = heartline.resume(video, { kind: 1, oid: '100' }, { onOffer: record => offer(record) });
  *
  * Flow: media element → playback (makes beats) → outbox (keeps them) → delivery (frames, acks) → connection (socket).
  *
@@ -30,8 +27,8 @@
  *   fault      { message }         something that needs a developer; also written to the console as an error, unless a
  *                                  listener calls `event.preventDefault()`
  *
- * A bad id or argument is a TypeError at once: thrown by the constructor, `play` and `markWatched`, a rejection of the
- * requests.
+ * A bad id or argument is a TypeError at once: thrown by the constructor, `resume`, `play` and `markWatched`, a rejection
+ * of the requests.
  *
  * Requests (get, list, delete, clear, pauseRecording, resumeRecording, rewards) always settle: while the gateway is
  * away they wait for it, and after `timeout` (10 s unless given) they reject with a HeartlineError whose code is
@@ -39,7 +36,7 @@
  */
 
 import {
-  checkedContent, checkedContents, checkedId, checkedLength, checkedMedia, checkedPage,
+  checkedContent, checkedContents, checkedId, checkedLength, checkedListener, checkedMedia, checkedPage,
 } from './heartline/arguments.js';
 import { ServerClock } from './heartline/clock.js';
 import { Connection } from './heartline/connection.js';
@@ -47,16 +44,21 @@ import { Delivery } from './heartline/delivery.js';
 import { Outbox, ownStorage } from './heartline/outbox.js';
 import { Http } from './heartline/http.js';
 import { whenHidden } from './heartline/page.js';
-import { Playback, newSession } from './heartline/playback.js';
+import { Playbacks } from './heartline/playbacks.js';
+import { newSession } from './heartline/reporter.js';
 import { HeartlineError, Requests, checkedTimeout } from './heartline/requests.js';
 import { Seen } from './heartline/seen.js';
+
+/**
+ * @typedef {import('./heartline/beat.js').Content} Content
+ * @typedef {import('./heartline/beat.js').StoredRecord} StoredRecord
+ * @typedef {import('./heartline/source.js').ProgressSource} ProgressSource
+ */
 
 const CLIENT = 'heartline-js/1.0';
 const INTERVAL_MS = 5_000;
 /** A beat that is not `playing` is refused if nothing was watched before it. */
 const WATCHED_MS_MIN = 1;
-/** Of the sessions made here, so many are remembered. */
-const SESSIONS_MAX = 256;
 
 /** Errors of which three in a row end the connection, unless a valid frame comes between them. */
 const COUNTED = ['invalid', 'too_many'];
@@ -71,12 +73,9 @@ export class Heartline extends EventTarget {
   #delivery;
   #requests;
   #http;
-  /** By their media element. */
-  #playbacks = new Map();
+  #playbacks;
   /** From the welcome: between two beats of a playing element. */
   #interval = INTERVAL_MS;
-  /** Sessions made here, newest last: what they did is not "elsewhere". */
-  #sessions = new Set();
   #seen = new Seen();
   /** The `at` of the newest mark: two of one content may come in one millisecond. */
   #markedAt = 0;
@@ -143,6 +142,19 @@ export class Heartline extends EventTarget {
         frame: detail => this.#emit('frame', detail),
       },
     );
+    this.#playbacks = new Playbacks(
+      { clock: this.#clock, outbox: this.#outbox },
+      {
+        interval: () => this.#interval,
+        made: (beat, held) => this.#made(beat, held),
+        release: content => this.#delivery.release(content),
+        ask: items => this.#get(items),
+        reachable: () => this.state === 'online',
+        action: () => this.#userActed(),
+        elsewhere: detail => this.#emit('elsewhere', detail),
+        fault: message => this.#fault(message),
+      },
+    );
     this.#listenToPage();
   }
 
@@ -180,25 +192,39 @@ export class Heartline extends EventTarget {
 
   /** The end of this client: stops its playbacks, sends what is left, and lets go of the page. */
   close() {
-    for (const playback of this.#playbacks.values()) playback.stop();
+    this.#playbacks.stop();
     this.flush();
     this.#listeners.abort();
     this.disconnect();
   }
 
-  /** Reports what a media element plays from now on, until it is bound anew, emptied, or the playback stopped. */
+  /**
+   * Resumes a content in a media element, or what behaves like one (see heartline/source.js), and reports it from then on.
+   * It plays nothing by itself.
+   *
+   * As soon as it is known where the viewer was, the element goes there. A viewer who has moved meanwhile (seeked, or
+   * watched on for more than 5 s) stays where they are, and `onOffer` is called with the record. Until it is known no beat
+   * is sent. That holds while the gateway is away, too.
+   * @param {ProgressSource} media
+   * @param {Content} content
+   * @param {{ onOffer?: (record: StoredRecord) => void }} [options]
+   */
+  resume(media, content, { onOffer } = {}) {
+    const [source, checked] = [checkedMedia(media), checkedContent(content)];
+    const offer = checkedListener(onOffer, 'onOffer');
+    this.#userActed();
+    return this.#playbacks.begin(source, checked, { held: true, onOffer: offer });
+  }
+
+  /**
+   * Reports what a media element plays from now on, until it is bound anew, emptied, or the playback stopped. For players
+   * that know where the viewer was: the first beat replaces what the gateway has.
+   * @param {ProgressSource} media
+   * @param {Content} content
+   */
   play(media, content) {
     const checked = checkedContent(content);
-    this.#playbacks.get(checkedMedia(media))?.stop();
-    const playback = new Playback(media, checked, this.#clock, {
-      interval: () => this.#interval,
-      made: beat => this.#made(beat),
-      session: id => this.#ownSession(id),
-      action: () => this.#userActed(),
-      stopped: () => this.#playbacks.delete(media),
-    });
-    this.#playbacks.set(media, playback);
-    return playback;
+    return this.#playbacks.begin(checkedMedia(media), checked);
   }
 
   /**
@@ -209,7 +235,7 @@ export class Heartline extends EventTarget {
     const checked = checkedContent(content);
     const pos = checkedLength(dur);
     const session = newSession();
-    this.#ownSession(session);
+    this.#playbacks.own(session);
     const beat = { ...checked, pos, dur: pos, state: 'ended', session, watched: WATCHED_MS_MIN, rate: 1 };
     // Newer than what the user sees. Without the server's clock yet the beat gets its `at` later, at the welcome.
     const newest = Math.max(this.#markedAt, this.#seen.newestOf([checked]));
@@ -222,9 +248,8 @@ export class Heartline extends EventTarget {
     const items = this.#checkedItems(contents);
     checkedTimeout(timeout);
     if (items.length === 0) return [];
-    const { records } = await this.#request('get', () => ({ items }), timeout);
-    records.forEach(record => this.#seen.saw(record));
-    return records;
+    this.#userActed();
+    return (await this.#get(items, timeout)).records;
   }
 
   /**
@@ -290,7 +315,7 @@ export class Heartline extends EventTarget {
     if (typeof document === 'undefined') return;
     const signal = this.#listeners.signal;
     whenHidden(first => {
-      if (first) for (const playback of this.#playbacks.values()) playback.hide();
+      if (first) this.#playbacks.hide();
       this.flush();
     }, signal);
     window.addEventListener('online', () => this.#connection.hurry(), { signal });
@@ -300,13 +325,8 @@ export class Heartline extends EventTarget {
     if (this.state === 'parked') this.connect();
   }
 
-  #made(beat) {
-    if (this.#delivery.put(beat)) this.#emit('beat', { beat });
-  }
-
-  #ownSession(id) {
-    this.#sessions.add(id);
-    if (this.#sessions.size > SESSIONS_MAX) this.#sessions.delete(this.#sessions.values().next().value);
+  #made(beat, held = false) {
+    if (this.#delivery.put(beat, held)) this.#emit('beat', { beat });
   }
 
   #stateChanged(detail) {
@@ -316,6 +336,7 @@ export class Heartline extends EventTarget {
     if (state === 'offline' || state === 'stopped') this.#requests.refuse(state);
     else if (state !== 'online') this.#requests.end();
     this.#emit('state', detail);
+    if (state === 'online') this.#playbacks.reachable();
   }
 
   #received(kind, body) {
@@ -343,21 +364,11 @@ export class Heartline extends EventTarget {
   #pushed(push) {
     this.#delivery.flag(push.flag);
     this.#seen.saw(push.record);
-    if (push.record) this.#moved(push.record);
+    if (push.record) this.#emit('record', { record: push.record });
+    if (push.record) this.#playbacks.moved(push.record);
     if (push.deleted) this.#emit('deleted', push);
     if (push.cleared) this.#emit('cleared', push);
     if (push.recording) this.#emit('recording', push.recording);
-  }
-
-  #moved(record) {
-    this.#emit('record', { record });
-    if (record.state !== 'playing') return;
-    for (const playback of [...this.#playbacks.values()]) if (playback.plays) this.#tellElsewhere(playback, record);
-  }
-
-  #tellElsewhere(playback, record) {
-    const elsewhere = !this.#sessions.has(record.session) && playback.takenOver(record);
-    if (elsewhere) this.#emit('elsewhere', { beat: playback.newest, record });
   }
 
   #failed(error) {
@@ -368,22 +379,20 @@ export class Heartline extends EventTarget {
 
   #accepted(beat) {
     this.#seen.saw(beat);
-    for (const playback of this.#playbacks.values()) playback.accepted(beat);
+    this.#playbacks.accepted(beat);
   }
 
   #rejected({ beat, reason, record, newest }) {
     this.#seen.saw(record);
     this.#emit('rejected', { beat, reason, record });
-    const playback = [...this.#playbacks.values()].find(({ session }) => session === beat.session);
-    if (playback) playback.rejected(beat, reason);
-    else if (reason === 'clock' && newest) this.#madeAnew(beat);
-    if (playback && reason === 'superseded' && record) this.#tellElsewhere(playback, record);
+    const playing = this.#playbacks.rejected(beat, reason, record);
+    if (!playing && reason === 'clock' && newest) this.#madeAnew(beat);
   }
 
   /** The last beat of a playback that is over was ahead of the clock, which is right now: it is said again. */
   #madeAnew(beat) {
     const session = newSession();
-    this.#ownSession(session);
+    this.#playbacks.own(session);
     this.#made({ ...beat, session, at: this.#clock.now() });
   }
 
@@ -402,6 +411,12 @@ export class Heartline extends EventTarget {
     const { items: most } = this.#connection.limits;
     if (items.length > most) throw new HeartlineError('too_many', `at most ${most} contents, not ${items.length}`);
     return items;
+  }
+
+  async #get(items, timeout) {
+    const answer = await this.#requests.ask('get', () => ({ items }), timeout);
+    answer.records.forEach(record => this.#seen.saw(record));
+    return answer;
   }
 
   async #setRecording(paused, timeout) {

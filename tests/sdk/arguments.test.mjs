@@ -54,6 +54,7 @@ test('a bad content does not unbind what plays', async () => {
   client.play(media, { kind: 1, oid: '100' });
   assert.throws(() => client.play(media, { kind: 1, oid: 'abc' }), TypeError);
   media.play();
+  media.advance(1);
   await until('a beat', () => client.seen.beat.length === 1);
 });
 
@@ -64,6 +65,7 @@ test('ids of all 64 bits are stored as they are', async () => {
     const media = new Media();
     client.play(media, { kind: 65_535, oid });
     media.play();
+    media.advance(1);
   }
   await until('the acks', () => client.unanswered === 0);
   const records = await client.get(oids.map((oid) => ({ kind: 65_535, oid })));

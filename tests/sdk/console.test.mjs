@@ -38,6 +38,7 @@ test('debug writes states and frames, and no token', async () => {
     const media = new Media();
     client.play(media, { kind: 1, oid: '100' });
     media.play();
+    media.advance(1);
     await until('the ack', () => client.unanswered === 0);
     client.disconnect();
     written.mock.restore();

@@ -36,6 +36,7 @@ test('while acks come, each beat has a frame of its own', async () => {
   const media = new Media();
   client.play(media, CONTENT);
   media.play();
+  media.advance(0.1);
   await answered(client);
   for (let second = 1; second <= 5; second++) {
     media.advance(0.1);
@@ -52,7 +53,7 @@ test('all beats of an absence are sent in one frame, the oldest first, and once'
   assert.equal(new Set(client.unansweredKeys).size, 4);
   client.connect();
   await answered(client);
-  assert.deepEqual(items(client).map((list) => list.map(({ pos }) => pos)), [[0, 10_000, 20_000, 30_000]]);
+  assert.deepEqual(items(client).map((list) => list.map(({ pos }) => pos)), [[100, 10_000, 20_000, 30_000]]);
   media.dispatchEvent(new Event('pause'));
   await answered(client);
   assert.equal((await stage.stored('2', '100'))[0].pos, 30_000);
@@ -63,12 +64,13 @@ test('a newer beat is sent while an older one is in flight, and neither twice', 
   const media = new Media();
   client.play(media, CONTENT);
   media.play();
+  media.advance(1);
   media.dispatchEvent(new Event('playing'));  // the same beat again
   media.advance(1);
   media.seek(9);
   assert.equal(client.unanswered, 2);
   await answered(client);
-  assert.deepEqual(items(client).map((list) => list.map(({ pos }) => pos)), [[0], [9_000]]);
+  assert.deepEqual(items(client).map((list) => list.map(({ pos }) => pos)), [[1_000], [9_000]]);
 });
 
 test('a session that was thinned out is sent as it is kept', async () => {
@@ -93,7 +95,7 @@ test('what is flushed over HTTP goes the newest first', async () => {
   client.connect();
   client.flush();
   await until('the answer', () => client.unanswered === 0);
-  assert.deepEqual(requests.map(({ items }) => items.map(({ pos }) => pos)), [[20_000, 10_000, 0]]);
+  assert.deepEqual(requests.map(({ items }) => items.map(({ pos }) => pos)), [[20_000, 10_000, 100]]);
   assert.equal((await stage.stored('5', '100'))[0].pos, 20_000);
 });
 

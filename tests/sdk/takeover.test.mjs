@@ -17,6 +17,12 @@ async function device(user, content = CONTENT) {
   return { client, media };
 }
 
+// It plays, and its first beat is there.
+function plays({ media }) {
+  media.play();
+  media.advance(0.5);
+}
+
 async function settled({ client }) {
   await until('the acks', () => client.unanswered === 0);
 }
@@ -48,11 +54,11 @@ const elsewhere = ({ client }) => client.seen.elsewhere.length;
 test('another device takes over: told once, and again after the user came back here', async () => {
   const here = await device('1');
   const there = await device('1');
-  here.media.play();
+  plays(here);
   await settled(here);
   for (const times of [1, 2]) {
     await newer(there, here);
-    there.media.play();
+    plays(there);
     await told(here, there);
     assert.equal(elsewhere(here), times);
     const { beat, record } = here.client.seen.elsewhere.at(-1);
@@ -65,7 +71,7 @@ test('another device takes over: told once, and again after the user came back h
     await newer(here, there);
     here.media.advance(1);
     here.media.pause();
-    here.media.play();
+    plays(here);
     await settled(here);
   }
 });
@@ -73,43 +79,43 @@ test('another device takes over: told once, and again after the user came back h
 test('nothing is told where nothing plays, of a pause, of another content, or of a session made here', async () => {
   const here = await device('2');
   const there = await device('2');
-  there.media.play();
+  plays(there);
   await told(here, there);
   await newer(here, there);
-  here.media.play();
+  plays(here);
   await settled(here);
   await newer(there, here);
   there.media.advance(2);
   there.media.pause();
   await told(here, there);
   const other = await device('2', { kind: 1, oid: '200' });
-  other.media.play();
+  plays(other);
   await told(here, other);
   here.media.advance(2);
   here.media.pause();
   await settled(here);
   await newer(there, here);
-  there.media.play();
+  plays(there);
   await told(here, there);
   assert.equal(elsewhere(here), 0);
   const mine = new Media();
   here.client.play(mine, CONTENT);
-  mine.play();
+  plays({ media: mine });
   await settled(here);
   assert.equal(elsewhere(here), 0);
 });
 
 test('a beat that another device superseded tells it, too, and only once', async () => {
   const here = await device('3');
-  here.media.play();
+  plays(here);
   await settled(here);
   here.client.disconnect();
   here.media.advance(2);
   here.media.pause();
-  here.media.play();
+  plays(here);
   const there = await device('3');
   await newer(there, here);
-  there.media.play();
+  plays(there);
   await settled(there);
   here.client.connect();
   await until('the answers', () => here.client.state === 'online' && here.client.unanswered === 0);

@@ -76,6 +76,7 @@ test('each mark is a session of its own, and no other device took it over', asyn
   const media = new Media();
   client.play(media, { kind: 1, oid: '200' });
   media.play();
+  media.advance(1);
   client.markWatched(CONTENT, DUR);
   client.markWatched({ kind: 1, oid: '200' }, DUR);
   await answered(client);

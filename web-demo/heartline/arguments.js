@@ -76,6 +76,14 @@ export function checkedMedia(media) {
   return media;
 }
 
+/** A function, or nothing. */
+export function checkedListener(listener, name) {
+  if (listener !== undefined && typeof listener !== 'function') {
+    throw new TypeError(`${name} must be a function; got ${shown(listener)}`);
+  }
+  return listener;
+}
+
 function checkedKinds(kinds) {
   if (kinds === undefined) return undefined;
   const list = Array.isArray(kinds) ? kinds : [kinds];

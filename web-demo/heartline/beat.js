@@ -5,6 +5,12 @@ import { isId, isKind } from './arguments.js';
 const STATES = ['playing', 'paused', 'seeked', 'ended'];
 
 /**
+ * @typedef {object} Content
+ * @property {number} kind  what it is: 1 = video, 2 = live stream, 3 = article, or of your own
+ * @property {string} oid
+ */
+
+/**
  * @typedef {object} Beat  See docs/protocol.md. `at` is missing until the server's clock is known.
  * @property {number} kind
  * @property {string} oid
@@ -17,11 +23,47 @@ const STATES = ['playing', 'paused', 'seeked', 'ended'];
  * @property {number} [at]
  */
 
-/** Whether it can be sent: one that cannot would make the server refuse the whole frame it is in. */
+/**
+ * @typedef {object} StoredRecord  The stored position of one content. Times are in milliseconds.
+ * @property {number} kind
+ * @property {string} oid
+ * @property {number} pos
+ * @property {number} resume  where to start: `pos`, or 0 where it is finished or has hardly begun
+ * @property {number} [dur]
+ * @property {Beat['state']} state
+ * @property {string} session
+ * @property {string} [device]
+ * @property {number} watched
+ * @property {number} at
+ * @property {number} [progress]  from 0 to 1
+ * @property {boolean} [finished]
+ */
+
+/**
+ * Whether it can be sent: one that cannot would make the server refuse the whole frame it is in.
+ * @param {any} beat
+ */
 export function sendable(beat) {
   const count = value => Number.isSafeInteger(value) && value >= 0;
   return typeof beat === 'object' && beat !== null
     && isKind(beat.kind) && isId(beat.oid) && isId(beat.session) && count(beat.pos) && count(beat.watched)
     && (beat.dur === undefined || count(beat.dur)) && (beat.at === undefined || count(beat.at))
     && Number.isFinite(beat.rate) && STATES.includes(beat.state);
+}
+
+/**
+ * Which of two beats or records of one content is the newer.
+ * @template {{ at?: number, session: string }} T
+ * @param {T} one
+ * @param {T} other
+ */
+export function isNewer(one, other) {
+  if (one.at !== other.at) return (one.at || 0) > (other.at || 0);
+  const [a, b] = [one.session, other.session];
+  return a.length === b.length ? a > b : a.length > b.length;
+}
+
+/** @param {{ kind: number, oid: string }} content */
+export function contentKey({ kind, oid }) {
+  return `${kind}/${oid}`;
 }

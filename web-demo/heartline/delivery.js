@@ -60,18 +60,26 @@ export class Delivery {
     return this.#frames.size > 0;
   }
 
-  /** Stores a beat and sends it as soon as it may be. Returns false for one that cannot be sent. */
-  put(beat) {
+  /**
+   * Stores a beat and sends it as soon as it may be; one that is held, after `release`. Returns false for one that cannot
+   * be sent.
+   */
+  put(beat, held = false) {
     if (!sendable(beat)) {
       this.#on.fault(`this position cannot be stored, and is left out: ${JSON.stringify(beat)}`);
       return false;
     }
-    const entry = this.#outbox.put(beat, this.#clock.local());
-    // Without a connection everything waits for the next welcome.
-    if (this.#connection.ready && beat.at !== undefined && !this.#inFlight.has(entry)) this.#unsent.add(entry);
+    const entry = this.#outbox.put(beat, this.#clock.local(), held);
+    if (!held) this.#add(entry);
     this.#on.changed();
     this.pump();
     return true;
+  }
+
+  /** What was held of this content may be sent. */
+  release(content) {
+    for (const entry of this.#outbox.release(content)) this.#add(entry);
+    this.pump();
   }
 
   /** The server's daily flag, of which the newest is kept and sent along: a date, which as text is in its order. */
@@ -189,6 +197,11 @@ export class Delivery {
       if (!this.#flushing.has(entry)) entries.push(entry);
     }
     return entries;
+  }
+
+  /** Without a connection everything waits for the next welcome. */
+  #add(entry) {
+    if (this.#connection.ready && entry.beat.at !== undefined && !this.#inFlight.has(entry)) this.#unsent.add(entry);
   }
 
   #mayCarry(frames) {

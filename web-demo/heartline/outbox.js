@@ -9,13 +9,16 @@
  * overwrite each other's. A page takes over what earlier ones left behind; if one of those still lives, both send the
  * same beats, which is harmless.
  *
+ * A session may be held: its beats are kept, and not among those to send, until it is released. Another page that takes
+ * them over holds them, too.
+ *
  * Bounds: SESSION_MAX beats of each session and content, ENTRIES_MAX beats of some 250 bytes for each user. When it is
  * full, sessions are thinned out to their newest beat, the oldest session first; then the oldest session is given up,
  * and `dropped` is called with its newest beat. Where the storage refuses (full, forbidden, absent) the beats are kept
  * in memory only.
  */
 
-import { sendable } from './beat.js';
+import { contentKey, sendable } from './beat.js';
 
 const ENTRIES_MAX = 512;
 const SESSION_MAX = 24;
@@ -28,6 +31,8 @@ export class Outbox {
   #dropped;
   /** key → beats, the oldest first; the session that moved last is the last. @type {Map<string, Entry[]>} */
   #sessions = new Map();
+  /** Keys of the sessions that are held. @type {Set<string>} */
+  #held = new Set();
 
   constructor({ storage, name, user, dropped }) {
     this.#storage = storage;
@@ -48,10 +53,12 @@ export class Outbox {
   /**
    * Keeps a beat, in place of one of the same session and `at`; a beat that is kept already stays as it is.
    * @param {number} made  the local time of its making
+   * @param {boolean} [held]  its session is held from now on
    * @returns {Entry}
    */
-  put(beat, made) {
+  put(beat, made, held = false) {
     const key = Outbox.key(beat);
+    if (held) this.#held.add(key);
     const entries = this.#sessions.get(key) ?? [];
     this.#sessions.delete(key);
     this.#sessions.set(key, entries);
@@ -70,13 +77,36 @@ export class Outbox {
 
   /** Whether it is the newest of its session. */
   isNewest(entry) {
-    return this.#sessions.get(entry.key)?.at(-1) === entry;
+    const entries = this.#sessions.get(entry.key);
+    return entries !== undefined && newestOf(entries) === entry;
   }
 
   /** All beats that can be sent, the oldest first. */
   entries() {
-    const all = [...this.#sessions.values()].flat().filter(({ beat }) => beat.at !== undefined);
-    return all.sort((one, other) => one.beat.at - other.beat.at);
+    const all = [...this.#sessions.values()].flat();
+    const sent = all.filter(({ key, beat }) => beat.at !== undefined && !this.#held.has(key));
+    return sent.sort((one, other) => one.beat.at - other.beat.at);
+  }
+
+  /** The newest beat of each session that is held. */
+  get held() {
+    return [...this.#held].map(key => newestOf(this.#sessions.get(key)).beat);
+  }
+
+  /** The newest beat of each session of this content. */
+  newestOf(content) {
+    const all = [...this.#sessions.values()].map(entries => newestOf(entries).beat);
+    return all.filter(beat => contentKey(beat) === contentKey(content));
+  }
+
+  /** Sessions of this content are no longer held. Returns their beats. */
+  release(content) {
+    const keys = [...this.#held].filter(key => key.startsWith(`${contentKey(content)}/`));
+    for (const key of keys) {
+      this.#held.delete(key);
+      this.#write(key);
+    }
+    return keys.map(key => this.#sessions.get(key)).reduce((all, entries) => [...all, ...entries], []);
   }
 
   /** Forgets a beat that was answered. */
@@ -84,7 +114,7 @@ export class Outbox {
     const others = ({ beat }) => beat.at !== at;
     const entries = this.#sessions.get(key)?.filter(others) ?? [];
     if (entries.length > 0) this.#sessions.set(key, entries);
-    else this.#sessions.delete(key);
+    else this.#remove(key);
     // Another page may have put newer beats under the same key since it was read here.
     const stored = this.#read(key);
     const left = stored.filter(others);
@@ -117,12 +147,15 @@ export class Outbox {
     const sessions = [];
     for (const key of found) {
       const entries = [];
-      for (const stored of this.#read(key)) insert(entries, { key, ...stored });
+      for (const { beat, made, held } of this.#read(key)) {
+        insert(entries, { key, beat, made });
+        if (held) this.#held.add(key);
+      }
       while (entries.length > SESSION_MAX) thinOut(entries);
       if (entries.length > 0) sessions.push([key, entries]);
       else this.#store(key, []);
     }
-    sessions.sort(([, one], [, other]) => one.at(-1).made - other.at(-1).made);
+    sessions.sort(([, one], [, other]) => newestOf(one).made - newestOf(other).made);
     this.#sessions = new Map(sessions);
     this.#bound();
   }
@@ -137,14 +170,20 @@ export class Outbox {
     }
     for (; excess > 0; excess--) {
       const [key, [{ beat }]] = this.#sessions.entries().next().value;
-      this.#sessions.delete(key);
+      this.#remove(key);
       this.#store(key, []);
       this.#dropped(beat);
     }
   }
 
+  #remove(key) {
+    this.#sessions.delete(key);
+    this.#held.delete(key);
+  }
+
   #write(key) {
-    this.#store(key, this.#sessions.get(key).map(({ beat, made }) => ({ beat, made })));
+    const held = this.#held.has(key) || undefined;
+    this.#store(key, this.#sessions.get(key).map(({ beat, made }) => ({ beat, made, held })));
   }
 
   #store(key, entries) {
@@ -157,7 +196,7 @@ export class Outbox {
   #read(key) {
     const found = this.#access(storage => JSON.parse(storage.getItem(this.#prefix + key)));
     const usable = stored => Number.isFinite(stored?.made) && sendable(stored.beat) && Outbox.key(stored.beat) === key;
-    return [found].flat().filter(usable).map(({ beat, made }) => ({ beat, made }));
+    return [found].flat().filter(usable).map(({ beat, made, held }) => ({ beat, made, held }));
   }
 
   /** A storage may throw at any call, and what it holds may have been changed by hand: then it holds nothing. */
@@ -187,8 +226,9 @@ function insert(entries, entry) {
     entries[same] = entry;
     return;
   }
-  const before = entries.findLastIndex(other => moment(other) <= moment(entry));
-  entries.splice(before + 1, 0, entry);
+  let place = entries.length;
+  while (place > 0 && moment(entries[place - 1]) > moment(entry)) place--;
+  entries.splice(place, 0, entry);
 }
 
 /** Removes the older of the two that are closest to each other. The newest is not looked at: it always stays. */
@@ -197,6 +237,11 @@ function thinOut(entries) {
   const gap = index => moment(entries[index + 1]) - moment(entries[index]);
   for (let index = 1; index < entries.length - 2; index++) if (gap(index) < gap(older)) older = index;
   entries.splice(older, 1);
+}
+
+/** @param {Entry[]} entries */
+function newestOf(entries) {
+  return entries[entries.length - 1];
 }
 
 /** All beats of a session have an `at`, or none has. */

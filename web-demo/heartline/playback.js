@@ -1,104 +1,162 @@
 /**
- * Makes the beats of one media element: at every start, pause, seek, end and hide, and once per interval while it
- * plays. Its only clock for that is the element's own `timeupdate`: what does not play, or stalls, does not beat.
+ * Follows one source and tells its beats: at every start, pause, seek, end and hide, and once per interval while it plays.
+ * Its only clock for that is the source's own `timeupdate`: what does not play, or stalls, does not beat.
  *
- * A session is one playback. It ends with the media, and when the server's clock turns out to be far behind what the
- * session has used already.
+ * A playback that `resume` began is held until it is known where the viewer was. Until then no beat may replace that
+ * position. A viewer who has moved meanwhile is where they want to be: their beats are made, and kept back.
  */
 
-/** A session whose last `at` is further ahead of the clock than this cannot go on. */
-const AHEAD_MS_MAX = 5_000;
+import { Progress } from './progress.js';
+import { Reporter } from './reporter.js';
+import { Listeners, canSeek, plays } from './source.js';
+
+/** A viewer who has watched so much has not merely let it run, and one who has seeked so far has moved. */
+const MOVED_PLAYED_MS = 5_000;
+const MOVED_SECONDS = 1;
+
+/**
+ * @typedef {import('./beat.js').Content} Content
+ * @typedef {import('./beat.js').Beat} Beat
+ * @typedef {import('./beat.js').StoredRecord} StoredRecord
+ * @typedef {import('./source.js').ProgressSource} ProgressSource
+ */
+
+/**
+ * @typedef {object} Place  Where the viewer was.
+ * @property {StoredRecord | null} record  the newest that is known of the content
+ * @property {StoredRecord | null} [other]  what the gateway has instead, if `record` is this client's own and newer
+ */
 
 export class Playback {
-  #media;
+  #source;
   #content;
-  #clock;
   #on;
-  #listeners = new AbortController();
-
-  /** What was last seen of the media, in seconds and milliseconds: an element that is emptied forgets both. */
-  #position;
-  #duration;
-  /** Milliseconds of media played since the playback began. */
-  #played = 0;
-  /** What of that the server has, and what the current session does not count since an earlier one did. */
-  #accepted = 0;
-  #counted = 0;
+  #listeners;
+  #progress;
+  #reporter;
+  #over = false;
   #ended = false;
-  #last = null;
-  #lastMadeAt = -Infinity;
-  #lastRejected = false;
   /** The user has started or moved this playback, and no beat says so yet. */
   #acted = false;
   /** Another device has taken over since the user last did so. */
   #taken = false;
 
-  /** The current session's id. */
-  session = newSession();
+  /** It is not known yet where the viewer was, or the source is not there yet. */
+  #held;
+  /** The viewer has moved while it was held. */
+  #moved = false;
+  /** @type {Place | null} */
+  #found = null;
+  /** Where the viewer was, in seconds, until the first beat says that they are there. @type {number | null} */
+  #start = null;
+  /** Where a seek of ours goes, in seconds, until it is there. @type {number | null} */
+  #ownSeek = null;
+  #resolvePlace = (_record) => {};
 
   /**
-   * @param {HTMLMediaElement} media
-   * @param {{ kind: number, oid: string }} content  checked
-   * @param {object} on  interval() → milliseconds, made(beat), session(id), action(), stopped()
+   * Settles once it is known where the viewer was: with the record that counts, or null. The source stands there then,
+   * unless the viewer has moved meanwhile.
+   * @type {Promise<StoredRecord | null>}
    */
-  constructor(media, content, clock, on) {
-    this.#media = media;
+  place;
+
+  /**
+   * @param {ProgressSource} source
+   * @param {Content} content  checked
+   * @param {import('./clock.js').ServerClock} clock
+   * @param {object} on  interval() → milliseconds, made(beat, held), released(), offer(record), session(id), action(),
+   *   stopped()
+   * @param {{ held?: boolean }} [options]
+   */
+  constructor(source, content, clock, on, { held = false } = {}) {
+    this.#source = source;
     this.#content = content;
-    this.#clock = clock;
     this.#on = on;
-    this.#look();
-    on.session(this.session);
-    const signal = this.#listeners.signal;
-    const listen = (type, act) => media.addEventListener(type, act, { signal });
-    listen('play', () => this.#userActed());
-    listen('playing', () => this.#started());
-    listen('timeupdate', () => this.#progressed());
-    listen('pause', () => this.#paused());
-    listen('seeking', () => this.#jumped());
-    listen('seeked', () => this.#landed());
-    listen('ended', () => this.#finished());
-    listen('emptied', () => this.#emptied());
-    if (!media.paused && media.readyState > media.HAVE_CURRENT_DATA) this.#started();
+    this.#held = held;
+    this.place = held ? new Promise(resolve => { this.#resolvePlace = resolve; }) : Promise.resolve(null);
+    this.#progress = new Progress(source);
+    this.#reporter = new Reporter({ source, content, progress: this.#progress, clock }, session => on.session(session));
+    this.#listeners = new Listeners(source);
+    this.#listen();
+    // Who resumes what plays on somewhere has left the beginning already.
+    this.#moved = held && !source.paused && this.#progress.position * 1000 > MOVED_PLAYED_MS;
+    if (plays(source)) this.#started();
+  }
+
+  #listen() {
+    const acts = {
+      play: () => this.#userActed(),
+      playing: () => this.#started(),
+      timeupdate: () => this.#progressed(),
+      pause: () => this.#paused(),
+      seeking: () => this.#jumped(),
+      seeked: () => this.#landed(),
+      ended: () => this.#finished(),
+      emptied: () => this.#emptied(),
+      loadedmetadata: () => this.#loaded(),
+      durationchange: () => this.#settle(),
+    };
+    for (const [type, act] of Object.entries(acts)) this.#listeners.listen(type, act);
   }
 
   get content() {
     return this.#content;
   }
 
+  /** The current session's id. */
+  get session() {
+    return this.#reporter.session;
+  }
+
   /** The newest beat; null before the first. */
   get newest() {
-    return this.#last;
+    return this.#reporter.newest;
+  }
+
+  get plays() {
+    return !this.#source.paused;
+  }
+
+  /** Whether it is still to be told where the viewer was. */
+  get asks() {
+    return this.#held && !this.#found && !this.#over;
   }
 
   /** The page is being hidden, and may not come back. */
   hide() {
-    if (!this.#last) return;
-    this.#advance();
-    this.#make(this.#media.paused ? this.#last.state : 'playing');
+    const { newest } = this;
+    this.#progress.advance();
+    this.#make(!this.#source.paused ? 'playing' : newest ? newest.state : 'paused');
   }
 
   /** Ends the binding; what still plays counts as paused where it is. */
   stop() {
-    if (this.#listeners.signal.aborted) return;
-    this.#listeners.abort();
-    if (this.#last?.state === 'playing') this.#make('paused');
+    if (this.#over) return;
+    this.#over = true;
+    this.#listeners.end();
+    if (this.newest && this.newest.state === 'playing') this.#make('paused');
+    this.#resolvePlace(null);
     this.#on.stopped();
   }
 
   /** The server has this beat: what was played until then is counted. */
   accepted(beat) {
-    if (beat.session === this.session) this.#accepted = Math.max(this.#accepted, this.#counted + beat.watched);
+    this.#reporter.accepted(beat);
   }
 
   /** The server refused this beat. After `clock` it is made anew, by the clock that the ack has set right. */
   rejected(beat, reason) {
-    if (beat !== this.#last) return;
-    this.#lastRejected = true;
-    if (reason === 'clock') this.#make(beat.state, { anew: true });
+    if (this.#reporter.rejected(beat) && reason === 'clock') this.#make(beat.state, { anew: true });
   }
 
-  get plays() {
-    return !this.#media.paused;
+  /**
+   * Where the viewer was is known.
+   * @param {Place} place
+   */
+  known(place) {
+    if (!this.asks) return;
+    this.#found = place;
+    this.#settle();
   }
 
   /**
@@ -106,10 +164,49 @@ export class Playback {
    * starts or moves this playback again.
    */
   takenOver({ kind, oid, at }) {
-    const same = kind === this.#content.kind && oid === this.#content.oid;
-    if (this.#taken || !same || !(at >= this.#last?.at)) return false;
+    const { kind: ownKind, oid: ownOid } = this.#content;
+    const same = kind === ownKind && oid === ownOid;
+    if (this.#taken || !same || !this.newest || !(at >= this.newest.at)) return false;
     this.#taken = true;
     return true;
+  }
+
+  /** Goes where the viewer was, or offers to, as soon as the source lets it. */
+  #settle() {
+    if (!this.#found) return;
+    const { record, other = null } = this.#found;
+    const resume = record ? record.resume : 0;
+    const goes = !this.#moved && resume > 0;
+    if (goes && !canSeek(this.#source, resume / 1000)) return;
+    this.#found = null;
+    if (goes) this.#goTo(resume / 1000);
+    this.#held = false;
+    this.#on.released();
+    this.#resolvePlace(record);
+    this.#say();
+    if (!goes && resume > 0) this.#on.offer(record);
+    if (other && other.resume > 0) this.#on.offer(other);
+  }
+
+  /** What played until here was only the beginning that the viewer did not want. */
+  #goTo(seconds) {
+    this.#start = this.#ownSeek = seconds;
+    this.#source.currentTime = seconds;
+    this.#progress.look();
+    this.#reporter.restart();
+  }
+
+  /** Says what is true now, which was not said while it was held. */
+  #say() {
+    if (this.#source.seeking) return;
+    this.#progress.advance();
+    this.#make(this.#source.ended ? 'ended' : this.#source.paused ? 'paused' : 'playing');
+  }
+
+  /** The source may have been too short for where the viewer was. */
+  #hasMoved() {
+    this.#moved = true;
+    this.#settle();
   }
 
   #userActed() {
@@ -119,105 +216,69 @@ export class Playback {
 
   #started() {
     this.#ended = false;
-    this.#advance();
+    this.#progress.advance();
     // The seek that is going on ends with a beat of its own.
-    if (!this.#media.seeking) this.#make('playing');
+    if (!this.#source.seeking) this.#make('playing');
   }
 
   #progressed() {
-    this.#advance();
-    const due = this.#clock.local() - this.#lastMadeAt >= this.#on.interval();
-    if (due && !this.#media.paused && !this.#media.seeking) this.#make('playing');
+    this.#progress.advance();
+    if (this.#held && this.#progress.played > MOVED_PLAYED_MS) this.#hasMoved();
+    if (!this.#source.seeking) this.#ownSeek = null;
+    const due = this.#reporter.due(this.#on.interval());
+    if (due && !this.#source.paused && !this.#source.seeking) this.#make('playing');
   }
 
   #paused() {
-    this.#advance();
-    if (!this.#media.ended) this.#make('paused');
+    this.#progress.advance();
+    if (!this.#source.ended) this.#make('paused');
   }
 
   #jumped() {
-    this.#look();
+    const from = this.#progress.position;
+    this.#progress.look();
+    const { position } = this.#progress;
+    if (this.#ownSeek !== null && Math.abs(position - this.#ownSeek) < MOVED_SECONDS) return;
+    this.#start = this.#ownSeek = null;
+    if (Math.abs(position - from) >= MOVED_SECONDS) this.#hasMoved();
     this.#userActed();
     if (!this.#ended) return;
     this.#ended = false;
-    this.#played = this.#accepted = 0;
-    this.#newSession();
+    this.#reporter.restart();
   }
 
   #landed() {
-    this.#look();
-    this.#make('seeked');
+    this.#progress.look();
+    const own = this.#ownSeek !== null;
+    this.#ownSeek = null;
+    if (!own) this.#make('seeked');
   }
 
   #finished() {
-    this.#advance();
+    this.#progress.advance();
     this.#ended = true;
+    this.#hasMoved();
     this.#make('ended');
   }
 
-  /** The element was given something else. Before the first beat that may be the very media this is for. */
+  /** The source was given something else. Before the first beat that may be the very media this is for. */
   #emptied() {
-    if (this.#last) this.stop();
-    else this.#look();
+    if (this.newest) this.stop();
+    else this.#progress.look();
   }
 
-  /** Counts what was played since the last look. */
-  #advance() {
-    if (this.#media.seeking) return;
-    this.#played += Math.max(0, this.#media.currentTime - this.#position) * 1000;
-    this.#look();
+  #loaded() {
+    if (this.#start !== null && canSeek(this.#source, this.#start)) this.#goTo(this.#start);
+    this.#settle();
   }
 
-  #look() {
-    const { currentTime, duration } = this.#media;
-    this.#position = currentTime;
-    // Unknown before the metadata, and of a live stream.
-    this.#duration = duration > 0 && Number.isFinite(duration) ? Math.round(duration * 1000) : undefined;
-  }
-
-  #make(state, { anew = false } = {}) {
-    // Without the server's clock yet the beat gets its `at` later, at the welcome.
-    const now = this.#clock.known ? this.#clock.now() : undefined;
-    const lastAt = this.#last?.at ?? 0;
-    const ahead = lastAt - now > AHEAD_MS_MAX;
-    if (ahead) this.#newSession();
-    const beat = {
-      ...this.#content,
-      pos: Math.round(this.#position * 1000),
-      dur: this.#duration,
-      state,
-      session: this.session,
-      watched: Math.round(this.#played) - this.#counted,
-      rate: this.#media.playbackRate,
-    };
-    // A start that failed says nothing about where the user was; the server would answer `not_started`.
-    if (state !== 'playing' && beat.watched === 0) return;
-    this.#lastMadeAt = this.#clock.local();
-    if (!anew && this.#repeats(beat)) {
-      if (!this.#lastRejected) this.#on.made(this.#last);
-      return;
-    }
-    // Where a rebase took the clock back only a little, `at` goes on by single milliseconds.
-    if (now !== undefined) beat.at = ahead ? now : Math.max(now, lastAt + 1);
-    this.#last = beat;
-    this.#lastRejected = false;
+  /** @param {Beat['state']} state */
+  #make(state, options) {
+    if (this.#held && !this.#moved) return;
+    const beat = this.#reporter.make(state, options);
+    if (!beat) return;
+    this.#start = null;
     if (this.#acted) this.#acted = this.#taken = false;
-    this.#on.made(beat);
+    this.#on.made(beat, this.#held);
   }
-
-  /** Nothing new to say: then the last beat is said again as it is, for a new `at` would claim a newer position. */
-  #repeats(beat) {
-    const last = this.#last;
-    return last !== null && ['pos', 'dur', 'state', 'session', 'watched', 'rate'].every(name => last[name] === beat[name]);
-  }
-
-  #newSession() {
-    this.session = newSession();
-    this.#counted = this.#accepted;
-    this.#on.session(this.session);
-  }
-}
-
-export function newSession() {
-  return crypto.getRandomValues(new BigUint64Array(1))[0].toString();
 }

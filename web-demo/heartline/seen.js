@@ -5,6 +5,8 @@
  * Bound: CONTENTS_MAX contents; beyond it the one seen longest ago is left out, and its delete goes by the clock alone.
  */
 
+import { contentKey } from './beat.js';
+
 const CONTENTS_MAX = 1_000;
 
 export class Seen {
@@ -26,8 +28,4 @@ export class Seen {
   newestOf(items) {
     return Math.max(0, ...items.map(item => this.#newest.get(contentKey(item)) ?? 0));
   }
-}
-
-function contentKey({ kind, oid }) {
-  return `${kind}/${oid}`;
 }

@@ -1,0 +1,109 @@
+/** The playbacks of one client, by what they follow; and which of its sessions are its own. */
+
+import { Places } from './places.js';
+import { Playback } from './playback.js';
+
+/** Of the sessions made here, so many are remembered. */
+const SESSIONS_MAX = 256;
+
+/**
+ * @typedef {import('./beat.js').Content} Content
+ * @typedef {import('./beat.js').StoredRecord} StoredRecord
+ * @typedef {import('./source.js').ProgressSource} ProgressSource
+ */
+
+export class Playbacks {
+  #clock;
+  #on;
+  #places;
+  /** @type {Map<ProgressSource, Playback>} */
+  #all = new Map();
+  /** Sessions made here, newest last: what they did is not "elsewhere". @type {Set<string>} */
+  #sessions = new Set();
+
+  /**
+   * @param {object} parts
+   * @param {import('./clock.js').ServerClock} parts.clock
+   * @param {import('./outbox.js').Outbox} parts.outbox
+   * @param {object} on  interval() → milliseconds, made(beat, held), release(content), ask(contents) → { records },
+   *   reachable(), action(), elsewhere({ beat, record }), fault(message)
+   */
+  constructor({ clock, outbox }, on) {
+    this.#clock = clock;
+    this.#on = on;
+    this.#places = new Places(outbox, on);
+  }
+
+  /**
+   * Follows a source from now on, in place of what followed it.
+   * @param {ProgressSource} source
+   * @param {Content} content  checked
+   * @param {{ held?: boolean, onOffer?: (record: StoredRecord) => void }} [options]
+   */
+  begin(source, content, { held = false, onOffer = () => {} } = {}) {
+    const before = this.#all.get(source);
+    if (before) before.stop();
+    const playback = new Playback(source, content, this.#clock, {
+      interval: () => this.#on.interval(),
+      made: (beat, isHeld) => this.#on.made(beat, isHeld),
+      session: id => this.own(id),
+      action: () => this.#on.action(),
+      offer: record => onOffer(record),
+      released: () => {
+        this.#on.release(content);
+        this.#places.forget(playback);
+      },
+      stopped: () => {
+        this.#all.delete(source);
+        this.#places.forget(playback);
+      },
+    }, { held });
+    this.#all.set(source, playback);
+    if (held) this.#places.find(playback);
+    return playback;
+  }
+
+  /** Remembers a session that was made here. */
+  own(session) {
+    this.#sessions.add(session);
+    if (this.#sessions.size > SESSIONS_MAX) this.#sessions.delete(this.#sessions.values().next().value);
+  }
+
+  /** The page is being hidden. */
+  hide() {
+    for (const playback of this.#all.values()) playback.hide();
+  }
+
+  stop() {
+    for (const playback of [...this.#all.values()]) playback.stop();
+  }
+
+  /** The gateway can be asked, now or again. */
+  reachable() {
+    this.#places.reachable();
+  }
+
+  accepted(beat) {
+    for (const playback of this.#all.values()) playback.accepted(beat);
+  }
+
+  /** Returns whether the beat is of one of them. */
+  rejected(beat, reason, record) {
+    const playback = [...this.#all.values()].find(({ session }) => session === beat.session);
+    if (!playback) return false;
+    playback.rejected(beat, reason);
+    if (reason === 'superseded' && record) this.#tellElsewhere(playback, record);
+    return true;
+  }
+
+  /** Another device of the user has stored this. */
+  moved(record) {
+    if (record.state !== 'playing') return;
+    for (const playback of [...this.#all.values()]) if (playback.plays) this.#tellElsewhere(playback, record);
+  }
+
+  #tellElsewhere(playback, record) {
+    const elsewhere = !this.#sessions.has(record.session) && playback.takenOver(record);
+    if (elsewhere) this.#on.elsewhere({ beat: playback.newest, record });
+  }
+}
