@@ -18,7 +18,7 @@
  *   rejected   { beat, reason, record }
  *   dropped    { beat }            the outbox was full, and gave up a session: this was its newest beat
  *   elsewhere  { beat, record }    another device took over what plays here; beat: the newest made here. Told once,
- *                                  until the user starts or moves this playback again
+ *                                  until the user starts or moves this playback again; until then no beat is made
  *   record     { record }          another device of the user moved
  *   deleted    { deleted, at }, cleared { at }, recording { paused }     on another device
  *   flag       { flag }            the user's daily decisions of this date are made; from now on it is sent along

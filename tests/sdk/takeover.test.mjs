@@ -1,4 +1,5 @@
-// Two devices of one user: `elsewhere` is told once when the other one takes over.
+// Two devices of one user: `elsewhere` is told once when the other one takes over, and from then on this one says nothing
+// until its viewer acts.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Media } from './media.mjs';
@@ -99,6 +100,7 @@ test('nothing is told where nothing plays, of a pause, of another content, or of
   await told(here, there);
   assert.equal(elsewhere(here), 0);
   const mine = new Media();
+  await newer(here, there);
   here.client.play(mine, CONTENT);
   plays({ media: mine });
   await settled(here);
@@ -123,4 +125,96 @@ test('a beat that another device superseded tells it, too, and only once', async
   assert.equal(elsewhere(here), 1);
   await goOn(there, here);
   assert.equal(elsewhere(here), 1);
+});
+
+async function position(user) {
+  return (await stage.stored(user, '100'))[0].pos;
+}
+
+test('after it a device says nothing, whatever its handler does, until the viewer acts', async () => {
+  const here = await device('4');
+  const there = await device('4');
+  here.client.addEventListener('elsewhere', ({ detail: { record } }) => {
+    here.media.seek(record.pos / 1000);
+    here.media.pause();
+  });
+  plays(here);
+  here.media.seek(10);
+  await settled(here);
+  for (const act of [() => plays(here), () => here.media.seek(77)]) {
+    await newer(there, here);
+    there.media.seek(300);
+    plays(there);
+    await told(here, there);
+    await until('elsewhere', () => here.media.paused);
+    const [made, { pos }] = [here.client.seen.beat.length, there.client.seen.beat.at(-1).beat];
+    await newer(here, there);
+    here.media.advance(0.5);
+    here.media.say('timeupdate', 'pause');
+    here.client.flush();
+    assert.equal(here.client.seen.beat.length, made);
+    assert.equal(await position('4'), pos);
+    act();
+    await until('a beat', () => here.client.seen.beat.length > made);
+    await settled(here);
+    assert.equal(await position('4'), here.client.seen.beat.at(-1).beat.pos);
+    await told(there, here);
+  }
+});
+
+test('the end of a playback that was taken over says nothing, also where it stood still', async () => {
+  for (const [user, pauses] of [['5', true], ['6', false]]) {
+    const here = await device(user);
+    const there = await device(user);
+    plays(here);
+    if (pauses) here.media.pause();
+    await settled(here);
+    await newer(there, here);
+    there.media.seek(300);
+    plays(there);
+    await told(here, there);
+    await newer(here, there);
+    here.media.advance(1);
+    here.media.say('pause');
+    here.client.close();
+    assert.equal(await position(user), 300_500);
+  }
+});
+
+test('a beat that was superseded ends it, too', async () => {
+  const here = await device('7');
+  plays(here);
+  await settled(here);
+  here.client.disconnect();
+  here.media.advance(2);
+  here.media.pause();
+  const there = await device('7');
+  await newer(there, here);
+  there.media.seek(300);
+  plays(there);
+  await settled(there);
+  here.client.connect();
+  await until('elsewhere', () => elsewhere(here) === 1);
+  const made = here.client.seen.beat.length;
+  here.media.advance(9);
+  here.media.say('pause');
+  assert.equal(here.client.seen.beat.length, made);
+});
+
+test('what another device pauses or marks takes nothing over from what plays here', async () => {
+  const here = await device('8');
+  const there = await device('8');
+  plays(there);
+  await told(here, there);
+  await newer(here, there);
+  plays(here);
+  await settled(here);
+  await newer(there, here);
+  there.client.markWatched(CONTENT, 600_000);
+  await told(here, there);
+  await newer(here, there);
+  here.media.advance(9);
+  here.media.pause();
+  await settled(here);
+  assert.equal(await position('8'), 9_500);
 });

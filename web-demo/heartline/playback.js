@@ -4,8 +4,12 @@
  *
  * A playback that `resume` began is held until it is known where the viewer was. Until then no beat may replace that
  * position. A viewer who has moved meanwhile is where they want to be: their beats are made, and kept back.
+ *
+ * After another device took over it makes no beat until the viewer acts here, that is, plays or seeks. What the page does
+ * about it, like a pause, is no act, and would move the position of the other device back.
  */
 
+import { contentKey } from './beat.js';
 import { Progress } from './progress.js';
 import { Reporter } from './reporter.js';
 import { Listeners, canSeek, plays } from './source.js';
@@ -38,8 +42,13 @@ export class Playback {
   #ended = false;
   /** The user has started or moved this playback, and no beat says so yet. */
   #acted = false;
-  /** Another device has taken over since the user last did so. */
+  /** It was told that another device has taken over since the user last did so. */
   #taken = false;
+  /** Another device has taken over, and the viewer has not acted here since. */
+  #silent = false;
+  /** What happens now is the page's doing; and whether a seek of it goes on. */
+  #untouched = false;
+  #pageSeeks = false;
 
   /** It is not known yet where the viewer was, or the source is not there yet. */
   #held;
@@ -160,15 +169,27 @@ export class Playback {
   }
 
   /**
-   * Another device has stored this record: whether it has taken over from this playback. True once, until the user
-   * starts or moves this playback again.
+   * Another device has stored this record, and maybe made the newest beat superseded. Returns whether it has taken over
+   * what plays here. That is true once, until the user starts or moves this playback again.
+   * @param {StoredRecord} record
    */
-  takenOver({ kind, oid, at }) {
-    const { kind: ownKind, oid: ownOid } = this.#content;
-    const same = kind === ownKind && oid === ownOid;
-    if (this.#taken || !same || !this.newest || !(at >= this.newest.at)) return false;
-    this.#taken = true;
-    return true;
+  takenOver(record, superseded = false) {
+    const { newest } = this;
+    const concerns = contentKey(record) === contentKey(this.#content) && newest && record.at >= newest.at;
+    if (this.#taken || !concerns) return false;
+    // Another device that stops, or marks the content, goes on no more than what stands still here.
+    if (this.plays && !superseded && record.state !== 'playing') return false;
+    this.#silent = true;
+    this.#taken = this.plays || superseded;
+    return this.#taken;
+  }
+
+  /** Calls what the page does about it. */
+  untouched(act) {
+    this.#untouched = true;
+    act();
+    this.#untouched = false;
+    this.#pageSeeks = Boolean(this.#source.seeking);
   }
 
   /** Goes where the viewer was, or offers to, as soon as the source lets it. */
@@ -210,7 +231,9 @@ export class Playback {
   }
 
   #userActed() {
+    if (this.#untouched) return;
     this.#acted = true;
+    this.#silent = false;
     this.#on.action();
   }
 
@@ -240,6 +263,9 @@ export class Playback {
     const { position } = this.#progress;
     if (this.#ownSeek !== null && Math.abs(position - this.#ownSeek) < MOVED_SECONDS) return;
     this.#start = this.#ownSeek = null;
+    const pageSeeks = this.#pageSeeks;
+    this.#pageSeeks = false;
+    if (pageSeeks) return;
     if (Math.abs(position - from) >= MOVED_SECONDS) this.#hasMoved();
     this.#userActed();
     if (!this.#ended) return;
@@ -274,7 +300,7 @@ export class Playback {
 
   /** @param {Beat['state']} state */
   #make(state, options) {
-    if (this.#held && !this.#moved) return;
+    if (this.#silent || (this.#held && !this.#moved)) return;
     const beat = this.#reporter.make(state, options);
     if (!beat) return;
     this.#start = null;

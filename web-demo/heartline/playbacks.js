@@ -92,18 +92,17 @@ export class Playbacks {
     const playback = [...this.#all.values()].find(({ session }) => session === beat.session);
     if (!playback) return false;
     playback.rejected(beat, reason);
-    if (reason === 'superseded' && record) this.#tellElsewhere(playback, record);
+    if (reason === 'superseded' && record) this.#tellElsewhere(playback, record, true);
     return true;
   }
 
   /** Another device of the user has stored this. */
   moved(record) {
-    if (record.state !== 'playing') return;
-    for (const playback of [...this.#all.values()]) if (playback.plays) this.#tellElsewhere(playback, record);
+    for (const playback of [...this.#all.values()]) this.#tellElsewhere(playback, record);
   }
 
-  #tellElsewhere(playback, record) {
-    const elsewhere = !this.#sessions.has(record.session) && playback.takenOver(record);
-    if (elsewhere) this.#on.elsewhere({ beat: playback.newest, record });
+  #tellElsewhere(playback, record, superseded = false) {
+    if (this.#sessions.has(record.session) || !playback.takenOver(record, superseded)) return;
+    playback.untouched(() => this.#on.elsewhere({ beat: playback.newest, record }));
   }
 }
