@@ -19,6 +19,8 @@
  *   dropped    { beat }            the outbox was full, and gave up a session: this was its newest beat
  *   elsewhere  { beat, record }    another device took over what plays here; beat: the newest made here. Told once,
  *                                  until the user starts or moves this playback again; until then no beat is made
+ *   unbound    { content, reason } a playback is over, and nothing is reported any more: stopped, replaced, closed, media
+ *                                  (the element plays something else) or gone (it was emptied for good)
  *   record     { record }          another device of the user moved
  *   deleted    { deleted, at }, cleared { at }, recording { paused }     on another device
  *   flag       { flag }            the user's daily decisions of this date are made; from now on it is sent along
@@ -152,6 +154,7 @@ export class Heartline extends EventTarget {
         reachable: () => this.state === 'online',
         action: () => this.#userActed(),
         elsewhere: detail => this.#emit('elsewhere', detail),
+        unbound: detail => this.#emit('unbound', detail),
         fault: message => this.#fault(message),
       },
     );
@@ -192,7 +195,7 @@ export class Heartline extends EventTarget {
 
   /** The end of this client: stops its playbacks, sends what is left, and lets go of the page. */
   close() {
-    this.#playbacks.stop();
+    this.#playbacks.close();
     this.flush();
     this.#listeners.abort();
     this.disconnect();
@@ -217,8 +220,8 @@ export class Heartline extends EventTarget {
   }
 
   /**
-   * Reports what a media element plays from now on, until it is bound anew, emptied, or the playback stopped. For players
-   * that know where the viewer was: the first beat replaces what the gateway has.
+   * Reports what a media element plays from now on, until the playback is over. For players that know where the viewer
+   * was: the first beat replaces what the gateway has.
    * @param {ProgressSource} media
    * @param {Content} content
    */

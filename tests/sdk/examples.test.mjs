@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
+import { Media } from './media.mjs';
 import { Stage, token, until } from './stage.mjs';
 
 const CLIENTS = readFileSync(new URL('../../docs/clients.md', import.meta.url), 'utf8');
@@ -84,4 +85,28 @@ test('old positions are imported once, however often, and replace nothing that i
   // Two users have different sessions.
   await importPositions(stage.gateway.url, token('4'), '4', positions.slice(0, 1));
   assert.notEqual((await stage.stored('4', '1'))[0].session, one.session);
+});
+
+test('advertisements by the IMA SDK', async () => {
+  const [example] = examples('Advertisements, and other media in the element');
+  const manager = new EventTarget();
+  const types = { CONTENT_PAUSE_REQUESTED: 'contentPauseRequested', CONTENT_RESUME_REQUESTED: 'contentResumeRequested' };
+  const google = { ima: { AdEvent: { Type: types } } };
+  await stage.ask('5', 'POST', '/v1/beats', { items: [beat(100, Date.now() - 5_000, { pos: 200_000 })] });
+  const client = await stage.online('5');
+  const media = new Media();
+  const playback = client.resume(media, { kind: 1, oid: '100' });
+  (await run(example, { google }, 'followAds'))(playback, manager);
+  manager.dispatchEvent(new Event(types.CONTENT_PAUSE_REQUESTED));
+  media.loaded(15);
+  media.play();
+  media.advance(14);
+  await until('the answer', () => !playback.asks);
+  assert.deepEqual([media.currentTime, client.seen.beat], [14, []]);
+  media.load('the content.mp4');
+  manager.dispatchEvent(new Event(types.CONTENT_RESUME_REQUESTED));
+  media.loaded(300);
+  assert.equal(media.currentTime, 200);
+  media.advance(1);
+  assert.deepEqual(client.seen.beat.map(({ beat: { pos } }) => pos), [201_000]);
 });

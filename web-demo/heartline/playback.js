@@ -7,13 +7,18 @@
  *
  * After another device took over it makes no beat until the viewer acts here, that is, plays or seeks. What the page does
  * about it, like a pause, is no act, and would move the position of the other device back.
+ *
+ * A source that is given something else is followed if that is the same content; otherwise the playback is over.
  */
 
 import { contentKey } from './beat.js';
+import { Change } from './change.js';
 import { Progress } from './progress.js';
 import { Reporter } from './reporter.js';
 import { Listeners, canSeek, plays } from './source.js';
 
+/** What was taken away from a source for so long does not come back. */
+const GONE_MS = 300_000;
 /** A viewer who has watched so much has not merely let it run, and one who has seeked so far has moved. */
 const MOVED_PLAYED_MS = 5_000;
 const MOVED_SECONDS = 1;
@@ -24,6 +29,8 @@ const MOVED_SECONDS = 1;
  * @typedef {import('./beat.js').StoredRecord} StoredRecord
  * @typedef {import('./source.js').ProgressSource} ProgressSource
  */
+
+/** @typedef {'stopped' | 'replaced' | 'closed' | 'media' | 'gone'} Ending */
 
 /**
  * @typedef {object} Place  Where the viewer was.
@@ -62,6 +69,15 @@ export class Playback {
   #ownSeek = null;
   #resolvePlace = (_record) => {};
 
+  /** An advertisement plays. */
+  #suspended = false;
+  /** It is not known whether the source plays this content. @type {Change | null} */
+  #change = null;
+  /** Names what the source played when it was last known to be the content. @type {string | undefined} */
+  #address;
+  #goneTimer;
+  #resolveStopped = (_reason) => {};
+
   /**
    * Settles once it is known where the viewer was: with the record that counts, or null. The source stands there then,
    * unless the viewer has moved meanwhile.
@@ -70,11 +86,18 @@ export class Playback {
   place;
 
   /**
+   * Settles when the playback is over, with the reason: `stopped` by `stop`, `replaced` by another playback of the source,
+   * `closed` with the client, `media`: the source plays something else, `gone`: it was emptied for good.
+   * @type {Promise<Ending>}
+   */
+  stopped = new Promise(resolve => { this.#resolveStopped = resolve; });
+
+  /**
    * @param {ProgressSource} source
    * @param {Content} content  checked
    * @param {import('./clock.js').ServerClock} clock
    * @param {object} on  interval() → milliseconds, made(beat, held), released(), offer(record), session(id), action(),
-   *   stopped()
+   *   stopped(reason)
    * @param {{ held?: boolean }} [options]
    */
   constructor(source, content, clock, on, { held = false } = {}) {
@@ -94,7 +117,7 @@ export class Playback {
 
   #listen() {
     const acts = {
-      play: () => this.#userActed(),
+      play: () => this.#change || this.#userActed(),
       playing: () => this.#started(),
       timeupdate: () => this.#progressed(),
       pause: () => this.#paused(),
@@ -105,7 +128,7 @@ export class Playback {
       loadedmetadata: () => this.#loaded(),
       durationchange: () => this.#settle(),
     };
-    for (const [type, act] of Object.entries(acts)) this.#listeners.listen(type, act);
+    for (const [type, act] of Object.entries(acts)) this.#listeners.listen(type, () => this.#suspended || act());
   }
 
   get content() {
@@ -133,6 +156,7 @@ export class Playback {
 
   /** The page is being hidden, and may not come back. */
   hide() {
+    if (this.#suspended || this.#change) return;
     const { newest } = this;
     this.#progress.advance();
     this.#make(!this.#source.paused ? 'playing' : newest ? newest.state : 'paused');
@@ -140,12 +164,42 @@ export class Playback {
 
   /** Ends the binding; what still plays counts as paused where it is. */
   stop() {
+    this.end('stopped');
+  }
+
+  /** @param {Ending} reason */
+  end(reason) {
     if (this.#over) return;
     this.#over = true;
+    clearTimeout(this.#goneTimer);
     this.#listeners.end();
-    if (this.newest && this.newest.state === 'playing') this.#make('paused');
+    this.#rest();
     this.#resolvePlace(null);
-    this.#on.stopped();
+    this.#resolveStopped(reason);
+    this.#on.stopped(reason);
+  }
+
+  /** What the source plays from now on is not the content: an advertisement, for example. Reporting pauses. */
+  suspend() {
+    if (this.#over || this.#suspended) return;
+    if (!this.#change) this.#progress.advance();
+    this.#rest();
+    this.#suspended = true;
+  }
+
+  /** The content goes on, or is about to. Reporting goes on as soon as the source is where it was. */
+  continue() {
+    if (this.#over || !this.#suspended) return;
+    this.#suspended = false;
+    if (this.newest) this.#doubt();
+    else this.#progress.look();
+    this.#loaded();
+    if (plays(this.#source)) this.#started();
+  }
+
+  /** What plays counts as paused. */
+  #rest() {
+    if (this.newest && this.newest.state === 'playing') this.#make('paused');
   }
 
   /** The server has this beat: what was played until then is counted. */
@@ -194,7 +248,7 @@ export class Playback {
 
   /** Goes where the viewer was, or offers to, as soon as the source lets it. */
   #settle() {
-    if (!this.#found) return;
+    if (!this.#found || this.#suspended || this.#change) return;
     const { record, other = null } = this.#found;
     const resume = record ? record.resume : 0;
     const goes = !this.#moved && resume > 0;
@@ -238,6 +292,7 @@ export class Playback {
   }
 
   #started() {
+    if (!this.#follows()) return;
     this.#ended = false;
     this.#progress.advance();
     // The seek that is going on ends with a beat of its own.
@@ -245,6 +300,7 @@ export class Playback {
   }
 
   #progressed() {
+    if (!this.#follows()) return;
     this.#progress.advance();
     if (this.#held && this.#progress.played > MOVED_PLAYED_MS) this.#hasMoved();
     if (!this.#source.seeking) this.#ownSeek = null;
@@ -253,11 +309,13 @@ export class Playback {
   }
 
   #paused() {
+    if (!this.#follows()) return;
     this.#progress.advance();
     if (!this.#source.ended) this.#make('paused');
   }
 
   #jumped() {
+    if (this.#change) return;
     const from = this.#progress.position;
     this.#progress.look();
     const { position } = this.#progress;
@@ -274,6 +332,7 @@ export class Playback {
   }
 
   #landed() {
+    if (this.#change) return this.#landedElsewhere();
     this.#progress.look();
     const own = this.#ownSeek !== null;
     this.#ownSeek = null;
@@ -281,6 +340,7 @@ export class Playback {
   }
 
   #finished() {
+    if (!this.#follows()) return;
     this.#progress.advance();
     this.#ended = true;
     this.#hasMoved();
@@ -289,8 +349,42 @@ export class Playback {
 
   /** The source was given something else. Before the first beat that may be the very media this is for. */
   #emptied() {
-    if (this.newest) this.stop();
+    if (this.newest) this.#doubt();
     else this.#progress.look();
+  }
+
+  /** From now on it is not known whether the source plays the content. */
+  #doubt() {
+    const { position, duration } = this.#progress;
+    if (!this.#change) this.#change = new Change(this.#source, { position, duration, address: this.#address });
+    clearTimeout(this.#goneTimer);
+    this.#goneTimer = setTimeout(() => this.end('gone'), GONE_MS);
+    if (this.#goneTimer.unref) this.#goneTimer.unref();  // in Node, where it would keep the process
+  }
+
+  /** Whether what the source plays is the content, as far as can be told. */
+  #follows() {
+    const verdict = this.#change ? this.#change.verdict() : 'same';
+    if (verdict === 'other') this.end('media');
+    if (verdict !== 'same') return false;
+    this.#address = this.#source.currentSrc;
+    if (!this.#change) return true;
+    clearTimeout(this.#goneTimer);
+    const { back } = this.#change;
+    this.#change = null;
+    this.#progress.look();
+    if (!back && this.#ended) this.#reporter.restart();
+    this.#settle();
+    return true;
+  }
+
+  /** A seek has ended of which it is not known who wanted it: a player goes back to where it was, a viewer elsewhere. */
+  #landedElsewhere() {
+    const { back } = /** @type {Change} */ (this.#change);
+    if (!back) /** @type {Change} */ (this.#change).sought();
+    if (!this.#follows() || back) return;
+    this.#userActed();
+    this.#make('seeked');
   }
 
   #loaded() {

@@ -26,7 +26,8 @@ export class Playbacks {
    * @param {import('./clock.js').ServerClock} parts.clock
    * @param {import('./outbox.js').Outbox} parts.outbox
    * @param {object} on  interval() → milliseconds, made(beat, held), release(content), ask(contents) → { records },
-   *   reachable(), action(), elsewhere({ beat, record }), fault(message)
+   *   reachable(), action(), elsewhere({ beat, record }),
+   *   unbound({ content, reason }), fault(message)
    */
   constructor({ clock, outbox }, on) {
     this.#clock = clock;
@@ -42,7 +43,7 @@ export class Playbacks {
    */
   begin(source, content, { held = false, onOffer = () => {} } = {}) {
     const before = this.#all.get(source);
-    if (before) before.stop();
+    if (before) before.end('replaced');
     const playback = new Playback(source, content, this.#clock, {
       interval: () => this.#on.interval(),
       made: (beat, isHeld) => this.#on.made(beat, isHeld),
@@ -53,9 +54,10 @@ export class Playbacks {
         this.#on.release(content);
         this.#places.forget(playback);
       },
-      stopped: () => {
+      stopped: reason => {
         this.#all.delete(source);
         this.#places.forget(playback);
+        this.#on.unbound({ content, reason });
       },
     }, { held });
     this.#all.set(source, playback);
@@ -74,8 +76,9 @@ export class Playbacks {
     for (const playback of this.#all.values()) playback.hide();
   }
 
-  stop() {
-    for (const playback of [...this.#all.values()]) playback.stop();
+  /** The end of the client. */
+  close() {
+    for (const playback of [...this.#all.values()]) playback.end('closed');
   }
 
   /** The gateway can be asked, now or again. */

@@ -20,7 +20,7 @@ export class Progress {
 
   /** Counts what was played since the last look. */
   advance() {
-    if (this.#source.seeking) return;
+    if (this.#source.seeking || this.#source.readyState === 0) return;
     this.played += Math.max(0, this.#source.currentTime - this.position) * 1000;
     this.look();
   }

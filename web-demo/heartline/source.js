@@ -21,7 +21,7 @@
 /** Below it a media element does not play yet, whatever was asked of it. */
 const HAVE_FUTURE_DATA = 3;
 /** By so much the length of one file differs from another's of the same content. */
-const SLACK_SECONDS = 1;
+export const SLACK_SECONDS = 1;
 
 /**
  * Whether it plays now.
