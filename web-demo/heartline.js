@@ -37,6 +37,7 @@
  * `timeout`. While the client is offline or stopped they reject at once, with `offline`.
  */
 
+import { Address } from './heartline/address.js';
 import {
   checkedContent, checkedContents, checkedId, checkedLength, checkedListener, checkedMedia, checkedPage,
 } from './heartline/arguments.js';
@@ -48,8 +49,10 @@ import { Http } from './heartline/http.js';
 import { whenHidden } from './heartline/page.js';
 import { Playbacks } from './heartline/playbacks.js';
 import { newSession } from './heartline/reporter.js';
+import { refusesOrigin } from './heartline/origin.js';
 import { HeartlineError, Requests, checkedTimeout } from './heartline/requests.js';
 import { Seen } from './heartline/seen.js';
+import { cut } from './heartline/text.js';
 
 /**
  * @typedef {import('./heartline/beat.js').Content} Content
@@ -59,7 +62,10 @@ import { Seen } from './heartline/seen.js';
 
 const CLIENT = 'heartline-js/1.0';
 const INTERVAL_MS = 5_000;
-/** A beat that is not `playing` is refused if nothing was watched before it. */
+const DEVICE_BYTES_MAX = 64;
+/** So many attempts without a socket are an accident. */
+const ACCIDENTS_MAX = 2;
+/** A beat of which nothing was watched is refused. */
 const WATCHED_MS_MIN = 1;
 
 /** Errors of which three in a row end the connection, unless a valid frame comes between them. */
@@ -84,13 +90,16 @@ export class Heartline extends EventTarget {
   /** The local time of the last attempt to connect. */
   #connectingAt = 0;
   #listeners = new AbortController();
+  /** Whether the gateway refuses pages like this one. @type {() => Promise<boolean>} */
+  #lookForReason;
 
   /**
    * @param {object} options
    * @param {string | bigint | number} options.user  the user's id, the `sub` of the tokens: each user has an outbox
    * @param {(why: { refused: boolean }) => Promise<string>} options.getToken  a valid token; a new one if `refused`
-   * @param {string | URL} [options.url]  where the gateway is: the page's own origin
-   * @param {string} [options.device]  what other devices call this one, up to 64 bytes
+   * @param {string | URL} [options.url]  where the gateway is, with the path that leads to it, if there is one: the page's
+   *   own origin
+   * @param {string} [options.device]  what other devices call this one; beyond 64 bytes it is cut
    * @param {Storage | null} [options.storage]  keeps the outbox beyond a reload: localStorage; null: memory only
    * @param {string} [options.storageName]  first part of the storage's keys, for several clients in one page
    * @param {'subprotocol' | 'hello'} [options.auth]  where the token goes
@@ -100,7 +109,7 @@ export class Heartline extends EventTarget {
    * @param {typeof fetch} [options.fetch]
    */
   constructor({
-    user, getToken, url = location.origin, device = '', storage = ownStorage(), storageName = 'heartline',
+    user, getToken, url = '/', device = '', storage = ownStorage(), storageName = 'heartline',
     auth = 'subprotocol', ackDelay = 0, debug = false,
     WebSocket = globalThis.WebSocket, fetch = globalThis.fetch.bind(globalThis),
   }) {
@@ -108,15 +117,16 @@ export class Heartline extends EventTarget {
     this.#user = checkedId(user, 'user');
     if (typeof getToken !== 'function') throw new TypeError('getToken must be a function');
     if (debug) this.#writeToConsole();
-    const socketUrl = new URL('/v1/connect', url);
-    socketUrl.protocol = socketUrl.protocol.replace('http', 'ws');
+    const address = new Address(url);
+    const name = cut(String(device), DEVICE_BYTES_MAX);
+    this.#lookForReason = () => refusesOrigin(address, fetch);
     this.#outbox = new Outbox({
       storage, name: storageName, user: this.#user, dropped: beat => this.#emit('dropped', { beat }),
     });
     this.#connection = new Connection(
       {
-        url: socketUrl, auth, getToken, clock: this.#clock, WebSocket,
-        hello: { device, client: CLIENT, ack_delay: ackDelay },
+        url: address.socket('/v1/connect'), auth, getToken, clock: this.#clock, WebSocket,
+        hello: { device: name, client: CLIENT, ack_delay: ackDelay },
       },
       {
         state: detail => this.#stateChanged(detail),
@@ -129,10 +139,10 @@ export class Heartline extends EventTarget {
       },
     );
     this.#requests = new Requests(this.#connection);
-    this.#http = new Http({ url, fetch, token: () => this.#connection.token });
+    this.#http = new Http({ address, fetch, token: () => this.#connection.token });
     this.#delivery = new Delivery(
       { connection: this.#connection, outbox: this.#outbox, clock: this.#clock, http: this.#http },
-      device,
+      name,
       {
         acked: detail => this.#emit('acked', detail),
         accepted: beat => this.#accepted(beat),
@@ -322,10 +332,19 @@ export class Heartline extends EventTarget {
       this.flush();
     }, signal);
     window.addEventListener('online', () => this.#connection.hurry(), { signal });
+    window.addEventListener('offline', () => this.#connection.cutOff(), { signal });
   }
 
   #userActed() {
-    if (this.state === 'parked') this.connect();
+    this.#connection.act();
+  }
+
+  /** A browser does not say why no socket can be opened. */
+  async #explain() {
+    const page = globalThis.location ? ` (${globalThis.location.origin})` : '';
+    if (await this.#lookForReason()) {
+      this.#fault(`the gateway refuses this page's origin${page}: add it to server.origins`);
+    }
   }
 
   #made(beat, held = false) {
@@ -340,6 +359,7 @@ export class Heartline extends EventTarget {
     else if (state !== 'online') this.#requests.end();
     this.#emit('state', detail);
     if (state === 'online') this.#playbacks.reachable();
+    if (state === 'waiting' && this.#connection.failures === ACCIDENTS_MAX) this.#explain();
   }
 
   #received(kind, body) {

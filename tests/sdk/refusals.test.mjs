@@ -1,7 +1,8 @@
-// Close code 4001: what the client shows, and when it stops. Where the reason matters, a socket made here closes with it;
+// Close code 4001: what the client shows, and when it tries again. Where the reason matters, a socket made here closes with it;
 // the other refusals are a real gateway's.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { Media } from './media.mjs';
 import { Stage, token, until } from './stage.mjs';
 
 const ANOTHER_KEY = 'another-key-that-is-long-enough-for-hs256';
@@ -34,36 +35,73 @@ function counting(user, options) {
 
 const last = (list) => list.at(-1);
 
-test('a token that a gateway refuses: the same again is not tried', async () => {
+// Until it waits once more; how long.
+async function waits(client, times) {
+  const found = () => client.seen.state.filter(({ state }) => state === 'waiting');
+  await until(`wait ${times}`, () => found().length >= times);
+  return found()[times - 1].delay;
+}
+
+// The waits of so many attempts, none of which is waited for.
+async function delays(client, count) {
+  const found = [];
+  for (let times = 1; times <= count; times++) {
+    found.push(await waits(client, times));
+    client.connect();
+  }
+  client.disconnect();
+  return found;
+}
+
+test('a token that a gateway refuses: the same again is not tried, and another one is asked for later', async () => {
   const asked = [];
+  const sockets = [];
   const bad = token('1', { key: ANOTHER_KEY });
   const getToken = async ({ refused }) => {
     asked.push(refused);
     return bad;
   };
-  const client = stage.client('1', { getToken });
+  class Counted extends WebSocket {
+    constructor(...parameters) {
+      super(...parameters);
+      sockets.push(parameters);
+    }
+  }
+  const client = stage.client('1', { getToken, WebSocket: Counted });
   client.connect();
-  await until('stopped', () => client.state === 'stopped');
-  assert.deepEqual(asked, [false, true]);
-  assert.equal(client.seen.state.filter(({ state }) => state === 'waiting').length, 1);
-  const { code, reason } = last(client.seen.state);
+  const [first, ...later] = await delays(client, 5);
+  assert.ok(first <= 500);
+  assert.deepEqual(later, [5_000, 30_000, 60_000, 60_000]);
+  assert.deepEqual([asked.slice(0, 5), sockets.length], [[false, true, true, true, true], 1]);
+  const { code, reason } = client.seen.state.find(({ state }) => state === 'waiting');
   assert.equal(code, 4001);
   assert.ok(reason);
   assert.deepEqual(client.seen.fault.map(({ message }) => message), [
     `the gateway refused the token: ${reason}`,
-    `stopped: getToken returned the refused token again (${reason})`,
+    'getToken returned the refused token again',
   ]);
 });
 
-test('a new token that a gateway refuses for the same reason is the last', async () => {
+test('new tokens that a gateway refuses for the same reason are tried less often, and told once', async () => {
   const asked = [];
   const getToken = async () => token('2', { key: ANOTHER_KEY, jti: String(asked.push(1)) });
   const client = stage.client('2', { getToken });
   client.connect();
-  await until('stopped', () => client.state === 'stopped');
-  assert.equal(asked.length, 2);
-  assert.match(last(client.seen.fault).message, /^stopped: the gateway refused two tokens in a row \(.+\)$/);
-  await assert.rejects(client.get({ kind: 1, oid: '1' }), { code: 'offline' });
+  assert.deepEqual((await delays(client, 4)).slice(1), [5_000, 30_000, 60_000]);
+  assert.ok(asked.length >= 4);
+  assert.equal(client.seen.fault.length, 1);
+});
+
+test('a viewer who acts has it tried at once, though not more often than each second', async () => {
+  const { client, asked } = counting('10', { WebSocket: closing(...Array(2).fill([4001, 'bad signature'])) });
+  assert.equal(await waits(client, 2), 5_000);
+  const media = new Media();
+  client.play(media, { kind: 1, oid: '1' });
+  const began = performance.now();
+  for (let time = 0; time < 20; time++) media.seek(time);
+  await until('online', () => client.state === 'online');
+  assert.ok(performance.now() - began < 4_000);
+  assert.equal(asked.length, 3);
 });
 
 test('a refused token is replaced once, and the new one is accepted', async () => {
@@ -75,13 +113,14 @@ test('a refused token is replaced once, and the new one is accepted', async () =
   assert.ok(waiting.delay <= 500);
 });
 
-test('each of two reasons is tried again once', async () => {
+test('another reason is a first refusal', async () => {
   const reasons = ['bad signature', 'sub is not a decimal number', 'sub is not a decimal number'];
   const closes = reasons.map((reason) => [4001, reason]);
   const { client, asked } = counting('4', { WebSocket: closing(...closes) });
-  await until('stopped', () => client.state === 'stopped');
+  assert.equal(await waits(client, 3), 5_000);
   assert.deepEqual(asked, [false, true, true]);
   assert.equal(last(client.seen.state).reason, 'sub is not a decimal number');
+  assert.equal(client.seen.fault.length, 2);
 });
 
 for (const reason of ['kid unknown', 'the token is not valid yet', 'no hello in time', '']) {
@@ -112,10 +151,10 @@ test('an expired token that comes again is a fault, but tried', async () => {
   assert.deepEqual(client.seen.fault, [{ message: 'getToken returned the expired token again' }]);
 });
 
-test('a client that has stopped can be connected again with a new token', async () => {
+test('a client whose tokens were refused is connected by hand, too', async () => {
   const closes = [[4001, 'bad signature'], [4001, 'bad signature']];
   const { client, asked } = counting('8', { WebSocket: closing(...closes) });
-  await until('stopped', () => client.state === 'stopped');
+  await waits(client, 2);
   client.connect();
   await until('online', () => client.state === 'online');
   assert.deepEqual(asked, [false, true, true]);

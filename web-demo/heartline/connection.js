@@ -1,6 +1,8 @@
 /**
  * One socket after another: connects, authenticates, renews the token, reconnects as the close code says.
  *
+ * Nothing but a bug, a kick or `close` ends the attempts: what fails otherwise is tried again, and told to a developer once.
+ *
  * Flow: `open` → token → socket → welcome → `send` … until the socket is lost → wait → again. It knows frames by their
  * name only; what beats and answers mean is the business of its owner.
  */
@@ -20,6 +22,10 @@ const BACKOFF_MS_MAX = 30_000;
 /** How long before its end a token is renewed, and how often that is tried at most. */
 const RENEW_MS_AHEAD = 60_000;
 const RENEW_MS_APART = 1_000;
+/** However often the user acts, attempts are so far apart. */
+const ACT_MS_APART = 1_000;
+/** So many different faults are told before a welcome. */
+const FAULTS_MAX = 20;
 /** The longest a timer can be. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
@@ -61,12 +67,20 @@ export class Connection {
   #bye = null;
   #tokenRefused = false;
   #refusals = new Refusals();
+  /** What was told as a fault since the last welcome. @type {Set<string>} */
+  #told = new Set();
+  /** By `performance.now()`. */
+  #triedAt = -Infinity;
+  /** The device has lost its network. */
+  #cutOff = false;
   /** The last token that the gateway has closed with 4002. */
   #expired = null;
   #allowance = new Allowance(LIMITS);
 
   /** @type {State} */
   state = 'offline';
+  /** Attempts in a row in which no socket came to its welcome, though there was a token. */
+  failures = 0;
   /** The token last used, for HTTP. */
   token = null;
   limits = LIMITS;
@@ -134,33 +148,64 @@ export class Connection {
     if (this.ready) this.#sayHello();
   }
 
-  /** Makes the next attempt soon, since the network seems to be back; not at once, since it is back for others too. */
+  /** The user has done something: what would be tried again much later, or only then, is tried now. */
+  act() {
+    if (this.state === 'parked') this.open();
+    if (this.state !== 'waiting' || this.#refusals.wait === undefined) return;
+    this.#connectAfter(Math.max(0, this.#triedAt + ACT_MS_APART - performance.now()));
+  }
+
+  /** The device has lost its network: what is sent now goes nowhere. */
+  cutOff() {
+    this.#cutOff = true;
+    if (this.state === 'online' || this.state === 'connecting') this.#lost({ code: 1006, reason: 'the device is offline' });
+  }
+
+  /**
+   * The network is back. If this device had lost it, the next attempt is made at once; otherwise soon, since it may be back
+   * for others too.
+   */
   hurry() {
+    const wasCutOff = this.#cutOff;
+    this.#cutOff = false;
     this.#attempts = 0;
-    if (this.state === 'waiting') this.#connectAfter(this.#backoff());
+    if (this.#refusals.wait !== undefined) return;
+    if (wasCutOff && (this.state === 'waiting' || this.state === 'connecting')) this.#connect();
+    else if (this.state === 'waiting') this.#connectAfter(this.#backoff());
+  }
+
+  /** The gateway has refused the token over HTTP. */
+  refuse() {
+    this.#tokenRefused = true;
   }
 
   async #connect() {
-    clearTimeout(this.#connectTimer);
+    this.#drop();
     this.#bye = null;
     this.#seq = 0;
     this.#said = null;
+    this.#triedAt = performance.now();
     this.#enter('connecting');
+    if (this.state !== 'connecting') return;  // a listener has closed it
     const attempt = {};
     this.#socket = attempt;  // stands for the socket until there is one; a later attempt replaces it
     this.#connectTimer = setTimeout(() => this.#lost({ code: 1006, reason: 'no welcome in time' }), CONNECT_MS_MAX);
+    const token = await this.#askForToken(this.#tokenRefused);
+    if (this.#socket !== attempt) return;
+    if (token === null) this.#lost({ code: 1006, reason: 'no token' });
+    else if (!this.#isUseless(token)) this.#openSocket(token);
+  }
+
+  #openSocket(token) {
     const { auth, url, WebSocket } = this.#options;
+    this.token = token;
     let socket;
-    let token = '';
     try {
-      token = await this.#askForToken(this.#tokenRefused);
-      if (this.#socket !== attempt || this.#isUseless(token)) return;
-      this.token = token;
       socket = new WebSocket(url, auth === 'hello' ? [PROTOCOL] : [PROTOCOL, TOKEN_PREFIX + token]);
     } catch (error) {
-      if (this.#socket !== attempt) return;
       const reason = `cannot connect: ${without(token, error)}`;
-      if (token !== '') this.#on.fault(reason);
+      this.#fault(reason);
+      this.failures += 1;
       this.#lost({ code: 1006, reason });
       return;
     }
@@ -170,14 +215,20 @@ export class Connection {
     socket.onclose = ({ code, reason }) => this.#lost({ code, reason });
   }
 
-  /** Whether nothing but a refusal would come of this token: then that was the last attempt. */
+  /** Whether nothing but a refusal would come of this token: then it is not tried. */
   #isUseless(token) {
-    if (token === this.#expired) this.#on.fault('getToken returned the expired token again');
+    if (token === this.#expired) this.#fault('getToken returned the expired token again');
     if (!this.#refusals.repeats(token)) return false;
-    const { reason } = this.#refusals;
-    this.#drop();
-    this.#giveUp('getToken returned the refused token again', { code: REFUSED, reason });
+    this.#fault('getToken returned the refused token again');
+    this.#lost({ code: REFUSED, reason: this.#refusals.reason });
     return true;
+  }
+
+  /** Tells a developer, once until the next welcome. */
+  #fault(message) {
+    if (this.#told.has(message) || this.#told.size >= FAULTS_MAX) return;
+    this.#told.add(message);
+    this.#on.fault(message);
   }
 
   #receive(text) {
@@ -203,7 +254,9 @@ export class Connection {
     clearTimeout(this.#connectTimer);
     this.#tokenRefused = false;
     this.#refusals.clear();
+    this.#told.clear();
     this.#expired = null;
+    this.failures = 0;
     this.#welcomedAt = performance.now();
     this.limits = { ...LIMITS, ...welcome.limits };
     this.#allowance.end();
@@ -228,7 +281,7 @@ export class Connection {
   /** Renews the token, again and again until the server has taken one or closes with 4002 at the end of the old. */
   async #renew(expires) {
     const socket = this.#socket;
-    const token = await this.#askForToken(false).catch(() => null);
+    const token = await this.#askForToken(false);
     if (socket !== this.#socket || !this.ready) return;
     const left = expires - this.#options.clock.now();
     if (left > RENEW_MS_APART) {
@@ -239,12 +292,17 @@ export class Connection {
     this.send('token', { token });
   }
 
+  /** Null: there is none now. */
   async #askForToken(refused) {
-    const token = await this.#options.getToken({ refused });
-    if (typeof token === 'string' && token !== '') return token;
-    const wrong = new TypeError('getToken must return a token, as a string');
-    this.#on.fault(wrong.message);
-    throw wrong;
+    try {
+      const token = await this.#options.getToken({ refused });
+      if (typeof token === 'string' && token !== '') return token;
+      this.#fault('getToken must return a token, as a string');
+    } catch (error) {
+      // Without a network it could not do otherwise.
+      if (!this.#cutOff) this.#fault(`getToken failed: ${String((error && error.message) || error)}`);
+    }
+    return null;
   }
 
   /**
@@ -257,26 +315,26 @@ export class Connection {
 
   #lost({ code, reason }) {
     const bye = this.#bye;
-    if (this.#welcomedAt !== null && performance.now() - this.#welcomedAt > STEADY_MS) this.#attempts = 0;
-    this.#drop();
     const next = AFTER_CLOSE.get(code);
+    if (this.#welcomedAt !== null && performance.now() - this.#welcomedAt > STEADY_MS) this.#attempts = 0;
+    const opened = this.#socket !== null && 'close' in this.#socket;
+    if (opened && this.#welcomedAt === null && !next && !this.#cutOff) this.failures += 1;
+    this.#drop();
     if (next === 'stop' && code === KICKED) return this.#enter('stopped', { code, reason });
     if (next === 'stop') return this.#giveUp(`the gateway closed with ${code}`, { code, reason });
     if (next === 'park') return this.#enter('parked', { code, reason });
-    if (next === 'refused' && !this.#mayTryAgain(reason)) {
-      return this.#giveUp('the gateway refused two tokens in a row', { code, reason });
-    }
+    if (next === 'refused') this.#refused(reason);
     this.#tokenRefused = next === 'refused' || next === 'new token';
     this.#expired = next === 'new token' ? this.token : null;
-    const delay = bye?.reconnect_after ?? this.#backoff();
+    const wait = next === 'refused' ? this.#refusals.wait : undefined;
+    const delay = bye?.reconnect_after ?? wait ?? this.#backoff();
     this.#enter('waiting', { code, reason, delay });
     if (this.state === 'waiting') this.#connectAfter(delay);  // unless a listener has opened or closed it
   }
 
-  #mayTryAgain(reason) {
-    const news = this.#refusals.add(this.token, reason);
-    if (news) this.#on.fault(`the gateway refused the token: ${reason || 'no reason given'}`);
-    return news || this.#refusals.passing;
+  #refused(reason) {
+    this.#refusals.add(this.token, reason);
+    this.#fault(`the gateway refused the token: ${reason || 'no reason given'}`);
   }
 
   /** Stops for good, and says so to a developer. */
@@ -317,7 +375,7 @@ export class Connection {
 /** An error's message without the token, which the browser quotes if it cannot be a subprotocol. */
 function without(token, error) {
   const message = String(error?.message ?? error);
-  return token === '' ? message : message.replaceAll(token, '…');
+  return message.split(token).join('…');
 }
 
 /** A frame's name and body; neither, if it is none. */

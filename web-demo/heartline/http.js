@@ -3,18 +3,18 @@
 import { HeartlineError, checkedTimeout, timedOut } from './requests.js';
 
 export class Http {
-  #url;
+  #address;
   #fetch;
   #token;
 
   /**
    * @param {object} parts
-   * @param {string | URL} parts.url  where the gateway is
+   * @param {import('./address.js').Address} parts.address
    * @param {typeof fetch} parts.fetch
    * @param {() => string | null} parts.token
    */
-  constructor({ url, fetch, token }) {
-    this.#url = url;
+  constructor({ address, fetch, token }) {
+    this.#address = address;
     this.#fetch = fetch;
     this.#token = token;
   }
@@ -44,7 +44,7 @@ export class Http {
     const authorization = `Bearer ${this.#token()}`;
     let answer;
     try {
-      answer = await this.#fetch(new URL(path, this.#url), { ...options, headers: { ...headers, authorization } });
+      answer = await this.#fetch(this.#address.http(path), { ...options, headers: { ...headers, authorization } });
     } catch (error) {
       if (error.name === 'TimeoutError') throw error;
       throw new HeartlineError('offline', `not answered: ${error.message}`, true);
