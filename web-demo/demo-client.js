@@ -14,6 +14,7 @@ export class DemoClient extends Heartline {
       user,
       ackDelay,
       device,
+      fallback: false, // a gateway that is away is the point here, and what it costs is counted by sockets
       storageName: `heartline-demo/${device}`,
       getToken: async () => {
         const token = await demoToken(user);

@@ -11,6 +11,7 @@
  *   state      { state, code, reason, delay }  offline, connecting, online, waiting, parked or stopped
  *   reconnecting { delay, due }    when the next attempt starts: in milliseconds from now, and by `performance.now()`;
  *                                  told again when that changes
+ *   transport  { transport }       `http`: no socket can be opened, and HTTP takes its place; `socket`: it is back
  *   welcome    the server's welcome
  *   outbox     { size }            beats without an answer
  *   beat       { beat }            made, and in the outbox
@@ -44,6 +45,7 @@ import {
 import { ServerClock } from './heartline/clock.js';
 import { Connection } from './heartline/connection.js';
 import { Delivery } from './heartline/delivery.js';
+import { Fallback } from './heartline/fallback.js';
 import { Outbox, ownStorage } from './heartline/outbox.js';
 import { Http } from './heartline/http.js';
 import { whenHidden } from './heartline/page.js';
@@ -81,6 +83,8 @@ export class Heartline extends EventTarget {
   #delivery;
   #requests;
   #http;
+  /** @type {Fallback | null} */
+  #fallback = null;
   #playbacks;
   /** From the welcome: between two beats of a playing element. */
   #interval = INTERVAL_MS;
@@ -104,13 +108,14 @@ export class Heartline extends EventTarget {
    * @param {string} [options.storageName]  first part of the storage's keys, for several clients in one page
    * @param {'subprotocol' | 'hello'} [options.auth]  where the token goes
    * @param {number} [options.ackDelay]  how late acks of steady beats may come, in milliseconds
+   * @param {boolean} [options.fallback]  whether HTTP takes the place of sockets where none can be opened
    * @param {boolean} [options.debug]  writes state changes and frames to the console, without tokens
    * @param {typeof WebSocket} [options.WebSocket]
    * @param {typeof fetch} [options.fetch]
    */
   constructor({
     user, getToken, url = '/', device = '', storage = ownStorage(), storageName = 'heartline',
-    auth = 'subprotocol', ackDelay = 0, debug = false,
+    auth = 'subprotocol', ackDelay = 0, fallback = true, debug = false,
     WebSocket = globalThis.WebSocket, fetch = globalThis.fetch.bind(globalThis),
   }) {
     super();
@@ -139,7 +144,7 @@ export class Heartline extends EventTarget {
       },
     );
     this.#requests = new Requests(this.#connection);
-    this.#http = new Http({ address, fetch, token: () => this.#connection.token });
+    this.#http = new Http({ address, fetch, token: () => this.#connection.token, refused: () => this.#connection.refuse() });
     this.#delivery = new Delivery(
       { connection: this.#connection, outbox: this.#outbox, clock: this.#clock, http: this.#http },
       name,
@@ -154,6 +159,7 @@ export class Heartline extends EventTarget {
         frame: detail => this.#emit('frame', detail),
       },
     );
+    if (fallback) this.#fallback = this.#newFallback();
     this.#playbacks = new Playbacks(
       { clock: this.#clock, outbox: this.#outbox },
       {
@@ -161,7 +167,7 @@ export class Heartline extends EventTarget {
         made: (beat, held) => this.#made(beat, held),
         release: content => this.#delivery.release(content),
         ask: items => this.#get(items),
-        reachable: () => this.state === 'online',
+        reachable: () => this.state === 'online' || this.transport === 'http',
         action: () => this.#userActed(),
         elsewhere: detail => this.#emit('elsewhere', detail),
         unbound: detail => this.#emit('unbound', detail),
@@ -173,6 +179,14 @@ export class Heartline extends EventTarget {
 
   get state() {
     return this.#connection.state;
+  }
+
+  /**
+   * What carries beats and requests: `http` while no socket can be opened and HTTP works. Pushes come over sockets only.
+   * @returns {'socket' | 'http'}
+   */
+  get transport() {
+    return this.#fallback && this.#fallback.works ? 'http' : 'socket';
   }
 
   /** Beats without an answer. */
@@ -351,8 +365,20 @@ export class Heartline extends EventTarget {
     if (this.#delivery.put(beat, held)) this.#emit('beat', { beat });
   }
 
+  #newFallback() {
+    const parts = { connection: this.#connection, delivery: this.#delivery, requests: this.#requests, http: this.#http };
+    return new Fallback(parts, {
+      interval: () => this.#interval,
+      changed: transport => {
+        this.#emit('transport', { transport });
+        if (transport === 'http') this.#playbacks.reachable();
+      },
+    });
+  }
+
   #stateChanged(detail) {
     const { state } = detail;
+    if (this.#fallback) this.#fallback.changed(state);
     if (state === 'connecting') this.#connectingAt = this.#clock.local();
     if (state !== 'online') this.#delivery.end();
     if (state === 'offline' || state === 'stopped') this.#requests.refuse(state);
@@ -437,7 +463,7 @@ export class Heartline extends EventTarget {
   }
 
   async #get(items, timeout) {
-    const answer = await this.#requests.ask('get', () => ({ items }), timeout);
+    const answer = await this.#ask('get', () => ({ items }), timeout);
     answer.records.forEach(record => this.#seen.saw(record));
     return answer;
   }
@@ -450,7 +476,13 @@ export class Heartline extends EventTarget {
   /** @param {() => object} body */
   #request(operation, body, timeout) {
     this.#userActed();
-    return this.#requests.ask(operation, body, timeout);
+    return this.#ask(operation, body, timeout);
+  }
+
+  #ask(operation, body, timeout) {
+    const answer = this.#requests.ask(operation, body, timeout);
+    if (this.#fallback) this.#fallback.hurry();
+    return answer;
   }
 
   /** Beats first: a read then sees them. */

@@ -11,6 +11,7 @@
  */
 
 import { sendable } from './beat.js';
+import { bytesOf } from './text.js';
 
 const FRAMES_MAX = 64;
 /** A browser's budget for all its keepalive requests is 64 KiB. */
@@ -58,6 +59,11 @@ export class Delivery {
   /** Whether an ack is due. */
   get owed() {
     return this.#frames.size > 0;
+  }
+
+  /** Whether every beat has its answer. */
+  get idle() {
+    return this.#outbox.size === 0;
   }
 
   /**
@@ -161,31 +167,56 @@ export class Delivery {
    * Sends what is unanswered over HTTP, the newest first, in a request that outlives the page. It stays in the outbox
    * until answered; that the socket carries the same beats is harmless.
    */
-  async flush() {
-    if (!this.#http.ready) return;
+  flush() {
+    return this.#post(body => this.#http.post('/v1/beats', body));
+  }
+
+  /**
+   * The same in place of the socket. Returns whether it was answered, null if nothing was to be sent.
+   */
+  post() {
+    return this.#post(body => this.#http.send({ method: 'POST', path: '/v1/beats', body }));
+  }
+
+  /** Asks for the server's time, without which nothing that has an `at` can be sent. Returns whether it is known. */
+  async learnTime() {
+    if (this.#clock.known) return true;
+    const empty = body => this.#http.send({ method: 'POST', path: '/v1/beats', body });
+    return await this.#post(empty, { empty: true }) === true;
+  }
+
+  async #post(send, { empty = false } = {}) {
+    if (!this.#http.ready) return false;
     const body = { flag: this.#flag, device: this.#device, connection: this.#connectionId, items: [] };
-    const entries = this.#newest(FLUSH_BYTES_MAX - size(body));
-    if (entries.length === 0) return;
+    const entries = empty ? [] : this.#newest(FLUSH_BYTES_MAX - size(body));
+    if (entries.length === 0 && !empty) return null;
     body.items = entries.map(({ beat }) => beat);
     const askedAt = this.#clock.local();
     for (const entry of entries) this.#flushing.add(entry);
     this.#on.frame({ direction: 'out', kind: 'POST /v1/beats', bytes: size(body), body });
     try {
-      const answer = await this.#http.post('/v1/beats', body);
+      const answer = await send(body);
       this.#on.frame({ direction: 'in', kind: 'POST /v1/beats', bytes: size(answer), body: answer });
-      this.#clock.rebase(answer.now, askedAt);
-      this.flag(answer.flag);
-      // The oldest first, as over the socket.
-      const rejected = [...answer.rejected ?? []].sort((one, other) => other.index - one.index);
-      for (const { index, ...rest } of rejected) this.#reject(entries[index], rest);
-      for (const entry of [...entries].reverse()) this.#accept(entry);
-      for (const reward of answer.rewards ?? []) this.#on.reward(reward);
-      this.#on.changed();
+      this.#answered(answer, entries, askedAt);
+      return true;
     } catch {
-      // Not answered: it stays in the outbox, and the next connection carries it.
+      return false;  // it stays in the outbox, and the next connection carries it
     } finally {
       for (const entry of entries) this.#flushing.delete(entry);
     }
+  }
+
+  /** What `POST /v1/beats` says of these entries. */
+  #answered(answer, entries, askedAt) {
+    this.#clock.rebase(answer.now, askedAt);
+    this.#outbox.stamp(this.#clock);
+    this.flag(answer.flag);
+    // The oldest first, as over the socket.
+    const rejected = [...answer.rejected || []].sort((one, other) => other.index - one.index);
+    for (const { index, ...rest } of rejected) this.#reject(entries[index], rest);
+    for (const entry of [...entries].reverse()) this.#accept(entry);
+    for (const reward of answer.rewards || []) this.#on.reward(reward);
+    this.#on.changed();
   }
 
   /** The newest beats that fit into so many bytes, the newest first, without those that are on their way already. */
@@ -238,5 +269,5 @@ export class Delivery {
 
 /** In bytes, as JSON. */
 function size(value) {
-  return new TextEncoder().encode(JSON.stringify(value)).length;
+  return bytesOf(JSON.stringify(value));
 }

@@ -6,9 +6,13 @@
  * a connection or not. A request that timed out may still have taken effect.
  */
 
+import { result, routes } from './routes.js';
+
 /** Milliseconds, unless the caller says otherwise. */
 export const TIMEOUT_MS = 10_000;
 const REQUESTS_MAX = 100;
+/** Codes of what may succeed later, besides those that say so. */
+const PASSING = ['offline', 'unauthorized'];
 /** The longest a timer can be. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
@@ -37,6 +41,11 @@ export class Requests {
   /** Whether an answer is due. */
   get owed() {
     return this.#waiting.some(({ seq }) => seq > 0);
+  }
+
+  /** Whether one waits for a connection. */
+  get waits() {
+    return this.#waiting.some(({ seq }) => seq === 0);
   }
 
   /**
@@ -75,6 +84,31 @@ export class Requests {
     }
   }
 
+  /**
+   * Asks over HTTP what waits for a socket, one after the other. Returns whether all was answered, null if nothing waited.
+   * @param {import('./http.js').Http} http
+   */
+  async overHttp(http) {
+    const waiting = this.#waiting.filter(({ seq }) => seq === 0);
+    for (const request of waiting) if (!await this.#askOverHttp(request, http)) return false;
+    return waiting.length > 0 || null;
+  }
+
+  async #askOverHttp(request, http) {
+    const { operation, body } = request;
+    try {
+      const answers = [];
+      for (const route of routes(operation, body())) answers.push(await http.send(route));
+      this.#remove(request);
+      request.resolve(result(operation, answers));
+    } catch (error) {
+      if (error.retry || PASSING.includes(error.code)) return false;
+      this.#remove(request);
+      request.reject(error);
+    }
+    return true;
+  }
+
   /** After a loss: what was asked is asked again. */
   end() {
     for (const request of this.#waiting) request.seq = 0;
@@ -109,7 +143,8 @@ export class Requests {
 
   #remove(request) {
     clearTimeout(request.timer);
-    this.#waiting.splice(this.#waiting.indexOf(request), 1);
+    // The socket and HTTP may both have answered it.
+    this.#waiting = this.#waiting.filter(waiting => waiting !== request);
   }
 }
 

@@ -44,7 +44,7 @@ export class Bot {
     this.#positions = positions;
     this.#acked = acked;
     this.#changed = changed;
-    this.#client = new Heartline({ user, getToken, ackDelay, device: 'bot', storage: null });
+    this.#client = new Heartline({ user, getToken, ackDelay, device: 'bot', storage: null, fallback: false });
     const on = (type, act) => this.#client.addEventListener(type, ({ detail }) => {
       act(detail);
       this.#changed();

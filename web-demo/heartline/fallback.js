@@ -1,0 +1,99 @@
+/**
+ * HTTP in place of the socket, where no socket can be opened: a proxy or a network may let only requests pass.
+ *
+ * After FAILURES_MIN attempts in a row that brought no welcome, what waits is sent over HTTP once per interval: beats, and
+ * requests. Where HTTP does not work either, it is tried less and less often. The socket is tried again all the while, and
+ * its welcome ends this.
+ */
+
+const FAILURES_MIN = 3;
+const WAIT_MS_MAX = 30_000;
+
+export class Fallback {
+  #parts;
+  #on;
+  #timer;
+  #running = false;
+  /** Something came while a turn was under way. */
+  #again = false;
+  /** Attempts over HTTP that failed in a row. */
+  #failures = 0;
+
+  /** Whether the gateway answers over HTTP, and no socket can be opened. */
+  works = false;
+
+  /**
+   * @param {object} parts
+   * @param {import('./connection.js').Connection} parts.connection
+   * @param {import('./delivery.js').Delivery} parts.delivery
+   * @param {import('./requests.js').Requests} parts.requests
+   * @param {import('./http.js').Http} parts.http
+   * @param {object} on
+   * @param {() => number} on.interval  between two turns, in milliseconds
+   * @param {(transport: 'http' | 'socket') => void} on.changed  it has begun to work, or is not needed any more
+   */
+  constructor(parts, on) {
+    this.#parts = parts;
+    this.#on = on;
+  }
+
+  /** The connection has changed its state. */
+  changed(state) {
+    const { connection } = this.#parts;
+    if (state === 'online' || state === 'offline' || state === 'stopped') this.#end();
+    else if (state === 'waiting' && connection.failures >= FAILURES_MIN && this.#timer === undefined) this.#turnAfter(0);
+  }
+
+  /** Something waits that should not wait for the next interval. */
+  hurry() {
+    if (!this.works) return;
+    if (this.#running) this.#again = true;
+    else this.#turnAfter(0);
+  }
+
+  #end() {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#failures = 0;
+    if (!this.works) return;
+    this.works = false;
+    this.#on.changed('socket');
+  }
+
+  #turnAfter(wait) {
+    clearTimeout(this.#timer);
+    const timer = setTimeout(() => this.#turn(timer), wait);
+    this.#timer = timer;
+  }
+
+  async #turn(timer) {
+    this.#running = true;
+    this.#again = false;
+    const done = await this.#exchange();
+    this.#running = false;
+    if (this.#timer !== timer) return;  // the socket is back, or the client was told to go off the network
+    if (done === true) this.#worked();
+    if (done === false) this.#failures += 1;
+    const wait = Math.min(WAIT_MS_MAX, this.#on.interval() * 2 ** this.#failures);
+    this.#turnAfter(done && this.#again ? 0 : wait);
+  }
+
+  #worked() {
+    this.#failures = 0;
+    if (this.works) return;
+    this.works = true;
+    this.#on.changed('http');
+  }
+
+  /** Beats first: a read then sees them. Returns whether all was answered; null if nothing was to be sent. */
+  async #exchange() {
+    const { delivery, requests, http } = this.#parts;
+    if (delivery.idle && !requests.waits) return null;
+    if (!http.ready || !await delivery.learnTime()) return false;
+    const delivered = await delivery.post();
+    if (delivered === false) return false;
+    const asked = await requests.overHttp(http);
+    if (delivered === null && asked === null) return null;
+    return asked !== false;
+  }
+}
