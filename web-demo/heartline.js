@@ -39,20 +39,19 @@
  */
 
 import { Address } from './heartline/address.js';
-import {
-  checkedContent, checkedContents, checkedId, checkedLength, checkedListener, checkedMedia, checkedPage,
-} from './heartline/arguments.js';
+import { checkedContent, checkedId, checkedLength, checkedListener, checkedMedia } from './heartline/arguments.js';
 import { ServerClock } from './heartline/clock.js';
 import { Connection } from './heartline/connection.js';
 import { Delivery } from './heartline/delivery.js';
 import { Fallback } from './heartline/fallback.js';
 import { Outbox, ownStorage } from './heartline/outbox.js';
+import { History } from './heartline/history.js';
 import { Http } from './heartline/http.js';
 import { whenHidden } from './heartline/page.js';
 import { Playbacks } from './heartline/playbacks.js';
 import { newSession } from './heartline/reporter.js';
 import { refusesOrigin } from './heartline/origin.js';
-import { HeartlineError, Requests, checkedTimeout } from './heartline/requests.js';
+import { HeartlineError, Requests } from './heartline/requests.js';
 import { Seen } from './heartline/seen.js';
 import { cut } from './heartline/text.js';
 
@@ -82,6 +81,7 @@ export class Heartline extends EventTarget {
   #connection;
   #delivery;
   #requests;
+  #history;
   #http;
   /** @type {Fallback | null} */
   #fallback = null;
@@ -160,13 +160,17 @@ export class Heartline extends EventTarget {
       },
     );
     if (fallback) this.#fallback = this.#newFallback();
+    this.#history = new History({
+      clock: this.#clock, seen: this.#seen, itemsMax: () => this.#connection.limits.items,
+      ask: (operation, body, timeout) => this.#ask(operation, body, timeout),
+    });
     this.#playbacks = new Playbacks(
       { clock: this.#clock, outbox: this.#outbox },
       {
         interval: () => this.#interval,
         made: (beat, held) => this.#made(beat, held),
         release: content => this.#delivery.release(content),
-        ask: items => this.#get(items),
+        ask: contents => this.#history.get(contents),
         reachable: () => this.state === 'online' || this.transport === 'http',
         action: () => this.#userActed(),
         elsewhere: detail => this.#emit('elsewhere', detail),
@@ -270,47 +274,53 @@ export class Heartline extends EventTarget {
     this.#made(beat);
   }
 
-  /** Records of the given contents, a list or a single one, in their order; null where nothing is known. */
+  /**
+   * Records of the given contents, a list or a single one, in their order; null where nothing is known.
+   * @param {Content | Iterable<Content>} contents
+   * @param {{ timeout?: number }} [options]
+   * @returns {Promise<(StoredRecord | null)[]>}
+   */
   async get(contents, { timeout } = {}) {
-    const items = this.#checkedItems(contents);
-    checkedTimeout(timeout);
-    if (items.length === 0) return [];
-    this.#userActed();
-    return (await this.#get(items, timeout)).records;
+    return (await this.#asking.get(contents, timeout)).records;
   }
 
   /**
    * One page of the history, newest first: { records, cursor }, without a cursor at its end. `finished`: only records
    * that are finished (true), or that are not (false); such a page may be short, or empty, before the end.
+   * @param {{ limit?: number, cursor?: string, kinds?: number | number[], finished?: boolean, timeout?: number }} [page]
    */
-  async list({ limit, cursor, kinds, finished, timeout } = {}) {
-    const asked = checkedPage({ limit, cursor, kinds, finished });
-    const page = await this.#request('list', () => asked, timeout);
-    page.records.forEach(record => this.#seen.saw(record));
-    return page;
+  list(page) {
+    return this.#asking.list(page);
   }
 
-  /** Forgets contents, a list or a single one, as far as this client has seen them. */
-  async delete(contents, { timeout } = {}) {
-    const items = this.#checkedItems(contents);
-    checkedTimeout(timeout);
-    if (items.length === 0) return;
-    await this.#request('delete', this.#forgetting({ items }, this.#seen.newestOf(items)), timeout);
+  /**
+   * Forgets contents, a list or a single one, as far as this client has seen them.
+   * @param {Content | Iterable<Content>} contents
+   * @param {{ timeout?: number }} [options]
+   */
+  delete(contents, { timeout } = {}) {
+    return this.#asking.delete(contents, timeout);
   }
 
-  /** Forgets everything of the user. */
-  async clear({ timeout } = {}) {
-    await this.#request('clear', this.#forgetting({}, this.#seen.newestOfAll), timeout);
+  /** Forgets everything of the user. @param {{ timeout?: number }} [options] */
+  clear({ timeout } = {}) {
+    return this.#asking.clear(timeout);
   }
 
-  /** Stops recording the user's positions, on all devices. Returns the state after it, { paused }. */
+  /**
+   * Stops recording the user's positions, on all devices. Returns the state after it, { paused }.
+   * @param {{ timeout?: number }} [options]
+   */
   pauseRecording({ timeout } = {}) {
-    return this.#setRecording(true, timeout);
+    return this.#asking.setRecording(true, timeout);
   }
 
-  /** Records the user's positions again. Returns the state after it, { paused }. */
+  /**
+   * Records the user's positions again. Returns the state after it, { paused }.
+   * @param {{ timeout?: number }} [options]
+   */
   resumeRecording({ timeout } = {}) {
-    return this.#setRecording(false, timeout);
+    return this.#asking.setRecording(false, timeout);
   }
 
   /** What the user has earned today: { day, rewards }. A reward that was lost with its socket is found here. */
@@ -351,6 +361,12 @@ export class Heartline extends EventTarget {
 
   #userActed() {
     this.#connection.act();
+  }
+
+  /** What the user asks is an act. */
+  get #asking() {
+    this.#userActed();
+    return this.#history;
   }
 
   /** A browser does not say why no socket can be opened. */
@@ -443,40 +459,6 @@ export class Heartline extends EventTarget {
     const session = newSession();
     this.#playbacks.own(session);
     this.#made({ ...beat, session, at: this.#clock.now() });
-  }
-
-  /** The `at` is that of the user's wish, where the server's clock is known by then, and the same at every attempt. */
-  #forgetting(body, newest) {
-    const stamped = () => {
-      body.at ??= Math.max(this.#clock.now(), newest);
-      return body;
-    };
-    if (this.#clock.known) stamped();
-    return stamped;
-  }
-
-  #checkedItems(contents) {
-    const items = checkedContents(contents);
-    const { items: most } = this.#connection.limits;
-    if (items.length > most) throw new HeartlineError('too_many', `at most ${most} contents, not ${items.length}`);
-    return items;
-  }
-
-  async #get(items, timeout) {
-    const answer = await this.#ask('get', () => ({ items }), timeout);
-    answer.records.forEach(record => this.#seen.saw(record));
-    return answer;
-  }
-
-  async #setRecording(paused, timeout) {
-    const { recording } = await this.#request('recording', this.#forgetting({ paused }, 0), timeout);
-    return recording;
-  }
-
-  /** @param {() => object} body */
-  #request(operation, body, timeout) {
-    this.#userActed();
-    return this.#ask(operation, body, timeout);
   }
 
   #ask(operation, body, timeout) {
