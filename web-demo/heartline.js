@@ -7,7 +7,7 @@
  *
  * Flow: media element → playback (makes beats) → outbox (keeps them) → delivery (frames, acks) → connection (socket).
  *
- * Events, all CustomEvents:
+ * Events, each with its `detail`:
  *   state      { state, code, reason, delay }  offline, connecting, online, waiting, parked or stopped
  *   reconnecting { delay, due }    when the next attempt starts: in milliseconds from now, and by `performance.now()`;
  *                                  told again when that changes
@@ -43,11 +43,12 @@ import { checkedContent, checkedId, checkedLength, checkedListener, checkedMedia
 import { ServerClock } from './heartline/clock.js';
 import { Connection } from './heartline/connection.js';
 import { Delivery } from './heartline/delivery.js';
+import { Emitter } from './heartline/emitter.js';
 import { Fallback } from './heartline/fallback.js';
 import { Outbox, ownStorage } from './heartline/outbox.js';
 import { History } from './heartline/history.js';
 import { Http } from './heartline/http.js';
-import { whenHidden } from './heartline/page.js';
+import { followPage } from './heartline/page.js';
 import { Playbacks } from './heartline/playbacks.js';
 import { newSession } from './heartline/reporter.js';
 import { refusesOrigin } from './heartline/origin.js';
@@ -74,7 +75,7 @@ const COUNTED = ['invalid', 'too_many'];
 
 export { HeartlineError };
 
-export class Heartline extends EventTarget {
+export class Heartline extends Emitter {
   #user;
   #clock = new ServerClock();
   #outbox;
@@ -93,7 +94,8 @@ export class Heartline extends EventTarget {
   #markedAt = 0;
   /** The local time of the last attempt to connect. */
   #connectingAt = 0;
-  #listeners = new AbortController();
+  /** Lets go of the page. */
+  #leavePage = () => {};
   /** Whether the gateway refuses pages like this one. @type {() => Promise<boolean>} */
   #lookForReason;
 
@@ -116,7 +118,7 @@ export class Heartline extends EventTarget {
   constructor({
     user, getToken, url = '/', device = '', storage = ownStorage(), storageName = 'heartline',
     auth = 'subprotocol', ackDelay = 0, fallback = true, debug = false,
-    WebSocket = globalThis.WebSocket, fetch = globalThis.fetch.bind(globalThis),
+    WebSocket = globalThis.WebSocket, fetch = (...request) => globalThis.fetch(...request),
   }) {
     super();
     this.#user = checkedId(user, 'user');
@@ -126,7 +128,7 @@ export class Heartline extends EventTarget {
     const name = cut(String(device), DEVICE_BYTES_MAX);
     this.#lookForReason = () => refusesOrigin(address, fetch);
     this.#outbox = new Outbox({
-      storage, name: storageName, user: this.#user, dropped: beat => this.#emit('dropped', { beat }),
+      storage, name: storageName, user: this.#user, dropped: beat => this.emit('dropped', { beat }),
     });
     this.#connection = new Connection(
       {
@@ -135,8 +137,8 @@ export class Heartline extends EventTarget {
       },
       {
         state: detail => this.#stateChanged(detail),
-        reconnecting: detail => this.#emit('reconnecting', detail),
-        frame: detail => this.#emit('frame', detail),
+        reconnecting: detail => this.emit('reconnecting', detail),
+        frame: detail => this.emit('frame', detail),
         received: (kind, body) => this.#received(kind, body),
         room: () => this.#pump(),
         owed: () => this.#delivery.owed || this.#requests.owed,
@@ -149,14 +151,14 @@ export class Heartline extends EventTarget {
       { connection: this.#connection, outbox: this.#outbox, clock: this.#clock, http: this.#http },
       name,
       {
-        acked: detail => this.#emit('acked', detail),
+        acked: detail => this.emit('acked', detail),
         accepted: beat => this.#accepted(beat),
         rejected: detail => this.#rejected(detail),
-        changed: () => this.#emit('outbox', { size: this.#outbox.size }),
-        flag: detail => this.#emit('flag', detail),
-        reward: detail => this.#emit('reward', detail),
+        changed: () => this.emit('outbox', { size: this.#outbox.size }),
+        flag: detail => this.emit('flag', detail),
+        reward: detail => this.emit('reward', detail),
         fault: message => this.#fault(message),
-        frame: detail => this.#emit('frame', detail),
+        frame: detail => this.emit('frame', detail),
       },
     );
     if (fallback) this.#fallback = this.#newFallback();
@@ -173,12 +175,12 @@ export class Heartline extends EventTarget {
         ask: contents => this.#history.get(contents),
         reachable: () => this.state === 'online' || this.transport === 'http',
         action: () => this.#userActed(),
-        elsewhere: detail => this.#emit('elsewhere', detail),
-        unbound: detail => this.#emit('unbound', detail),
+        elsewhere: detail => this.emit('elsewhere', detail),
+        unbound: detail => this.emit('unbound', detail),
         fault: message => this.#fault(message),
       },
     );
-    this.#listenToPage();
+    this.#leavePage = this.#followPage();
   }
 
   get state() {
@@ -225,7 +227,7 @@ export class Heartline extends EventTarget {
   close() {
     this.#playbacks.close();
     this.flush();
-    this.#listeners.abort();
+    this.#leavePage();
     this.disconnect();
   }
 
@@ -333,13 +335,8 @@ export class Heartline extends EventTarget {
     if (this.state !== 'offline' && this.state !== 'stopped') this.#delivery.flush();
   }
 
-  #emit(type, detail) {
-    this.dispatchEvent(new CustomEvent(type, { detail }));
-  }
-
   #fault(message) {
-    const event = new CustomEvent('fault', { detail: { message }, cancelable: true });
-    if (this.dispatchEvent(event)) console.error(`heartline: ${message}`);
+    if (this.emit('fault', { message })) console.error(`heartline: ${message}`);
   }
 
   #writeToConsole() {
@@ -348,15 +345,15 @@ export class Heartline extends EventTarget {
     }
   }
 
-  #listenToPage() {
-    if (typeof document === 'undefined') return;
-    const signal = this.#listeners.signal;
-    whenHidden(first => {
-      if (first) this.#playbacks.hide();
-      this.flush();
-    }, signal);
-    window.addEventListener('online', () => this.#connection.hurry(), { signal });
-    window.addEventListener('offline', () => this.#connection.cutOff(), { signal });
+  #followPage() {
+    return followPage({
+      hidden: first => {
+        if (first) this.#playbacks.hide();
+        this.flush();
+      },
+      online: () => this.#connection.hurry(),
+      offline: () => this.#connection.cutOff(),
+    });
   }
 
   #userActed() {
@@ -378,7 +375,7 @@ export class Heartline extends EventTarget {
   }
 
   #made(beat, held = false) {
-    if (this.#delivery.put(beat, held)) this.#emit('beat', { beat });
+    if (this.#delivery.put(beat, held)) this.emit('beat', { beat });
   }
 
   #newFallback() {
@@ -386,7 +383,7 @@ export class Heartline extends EventTarget {
     return new Fallback(parts, {
       interval: () => this.#interval,
       changed: transport => {
-        this.#emit('transport', { transport });
+        this.emit('transport', { transport });
         if (transport === 'http') this.#playbacks.reachable();
       },
     });
@@ -399,7 +396,7 @@ export class Heartline extends EventTarget {
     if (state !== 'online') this.#delivery.end();
     if (state === 'offline' || state === 'stopped') this.#requests.refuse(state);
     else if (state !== 'online') this.#requests.end();
-    this.#emit('state', detail);
+    this.emit('state', detail);
     if (state === 'online') this.#playbacks.reachable();
     if (state === 'waiting' && this.#connection.failures === ACCIDENTS_MAX) this.#explain();
   }
@@ -410,7 +407,7 @@ export class Heartline extends EventTarget {
     else if (kind === 'result') this.#requests.resolve(body);
     else if (kind === 'error') this.#failed(body);
     else if (kind === 'push') this.#pushed(body);
-    else if (kind === 'reward') this.#emit('reward', body);
+    else if (kind === 'reward') this.emit('reward', body);
   }
 
   #welcomed(welcome) {
@@ -422,18 +419,18 @@ export class Heartline extends EventTarget {
     this.#clock.rebase(welcome.now, this.#connectingAt);
     this.#interval = welcome.interval;
     this.#delivery.begin(welcome);
-    this.#emit('welcome', welcome);
+    this.emit('welcome', welcome);
     this.#pump();
   }
 
   #pushed(push) {
     this.#delivery.flag(push.flag);
     this.#seen.saw(push.record);
-    if (push.record) this.#emit('record', { record: push.record });
+    if (push.record) this.emit('record', { record: push.record });
     if (push.record) this.#playbacks.moved(push.record);
-    if (push.deleted) this.#emit('deleted', push);
-    if (push.cleared) this.#emit('cleared', push);
-    if (push.recording) this.#emit('recording', push.recording);
+    if (push.deleted) this.emit('deleted', push);
+    if (push.cleared) this.emit('cleared', push);
+    if (push.recording) this.emit('recording', push.recording);
   }
 
   #failed(error) {
@@ -449,7 +446,7 @@ export class Heartline extends EventTarget {
 
   #rejected({ beat, reason, record, newest }) {
     this.#seen.saw(record);
-    this.#emit('rejected', { beat, reason, record });
+    this.emit('rejected', { beat, reason, record });
     const playing = this.#playbacks.rejected(beat, reason, record);
     if (!playing && reason === 'clock' && newest) this.#madeAnew(beat);
   }

@@ -5,7 +5,7 @@
  * Ids have 64 bits. A number beyond 2^53-1 is refused: JavaScript has rounded it already, to the id of something else.
  */
 
-const ID_MAX = 2n ** 64n - 1n;
+const ID_MAX = '18446744073709551615';
 const KIND_MAX = 2 ** 16 - 1;
 const KINDS_MAX = 32;
 const LIMIT_MAX = 2 ** 32 - 1;
@@ -13,7 +13,8 @@ const CURSOR_MAX = 256;
 
 /** Whether this is an id as it is stored and sent: digits, at most 2^64-1. */
 export function isId(value) {
-  return typeof value === 'string' && /^\d{1,20}$/.test(value) && BigInt(value) <= ID_MAX;
+  if (typeof value !== 'string' || !/^\d{1,20}$/.test(value)) return false;
+  return value.length < ID_MAX.length || value <= ID_MAX;
 }
 
 export function isKind(value) {
@@ -28,7 +29,7 @@ export function checkedId(value, name) {
     const wanted = 'an id from 0 to 2^64-1: a string of digits, a BigInt, or a number up to 2^53-1';
     throw new TypeError(`${name} must be ${wanted}; got ${shown(value)}`);
   }
-  return BigInt(text).toString();
+  return text.replace(/^0+(?=\d)/, '');
 }
 
 export function checkedContent(content) {
@@ -40,7 +41,7 @@ export function checkedContent(content) {
 
 /** A list of contents; a single one is a list of one. */
 export function checkedContents(contents) {
-  const list = typeof contents?.[Symbol.iterator] === 'function' ? [...contents] : [contents];
+  const list = typeof contents?.[Symbol.iterator] === 'function' ? Array.from(contents) : [contents];
   return list.map(checkedContent);
 }
 

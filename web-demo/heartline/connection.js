@@ -9,6 +9,7 @@
 
 import { Allowance } from './allowance.js';
 import { Refusals } from './refusals.js';
+import { bytesOf } from './text.js';
 
 const PROTOCOL = 'heartline.v1.json';
 const TOKEN_PREFIX = 'heartline.token.';
@@ -132,7 +133,7 @@ export class Connection {
     this.#socket.send(text);
     this.#silenceTimer ??= this.#watchSilence();
     const secret = operation === 'hello' || operation === 'token';
-    this.#on.frame({ direction: 'out', kind: operation, seq, bytes: size(text), body: secret ? undefined : body });
+    this.#on.frame({ direction: 'out', kind: operation, seq, bytes: bytesOf(text), body: secret ? undefined : body });
     return seq;
   }
 
@@ -234,7 +235,7 @@ export class Connection {
   #receive(text) {
     const [kind, body] = parsed(text);
     if (!kind) return this.#on.fault(`a frame that cannot be read: ${String(text).slice(0, SHOWN_MAX)}`);
-    this.#on.frame({ direction: 'in', kind, seq: body.seq, bytes: size(text), body });
+    this.#on.frame({ direction: 'in', kind, seq: body.seq, bytes: bytesOf(text), body });
     if (kind === 'welcome') this.#begin(body);
     if (kind === 'bye') this.#bye = body;
     const socket = this.#socket;
@@ -386,8 +387,4 @@ function parsed(text) {
   } catch {
     return [];
   }
-}
-
-function size(text) {
-  return new TextEncoder().encode(text).length;
 }

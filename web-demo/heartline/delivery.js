@@ -132,7 +132,8 @@ export class Delivery {
   ack({ seq, flag, now, rejected = [] }) {
     this.flag(flag);
     // Sent with a `clock` rejection only: the time it took is that of the frame rejected.
-    if (now !== undefined) this.#clock.rebase(now, this.#frames.get(rejected.at(-1)?.seq)?.sentAt);
+    const { seq: last } = rejected[rejected.length - 1] || {};
+    if (now !== undefined) this.#clock.rebase(now, this.#frames.get(last)?.sentAt);
     for (const { seq, index, ...answer } of rejected) this.#reject(this.#frames.get(seq)?.entries[index], answer);
     const frames = [];
     for (const [sent, { sentAt, entries }] of this.#frames) {

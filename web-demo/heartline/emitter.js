@@ -1,0 +1,71 @@
+/**
+ * Tells events to listeners, as a browser's EventTarget does. Not every engine has one of its own that can be
+ * constructed, and those have no CustomEvent either.
+ */
+
+/**
+ * @typedef {object} Told  An event.
+ * @property {string} type
+ * @property {any} detail
+ * @property {Emitter} target
+ * @property {boolean} defaultPrevented
+ * @property {() => void} preventDefault
+ */
+
+/** @typedef {((event: Told) => void) | { handleEvent: (event: Told) => void }} Listener */
+
+export class Emitter {
+  /** @type {Map<string, { listener: Listener, once: boolean }[]>} */
+  #listeners = new Map();
+
+  /**
+   * @param {string} type
+   * @param {Listener | null} listener
+   * @param {{ once?: boolean, signal?: AbortSignal } | boolean} [options]
+   */
+  addEventListener(type, listener, options) {
+    const { once = false, signal = null } = typeof options === 'object' && options !== null ? options : {};
+    const known = this.#listeners.get(type) || [];
+    if (!listener || (signal && signal.aborted) || known.some(entry => entry.listener === listener)) return;
+    this.#listeners.set(type, [...known, { listener, once }]);
+    if (signal) signal.addEventListener('abort', () => this.removeEventListener(type, listener));
+  }
+
+  /**
+   * @param {string} type
+   * @param {Listener | null} listener
+   */
+  removeEventListener(type, listener) {
+    const known = this.#listeners.get(type) || [];
+    this.#listeners.set(type, known.filter(entry => entry.listener !== listener));
+  }
+
+  /**
+   * Returns whether no listener prevented what follows.
+   * @param {string} type
+   * @param {any} detail
+   * @protected
+   */
+  emit(type, detail) {
+    const event = {
+      type, detail, target: this, defaultPrevented: false,
+      preventDefault() { event.defaultPrevented = true; },
+    };
+    for (const entry of this.#listeners.get(type) || []) {
+      if (!(this.#listeners.get(type) || []).includes(entry)) continue;  // an earlier listener has removed it
+      if (entry.once) this.removeEventListener(type, entry.listener);
+      call(entry.listener, event);
+    }
+    return !event.defaultPrevented;
+  }
+}
+
+/** What a listener throws is reported as uncaught, and reaches no other listener. */
+function call(listener, event) {
+  try {
+    if (typeof listener === 'function') listener.call(event.target, event);
+    else listener.handleEvent(event);
+  } catch (error) {
+    setTimeout(() => { throw error; });
+  }
+}
