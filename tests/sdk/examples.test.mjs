@@ -110,3 +110,48 @@ test('advertisements by the IMA SDK', async () => {
   media.advance(1);
   assert.deepEqual(client.seen.beat.map(({ beat: { pos } }) => pos), [201_000]);
 });
+
+// An element of 4,200 pixels, of which 200 are seen.
+class Article extends EventTarget {
+  scrollHeight = 4_200;
+  clientHeight = 200;
+  textContent = 'word '.repeat(799).trim();
+  #top = 0;
+
+  get scrollTop() {
+    return this.#top;
+  }
+
+  set scrollTop(top) {
+    this.#top = top;
+    this.dispatchEvent(new Event('scroll'));
+  }
+}
+
+test('an article is resumed where its reader was', async () => {
+  const [example] = examples('Readers and native players');
+  const open = async (client) => {
+    const article = new Article();
+    const playback = await run(example, { article, heartline: client }, 'playback');
+    await playback.place;
+    return article;
+  };
+  const first = await stage.online('6');
+  const article = await open(first);
+  for (const top of [100, 400, 1_000]) article.scrollTop = top;
+  first.close();
+  article.scrollTop = 4_000;  // read to its end, where no client listens: nothing is waited for any more
+  const [record] = await until('the position', async () => {
+    const { records } = await stage.ask('6', 'POST', '/v1/history/get', { items: [{ kind: 3, oid: '7' }] });
+    return records[0]?.pos > 40_000 && records;
+  });
+  assert.deepEqual([record.pos, record.dur, record.watched], [49_938, 199_750, 49_938]);
+  const second = await stage.online('6');
+  const again = await open(second);
+  assert.equal(Math.round(again.scrollTop), 1_000);
+  assert.deepEqual(second.seen.beat, []);
+  again.scrollTop = 4_000;
+  await until('the acks', () => second.unanswered === 0);
+  const { records: [{ finished }] } = await stage.ask('6', 'POST', '/v1/history/get', { items: [{ kind: 3, oid: '7' }] });
+  assert.equal(finished, true);
+});
