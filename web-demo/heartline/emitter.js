@@ -54,17 +54,17 @@ export class Emitter {
     for (const entry of this.#listeners.get(type) || []) {
       if (!(this.#listeners.get(type) || []).includes(entry)) continue;  // an earlier listener has removed it
       if (entry.once) this.removeEventListener(type, entry.listener);
-      call(entry.listener, event);
+      const { listener } = entry;
+      unharmed(() => (typeof listener === 'function' ? listener.call(this, event) : listener.handleEvent(event)));
     }
     return !event.defaultPrevented;
   }
 }
 
-/** What a listener throws is reported as uncaught, and reaches no other listener. */
-function call(listener, event) {
+/** Calls the application. What it throws is reported as uncaught, and harms nothing here. @param {() => void} act */
+export function unharmed(act) {
   try {
-    if (typeof listener === 'function') listener.call(event.target, event);
-    else listener.handleEvent(event);
+    act();
   } catch (error) {
     setTimeout(() => { throw error; });
   }

@@ -93,7 +93,7 @@ export class Places {
     }
   }
 
-  /** @returns {import('./playback.js').Place} */
+  /** @returns {import('./start.js').Place} */
   #newest({ content, session }, record) {
     const others = this.#outbox.newestOf(content).filter(beat => beat.session !== session);
     const own = others.reduce((newest, beat) => (!newest || isNewer(beat, newest) ? beat : newest), null);

@@ -2,40 +2,39 @@
  * Follows one source and tells its beats: at every start, pause, seek, end and hide, and once per interval while it plays.
  * Its only clock for that is the source's own `timeupdate`: what does not play, or stalls, does not beat.
  *
- * A playback that `resume` began is held until it is known where the viewer was. Until then no beat may replace that
- * position. A viewer who has moved meanwhile is where they want to be: their beats are made, and kept back.
- *
- * After another device took over it makes no beat until the viewer acts here, that is, plays or seeks. What the page does
- * about it, like a pause, is no act, and would move the position of the other device back.
- *
- * A source that is given something else is followed if that is the same content; otherwise the playback is over.
+ * It makes no beat until it is known where the viewer was (start.js), and none after another device took over
+ * (takeover.js). A source that is given something else is followed if that is the same content (change.js); otherwise the
+ * playback is over.
  */
 
 import { contentKey } from './beat.js';
 import { Change } from './change.js';
 import { Progress } from './progress.js';
 import { Reporter } from './reporter.js';
-import { Listeners, canSeek, plays } from './source.js';
+import { Listeners, plays } from './source.js';
+import { Start } from './start.js';
+import { Takeover } from './takeover.js';
 
 /** What was taken away from a source for so long does not come back. */
 const GONE_MS = 300_000;
-/** A viewer who has watched so much has not merely let it run, and one who has seeked so far has moved. */
-const MOVED_PLAYED_MS = 5_000;
-const MOVED_SECONDS = 1;
 
 /**
  * @typedef {import('./beat.js').Content} Content
  * @typedef {import('./beat.js').Beat} Beat
  * @typedef {import('./beat.js').StoredRecord} StoredRecord
  * @typedef {import('./source.js').ProgressSource} ProgressSource
+ * @typedef {'stopped' | 'replaced' | 'closed' | 'media' | 'gone'} Ending
  */
 
-/** @typedef {'stopped' | 'replaced' | 'closed' | 'media' | 'gone'} Ending */
-
 /**
- * @typedef {object} Place  Where the viewer was.
- * @property {StoredRecord | null} record  the newest that is known of the content
- * @property {StoredRecord | null} [other]  what the gateway has instead, if `record` is this client's own and newer
+ * @typedef {object} Heard  What a playback tells its owner.
+ * @property {() => number} interval  asks for the milliseconds between two beats
+ * @property {(beat: Beat, held: boolean) => void} made
+ * @property {(session: string) => void} session  one has begun
+ * @property {() => void} action  the viewer has acted
+ * @property {() => void} released  it is not held any more
+ * @property {(record: StoredRecord) => void} offer
+ * @property {(reason: Ending) => void} stopped
  */
 
 export class Playback {
@@ -47,27 +46,10 @@ export class Playback {
   #reporter;
   #over = false;
   #ended = false;
-  /** The user has started or moved this playback, and no beat says so yet. */
-  #acted = false;
-  /** It was told that another device has taken over since the user last did so. */
-  #taken = false;
-  /** Another device has taken over, and the viewer has not acted here since. */
-  #silent = false;
-  /** What happens now is the page's doing; and whether a seek of it goes on. */
-  #untouched = false;
-  #pageSeeks = false;
-
-  /** It is not known yet where the viewer was, or the source is not there yet. */
-  #held;
-  /** The viewer has moved while it was held. */
-  #moved = false;
-  /** @type {Place | null} */
-  #found = null;
-  /** Where the viewer was, in seconds, until the first beat says that they are there. @type {number | null} */
-  #start = null;
-  /** Where a seek of ours goes, in seconds, until it is there. @type {number | null} */
-  #ownSeek = null;
-  #resolvePlace = (_record) => {};
+  #start;
+  #takeover = new Takeover();
+  /** @type {(record: StoredRecord | null) => void} */
+  #resolvePlace = () => {};
 
   /** An advertisement plays. */
   #suspended = false;
@@ -75,8 +57,10 @@ export class Playback {
   #change = null;
   /** Names what the source played when it was last known to be the content. @type {string | undefined} */
   #address;
+  /** @type {any} */
   #goneTimer;
-  #resolveStopped = (_reason) => {};
+  /** @type {(reason: Ending) => void} */
+  #resolveStopped = () => {};
 
   /**
    * Settles once it is known where the viewer was: with the record that counts, or null. The source stands there then,
@@ -96,22 +80,19 @@ export class Playback {
    * @param {ProgressSource} source
    * @param {Content} content  checked
    * @param {import('./clock.js').ServerClock} clock
-   * @param {object} on  interval() → milliseconds, made(beat, held), released(), offer(record), session(id), action(),
-   *   stopped(reason)
+   * @param {Heard} on
    * @param {{ held?: boolean }} [options]
    */
   constructor(source, content, clock, on, { held = false } = {}) {
     this.#source = source;
     this.#content = content;
     this.#on = on;
-    this.#held = held;
     this.place = held ? new Promise(resolve => { this.#resolvePlace = resolve; }) : Promise.resolve(null);
     this.#progress = new Progress(source);
     this.#reporter = new Reporter({ source, content, progress: this.#progress, clock }, session => on.session(session));
+    this.#start = new Start(source, this.#progress, held);
     this.#listeners = new Listeners(source);
     this.#listen();
-    // Who resumes what plays on somewhere has left the beginning already.
-    this.#moved = held && !source.paused && this.#progress.position * 1000 > MOVED_PLAYED_MS;
     if (plays(source)) this.#started();
   }
 
@@ -151,7 +132,7 @@ export class Playback {
 
   /** Whether it is still to be told where the viewer was. */
   get asks() {
-    return this.#held && !this.#found && !this.#over;
+    return this.#start.asks && !this.#over;
   }
 
   /** The page is being hidden, and may not come back. */
@@ -214,11 +195,11 @@ export class Playback {
 
   /**
    * Where the viewer was is known.
-   * @param {Place} place
+   * @param {import('./start.js').Place} place
    */
   known(place) {
     if (!this.asks) return;
-    this.#found = place;
+    this.#start.known(place);
     this.#settle();
   }
 
@@ -230,45 +211,25 @@ export class Playback {
   takenOver(record, superseded = false) {
     const { newest } = this;
     const concerns = contentKey(record) === contentKey(this.#content) && newest && record.at >= newest.at;
-    if (this.#taken || !concerns) return false;
-    // Another device that stops, or marks the content, goes on no more than what stands still here.
-    if (this.plays && !superseded && record.state !== 'playing') return false;
-    this.#silent = true;
-    this.#taken = this.plays || superseded;
-    return this.#taken;
+    return Boolean(concerns) && this.#takeover.by({ plays: this.plays, state: record.state, superseded });
   }
 
-  /** Calls what the page does about it. */
+  /** Calls what the page does about it. @param {() => void} act */
   untouched(act) {
-    this.#untouched = true;
-    act();
-    this.#untouched = false;
-    this.#pageSeeks = Boolean(this.#source.seeking);
+    this.#takeover.untouched(act, () => Boolean(this.#source.seeking));
   }
 
   /** Goes where the viewer was, or offers to, as soon as the source lets it. */
   #settle() {
-    if (!this.#found || this.#suspended || this.#change) return;
-    const { record, other = null } = this.#found;
-    const resume = record ? record.resume : 0;
-    const goes = !this.#moved && resume > 0;
-    if (goes && !canSeek(this.#source, resume / 1000)) return;
-    this.#found = null;
-    if (goes) this.#goTo(resume / 1000);
-    this.#held = false;
+    if (this.#suspended || this.#change) return;
+    const decided = this.#start.decide();
+    if (!decided) return;
+    // What played until here was only the beginning that the viewer did not want.
+    if (decided.goes) this.#reporter.restart();
     this.#on.released();
-    this.#resolvePlace(record);
+    this.#resolvePlace(decided.record);
     this.#say();
-    if (!goes && resume > 0) this.#on.offer(record);
-    if (other && other.resume > 0) this.#on.offer(other);
-  }
-
-  /** What played until here was only the beginning that the viewer did not want. */
-  #goTo(seconds) {
-    this.#start = this.#ownSeek = seconds;
-    this.#source.currentTime = seconds;
-    this.#progress.look();
-    this.#reporter.restart();
+    for (const record of decided.offers) this.#on.offer(record);
   }
 
   /** Says what is true now, which was not said while it was held. */
@@ -278,17 +239,8 @@ export class Playback {
     this.#make(this.#source.ended ? 'ended' : this.#source.paused ? 'paused' : 'playing');
   }
 
-  /** The source may have been too short for where the viewer was. */
-  #hasMoved() {
-    this.#moved = true;
-    this.#settle();
-  }
-
   #userActed() {
-    if (this.#untouched) return;
-    this.#acted = true;
-    this.#silent = false;
-    this.#on.action();
+    if (this.#takeover.acts()) this.#on.action();
   }
 
   #started() {
@@ -302,8 +254,8 @@ export class Playback {
   #progressed() {
     if (!this.#follows()) return;
     this.#progress.advance();
-    if (this.#held && this.#progress.played > MOVED_PLAYED_MS) this.#hasMoved();
-    if (!this.#source.seeking) this.#ownSeek = null;
+    this.#start.played();
+    this.#settle();
     const due = this.#reporter.due(this.#on.interval());
     if (due && !this.#source.paused && !this.#source.seeking) this.#make('playing');
   }
@@ -318,13 +270,9 @@ export class Playback {
     if (this.#change) return;
     const from = this.#progress.position;
     this.#progress.look();
-    const { position } = this.#progress;
-    if (this.#ownSeek !== null && Math.abs(position - this.#ownSeek) < MOVED_SECONDS) return;
-    this.#start = this.#ownSeek = null;
-    const pageSeeks = this.#pageSeeks;
-    this.#pageSeeks = false;
-    if (pageSeeks) return;
-    if (Math.abs(position - from) >= MOVED_SECONDS) this.#hasMoved();
+    if (this.#start.seeks(from)) return;
+    if (this.#takeover.seeks()) return;
+    this.#settle();
     this.#userActed();
     if (!this.#ended) return;
     this.#ended = false;
@@ -334,16 +282,14 @@ export class Playback {
   #landed() {
     if (this.#change) return this.#landedElsewhere();
     this.#progress.look();
-    const own = this.#ownSeek !== null;
-    this.#ownSeek = null;
-    if (!own) this.#make('seeked');
+    if (!this.#start.landed()) this.#make('seeked');
   }
 
   #finished() {
     if (!this.#follows()) return;
     this.#progress.advance();
-    this.#ended = true;
-    this.#hasMoved();
+    this.#ended = this.#start.moved = true;
+    this.#settle();
     this.#make('ended');
   }
 
@@ -380,25 +326,26 @@ export class Playback {
 
   /** A seek has ended of which it is not known who wanted it: a player goes back to where it was, a viewer elsewhere. */
   #landedElsewhere() {
-    const { back } = /** @type {Change} */ (this.#change);
-    if (!back) /** @type {Change} */ (this.#change).sought();
+    const change = /** @type {Change} */ (this.#change);
+    const { back } = change;
+    if (!back) change.sought();
     if (!this.#follows() || back) return;
     this.#userActed();
     this.#make('seeked');
   }
 
   #loaded() {
-    if (this.#start !== null && canSeek(this.#source, this.#start)) this.#goTo(this.#start);
+    if (this.#start.again()) this.#reporter.restart();
     this.#settle();
   }
 
   /** @param {Beat['state']} state */
   #make(state, options) {
-    if (this.#silent || (this.#held && !this.#moved)) return;
+    if (this.#takeover.silent || !this.#start.speaks) return;
     const beat = this.#reporter.make(state, options);
     if (!beat) return;
-    this.#start = null;
-    if (this.#acted) this.#acted = this.#taken = false;
-    this.#on.made(beat, this.#held);
+    this.#start.said();
+    this.#takeover.said();
+    this.#on.made(beat, this.#start.held);
   }
 }

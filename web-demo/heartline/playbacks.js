@@ -1,5 +1,6 @@
 /** The playbacks of one client, by what they follow; and which of its sessions are its own. */
 
+import { unharmed } from './emitter.js';
 import { Places } from './places.js';
 import { Playback } from './playback.js';
 
@@ -49,7 +50,7 @@ export class Playbacks {
       made: (beat, isHeld) => this.#on.made(beat, isHeld),
       session: id => this.own(id),
       action: () => this.#on.action(),
-      offer: record => onOffer(record),
+      offer: record => unharmed(() => onOffer(record)),
       released: () => {
         this.#on.release(content);
         this.#places.forget(playback);
