@@ -124,7 +124,7 @@ async def _beat(socket, welcome, seq, interval, until):
         seq, sent = seq + 1, time.monotonic()
         played = int((sent - began) * 1000)
         beat = {"kind": 1, "oid": "100", "pos": played, "dur": 5_400_000, "state": "playing", "session": session}
-        beat |= {"watched": played, "at": welcome["now"] + played}
+        beat |= {"watched": max(1, played), "at": welcome["now"] + played}
         await socket.send(json.dumps({"seq": seq, "beats": {"items": [beat]}}, separators=(",", ":")))
         while json.loads(await socket.recv()).get("ack", {}).get("seq") != seq:
             pass

@@ -114,7 +114,7 @@ def _js(reader, blocks):
 def _python(reader, blocks):
     for block in blocks:
         script = reader.write("client.py", block)
-        wanted = ["playing 5000 on disk", "paused 10000 on disk", "'pos': 10000"]
+        wanted = ["playing 1000 on disk", "playing 5000 on disk", "paused 10000 on disk", "'pos': 10000"]
         if complaint := reader.says(wanted, "venv/bin/python", str(script), TOKEN=reader.token()):
             return complaint
     return ""
