@@ -148,7 +148,7 @@ impl Players {
             dur: 3_600_000,
             state: State::Playing,
             session: SessionId(player.user.0 ^ player.oid),
-            watched: player.beats * 5_000,
+            watched: Some(player.beats * 5_000),
             rate: 1.0,
             at: self.now,
         };

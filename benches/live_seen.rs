@@ -238,7 +238,7 @@ fn group(beats: impl Iterator<Item = (u64, u64, State)>, at: u64) -> CommittedGr
     for (number, (session, oid, state)) in beats.enumerate() {
         let (user, id) = (UserId(session), SessionId(session));
         let (visitor, content) = (Visitor::default(), content(oid));
-        let beat = Beat { content, pos: 0, dur: 0, state, session: id, watched: 1, rate: 1.0, at };
+        let beat = Beat { content, pos: 0, dur: 0, state, session: id, watched: Some(1), rate: 1.0, at };
         let after = Some(Record::of(&beat, "".into(), Version::NONE, Credit::default()));
         group.transitions.push((number, Transition { user, content, before: None, after, cause: Cause::Beat }));
         group.changes.push(CommittedChange {

@@ -51,8 +51,9 @@ pub struct Beat {
     pub dur: u64,
     pub state: State,
     pub session: SessionId,
-    /// Milliseconds of media played in this session so far (cumulative, so that coalescing cannot lose any).
-    pub watched: u64,
+    /// Milliseconds of media played in this session so far (cumulative, so that coalescing cannot lose any). `None`: the
+    /// client does not say, which is not the same as 0.
+    pub watched: Option<u64>,
     /// Playback speed, 1 = normal.
     pub rate: f64,
     /// The server-clock millisecond from which the beat is true.
@@ -84,11 +85,32 @@ impl Beat {
     pub fn stamp(&self) -> Stamp {
         (self.at, self.session)
     }
+
+    /// What counts as played, and is stored.
+    pub fn watched_ms(&self) -> u64 {
+        self.watched.unwrap_or_default()
+    }
+
+    /// Whether anything was played. A player that does not count says so by playing.
+    pub fn has_started(&self) -> bool {
+        self.watched.map_or(self.state == State::Playing, |watched| watched > 0)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_player_says_of_nothing_played_counts_whatever_its_state() {
+        let (content, session) = (Content { kind: 1, oid: 100 }, SessionId(1));
+        let beat = |state, watched| Beat { content, pos: 0, dur: 0, state, session, watched, rate: 1.0, at: 1 };
+        for state in [State::Playing, State::Paused, State::Seeked, State::Ended] {
+            assert!(!beat(state, Some(0)).has_started() && beat(state, Some(1)).has_started(), "{state:?}");
+            assert_eq!(beat(state, None).has_started(), state == State::Playing);
+        }
+        assert_eq!((beat(State::Playing, None).watched_ms(), beat(State::Paused, Some(7)).watched_ms()), (0, 7));
+    }
 
     #[test]
     fn a_state_is_read_from_its_own_word() {

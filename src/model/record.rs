@@ -38,7 +38,7 @@ impl Record {
             state: beat.state,
             session: beat.session,
             device,
-            watched: beat.watched,
+            watched: beat.watched_ms(),
             at: beat.at,
             version: Version::first_of(beat.at).max(last_version.next()),
             credit,

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::beat::{Beat, State};
+use super::beat::Beat;
 use super::forgetting::{ContentRow, UserRow};
 use super::moment::Moment;
 use super::record::Record;
@@ -22,7 +22,7 @@ pub enum Reason {
     Clock,
     /// It is older than the retention.
     Expired,
-    /// Nothing was played: a failed start must not erase a bookmark.
+    /// Nothing was played: a failed or a false start must not erase a bookmark.
     NotStarted,
     /// It was played while recording was paused.
     NotRecording,
@@ -70,7 +70,7 @@ impl Admission {
         if beat.at < self.retention.horizon(now) {
             return Err(Reason::Expired);
         }
-        if beat.state != State::Playing && beat.watched == 0 {
+        if !beat.has_started() {
             return Err(Reason::NotStarted);
         }
         Ok(())

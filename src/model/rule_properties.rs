@@ -107,7 +107,7 @@ fn beat(oid: u64, at: u64, session: u64) -> Beat {
         dur: 0,
         state: State::Playing,
         session: SessionId(session),
-        watched: at,
+        watched: Some(at),
         rate: 1.0,
         at,
     }

@@ -188,6 +188,6 @@ def _refused_alone(beat):
     """What the first step of the rule says to the beats the loader makes wrong on purpose."""
     if beat["dur"] and beat["pos"] > beat["dur"] + POS_SLACK:
         return "invalid"
-    if beat["state"] != "playing" and not beat["watched"]:
+    if not beat["watched"]:
         return "not_started"
     return None

@@ -42,7 +42,7 @@ pub fn finished(wanted: bool) -> Option<Finished> {
 }
 
 fn watched(content: Content, at: u64, pos: u64, state: State) -> Change {
-    let beat = Beat { pos, dur: DUR, state, watched: 1, ..beat(content, at, 1) };
+    let beat = Beat { pos, dur: DUR, state, watched: Some(1), ..beat(content, at, 1) };
     change(USER, Action::beat(beat, Arc::from("tv"), RuleSet::NONE))
 }
 

@@ -68,7 +68,7 @@ fn asks() -> impl Strategy<Value = RuleSet> {
 
 /// Beats of one slot: the newest, and so many seconds before it the others.
 fn slot(content: Content, session: u64, newest_at: u64, back: &[u64], device: &str, asks: RuleSet) -> Action {
-    let beat = |at| Beat { watched: watched(at, session), dur: session, ..beat(content, at, session) };
+    let beat = |at| Beat { watched: Some(watched(at, session)), dur: session, ..beat(content, at, session) };
     let mut moments: Vec<u64> = back.iter().map(|seconds| newest_at.saturating_sub(seconds * 1_000).max(1)).collect();
     moments.sort_unstable();
     let earlier = moments.into_iter().map(beat).collect();
@@ -223,7 +223,7 @@ pub fn it_answers_like_the_plain_model_at_its_cap<B: Backend>() {
 pub fn it_answers_like_the_plain_model_when_switches_are_many<B: Backend>() {
     let switch = (1u64..2_000, any::<bool>()).prop_map(|(at, paused)| Action::Recording { paused, at });
     let played = (1u64..2_010, 0..SESSIONS.len()).prop_map(|(at, session)| {
-        let beat = Beat { watched: at, ..beat(Content { kind: 1, oid: 0 }, at, SESSIONS[session]) };
+        let beat = Beat { watched: Some(at), ..beat(Content { kind: 1, oid: 0 }, at, SESSIONS[session]) };
         Action::beat(beat, Arc::from(""), RuleSet::NONE)
     });
     let action = prop_oneof![3 => switch, 1 => played].prop_map(|action| change(USERS[0], action));

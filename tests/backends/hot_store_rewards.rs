@@ -48,7 +48,7 @@ fn asks(places: &[usize]) -> RuleSet {
 
 /// A beat that was made `age` ago, after so much of its session; milliseconds.
 fn played(user: UserId, oid: u64, now: u64, watched: u64, places: &[usize]) -> Change {
-    let beat = Beat { watched, ..beat(content(oid), now, 1) };
+    let beat = Beat { watched: Some(watched), ..beat(content(oid), now, 1) };
     change(user, Action::beat(beat, Arc::from("tv"), asks(places)))
 }
 
@@ -145,7 +145,7 @@ pub fn another_session_and_another_day_begin_anew<B: Backend>() {
     let backend = B::fresh(ROOMY);
     let store = backend.store();
     let beat = |day, session, after: u64| {
-        let beat = Beat { watched: after, session: SessionId(session), ..beat(content(1), NOW + after, session) };
+        let beat = Beat { watched: Some(after), session: SessionId(session), ..beat(content(1), NOW + after, session) };
         let change = change(USER, Action::beat(beat, Arc::from(""), asks(&[PER_USER])));
         told(&commit_rewarded(&store, NOW + after, rewarding(day, ROOM), vec![change]).decided)
     };

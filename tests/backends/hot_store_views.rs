@@ -50,7 +50,7 @@ fn rewarding(on: u16, claims_max: u64) -> Rewarding {
 
 /// A beat that asks for everything. `at`: behind [`NOW`], milliseconds.
 fn beat_at(user: UserId, content: Content, session: u64, at: u64) -> Change {
-    let beat = Beat { session: SessionId(session), watched: at, ..beat(content, NOW + at, session) };
+    let beat = Beat { session: SessionId(session), watched: Some(at), ..beat(content, NOW + at, session) };
     change(user, Action::beat(beat, Arc::from("tv"), rewarding(0, 0).rules.all()))
 }
 
@@ -93,7 +93,7 @@ pub fn a_view_needs_the_credit_of_rewards<B: PlaybackBackend>() {
     let backend = B::empty();
     let store = backend.hot_store();
     let beat = |at, watched| {
-        let beat = Beat { watched, ..beat(film(1), NOW + at, 1) };
+        let beat = Beat { watched: Some(watched), ..beat(film(1), NOW + at, 1) };
         let action = Action::beat(beat, Arc::from("tv"), rewarding(0, 0).rules.all());
         commit_on(&store, 1, at, vec![change(USER, action)])
     };
@@ -101,7 +101,7 @@ pub fn a_view_needs_the_credit_of_rewards<B: PlaybackBackend>() {
     assert_eq!(beat(1_900, 900_000), 0, "no more than time has passed");
     assert_eq!(beat(60_000, 600_100), 0, "no more than was watched");
     assert_eq!(beat(61_000, 602_000), 1);
-    let late = Beat { watched: 900_000, ..beat_of_film(2, 70_000) };
+    let late = Beat { watched: Some(900_000), ..beat_of_film(2, 70_000) };
     let late = change(USER, Action::beat(late, Arc::from("tv"), rewarding(0, 0).rules.all()));
     commit_on(&store, 1, 70_000, vec![beat_at(USER, film(2), 1, 70_000)]);
     assert_eq!(commit_on(&store, 1, 200_000, vec![late]), 0, "too old");

@@ -96,7 +96,8 @@ impl Scene {
     async fn beat(&self, user: u64, content: Content, later: u64) {
         let session = SessionId(7);
         let at = self.now + later;
-        let beat = Beat { content, pos: later, dur: 0, state: State::Playing, session, watched: 1, rate: 1.0, at };
+        let beat =
+            Beat { content, pos: later, dur: 0, state: State::Playing, session, watched: Some(1), rate: 1.0, at };
         self.commit(user, Action::beat(beat, "tv".into(), RuleSet::NONE)).await;
     }
 
@@ -215,7 +216,7 @@ async fn notices_survive_a_restart() {
     let Scene { store, now, directory, .. } = Scene::new(Followed::ALL);
     let beat = |pos| {
         let (content, state, session) = (ITEM, State::Playing, SessionId(7));
-        let beat = Beat { content, pos, dur: 0, state, session, watched: 1, rate: 1.0, at: now + pos };
+        let beat = Beat { content, pos, dur: 0, state, session, watched: Some(1), rate: 1.0, at: now + pos };
         let action = Action::beat(beat, "tv".into(), RuleSet::NONE);
         Group::unrewarded(now, vec![Change { user: UserId(42), action }])
     };

@@ -131,7 +131,7 @@ fn rewarded(user: UserId, at: u64, day: u16, rule: &str) -> Group {
     let rules = Rules::new(vec![rule]);
     let (asks, today) =
         (rules.all(), RewardDay { day: Day::of_number(day), rules: rules.all(), zone: Arc::from("UTC") });
-    let beat = Beat { watched: 0, ..beat(content(1), at, at) };
+    let beat = Beat { watched: Some(0), ..beat(content(1), at, at) };
     let change = Change { user, action: Action::beat(beat, Arc::from("tv"), asks) };
     Group::new(at, vec![change], Rewarding { rules: Arc::new(rules), today, claims_max: 100 })
 }

@@ -284,7 +284,7 @@ fn an_erased_user_has_no_exact_claims_left_and_may_claim_again() {
     let ask = |now: u64| {
         let rewards = rewarding(day(), 100);
         let asks = rewards.today.rules;
-        let beat = Beat { watched: 0, ..beat(content(1), now, now) };
+        let beat = Beat { watched: Some(0), ..beat(content(1), now, now) };
         let beat = change(USER, Action::beat(beat, Arc::from("tv"), asks));
         commit_rewarded(&backend.store(), now, rewards, vec![beat]).decided.len()
     };

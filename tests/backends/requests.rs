@@ -80,7 +80,7 @@ pub fn beat(content: Content, at: u64, session: u64) -> Beat {
         dur: 0,
         state: State::Playing,
         session: SessionId(session),
-        watched: at % 1_000,
+        watched: Some(at % 1_000),
         rate: 1.0,
         at,
     }

@@ -86,7 +86,7 @@ impl Crowd {
             state: *[State::Playing, State::Playing, State::Paused, State::Ended].choose(&mut self.rng).expect("some"),
             session: SessionId(session),
             // It rises with time, more slowly in later sessions.
-            watched: 1 + (at + 1_000_000).saturating_sub(self.began) / session,
+            watched: Some(1 + (at + 1_000_000).saturating_sub(self.began) / session),
             rate: 1.0,
             at,
         };

@@ -12,14 +12,15 @@ pub fn content(oid: u64) -> Content {
 /// One that is taken.
 pub fn beat(oid: u64, session: u64, at: u64) -> Beat {
     let (content, session) = (content(oid), SessionId(session));
-    Beat { content, pos: 1_000, dur: 0, state: State::Playing, session, watched: 1_000, rate: 1.0, at }
+    Beat { content, pos: 1_000, dur: 0, state: State::Playing, session, watched: Some(1_000), rate: 1.0, at }
 }
 
 pub fn beats(seq: u32, items: &[Beat]) -> String {
     let mut text = format!(r#"{{"seq":{seq},"beats":{{"items":["#);
     for (index, beat) in items.iter().enumerate() {
         let comma = if index > 0 { "," } else { "" };
-        let Beat { content, pos, dur, session, watched, at, .. } = beat;
+        let Beat { content, pos, dur, session, at, .. } = beat;
+        let watched = beat.watched_ms();
         write!(
             text,
             r#"{comma}{{"kind":{},"oid":"{}","pos":{pos},"dur":{dur},"state":"playing","session":"{}","watched":{watched},"at":{at}}}"#,

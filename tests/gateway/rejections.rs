@@ -72,19 +72,23 @@ async fn a_beat_older_than_the_retention_is_expired() {
 }
 
 #[tokio::test]
-async fn a_start_that_failed_does_not_erase_a_bookmark() {
+async fn a_failed_or_false_start_does_not_erase_a_bookmark() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let at = client.now() - 1_000;
     client.watch([beat(100, at).pos(50_000)]).await;
-    for state in ["paused", "seeked", "ended"] {
+    for state in ["playing", "paused", "seeked", "ended"] {
         let failed = beat(100, at + 10).state(state).watched(0).pos(0).session(2);
         assert_eq!(reason(&mut client, failed).await, "not_started", "{state}");
+    }
+    for state in ["paused", "seeked", "ended"] {
         let silent = beat(100, at + 10).state(state).without("watched").pos(0).session(2);
         assert_eq!(reason(&mut client, silent).await, "not_started", "{state}");
     }
     assert_eq!(client.position(100).await, Some(50_000));
-    client.watch([beat(100, at + 10).watched(0).pos(0).session(2)]).await;
+    // A player that does not count what it plays says so by playing.
+    client.watch([beat(100, at + 10).without("watched").pos(0).session(2)]).await;
+    client.watch([beat(100, at + 20).with("watched", Value::Null).pos(0).session(2)]).await;
 }
 
 #[tokio::test]

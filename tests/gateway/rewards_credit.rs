@@ -59,7 +59,7 @@ async fn seeking_through_a_video_in_a_moment_earns_nothing() {
         let (began, at) = (Instant::now(), client.now() - 60_000);
         for minute in 0..10 {
             let watched = minute * 60_000;
-            client.play(None, [beat(100, at + minute * 5_000).pos(watched).watched(watched)]).await;
+            client.play(None, [beat(100, at + minute * 5_000).pos(watched).watched(1 + watched)]).await;
         }
         took.push(began.elapsed());
         if began.elapsed() >= TO_WATCH {
@@ -102,10 +102,10 @@ async fn an_offline_batch_of_yesterday_earns_nothing() {
     let mut client = gateway.connect(MID).await;
     let yesterday = client.now() - 86_400_000;
     for step in 0..20 {
-        client.play(None, [beat(100, yesterday + step * 5_000).watched(step * 5_000)]).await;
+        client.play(None, [beat(100, yesterday + step * 5_000).watched(1 + step * 5_000)]).await;
     }
     let batch =
-        |first| (0..200).map(move |step| beat(first + step % 7, yesterday + step * 5_000).watched(step * 5_000));
+        |first| (0..200).map(move |step| beat(first + step % 7, yesterday + step * 5_000).watched(1 + step * 5_000));
     client.play(None, batch(200)).await;
     post_beats(&gateway.http(MID), None, batch(300)).await;
     earned_nothing(&gateway, &mut client).await;
@@ -272,7 +272,7 @@ async fn watch_time_adds_up_across_connections_and_restarts() {
 async fn a_minimum_of_0_s_rewards_the_first_beat() {
     let gateway = at_once();
     let mut client = gateway.connect(MID).await;
-    assert!(client.play(None, [beat(100, client.now()).watched(0)]).await.flag().is_some());
+    assert!(client.play(None, [beat(100, client.now()).watched(1)]).await.flag().is_some());
     assert_eq!(client.reward().await["rule"], "first-of-day");
 }
 

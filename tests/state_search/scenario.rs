@@ -193,7 +193,7 @@ impl Ask {
                         return None;
                     }
                     // It rises with time, more slowly in the second session.
-                    let watched = (at - (BEGIN - 4 * DAY_MS)) / session;
+                    let watched = Some((at - (BEGIN - 4 * DAY_MS)) / session);
                     let beat = Beat { watched, ..beat(*content, at, *session) };
                     Action::beat(beat, Arc::from("tv"), *asks)
                 }

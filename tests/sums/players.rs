@@ -55,7 +55,7 @@ impl Players {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64;
         let change = |at| {
             let (state, session) = (State::Playing, SessionId(at));
-            let beat = Beat { content, pos: 0, dur: 0, state, session, watched: 0, rate: 1.0, at };
+            let beat = Beat { content, pos: 0, dur: 0, state, session, watched: Some(0), rate: 1.0, at };
             Change { user, action: Action::beat(beat, Arc::from("tv"), self.rewards.rules.all()) }
         };
         let group = Group::new(now, vec![change(now), change(now + 1)], self.rewards.clone());

@@ -58,7 +58,8 @@ fn write_item(beat: &Beat, names: &Names, out: &mut Vec<u8>) {
     out.extend(b",\"state\":\"playing\",\"session\":\"");
     number(names.session(beat.content), out);
     out.extend(b"\",\"watched\":");
-    number(beat.played, out);
+    // A beat of which nothing was played would be refused.
+    number(beat.played.max(1), out);
     out.extend(b",\"at\":");
     number(beat.at, out);
     out.push(b'}');
@@ -134,7 +135,7 @@ mod tests {
         assert_eq!(beats.flag, "2000-01-01".parse().ok());
         let item = &beats.items[0];
         assert_eq!((item.content.kind, item.content.oid), (KIND, NAMES.oid(3)));
-        assert_eq!((item.pos, item.watched, item.at), (7, LENGTH + 7, beat.at));
+        assert_eq!((item.pos, item.watched, item.at), (7, Some(LENGTH + 7), beat.at));
         assert_eq!(item.session.0, NAMES.session(3));
 
         text.clear();

@@ -98,7 +98,7 @@ impl RecordLine {
             dur: self.dur,
             state: Some(state.into()),
             session: Some(self.session.unwrap_or_else(|| self.made_session())),
-            watched: self.watched.max(1),
+            watched: Some(self.watched.max(1)),
             rate: self.rate,
             at: Some(self.at),
         }
@@ -144,7 +144,7 @@ mod tests {
     fn a_line_needs_five_fields_and_says_which_is_wrong() {
         let line: RecordLine = serde_json::from_str(r#"{"mid":"7","kind":1,"oid":8,"pos":3,"at":9}"#).expect("a line");
         let beat = line.beat();
-        assert_eq!((beat.watched, beat.state, beat.session), (1, Some(2), Some(line.made_session())));
+        assert_eq!((beat.watched, beat.state, beat.session), (Some(1), Some(2), Some(line.made_session())));
         for (bad, complaint) in [
             (r#"{"mid":7,"kind":1,"oid":8,"pos":3}"#, "missing field `at`"),
             (r#"{"mid":-7,"kind":1,"oid":8,"pos":3,"at":9}"#, "expected an id"),

@@ -133,7 +133,7 @@ fn two_gateways() -> (Side, Side, Arc<Network>) {
 
 fn record(at: u64) -> Record {
     let (state, session) = (State::Playing, SessionId(1));
-    let beat = Beat { content: CONTENT, pos: at, dur: 0, state, session, watched: at, rate: 1.0, at };
+    let beat = Beat { content: CONTENT, pos: at, dur: 0, state, session, watched: Some(at), rate: 1.0, at };
     Record::of(&beat, Arc::from("tv"), Version::NONE, Credit::default())
 }
 

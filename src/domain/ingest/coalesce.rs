@@ -224,7 +224,7 @@ mod tests {
     fn beat(oid: u64, session: u64, at: u64) -> Beat {
         let content = Content { kind: 1, oid };
         let session = SessionId(session);
-        Beat { content, pos: at, dur: 0, state: State::Playing, session, watched: at, rate: 1.0, at }
+        Beat { content, pos: at, dur: 0, state: State::Playing, session, watched: Some(at), rate: 1.0, at }
     }
 
     fn slot(inbox: &Arc<Inbox>, beat: Beat, seq: u32) -> Slot {

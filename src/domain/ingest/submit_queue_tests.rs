@@ -64,7 +64,7 @@ impl Bench {
 
 pub fn beat(at: u64) -> Beat {
     let (content, session) = (Content { kind: 1, oid: 100 }, SessionId(1));
-    Beat { content, pos: at, dur: 0, state: State::Playing, session, watched: at, rate: 1.0, at }
+    Beat { content, pos: at, dur: 0, state: State::Playing, session, watched: Some(at), rate: 1.0, at }
 }
 
 /// A frame of one beat.

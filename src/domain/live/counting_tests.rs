@@ -92,7 +92,7 @@ impl Fixture {
     fn beat(&self, user: u64, session: u64, state: State) {
         let at = self.clock.now();
         let session = SessionId(session);
-        let beat = Beat { content: FILM, pos: 0, dur: 0, state, session, watched: 1, rate: 1.0, at };
+        let beat = Beat { content: FILM, pos: 0, dur: 0, state, session, watched: Some(1), rate: 1.0, at };
         let after = Some(Record::of(&beat, "".into(), Version::NONE, Credit::default()));
         let transition = Transition { user: UserId(user), content: FILM, before: None, after, cause: Cause::Beat };
         self.commit(user, Verdict::Written { steady: false }.into(), vec![transition]);

@@ -57,7 +57,7 @@ impl Judge {
         if !today.per_user(&self.rules).without(decided).is_empty() {
             decided = decided.or(self.memory.user_rules(user, today, LookupReason::Beat).decided);
         }
-        let may_apply = self.rules.may_apply(today.rules, content, beat.watched);
+        let may_apply = self.rules.may_apply(today.rules, content, beat.watched_ms());
         let of_content = today.per_content(&self.rules, content);
         if known.content != Some(today.day) {
             let earned_here = may_apply.and(of_content);

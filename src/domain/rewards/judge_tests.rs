@@ -70,7 +70,7 @@ fn judge() -> (Judge, ViewsByPlayback) {
 
 fn beat(content: Content, watched: u64) -> Beat {
     let (state, session) = (State::Playing, SessionId(1));
-    Beat { content, pos: 0, dur: 0, state, session, watched, rate: 1.0, at: NOW }
+    Beat { content, pos: 0, dur: 0, state, session, watched: Some(watched), rate: 1.0, at: NOW }
 }
 
 fn decided(rule: usize, first: bool) -> Decided {

@@ -156,7 +156,7 @@ fn beat(given: &wire::Beat) -> Result<Beat, Fault> {
         dur: exact(given.dur, "dur")?,
         state: state(given.state)?,
         session: SessionId(required(given.session, "session")?),
-        watched: exact(given.watched, "watched")?,
+        watched: given.watched.map(|watched| exact(watched, "watched")).transpose()?,
         // Minus zero is zero.
         rate: given.rate.unwrap_or(1.0) + 0.0,
         at: exact(required(given.at, "at")?, "at")?,

@@ -11,7 +11,7 @@ fn given() -> wire::Beat {
         dur: 300_000,
         state: Some(wire::State::Playing.into()),
         session: Some(8_311_207),
-        watched: 5_000,
+        watched: Some(5_000),
         rate: None,
         at: Some(1_795_150_000_118),
     }
@@ -41,7 +41,9 @@ fn a_beat_has_the_defaults_of_a_frame() {
         ..wire::Beat::default()
     };
     let beat = super::beat(&zeros).expect("zeros are values");
-    assert!((beat.at, beat.session.0, beat.watched) == (0, 0, 0) && beat.rate.is_sign_positive());
+    let silent = wire::Beat { watched: Some(0), ..given() };
+    assert_eq!(super::beat(&silent).expect("a beat").watched, Some(0), "not the same as none");
+    assert!((beat.at, beat.session.0, beat.watched) == (0, 0, None) && beat.rate.is_sign_positive());
 }
 
 #[test]
@@ -67,7 +69,7 @@ fn a_value_out_of_range_is_named() {
         ("kind: must be at most 65535", |beat| beat.kind = Some(65_536)),
         ("pos: must be at most 9007199254740991", |beat| beat.pos = Some(1 << 53)),
         ("dur: must be at most 9007199254740991", |beat| beat.dur = 1 << 53),
-        ("watched: must be at most 9007199254740991", |beat| beat.watched = 1 << 53),
+        ("watched: must be at most 9007199254740991", |beat| beat.watched = Some(1 << 53)),
         ("at: must be at most 9007199254740991", |beat| beat.at = Some(u64::MAX)),
         ("state: must be playing, paused, seeked or ended", |beat| beat.state = Some(0)),
     ];

@@ -123,7 +123,7 @@ fn content() -> impl Strategy<Value = Content> {
 fn action() -> impl Strategy<Value = Action> {
     let beat = |(content, at, session)| {
         let session = SessionId(session);
-        let beat = Beat { content, pos: at, dur: 0, state: State::Playing, session, watched: 1, rate: 1.0, at };
+        let beat = Beat { content, pos: at, dur: 0, state: State::Playing, session, watched: Some(1), rate: 1.0, at };
         Action::beat(beat, Arc::from("tv"), RuleSet::NONE)
     };
     let at = || 1u64..110;

@@ -115,7 +115,7 @@ mod tests {
     fn beat() -> Beat {
         let content = Content { kind: 1, oid: 100 };
         let state = State::Playing;
-        Beat { content, pos: 1, dur: 2, state, session: SessionId(3), watched: 4, rate: 1.0, at: 5 }
+        Beat { content, pos: 1, dur: 2, state, session: SessionId(3), watched: Some(4), rate: 1.0, at: 5 }
     }
 
     fn left(followed: Followed, action: Action, outcome: &Outcome) -> Option<Noticed> {

@@ -22,7 +22,7 @@ impl Credit {
     /// The credit after a beat that is written on `day` at `now` (milliseconds). `before`: the credit of its session so
     /// far.
     pub fn of(beat: &Beat, before: Option<Credit>, day: Day, now: u64) -> Self {
-        let begins = Credit { day, since: now, base: beat.watched };
+        let begins = Credit { day, since: now, base: beat.watched_ms() };
         before.filter(|credit| credit.day == day).unwrap_or(begins)
     }
 
@@ -34,7 +34,8 @@ impl Credit {
     /// The watch time that `beat` has earned at `now`, milliseconds; `None`: the beat is too old. It is never more than
     /// was played, and never more than the time that has passed: seeking through a film in a second earns a second.
     pub fn earned(&self, beat: &Beat, now: u64) -> Option<u64> {
-        Self::is_fresh(beat, now).then(|| beat.watched.saturating_sub(self.base).min(now.saturating_sub(self.since)))
+        Self::is_fresh(beat, now)
+            .then(|| beat.watched_ms().saturating_sub(self.base).min(now.saturating_sub(self.since)))
     }
 }
 
@@ -60,7 +61,7 @@ mod tests {
             dur: 0,
             state: State::Playing,
             session: SessionId(1),
-            watched,
+            watched: Some(watched),
             rate: 1.0,
             at,
         };

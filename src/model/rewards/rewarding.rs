@@ -20,7 +20,7 @@ impl Rewarding {
     /// The rules of `asks` that may still apply to a beat that is written at `now`, as far as the beat alone can tell.
     pub fn may_apply(&self, asks: RuleSet, beat: &Beat, now: u64) -> RuleSet {
         let some = if Credit::is_fresh(beat, now) { asks.and(self.today.rules) } else { RuleSet::NONE };
-        self.rules.may_apply(some, beat.content, beat.watched)
+        self.rules.may_apply(some, beat.content, beat.watched_ms())
     }
 
     /// The day as a store keeps it.

@@ -32,8 +32,8 @@ fn day() -> impl Strategy<Value = Option<Day>> {
 
 fn beat() -> impl Strategy<Value = Beat> {
     let state = prop_oneof![Just(State::Playing), Just(State::Paused), Just(State::Seeked), Just(State::Ended)];
-    (content(), state, any::<[u64; 5]>(), 0.0..16.0).prop_map(
-        |(content, state, [pos, dur, session, watched, at], rate)| Beat {
+    (content(), state, any::<[u64; 4]>(), any::<Option<u64>>(), 0.0..16.0).prop_map(
+        |(content, state, [pos, dur, session, at], watched, rate)| Beat {
             content,
             pos,
             dur,
@@ -185,7 +185,7 @@ fn a_steady_beat_is_compact() {
     let at = 1_795_150_000_000;
     let content = Content { kind: 1, oid: 1_000_000 };
     let (state, session) = (State::Playing, SessionId(u64::MAX));
-    let beat = Beat { content, pos: 73_200, dur: 300_000, state, session, watched: 60_000, rate: 1.0, at };
+    let beat = Beat { content, pos: 73_200, dur: 300_000, state, session, watched: Some(60_000), rate: 1.0, at };
     let change = Change { user: UserId(1_000_000), action: Action::beat(beat, "tv-3f".into(), RuleSet::NONE) };
     let (visitor, known) = (Visitor::default(), DecidedRules::default());
     let sender = Sender { connection: ConnectionId(u64::MAX), visitor, known };

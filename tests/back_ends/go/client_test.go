@@ -114,7 +114,7 @@ func content(oid uint64) *api.Content {
 func beat(oid, at uint64) *api.Beat {
 	return &api.Beat{
 		Kind: proto.Uint32(1), Oid: &oid, Pos: proto.Uint64(73_200), State: api.State_STATE_PLAYING.Enum(),
-		Session: proto.Uint64(1), Watched: 5_000, At: &at,
+		Session: proto.Uint64(1), Watched: proto.Uint64(5_000), At: &at,
 	}
 }
 

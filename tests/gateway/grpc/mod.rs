@@ -91,7 +91,7 @@ pub fn beat(oid: u64, at: u64) -> wire::Beat {
         pos: Some(10_000),
         state: Some(wire::State::Playing.into()),
         session: Some(1),
-        watched: 5_000,
+        watched: Some(5_000),
         at: Some(at),
         ..wire::Beat::default()
     }

@@ -49,12 +49,15 @@ async fn each_beat_is_judged_as_on_a_socket() {
         beat(1, at - 1),
         wire::Beat { rate: Some(f64::NAN), ..beat(2, at) },
         beat(3, at + 60_000),
-        wire::Beat { state: Some(wire::State::Paused.into()), watched: 0, ..beat(4, at) },
+        wire::Beat { state: Some(wire::State::Paused.into()), watched: Some(0), ..beat(4, at) },
         beat(5, 0),
         beat(6, at),
         // The same session goes on, and another one begins.
         beat(9, at),
         wire::Beat { session: Some(2), ..beat(1, at + 1) },
+        // It plays, and says that nothing was played; and one that does not say.
+        wire::Beat { watched: Some(0), ..beat(7, at) },
+        wire::Beat { watched: None, ..beat(8, at) },
     ];
     let answer = client.put(batch([of(MID, items)])).await.expect("an answer").into_inner();
     let user = &answer.users[0];
@@ -65,10 +68,11 @@ async fn each_beat_is_judged_as_on_a_socket() {
         (2, wire::Reason::Clock),
         (3, wire::Reason::NotStarted),
         (4, wire::Reason::Expired),
+        (8, wire::Reason::NotStarted),
     ];
     assert_eq!(rejected, expected);
     assert_eq!(user.rejected[0].record.as_ref().map(|record| record.at), Some(at));
-    assert_eq!(user.changed, [5, 7], "a new record, and a new session; not the beat that goes on");
+    assert_eq!(user.changed, [5, 7, 9], "new records, and a new session; not the beat that goes on");
     let again = client.put(batch([of(MID, [beat(6, at)])])).await.expect("an answer").into_inner();
     assert!(again.users[0].rejected.is_empty() && again.users[0].changed.is_empty(), "a repeat changes nothing");
 
@@ -129,7 +133,7 @@ async fn rewards_are_told_to_the_caller_and_the_flag_to_sockets() {
     let first = put(&mut client, MID, [beat(1, at - 5_500)]).await;
     assert!(first.rewards.is_empty() && first.flag.is_empty());
     tokio::time::sleep(Duration::from_millis(5_200)).await;
-    let watched = wire::Beat { watched: 11_000, ..beat(1, at + 100) };
+    let watched = wire::Beat { watched: Some(11_000), ..beat(1, at + 100) };
     let second = put(&mut client, MID, [watched]).await;
     let told: Vec<_> = second.rewards.iter().map(|reward| (reward.rule.as_str(), reward.content)).collect();
     assert_eq!(told, [("first-of-day", None)]);

@@ -63,7 +63,7 @@ impl NaiveStore {
 
 impl Row {
     fn of(beat: &Beat) -> Self {
-        Row { pos: beat.pos, dur: beat.dur, session: beat.session.0, watched: beat.watched, at: beat.at }
+        Row { pos: beat.pos, dur: beat.dur, session: beat.session.0, watched: beat.watched_ms(), at: beat.at }
     }
 
     fn bytes(&self) -> Vec<u8> {

@@ -28,7 +28,8 @@ fn beat() -> impl Strategy<Value = Beat> {
     let state = prop::sample::select(vec![State::Playing, State::Paused, State::Seeked, State::Ended]);
     // Of short numbers: the last bit of a long one may be rounded.
     let rate = prop_oneof![Just(1.0), any::<i16>().prop_map(|rate| f64::from(rate) / 16.0)];
-    (content(), 0..=EXACT, 0..=EXACT, state, any::<u64>(), 0..=EXACT, rate, 0..=EXACT).prop_map(
+    let watched = prop::option::of(0..=EXACT);
+    (content(), 0..=EXACT, 0..=EXACT, state, any::<u64>(), watched, rate, 0..=EXACT).prop_map(
         |(content, pos, dur, state, session, watched, rate, at)| {
             let session = SessionId(session);
             Beat { content, pos, dur, state, session, watched, rate, at }

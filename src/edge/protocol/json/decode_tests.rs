@@ -46,7 +46,7 @@ fn the_examples_of_the_protocol_decode() {
         dur: 300_000,
         state: State::Playing,
         session: SessionId(8311207),
-        watched: 5000,
+        watched: Some(5000),
         rate: 1.0,
         at: 1795150000118,
     };
@@ -79,7 +79,7 @@ fn a_beat_needs_only_six_fields() {
         dur: 0,
         state: State::Ended,
         session: SessionId(u64::MAX),
-        watched: 0,
+        watched: None,
         rate: 1.0,
         at: 0,
     };

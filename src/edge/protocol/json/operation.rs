@@ -224,7 +224,7 @@ impl From<BeatShape> for Beat {
             dur: shape.dur.unwrap_or_default().0,
             state: shape.state.0,
             session: SessionId(shape.session.0),
-            watched: shape.watched.unwrap_or_default().0,
+            watched: shape.watched.map(|watched| watched.0),
             rate: shape.rate.unwrap_or_default().0,
             at: shape.at.0,
         }

@@ -46,7 +46,7 @@ fn beat(oid: u64, at: u64) -> Change {
         dur: 0,
         state: State::Playing,
         session: SessionId(1),
-        watched: 1,
+        watched: Some(1),
         rate: 1.0,
         at,
     };

@@ -43,7 +43,7 @@ fn any_content() -> impl Strategy<Value = Content> {
 fn action() -> impl Strategy<Value = (Action, u64)> {
     let beat = |(content, session)| {
         let session = SessionId(session);
-        let beat = Beat { content, pos: 1, dur: 0, state: State::Playing, session, watched: 1, rate: 1.0, at: 0 };
+        let beat = Beat { content, pos: 1, dur: 0, state: State::Playing, session, watched: Some(1), rate: 1.0, at: 0 };
         Action::beat(beat, Arc::from("tv"), RuleSet::NONE)
     };
     let action = prop_oneof![

@@ -76,7 +76,7 @@ mod tests {
     fn beat(oid: u64) -> Change {
         let content = Content { kind: 1, oid };
         let state = State::Playing;
-        let beat = Beat { content, pos: 1, dur: 2, state, session: SessionId(3), watched: 4, rate: 1.0, at: 5 };
+        let beat = Beat { content, pos: 1, dur: 2, state, session: SessionId(3), watched: Some(4), rate: 1.0, at: 5 };
         Change { user: UserId(42), action: Action::beat(beat, "tv".into(), RuleSet::NONE) }
     }
 
