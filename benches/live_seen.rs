@@ -246,7 +246,7 @@ fn group(beats: impl Iterator<Item = (u64, u64, State)>, at: u64) -> CommittedGr
             origin: ConnectionId(1),
             gateway: None,
             visitor,
-            outcome: Verdict::Written { steady: false }.into(),
+            outcome: Verdict::written(false).into(),
             flag: None,
             here: false,
             elsewhere: false,

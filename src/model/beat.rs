@@ -2,6 +2,9 @@
 
 use super::ids::{Content, SessionId};
 
+/// How far beyond the end of its content a position may be, milliseconds.
+const BEYOND_END_MS_MAX: u64 = 60_000;
+
 /// What the player was doing when it made the beat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -47,7 +50,7 @@ pub struct Beat {
     pub content: Content,
     /// Position in the content, milliseconds.
     pub pos: u64,
-    /// Length of the content, milliseconds; 0 = unknown.
+    /// Length of the content as the client has it, milliseconds; 0 = unknown. See [`length_at`].
     pub dur: u64,
     pub state: State,
     pub session: SessionId,
@@ -77,7 +80,25 @@ impl Playback {
     }
 }
 
+/// The length `dur` of a content that is played at `pos`; 0 = unknown. A length that the position passes by far is wrong,
+/// since a feed may be, where a player is not. It must not make a content finished that goes on.
+pub fn length_at(pos: u64, dur: u64) -> u64 {
+    if pos > dur.saturating_add(BEYOND_END_MS_MAX) { 0 } else { dur }
+}
+
 impl Beat {
+    /// 0 = unknown.
+    pub fn length(&self) -> u64 {
+        length_at(self.pos, self.dur)
+    }
+
+    /// The beat as it is after these `earlier` ones of its slot, the oldest first: it keeps the length that they know.
+    pub fn after(&self, earlier: &[Beat]) -> Beat {
+        let lengths = earlier.iter().rev().map(Beat::length);
+        let dur = std::iter::once(self.length()).chain(lengths).find(|length| *length > 0).unwrap_or_default();
+        Beat { dur, ..*self }
+    }
+
     pub fn playback(&self) -> Playback {
         Playback { session: self.session, state: self.state }
     }
@@ -110,6 +131,22 @@ mod tests {
             assert_eq!(beat(state, None).has_started(), state == State::Playing);
         }
         assert_eq!((beat(State::Playing, None).watched_ms(), beat(State::Paused, Some(7)).watched_ms()), (0, 7));
+    }
+
+    #[test]
+    fn a_length_is_unknown_where_the_position_passes_it_by_a_minute() {
+        let lengths = [(0, 0), (60_000, 0), (80_000, 20_000), (80_001, 20_000), (u64::MAX, u64::MAX - 1)];
+        assert_eq!(lengths.map(|(pos, dur)| length_at(pos, dur)), [0, 0, 20_000, 0, u64::MAX - 1]);
+    }
+
+    #[test]
+    fn a_beat_keeps_the_length_that_those_before_it_know() {
+        let (content, session, state) = (Content { kind: 1, oid: 100 }, SessionId(1), State::Playing);
+        let beat = |pos, dur| Beat { content, pos, dur, state, session, watched: Some(1), rate: 1.0, at: 1 };
+        let earlier = [beat(0, 300_000), beat(0, 400_000), beat(0, 0), beat(70_000, 1)];
+        assert_eq!(beat(5_000, 0).after(&earlier).dur, 400_000);
+        assert_eq!(beat(5_000, 200_000).after(&earlier).dur, 200_000);
+        assert_eq!((beat(5_000, 0).after(&[]).dur, beat(5_000, 0).after(&earlier[2..]).dur), (0, 0));
     }
 
     #[test]

@@ -77,7 +77,7 @@ impl Outcome {
 
     /// Whether more was done than to move the position of a record that goes on.
     pub fn is_change(&self) -> bool {
-        self.is_news() && !matches!(self, Outcome::Beat { verdict: Verdict::Written { steady: true }, .. })
+        self.is_news() && !matches!(self, Outcome::Beat { verdict: Verdict::Written { steady: true, .. }, .. })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::beat::{Beat, Playback, Stamp, State};
+use super::beat::{Beat, Playback, Stamp, State, length_at};
 use super::ids::{Content, SessionId};
 use super::rewards::credit::Credit;
 use super::version::Version;
@@ -34,7 +34,7 @@ impl Record {
         Record {
             content: beat.content,
             pos: beat.pos,
-            dur: beat.dur,
+            dur: beat.length(),
             state: beat.state,
             session: beat.session,
             device,
@@ -43,6 +43,12 @@ impl Record {
             version: Version::first_of(beat.at).max(last_version.next()),
             credit,
         }
+    }
+
+    /// With the length that the record `before` it knows, unless it knows one itself.
+    pub fn keeping_length_of(self, before: Option<&Record>) -> Self {
+        let known = before.map_or(0, |before| length_at(self.pos, before.dur));
+        Record { dur: if self.dur > 0 { self.dur } else { known }, ..self }
     }
 
     pub fn playback(&self) -> Playback {

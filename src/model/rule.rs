@@ -46,8 +46,6 @@ impl Reason {
 
 /// How far ahead of the server's clock an `at` may be, milliseconds.
 pub const AHEAD_MS_MAX: u64 = 5_000;
-/// How far beyond its own length a position may be, milliseconds.
-const BEYOND_END_MS_MAX: u64 = 60_000;
 const RATE_MAX: f64 = 16.0;
 
 /// The limits by which a beat is checked by itself, before it takes a slot.
@@ -58,9 +56,6 @@ pub struct Admission {
 
 impl Admission {
     pub fn judge(&self, beat: &Beat, now: u64) -> Result<(), Reason> {
-        if beat.dur > 0 && beat.pos > beat.dur.saturating_add(BEYOND_END_MS_MAX) {
-            return Err(Reason::Invalid);
-        }
         if !(0.0..=RATE_MAX).contains(&beat.rate) {
             return Err(Reason::Invalid);
         }
@@ -81,8 +76,8 @@ impl Admission {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// It is the record now. `steady`: so was one of the same [`Playback`](super::beat::Playback), and reads returned
-    /// it.
-    Written { steady: bool },
+    /// it. `kept_dur`: the length that it keeps from the record before, milliseconds; 0 = it has its own, or none.
+    Written { steady: bool, kept_dur: u64 },
     /// It is the record already.
     Same,
     /// `record` comes along when a stored one was the cause or stands beside it.
@@ -90,13 +85,18 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// It is the record now, and has its own length.
+    pub const fn written(steady: bool) -> Self {
+        Verdict::Written { steady, kept_dur: 0 }
+    }
+
     /// Whether `beat`, of which this is the answer, only says that playback goes on: the stored record was and is
     /// `playing`, of the same session. The ack of such a beat may be late.
     pub fn is_steady(&self, beat: &Beat) -> bool {
         let is_playing = beat.playback().is_playing();
         match self {
             Verdict::Same => is_playing,
-            Verdict::Written { steady } => is_playing && *steady,
+            Verdict::Written { steady, .. } => is_playing && *steady,
             Verdict::Rejected { .. } => false,
         }
     }
@@ -140,9 +140,10 @@ pub fn judge(
             let going_on = live.filter(goes_on);
             let credit = Credit::of(beat, going_on.map(|record| record.credit), moment.day, moment.now);
             let steady = live.is_some_and(|record| record.playback() == beat.playback());
-            let after = Record::of(beat, device.clone(), row.last_version(), credit);
+            let after = Record::of(beat, device.clone(), row.last_version(), credit).keeping_length_of(live);
+            let kept_dur = if beat.length() == 0 { after.dur } else { 0 };
             let before = row.record.replace(after.clone());
-            (Verdict::Written { steady }, Some(Written { before, after }))
+            (Verdict::Written { steady, kept_dur }, Some(Written { before, after }))
         }
     }
 }

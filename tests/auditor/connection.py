@@ -10,7 +10,7 @@ from auditor.ledger import content_of, key_of
 
 BROKEN = 1006
 GOING_AWAY = 1012
-POS_SLACK = 60_000
+RATE_MAX = 16
 
 
 class BeatsFrame:
@@ -186,7 +186,7 @@ class Connection:
 
 def _refused_alone(beat):
     """What the first step of the rule says to the beats the loader makes wrong on purpose."""
-    if beat["dur"] and beat["pos"] > beat["dur"] + POS_SLACK:
+    if beat.get("rate", 1.0) > RATE_MAX:
         return "invalid"
     if not beat["watched"]:
         return "not_started"

@@ -12,6 +12,8 @@ from auditor.entitlement import Entitlement
 from auditor.pauses import Pauses
 
 NEVER = -1
+# A position that is further beyond the end of its content says that the length is wrong.
+BEYOND_END_MS_MAX = 60_000
 
 
 @dataclass
@@ -120,11 +122,20 @@ class Ledger:
         sent = self.content(content).sent.get(key)
         if sent is None:
             return self.fault("I2", f"{where}: {record} was never sent")
-        if sent.fields != (shown := _fields(record, record.get("device", ""))):
+        shown = _fields(record, record.get("device", ""))
+        if sent.fields._replace(dur=shown.dur) != shown or not self._may_have_length(content, key, shown):
             return self.fault("I2", f"{where}: {content} shows {shown}, sent was {sent.fields}")
         if self.pauses.certain(key[0], sent.moment):
             return self.fault("recording", f"{where}: {record} was made while recording was paused")
         return content, key
+
+    def _may_have_length(self, content, key, shown):
+        """A beat that knows no length keeps the one of the record before it, which may be any older one."""
+        sent = self.content(content).sent
+        if own := _length(shown.pos, sent[key].fields.dur):
+            return shown.dur == own
+        known = {before.fields.dur for at, before in sent.items() if at < key}
+        return shown.dur == 0 or (shown.dur in known and _length(shown.pos, shown.dur) > 0)
 
     def judge(self, content, record, floor, where):
         """One answer of a read that began at `floor`; `record` is None where nothing is known."""
@@ -149,6 +160,11 @@ class Ledger:
         least = floor.stored.get(content)
         if least and self.content(content).newest_sent <= least:
             self.judge(content, None, floor, where)
+
+
+def _length(pos, dur):
+    """0: unknown."""
+    return dur if pos <= dur + BEYOND_END_MS_MAX else 0
 
 
 def _fields(item, device):

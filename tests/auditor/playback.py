@@ -30,17 +30,22 @@ class Playback:
         return self._beat(self.dice.choices(("playing", "paused", "seeked", "ended"), (85, 7, 6, 2))[0])
 
     def nonsense(self, now):
-        """A position far beyond the end, or a failed start: to be rejected, and never to be seen again."""
+        """A rate of no player, or a start that failed: to be rejected, and never to be seen again."""
         self.at = max(self.at + 1, now - self.behind)
-        if self.dur and self.dice.random() < 0.5:
-            return {**self._beat("playing"), "pos": self.dur + 60_001}
-        return {**self._beat("paused"), "watched": 0}
+        if self.dice.random() < 0.5:
+            return {**self._beat("playing"), "rate": 17.0}
+        return {**self._beat(self.dice.choice(("playing", "paused"))), "watched": 0}
+
+    def _pos(self):
+        """Some are far beyond the end that the player was told of: the length is unknown then."""
+        beyond = self.dur and self.dice.random() < 0.02
+        return self.dur + 60_001 if beyond else self.dice.randrange(self.dur or 10 * DAY)
 
     def _beat(self, state):
         return {
             "kind": self.kind,
             "oid": str(self.oid),
-            "pos": self.dice.randrange(self.dur or 10 * DAY),
+            "pos": self._pos(),
             "dur": self.dur,
             "state": state,
             "session": str(self.session),

@@ -164,7 +164,7 @@ pub fn a_late_beat_does_not_undo_a_clear<B: Backend>() {
     assert_eq!(ats(&store, &[1, 2]), [None, Some(6_000)]);
     let late = commit(&store, beats(&[(1, 4_999), (3, 5_000), (1, 5_001)]));
     assert!(rejected(&late[0], Reason::Superseded) && rejected(&late[1], Reason::Superseded));
-    assert_eq!(late[2], Outcome::from(Verdict::Written { steady: false }), "what was cleared is not played on");
+    assert_eq!(late[2], Outcome::from(Verdict::written(false)), "what was cleared is not played on");
     assert_eq!(oids(&list(&store, USER, everything())), [2, 1]);
 }
 
@@ -222,7 +222,7 @@ pub fn what_outlives_the_retention_is_in_no_read<B: Backend>() {
     assert_eq!(read(11_001), (1, vec![2]));
     assert_eq!(read(15_001), (0, vec![]));
     let outcomes = commit_at(&store, 12_000, beats(&[(1, 6_000)]));
-    assert_eq!(outcomes, [Outcome::from(Verdict::Written { steady: false })], "what has expired is not played on");
+    assert_eq!(outcomes, [Outcome::from(Verdict::written(false))], "what has expired is not played on");
 }
 
 pub fn a_cursor_is_stable_while_beats_arrive<B: Backend>() {

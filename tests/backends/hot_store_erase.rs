@@ -43,7 +43,7 @@ pub fn what_is_not_newer_than_an_erasure_never_comes_back<B: Backend>() {
         backend.reopen(ROOMY);
     }
     let outcomes = commit(&backend.store(), vec![beat_of(USER, content(1), ahead + 1)]);
-    assert_eq!(outcomes, [Outcome::from(Verdict::Written { steady: false })]);
+    assert_eq!(outcomes, [Outcome::from(Verdict::written(false))]);
 }
 
 pub fn an_erasure_takes_the_changes_of_its_group_in_their_order<B: Backend>() {

@@ -114,7 +114,7 @@ fn a_steady_beat_waits_for_its_head_and_is_written_where_it_is_then() {
     assert!(matches!(refused, Err(StoreError::Away(_))), "{refused:?}");
     moving.finish();
     let committed = known(&store, &group);
-    assert_eq!(committed.outcomes, [Outcome::from(Verdict::Written { steady: true })]);
+    assert_eq!(committed.outcomes, [Outcome::from(Verdict::written(true))]);
     assert_eq!(committed.transitions.len(), 1);
     assert_eq!(ats(&store, &[1]), [Some(NOW + 2)]);
 }

@@ -363,8 +363,10 @@ fn a_group_whose_outcome_is_unknown_may_be_committed_again() {
             outcome = runtime.block_on(store.commit(&group));
         }
         for outcome in outcome.unwrap().outcomes {
-            let known =
-                matches!(outcome, Outcome::Beat { verdict: Verdict::Written { steady: false } | Verdict::Same, .. });
+            let known = matches!(
+                outcome,
+                Outcome::Beat { verdict: Verdict::Written { steady: false, .. } | Verdict::Same, .. }
+            );
             assert!(known, "{outcome:?}");
         }
     }

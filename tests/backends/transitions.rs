@@ -43,7 +43,7 @@ fn a_beat_is_told_over_the_stored_record_though_a_clear_hides_it() {
     assert_eq!(told(&mut store, &[beat_at(1, 1_000), clear(1_500)]), [(0, None, Some(1_000), Cause::Beat)]);
     let committed = store.commit(NOW, &Rewarding::none(), &[beat_at(1, 2_000)]);
     assert_eq!(moves(&committed.transitions), [(0, Some(1_000), Some(2_000), Cause::Beat)]);
-    assert_eq!(committed.outcomes, [Outcome::from(Verdict::Written { steady: false })], "it goes by what reads return");
+    assert_eq!(committed.outcomes, [Outcome::from(Verdict::written(false))], "it goes by what reads return");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::redis::{OnRedis, OneServer, Servers, can_swap, key, open_remembering,
 use crate::redis_store::calls;
 use crate::requests::*;
 
-const STEADY: Outcome = Outcome::Beat { verdict: Verdict::Written { steady: true }, skipped: 0 };
+const STEADY: Outcome = Outcome::Beat { verdict: Verdict::written(true), skipped: 0 };
 
 struct Bench {
     backend: OneServer,

@@ -32,6 +32,19 @@ async fn a_new_record_is_pushed_at_once_to_every_other_device() {
 }
 
 #[tokio::test]
+async fn a_push_has_the_length_that_its_beat_did_not_know() {
+    let gateway = only_at_once();
+    let mut origin = gateway.connect(MID).await;
+    let mut other = gateway.connect(MID).await;
+    let at = origin.now() - 1_000;
+    origin.watch([beat(100, at).dur(300_000)]).await;
+    other.push().await;
+    origin.watch([beat(100, at + 1).pos(20_000).state("paused")]).await;
+    let record = origin.record(100).await;
+    assert_eq!((&record["dur"], other.push().await), (&json!(300_000), json!({ "record": record })));
+}
+
+#[tokio::test]
 async fn a_change_of_state_or_session_is_pushed_at_once() {
     let gateway = only_at_once();
     let mut origin = gateway.connect(MID).await;

@@ -21,7 +21,7 @@ async fn the_first_beat_is_the_record() {
 }
 
 #[tokio::test]
-async fn a_newer_beat_replaces_the_record_whole() {
+async fn a_newer_beat_replaces_the_record_but_for_a_length_that_it_does_not_know() {
     let gateway = TestGateway::start();
     let mut client = gateway.connect(MID).await;
     let at = client.now();
@@ -32,7 +32,54 @@ async fn a_newer_beat_replaces_the_record_whole() {
     assert_eq!(record["state"], "paused");
     assert_eq!(record["session"], "2");
     assert_eq!(record["watched"], 7_000);
-    assert_eq!(record.get("progress"), None, "the length is not kept from the beat before");
+    assert_eq!((&record["dur"], &record["progress"]), (&json!(300_000), &json!(0.066)));
+    client.watch([beat(100, at + 2).pos(20_000).dur(200_000)]).await;
+    assert_eq!(client.record(100).await["dur"], 200_000, "a newer length counts");
+}
+
+#[tokio::test]
+async fn a_length_that_the_position_has_passed_by_a_minute_is_unknown() {
+    let gateway = TestGateway::start();
+    let mut client = gateway.connect(MID).await;
+    let at = client.now() - 1_500_000;
+    // A feed says 20 minutes; the file has 45.
+    let short = |pos: u64| beat(100, at + pos).pos(pos).dur(1_200_000);
+    client.watch([short(1_260_000)]).await;
+    let record = client.record(100).await;
+    assert_eq!(
+        (&record["pos"], &record["dur"], &record["finished"]),
+        (&json!(1_260_000), &json!(1_200_000), &json!(true))
+    );
+    client.watch([short(1_260_001)]).await;
+    let record = client.record(100).await;
+    assert_eq!((&record["pos"], &record["dur"], &record["resume"]), (&json!(1_260_001), &json!(0), &json!(1_260_001)));
+    assert_eq!((record.get("progress"), &record["finished"]), (None, &json!(false)));
+    // Another device knows it.
+    client.watch([beat(100, at + 1_300_000).pos(1_300_000).dur(2_700_000).session(2)]).await;
+    client.watch([short(1_400_000)]).await;
+    let record = client.record(100).await;
+    assert_eq!(
+        (&record["pos"], &record["dur"], &record["finished"]),
+        (&json!(1_400_000), &json!(2_700_000), &json!(false))
+    );
+}
+
+#[tokio::test]
+async fn a_beat_without_a_length_keeps_the_one_that_is_known() {
+    let gateway = TestGateway::start();
+    let mut client = gateway.connect(MID).await;
+    let at = client.now();
+    let known = beat(100, at).pos(10_000).dur(300_000);
+    // In one frame they share a slot; in two the record is stored between them.
+    client.watch([known.clone(), beat(100, at + 1).pos(11_000)]).await;
+    assert_eq!(client.record(100).await["dur"], 300_000);
+    client.watch([beat(100, at + 2).pos(12_000).dur(0).state("paused")]).await;
+    let record = client.record(100).await;
+    assert_eq!((&record["pos"], &record["dur"]), (&json!(12_000), &json!(300_000)));
+    // What is forgotten is forgotten whole.
+    client.call(json!({"delete": {"items": [{"kind": 1, "oid": "100"}], "at": at + 2}})).await;
+    client.watch([beat(100, at + 3).pos(13_000)]).await;
+    assert_eq!(client.record(100).await["dur"], 0);
 }
 
 #[tokio::test]

@@ -49,6 +49,17 @@ class Unsettled(unittest.TestCase):
         self.assertIn("list shows 0 records, get 1", judge_user(ledger, [], {(1, 5): record}))
         self.assertEqual(self.judge.faults, [])
 
+    def test_a_record_keeps_a_length_that_was_sent_before(self):
+        known, beyond = {**BEAT, "dur": 10_000}, {**BEAT, "at": 1_001, "pos": 70_001, "dur": 10_000}
+        for newer, lengths in (({**BEAT, "at": 1_001}, (0, 10_000)), (beyond, (0,))):
+            sent, acked = ("sent", {"seq": 2, "beats": {"items": [known, newer]}}), ("got", {"ack": {"seq": 2}})
+            ledger = self.ledger(sent, acked, ("dropped", None))
+            for length in (0, 10_000, 20_000):
+                shown = ledger.shown({**newer, "device": "tv", "dur": length}, "get")
+                self.assertEqual(shown is not None, length in lengths, (newer, length))
+            self.assertIsNone(ledger.shown({**known, "device": "tv", "dur": 0}, "get"), "its own length counts")
+            self.setUp()
+
     def test_an_acked_beat_that_is_not_read_is_lost(self):
         ledger = self.ledger(("sent", {"seq": 2, "beats": {"items": [BEAT]}}), ("got", {"ack": {"seq": 2}}), ("dropped", None))
         self.assertIsNone(judge_user(ledger, [], {(1, 5): None}))

@@ -54,7 +54,7 @@ class Beats(Served):
         client = await self.client()
         now, day = client.now(), 86_400_000
         rejected = await client.beats(
-            beat(1, now, pos=360_001),
+            beat(1, now, rate=-1),
             beat(2, now, rate=17),
             beat(3, now + 60_000),
             beat(4, now - 91 * day),

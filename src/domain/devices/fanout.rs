@@ -104,7 +104,7 @@ fn each_push(group: &CommittedGroup, change: &CommittedChange, mut tell: impl Fn
         tell(Push::Flag(day), false);
     }
     match &change.outcome {
-        Outcome::Beat { verdict: Verdict::Written { steady }, .. } => {
+        Outcome::Beat { verdict: Verdict::Written { steady, .. }, .. } => {
             let written = group.transitions_of(change).filter(|transition| transition.cause == Cause::Beat);
             let records = written.filter_map(|transition| transition.after.clone());
             records.for_each(|record| tell(Push::Record(record), *steady));

@@ -96,7 +96,7 @@ impl Side {
 
     /// A beat of the connection moves the record on, or makes it (not `steady`).
     fn write(&self, connection: &Registration, steady: bool, at: u64) {
-        let outcome = Outcome::from(Verdict::Written { steady });
+        let outcome = Outcome::from(Verdict::written(steady));
         self.hear(committed(connection.inbox(), outcome), Some(record(at)));
     }
 }
@@ -229,7 +229,7 @@ fn a_flag_reaches_the_other_gateway_with_the_record_of_its_claim() {
     let (one, two, _) = two_gateways();
     let (origin, across) = (one.connect(), two.connect());
     let day = Day::of_number(20_778);
-    let outcome = Outcome::from(Verdict::Written { steady: false });
+    let outcome = Outcome::from(Verdict::written(false));
     one.hear(CommittedChange { flag: Some(day), ..committed(origin.inbox(), outcome) }, Some(record(5)));
     assert_eq!(told(&across), [Push::Flag(day), push(5)]);
     assert_eq!(told(&origin), []);

@@ -114,6 +114,8 @@ pub struct WrittenBeat {
     pub place: BeatRef,
     /// It merely moved the position on.
     pub steady: bool,
+    /// The length that it did not know; see [`Verdict::Written`](crate::model::rule::Verdict::Written).
+    pub kept_dur: u64,
 }
 
 #[derive(Debug, Default)]

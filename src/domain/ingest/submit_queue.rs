@@ -42,7 +42,7 @@ impl Completion {
                 let place = slot.place(skipped);
                 let (decided, written) = match verdict {
                     Verdict::Rejected { reason, record } => (Some(Rejected { place, reason, record }), None),
-                    Verdict::Written { steady } => (None, Some(WrittenBeat { place, steady })),
+                    Verdict::Written { steady, kept_dur } => (None, Some(WrittenBeat { place, steady, kept_dur })),
                     Verdict::Same => (None, None),
                 };
                 slot.inbox.answer_slot(decided.into_iter().chain((0..skipped).rev().map(skip)), steady, written);

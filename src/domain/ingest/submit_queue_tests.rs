@@ -97,7 +97,7 @@ fn moments(group: &[Entry]) -> Vec<u64> {
 }
 
 fn written(steady: bool) -> Outcome {
-    Outcome::from(Verdict::Written { steady })
+    Outcome::from(Verdict::written(steady))
 }
 
 #[test]

@@ -95,7 +95,7 @@ impl Fixture {
         let beat = Beat { content: FILM, pos: 0, dur: 0, state, session, watched: Some(1), rate: 1.0, at };
         let after = Some(Record::of(&beat, "".into(), Version::NONE, Credit::default()));
         let transition = Transition { user: UserId(user), content: FILM, before: None, after, cause: Cause::Beat };
-        self.commit(user, Verdict::Written { steady: false }.into(), vec![transition]);
+        self.commit(user, Verdict::written(false).into(), vec![transition]);
     }
 
     /// Users, sessions, and those of FILM.

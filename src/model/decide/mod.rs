@@ -111,14 +111,14 @@ impl<'g> Decider<'g> {
         device: &Arc<str>,
         asks: RuleSet,
     ) -> Result<Outcome, S::Error> {
-        let mut verdict = self.beat(draft, newest, device, asks)?;
+        let mut verdict = self.beat(draft, &newest.after(earlier), device, asks)?;
         let mut skipped = 0;
-        for beat in earlier.iter().rev() {
+        for (before, beat) in earlier.iter().enumerate().rev() {
             if !matches!(verdict, Verdict::Rejected { reason: Reason::NotRecording, .. }) {
                 break;
             }
             skipped += 1;
-            verdict = self.beat(draft, beat, device, asks)?;
+            verdict = self.beat(draft, &beat.after(&earlier[..before]), device, asks)?;
         }
         Ok(Outcome::Beat { verdict, skipped })
     }

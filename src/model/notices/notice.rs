@@ -89,7 +89,7 @@ pub fn noticed(
         followed.forgotten.then_some(Noticed { notice, steady: false })
     };
     match (&change.action, outcome) {
-        (Action::Beat { beat, .. }, Outcome::Beat { verdict: Verdict::Written { steady }, .. }) => {
+        (Action::Beat { beat, .. }, Outcome::Beat { verdict: Verdict::Written { steady, .. }, .. }) => {
             let notice = Notice::Position { user, content: beat.content };
             followed.positions.then_some(Noticed { notice, steady: *steady })
         }
@@ -123,7 +123,7 @@ mod tests {
     }
 
     fn written(steady: bool) -> Outcome {
-        Verdict::Written { steady }.into()
+        Verdict::written(steady).into()
     }
 
     #[test]

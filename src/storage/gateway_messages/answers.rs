@@ -51,7 +51,9 @@ fn encode_outcome(outcome: &Outcome) -> Option<Sent> {
 fn encode_verdict(verdict: &Verdict, skipped: usize) -> wire::Beaten {
     let sent = wire::Beaten { skipped: skipped as u32, ..wire::Beaten::default() };
     match verdict {
-        Verdict::Written { steady } => wire::Beaten { written: true, steady: *steady, ..sent },
+        Verdict::Written { steady, kept_dur } => {
+            wire::Beaten { written: true, steady: *steady, kept_dur: *kept_dur, ..sent }
+        }
         Verdict::Same => sent,
         Verdict::Rejected { reason, record } => {
             let place = REASONS.iter().position(|known| known == reason).unwrap_or_default();
@@ -74,7 +76,8 @@ fn decode_outcome(sent: Sent) -> Result<Outcome, Malformed> {
 
 fn decode_verdict(sent: &wire::Beaten) -> Result<Verdict, Malformed> {
     let Some(place) = sent.rejected.checked_sub(1) else {
-        return Ok(if sent.written { Verdict::Written { steady: sent.steady } } else { Verdict::Same });
+        let written = Verdict::Written { steady: sent.steady, kept_dur: sent.kept_dur };
+        return Ok(if sent.written { written } else { Verdict::Same });
     };
     let reason = REASONS.get(place as usize).ok_or_else(|| Malformed(format!("reason {}", sent.rejected)))?;
     let record = sent.record.as_ref().map(records::decode).transpose()?;

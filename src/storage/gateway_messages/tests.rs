@@ -85,7 +85,7 @@ fn reason() -> impl Strategy<Value = Reason> {
 
 fn outcome() -> impl Strategy<Value = Outcome> {
     let verdict = prop_oneof![
-        any::<bool>().prop_map(|steady| Verdict::Written { steady }),
+        any::<(bool, u64)>().prop_map(|(steady, kept_dur)| Verdict::Written { steady, kept_dur }),
         Just(Verdict::Same),
         (reason(), prop::option::of(record())).prop_map(|(reason, record)| Verdict::Rejected { reason, record }),
     ];
@@ -191,6 +191,6 @@ fn a_steady_beat_is_compact() {
     let sender = Sender { connection: ConnectionId(u64::MAX), visitor, known };
     let bytes = changes::encode(&change, &sender).encoded_len();
     assert!(bytes <= 80, "{bytes} bytes");
-    let steady = Some((Outcome::Beat { verdict: Verdict::Written { steady: true }, skipped: 0 }, None));
+    let steady = Some((Outcome::Beat { verdict: Verdict::written(true), skipped: 0 }, None));
     assert!(answers::encode(&steady).encoded_len() <= 8);
 }

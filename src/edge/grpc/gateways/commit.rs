@@ -177,7 +177,11 @@ fn verdict(beats: usize, mut rejected: Vec<Rejected>, written: &[WrittenBeat]) -
         return (Verdict::Rejected { reason, record }, skipped);
     }
     let written = written.iter().find(|written| written.place.index as usize == place);
-    (written.map_or(Verdict::Same, |written| Verdict::Written { steady: written.steady }), skipped)
+    (
+        written
+            .map_or(Verdict::Same, |written| Verdict::Written { steady: written.steady, kept_dur: written.kept_dur }),
+        skipped,
+    )
 }
 
 pub async fn revoke(
@@ -217,20 +221,20 @@ mod tests {
     }
 
     fn written(index: u32, steady: bool) -> WrittenBeat {
-        WrittenBeat { place: BeatRef { seq: 0, index }, steady }
+        WrittenBeat { place: BeatRef { seq: 0, index }, steady, kept_dur: 0 }
     }
 
     #[test]
     fn the_newest_accepted_beat_speaks_for_all() {
         let refused = |reason| Verdict::Rejected { reason, record: None };
         assert_eq!(verdict(1, vec![], &[]), (Verdict::Same, 0));
-        assert_eq!(verdict(3, vec![], &[written(2, true)]), (Verdict::Written { steady: true }, 0));
+        assert_eq!(verdict(3, vec![], &[written(2, true)]), (Verdict::written(true), 0));
         let paused = vec![rejected(1, Reason::NotRecording), rejected(2, Reason::NotRecording)];
-        assert_eq!(verdict(3, paused.clone(), &[written(0, false)]), (Verdict::Written { steady: false }, 2));
+        assert_eq!(verdict(3, paused.clone(), &[written(0, false)]), (Verdict::written(false), 2));
         let all = [vec![rejected(0, Reason::NotRecording)], paused].concat();
         assert_eq!(verdict(3, all, &[]), (refused(Reason::NotRecording), 2));
         let late = vec![rejected(0, Reason::Expired)];
-        assert_eq!(verdict(2, late, &[written(1, true)]), (Verdict::Written { steady: true }, 0));
+        assert_eq!(verdict(2, late, &[written(1, true)]), (Verdict::written(true), 0));
         assert_eq!(verdict(2, vec![rejected(1, Reason::Clock)], &[]), (refused(Reason::Clock), 0));
     }
 }

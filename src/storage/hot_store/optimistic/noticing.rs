@@ -84,7 +84,7 @@ mod tests {
     fn due(now: u64, oid: u64, steady: bool, waiting: &mut Option<Waiting>) -> Vec<u64> {
         let tokens = TokenSource::new(1);
         let rule = NoticeRule { followed: Followed::ALL, tokens: &tokens, before: None, now };
-        let writes = rule.apply([(&beat(oid), &Verdict::Written { steady }.into())].into_iter(), waiting);
+        let writes = rule.apply([(&beat(oid), &Verdict::written(steady).into())].into_iter(), waiting);
         let due = |write| match write {
             Write::Notice { due, .. } => due,
             other => panic!("{other:?}"),
@@ -107,7 +107,7 @@ mod tests {
     fn what_is_not_followed_leaves_none() {
         let (tokens, mut waiting) = (TokenSource::new(1), None);
         let rule = NoticeRule { followed: Followed::NONE, tokens: &tokens, before: None, now: 1 };
-        let written = Verdict::Written { steady: false }.into();
+        let written = Verdict::written(false).into();
         assert!(rule.apply([(&beat(1), &written)].into_iter(), &mut waiting).is_empty());
     }
 }

@@ -66,16 +66,23 @@ impl Answers {
 /// The record that a beat became. The service keeps the one before it, and the exact version: only pushes to this
 /// gateway's own connections are made of it.
 fn written(change: &Change, outcome: &Outcome) -> Option<Transition> {
-    let (Action::Beat { beat, earlier, device, .. }, Outcome::Beat { verdict: Verdict::Written { .. }, skipped }) =
-        (&change.action, outcome)
+    let (
+        Action::Beat { beat, earlier, device, .. },
+        Outcome::Beat { verdict: Verdict::Written { kept_dur, .. }, skipped },
+    ) = (&change.action, outcome)
     else {
         return None;
     };
-    let beat = match skipped {
-        0 => beat,
-        skipped => earlier.get(earlier.len().checked_sub(*skipped)?)?,
+    let (beat, before) = match skipped {
+        0 => (beat, earlier.len()),
+        skipped => {
+            let place = earlier.len().checked_sub(*skipped)?;
+            (earlier.get(place)?, place)
+        }
     };
-    let after = Record::of(beat, device.clone(), Version::NONE, Credit::default());
+    let beat = beat.after(&earlier[..before]);
+    let dur = if beat.dur == 0 { *kept_dur } else { beat.dur };
+    let after = Record { dur, ..Record::of(&beat, device.clone(), Version::NONE, Credit::default()) };
     let (user, content): (UserId, _) = (change.user, beat.content);
     Some(Transition { user, content, before: None, after: Some(after), cause: Cause::Beat })
 }
