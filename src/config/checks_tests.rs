@@ -134,7 +134,7 @@ fn limits_of_0_are_refused_where_nothing_could_be_served() {
 
 #[test]
 fn a_ping_can_be_answered_before_the_socket_is_idle() {
-    refused("[socket]\nidle = \"60s\"", &in_file("socket.idle"), "ping");
+    refused("[socket]\nidle = \"50s\"", &in_file("socket.idle"), "ping");
     refused("[socket]\nping = \"0s\"", &in_file("socket.ping"), "at least 1ms");
 }
 

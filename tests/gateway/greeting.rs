@@ -33,7 +33,7 @@ async fn the_welcome_has_user_connection_time_and_limits() {
     let limits = json!({
         "frame": 131_072, "beats": 500, "items": 500, "list": 200, "ack_delay": 30_000, "connections": 32,
         "frames_per_second": 20, "burst": 100, "bytes_per_second": 262_144, "bytes_burst": 4_194_304,
-        "ping": 60_000, "idle": 75_000,
+        "ping": 50_000, "idle": 75_000,
     });
     assert_eq!(welcome["limits"], limits);
 }

@@ -31,8 +31,8 @@ const STREAMS_MAX: u32 = 256;
 /// Bytes on their way here, of one call and of all calls of a connection: a batch does not wait for its reader.
 const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 4 << 20;
-/// A connection whose other end is gone is closed after both.
-const PING_AFTER: Duration = Duration::from_secs(60);
+/// A connection whose other end is gone is closed after both. Many load balancers end one that is silent for 60 s.
+const PING_AFTER: Duration = Duration::from_secs(50);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long a drain tells load balancers that nothing is served any more, before connections are closed.
 const GOODBYE: Duration = Duration::from_secs(1);
