@@ -84,6 +84,17 @@ class Deliveries(WithSubscribers):
         first, second = self.receiver.requests(self.path)
         self.assertGreaterEqual(second.at - first.at, 2)
 
+    def test_a_wait_of_nothing_is_a_second(self):
+        for wait in ("0", "Wed, 21 Oct 2015 07:28:00 GMT"):
+            self.take_another()
+            self.made()
+            self.receiver.behave(self.path, status=503, headers={"retry-after": wait})
+            self.earn(zlib.crc32(wait.encode()) % 1_000_000)
+            until("it is tried again", lambda: len(self.receiver.requests(self.path)) >= 2)
+            first, second = self.receiver.requests(self.path)[:2]
+            self.assertGreaterEqual(second.at - first.at, 1, wait)
+            self.control("DELETE")
+
     def test_a_resume_tries_at_once(self):
         self.made()
         self.receiver.behave(self.path, status=503, headers={"retry-after": "3600"})

@@ -6,6 +6,9 @@ use super::status::{Failing, PauseReason, State, Status};
 
 /// For so long a subscriber may fail before tries are used up.
 pub const FAILING_MAX: Duration = Duration::from_hours(72);
+/// A shorter wait that a receiver asks for, or a date that has passed, counts as this: tries must not follow each other
+/// without end.
+const RETRY_AFTER_MIN: Duration = Duration::from_secs(1);
 /// A longer wait that a receiver asks for is cut.
 pub const RETRY_AFTER_MAX: Duration = Duration::from_hours(1);
 /// The share by which a pause is made longer or shorter.
@@ -58,7 +61,7 @@ impl Retries {
         let place = (tries as usize).min(self.0.len().saturating_sub(1));
         let pause = self.0.get(place).copied().unwrap_or(RETRY_AFTER_MAX);
         let spread = pause.mul_f64(1.0 - SPREAD + 2.0 * SPREAD * random.clamp(0.0, 1.0));
-        let pause = retry_after.map_or(spread, |asked| asked.min(RETRY_AFTER_MAX));
+        let pause = retry_after.map_or(spread, |asked| asked.clamp(RETRY_AFTER_MIN, RETRY_AFTER_MAX));
         NextTry::After { pause, failing: Failing { since, tries: tries.saturating_add(1) } }
     }
 }
@@ -108,9 +111,9 @@ mod tests {
     }
 
     #[test]
-    fn what_the_receiver_asks_for_is_kept_up_to_an_hour() {
-        let next = |seconds| retries().next(None, 0, Some(Duration::from_secs(seconds)), 0.9);
-        for (asked, pause) in [(0, 0), (90, 90), (7_200, 3_600)] {
+    fn what_the_receiver_asks_for_is_kept_from_a_second_to_an_hour() {
+        let next = |asked| retries().next(None, 0, Some(Duration::from_millis(asked)), 0.9);
+        for (asked, pause) in [(0, 1), (999, 1), (1_000, 1), (90_000, 90), (3_600_000, 3_600), (7_200_000, 3_600)] {
             let failing = Failing { since: 0, tries: 1 };
             assert_eq!(next(asked), NextTry::After { pause: Duration::from_secs(pause), failing });
         }
