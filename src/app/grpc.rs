@@ -18,6 +18,7 @@ use crate::domain::devices::gateways::Gateways;
 use crate::domain::ingest::submit_queue::Completions;
 use crate::domain::revocations::Revocations;
 use crate::domain::stored_users::Users;
+use crate::edge::grpc::connection::Patience;
 use crate::edge::grpc::gateways::{Behind, GatewayService};
 use crate::edge::grpc::server::GrpcServer;
 use crate::edge::listener::{Tls, bind_one};
@@ -73,7 +74,9 @@ impl Grpc {
         let users = Users { store: common.hot.clone(), clock: common.clock.clone() };
         gateways.register(assembly.metrics());
         let service = GatewayService { context, users, gateways, revocations, behind };
-        let server = GrpcServer::new(service, &config.grpc, config.limits.grpc_calls, assembly.metrics());
+        let patience = Patience { handshake: config.server.handshake_timeout, idle: config.server.keep_alive };
+        let calls_max = config.limits.grpc_calls;
+        let server = GrpcServer::new(service, &config.grpc, patience, calls_max, assembly.metrics());
         Grpc { listener, server, completions }
     }
 

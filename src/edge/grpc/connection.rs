@@ -6,36 +6,64 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
 use tonic::transport::server::Connected;
 use webpki::EndEntityCert;
 
 use super::caller::Certificate;
+use super::calls::Calls;
 use crate::edge::connection::stream::Stream;
 
+/// The first bytes of a client of HTTP/2: a fixed text.
+const PREFACE_BYTES: usize = 24;
 /// How long the other end has to close, too, once nothing more is sent to it.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Its certificate is handed to each of its calls.
+/// How long a connection stays open that asks for nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// From the accepted connection to the end of its TLS handshake and the first bytes of HTTP/2.
+    pub handshake: Duration,
+    /// Without a call. Pings do not count.
+    pub idle: Duration,
+}
+
+/// What each call of a connection knows of it.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    pub certificate: Certificate,
+    pub calls: Calls,
+}
+
 pub struct Connection {
     stream: Stream,
+    /// What is left of the preface.
+    missing: usize,
+    /// When it is to be closed, as far as was known when it was set.
+    closes: Pin<Box<Sleep>>,
+    idle: Duration,
+    calls: Calls,
     /// Until when it waits for the other end, once it has said that nothing more will come.
     lingers: Option<Pin<Box<Sleep>>>,
     certificate: Certificate,
-    _place: Place,
+    place: Place,
 }
 
 /// The place of a connection among those that may be open.
 pub struct Place {
     _permit: OwnedSemaphorePermit,
     open: Gauge,
+    /// Connections that did not get as far as a call.
+    refused: Counter,
 }
 
 impl Connection {
-    pub fn new(stream: Stream, place: Place) -> Self {
+    /// `until`: when its handshakes have to be over. `idle`: how long it may be without a call.
+    pub fn new(stream: Stream, place: Place, until: Instant, idle: Duration) -> Self {
         let certificate = match &stream {
             Stream::Plain(_) => Certificate::None,
             Stream::Encrypted(stream) => match stream.get_ref().1.peer_certificates() {
@@ -43,7 +71,26 @@ impl Connection {
                 _ => Certificate::None,
             },
         };
-        Connection { stream, lingers: None, certificate, _place: place }
+        let closes = Box::pin(sleep_until(until));
+        let (missing, calls) = (PREFACE_BYTES, Calls::new());
+        Connection { stream, missing, closes, idle, calls, lingers: None, certificate, place }
+    }
+
+    /// Resolves when it has been silent for too long.
+    fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            ready!(self.closes.as_mut().poll(cx));
+            if self.missing > 0 {
+                self.place.refused.inc();
+                return Poll::Ready(());
+            }
+            let now = Instant::now();
+            let closes = self.calls.idle_since().unwrap_or(now) + self.idle;
+            if closes <= now {
+                return Poll::Ready(());
+            }
+            self.closes.as_mut().reset(closes);
+        }
     }
 
     /// Reads what still comes, and drops it. A socket that is closed with something unread is reset, and the other end
@@ -62,9 +109,9 @@ impl Connection {
 }
 
 impl Place {
-    pub fn new(permit: OwnedSemaphorePermit, open: Gauge) -> Self {
+    pub fn new(permit: OwnedSemaphorePermit, open: Gauge, refused: Counter) -> Self {
         open.inc();
-        Place { _permit: permit, open }
+        Place { _permit: permit, open, refused }
     }
 }
 
@@ -83,16 +130,24 @@ fn named(certificate: &[u8]) -> Certificate {
 }
 
 impl Connected for Connection {
-    type ConnectInfo = Certificate;
+    type ConnectInfo = Peer;
 
-    fn connect_info(&self) -> Certificate {
-        self.certificate.clone()
+    fn connect_info(&self) -> Peer {
+        Peer { certificate: self.certificate.clone(), calls: self.calls.clone() }
     }
 }
 
 impl AsyncRead for Connection {
+    /// After too long a silence as if the other end had closed.
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
+        let before = buffer.filled().len();
+        match Pin::new(&mut self.stream).poll_read(cx, buffer) {
+            Poll::Ready(read) => {
+                self.missing = self.missing.saturating_sub(buffer.filled().len() - before);
+                Poll::Ready(read)
+            }
+            Poll::Pending => self.poll_patience(cx).map(Ok),
+        }
     }
 }
 
@@ -122,13 +177,68 @@ mod tests {
 
     use super::*;
 
+    const PATIENCE: Patience = Patience { handshake: Duration::from_secs(5), idle: Duration::from_secs(75) };
+
     /// A connection, and its other end.
     async fn pair() -> (Connection, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let other = TcpStream::connect(listener.local_addr().expect("an address")).await.expect("a listener");
         let (stream, _) = listener.accept().await.expect("a connection");
         let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().expect("a place");
-        (Connection::new(Stream::Plain(stream), Place::new(permit, Gauge::default())), other)
+        let place = Place::new(permit, Gauge::default(), Counter::default());
+        let until = Instant::now() + PATIENCE.handshake;
+        (Connection::new(Stream::Plain(stream), place, until, PATIENCE.idle), other)
+    }
+
+    /// How long it takes until the connection is read to its end.
+    async fn open_for(connection: &mut Connection) -> Duration {
+        let began = Instant::now();
+        let mut rest = Vec::new();
+        connection.read_to_end(&mut rest).await.expect("an end");
+        began.elapsed()
+    }
+
+    fn takes(patience: Duration) -> std::ops::Range<Duration> {
+        patience..patience + Duration::from_secs(1)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_that_says_nothing_is_not_waited_for() {
+        let (mut connection, _other) = pair().await;
+        let refused = connection.place.refused.clone();
+        let open = open_for(&mut connection).await;
+        assert!(takes(PATIENCE.handshake).contains(&open), "{open:?}");
+        assert_eq!(refused.get(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_handshake_has_its_time_as_a_whole() {
+        let (mut connection, mut other) = pair().await;
+        let dripping = async {
+            for _ in 0..PREFACE_BYTES {
+                sleep(Duration::from_secs(1)).await;
+                let _ = other.write_all(b"P").await;
+            }
+        };
+        tokio::select! {
+            open = open_for(&mut connection) => assert!(takes(PATIENCE.handshake).contains(&open), "{open:?}"),
+            () = dripping => panic!("it is still open"),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_without_a_call_is_closed_and_one_with_a_call_is_not() {
+        let (mut connection, mut other) = pair().await;
+        other.write_all(&[b'P'; PREFACE_BYTES]).await.expect("a connection");
+        connection.read_exact(&mut [0; PREFACE_BYTES]).await.expect("a preface");
+        let call = connection.connect_info().calls.begin();
+        let ends = async {
+            sleep(3 * PATIENCE.idle).await;
+            drop(call);
+        };
+        let (open, ()) = tokio::join!(open_for(&mut connection), ends);
+        assert!(takes(4 * PATIENCE.idle).contains(&open), "{open:?}");
+        assert_eq!(connection.place.refused.get(), 0);
     }
 
     #[tokio::test]

@@ -13,7 +13,9 @@ use tonic::body::Body;
 use tonic::{Code, Status};
 use tower::{Layer, Service};
 
-use super::caller::{Callers, Certificate};
+use super::caller::Callers;
+use super::calls::Answer;
+use super::connection::Peer;
 use super::metrics::Metrics;
 use super::status;
 use crate::domain::time::guard::ClockStatus;
@@ -101,7 +103,7 @@ impl Gate {
         if request.uri().path().starts_with(HEALTH) {
             return Ok(None);
         }
-        let certificate = request.extensions().get::<Certificate>().cloned().unwrap_or_default();
+        let certificate = request.extensions().get().map(|peer: &Peer| peer.certificate.clone()).unwrap_or_default();
         let caller = self.0.callers.identify(request.headers(), &certificate)?;
         request.extensions_mut().insert(caller);
         let path = request.uri().path();
@@ -145,6 +147,7 @@ where
 
     fn call(&mut self, mut request: Request<Body>) -> Self::Future {
         let mut call = Call::begin(&request, &self.gate.0.metrics);
+        let of_connection = request.extensions().get().map(|peer: &Peer| peer.calls.begin());
         let asked = timeout_of(request.headers());
         let admitted = asked.and_then(|asked| Ok((asked, self.gate.admit(&mut request)?)));
         let (asked, place) = match admitted {
@@ -160,7 +163,7 @@ where
             let answered = timeout_at(deadline.at, answer).await;
             drop(place);
             match answered {
-                Ok(answer) => answer.map(|answer| call.answered(answer)),
+                Ok(answer) => answer.map(|answer| call.answered(answer).map(|body| Answer::of(of_connection, body))),
                 Err(_) => Ok(call.refuse(Status::deadline_exceeded("the call took longer than its deadline"))),
             }
         }

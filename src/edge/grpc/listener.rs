@@ -8,9 +8,9 @@ use futures_util::Stream as Incoming;
 use futures_util::stream::poll_fn;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout_at};
 
-use super::connection::{Connection, Place};
+use super::connection::{Connection, Patience, Place};
 use super::metrics::Metrics;
 use crate::edge::connection::stream::Stream;
 use crate::edge::listener::Tls;
@@ -19,8 +19,6 @@ use crate::edge::listener::Tls;
 const CONNECTIONS_MAX: usize = 1024;
 /// Connections that wait to be served: only while the thread is busy.
 const WAITING_MAX: usize = 64;
-/// How long a TLS handshake may take.
-const HANDSHAKE_MAX: Duration = Duration::from_secs(5);
 /// After an error such as "too many open files" accepting rests for a moment.
 const ACCEPT_REST: Duration = Duration::from_millis(50);
 
@@ -28,20 +26,27 @@ const ACCEPT_REST: Duration = Duration::from_millis(50);
 pub fn connections(
     listener: TcpListener,
     tls: Option<Arc<Tls>>,
+    patience: Patience,
     metrics: Metrics,
 ) -> impl Incoming<Item = io::Result<Connection>> {
     let (sender, mut accepted) = mpsc::channel(WAITING_MAX);
     let gone = sender.clone();
     tokio::spawn(async move {
         tokio::select! {
-            () = accept(listener, tls, sender, metrics) => {}
+            () = accept(listener, tls, patience, sender, metrics) => {}
             () = gone.closed() => {}
         }
     });
     poll_fn(move |cx| accepted.poll_recv(cx).map(|connection| connection.map(Ok)))
 }
 
-async fn accept(listener: TcpListener, tls: Option<Arc<Tls>>, ready: mpsc::Sender<Connection>, metrics: Metrics) {
+async fn accept(
+    listener: TcpListener,
+    tls: Option<Arc<Tls>>,
+    patience: Patience,
+    ready: mpsc::Sender<Connection>,
+    metrics: Metrics,
+) {
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
         match listener.accept().await {
@@ -50,12 +55,15 @@ async fn accept(listener: TcpListener, tls: Option<Arc<Tls>>, ready: mpsc::Sende
                     metrics.refused.inc();
                     continue;
                 };
-                let place = Place::new(permit, metrics.connections.clone());
+                let place = Place::new(permit, metrics.connections.clone(), metrics.refused.clone());
+                let until = Instant::now() + patience.handshake;
                 let (tls, ready, refused) = (tls.clone(), ready.clone(), metrics.refused.clone());
                 tokio::spawn(async move {
-                    match encrypted(stream, tls.as_deref()).await {
+                    match encrypted(stream, tls.as_deref(), until).await {
                         // It is closed if nothing is served any more.
-                        Some(stream) => drop(ready.send(Connection::new(stream, place)).await),
+                        Some(stream) => {
+                            drop(ready.send(Connection::new(stream, place, until, patience.idle)).await);
+                        }
                         None => drop(refused.inc()),
                     }
                 });
@@ -68,11 +76,11 @@ async fn accept(listener: TcpListener, tls: Option<Arc<Tls>>, ready: mpsc::Sende
     }
 }
 
-async fn encrypted(stream: TcpStream, tls: Option<&Tls>) -> Option<Stream> {
+async fn encrypted(stream: TcpStream, tls: Option<&Tls>, until: Instant) -> Option<Stream> {
     // Small frames must not wait for each other's acknowledgement; without it calls are slower, not wrong.
     let _ = stream.set_nodelay(true);
     let Some(tls) = tls else { return Some(Stream::Plain(stream)) };
-    match timeout(HANDSHAKE_MAX, Box::pin(tls.accept(stream))).await {
+    match timeout_at(until, Box::pin(tls.accept(stream))).await {
         Ok(Ok(stream)) => Some(Stream::Encrypted(Box::new(stream))),
         Ok(Err(error)) => {
             tracing::debug!(%error, "TLS handshake failed");

@@ -81,7 +81,7 @@ impl Metrics {
         registry.register("grpc_call_seconds", "Time to answer a call over gRPC, by method", metrics.seconds.clone());
         registry.register("grpc_calls_in_progress", "Calls over gRPC that have a place", metrics.in_progress.clone());
         registry.register("grpc_connections", "Open connections over gRPC", metrics.connections.clone());
-        let meaning = "Connections to the gRPC listener that were closed: too many, or no TLS handshake";
+        let meaning = "Connections to the gRPC listener that were closed: too many, or no handshake in time";
         registry.register("grpc_connections_refused", meaning, metrics.refused.clone());
         metrics
     }

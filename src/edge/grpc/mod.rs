@@ -11,9 +11,10 @@
 //! RESOURCE_EXHAUSTED.
 
 mod caller;
+mod calls;
 pub mod client;
 pub mod config;
-mod connection;
+pub mod connection;
 mod decode;
 mod encode;
 mod forgetting;

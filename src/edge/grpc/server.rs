@@ -14,6 +14,7 @@ use tonic_reflection::server::Builder as Reflection;
 
 use super::caller::Callers;
 use super::config::GrpcConfig;
+use super::connection::Patience;
 use super::gate::Gate;
 use super::gateways::GatewayService;
 use super::metrics::Metrics;
@@ -43,24 +44,31 @@ pub struct GrpcServer {
     gateways: GatewayService,
     gate: Gate,
     metrics: Metrics,
+    patience: Patience,
     stop: Stop,
 }
 
 impl GrpcServer {
     /// `gateways`: with the context of a thread of its own. `calls_max`: calls in progress at a time.
-    pub fn new(gateways: GatewayService, config: &GrpcConfig, calls_max: usize, registry: &mut Registry) -> Self {
+    pub fn new(
+        gateways: GatewayService,
+        config: &GrpcConfig,
+        patience: Patience,
+        calls_max: usize,
+        registry: &mut Registry,
+    ) -> Self {
         let GatewayService { context, users, .. } = gateways.clone();
         let metrics = Metrics::new(registry);
         let callers = Callers::new(context.authenticator.clone(), &config.callers);
         let clock_status = context.clock_status.clone();
         let gate = Gate::new(callers, clock_status, calls_max, config.deadline, metrics.clone());
         let stop = context.stop.clone();
-        GrpcServer { service: Service { context, users }, gateways, gate, metrics, stop }
+        GrpcServer { service: Service { context, users }, gateways, gate, metrics, patience, stop }
     }
 
     /// Serves until a drain has ended.
     pub async fn serve(self, listener: TcpListener, tls: Option<Arc<Tls>>) -> Result<(), tonic::transport::Error> {
-        let GrpcServer { service, gateways, gate, metrics, stop } = self;
+        let GrpcServer { service, gateways, gate, metrics, patience, stop } = self;
         let (health, health_service) = health_reporter();
         tell(&health, ServingStatus::Serving).await;
         let history = HistoryServer::new(service)
@@ -92,7 +100,8 @@ impl GrpcServer {
                 sleep(GOODBYE).await;
             }
         };
-        let served = router.serve_with_incoming_shutdown(listener::connections(listener, tls, metrics), goodbye);
+        let incoming = listener::connections(listener, tls, patience, metrics);
+        let served = router.serve_with_incoming_shutdown(incoming, goodbye);
         tokio::select! {
             served = served => served,
             () = emptied(&gate, &stop) => Ok(()),

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use bytes::{Buf, BufMut};
 use futures_util::stream;
+use tokio::net::TcpStream;
 use tonic::codec::{Codec, CompressionEncoding, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::{Code, Request, Status};
 use tonic_health::pb::HealthCheckRequest;
@@ -17,6 +18,9 @@ use tonic_types::StatusExt;
 
 use super::{BOTH, batch, beat, caller, channel, client, now, of, served, service, wire};
 use crate::support::{MID, NEVER, TestGateway, in_time, until};
+
+/// Connections that may be open.
+const CONNECTIONS_MAX: usize = 1024;
 
 /// Messages of bytes, whatever they mean.
 #[derive(Default)]
@@ -131,6 +135,25 @@ async fn what_is_no_message_or_too_long_is_told_apart() {
     let long = wire::UserBeats { flag: "f".repeat(5 << 20), ..of(MID, []) };
     let refused = packed.put(batch([long])).await.expect_err("5 MiB, unpacked");
     assert_eq!(refused.code(), Code::OutOfRange, "{refused:?}");
+}
+
+#[tokio::test]
+async fn connections_that_ask_for_nothing_keep_no_caller_out() {
+    let gateway = served(&[("server.handshake_timeout", "2s"), ("server.keep_alive", "1s")]);
+    let address = super::address_of(&gateway);
+    let mut silent = Vec::with_capacity(CONNECTIONS_MAX);
+    for _ in 0..CONNECTIONS_MAX {
+        silent.push(TcpStream::connect(address).await.expect("a listener"));
+    }
+    let closed = |closed| closed == CONNECTIONS_MAX as f64;
+    gateway.wait_for_metric("heartline_grpc_connections_refused_total", closed).await;
+    let open = || wire::OpenRequest { mid: Some(MID), sub: String::new() };
+    let mut client = caller(&gateway).await;
+    client.open(open()).await.expect("a place for a caller");
+    drop(silent);
+    // It is closed without a call, too, and its next call opens another.
+    gateway.wait_for_metric("heartline_grpc_connections", |open| open == 0.0).await;
+    client.open(open()).await.expect("another connection");
 }
 
 /// What the health service says of a service.
