@@ -118,12 +118,14 @@ impl Caller {
         if has { Ok(()) } else { Err(Status::permission_denied(format!("the scope {scope} is needed"))) }
     }
 
+    pub fn has_all_kinds(&self) -> bool {
+        self.kinds == Kinds::All
+    }
+
     /// For what concerns records of all kinds.
     pub fn require_all_kinds(&self) -> Result<(), Status> {
-        match self.kinds {
-            Kinds::All => Ok(()),
-            Kinds::These(_) => Err(Status::permission_denied("a caller of some kinds may not do this (grpc.callers)")),
-        }
+        let refused = || Status::permission_denied("a caller of some kinds may not do this (grpc.callers)");
+        self.has_all_kinds().then_some(()).ok_or_else(refused)
     }
 
     /// `field`: the path of the list of contents.

@@ -92,7 +92,11 @@ pub async fn recording(
 }
 
 /// What a welcome says of the user.
-pub async fn open(context: &ConnectionContext, request: wire::OpenRequest) -> Result<wire::OpenResponse, Status> {
+pub async fn open(
+    context: &ConnectionContext,
+    caller: &Caller,
+    request: wire::OpenRequest,
+) -> Result<wire::OpenResponse, Status> {
     let user = decode::user(request.mid, &request.sub)?;
     let known = context.connect_lookup.of(user).await.map_err(status::of_read)?;
     Ok(wire::OpenResponse {
@@ -101,7 +105,8 @@ pub async fn open(context: &ConnectionContext, request: wire::OpenRequest) -> Re
         now: context.clock.now(),
         today: known.today.to_string(),
         flag: encode::flag(known.flag),
-        paused: known.paused,
+        // A caller of some kinds is not told of recording, as `GetRecording` has it.
+        paused: known.paused && caller.has_all_kinds(),
     })
 }
 

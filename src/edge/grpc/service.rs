@@ -81,7 +81,7 @@ impl History for Service {
     async fn open(&self, request: Request<OpenRequest>) -> Result<Response<OpenResponse>, Status> {
         let (caller, _, open) = taken(request)?;
         caller.require_read()?;
-        reads::open(&self.context, open).await.map(Response::new)
+        reads::open(&self.context, &caller, open).await.map(Response::new)
     }
 
     async fn rewards(&self, request: Request<RewardsRequest>) -> Result<Response<RewardsResponse>, Status> {

@@ -147,6 +147,10 @@ async fn a_caller_of_some_kinds_sees_and_changes_those() {
     assert_eq!(code(kids.set_recording(switch).await), Code::PermissionDenied);
     let asked = wire::GetRecordingRequest { mid: Some(MID), ..Default::default() };
     assert_eq!(code(kids.get_recording(asked).await), Code::PermissionDenied);
+    let switch = wire::SetRecordingRequest { mid: Some(MID), paused: Some(true), ..Default::default() };
+    assert_eq!(code(all.set_recording(switch).await), Code::Ok);
+    let paused = async |client: &mut Client| client.open(open()).await.expect("an answer").into_inner().paused;
+    assert_eq!((paused(&mut all).await, paused(&mut kids).await), (true, false), "nor does a welcome tell it");
 }
 
 async fn caller_named(gateway: &TestGateway, name: &str) -> Client {
