@@ -58,6 +58,11 @@ fn inner(address: IpAddr) -> IpAddr {
     }
 }
 
+/// Public by their number, but answered by the cloud in which the machine runs, with what may be secrets: Azure's
+/// WireServer. Those of other clouds are of a special purpose: 169.254.169.254, 100.100.100.200, 192.0.0.192,
+/// fd00:ec2::254.
+const CLOUD_SERVICES: [Ipv4Addr; 1] = [Ipv4Addr::new(168, 63, 129, 16)];
+
 /// Not of a special purpose: <https://www.iana.org/assignments/iana-ipv4-special-registry>.
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
@@ -74,7 +79,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
             | (198, 51, 100)
             | (203, 0, 113)
             | (224..=255, ..)
-    )
+    ) && !CLOUD_SERVICES.contains(&address)
 }
 
 /// Of 2000::/3 and not of a special purpose: <https://www.iana.org/assignments/iana-ipv6-special-registry>.
@@ -103,8 +108,16 @@ mod tests {
 
     #[test]
     fn public_addresses_are_allowed() {
-        for address in ["1.1.1.1", "8.8.8.8", "172.15.0.1", "172.32.0.1", "100.63.0.1", "192.0.1.1", "223.255.255.255"]
-        {
+        for address in [
+            "1.1.1.1",
+            "8.8.8.8",
+            "172.15.0.1",
+            "172.32.0.1",
+            "100.63.0.1",
+            "168.63.129.17",
+            "192.0.1.1",
+            "223.255.255.255",
+        ] {
             assert!(allows(&rules(&[]), address), "{address}");
         }
         for address in
@@ -124,10 +137,13 @@ mod tests {
             "100.127.255.255",
             "127.0.0.1",
             "127.255.255.255",
+            "100.100.100.200",
+            "168.63.129.16",
             "169.254.169.254",
             "172.16.0.1",
             "172.31.255.255",
             "192.0.0.1",
+            "192.0.0.192",
             "192.0.2.1",
             "192.88.99.1",
             "192.168.0.1",
@@ -147,6 +163,7 @@ mod tests {
             "::127.0.0.1",
             "::ffff:127.0.0.1",
             "::ffff:169.254.169.254",
+            "::ffff:168.63.129.16",
             "64:ff9b::10.0.0.1",
             "64:ff9b:1::1",
             "100::1",
