@@ -5,8 +5,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use heartline::model::subscribers::{
-    EventType, Failing, Failure, FailureReason, Filter, PauseReason, Secrets, SigningSecret, State, Status, Subscriber,
-    SubscriberId,
+    EventType, Failing, Failure, FailureReason, Filter, Newer, PauseReason, Secrets, SigningSecret, State, Status,
+    Subscriber, SubscriberId,
 };
 use heartline::storage::event_bus::Offset;
 use heartline::storage::event_bus::part::{Offsets, Part};
@@ -52,6 +52,7 @@ pub fn subscriber(path: &str) -> Arc<Subscriber> {
         filter: Filter::default(),
         batch: 1,
         secrets: Secrets::new(SigningSecret::of(vec![7; 32]).unwrap()),
+        newer: Newer::default(),
     })
 }
 
@@ -102,7 +103,7 @@ impl Queue {
     }
 
     pub fn owner(&self) -> Owner {
-        wait(self.all.owner(self.id.clone())).unwrap().1.unwrap()
+        wait(self.all.owner(self.id.clone())).unwrap().1.unwrap().unwrap()
     }
 
     pub fn change(&self, change: Change) -> Changed {

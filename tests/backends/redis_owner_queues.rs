@@ -6,14 +6,14 @@ use std::thread;
 use std::time::Duration;
 
 use heartline::model::subscribers::{
-    EventType, Failing, Filter, PauseReason, Secrets, SigningSecret, State, Status, Subscriber, SubscriberId,
+    EventType, Failing, Filter, Newer, PauseReason, Secrets, SigningSecret, State, Status, Subscriber, SubscriberId,
 };
 use heartline::storage::event_bus::Offset;
 use heartline::storage::event_bus::part::{Offsets, Part};
 use heartline::storage::owner_queues::redis::{RedisQueues, unit};
 use heartline::storage::owner_queues::{
     Append, Appended, Bounds, Change, Changed, DeadReason, Done, Ended, Fill, Filled, OwnerQueues, Revision, Taken,
-    Version,
+    Unreadable, Version,
 };
 use heartline::storage::redis::Redis;
 use heartline::storage::redis::config::RedisConfig;
@@ -96,6 +96,7 @@ pub fn subscriber() -> Arc<Subscriber> {
         filter: Filter::default(),
         batch: 1,
         secrets: Secrets::new(SigningSecret::of(vec![7; 32]).unwrap()),
+        newer: Newer::default(),
     })
 }
 
@@ -258,13 +259,13 @@ fn a_lease_that_is_ended_twice_is_ended_once() {
     let done = Done { delivered_to: Some(last), delivered: 10, pause: LEASE, ..done_with(&taken) };
     for _ in 0..2 {
         assert_eq!(wait(on.queues.done(id("a"), taken.fence, done.clone())).unwrap(), Ended::Done);
-        let owner = wait(on.queues.owner(id("a"))).unwrap().1.unwrap();
+        let owner = wait(on.queues.owner(id("a"))).unwrap().1.unwrap().unwrap();
         assert_eq!((owner.depth, owner.delivered), (140, 10));
     }
     change(&on.queues, "a", Change::Resume);
     let next = take_one(&on.queues, LEASE).unwrap();
     assert_eq!(wait(on.queues.done(id("a"), taken.fence, done_with(&next))).unwrap(), Ended::Fenced);
-    assert_eq!(wait(on.queues.owner(id("a"))).unwrap().1.unwrap().depth, 140);
+    assert_eq!(wait(on.queues.owner(id("a"))).unwrap().1.unwrap().unwrap().depth, 140);
 }
 
 #[test]
@@ -286,7 +287,7 @@ fn what_the_api_says_during_a_lease_stays() {
         let done =
             Done { delivered_to: Some(taken.entries[0].number), delivered: 1, status: failing.clone(), pause: LEASE };
         assert_eq!(wait(on.queues.done(id("a"), taken.fence, done)).unwrap(), Ended::Done);
-        let owner = wait(on.queues.owner(id("a"))).unwrap().1.unwrap();
+        let owner = wait(on.queues.owner(id("a"))).unwrap().1.unwrap().unwrap();
         assert_eq!((owner.status.state, owner.status.failing), (state, None));
         let again = take_one(&on.queues, LEASE);
         assert_eq!(again.is_some(), state == State::Active, "it is due at once");
@@ -294,7 +295,7 @@ fn what_the_api_says_during_a_lease_stays() {
             wait(on.queues.done(id("a"), again.fence, Done { delivered_to: None, ..done_with(&again) })).unwrap();
         }
     }
-    assert_eq!(wait(on.queues.owner(id("a"))).unwrap().1.unwrap().delivered, 3);
+    assert_eq!(wait(on.queues.owner(id("a"))).unwrap().1.unwrap().unwrap().delivered, 3);
 }
 
 #[test]
@@ -394,7 +395,7 @@ fn an_append_leaves_the_time_of_the_next_try() {
     append(&on.queues, "a", incarnation, 3..=3);
     let due = wait(on.queues.take(1, LEASE)).unwrap();
     assert!(due.taken.is_empty() && due.next.is_some_and(|next| next > hour / 2), "{due:?}");
-    let next_try = wait(on.queues.owner(id("a"))).unwrap().1.unwrap().next_try;
+    let next_try = wait(on.queues.owner(id("a"))).unwrap().1.unwrap().unwrap().next_try;
     assert!(next_try.is_some_and(|next| next > hour / 2 && next <= hour), "{next_try:?}");
 }
 
@@ -443,4 +444,40 @@ fn an_id_outlives_its_worker() {
     assert_eq!(found.entries, lost.entries);
     assert_eq!(wait(on.queues.done(id("a"), lost.fence, done_with(&lost))).unwrap(), Ended::Fenced);
     assert_eq!(wait(on.queues.done(id("a"), found.fence, done_with(&found))).unwrap(), Ended::Done);
+}
+
+#[test]
+#[ignore = "needs Redis: tests/run redis"]
+fn an_owner_that_cannot_be_read_is_left_out_and_the_others_are_served() {
+    let on = OnServers::<Single>::fresh(ROOMY);
+    let [bad, _] = ["bad", "good"].map(|name| make(&on.queues, name));
+    let mut connection = on.connection();
+    assert_eq!(append(&on.queues, "bad", bad, 1..=1).queued, 1);
+    let spoil = |connection: &mut Connection| {
+        let key = format!("{{h{}}}:qp:bad", unit::unit_of(&id("bad")).0);
+        tell::<String>(connection, &["SET", &key, "{\"url\":7}"]);
+    };
+    spoil(&mut connection);
+    let queue = Queue::of(&on, "good");
+    let (appended, given) = append_and_take(&queue, vec![wanted(part(), &subscription_of(&queue), 1..=1)], 4);
+    assert_eq!(appended.queued, 1);
+    let mut taken = given.taken;
+    taken.extend(wait(on.queues.take(9, LEASE)).unwrap().taken);
+    let served: Vec<_> = taken.iter().map(|taken| taken.owner.to_string()).collect();
+    assert_eq!(served, ["good"]);
+    let owners = wait(on.queues.owners(None, 9)).unwrap();
+    assert_eq!(owners.iter().map(|owner| owner.id.as_str()).collect::<Vec<_>>(), ["good"]);
+    assert_eq!(wait(on.queues.owner(id("bad"))).unwrap().1, Some(Err(Unreadable)));
+    let told = wait(on.queues.subscriptions(Revision::default())).unwrap().changed;
+    assert!(told.iter().all(|(owner, now)| now.is_some() == (owner.as_str() == "good")), "{told:?}");
+    let replay = || Change::Replay { after: Offsets::new() };
+    assert!(matches!(change(&on.queues, "bad", replay()), Changed::Done { .. }));
+    assert!(matches!(change(&on.queues, "good", replay()), Changed::Done { .. }));
+    let filled: Vec<_> = wait(on.queues.replays()).unwrap().iter().map(|replay| replay.owner.to_string()).collect();
+    assert_eq!(filled, ["good"]);
+    let put = Change::Put { subscriber: subscriber(), ends: Offsets::new() };
+    assert!(matches!(change(&on.queues, "bad", put), Changed::Done { made: false, .. }));
+    assert!(wait(on.queues.owner(id("bad"))).unwrap().1.unwrap().is_ok());
+    spoil(&mut connection);
+    assert!(matches!(change(&on.queues, "bad", Change::Delete), Changed::Done { .. }));
 }

@@ -74,7 +74,7 @@ impl Search<'_> {
         self.newest += self.rng.random_range(1..6);
         let mut events: Vec<Append> = Vec::new();
         for name in OWNERS {
-            if let (_, Some(owner)) = wait(self.queues.owner(id(name))).unwrap() {
+            if let (_, Some(Ok(owner))) = wait(self.queues.owner(id(name))).unwrap() {
                 events.extend((first..=self.newest).map(|offset| event(name, owner.incarnation, offset)));
             }
         }

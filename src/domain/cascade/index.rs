@@ -179,7 +179,7 @@ fn at_keys<K: Hash + Eq + Clone>(map: &mut Map<K>, keys: &[K], subscription: &Ar
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::subscribers::{Secrets, SigningSecret, Subscriber};
+    use crate::model::subscribers::{Newer, Secrets, SigningSecret, Subscriber};
     use crate::storage::owner_queues::Revision;
 
     fn changes(changed: Vec<(&str, Option<(&str, State)>)>) -> Subscriptions {
@@ -204,6 +204,7 @@ mod tests {
             filter: serde_json::from_str(filter).expect("it is a filter"),
             batch: 1,
             secrets: Secrets::new(SigningSecret::of(vec![1; 32]).expect("it is long enough")),
+            newer: Newer::default(),
         }
     }
 

@@ -17,7 +17,7 @@ use super::health::CascadeHealth;
 use super::{Cascade, Metrics, Places, TurnSettings, Turns, Workers};
 use crate::domain::time::clock::{self, Clock};
 use crate::model::subscribers::{
-    Delivery, EventType, FailureReason, Filter, Retries, Secrets, SigningSecret, Subscriber, SubscriberId,
+    Delivery, EventType, FailureReason, Filter, Newer, Retries, Secrets, SigningSecret, Subscriber, SubscriberId,
 };
 use crate::storage::endpoint::{Endpoint, Outcome};
 use crate::storage::event_bus::part::{Offsets, Part};
@@ -75,6 +75,7 @@ async fn make_owner(queues: &EmbeddedQueues) -> u64 {
         filter: Filter::default(),
         batch: 1,
         secrets: Secrets::new(SigningSecret::of(vec![1; 32]).expect("it is long enough")),
+        newer: Newer::default(),
     };
     let put = Change::Put { subscriber: Arc::new(subscriber), ends: Offsets::new() };
     match queues.change(owner(), 0, put).await {

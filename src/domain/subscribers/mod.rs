@@ -14,7 +14,8 @@ use tokio::time::{Instant, sleep, timeout};
 use super::notices::Followers;
 use super::time::clock::Clock;
 use crate::model::subscribers::{
-    EndpointRules, EndpointUrl, EventType, Filter, NoEndpointUrl, Secrets, SigningSecret, Subscriber, SubscriberId,
+    EndpointRules, EndpointUrl, EventType, Filter, Newer, NoEndpointUrl, Secrets, SigningSecret, Subscriber,
+    SubscriberId, Unreadable,
 };
 use crate::storage::event_bus::BusError;
 use crate::storage::event_bus::source::EventArchive;
@@ -33,6 +34,8 @@ const LEASE_POLL: Duration = Duration::from_millis(50);
 pub enum SubscribersError {
     #[error("there is no such subscriber")]
     Missing,
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
     /// Trying again may help, and harms nothing.
     #[error("hot store unavailable")]
     Store,
@@ -89,7 +92,7 @@ impl Subscribers {
 
     pub async fn get(&self, id: &SubscriberId) -> Result<Owner, SubscribersError> {
         let (_, owner) = in_time(self.queues.owner(id.clone())).await?;
-        owner.ok_or(SubscribersError::Missing)
+        Ok(owner.ok_or(SubscribersError::Missing)??)
     }
 
     /// In the order of their ids.
@@ -103,7 +106,8 @@ impl Subscribers {
         let generated = new_secret();
         let mut made_here = None;
         let changed = self.change(id, |owner| {
-            let present = owner.map(|owner| owner.subscriber.secrets.clone());
+            // The secret of one that cannot be read is replaced, too.
+            let present = owner.and_then(Result::ok).map(|owner| owner.subscriber.secrets.clone());
             let secrets = match (definition.secret.clone(), present) {
                 (Some(given), Some(present)) if *present.newest() == given => present,
                 (Some(given), _) => Secrets::new(given),
@@ -112,7 +116,7 @@ impl Subscribers {
             };
             made_here = (*secrets.newest() == generated).then(|| generated.clone());
             let Definition { url, types, filter, batch, secret: _ } = definition.clone();
-            let subscriber = Arc::new(Subscriber { url, types, filter, batch, secrets });
+            let subscriber = Arc::new(Subscriber { url, types, filter, batch, secrets, newer: Newer::default() });
             Ok(Decision::Change(Change::Put { subscriber, ends: ends.clone() }))
         });
         let made = matches!(changed.await?, Some(Changed::Done { made: true, .. }));
@@ -142,13 +146,13 @@ impl Subscribers {
     }
 
     pub async fn pause(&self, id: &SubscriberId) -> Result<Owner, SubscribersError> {
-        self.change(id, |owner| existing(owner, |_| Change::Pause)).await?;
+        self.change(id, |owner| existing(owner, Change::Pause)).await?;
         self.get(id).await
     }
 
     /// It is active, and the next try is made at once.
     pub async fn resume(&self, id: &SubscriberId) -> Result<Owner, SubscribersError> {
-        self.change(id, |owner| existing(owner, |_| Change::Resume)).await?;
+        self.change(id, |owner| existing(owner, Change::Resume)).await?;
         self.queued.notify_one();
         self.get(id).await
     }
@@ -157,7 +161,7 @@ impl Subscribers {
     pub async fn rotate(&self, id: &SubscriberId) -> Result<SigningSecret, SubscribersError> {
         let secret = new_secret();
         self.change(id, |owner| {
-            let Some(owner) = owner else { return Err(SubscribersError::Missing) };
+            let owner = owner.ok_or(SubscribersError::Missing)??;
             // It was done, and the answer was lost.
             if *owner.subscriber.secrets.newest() == secret {
                 return Ok(Decision::Nothing);
@@ -174,7 +178,7 @@ impl Subscribers {
     /// Empties the queue, and fills it with what the log has since that time, milliseconds.
     pub async fn replay(&self, id: &SubscriberId, since: u64) -> Result<Owner, SubscribersError> {
         let after = bus(self.archive.before(since).await)?;
-        self.change(id, |owner| existing(owner, |_| Change::Replay { after: after.clone() })).await?;
+        self.change(id, |owner| existing(owner, Change::Replay { after: after.clone() })).await?;
         self.replay_asked.notify_one();
         self.get(id).await
     }
@@ -195,12 +199,13 @@ impl Subscribers {
     async fn change(
         &self,
         id: &SubscriberId,
-        mut decide: impl FnMut(Option<&Owner>) -> Result<Decision, SubscribersError>,
+        mut decide: impl FnMut(Option<Result<&Owner, Unreadable>>) -> Result<Decision, SubscribersError>,
     ) -> Result<Option<Changed>, SubscribersError> {
         let until = Instant::now() + TIMEOUT;
         for _ in 0..TRIES {
             let (version, owner) = in_time(self.queues.owner(id.clone())).await?;
-            let Decision::Change(change) = decide(owner.as_ref())? else { return Ok(None) };
+            let found = owner.as_ref().map(|found| found.as_ref().map_err(|unreadable| *unreadable));
+            let Decision::Change(change) = decide(found)? else { return Ok(None) };
             match in_time(self.queues.change(id.clone(), version, change)).await {
                 Ok(Changed::Moved(_)) => {}
                 Ok(Changed::Missing { .. }) => return Err(SubscribersError::Missing),
@@ -214,8 +219,9 @@ impl Subscribers {
     }
 }
 
-fn existing(owner: Option<&Owner>, change: impl FnOnce(&Owner) -> Change) -> Result<Decision, SubscribersError> {
-    owner.map(|owner| Decision::Change(change(owner))).ok_or(SubscribersError::Missing)
+fn existing(owner: Option<Result<&Owner, Unreadable>>, change: Change) -> Result<Decision, SubscribersError> {
+    owner.ok_or(SubscribersError::Missing)??;
+    Ok(Decision::Change(change))
 }
 
 fn new_secret() -> SigningSecret {

@@ -193,7 +193,9 @@ impl From<SubscribersError> for Problem {
     fn from(error: SubscribersError) -> Self {
         match error {
             SubscribersError::Missing => Problem::not_found(error.to_string()),
-            SubscribersError::Store | SubscribersError::Bus => Problem::store_away(error.to_string()),
+            SubscribersError::Unreadable(_) | SubscribersError::Store | SubscribersError::Bus => {
+                Problem::store_away(error.to_string())
+            }
         }
     }
 }

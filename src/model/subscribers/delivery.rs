@@ -65,7 +65,7 @@ fn id_of(event: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::subscribers::{EventType, Filter, Secrets};
+    use crate::model::subscribers::{EventType, Filter, Newer, Secrets};
 
     /// Shows what is signed.
     fn shown(key: &[u8], parts: &[&[u8]]) -> Vec<u8> {
@@ -80,6 +80,7 @@ mod tests {
             filter: Filter::default(),
             batch,
             secrets: Secrets::new(secret(b'a')).rotated(secret(b'b'), 5_000),
+            newer: Newer::default(),
         }
     }
 

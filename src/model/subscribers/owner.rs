@@ -35,6 +35,11 @@ pub struct Owner {
     pub replaying: bool,
 }
 
+/// There is a record of a subscriber, and this version cannot read it. It can be replaced or deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the record of this subscriber cannot be read by this version; replace it or delete it")]
+pub struct Unreadable;
+
 /// An event that was not delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dead {

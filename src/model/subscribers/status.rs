@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Stored with the subscriber's queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -12,7 +13,7 @@ pub struct Status {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failing: Option<Failing>,
     /// The newest failure, until the subscriber is replaced.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "known")]
     pub last_failure: Option<Failure>,
 }
 
@@ -25,7 +26,7 @@ impl Status {
 
 /// Whether deliveries begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", from = "Stored")]
 pub enum State {
     /// They do, or the next try is due later ([`Status::failing`]).
     #[default]
@@ -43,6 +44,49 @@ pub enum PauseReason {
     Requested,
     /// All tries have failed for as long as they are made.
     TriesUsedUp,
+    /// For a reason, or in a state, that only a newer version knows.
+    Other,
+}
+
+/// A state as it is stored.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Stored {
+    Known(KnownState),
+    Newer(IgnoredAny),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum KnownState {
+    Active,
+    Paused(PauseReason),
+    Disabled,
+}
+
+impl From<Stored> for State {
+    fn from(stored: Stored) -> State {
+        match stored {
+            Stored::Known(KnownState::Active) => State::Active,
+            Stored::Known(KnownState::Paused(reason)) => State::Paused(reason),
+            Stored::Known(KnownState::Disabled) => State::Disabled,
+            Stored::Newer(IgnoredAny) => State::Paused(PauseReason::Other),
+        }
+    }
+}
+
+/// A failure with a reason of a newer version is none.
+fn known<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Failure>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Stored {
+        Known(Failure),
+        Newer(IgnoredAny),
+    }
+    Ok(match Stored::deserialize(deserializer)? {
+        Stored::Known(failure) => Some(failure),
+        Stored::Newer(IgnoredAny) => None,
+    })
 }
 
 /// Tries that failed, one after the other.
@@ -120,5 +164,27 @@ mod tests {
         for reason in FailureReason::ALL {
             assert_eq!(serde_json::to_value(reason).unwrap(), reason.word());
         }
+    }
+
+    #[test]
+    fn what_a_newer_version_has_written_counts_as_paused_and_without_a_failure() {
+        let read = |state: &str| {
+            let failure = r#"{"at":5,"reason":"weather"}"#;
+            serde_json::from_str::<Status>(&format!(r#"{{"state":{state},"last_failure":{failure}}}"#)).unwrap()
+        };
+        for newer in [r#""asleep""#, r#"{"paused":"weather"}"#, r#"{"asleep":{"until":5}}"#] {
+            assert_eq!(
+                read(newer),
+                Status { state: State::Paused(PauseReason::Other), ..Status::default() },
+                "{newer}"
+            );
+        }
+        for state in [State::Active, State::Disabled, State::Paused(PauseReason::TriesUsedUp)] {
+            assert_eq!(read(&serde_json::to_string(&state).unwrap()).state, state);
+        }
+        let whole = Failure { at: 5, status: Some(500), reason: FailureReason::Status };
+        let status = Status { last_failure: Some(whole), ..Status::default() };
+        let json = serde_json::to_string(&status).unwrap();
+        assert_eq!(serde_json::from_str::<Status>(&json).unwrap(), status);
     }
 }

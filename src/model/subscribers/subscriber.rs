@@ -6,20 +6,23 @@ use super::endpoint_url::EndpointUrl;
 use super::event_type::EventType;
 use super::facts::Facts;
 use super::filter::Filter;
+use super::newer::{self, Newer};
 use super::secret::Secrets;
 
 /// As it was given to the control API. Stored as JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(from = "newer::Written", into = "newer::Written")]
 pub struct Subscriber {
     /// Where deliveries go.
     pub url: EndpointUrl,
-    /// At least one, each once.
+    /// At least one that was known when it was given, each once.
     pub types: Vec<EventType>,
-    #[serde(default)]
     pub filter: Filter,
     /// Events of one delivery, 1 to [`BATCH_MAX`](Self::BATCH_MAX). With 1 a delivery is the event itself.
     pub batch: u16,
     pub secrets: Secrets,
+    /// Kept, so that it is there when the newer version is back.
+    pub newer: Newer,
 }
 
 impl Subscriber {

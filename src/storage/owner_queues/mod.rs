@@ -20,11 +20,15 @@
 //! [`Bounds::age`]. Beyond that the oldest go to the owner's dead letters, which have the same bounds on count and bytes;
 //! beyond these the oldest are dropped, and counted.
 //!
+//! **Records that cannot be read**, of a newer version or damaged, are left out, logged once, and not touched, but for a
+//! change that replaces or deletes the owner. No other owner notices.
+//!
 //! **Failure.** An error leaves the outcome unknown. Every call may be repeated: an append is recognised by its offset, a
 //! `done` by its fence, a change by its version.
 
 pub mod embedded;
 pub mod redis;
+mod unreadable;
 
 use std::ops::AddAssign;
 use std::sync::Arc;
@@ -38,7 +42,7 @@ use super::event_bus::source::Cursors;
 use super::store_error::{Answer, StoreError};
 use crate::model::subscribers::{State, Status, Subscriber, SubscriberId};
 
-pub use crate::model::subscribers::{Dead, DeadReason, Number, Owner, Version};
+pub use crate::model::subscribers::{Dead, DeadReason, Number, Owner, Unreadable, Version};
 
 /// Of one lease.
 pub type Fence = u64;
@@ -100,7 +104,7 @@ pub struct Subscription {
 pub struct Subscriptions {
     /// To ask from the next time.
     pub revision: Revision,
-    /// `None` = the owner was deleted. One may come again though nothing changed.
+    /// `None` = the owner was deleted, or cannot be read. One may come again though nothing changed.
     pub changed: Vec<(SubscriberId, Option<Subscription>)>,
 }
 
@@ -270,9 +274,9 @@ pub trait OwnerQueues: Cursors {
     // For the API.
 
     /// The version of this id, 0 if it never had an owner, and the owner, if there is one.
-    fn owner(&self, id: SubscriberId) -> Answer<(Version, Option<Owner>)>;
+    fn owner(&self, id: SubscriberId) -> Answer<(Version, Option<Result<Owner, Unreadable>>)>;
 
-    /// In the order of their ids, those behind `after`.
+    /// In the order of their ids, those behind `after` that can be read.
     fn owners(&self, after: Option<SubscriberId>, limit: usize) -> Answer<Vec<Owner>>;
 
     /// Done if the version is still this one.

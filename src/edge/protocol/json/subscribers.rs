@@ -243,6 +243,7 @@ fn state_of(status: &Status) -> (&'static str, Option<&'static str>) {
         State::Active => ("active", None),
         State::Paused(PauseReason::Requested) => ("paused", Some("requested")),
         State::Paused(PauseReason::TriesUsedUp) => ("paused", Some("tries_used_up")),
+        State::Paused(PauseReason::Other) => ("paused", Some("other")),
         State::Disabled => ("disabled", Some("gone")),
     }
 }

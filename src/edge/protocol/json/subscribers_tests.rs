@@ -4,7 +4,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::subscribers::{DeadReason, Failing, FailureReason, Secrets};
+use crate::model::subscribers::{DeadReason, Failing, FailureReason, Newer, Secrets};
 
 fn decoded(body: &Value) -> Result<SubscriberBody, String> {
     decode_subscriber(body.to_string().as_bytes()).map_err(|malformed| malformed.message)
@@ -89,6 +89,7 @@ fn owner(status: Status) -> Owner {
         filter: Filter { kinds: vec![1], ..Filter::default() },
         batch: 1,
         secrets,
+        newer: Newer::default(),
     };
     Owner {
         id: "a".parse().expect("it is an id"),

@@ -1,6 +1,6 @@
 //! Changes by the API.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::control::Control;
 use super::draft::Draft;
@@ -24,6 +24,11 @@ pub fn change(
         return Ok(Changed::Moved(head.version));
     }
     let made = head.live.is_none();
+    if made && matches!(change, Change::Delete) && draft.view.stored_head(id)?.is_err() {
+        draft.undefine(id);
+        draft.head_mut(id)?.version = next;
+        return Ok(Changed::Done { version: next, made: false, leased_for: Duration::ZERO });
+    }
     if made && !matches!(change, Change::Put { .. }) {
         return Ok(Changed::Missing { leased_for: control.leased_for(id, now) });
     }

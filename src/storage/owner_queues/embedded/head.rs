@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::model::subscribers::{State, Status};
 use crate::storage::event_bus::Offset;
@@ -20,6 +21,9 @@ pub struct Head {
     pub dropped: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<Live>,
+    /// Fields of a newer version, kept.
+    #[serde(flatten)]
+    pub newer: Map<String, Value>,
 }
 
 /// Of an owner that there is.
@@ -47,6 +51,9 @@ pub struct Live {
     pub at: Offsets,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replaying>,
+    /// Fields of a newer version, kept.
+    #[serde(flatten)]
+    pub newer: Map<String, Value>,
 }
 
 /// A queue that is being filled.
@@ -85,6 +92,7 @@ impl Live {
             dead_removed: 0,
             at: ends,
             replay: None,
+            newer: Map::new(),
         }
     }
 

@@ -25,7 +25,11 @@ pub fn take(view: &View, control: &mut Control, limit: usize, lease: Duration) -
             control.leave(&owner);
             continue;
         }
-        let subscriber = view.definition(&owner)?;
+        let Ok(subscriber) = view.definition(&owner)? else {
+            // It is due again when it is put anew, or by its next event.
+            control.leave(&owner);
+            continue;
+        };
         let fence = control.lease(&owner, head.version, now + lease);
         all.push(Taken { owner, subscriber, status: live.status, fence, entries });
     }

@@ -28,6 +28,8 @@ mod lease;
 mod read;
 mod request;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 use std::path::Path;
@@ -40,7 +42,7 @@ use self::tables::{Tables, View};
 use self::writer::Writer;
 use super::{
     Append, Appended, Bounds, Change, Changed, Dead, Done, Due, Ended, Fence, Fill, Filled, Given, Number, Offer,
-    Owner, OwnerQueues, Replay, Revision, Subscriptions, Totals, Version, Wanted,
+    Owner, OwnerQueues, Replay, Revision, Subscriptions, Totals, Unreadable, Version, Wanted,
 };
 use crate::model::subscribers::SubscriberId;
 use crate::storage::embedded::Clock;
@@ -100,7 +102,7 @@ impl Cursors for EmbeddedQueues {
 }
 
 impl OwnerQueues for EmbeddedQueues {
-    fn owner(&self, id: SubscriberId) -> Answer<(Version, Option<Owner>)> {
+    fn owner(&self, id: SubscriberId) -> Answer<(Version, Option<Result<Owner, Unreadable>>)> {
         let now = (self.clock)();
         self.read(move |view| read::owner(view, id, now))
     }

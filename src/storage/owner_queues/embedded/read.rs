@@ -4,15 +4,21 @@ use std::time::Duration;
 
 use super::head::{Head, Live};
 use super::tables::View;
-use crate::model::subscribers::{State, SubscriberId};
+use crate::model::subscribers::{State, SubscriberId, Unreadable};
 use crate::storage::owner_queues::{
     BYTES_MAX, Bounds, Dead, Number, Owner, Replay, Revision, Subscription, Subscriptions, Version,
 };
 use crate::storage::store_error::StoreError;
 
+/// The version of an id, and its owner.
+type Record = (Version, Option<Result<Owner, Unreadable>>);
+
 /// `now`: milliseconds since 1970.
-pub fn owner(view: &View, id: SubscriberId, now: u64) -> Result<(Version, Option<Owner>), StoreError> {
-    let Head { version, live, .. } = view.head(&id)?;
+pub fn owner(view: &View, id: SubscriberId, now: u64) -> Result<Record, StoreError> {
+    let Head { version, live, .. } = match view.stored_head(&id)? {
+        Ok(head) => head,
+        Err(unreadable) => return Ok((Head::default().version, Some(Err(unreadable)))),
+    };
     Ok((version, live.map(|live| shown(view, id, version, live, now)).transpose()?))
 }
 
@@ -20,21 +26,31 @@ pub fn owners(view: &View, after: Option<SubscriberId>, limit: usize, now: u64) 
     let mut owners = Vec::new();
     view.heads(after.as_ref(), |id, Head { version, live, .. }| {
         if let Some(live) = live.filter(|_| owners.len() < limit) {
-            owners.push(shown(view, id, version, live, now)?);
+            owners.extend(shown(view, id, version, live, now)?);
         }
         Ok(owners.len() < limit)
     })?;
     Ok(owners)
 }
 
-fn shown(view: &View, id: SubscriberId, version: Version, live: Live, now: u64) -> Result<Owner, StoreError> {
+fn shown(
+    view: &View,
+    id: SubscriberId,
+    version: Version,
+    live: Live,
+    now: u64,
+) -> Result<Result<Owner, Unreadable>, StoreError> {
+    let subscriber = match view.definition(&id)? {
+        Ok(subscriber) => subscriber,
+        Err(unreadable) => return Ok(Err(unreadable)),
+    };
     let oldest = match live.depth {
         0 => None,
         _ => view.entries(&live, 1)?.first().map(|entry| entry.queued_at),
     };
     let next_try = live.status.failing.map(|_| Duration::from_millis(live.due.saturating_sub(now)));
-    Ok(Owner {
-        subscriber: view.definition(&id)?,
+    Ok(Ok(Owner {
+        subscriber,
         id,
         incarnation: live.incarnation,
         version,
@@ -45,7 +61,7 @@ fn shown(view: &View, id: SubscriberId, version: Version, live: Live, now: u64) 
         delivered: live.delivered,
         dead: live.dead,
         replaying: live.replay.is_some(),
-    })
+    }))
 }
 
 pub fn dead(view: &View, id: &SubscriberId, after: Number, limit: usize) -> Result<Option<Vec<Dead>>, StoreError> {
@@ -65,13 +81,9 @@ pub fn subscriptions(view: &View, Revision(since): &Revision) -> Result<Subscrip
     let (newest, ids) = view.changes(since.first().copied().unwrap_or_default())?;
     let subscription = |id: SubscriberId| {
         let Head { version, live: Some(live), .. } = view.head(&id)? else { return Ok((id, None)) };
-        let subscription = Subscription {
-            id: id.clone(),
-            incarnation: live.incarnation,
-            version,
-            subscriber: view.definition(&id)?,
-            state: live.status.state,
-        };
+        let Ok(subscriber) = view.definition(&id)? else { return Ok((id, None)) };
+        let (incarnation, state) = (live.incarnation, live.status.state);
+        let subscription = Subscription { id: id.clone(), incarnation, version, subscriber, state };
         Ok((id, Some(subscription)))
     };
     let changed = ids.into_iter().map(subscription).collect::<Result<_, StoreError>>()?;
@@ -82,7 +94,7 @@ pub fn replays(view: &View, bounds: &Bounds) -> Result<Vec<Replay>, StoreError> 
     let mut replays = Vec::new();
     view.heads(None, |owner, Head { version, live, .. }| {
         if let Some(live) = live.filter(|live| live.replay.is_some() && live.status.state != State::Disabled) {
-            let subscriber = view.definition(&owner)?;
+            let Ok(subscriber) = view.definition(&owner)? else { return Ok(true) };
             // Events of any length are to fit.
             let is_full = live.bytes >= bounds.bytes;
             let room = if is_full { 0 } else { bounds.events.saturating_sub(live.depth) };

@@ -17,12 +17,15 @@ use std::sync::Arc;
 
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable, Snapshot};
 
+use serde::de::DeserializeOwned;
+
 use super::head::{Head, Live};
-use crate::model::subscribers::{Subscriber, SubscriberId};
+use crate::model::subscribers::{Subscriber, SubscriberId, Unreadable};
 use crate::storage::embedded::database::{self, Bounds, Journal};
 use crate::storage::embedded::describe;
 use crate::storage::event_bus::Offset;
 use crate::storage::event_bus::part::Part;
+use crate::storage::owner_queues::unreadable::UnreadableOwners;
 use crate::storage::owner_queues::{Dead, DeadReason, Entry, Number, Version};
 use crate::storage::store_error::StoreError;
 
@@ -39,6 +42,7 @@ pub struct Tables {
     pub changes: Keyspace,
     pub garbage: Keyspace,
     pub cursors: Keyspace,
+    unreadable: UnreadableOwners,
 }
 
 /// The tables as they are at one moment.
@@ -77,6 +81,7 @@ impl Tables {
             changes: table("changes")?,
             garbage: table("garbage")?,
             cursors: table("cursors")?,
+            unreadable: UnreadableOwners::default(),
             database: database.clone(),
         })
     }
@@ -97,18 +102,27 @@ impl Tables {
 }
 
 impl View<'_> {
+    /// One that cannot be read is as if there had never been an owner. So nothing is written to it, unless the owner is
+    /// put anew.
     pub fn head(&self, id: &SubscriberId) -> Result<Head, StoreError> {
+        Ok(self.stored_head(id)?.unwrap_or_default())
+    }
+
+    pub fn stored_head(&self, id: &SubscriberId) -> Result<Result<Head, Unreadable>, StoreError> {
         let bytes = self.snapshot.get(&self.tables.heads, id.as_str()).map_err(away)?;
-        bytes.map_or(Ok(Head::default()), |bytes| serde_json::from_slice(&bytes).map_err(|_| unreadable("an owner")))
+        Ok(bytes.map_or(Ok(Head::default()), |bytes| self.read(id, &bytes)))
     }
 
-    pub fn definition(&self, id: &SubscriberId) -> Result<Arc<Subscriber>, StoreError> {
+    pub fn definition(&self, id: &SubscriberId) -> Result<Result<Arc<Subscriber>, Unreadable>, StoreError> {
         let bytes = self.snapshot.get(&self.tables.definitions, id.as_str()).map_err(away)?;
-        let bytes = bytes.ok_or_else(|| unreadable("a definition"))?;
-        serde_json::from_slice(&bytes).map(Arc::new).map_err(|_| unreadable("a definition"))
+        Ok(self.read(id, bytes.as_deref().unwrap_or_default()).map(Arc::new))
     }
 
-    /// Calls `each` for the heads behind `after`, in the order of their ids, until it says `false`.
+    fn read<T: DeserializeOwned>(&self, id: &SubscriberId, json: &[u8]) -> Result<T, Unreadable> {
+        self.tables.unreadable.readable(id.as_str(), serde_json::from_slice(json)).ok_or(Unreadable)
+    }
+
+    /// Calls `each` for the heads behind `after` that can be read, in the order of their ids, until it says `false`.
     pub fn heads(
         &self,
         after: Option<&SubscriberId>,
@@ -117,8 +131,9 @@ impl View<'_> {
         let from = after.map(|id| [id.as_str(), "\0"].concat()).unwrap_or_default();
         for row in self.snapshot.range(&self.tables.heads, from..) {
             let (key, value) = row.into_inner().map_err(away)?;
-            let head = serde_json::from_slice(&value).map_err(|_| unreadable("an owner"))?;
-            if !each(id_of(&key)?, head)? {
+            let id = id_of(&key)?;
+            let Ok(head) = self.read(&id, &value) else { continue };
+            if !each(id, head)? {
                 break;
             }
         }

@@ -10,7 +10,6 @@ use super::super::{
 };
 use super::answer::{MALFORMED, Parts};
 use super::calls::{Queues, Words, word};
-use super::lease::readable;
 use super::{EVENT_BYTES_MAX, EVENTS_MAX, read, status, unit};
 use crate::model::shard::Shard;
 use crate::model::subscribers::{Subscriber, SubscriberId};
@@ -120,7 +119,7 @@ pub async fn append(queues: &Queues, Units(units): Units<'_>, offer: Offer) -> (
         let answers = queues.redis.run_each(&APPEND, calls).await;
         let mut failed = None;
         for (steps, answer) in parts.iter().zip(answers) {
-            let read = answer.and_then(|answer| Ok(read_answer(answer, steps, &mut all, &mut given)?));
+            let read = answer.and_then(|answer| Ok(read_answer(queues, answer, steps, &mut all, &mut given)?));
             failed = failed.or(read.err());
         }
         // After an error none may follow: what is repeated would be taken for old.
@@ -142,6 +141,7 @@ fn call(queues: &Queues, steps: &[(Shard, &Step)], Offer { leases, lease }: Offe
 }
 
 fn read_answer(
+    queues: &Queues,
     answer: Value,
     steps: &[(Shard, &Step)],
     all: &mut Appended,
@@ -156,14 +156,15 @@ fn read_answer(
     }
     let places: Vec<_> = steps.iter().flat_map(|(_, step)| &step.places).collect();
     while !parts.is_over() {
-        given.taken.extend(readable(read_lease(parts.parts()?, &places)));
+        let mut lease = parts.parts()?;
+        let place = usize::try_from(lease.number()?).map_err(|_| MALFORMED)?;
+        let place = place.checked_sub(1).and_then(|place| places.get(place)).ok_or(MALFORMED)?;
+        given.taken.extend(queues.unreadable.readable(place.0.0.as_str(), read_lease(lease, place)));
     }
     Ok(())
 }
 
-fn read_lease(mut lease: Parts, places: &[(&Place<'_>, &Vec<One<'_>>)]) -> Result<Taken, DecodeError> {
-    let place = usize::try_from(lease.number()?).map_err(|_| MALFORMED)?;
-    let (place, events) = place.checked_sub(1).and_then(|place| places.get(place)).ok_or(MALFORMED)?;
+fn read_lease(mut lease: Parts, (place, events): &(&Place<'_>, &Vec<One<'_>>)) -> Result<Taken, DecodeError> {
     let fence = lease.number()?;
     let status = status::status([status::ACTIVE, &lease.text()?, &lease.text()?])?;
     let subscriber = match lease.text_or_nil()? {

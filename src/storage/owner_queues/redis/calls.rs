@@ -5,6 +5,7 @@ use std::iter;
 use ::redis::{Script, Value};
 
 use super::super::Bounds;
+use super::super::unreadable::UnreadableOwners;
 use super::answer::MALFORMED;
 use super::{keys, unit};
 use crate::model::shard::Shard;
@@ -19,6 +20,7 @@ pub type Words = Vec<Vec<u8>>;
 pub struct Queues {
     pub redis: Redis,
     pub bounds: Bounds,
+    pub unreadable: UnreadableOwners,
 }
 
 /// A number, or anything else that is shown as text.

@@ -63,7 +63,7 @@ function changes.put()
   else
     call('HDEL', record, 'g', 'h')
   end
-  local stays = owner.state == 'requested' or owner.state == 'tries_used_up'
+  local stays = owner.state and owner.state ~= 'active' and owner.state ~= 'disabled'
   set_state(stays and owner.state or 'active')
   put_in(owner, true)
 end

@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use super::super::{Done, Fence, Taken};
 use super::answer::{MALFORMED, Parts};
 use super::calls::{Queues, Words, word};
-use super::lease::{read_lease, readable, terms};
+use super::lease::{read_lease, terms};
 use super::{status, unit};
 use crate::model::shard::Shard;
 use crate::model::subscribers::SubscriberId;
@@ -176,7 +176,7 @@ async fn store(queues: &Queues, ends: Vec<End>) -> Vec<Result<Told, StoreError>>
     let answers = queues.redis.run_each(&DONE, calls.collect()).await;
     let mut outcomes = Vec::new();
     for (part, answer) in parts.into_iter().zip(answers) {
-        let all = answer.and_then(|answer| Ok(read(answer, part.len())?));
+        let all = answer.and_then(|answer| Ok(read(queues, answer, part.len())?));
         for (at, (place, _)) in part.iter().enumerate() {
             outcomes.push((*place, all.as_ref().map(|all| all[at].clone()).map_err(StoreError::clone)));
         }
@@ -205,18 +205,19 @@ fn words(end: &End, units: &[Shard]) -> [Vec<u8>; 10] {
     ]
 }
 
-fn read(answer: Value, count: usize) -> Result<Vec<Told>, DecodeError> {
-    let all = value::array(answer)?.into_iter().map(told).collect::<Result<Vec<_>, _>>()?;
+fn read(queues: &Queues, answer: Value, count: usize) -> Result<Vec<Told>, DecodeError> {
+    let answers = value::array(answer)?.into_iter();
+    let all = answers.map(|answer| told(queues, answer)).collect::<Result<Vec<_>, _>>()?;
     if all.len() == count { Ok(all) } else { Err(MALFORMED) }
 }
 
-fn told(answer: Value) -> Result<Told, DecodeError> {
+fn told(queues: &Queues, answer: Value) -> Result<Told, DecodeError> {
     Ok(match answer {
         Value::Int(0) => Told::Fenced,
         Value::Int(1) => Told::Over,
         Value::Int(2) => Told::Waits,
         lease => {
-            let next = readable(Parts::of(lease).and_then(read_lease));
+            let next = read_lease(queues, Parts::of(lease)?)?;
             next.map_or(Told::Unreadable, |(_, taken)| Told::Next(Box::new(taken)))
         }
     })

@@ -51,7 +51,7 @@ pub async fn take(queues: &Queues, limit: usize, lease: Duration, turn: &AtomicU
         let answers = queues.redis.run_each(&TAKE, asked.iter().map(call).collect()).await;
         parts = Vec::new();
         for (Asked { units, .. }, answer) in asked.into_iter().zip(answers) {
-            match answer.and_then(|answer| Ok(read_due(answer)?)) {
+            match answer.and_then(|answer| Ok(read_due(queues, answer)?)) {
                 Ok((taken, wait)) => {
                     found.extend(taken);
                     match wait {
@@ -91,34 +91,31 @@ fn shares(parts: Vec<Vec<Shard>>, limit: usize) -> Vec<Asked> {
     parts.into_iter().enumerate().map(|(place, units)| Asked { units, share: share(place) }).collect()
 }
 
-fn read_due(answer: Value) -> Result<(Leases, Option<Duration>), DecodeError> {
+fn read_due(queues: &Queues, answer: Value) -> Result<(Leases, Option<Duration>), DecodeError> {
     let mut answer = Parts::of(answer)?;
     let next = answer.number_or_nil()?.map(Duration::from_millis);
     let mut taken = Vec::new();
     while !answer.is_over() {
         // Another process may have written what this one cannot read. The others are served.
-        taken.extend(readable(read_lease(answer.parts()?)));
+        taken.extend(read_lease(queues, answer.parts()?)?);
     }
     Ok((taken, next))
 }
 
-/// `None`: it was said that it cannot be read.
-pub fn readable<T>(lease: Result<T, DecodeError>) -> Option<T> {
-    let said = |error: &DecodeError| {
-        tracing::error!(event = "owner_unreadable", %error, "a leased owner cannot be read; left out");
-    };
-    lease.inspect_err(said).ok()
+/// With when it was due. `None`: it cannot be read.
+pub fn read_lease(queues: &Queues, mut lease: Parts) -> Result<Option<(u64, Taken)>, DecodeError> {
+    let (due, owner) = (lease.number()?, lease.text()?);
+    let taken = read_taken(&owner, lease);
+    Ok(queues.unreadable.readable(&owner, taken).map(|taken| (due, taken)))
 }
 
-/// With when it was due.
-pub fn read_lease(mut lease: Parts) -> Result<(u64, Taken), DecodeError> {
-    let due = lease.number()?;
-    let owner = read::id(&lease.text()?)?;
+fn read_taken(owner: &str, mut lease: Parts) -> Result<Taken, DecodeError> {
+    let owner = read::id(owner)?;
     let fence = lease.number()?;
     let status = read::status(&mut lease)?;
     let subscriber = read::subscriber(&lease.text()?)?;
     let entries = read_entries(lease.parts()?)?;
-    Ok((due, Taken { owner, subscriber, status, fence, entries }))
+    Ok(Taken { owner, subscriber, status, fence, entries })
 }
 
 fn read_entries(mut parts: Parts) -> Result<Vec<Entry>, DecodeError> {

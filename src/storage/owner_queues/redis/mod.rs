@@ -55,9 +55,10 @@ use futures_util::future::BoxFuture;
 use self::append::Units;
 use self::calls::Queues;
 use self::ends::{Ends, Told};
+use super::unreadable::UnreadableOwners;
 use super::{
     Append, Appended, Bounds, Change, Changed, Dead, Done, Due, Ended, Fence, Fill, Filled, Given, Number, Offer,
-    Owner, OwnerQueues, Replay, Revision, Subscriptions, Totals, Version, Wanted,
+    Owner, OwnerQueues, Replay, Revision, Subscriptions, Totals, Unreadable, Version, Wanted,
 };
 use crate::model::subscribers::SubscriberId;
 use crate::storage::event_bus::Offset;
@@ -81,7 +82,11 @@ pub struct RedisQueues {
 impl RedisQueues {
     pub fn new(redis: Redis, bounds: Bounds) -> Self {
         let ends = Arc::new(Ends::new(&redis));
-        RedisQueues { queues: Queues { redis, bounds }, turn: Arc::default(), ends }
+        RedisQueues {
+            queues: Queues { redis, bounds, unreadable: UnreadableOwners::default() },
+            turn: Arc::default(),
+            ends,
+        }
     }
 }
 
@@ -98,7 +103,7 @@ impl Cursors for RedisQueues {
 }
 
 impl OwnerQueues for RedisQueues {
-    fn owner(&self, id: SubscriberId) -> Answer<(Version, Option<Owner>)> {
+    fn owner(&self, id: SubscriberId) -> Answer<(Version, Option<Result<Owner, Unreadable>>)> {
         let queues = self.queues.clone();
         Box::pin(async move { read::owner(&queues, &id).await })
     }

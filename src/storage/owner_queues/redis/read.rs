@@ -13,7 +13,7 @@ use super::calls::{Queues, Words, word};
 use super::unit::{self, UNITS};
 use super::{EVENT_BYTES_MAX, keys};
 use crate::model::shard::Shard;
-use crate::model::subscribers::{State, Status, Subscriber, SubscriberId};
+use crate::model::subscribers::{State, Status, Subscriber, SubscriberId, Unreadable};
 use crate::storage::redis::checked;
 use crate::storage::redis::script::script;
 use crate::storage::redis::value::{self, DecodeError};
@@ -47,22 +47,30 @@ pub fn status(parts: &mut Parts) -> Result<Status, DecodeError> {
     super::status::status(words.each_ref().map(String::as_str))
 }
 
-pub async fn owner(queues: &Queues, id: &SubscriberId) -> Result<(Version, Option<Owner>), StoreError> {
+/// The version of an id, and its owner.
+type Record = (Version, Option<Result<Owner, Unreadable>>);
+
+pub async fn owner(queues: &Queues, id: &SubscriberId) -> Result<Record, StoreError> {
     let mut answer = Parts::of(queues.of_owner(&OWNERS, id, []).await?)?;
-    Ok(read_owner(id.clone(), answer.parts()?)?)
+    Ok(read_record(queues, id, answer.parts()?)?)
 }
 
-fn read_owner(id: SubscriberId, mut parts: Parts) -> Result<(Version, Option<Owner>), DecodeError> {
+fn read_record(queues: &Queues, id: &SubscriberId, mut parts: Parts) -> Result<Record, DecodeError> {
     let version = parts.number()?;
     if parts.is_over() {
         return Ok((version, None));
     }
+    let owner = read_owner(id.clone(), version, parts);
+    Ok((version, Some(queues.unreadable.readable(id.as_str(), owner).ok_or(Unreadable))))
+}
+
+fn read_owner(id: SubscriberId, version: Version, mut parts: Parts) -> Result<Owner, DecodeError> {
     let incarnation = parts.number()?;
     let status = status(&mut parts)?;
     let subscriber = subscriber(&parts.text()?)?;
     let (depth, oldest, due) = (parts.number()?, parts.number_or_nil()?, parts.number_or_nil()?);
     let is_failing = status.failing.is_some() && status.state == State::Active;
-    let owner = Owner {
+    Ok(Owner {
         id,
         subscriber,
         incarnation,
@@ -74,8 +82,7 @@ fn read_owner(id: SubscriberId, mut parts: Parts) -> Result<(Version, Option<Own
         dead: parts.number()?,
         replaying: parts.number()? == 1,
         status,
-    };
-    Ok((version, Some(owner)))
+    })
 }
 
 pub async fn owners(queues: &Queues, after: Option<&SubscriberId>, limit: usize) -> Result<Vec<Owner>, StoreError> {
@@ -109,7 +116,7 @@ async fn ids(queues: &Queues, after: Option<&SubscriberId>, limit: usize) -> Res
     let mut ids = Vec::new();
     for of_unit in try_join_all(parts).await?.into_iter().flatten() {
         for text in value::texts(of_unit)? {
-            ids.push(id(&text)?);
+            ids.extend(queues.unreadable.readable(&text, id(&text)));
         }
     }
     ids.sort_unstable();
@@ -132,7 +139,7 @@ async fn read_owners(queues: &Queues, ids: Vec<SubscriberId>) -> Result<Vec<Owne
     for ((_, ids), answer) in chunks.iter().zip(answers) {
         let mut answer = Parts::of(answer)?;
         for id in *ids {
-            owners.extend(read_owner(id.clone(), answer.parts()?)?.1);
+            owners.extend(read_record(queues, id, answer.parts()?)?.1.and_then(Result::ok));
         }
     }
     owners.sort_unstable_by(|one, other| one.id.cmp(&other.id));
@@ -162,7 +169,7 @@ pub async fn subscriptions(queues: &Queues, since: Revision) -> Result<Subscript
                 if of_unit.number()? == 1 {
                     open.push(unit);
                 }
-                read_changes(of_unit.parts()?, &mut changed)?;
+                read_changes(queues, of_unit.parts()?, &mut changed)?;
             }
         }
     }
@@ -186,22 +193,28 @@ async fn has_changes(queues: &Queues, since: &[Version]) -> Result<bool, StoreEr
     Ok(false)
 }
 
-fn read_changes(mut changes: Parts, all: &mut Vec<(SubscriberId, Option<Subscription>)>) -> Result<(), DecodeError> {
+fn read_changes(
+    queues: &Queues,
+    mut changes: Parts,
+    all: &mut Vec<(SubscriberId, Option<Subscription>)>,
+) -> Result<(), DecodeError> {
     while !changes.is_over() {
         let mut change = changes.parts()?;
-        let id = id(&change.text()?)?;
+        let text = change.text()?;
+        let Some(id) = queues.unreadable.readable(&text, id(&text)) else { continue };
         let subscription = match change.is_over() {
             true => None,
-            false => {
-                let (incarnation, version) = (change.number()?, change.number()?);
-                let state = super::status::read_state(&change.text()?)?;
-                let subscriber = subscriber(&change.text()?)?;
-                Some(Subscription { id: id.clone(), incarnation, version, state, subscriber })
-            }
+            false => queues.unreadable.readable(&text, read_subscription(id.clone(), change)),
         };
         all.push((id, subscription));
     }
     Ok(())
+}
+
+fn read_subscription(id: SubscriberId, mut change: Parts) -> Result<Subscription, DecodeError> {
+    let (incarnation, version) = (change.number()?, change.number()?);
+    let state = super::status::read_state(&change.text()?);
+    Ok(Subscription { id, incarnation, version, state, subscriber: subscriber(&change.text()?)? })
 }
 
 pub async fn totals(queues: &Queues) -> Result<Totals, StoreError> {

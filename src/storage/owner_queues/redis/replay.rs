@@ -24,14 +24,16 @@ pub async fn replays(queues: &Queues) -> Result<Vec<Replay>, StoreError> {
     for answer in queues.redis.run(&REPLAYS, calls.collect()).await? {
         let mut answer = Parts::of(answer)?;
         while !answer.is_over() {
-            replays.push(read_replay(answer.parts()?)?);
+            let mut parts = answer.parts()?;
+            let owner = parts.text()?;
+            replays.extend(queues.unreadable.readable(&owner, read_replay(&owner, parts)));
         }
     }
     Ok(replays)
 }
 
-fn read_replay(mut parts: Parts) -> Result<Replay, DecodeError> {
-    let owner = read::id(&parts.text()?)?;
+fn read_replay(owner: &str, mut parts: Parts) -> Result<Replay, DecodeError> {
+    let owner = read::id(owner)?;
     let version = parts.number()?;
     let subscriber = read::subscriber(&parts.text()?)?;
     let room = parts.number()?;

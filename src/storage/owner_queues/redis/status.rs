@@ -20,8 +20,9 @@ pub fn words(status: &Status) -> [String; 3] {
 
 pub fn status([state, failing, last_failure]: [&str; 3]) -> Result<Status, DecodeError> {
     let failing = (!failing.is_empty()).then(|| read_failing(failing).ok_or(MALFORMED)).transpose()?;
-    let last_failure = (!last_failure.is_empty()).then(|| read_failure(last_failure).ok_or(MALFORMED)).transpose()?;
-    Ok(Status { state: read_state(state)?, failing, last_failure })
+    // One with a reason of a newer version is none.
+    let last_failure = read_failure(last_failure);
+    Ok(Status { state: read_state(state), failing, last_failure })
 }
 
 fn state_word(state: State) -> &'static str {
@@ -29,28 +30,32 @@ fn state_word(state: State) -> &'static str {
         State::Active => ACTIVE,
         State::Paused(PauseReason::Requested) => "requested",
         State::Paused(PauseReason::TriesUsedUp) => "tries_used_up",
+        State::Paused(PauseReason::Other) => "other",
         State::Disabled => "disabled",
     }
 }
 
-pub fn read_state(word: &str) -> Result<State, DecodeError> {
-    const ALL: [State; 4] = [
+/// A state of a newer version counts as paused: no script leases what is neither active nor disabled, and none changes its
+/// word until the API does.
+pub fn read_state(word: &str) -> State {
+    const ALL: [State; 5] = [
         State::Active,
         State::Paused(PauseReason::Requested),
         State::Paused(PauseReason::TriesUsedUp),
+        State::Paused(PauseReason::Other),
         State::Disabled,
     ];
-    ALL.into_iter().find(|state| state_word(*state) == word).ok_or(MALFORMED)
+    ALL.into_iter().find(|state| state_word(*state) == word).unwrap_or(State::Paused(PauseReason::Other))
 }
 
 fn read_failing(text: &str) -> Option<Failing> {
-    let (since, tries) = text.split_once(' ')?;
-    Some(Failing { since: since.parse().ok()?, tries: tries.parse().ok()? })
+    let mut words = text.split(' ');
+    Some(Failing { since: words.next()?.parse().ok()?, tries: words.next()?.parse().ok()? })
 }
 
 fn read_failure(text: &str) -> Option<Failure> {
-    let (at, rest) = text.split_once(' ')?;
-    let (status, reason) = rest.split_once(' ')?;
+    let mut words = text.split(' ');
+    let (at, status, reason) = (words.next()?, words.next()?, words.next()?);
     let status = match status {
         "-" => None,
         status => Some(status.parse().ok()?),
@@ -83,10 +88,18 @@ mod tests {
 
     #[test]
     fn what_is_no_status_is_refused() {
-        for wrong in
-            [["", "", ""], ["gone", "", ""], ["active", "1", ""], ["active", "", "1 2 x"], ["active", "", "1 -"]]
-        {
-            assert_eq!(status(wrong), Err(MALFORMED), "{wrong:?}");
+        for wrong in ["1", "x 1", "1 x"] {
+            assert_eq!(status(["active", wrong, ""]), Err(MALFORMED), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn what_a_newer_version_has_written_counts_as_paused_and_without_a_failure() {
+        let paused = Status { state: State::Paused(PauseReason::Other), ..Status::default() };
+        for words in [["asleep", "", ""], ["", "", "1 2 x"], ["other", "", "1 -"]] {
+            assert_eq!(status(words), Ok(paused.clone()), "{words:?}");
+        }
+        let failing = Some(Failing { since: 1, tries: 2 });
+        assert_eq!(status(["active", "1 2 slow", ""]), Ok(Status { failing, ..Status::default() }));
     }
 }
