@@ -3,6 +3,7 @@
 import json
 import time
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 
 from standardwebhooks import Webhook, WebhookVerificationError
 
@@ -158,6 +159,19 @@ class Deliveries(WithSubscribers):
         answered = time.monotonic()
         time.sleep(2)
         self.assertTrue(all(request.at < answered for request in self.receiver.requests(self.path)))
+
+    def test_one_that_is_put_while_a_delete_waits_stays(self):
+        self.made()
+        self.receiver.behave(self.path, ending="hang")
+        self.earn(1)
+        until("it is tried", lambda: self.receiver.requests(self.path))
+        with ThreadPoolExecutor(1) as pool:
+            deleted = pool.submit(self.control, "DELETE")
+            until("it is gone", lambda: self.control("GET").status == 404)
+            self.receiver.behave(self.path)
+            self.made()
+            self.assertEqual(deleted.result().status, 204)
+        self.wait_for(self.earn(2))
 
     def test_what_is_too_much_is_kept_apart_and_sent_again(self):
         self.made()

@@ -4,6 +4,7 @@
 //! anew. Deliveries are made by [`cascade`](super::cascade).
 
 pub mod config;
+mod deletion;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -127,22 +128,7 @@ impl Subscribers {
 
     /// Its queue goes. No try to deliver begins after this.
     pub async fn delete(&self, id: &SubscriberId) -> Result<(), SubscribersError> {
-        loop {
-            let (version, owner) = in_time(self.queues.owner(id.clone())).await?;
-            if version == 0 && owner.is_none() {
-                return Err(SubscribersError::Missing);
-            }
-            match in_time(self.queues.change(id.clone(), version, Change::Delete)).await? {
-                Changed::Moved(_) => {}
-                Changed::Done { leased_for, .. } | Changed::Missing { leased_for } if leased_for.is_zero() => {
-                    return Ok(());
-                }
-                // A worker may still begin. It ends its lease early if it has nothing to do.
-                Changed::Done { leased_for, .. } | Changed::Missing { leased_for } => {
-                    sleep(leased_for.min(LEASE_POLL)).await;
-                }
-            }
-        }
+        deletion::delete(&*self.queues, id).await
     }
 
     pub async fn pause(&self, id: &SubscriberId) -> Result<Owner, SubscribersError> {

@@ -1,0 +1,89 @@
+//! The end of a subscriber: its queue goes at once, and the answer comes when no try of it can begin any more.
+//!
+//! It is deleted once. A subscriber that is made under the same id while the lease is waited for is another one, and stays.
+
+use tokio::time::{Duration, Instant, sleep};
+
+use super::{LEASE_POLL, SubscribersError, in_time};
+use crate::model::subscribers::SubscriberId;
+use crate::storage::owner_queues::{Change, Changed, OwnerQueues, Version};
+
+pub async fn delete(queues: &dyn OwnerQueues, id: &SubscriberId) -> Result<(), SubscribersError> {
+    loop {
+        let (version, owner) = in_time(queues.owner(id.clone())).await?;
+        if version == 0 && owner.is_none() {
+            return Err(SubscribersError::Missing);
+        }
+        match in_time(queues.change(id.clone(), version, Change::Delete)).await? {
+            Changed::Moved(_) => {}
+            Changed::Done { version, leased_for, .. } => return lease_over(queues, id, version, leased_for).await,
+            Changed::Missing { leased_for } => return lease_over(queues, id, version, leased_for).await,
+        }
+    }
+}
+
+/// Until no worker can begin under a lease from before the owner was deleted. `deleted`: the version since then.
+async fn lease_over(
+    queues: &dyn OwnerQueues,
+    id: &SubscriberId,
+    deleted: Version,
+    leased_for: Duration,
+) -> Result<(), SubscribersError> {
+    let (end, mut left) = (Instant::now() + leased_for, leased_for);
+    while !left.is_zero() {
+        sleep(left.min(LEASE_POLL)).await;
+        // It changes nothing: at this version there is no owner.
+        left = match in_time(queues.change(id.clone(), deleted, Change::Delete)).await? {
+            // A worker ends its lease early if it has nothing to do.
+            Changed::Done { leased_for, .. } | Changed::Missing { leased_for } => leased_for,
+            // Whoever was made meanwhile has leases of its own.
+            Changed::Moved(_) => end.saturating_duration_since(Instant::now()),
+        };
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::subscribers::Subscriber;
+    use crate::storage::event_bus::part::{Offsets, Part};
+    use crate::storage::owner_queues::embedded::EmbeddedQueues;
+    use crate::storage::owner_queues::{Append, Bounds};
+
+    const BOUNDS: Bounds = Bounds { events: 100, bytes: 1 << 20, age: Duration::from_hours(1) };
+
+    async fn put(queues: &EmbeddedQueues, id: &SubscriberId) -> Version {
+        let json = r#"{"url":"https://example.com/","types":["dev.heartline.reward.v1"],"batch":1,
+            "secrets":{"newest":"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}}"#;
+        let subscriber: Arc<Subscriber> = Arc::new(serde_json::from_str(json).unwrap());
+        let version = queues.owner(id.clone()).await.unwrap().0;
+        match queues.change(id.clone(), version, Change::Put { subscriber, ends: Offsets::new() }).await.unwrap() {
+            Changed::Done { version, .. } => version,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn an_owner_that_is_made_while_the_lease_is_waited_for_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let queues = Arc::new(EmbeddedQueues::open(directory.path(), BOUNDS, Arc::new(|| 1_000)).unwrap());
+        let (id, lease) = ("a".parse::<SubscriberId>().unwrap(), Duration::from_millis(500));
+        let incarnation = put(&queues, &id).await;
+        let append = Append { owner: id.clone(), incarnation, offset: 1, event: "{}".into() };
+        queues.append(Part::new("log"), vec![append]).await.unwrap();
+        let began = Instant::now();
+        assert_eq!(queues.take(1, lease).await.unwrap().taken.len(), 1);
+        let (queues_too, id_too) = (queues.clone(), id.clone());
+        let deletion = tokio::spawn(async move { delete(&*queues_too, &id_too).await });
+        while queues.owner(id.clone()).await.unwrap().1.is_some() {
+            sleep(Duration::from_millis(1)).await;
+        }
+        let made = put(&queues, &id).await;
+        deletion.await.unwrap().unwrap();
+        assert!(began.elapsed() >= lease, "the lease is not over");
+        assert_eq!(queues.owner(id).await.unwrap().1.unwrap().unwrap().incarnation, made);
+    }
+}
