@@ -275,6 +275,8 @@ macro_rules! owner_queues_suite {
         owner_queues_replay {
             a_replay_brings_everything_once_and_in_its_order,
             a_replay_is_over_when_each_part_was_read_to_its_end,
+            a_replay_sends_nothing_to_the_dead_letters,
+            an_empty_queue_takes_one_event_of_any_length_from_the_log,
         }
         }
     };

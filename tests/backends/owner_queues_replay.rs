@@ -1,7 +1,7 @@
 //! The promises of [`OwnerQueues`](heartline::storage::owner_queues::OwnerQueues) about queues that are filled anew.
 
 use heartline::storage::event_bus::part::{Offsets, Part};
-use heartline::storage::owner_queues::{Appended, Change, Ended, Fill, Filled};
+use heartline::storage::owner_queues::{Appended, Bounds, Change, Ended, Fill, Filled};
 
 use crate::owner_queues::{Queue, QueuesBackend, ROOMY, all_done, offsets, part};
 use crate::requests::wait;
@@ -46,4 +46,43 @@ pub fn a_replay_is_over_when_each_part_was_read_to_its_end<B: QueuesBackend>() {
     assert_eq!(fill("two", version, false), Filled::More);
     assert_eq!(fill("two", version - 1, true), Filled::Moved, "it was asked for again");
     assert_eq!(fill("two", version, true), Filled::Over);
+}
+
+pub fn a_replay_sends_nothing_to_the_dead_letters<B: QueuesBackend>() {
+    for bounds in [Bounds { events: 3, ..ROOMY }, Bounds { bytes: 3 * 7, ..ROOMY }] {
+        let backend = B::empty(bounds);
+        let queue = Queue::made(&backend, "a");
+        queue.change(Change::Replay { after: Offsets::new() });
+        let fill = |at, events: std::ops::RangeInclusive<u64>| {
+            let (owner, version, to) = (queue.id.clone(), queue.version(), *events.end());
+            let events = events.map(|offset| (offset, format!("{{\"n\":{offset}}}").into())).collect();
+            let fill = Fill { owner, version, part: part(), at, to, events, is_end: true, parts: 1 };
+            wait(queue.all.fill(fill)).unwrap()
+        };
+        let replay = || wait(queue.all.replays()).unwrap().pop().unwrap();
+        assert_eq!(fill(0, 1..=2), Filled::Over);
+        queue.change(Change::Replay { after: Offsets::new() });
+        assert_eq!(fill(0, 1..=5), Filled::Full);
+        assert_eq!((replay().at, replay().room.min(replay().room_bytes)), (offsets(&[("log", 3)]), 0));
+        assert_eq!(fill(3, 4..=5), Filled::Full, "there is no room at all");
+        assert_eq!((replay().at, queue.owner().depth, queue.owner().dead), (offsets(&[("log", 3)]), 3, 0));
+        assert_eq!(queue.drained(), [1, 2, 3]);
+        assert_eq!(fill(3, 4..=5), Filled::Over);
+        assert_eq!((queue.drained(), queue.owner().dead), (vec![4, 5], 0));
+    }
+}
+
+pub fn an_empty_queue_takes_one_event_of_any_length_from_the_log<B: QueuesBackend>() {
+    let backend = B::empty(Bounds { bytes: 3, ..ROOMY });
+    let queue = Queue::made(&backend, "a");
+    queue.change(Change::Replay { after: Offsets::new() });
+    for at in 0..2 {
+        let events = (at + 1..=2).map(|offset| (offset, format!("{{\"n\":{offset}}}").into())).collect();
+        let (owner, version, part) = (queue.id.clone(), queue.version(), part());
+        let fill = Fill { owner, version, part, at, to: 2, events, is_end: true, parts: 1 };
+        let expected = if at == 0 { Filled::Full } else { Filled::Over };
+        assert_eq!(wait(queue.all.fill(fill)).unwrap(), expected);
+        assert_eq!(queue.drained(), [at + 1]);
+    }
+    assert_eq!(queue.owner().dead, 0);
 }

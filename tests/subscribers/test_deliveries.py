@@ -206,7 +206,24 @@ class Deliveries(WithSubscribers):
         until("all are there again", lambda: self.shown()["delivered"] == 11 + 20)
         again = [event["id"] for request in self.receiver.requests(self.path)[before:] for event in json.loads(request.body)]
         self.assertEqual(again, ids)
-        self.assertEqual(self.control("POST", "/replay", {"since": "yesterday"}).status, 400)
+        for wrong in ("yesterday", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 60))):
+            self.assertEqual(self.control("POST", "/replay", {"since": wrong}).status, 400)
+        self.assertNotIn("replaying", self.shown())
+
+    def test_a_replay_waits_in_the_log_for_room(self):
+        self.made()
+        self.receiver.behave(self.path, seconds=0.01)
+        ids = self.earn(*range(20))
+        until("all are there", lambda: self.shown()["delivered"] == 20)
+        ids += self.earn(*range(20, 40))
+        until("all are there", lambda: self.shown()["delivered"] == 40)
+        dead = self.shown()["dead"]
+        self.control("POST", "/pause")
+        self.assertEqual(self.control("POST", "/replay", {"since": "2020-01-01T00:00:00Z"}).status, 202)
+        until("the queue is full", lambda: self.shown()["depth"] == 20)
+        self.control("POST", "/resume")
+        until("all are there again", lambda: self.shown()["delivered"] == 80)
+        self.assertEqual((self.got()[40:], self.shown()["dead"]), (ids, dead))
 
     def test_one_that_hangs_slows_no_other(self):
         self.made()

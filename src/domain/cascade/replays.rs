@@ -70,6 +70,7 @@ impl Replays {
         let parts = self.archive.ends().await?;
         let mut moved = false;
         let mut room = usize::try_from(replay.room).unwrap_or(usize::MAX);
+        let mut room_bytes = replay.room_bytes;
         for part in parts.keys() {
             let limit = room.min(READ_MAX);
             if limit == 0 {
@@ -77,15 +78,16 @@ impl Replays {
             }
             let at = replay.at.get(part).copied().unwrap_or_default();
             let read = self.archive.read(part.clone(), at, limit).await?;
-            let fill = fill_of(replay, part, at, read, parts.len());
+            let fill = fill_of(replay, part, at, read, room_bytes, parts.len());
             room = room.saturating_sub(fill.events.len());
+            room_bytes = room_bytes.saturating_sub(bytes_of(&fill.events));
             let (has_moved, has_events) = (fill.to > at, !fill.events.is_empty());
             let filled = self.queues.fill(fill).await?;
-            moved |= has_moved || filled != Filled::More;
+            moved |= filled == Filled::More && has_moved || matches!(filled, Filled::Over | Filled::Moved);
             if has_events {
                 self.queued.notify_one();
             }
-            if filled != Filled::More {
+            if filled != Filled::More || room_bytes == 0 {
                 break;
             }
         }
@@ -93,17 +95,33 @@ impl Replays {
     }
 }
 
-fn fill_of(replay: &Replay, part: &Part, at: Offset, read: PartEvents, parts: usize) -> Fill {
+/// The events that there is room for, and at least one: an empty queue takes it however long it is.
+fn fill_of(replay: &Replay, part: &Part, at: Offset, read: PartEvents, room_bytes: u64, parts: usize) -> Fill {
+    let PartEvents { events, to, is_end, .. } = read;
+    let mut events: Vec<_> = events.into_iter().filter(|(_, event)| is_wanted(&replay.subscriber, event)).collect();
+    let mut bytes = 0;
+    let fitting = events.iter().take_while(|(_, event)| {
+        bytes += event.len() as u64;
+        bytes <= room_bytes
+    });
+    let fitting = fitting.count().max(1);
+    let is_whole = fitting >= events.len();
+    events.truncate(fitting);
+    let reached = events.last().map(|(offset, _)| *offset).filter(|_| !is_whole);
     Fill {
         owner: replay.owner.clone(),
         version: replay.version,
         part: part.clone(),
         at,
-        to: read.to.max(at),
-        is_end: read.is_end,
-        events: read.events.into_iter().filter(|(_, event)| is_wanted(&replay.subscriber, event)).collect(),
+        to: reached.unwrap_or(to.max(at)),
+        is_end: is_end && is_whole,
+        events,
         parts,
     }
+}
+
+fn bytes_of(events: &[(Offset, Arc<str>)]) -> u64 {
+    events.iter().map(|(_, event)| event.len() as u64).sum()
 }
 
 fn is_wanted(subscriber: &Subscriber, event: &str) -> bool {

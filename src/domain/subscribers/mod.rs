@@ -35,6 +35,8 @@ const LEASE_POLL: Duration = Duration::from_millis(50);
 pub enum SubscribersError {
     #[error("there is no such subscriber")]
     Missing,
+    #[error("since: must not be in the future")]
+    Future,
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
     /// Trying again may help, and harms nothing.
@@ -163,6 +165,9 @@ impl Subscribers {
 
     /// Empties the queue, and fills it with what the log has since that time, milliseconds.
     pub async fn replay(&self, id: &SubscriberId, since: u64) -> Result<Owner, SubscribersError> {
+        if since > self.clock.now() {
+            return Err(SubscribersError::Future);
+        }
         let after = bus(self.archive.before(since).await)?;
         self.change(id, |owner| existing(owner, Change::Replay { after: after.clone() })).await?;
         self.replay_asked.notify_one();

@@ -193,6 +193,7 @@ impl From<SubscribersError> for Problem {
     fn from(error: SubscribersError) -> Self {
         match error {
             SubscribersError::Missing => Problem::not_found(error.to_string()),
+            SubscribersError::Future => Problem::invalid(error.to_string()),
             SubscribersError::Unreadable(_) | SubscribersError::Store | SubscribersError::Bus => {
                 Problem::store_away(error.to_string())
             }

@@ -56,6 +56,13 @@ pub struct Bounds {
     pub age: Duration,
 }
 
+impl Bounds {
+    /// Whether a queue with so many events of so many bytes has room for one of `more` bytes.
+    pub fn have_room(&self, events: u64, bytes: u64, more: usize) -> bool {
+        events < self.events && (events == 0 || bytes + more as u64 <= self.bytes)
+    }
+}
+
 /// A change of an owner.
 #[derive(Clone, Debug)]
 pub enum Change {
@@ -227,8 +234,9 @@ pub struct Replay {
     pub version: Version,
     /// What the queue has of each part.
     pub at: Offsets,
-    /// Events that the queue has room for.
+    /// Events that the queue has room for, and their bytes. An empty queue takes one however long it is.
     pub room: u64,
+    pub room_bytes: u64,
 }
 
 /// Events for a queue that is being filled.
@@ -250,6 +258,8 @@ pub struct Fill {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filled {
     More,
+    /// There was no room for all of the events. Those that the queue has not taken wait in the log.
+    Full,
     /// The queue has everything: appends are queued again.
     Over,
     /// The owner was changed or the queue has moved on: ask for the replay again.
@@ -327,6 +337,7 @@ pub trait OwnerQueues: Cursors {
     /// The queues that are being filled.
     fn replays(&self) -> Answer<Vec<Replay>>;
 
+    /// Queues as many of the events as there is room for. None goes to the dead letters.
     fn fill(&self, fill: Fill) -> Answer<Filled>;
 
     fn totals(&self) -> Answer<Totals>;

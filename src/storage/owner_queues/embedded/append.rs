@@ -42,21 +42,35 @@ pub fn append(
     Ok(appended)
 }
 
-pub fn fill(draft: &mut Draft, control: &mut Control, fill: &Fill, now: u64) -> Result<Filled, StoreError> {
+pub fn fill(
+    draft: &mut Draft,
+    control: &mut Control,
+    fill: &Fill,
+    bounds: &Bounds,
+    now: u64,
+) -> Result<Filled, StoreError> {
     let Fill { owner, version, part, at, to, events, is_end, parts } = fill;
     let head = draft.head(owner)?;
     let Some(live) = head.live.as_ref().filter(|live| live.replay.is_some()) else { return Ok(Filled::Moved) };
     if head.version != *version || live.at(part) != *at || live.status.state == State::Disabled {
         return Ok(Filled::Moved);
     }
-    for (_, event) in events {
+    let (mut depth, mut bytes) = (live.depth, live.bytes);
+    let fitting = events.iter().take_while(|(_, event)| {
+        let fits = bounds.have_room(depth, bytes, event.len());
+        (depth, bytes) = (depth + 1, bytes + event.len() as u64);
+        fits
+    });
+    let fitting = &events[..fitting.count()];
+    for (_, event) in fitting {
         draft.push(owner, now, event)?;
     }
     let Some(live) = draft.live_mut(owner)? else { return Ok(Filled::Moved) };
-    live.reach(part, *to);
+    let is_whole = fitting.len() == events.len();
+    live.reach(part, if is_whole { *to } else { fitting.last().map_or(*at, |(offset, _)| *offset) });
     let at = live.at.clone();
-    let mut filled = Filled::More;
-    if let Some(replay) = &mut live.replay {
+    let mut filled = if is_whole { Filled::More } else { Filled::Full };
+    if let Some(replay) = live.replay.as_mut().filter(|_| is_whole) {
         if *is_end {
             replay.ended.insert(part.clone());
         }
@@ -84,10 +98,10 @@ pub fn resend(
     let room = bounds.events.saturating_sub(live.depth).min(RESENT_MAX);
     let (mut bytes, mut resent) = (live.bytes, 0);
     for dead in draft.view.dead(&live, 0, room as usize)? {
-        bytes += dead.event.len() as u64;
-        if bytes > bounds.bytes {
+        if !bounds.have_room(live.depth + resent, bytes, dead.event.len()) {
             break;
         }
+        bytes += dead.event.len() as u64;
         draft.unbury(owner, dead.number, &dead.event)?;
         draft.push(owner, now, &dead.event)?;
         resent += 1;

@@ -95,10 +95,9 @@ pub fn replays(view: &View, bounds: &Bounds) -> Result<Vec<Replay>, StoreError> 
     view.heads(None, |owner, Head { version, live, .. }| {
         if let Some(live) = live.filter(|live| live.replay.is_some() && live.status.state != State::Disabled) {
             let Ok(subscriber) = view.definition(&owner)? else { return Ok(true) };
-            // Events of any length are to fit.
-            let is_full = live.bytes >= bounds.bytes;
-            let room = if is_full { 0 } else { bounds.events.saturating_sub(live.depth) };
-            replays.push(Replay { owner, subscriber, version, at: live.at, room });
+            let room_bytes = bounds.bytes.saturating_sub(live.bytes);
+            let room = if room_bytes == 0 { 0 } else { bounds.events.saturating_sub(live.depth) };
+            replays.push(Replay { owner, subscriber, version, at: live.at, room, room_bytes });
         }
         Ok(true)
     })?;

@@ -214,7 +214,7 @@ impl Memory {
             Request::Done(owner, fence, how, answered) => {
                 answer(answered, done(draft, control, &owner, fence, &how, now))
             }
-            Request::Fill(asked, answered) => answer(answered, fill(draft, control, &asked, now)),
+            Request::Fill(asked, answered) => answer(answered, fill(draft, control, &asked, bounds, now)),
             Request::Resend(owner, answered) => answer(answered, resend(draft, control, &owner, bounds, now)),
             Request::MoveCursor(part, to, answered) => answer(answered, draft.move_cursor(&part, to)),
             other @ (Request::Expire(_) | Request::Totals(_) | Request::Take(..)) => return Applied::Other(other),

@@ -6,9 +6,10 @@
 --   ARGV[8], [9]  the offsets between which the events are, and up to which the part was read
 --   ARGV[10] '1' if there was no more in the part
 --   ARGV[11] parts of the bus
---   then the events
+--   then for each event its offset and its text
 --
--- Answers 'more'; 'over' if the queue has everything; 'moved' if owner or queue are no longer those.
+-- Queues as many as there is room for. Answers 'more'; 'full' if some have no room; 'over' if the queue has everything;
+-- 'moved' if owner or queue are no longer those.
 
 local part = ARGV[7]
 local owner = read(tag, ARGV[5], 'v', 'r', 'a:' .. part)
@@ -16,15 +17,25 @@ if not owner.incarnation or not owner.more.r or owner.state == 'disabled' or own
     tonumber(owner.more['a:' .. part] or 0) ~= tonumber(ARGV[8]) then
   return 'moved'
 end
-local events = { unpack(ARGV, 12) }
+local events, bytes, reached, is_full = {}, owner.bytes, ARGV[9], false
+for at = 12, #ARGV, 2 do
+  local event, queued = ARGV[at + 1], owner.events + #events
+  bytes = bytes + #event
+  if queued >= events_max or queued > 0 and bytes > bytes_max then
+    reached, is_full = #events > 0 and ARGV[at - 2] or ARGV[8], true
+    break
+  end
+  events[#events + 1] = event
+end
 if #events > 0 then
   enter(owner, reserve(tag, #events), events)
-  shed(owner)
 end
-keep(owner, 'a:' .. part, ARGV[9])
+keep(owner, 'a:' .. part, reached)
 put_in(owner, false)
 settle()
-if ARGV[10] == '1' then
+if is_full then
+  return 'full'
+elseif ARGV[10] == '1' then
   call('HSET', owner.record, 'e:' .. part, 1)
 end
 

@@ -36,13 +36,13 @@ fn read_replay(owner: &str, mut parts: Parts) -> Result<Replay, DecodeError> {
     let owner = read::id(owner)?;
     let version = parts.number()?;
     let subscriber = read::subscriber(&parts.text()?)?;
-    let room = parts.number()?;
+    let (room, room_bytes) = (parts.number()?, parts.number()?);
     let mut at = Offsets::new();
     let mut fields = parts.parts()?;
     while !fields.is_over() {
         at.insert(Part::new(fields.text()?), fields.number()?);
     }
-    Ok(Replay { owner, subscriber, version, at, room })
+    Ok(Replay { owner, subscriber, version, at, room, room_bytes })
 }
 
 /// In several steps if there is too much for one. Each step is a fill of its own.
@@ -80,10 +80,11 @@ async fn step(
     is_end: bool,
 ) -> Result<Filled, StoreError> {
     let words = [word(fill.version), word(&fill.part), word(at), word(to), word(u8::from(is_end)), word(fill.parts)];
-    let events = events.iter().map(|(_, event)| event.as_bytes().to_vec());
+    let events = events.iter().flat_map(|(offset, event)| [word(offset), event.as_bytes().to_vec()]);
     let answer = queues.of_owner(&FILL, &fill.owner, words.into_iter().chain(events)).await?;
     match value::bytes(answer)?.as_slice() {
         b"more" => Ok(Filled::More),
+        b"full" => Ok(Filled::Full),
         b"over" => Ok(Filled::Over),
         b"moved" => Ok(Filled::Moved),
         _ => Err(MALFORMED.into()),
