@@ -158,6 +158,8 @@ macro_rules! notices_suite {
             what_is_taken_comes_again_until_it_is_removed,
             each_forgetting_is_told_apart,
             notices_of_many_users_are_all_taken,
+            of_a_position_that_changes_all_the_time_one_notice_waits_that_is_due_at_once,
+            a_user_has_some_notices_that_are_due_at_once_and_the_rest_later,
         }
         }
     };

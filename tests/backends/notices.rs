@@ -1,11 +1,13 @@
 //! The promises of [`Notices`], for all stores that have them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use heartline::model::change::{Action, Change};
 use heartline::model::ids::UserId;
 use heartline::model::notices::{Followed, ForgottenCause, Notice};
+use heartline::model::rewards::rule::RuleSet;
 use heartline::storage::hot_store::HotStore;
 use heartline::storage::notices::{Notices, Taken};
 
@@ -145,6 +147,31 @@ pub fn each_forgetting_is_told_apart<B: NoticesBackend>() {
     assert_eq!(short, expected, "the delete that did nothing is not told");
     forgotten.dedup_by_key(|forgotten| forgotten.version);
     assert_eq!(forgotten.len(), 4, "each version once");
+}
+
+pub fn of_a_position_that_changes_all_the_time_one_notice_waits_that_is_due_at_once<B: NoticesBackend>() {
+    let (_backend, store, notices) = followed::<B>(Followed::ALL);
+    let session = |at| Action::beat(beat(content(1), at, at), Arc::from("tv"), RuleSet::NONE);
+    let flips = |from: u64| (from..from + 15).map(|at| change(USER, session(at))).collect::<Vec<_>>();
+    commit(&store, flips(NOW));
+    flips(NOW + 15).into_iter().for_each(|flip| drop(commit(&store, vec![flip])));
+    assert_eq!(take(&notices, NOW).len(), 1);
+    assert_eq!(told(&notices, NOW), ["42:1"]);
+}
+
+pub fn a_user_has_some_notices_that_are_due_at_once_and_the_rest_later<B: NoticesBackend>() {
+    let (_backend, store, notices) = followed::<B>(Followed::ALL);
+    let contents = || (1..=100).map(|oid| beat_of(USER, content(oid), NOW));
+    commit(&store, contents().chain([beat_of(UserId(43), content(1), NOW), delete(&[1], NOW)]).collect());
+    let now = told(&notices, NOW);
+    assert!(now.len() < 40, "{now:?}");
+    assert!(now.contains(&"43:1".to_owned()) && now.contains(&"42:delete".to_owned()), "{now:?}");
+    let later: Vec<String> =
+        std::iter::repeat_with(|| told(&notices, LATER)).take_while(|told| !told.is_empty()).flatten().collect();
+    let told: BTreeSet<&String> = now.iter().chain(&later).filter(|name| name.starts_with("42:")).collect();
+    assert_eq!(told.len(), 101, "all are told");
+    commit_at(&store, LATER, vec![beat_of(USER, content(200), LATER)]);
+    assert_eq!(take(&notices, LATER).len(), 1, "after a while one is due at once again");
 }
 
 pub fn notices_of_many_users_are_all_taken<B: NoticesBackend>() {

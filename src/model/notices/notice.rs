@@ -60,6 +60,14 @@ impl Notice {
 }
 
 impl Noticed {
+    /// The position that is told at once, if that is what it is.
+    pub fn urgent(&self) -> Option<(UserId, Content)> {
+        match &self.notice {
+            Notice::Position { user, content } if !self.steady => Some((*user, *content)),
+            _ => None,
+        }
+    }
+
     /// `now`: of the commit, milliseconds.
     pub fn due(&self, now: u64) -> u64 {
         if self.steady { now + Notice::STEADY } else { now }

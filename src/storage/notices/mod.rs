@@ -8,13 +8,18 @@
 //! What is taken stays stored until it is removed, and is taken again: nothing is lost with its publisher. A change after
 //! the take leaves a notice of its own. So a publisher that reads a record after it took the notice tells all that was
 //! noticed until then.
+//!
+//! **Bounds.** Of one position at most one notice waits that is due at once, and one that is due later. A user whose
+//! positions change all the time has only some that are due at once ([`UrgentRate`]). Forgettings are each told apart.
 
 pub mod codec;
 mod followed_now;
+mod urgent_rate;
 
 use std::sync::Arc;
 
 pub use self::followed_now::FollowedNow;
+pub use self::urgent_rate::UrgentRate;
 use super::store_error::Answer;
 use super::turn::Turn;
 use crate::model::notices::Notice;

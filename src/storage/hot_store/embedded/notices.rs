@@ -4,8 +4,8 @@
 //! |---|---|
 //! | due (milliseconds), number, big-endian | the notice |
 //!
-//! While a notice of a steady position waits, further steady beats of that content leave none. What waits so is kept in
-//! memory, and read from the table when the store is opened. Only the holder of the group writer changes it: a commit
+//! While a notice of a position waits, further beats of that content leave none that would be due no earlier. What waits is
+//! kept in memory, and read from the table when the store is opened. Only the holder of the group writer changes it: a commit
 //! that relies on a waiting notice is over before the notice is taken.
 
 use std::collections::HashSet;
@@ -20,10 +20,10 @@ use super::read::Asker;
 use super::tables::ReadError;
 use crate::model::change::Outcome;
 use crate::model::ids::{Content, UserId};
-use crate::model::notices::{Notice, noticed};
+use crate::model::notices::{Notice, Noticed, noticed};
 use crate::model::version::Version;
 use crate::storage::hot_store::{Answer, Group};
-use crate::storage::notices::{FollowedNow, Notices, Taken, codec};
+use crate::storage::notices::{FollowedNow, Notices, Taken, UrgentRate, codec};
 use crate::storage::turn::Turn;
 
 const MEMTABLE_BYTES: u64 = 2 << 20;
@@ -33,8 +33,10 @@ pub struct Noticing {
     table: Keyspace,
     due: Arc<DueSeconds>,
     followed: Arc<FollowedNow>,
-    /// Positions with a steady notice that was not taken yet.
-    waiting: HashSet<(UserId, Content)>,
+    /// Positions with a notice that was not taken yet: a steady one, and one that is due at once.
+    steady: HashSet<(UserId, Content)>,
+    urgent: HashSet<(UserId, Content)>,
+    rate: UrgentRate,
     next: u64,
     version: Version,
 }
@@ -55,15 +57,20 @@ impl NoticeTable {
 
     /// Reads all notices.
     pub fn noticing(&self) -> Result<Noticing, ReadError> {
-        let (mut waiting, mut next) = (HashSet::new(), 0);
+        let (mut steady, mut urgent, mut next) = (HashSet::new(), HashSet::new(), 0);
         for entry in self.table.iter() {
             let (key, value) = entry.into_inner()?;
             next = next.max(number_of(&key)? + 1);
             self.due.add(due_of(&key)?);
-            waiting.extend(steady(&value)?);
+            match position(&value)? {
+                Some((codec::STEADY, position)) => steady.insert(position),
+                Some((_, position)) => urgent.insert(position),
+                None => false,
+            };
         }
         let NoticeTable { table, due, followed } = self.clone();
-        Ok(Noticing { table, due, followed, waiting, next, version: Version::NONE })
+        let rate = UrgentRate::default();
+        Ok(Noticing { table, due, followed, steady, urgent, rate, next, version: Version::NONE })
     }
 
     fn due(&self, snapshot: &impl Readable, now: u64, limit: usize) -> Result<Vec<(Slice, Slice)>, ReadError> {
@@ -85,12 +92,8 @@ impl Noticing {
                 self.version = self.version.next().max(Version::first_of(group.now));
                 self.version
             };
-            let Some(noticed) = noticed(followed, change, outcome, version) else { continue };
-            let waits = match &noticed.notice {
-                Notice::Position { user, content } if noticed.steady => !self.waiting.insert((*user, *content)),
-                _ => false,
-            };
-            if !waits {
+            let Some(mut noticed) = noticed(followed, change, outcome, version) else { continue };
+            if !self.waits(&mut noticed, group.now) {
                 let due = noticed.due(group.now);
                 // If the batch fails, reads begin earlier than they could.
                 self.due.add(due);
@@ -100,10 +103,28 @@ impl Noticing {
         }
     }
 
+    /// Whether a notice of it waits already; otherwise it does from now on. Too many that are due at once become steady.
+    fn waits(&mut self, noticed: &mut Noticed, now: u64) -> bool {
+        if let Some(position) = noticed.urgent() {
+            if self.urgent.contains(&position) {
+                return true;
+            }
+            noticed.steady = !self.rate.allows(position.0, now);
+        }
+        match &noticed.notice {
+            Notice::Position { user, content } if noticed.steady => !self.steady.insert((*user, *content)),
+            Notice::Position { user, content } => !self.urgent.insert((*user, *content)),
+            Notice::Forgotten(_) => false,
+        }
+    }
+
     /// From now on changes of these positions leave notices again.
-    fn took(&mut self, positions: impl Iterator<Item = (UserId, Content)>) {
-        for position in positions {
-            self.waiting.remove(&position);
+    fn took(&mut self, positions: impl Iterator<Item = (u8, (UserId, Content))>) {
+        for (first, position) in positions {
+            match first {
+                codec::STEADY => self.steady.remove(&position),
+                _ => self.urgent.remove(&position),
+            };
         }
     }
 }
@@ -121,18 +142,18 @@ impl Notices for EmbeddedStore {
         let (shared, notices) = (self.shared.clone(), self.notices.clone());
         let taken = self.readers.ask(Asker::Gateway, move |view| {
             let due = notices.due(&view.snapshot, now, limit)?;
-            let of_steady = due.iter().map(|(_, value)| steady(value)).collect::<Result<Vec<_>, _>>()?;
+            let positions = due.iter().map(|(_, value)| position(value)).collect::<Result<Vec<_>, _>>()?;
             let taken = |(key, value): &(Slice, Slice)| {
                 let notice = codec::decode(value).map_err(|error| ReadError::Damaged(error.to_string()))?;
                 Ok::<_, ReadError>(Taken { notice, key: Arc::from(&**key) })
             };
-            Ok((due.iter().map(taken).collect::<Result<Vec<_>, _>>()?, of_steady))
+            Ok((due.iter().map(taken).collect::<Result<Vec<_>, _>>()?, positions))
         });
         Box::pin(async move {
-            let (taken, of_steady) = taken.await?;
-            if of_steady.iter().any(Option::is_some) {
+            let (taken, positions) = taken.await?;
+            if positions.iter().any(Option::is_some) {
                 shared.write(|writer| {
-                    writer.noticing.took(of_steady.into_iter().flatten());
+                    writer.noticing.took(positions.into_iter().flatten());
                     Ok(())
                 })?;
             }
@@ -174,13 +195,10 @@ fn number_of(key: &[u8]) -> Result<u64, DecodeError> {
     number.map(u64::from_be_bytes).ok_or_else(|| DecodeError::of("the key of a notice".to_owned()))
 }
 
-/// The position of a steady notice.
-fn steady(value: &[u8]) -> Result<Option<(UserId, Content)>, ReadError> {
-    if value.first() != Some(&codec::STEADY) {
-        return Ok(None);
-    }
+/// The first byte and the position, unless it is a notice of a forgetting.
+fn position(value: &[u8]) -> Result<Option<(u8, (UserId, Content))>, ReadError> {
     match codec::decode(value).map_err(|error| ReadError::Damaged(error.to_string()))? {
-        Notice::Position { user, content } => Ok(Some((user, content))),
+        Notice::Position { user, content } => Ok(value.first().map(|first| (*first, (user, content)))),
         Notice::Forgotten(_) => Ok(None),
     }
 }

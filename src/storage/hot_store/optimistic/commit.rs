@@ -10,6 +10,7 @@ use super::busy::{Before, Busy, Stage, wait_for};
 use super::heads::Heads;
 use super::limits::Limits;
 use super::metrics::Metrics;
+use super::noticing::NoticeTerms;
 use super::round::{Fate, Round, users_of};
 use super::token::TokenSource;
 use super::{Head, Load, Loaded, UserStore};
@@ -17,6 +18,7 @@ use crate::model::counters::Generations;
 use crate::model::ids::UserId;
 use crate::model::rewards::claim::Claim;
 use crate::storage::hot_store::{Committed, Group, StoreError};
+use crate::storage::notices::UrgentRate;
 
 /// Decides groups and applies them. Cheap to clone.
 pub struct Optimistic<S> {
@@ -29,6 +31,8 @@ pub(super) struct Shared<S> {
     pub tokens: TokenSource,
     metrics: Metrics,
     users: Mutex<Users>,
+    /// Of notices.
+    rate: Mutex<UrgentRate>,
 }
 
 /// The recent users.
@@ -50,7 +54,7 @@ impl<S: UserStore> Optimistic<S> {
     pub fn new(store: S, limits: Limits, tokens: TokenSource, users_max: NonZeroUsize) -> Self {
         let users = Users { heads: Heads::new(users_max), busy: Busy::default(), unknown: HashMap::new() };
         let (users, metrics) = (Mutex::new(users), Metrics::default());
-        Optimistic { shared: Arc::new(Shared { store, limits, tokens, metrics, users }) }
+        Optimistic { shared: Arc::new(Shared { store, limits, tokens, metrics, users, rate: Mutex::default() }) }
     }
 
     pub fn store(&self) -> &S {
@@ -114,7 +118,8 @@ impl<S: UserStore> Shared<S> {
         loop {
             loop {
                 let generations = self.generations(round).await?;
-                let loads = round.decide(group, &self.limits, &self.tokens, &generations, self.store.followed());
+                let notices = NoticeTerms { followed: self.store.followed(), rate: &self.rate };
+                let loads = round.decide(group, &self.limits, &self.tokens, &generations, notices);
                 if loads.is_empty() {
                     match round.has_room(&group.rewards) {
                         true => break,

@@ -2,13 +2,17 @@
 //!
 //! This process remembers the steady notice that it has left last: as long as that certainly waits, further steady beats
 //! of the content change nothing but the head, which is the cheapest write. It is believed until [`MARGIN`] before it is
-//! due: a commit that relies on it is over by then, and so it is told, too.
+//! due: a commit that relies on it is over by then, and so it is told, too. In the store a notice that is due at once is a
+//! member of its own for each position, so that no more than one of them waits.
+
+use parking_lot::Mutex;
 
 use super::Write;
 use super::token::{Token, TokenSource};
 use crate::model::change::{Change, Outcome};
 use crate::model::ids::Content;
 use crate::model::notices::{Followed, Notice, noticed};
+use crate::storage::notices::UrgentRate;
 
 /// Milliseconds; more than a commit takes whose outcome becomes known.
 const MARGIN: u64 = 10_000;
@@ -21,9 +25,16 @@ pub struct Waiting {
     pub due: u64,
 }
 
+/// The same for all users.
+#[derive(Clone, Copy)]
+pub struct NoticeTerms<'a> {
+    pub followed: Followed,
+    pub rate: &'a Mutex<UrgentRate>,
+}
+
 /// What notices are made by.
 pub struct NoticeRule<'a> {
-    pub followed: Followed,
+    pub terms: NoticeTerms<'a>,
     pub tokens: &'a TokenSource,
     /// The token of the state that the changes were decided on.
     pub before: Option<Token>,
@@ -39,12 +50,15 @@ impl NoticeRule<'_> {
         waiting: &mut Option<Waiting>,
     ) -> Vec<Write> {
         let mut writes = Vec::new();
-        if !self.followed.any() {
+        if !self.terms.followed.any() {
             return writes;
         }
         for (change, outcome) in changes {
             let version = || self.tokens.next(self.before, self.now).version;
-            let Some(noticed) = noticed(self.followed, change, outcome, version) else { continue };
+            let Some(mut noticed) = noticed(self.terms.followed, change, outcome, version) else { continue };
+            if let Some((user, _)) = noticed.urgent() {
+                noticed.steady = !self.terms.rate.lock().allows(user, self.now);
+            }
             let due = noticed.due(self.now);
             if let (true, Notice::Position { content, .. }) = (noticed.steady, &noticed.notice) {
                 if waiting.is_some_and(|waiting| waiting.covers(*content, self.now)) {
@@ -82,8 +96,13 @@ mod tests {
 
     /// The due times of the notices of a beat.
     fn due(now: u64, oid: u64, steady: bool, waiting: &mut Option<Waiting>) -> Vec<u64> {
-        let tokens = TokenSource::new(1);
-        let rule = NoticeRule { followed: Followed::ALL, tokens: &tokens, before: None, now };
+        let (tokens, rate) = (TokenSource::new(1), Mutex::default());
+        let rule = NoticeRule {
+            terms: NoticeTerms { followed: Followed::ALL, rate: &rate },
+            tokens: &tokens,
+            before: None,
+            now,
+        };
         let writes = rule.apply([(&beat(oid), &Verdict::written(steady).into())].into_iter(), waiting);
         let due = |write| match write {
             Write::Notice { due, .. } => due,
@@ -105,8 +124,13 @@ mod tests {
 
     #[test]
     fn what_is_not_followed_leaves_none() {
-        let (tokens, mut waiting) = (TokenSource::new(1), None);
-        let rule = NoticeRule { followed: Followed::NONE, tokens: &tokens, before: None, now: 1 };
+        let (tokens, rate, mut waiting) = (TokenSource::new(1), Mutex::default(), None);
+        let rule = NoticeRule {
+            terms: NoticeTerms { followed: Followed::NONE, rate: &rate },
+            tokens: &tokens,
+            before: None,
+            now: 1,
+        };
         let written = Verdict::written(false).into();
         assert!(rule.apply([(&beat(1), &written)].into_iter(), &mut waiting).is_empty());
     }

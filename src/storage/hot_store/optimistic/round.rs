@@ -10,7 +10,7 @@ use super::known::{Known, Need};
 use super::limits::Limits;
 use super::listing::{Changes, ListingRule};
 use super::needs::Needs;
-use super::noticing::{NoticeRule, Waiting};
+use super::noticing::{NoticeRule, NoticeTerms, Waiting};
 use super::placement::{Placed, Placement};
 use super::token::TokenSource;
 use super::{Applied, Apply, Head, Load, Loaded, Write};
@@ -18,7 +18,6 @@ use crate::model::change::{Change, Decided, Outcome};
 use crate::model::counters::Generations;
 use crate::model::decide::{Decider, Draft, Transitions};
 use crate::model::ids::UserId;
-use crate::model::notices::Followed;
 use crate::model::rewards::claim::Claim;
 use crate::model::rewards::rewarding::Rewarding;
 use crate::model::rewards::rule::Rules;
@@ -87,13 +86,13 @@ impl Round {
         limits: &Limits,
         tokens: &TokenSource,
         generations: &Arc<Generations>,
-        followed: Followed,
+        notices: NoticeTerms,
     ) -> Vec<Load> {
         let mut loads = Vec::new();
         for user in self.users.iter_mut().filter(|user| user.plan.is_none()) {
             let needs = user.needs(group);
             let needs = match needs.is_empty() {
-                true => user.decide(group, limits, tokens, generations, followed).err().into_iter().collect(),
+                true => user.decide(group, limits, tokens, generations, notices).err().into_iter().collect(),
                 false => needs,
             };
             if !needs.is_empty() {
@@ -271,7 +270,7 @@ impl UserRound {
         limits: &Limits,
         tokens: &TokenSource,
         generations: &Arc<Generations>,
-        followed: Followed,
+        notices: NoticeTerms,
     ) -> Result<(), Need> {
         let horizon = limits.retention.horizon(group.now);
         let mut draft = Draft::new(&self.known)?;
@@ -291,7 +290,7 @@ impl UserRound {
         if let Some(Placed { head: new, writes: all, dead }) = placement.place() {
             (head, writes) = (new, all);
             if let Some(head) = &mut head {
-                let rule = NoticeRule { followed, tokens, before, now: group.now };
+                let rule = NoticeRule { terms: notices, tokens, before, now: group.now };
                 let changes = self.places.iter().map(|place| &group.changes[*place]);
                 writes.extend(rule.apply(changes.zip(&outcomes), &mut waiting));
                 head.renew(tokens.next(before, group.now));
