@@ -1,7 +1,7 @@
 //! From the event bus to the owners' queues.
 //!
 //! ```text
-//! bus ─ a batch of each part ─▶ who has changed, since the last batches ─▶ one append of all that fits ─▶ commit
+//! bus ─ a batch of each part ─▶ who has changed, since the last batches ─▶ appends of all that fits, in steps ─▶ commit
 //! ```
 //!
 //! The subscriptions are read after the batch: an owner that was made before an event of it is known then. The offset is
@@ -18,15 +18,12 @@ use tokio::time::{Instant, sleep};
 use super::health::{CascadeHealth, Step};
 use super::index::Index;
 use super::metrics::Metrics;
+use super::steps::steps;
 use super::turn::Turns;
-use crate::model::subscribers::Facts;
-use crate::storage::event_bus::Offset;
 use crate::storage::event_bus::source::{EventSource, PartEvents};
-use crate::storage::owner_queues::{Appended, Offer, OwnerQueues, Revision, Subscription, Wanted};
+use crate::storage::owner_queues::{Appended, Offer, OwnerQueues, Revision, Wanted};
 use crate::storage::store_error::StoreError;
 
-/// Events that one call appends; batches that many owners want take several calls.
-const APPENDS_MAX: usize = 2_048;
 /// Events of several parts that are queued together. With more there is a backlog, in which a part that is left for later
 /// has more events for each owner then.
 const TOGETHER_MAX: usize = 256;
@@ -84,19 +81,9 @@ impl Cascade {
     /// Owners that had nothing to do may be leased with their events. Not while there is more: what waits for one owner is
     /// better taken together, once all is there. The number of leases.
     async fn append(&self, index: &Index, batches: &[PartEvents], may_lease: bool) -> usize {
-        let (mut together, mut count, mut leased) = (Vec::new(), 0, 0);
-        for PartEvents { part, events, .. } in batches {
-            for wanted in wanted(index, events).chunks(APPENDS_MAX) {
-                if count + wanted.len() > APPENDS_MAX {
-                    leased += self.append_parts(std::mem::take(&mut together), may_lease).await;
-                    count = 0;
-                }
-                together.push((part.clone(), wanted.to_vec()));
-                count += wanted.len();
-            }
-        }
-        if count > 0 {
-            leased += self.append_parts(together, may_lease).await;
+        let mut leased = 0;
+        for step in steps(index, batches) {
+            leased += self.append_parts(step, may_lease).await;
         }
         leased
     }
@@ -126,16 +113,4 @@ impl Cascade {
         }
         appended
     }
-}
-
-/// One for each event and owner that wants it, in the order of the events.
-fn wanted(index: &Index, events: &[(Offset, Arc<str>)]) -> Vec<(Offset, Arc<str>, Arc<Subscription>)> {
-    if index.is_empty() {
-        return Vec::new();
-    }
-    let of_event = |(offset, event): &(Offset, Arc<str>)| -> Vec<_> {
-        let Some(facts) = Facts::of(event) else { return Vec::new() };
-        index.wanting(&facts).into_iter().map(|owner| (*offset, event.clone(), owner.clone())).collect()
-    };
-    events.iter().flat_map(of_event).collect()
 }

@@ -14,6 +14,7 @@ mod index;
 mod metrics;
 mod places;
 mod replays;
+mod steps;
 mod turn;
 mod workers;
 
