@@ -273,6 +273,8 @@ macro_rules! owner_queues_suite {
             an_append_leases_no_owner_that_is_not_due,
             a_lease_that_comes_with_an_append_has_the_present_definition,
             what_is_left_may_come_with_the_end_of_a_lease,
+            owners_whose_last_try_failed_or_was_slow_wait_in_a_line_of_their_own,
+            an_append_leases_no_owner_of_the_slow_line,
         }
         owner_queues_replay {
             a_replay_brings_everything_once_and_in_its_order,

@@ -11,7 +11,7 @@ use heartline::model::subscribers::{
 use heartline::storage::event_bus::Offset;
 use heartline::storage::event_bus::part::{Offsets, Part};
 use heartline::storage::owner_queues::{
-    Append, Appended, Bounds, Change, Changed, Dead, Done, Ended, Owner, OwnerQueues, Revision, Taken, Version,
+    Append, Appended, Bounds, Change, Changed, Dead, Done, Ended, Limit, Owner, OwnerQueues, Revision, Taken, Version,
 };
 
 use crate::PATIENCE;
@@ -71,11 +71,17 @@ fn state(state: State) -> Status {
 
 pub fn all_done(taken: &Taken) -> Done {
     let delivered_to = taken.entries.last().map(|entry| entry.number);
-    Done { delivered_to, delivered: taken.entries.len() as u64, status: Status::default(), pause: Duration::ZERO }
+    Done {
+        delivered_to,
+        delivered: taken.entries.len() as u64,
+        status: Status::default(),
+        slow: false,
+        pause: Duration::ZERO,
+    }
 }
 
 fn nothing_done(status: Status, pause: Duration) -> Done {
-    Done { delivered_to: None, delivered: 0, status, pause }
+    Done { delivered_to: None, delivered: 0, status, slow: false, pause }
 }
 
 pub fn told(taken: &Taken) -> Vec<Offset> {
@@ -130,7 +136,7 @@ impl Queue {
     }
 
     pub fn take_for(&self, lease: Duration) -> Option<Taken> {
-        wait(self.all.take(1, lease)).unwrap().taken.pop()
+        wait(self.all.take(Limit::of(1), lease)).unwrap().taken.pop()
     }
 
     /// As soon as one is due.
@@ -224,14 +230,14 @@ pub fn each_owner_has_a_queue_of_its_own<B: QueuesBackend>() {
     let all = backend.queues();
     let mut seen = 0;
     while seen < queues.len() {
-        for taken in wait(all.take(7, LEASE)).unwrap().taken {
+        for taken in wait(all.take(Limit::of(7), LEASE)).unwrap().taken {
             assert_eq!(told(&taken), [1, 2, 3]);
             let queue = queues.iter().find(|queue| queue.id == taken.owner).unwrap();
             assert_eq!(queue.done(&taken, all_done(&taken)), Ended::Done);
             seen += 1;
         }
     }
-    let due = wait(all.take(7, LEASE)).unwrap();
+    let due = wait(all.take(Limit::of(7), LEASE)).unwrap();
     assert!(due.taken.is_empty() && due.next.is_none(), "an owner without events is not due: {due:?}");
 }
 
@@ -261,7 +267,7 @@ pub fn a_lease_that_was_not_ended_is_over_in_time<B: QueuesBackend>() {
     queue.append([1]);
     let (began, lease) = (Instant::now(), Duration::from_millis(1_500));
     let lost = queue.take_for(lease).unwrap();
-    let next = wait(queue.all.take(1, lease)).unwrap().next.unwrap();
+    let next = wait(queue.all.take(Limit::of(1), lease)).unwrap().next.unwrap();
     assert!(next <= lease, "{next:?}");
     let again = queue.take_soon();
     assert!(began.elapsed() >= lease);
@@ -471,7 +477,7 @@ pub fn workers_at_one_time_share_the_owners<B: QueuesBackend>() {
         for _ in 0..4 {
             scope.spawn(|| {
                 loop {
-                    let due = wait(all.take(2, LEASE)).unwrap();
+                    let due = wait(all.take(Limit::of(2), LEASE)).unwrap();
                     if due.taken.is_empty() && due.next.is_none() {
                         return;
                     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
-use heartline::storage::owner_queues::{Ended, Taken};
+use heartline::storage::owner_queues::{Ended, Limit, Taken};
 use heartline::storage::store_error::StoreError;
 use tokio::time::timeout;
 
@@ -28,7 +28,7 @@ pub fn leases_that_end_together_are_all_ended<B: QueuesBackend>() {
     for owner in &owners {
         owner.append([1, 2]);
     }
-    let taken = wait(queues.take(OWNERS, LEASE)).unwrap().taken;
+    let taken = wait(queues.take(Limit::of(OWNERS), LEASE)).unwrap().taken;
     assert_eq!(taken.len(), OWNERS);
     let end = |taken: &Taken| queues.done(taken.owner.clone(), taken.fence, all_done(taken));
     let answered = async {

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use heartline::model::subscribers::{PauseReason, State, Status};
+use heartline::model::subscribers::{Failing, PauseReason, State, Status};
 use heartline::storage::event_bus::Offset;
 use heartline::storage::event_bus::part::Part;
 use heartline::storage::owner_queues::{
-    Appended, Change, Done, Ended, Given, Offer, Revision, Subscription, Taken, Wanted,
+    Appended, Change, Done, Ended, Given, Limit, Line, Offer, Revision, Subscription, Taken, Wanted,
 };
 
 use crate::owner_queues::{LEASE, Queue, QueuesBackend, ROOMY, all_done, offsets, part, subscriber, told};
@@ -103,5 +103,82 @@ pub fn what_is_left_may_come_with_the_end_of_a_lease<B: QueuesBackend>() {
     assert_eq!(queue.owner().status.state, State::Paused(PauseReason::Requested));
     queue.change(Change::Resume);
     assert_eq!(queue.drained(), [152]);
-    assert!(wait(queue.all.take(1, Duration::from_secs(1))).unwrap().next.is_none(), "it left the control queue");
+    assert!(
+        wait(queue.all.take(Limit::of(1), Duration::from_secs(1))).unwrap().next.is_none(),
+        "it left the control queue"
+    );
+}
+
+/// The owners that are leased, of whichever line.
+fn leased(queue: &Queue, limit: Limit) -> Vec<Taken> {
+    let mut taken = wait(queue.all.take(limit, LEASE)).unwrap().taken;
+    taken.sort_by(|one, other| one.owner.cmp(&other.owner));
+    taken
+}
+
+fn names(taken: &[Taken]) -> Vec<String> {
+    taken.iter().map(|taken| taken.owner.to_string()).collect()
+}
+
+fn end(queue: &Queue, taken: Vec<Taken>, done: impl Fn(&Taken) -> Done) {
+    for taken in taken {
+        assert_eq!(wait(queue.all.done(taken.owner.clone(), taken.fence, done(&taken))).unwrap(), Ended::Done);
+    }
+}
+
+pub fn owners_whose_last_try_failed_or_was_slow_wait_in_a_line_of_their_own<B: QueuesBackend>() {
+    let backend = B::empty(ROOMY);
+    let queues: Vec<_> = ["a", "b", "c", "d"].iter().map(|name| Queue::made(&backend, name)).collect();
+    let (all, last) = (Limit::of(9), &queues[3]);
+    for queue in &queues {
+        queue.append([1, 2]);
+    }
+    let taken = leased(last, all);
+    assert!(taken.iter().all(|taken| taken.line == Line::Quick) && taken.len() == 4);
+    // The first fails and is due again at once, two are slow, the last is neither.
+    end(last, taken, |taken| {
+        let one = Done { delivered_to: Some(taken.entries[0].number), delivered: 1, ..all_done(taken) };
+        let failed = Status { failing: Some(Failing { since: 5, tries: 1 }), ..Status::default() };
+        match taken.owner.as_str() {
+            "a" => Done { delivered_to: None, delivered: 0, status: failed, ..one },
+            "d" => one,
+            _ => Done { slow: true, ..one },
+        }
+    });
+    let only_quick = wait(last.all.take(Limit { all: 9, slow: 0 }, LEASE)).unwrap();
+    assert_eq!(names(&only_quick.taken), ["d"]);
+    assert!(only_quick.next.is_none_or(|next| !next.is_zero()), "what it may not have is not due to it");
+    end(last, only_quick.taken, all_done);
+    let some = leased(last, Limit { all: 9, slow: 2 });
+    assert!(some.len() == 2 && some.iter().all(|taken| taken.line == Line::Slow), "{:?}", names(&some));
+    let rest = leased(last, all);
+    assert_eq!((rest.len(), rest[0].line), (1, Line::Slow));
+    // A try that is quick brings it back.
+    end(last, some, all_done);
+    end(last, rest, all_done);
+    for queue in &queues {
+        queue.append([3]);
+    }
+    let taken = leased(last, Limit { all: 9, slow: 0 });
+    assert_eq!(names(&taken), ["a", "b", "c", "d"]);
+    end(last, taken, |taken| Done { slow: true, ..all_done(taken) });
+    queues[0].append([4]);
+    assert!(leased(last, Limit { all: 9, slow: 0 }).is_empty(), "it had nothing queued, and is still known to be slow");
+    queues[0].change(Change::Resume);
+    assert_eq!(names(&leased(last, Limit { all: 9, slow: 0 })), ["a"], "the API gives it another chance");
+}
+
+pub fn an_append_leases_no_owner_of_the_slow_line<B: QueuesBackend>() {
+    let backend = B::empty(ROOMY);
+    let queue = Queue::made(&backend, "a");
+    queue.append([1]);
+    let taken = queue.take().unwrap();
+    assert!(done_and_take(&queue, &taken, Done { slow: true, ..all_done(&taken) }).is_none());
+    assert!(append(&queue, [2]).is_none());
+    let taken = queue.take().unwrap();
+    assert_eq!(taken.line, Line::Slow);
+    queue.append([3]);
+    let slow = Done { slow: true, ..all_done(&taken) };
+    assert!(done_and_take(&queue, &taken, slow).is_none(), "it goes to the end of its line");
+    assert_eq!(queue.drained(), [3]);
 }

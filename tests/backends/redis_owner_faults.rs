@@ -12,7 +12,9 @@ use heartline::storage::event_bus::Offset;
 use heartline::storage::event_bus::part::Offsets;
 use heartline::storage::event_bus::source::Cursors;
 use heartline::storage::owner_queues::redis::unit;
-use heartline::storage::owner_queues::{Append, Appended, Change, Ended, OwnerQueues, Revision, Unreadable, Version};
+use heartline::storage::owner_queues::{
+    Append, Appended, Change, Ended, Limit, OwnerQueues, Revision, Unreadable, Version,
+};
 use heartline::storage::store_error::Answer;
 use redis::Connection;
 
@@ -69,7 +71,7 @@ fn each_event_is_queued_once_and_delivered_in_its_order_whatever_is_cut() {
         let work = || {
             let queues = open(&url, ROOMY);
             while !done.load(Ordering::Relaxed) {
-                let Ok(due) = wait(queues.take(3, Duration::from_millis(300))) else {
+                let Ok(due) = wait(queues.take(Limit::of(3), Duration::from_millis(300))) else {
                     cut.fetch_add(1, Ordering::Relaxed);
                     continue;
                 };
@@ -134,7 +136,7 @@ fn nothing_is_queued_in_a_redis_that_was_wiped() {
     let put = Change::Put { subscriber: subscriber(), ends: Offsets::new() };
     assert!(wait(on.queues.change(id("a"), 0, put)).is_err());
     assert!(wait(on.queues.append(part(), vec![event("a", 1, 1)])).is_err());
-    assert!(wait(on.queues.take(1, LEASE)).is_err());
+    assert!(wait(on.queues.take(Limit::of(1), LEASE)).is_err());
     assert!(wait(on.queues.move_cursor(part(), 5)).is_err());
     assert!(wait(on.queues.cursor(part())).is_err());
     assert!(wait(on.queues.owners(None, 1)).is_err());
@@ -153,7 +155,7 @@ fn an_owner_that_cannot_be_read_keeps_no_other_from_its_events() {
     assert_eq!(wait(on.queues.owner(id("a"))).unwrap().1, Some(Err(Unreadable)));
     let other = make(&on.queues, "b");
     assert_eq!(append(&on.queues, "b", other, 2..=2).queued, 1);
-    let due = wait(on.queues.take(10, LEASE)).unwrap();
+    let due = wait(on.queues.take(Limit::of(10), LEASE)).unwrap();
     assert_eq!(due.taken.iter().map(|taken| &taken.owner).collect::<Vec<_>>(), [&id("b")]);
 }
 

@@ -12,8 +12,8 @@ use heartline::storage::event_bus::Offset;
 use heartline::storage::event_bus::part::{Offsets, Part};
 use heartline::storage::owner_queues::redis::{RedisQueues, unit};
 use heartline::storage::owner_queues::{
-    Append, Appended, Bounds, Change, Changed, DeadReason, Done, Ended, Fill, Filled, OwnerQueues, Revision, Taken,
-    Unreadable, Version,
+    Append, Appended, Bounds, Change, Changed, DeadReason, Done, Ended, Fill, Filled, Limit, OwnerQueues, Revision,
+    Taken, Unreadable, Version,
 };
 use heartline::storage::redis::Redis;
 use heartline::storage::redis::config::RedisConfig;
@@ -132,7 +132,7 @@ pub fn append(
 }
 
 fn take_one(queues: &RedisQueues, lease: Duration) -> Option<Taken> {
-    let mut due = wait(queues.take(1, lease)).unwrap();
+    let mut due = wait(queues.take(Limit::of(1), lease)).unwrap();
     assert!(due.taken.len() <= 1);
     due.taken.pop()
 }
@@ -142,6 +142,7 @@ pub fn done_with(taken: &Taken) -> Done {
         delivered_to: taken.entries.last().map(|entry| entry.number),
         delivered: taken.entries.len() as u64,
         status: Status::default(),
+        slow: false,
         pause: Duration::ZERO,
     }
 }
@@ -170,7 +171,7 @@ fn an_idle_owner_has_its_record_and_definition_alone() {
     assert_eq!(taken.entries.iter().map(|entry| offset_of(&entry.event)).collect::<Vec<_>>(), [1, 2, 3]);
     assert_eq!(wait(on.queues.done(id("a"), taken.fence, done_with(&taken))).unwrap(), Ended::Done);
     assert_eq!(keys(&mut connection), idle);
-    let due = wait(on.queues.take(10, LEASE)).unwrap();
+    let due = wait(on.queues.take(Limit::of(10), LEASE)).unwrap();
     assert!(due.taken.is_empty() && due.next.is_none(), "{due:?}");
     change(&on.queues, "a", Change::Delete);
     assert_eq!(keys(&mut connection), ["qo:a", "qv", "qs"].map(str::to_owned).into());
@@ -221,7 +222,7 @@ fn an_append_of_several_parts_leases_as_many_as_are_wanted() {
     assert_eq!((appended.queued, given.taken.len(), given.is_due), (80, 30, true));
     assert!(given.taken.iter().all(|taken| taken.entries.len() == 1), "what follows of another part waits");
     assert_eq!(append_and_take(&owners[0], parts, 30).0, Appended { old: 80, ..Appended::default() });
-    let rest = wait(on.queues.take(40, LEASE)).unwrap();
+    let rest = wait(on.queues.take(Limit::of(40), LEASE)).unwrap();
     assert_eq!(rest.taken.iter().map(|taken| taken.entries.len()).collect::<Vec<_>>(), [2; 10]);
     for taken in &given.taken {
         let ended = on.queues.done_and_take(taken.owner.clone(), taken.fence, done_with(taken), Some(LEASE));
@@ -237,7 +238,7 @@ fn an_append_of_several_parts_leases_as_many_as_are_wanted() {
 pub fn drain(queues: &RedisQueues) -> BTreeMap<SubscriberId, Vec<Arc<str>>> {
     let mut events: BTreeMap<SubscriberId, Vec<Arc<str>>> = BTreeMap::new();
     loop {
-        let due = wait(queues.take(4, LEASE)).unwrap();
+        let due = wait(queues.take(Limit::of(4), LEASE)).unwrap();
         if due.taken.is_empty() {
             return events;
         }
@@ -284,8 +285,13 @@ fn what_the_api_says_during_a_lease_stays() {
         change(&on.queues, "a", Change::Resume);
         let taken = take_one(&on.queues, LEASE).unwrap();
         change(&on.queues, "a", said);
-        let done =
-            Done { delivered_to: Some(taken.entries[0].number), delivered: 1, status: failing.clone(), pause: LEASE };
+        let done = Done {
+            delivered_to: Some(taken.entries[0].number),
+            delivered: 1,
+            status: failing.clone(),
+            slow: false,
+            pause: LEASE,
+        };
         assert_eq!(wait(on.queues.done(id("a"), taken.fence, done)).unwrap(), Ended::Done);
         let owner = wait(on.queues.owner(id("a"))).unwrap().1.unwrap().unwrap();
         assert_eq!((owner.status.state, owner.status.failing), (state, None));
@@ -316,7 +322,7 @@ fn a_cluster_favours_no_unit() {
         assert_eq!(lease.entries.len(), 1);
         assert!(taken.insert(lease.owner.clone()), "{} is leased twice", lease.owner);
     }
-    let due = wait(on.queues.take(10, LEASE)).unwrap();
+    let due = wait(on.queues.take(Limit::of(10), LEASE)).unwrap();
     assert!(due.taken.is_empty() && due.next.is_some_and(|next| next <= LEASE && !next.is_zero()), "{due:?}");
     let all = wait(on.queues.owners(None, 100)).unwrap();
     let mut names: Vec<String> = (0..OWNERS).map(|owner| owner.to_string()).collect();
@@ -341,7 +347,7 @@ fn any_number_of_events_is_given_up_by_and_by() {
     change(&on.queues, "b", Change::Pause);
     thread::sleep(Duration::from_millis(30));
     let later = open(&on.url(), Bounds { events: 1_000, age: Duration::from_millis(20), ..ROOMY });
-    let due = wait(later.take(10, LEASE)).unwrap();
+    let due = wait(later.take(Limit::of(10), LEASE)).unwrap();
     assert_eq!((due.taken.len(), due.next), (0, None), "all of it is too old");
     assert_eq!(wait(later.expire()).unwrap(), EVENTS, "the other's");
     assert_eq!(wait(later.expire()).unwrap(), 0);
@@ -390,10 +396,10 @@ fn an_append_leaves_the_time_of_the_next_try() {
     assert!(take_one(&on.queues, LEASE).is_none(), "the lease goes on");
     let status = Status { failing: Some(Failing { since: 1, tries: 5 }), ..Status::default() };
     let hour = Duration::from_hours(1);
-    let done = Done { delivered_to: None, delivered: 0, status, pause: hour };
+    let done = Done { delivered_to: None, delivered: 0, status, slow: false, pause: hour };
     assert_eq!(wait(on.queues.done(id("a"), taken.fence, done)).unwrap(), Ended::Done);
     append(&on.queues, "a", incarnation, 3..=3);
-    let due = wait(on.queues.take(1, LEASE)).unwrap();
+    let due = wait(on.queues.take(Limit::of(1), LEASE)).unwrap();
     assert!(due.taken.is_empty() && due.next.is_some_and(|next| next > hour / 2), "{due:?}");
     let next_try = wait(on.queues.owner(id("a"))).unwrap().1.unwrap().unwrap().next_try;
     assert!(next_try.is_some_and(|next| next > hour / 2 && next <= hour), "{next_try:?}");
@@ -436,7 +442,7 @@ fn an_id_outlives_its_worker() {
     append(&on.queues, "a", incarnation, 1..=3);
     let short = Duration::from_secs(1);
     let lost = take_one(&on.queues, short).unwrap();
-    let due = wait(on.queues.take(1, LEASE)).unwrap();
+    let due = wait(on.queues.take(Limit::of(1), LEASE)).unwrap();
     assert!(due.taken.is_empty() && due.next.is_some_and(|next| next <= short), "{due:?}");
     thread::sleep(short);
     let found = take_one(&on.queues, LEASE).unwrap();
@@ -462,7 +468,7 @@ fn an_owner_that_cannot_be_read_is_left_out_and_the_others_are_served() {
     let (appended, given) = append_and_take(&queue, vec![wanted(part(), &subscription_of(&queue), 1..=1)], 4);
     assert_eq!(appended.queued, 1);
     let mut taken = given.taken;
-    taken.extend(wait(on.queues.take(9, LEASE)).unwrap().taken);
+    taken.extend(wait(on.queues.take(Limit::of(9), LEASE)).unwrap().taken);
     let served: Vec<_> = taken.iter().map(|taken| taken.owner.to_string()).collect();
     assert_eq!(served, ["good"]);
     let owners = wait(on.queues.owners(None, 9)).unwrap();

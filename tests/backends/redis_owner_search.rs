@@ -8,7 +8,7 @@ use heartline::model::subscribers::{Failing, PauseReason, State, Status};
 use heartline::storage::event_bus::Offset;
 use heartline::storage::event_bus::part::Offsets;
 use heartline::storage::owner_queues::redis::{RedisQueues, unit};
-use heartline::storage::owner_queues::{Append, Bounds, Change, Done, Fill, OwnerQueues, Taken};
+use heartline::storage::owner_queues::{Append, Bounds, Change, Done, Fill, Limit, OwnerQueues, Taken};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use redis::Connection;
@@ -84,7 +84,8 @@ impl Search<'_> {
 
     fn take(&mut self) -> &'static str {
         let lease = Duration::from_millis([2, 1_000][self.rng.random_range(0..2)]);
-        let due = wait(self.queues.take(self.rng.random_range(0..3), lease)).unwrap();
+        let limit = Limit { all: self.rng.random_range(0..3), slow: self.rng.random_range(0..3) };
+        let due = wait(self.queues.take(limit, lease)).unwrap();
         self.leases.extend(due.taken);
         "take"
     }
@@ -105,6 +106,7 @@ impl Search<'_> {
             delivered_to: delivered.checked_sub(1).map(|last| taken.entries[last].number),
             delivered: delivered as u64,
             status: Status { state, failing, last_failure: None },
+            slow: self.rng.random_bool(0.3),
             pause: Duration::from_millis(self.rng.random_range(0..20)),
         };
         wait(self.queues.done(taken.owner, taken.fence, done)).unwrap();
@@ -143,8 +145,8 @@ fn check(connection: &mut Connection, name: &str, sums: &mut Sums) {
         .iter()
         .map(|entry| entry.split_once(' ').map(|(number, event)| (number.parse().unwrap(), event)).unwrap())
         .collect();
-    let [control, ages, ids, changes] =
-        ["qc", "qa", "qi", "qv"].map(|key| scores(connection, &format!("{tag}:{key}")).get(name).copied());
+    let [quick, slow, ages, ids, changes] =
+        ["qc", "qw", "qa", "qi", "qv"].map(|key| scores(connection, &format!("{tag}:{key}")).get(name).copied());
     let dead: u64 = tell(connection, &["XLEN", &format!("{tag}:qd:{name}")]);
     let filled: bool = tell(connection, &["SISMEMBER", &format!("{tag}:qr"), name]);
     let has_definition: bool = tell(connection, &["EXISTS", &format!("{tag}:qp:{name}")]);
@@ -155,6 +157,8 @@ fn check(connection: &mut Connection, name: &str, sums: &mut Sums) {
     assert_eq!((number("n"), number("b"), number("y")), (events, bytes, dead), "counts");
     assert!(entries.is_sorted_by(|one, other| one.0 < other.0), "numbers rise");
     assert!(events <= BOUNDS.events && bytes <= BOUNDS.bytes && dead <= BOUNDS.events, "bounds");
+    let (control, other) = if record.contains_key("q") { (slow, quick) } else { (quick, slow) };
+    assert!(other.is_none(), "an owner is in one line");
     let is_due = exists && events > 0 && record["w"] == "active";
     assert_eq!(control.is_some(), is_due, "an active owner with events is in the control queue, and no other");
     assert_eq!(ages.is_some(), events > 0, "the age of what is queued is known");

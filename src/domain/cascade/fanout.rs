@@ -104,7 +104,7 @@ impl Cascade {
     ) -> Result<Appended, StoreError> {
         let mut kept = self.turns.places.keep(leases);
         let lease = self.turns.settings.lease();
-        let (offer, until) = (Offer { leases: kept.count(), lease }, Instant::now() + lease);
+        let (offer, until) = (Offer { leases: kept.limit().all, lease }, Instant::now() + lease);
         let (appended, given) = self.queues.append_and_take(parts, offer).await;
         leased.fetch_add(given.taken.len(), Ordering::Relaxed);
         self.turns.begin(given.taken, until, &mut kept);

@@ -69,18 +69,21 @@ async fn run(served: impl Future<Output = ()>, done: &Notify) {
 }
 
 async fn make_owner(queues: &EmbeddedQueues) -> u64 {
-    let subscriber = Subscriber {
+    let put = Change::Put { subscriber: Arc::new(subscriber()), ends: Offsets::new() };
+    match queues.change(owner(), 0, put).await {
+        Ok(Changed::Done { version, .. }) => version,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn subscriber() -> Subscriber {
+    Subscriber {
         url: "https://example.com/".parse().expect("it is a URL"),
         types: vec![EventType::Reward],
         filter: Filter::default(),
         batch: 1,
         secrets: Secrets::new(SigningSecret::of(vec![1; 32]).expect("it is long enough")),
         newer: Newer::default(),
-    };
-    let put = Change::Put { subscriber: Arc::new(subscriber), ends: Offsets::new() };
-    match queues.change(owner(), 0, put).await {
-        Ok(Changed::Done { version, .. }) => version,
-        other => panic!("{other:?}"),
     }
 }
 
@@ -178,21 +181,25 @@ impl Script {
 }
 
 fn turns(scene: &Scene, endpoint: Arc<Script>) -> Arc<Turns> {
+    Arc::new(Turns { endpoint, ..scene_turns(scene) })
+}
+
+fn scene_turns(scene: &Scene) -> Turns {
     let settings = TurnSettings {
         timeout: Duration::from_secs(1),
         retries: Retries::new(vec![Duration::from_millis(1)]),
         hmac: |_, _| vec![0; 32],
     };
-    Arc::new(Turns {
+    Turns {
         queues: scene.queues.clone(),
-        endpoint,
+        endpoint: Arc::new(Script::new([], "", Arc::default())),
         queued: Arc::default(),
         settings: Arc::new(settings),
         clock: Arc::new(Clock::starting_at(0, Duration::from_hours(1))),
         health: Arc::default(),
         metrics: Metrics::new(&mut Registry::default()),
         places: Places::new(4),
-    })
+    }
 }
 
 impl Endpoint for Script {
@@ -228,4 +235,49 @@ async fn what_was_not_taken_is_sent_again_before_anything_else() {
     };
     run(workers.run(pending()), &over).await;
     assert_eq!(*endpoint.asked.lock(), ["event-1", "event-2", "event-2", "event-2", "event-3"]);
+}
+
+/// Hangs for all but one.
+struct Hanging {
+    quick: &'static str,
+    told: Arc<Notify>,
+}
+
+impl Endpoint for Hanging {
+    fn deliver(&self, delivery: Delivery) -> BoxFuture<'_, Outcome> {
+        if delivery.url.as_str() != self.quick {
+            return pending().boxed();
+        }
+        self.told.notify_one();
+        async { Outcome::Delivered }.boxed()
+    }
+}
+
+/// Also if none of them was ever tried before.
+#[tokio::test]
+async fn owners_that_hang_keep_no_other_waiting_for_longer_than_it_takes_to_find_out() {
+    let scene = Scene::new();
+    let told = Arc::new(Notify::new());
+    let endpoint = Arc::new(Hanging { quick: "https://example.com/6", told: told.clone() });
+    let places = Places::new(2);
+    let turns = Arc::new(Turns { endpoint, places, ..scene_turns(&scene) });
+    for number in 0..7 {
+        let id: SubscriberId = format!("owner-{number}").parse().expect("it is an id");
+        let url = format!("https://example.com/{number}");
+        let subscriber = Subscriber { url: url.parse().expect("it is a URL"), ..subscriber() };
+        let put = Change::Put { subscriber: Arc::new(subscriber), ends: Offsets::new() };
+        let Ok(Changed::Done { version: incarnation, .. }) = scene.queues.change(id.clone(), 0, put).await else {
+            panic!("it is made")
+        };
+        let append = Append { owner: id, incarnation, offset: 1, event: event(1) };
+        scene.queues.append(part(), vec![append]).await.expect("it is queued");
+    }
+    let workers = Workers {
+        queues: turns.queues.clone(),
+        queued: turns.queued.clone(),
+        health: turns.health.clone(),
+        metrics: turns.metrics.clone(),
+        turns: turns.clone(),
+    };
+    run(workers.run(pending()), &told).await;
 }

@@ -4,18 +4,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::health::{CascadeHealth, Step};
 use super::metrics::Metrics;
-use super::places::{Kept, Places};
+use super::places::{Kept, Place, Places};
 use crate::domain::time::clock::Clock;
 use crate::model::subscribers::{Delivery, Failure, FailureReason, Hmac, Retries, State, Status, Subscriber};
 use crate::storage::endpoint::{Endpoint, Outcome};
-use crate::storage::owner_queues::{Done, Entry, Number, OwnerQueues, Taken};
+use crate::storage::owner_queues::{Done, Entry, Line, Number, OwnerQueues, Taken};
 
 /// The time after which no further request of a turn begins.
 const TURN: Duration = Duration::from_secs(1);
+/// A request that takes longer is slow.
+const SLOW: Duration = Duration::from_secs(1);
 /// What clocks and busy threads may cost between the look at a lease and the begin of its request.
 const MARGIN: Duration = Duration::from_secs(2);
 /// The pause when the end of a lease cannot be stored.
@@ -44,6 +46,7 @@ pub struct Turns {
 
 struct Turn {
     turns: Arc<Turns>,
+    place: Place,
     /// The lease ends no earlier.
     until: Instant,
 }
@@ -53,6 +56,7 @@ struct Served {
     delivered_to: Option<Number>,
     delivered: u64,
     status: Status,
+    slow: bool,
     pause: Duration,
 }
 
@@ -67,14 +71,17 @@ impl Turns {
     /// A turn for each of these owners, with leases that end no earlier than `until`.
     pub fn begin(self: &Arc<Self>, taken: Vec<Taken>, until: Instant, kept: &mut Kept) {
         for taken in taken {
-            let place = kept.split();
-            let turn = Turn { turns: self.clone(), until };
+            let line = taken.line;
+            let turn = Turn { turns: self.clone(), place: kept.split(line), until };
             self.metrics.workers.inc();
-            let workers = self.metrics.workers.clone();
+            let (workers, queued) = (self.metrics.workers.clone(), self.queued.clone());
             tokio::spawn(async move {
                 turn.serve(taken).await;
                 workers.dec();
-                drop(place);
+                // Others of its line may have been left out for want of a slow place.
+                if line == Line::Slow {
+                    queued.notify_one();
+                }
             });
         }
     }
@@ -99,12 +106,14 @@ impl Turn {
 
     /// Ends the lease. Returns the next one, if it was given at once.
     async fn end(&mut self, taken: &Taken, served: Served) -> Option<Taken> {
-        let Served { delivered_to, delivered, status, pause } = served;
-        let done = Done { delivered_to, delivered, status, pause };
+        let Served { delivered_to, delivered, status, slow, pause } = served;
+        let done = Done { delivered_to, delivered, status, slow, pause };
+        // A place of one line is none of the other.
+        let goes_on = taken.line == Line::Quick && done.line() == Line::Quick;
         let Turns { queues, queued, health, settings, .. } = &*self.turns;
         // Not stored in time, it is delivered again by the next lease.
         while Instant::now() < self.until {
-            let (owner, next) = (taken.owner.clone(), self.turns.next_lease());
+            let (owner, next) = (taken.owner.clone(), self.turns.next_lease().filter(|_| goes_on));
             let until = Instant::now() + settings.lease();
             let given = queues.done_and_take(owner, taken.fence, done.clone(), next).await;
             if let Some(mut given) = health.told(Step::Done, given) {
@@ -119,17 +128,19 @@ impl Turn {
         None
     }
 
-    async fn deliver(&self, taken: &Taken) -> Served {
-        let began = Instant::now();
-        let mut served =
-            Served { delivered_to: None, delivered: 0, status: taken.status.clone(), pause: Duration::ZERO };
+    async fn deliver(&mut self, taken: &Taken) -> Served {
+        let (began, status) = (Instant::now(), taken.status.clone());
+        let mut served = Served { delivered_to: None, delivered: 0, status, slow: false, pause: Duration::ZERO };
         for entries in requests(&taken.subscriber, &taken.entries) {
             // The first request of a turn may begin late, but not after its lease.
             let is_over = served.delivered_to.is_some() && began.elapsed() > TURN;
             if is_over || Instant::now() + self.turns.settings.timeout + MARGIN > self.until {
                 break;
             }
-            match self.send(taken, entries).await {
+            let asked = Instant::now();
+            let outcome = self.send(taken, entries).await;
+            served.slow = asked.elapsed() > SLOW;
+            match outcome {
                 Outcome::Delivered => self.delivered(entries, &mut served),
                 Outcome::Gone => {
                     self.failed(taken, FailureReason::Status, Some(410), &mut served);
@@ -146,11 +157,18 @@ impl Turn {
         served
     }
 
-    async fn send(&self, taken: &Taken, entries: &[Entry]) -> Outcome {
+    async fn send(&mut self, taken: &Taken, entries: &[Entry]) -> Outcome {
         let events: Vec<&str> = entries.iter().map(|entry| &*entry.event).collect();
         let delivery = Delivery::of(&taken.subscriber, &events, self.turns.clock.now(), self.turns.settings.hmac);
         let began = Instant::now();
-        let outcome = self.turns.endpoint.deliver(delivery).await;
+        let mut request = self.turns.endpoint.deliver(delivery);
+        let outcome = match timeout(SLOW, &mut request).await {
+            Ok(outcome) => outcome,
+            Err(_) => {
+                self.turns.places.step_aside(&mut self.place);
+                request.await
+            }
+        };
         self.turns.metrics.seconds.observe(began.elapsed().as_secs_f64());
         outcome
     }

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! A worker is a task that lives for one lease, so there are as many as there is work, up to a bound. An owner with
-//! nothing to do has none. After a turn the owner goes to the end of the line.
+//! nothing to do has none. After a turn the owner goes to the end of the line; one whose try failed or was slow to that of
+//! a line of its own, which has a third of the workers at most.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +17,7 @@ use tokio::time::{Instant, sleep};
 use super::health::{CascadeHealth, Step};
 use super::metrics::Metrics;
 use super::turn::Turns;
-use crate::storage::owner_queues::{Due, OwnerQueues};
+use crate::storage::owner_queues::{Due, Limit, OwnerQueues};
 
 /// Owners that are taken at once.
 const TAKE_MAX: usize = 64;
@@ -52,8 +53,9 @@ impl Workers {
     async fn deliver(&self) {
         loop {
             let mut kept = self.turns.places.wait(TAKE_MAX).await;
-            let (due, until) = self.take(kept.count()).await;
-            let is_full = due.taken.len() == kept.count();
+            let limit = kept.limit();
+            let (due, until) = self.take(limit).await;
+            let is_full = due.taken.len() == limit.all;
             self.turns.begin(due.taken, until, &mut kept);
             drop(kept);
             if !is_full {
@@ -68,7 +70,7 @@ impl Workers {
     }
 
     /// Leases, and when they end at the earliest.
-    async fn take(&self, limit: usize) -> (Due, Instant) {
+    async fn take(&self, limit: Limit) -> (Due, Instant) {
         let lease = self.turns.settings.lease();
         let ask = || async {
             let until = Instant::now() + lease;

@@ -51,7 +51,7 @@ mod tests {
     use crate::model::subscribers::Subscriber;
     use crate::storage::event_bus::part::{Offsets, Part};
     use crate::storage::owner_queues::embedded::EmbeddedQueues;
-    use crate::storage::owner_queues::{Append, Bounds};
+    use crate::storage::owner_queues::{Append, Bounds, Limit};
 
     const BOUNDS: Bounds = Bounds { events: 100, bytes: 1 << 20, age: Duration::from_hours(1) };
 
@@ -75,7 +75,7 @@ mod tests {
         let append = Append { owner: id.clone(), incarnation, offset: 1, event: "{}".into() };
         queues.append(Part::new("log"), vec![append]).await.unwrap();
         let began = Instant::now();
-        assert_eq!(queues.take(1, lease).await.unwrap().taken.len(), 1);
+        assert_eq!(queues.take(Limit::of(1), lease).await.unwrap().taken.len(), 1);
         let (queues_too, id_too) = (queues.clone(), id.clone());
         let deletion = tokio::spawn(async move { delete(&*queues_too, &id_too).await });
         while queues.owner(id.clone()).await.unwrap().1.is_some() {

@@ -10,6 +10,9 @@
 //! only moves that time, so an id is never lost with its worker. A worker that lost its lease cannot change anything: the
 //! fence has risen.
 //!
+//! **Lines.** An owner whose last try failed or was slow waits in a line of its own. Who takes leases says how many it wants
+//! from there at most, so that others wait for none of them.
+//!
 //! **Numbers.** Each entry has a number. Numbers rise in a queue, and are never given again, also not to an owner that was
 //! deleted and made again. What was delivered is removed up to a number, never by count.
 //!
@@ -168,10 +171,37 @@ pub struct Entry {
     pub event: Arc<str>,
 }
 
+/// Where an owner waits until it is leased.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Line {
+    #[default]
+    Quick,
+    /// Its last try failed or was slow.
+    Slow,
+}
+
+/// Leases that a call may give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// Of both lines.
+    pub all: usize,
+    /// Of the slow line.
+    pub slow: usize,
+}
+
+impl Limit {
+    /// Of whatever line.
+    pub fn of(all: usize) -> Self {
+        Limit { all, slow: all }
+    }
+}
+
 /// A lease on an owner's queue.
 #[derive(Clone, Debug)]
 pub struct Taken {
     pub owner: SubscriberId,
+    /// In which it has waited.
+    pub line: Line,
     pub subscriber: Arc<Subscriber>,
     pub status: Status,
     pub fence: Fence,
@@ -188,7 +218,7 @@ pub const BYTES_MAX: usize = 1 << 20;
 #[derive(Clone, Debug, Default)]
 pub struct Due {
     pub taken: Vec<Taken>,
-    /// Until the next owner is due, if one is in the control queue.
+    /// Until the next owner is due that the limit lets through, if one is in the control queue.
     pub next: Option<Duration>,
 }
 
@@ -215,8 +245,17 @@ pub struct Done {
     /// Events that these were.
     pub delivered: u64,
     pub status: Status,
+    /// A try took long, whatever came of it.
+    pub slow: bool,
     /// Until the owner is due again, if it is active and has more.
     pub pause: Duration,
+}
+
+impl Done {
+    /// Where the owner waits from now on.
+    pub fn line(&self) -> Line {
+        if self.slow || self.status.failing.is_some() { Line::Slow } else { Line::Quick }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -275,7 +314,7 @@ pub struct Totals {
     pub dead: u64,
     /// Events that have fallen out of the dead letters, ever.
     pub dropped: u64,
-    /// How long the owner that is due first has been due.
+    /// How long the owner that is due first in the quick line has been due.
     pub waiting: Duration,
 }
 
@@ -309,7 +348,8 @@ pub trait OwnerQueues: Cursors {
     /// queue, unless it is there.
     fn append(&self, part: Part, events: Vec<Append>) -> Answer<Appended>;
 
-    /// Like [`append`](Self::append), of several parts, each of them once. It may lease owners that had nothing queued, as
+    /// Like [`append`](Self::append), of several parts, each of them once. It may lease owners of the quick line that had
+    /// nothing queued, as
     /// [`take`](Self::take) does; what was given counts though some of the appends have failed.
     fn append_and_take(
         &self,
@@ -319,14 +359,15 @@ pub trait OwnerQueues: Cursors {
 
     // For workers.
 
-    /// Leases owners that are due, the longest due first, at most so many. Each lease lasts for `lease` from when it is
+    /// Leases owners that are due, the longest due first, within the limit. Each lease lasts for `lease` from when it is
     /// given; measured from before the call it is over no later.
-    fn take(&self, limit: usize, lease: Duration) -> Answer<Due>;
+    fn take(&self, limit: Limit, lease: Duration) -> Answer<Due>;
 
     /// Ends a lease, if it still is the last one of its owner.
     fn done(&self, owner: SubscriberId, fence: Fence, done: Done) -> Answer<Ended>;
 
-    /// Like [`done`](Self::done). It may give the owner its next lease if it has more, unless `lease` is `None`.
+    /// Like [`done`](Self::done). It may give the owner its next lease if it has more and waits in the quick line, unless
+    /// `lease` is `None`.
     fn done_and_take(&self, owner: SubscriberId, fence: Fence, done: Done, lease: Option<Duration>) -> Answer<Given>;
 
     /// Gives up what is too old, of all queues. How many events these were.

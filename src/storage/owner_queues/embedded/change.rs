@@ -7,7 +7,7 @@ use super::draft::Draft;
 use super::head::{Live, Replaying};
 use super::tables::Events;
 use crate::model::subscribers::{PauseReason, State, Status, SubscriberId};
-use crate::storage::owner_queues::{Change, Changed, Version};
+use crate::storage::owner_queues::{Change, Changed, Line, Version};
 use crate::storage::store_error::StoreError;
 
 /// Decided on `version`. `next`: the version that it gets.
@@ -40,7 +40,7 @@ pub fn change(
                 live.at = ends.clone();
             }
             live.status = revived(&live.status);
-            live.due = 0;
+            (live.due, live.slow) = (0, false);
             draft.define(id, subscriber);
         }
         Change::Redefine { subscriber } => draft.define(id, subscriber),
@@ -53,7 +53,7 @@ pub fn change(
         Change::Pause => live.status = Status { state: State::Paused(PauseReason::Requested), ..live.status },
         Change::Resume => {
             live.status = Status { state: State::Active, failing: None, ..live.status };
-            live.due = 0;
+            (live.due, live.slow) = (0, false);
         }
         Change::Replay { after } => {
             draft.discard(Events::Queues, live.place);
@@ -72,6 +72,7 @@ pub fn change(
 
 /// Puts the owner where it belongs.
 fn settle(control: &mut Control, id: &SubscriberId, live: &Live, change: &Change, now: Instant) {
+    control.set_line(id, if matches!(change, Change::Delete) { Line::Quick } else { live.line() });
     match change {
         Change::Delete => control.leave(id),
         _ if !live.has_work() => control.leave(id),

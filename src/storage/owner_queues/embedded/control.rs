@@ -2,22 +2,27 @@
 //!
 //! 200 bytes for each owner that has events or had a lease lately; nothing for the others.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use crate::model::subscribers::SubscriberId;
-use crate::storage::owner_queues::{Fence, Version};
+use crate::storage::owner_queues::{Fence, Limit, Line, Version};
 
 /// How long a lease is remembered after its end, so that it may still be ended under its fence.
 const REMEMBERED: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
 pub struct Control {
-    order: BTreeSet<(Instant, SubscriberId)>,
+    quick: Order,
+    slow: Order,
+    /// Owners that wait in the slow line, whether they are due or not.
+    slow_owners: HashSet<SubscriberId>,
     due: HashMap<SubscriberId, Instant>,
     leases: HashMap<SubscriberId, Lease>,
     fence: Fence,
 }
+
+type Order = BTreeSet<(Instant, SubscriberId)>;
 
 /// The last one of an owner.
 #[derive(Clone, Copy, Debug)]
@@ -60,25 +65,59 @@ impl Control {
 
     pub fn put(&mut self, id: &SubscriberId, due: Instant) {
         self.leave(id);
-        self.order.insert((due, id.clone()));
+        self.order(id).insert((due, id.clone()));
         self.due.insert(id.clone(), due);
     }
 
     pub fn leave(&mut self, id: &SubscriberId) {
         if let Some(due) = self.due.remove(id) {
-            self.order.remove(&(due, id.clone()));
+            self.order(id).remove(&(due, id.clone()));
+        }
+    }
+
+    pub fn line(&self, id: &SubscriberId) -> Line {
+        if self.slow_owners.contains(id) { Line::Slow } else { Line::Quick }
+    }
+
+    /// It waits there from now on, until the same time as before.
+    pub fn set_line(&mut self, id: &SubscriberId, line: Line) {
+        if self.line(id) == line {
+            return;
+        }
+        let due = self.due.get(id).copied();
+        self.leave(id);
+        match line {
+            Line::Quick => self.slow_owners.remove(id),
+            Line::Slow => self.slow_owners.insert(id.clone()),
+        };
+        due.into_iter().for_each(|due| self.put(id, due));
+    }
+
+    fn order(&mut self, id: &SubscriberId) -> &mut Order {
+        match self.line(id) {
+            Line::Quick => &mut self.quick,
+            Line::Slow => &mut self.slow,
         }
     }
 
     /// Those that are due, the longest due first.
-    pub fn due(&self, now: Instant, limit: usize) -> Vec<SubscriberId> {
-        let due = self.order.iter().take_while(|(due, _)| *due <= now);
-        due.take(limit).map(|(_, id)| id.clone()).collect()
+    pub fn due(&self, now: Instant, limit: Limit) -> Vec<SubscriberId> {
+        let of = |order: &Order, limit| -> Vec<_> {
+            order.iter().take_while(|(due, _)| *due <= now).take(limit).cloned().collect()
+        };
+        let mut due = of(&self.quick, limit.all);
+        due.extend(of(&self.slow, limit.slow));
+        due.sort_unstable();
+        due.into_iter().take(limit.all).map(|(_, id)| id).collect()
     }
 
-    /// When the first is due.
-    pub fn first(&self) -> Option<Instant> {
-        self.order.first().map(|(due, _)| *due)
+    /// When the first of a line is due.
+    pub fn first(&self, line: Line) -> Option<Instant> {
+        let order = match line {
+            Line::Quick => &self.quick,
+            Line::Slow => &self.slow,
+        };
+        order.first().map(|(due, _)| *due)
     }
 
     /// Moves the time when it is due on by the lease.
@@ -132,12 +171,38 @@ mod tests {
         control.enter(&id("a"), at(20));
         control.enter(&id("b"), at(10));
         control.enter(&id("a"), at(0));
-        assert_eq!(control.due(at(15), 9), [id("b")]);
-        assert_eq!(control.due(at(20), 9), [id("b"), id("a")]);
+        assert_eq!(control.due(at(15), Limit::of(9)), [id("b")]);
+        assert_eq!(control.due(at(20), Limit::of(9)), [id("b"), id("a")]);
         control.lease(&id("b"), 1, at(100));
-        assert_eq!((control.due(at(20), 9), control.first()), (vec![id("a")], Some(at(20))));
+        assert_eq!((control.due(at(20), Limit::of(9)), control.first(Line::Quick)), (vec![id("a")], Some(at(20))));
         control.leave(&id("a"));
-        assert_eq!(control.first(), Some(at(100)));
+        assert_eq!(control.first(Line::Quick), Some(at(100)));
+    }
+
+    #[test]
+    fn the_slow_line_gives_no_more_than_it_may() {
+        let (mut control, now) = (Control::new(), Instant::now());
+        let at = |ms| now + Duration::from_millis(ms);
+        for (place, name) in ["a", "b", "c", "d"].into_iter().enumerate() {
+            control.put(&id(name), at(place as u64));
+        }
+        for name in ["a", "b", "c"] {
+            control.set_line(&id(name), Line::Slow);
+        }
+        let due = |control: &Control, all, slow| {
+            control.due(at(9), Limit { all, slow }).iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(due(&control, 4, 4), ["a", "b", "c", "d"]);
+        assert_eq!(due(&control, 4, 1), ["a", "d"]);
+        assert_eq!((due(&control, 1, 1), due(&control, 4, 0)), (vec!["a".to_owned()], vec!["d".to_owned()]));
+        assert_eq!((control.first(Line::Quick), control.first(Line::Slow)), (Some(at(3)), Some(at(0))));
+        control.set_line(&id("b"), Line::Quick);
+        assert_eq!(
+            (due(&control, 4, 0), control.first(Line::Quick)),
+            (vec!["b".to_owned(), "d".to_owned()], Some(at(1)))
+        );
+        control.leave(&id("a"));
+        assert_eq!(due(&control, 4, 4), ["b", "c", "d"]);
     }
 
     #[test]
@@ -147,11 +212,11 @@ mod tests {
         let fence = control.lease(&id("a"), 1, end);
         control.leave(&id("a"));
         control.put_after_lease(&id("a"), now);
-        assert_eq!(control.first(), Some(end));
+        assert_eq!(control.first(Line::Quick), Some(end));
         control.end_lease(&id("a"), now);
         assert_eq!(control.leased_for(&id("a"), now), Duration::ZERO);
         control.put_after_lease(&id("a"), now);
-        assert_eq!(control.first(), Some(now));
+        assert_eq!(control.first(Line::Quick), Some(now));
         assert!(control.lease(&id("a"), 1, end) > fence);
     }
 }

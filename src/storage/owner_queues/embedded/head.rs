@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::model::subscribers::{State, Status};
 use crate::storage::event_bus::Offset;
 use crate::storage::event_bus::part::{Offsets, Part};
-use crate::storage::owner_queues::{Number, Version};
+use crate::storage::owner_queues::{Line, Number, Version};
 
 /// Of one id. It stays when the owner is deleted, so that neither a version nor a number comes again.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
@@ -37,6 +37,9 @@ pub struct Live {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub removed: Number,
     pub status: Status,
+    /// Its last try was slow.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub slow: bool,
     /// The next try of one that is failing is not before it, milliseconds since 1970.
     pub due: u64,
     pub depth: u64,
@@ -83,6 +86,7 @@ impl Live {
             place: version,
             removed: 0,
             status: Status::default(),
+            slow: false,
             due: 0,
             depth: 0,
             bytes: 0,
@@ -99,6 +103,11 @@ impl Live {
     /// Whether it belongs into the control queue.
     pub fn has_work(&self) -> bool {
         self.status.state == State::Active && self.depth > 0
+    }
+
+    /// Where it waits.
+    pub fn line(&self) -> Line {
+        if self.slow || self.status.failing.is_some() { Line::Slow } else { Line::Quick }
     }
 
     pub fn at(&self, part: &Part) -> Offset {

@@ -6,11 +6,11 @@ use super::control::Control;
 use super::draft::Draft;
 use super::tables::View;
 use crate::model::subscribers::{State, SubscriberId};
-use crate::storage::owner_queues::{BYTES_MAX, Done, ENTRIES_MAX, Ended, Entry, Fence, Taken};
+use crate::storage::owner_queues::{BYTES_MAX, Done, ENTRIES_MAX, Ended, Entry, Fence, Limit, Taken};
 use crate::storage::store_error::StoreError;
 
 /// Leases owners that are due, from what is committed.
-pub fn take(view: &View, control: &mut Control, limit: usize, lease: Duration) -> Result<Vec<Taken>, StoreError> {
+pub fn take(view: &View, control: &mut Control, limit: Limit, lease: Duration) -> Result<Vec<Taken>, StoreError> {
     let now = Instant::now();
     control.forget_old_leases(now);
     let mut all = Vec::new();
@@ -31,7 +31,8 @@ pub fn take(view: &View, control: &mut Control, limit: usize, lease: Duration) -
             continue;
         };
         let fence = control.lease(&owner, head.version, now + lease);
-        all.push(Taken { owner, subscriber, status: live.status, fence, entries });
+        let line = control.line(&owner);
+        all.push(Taken { owner, line, subscriber, status: live.status, fence, entries });
     }
     Ok(all)
 }
@@ -86,6 +87,8 @@ pub fn done(
     if is_same && live.status.state == State::Active {
         pause = done.pause;
         live.status = done.status.clone();
+        live.slow = done.slow;
+        control.set_line(owner, live.line());
     }
     live.due = if pause.is_zero() { 0 } else { now + pause.as_millis() as u64 };
     match live.has_work() {

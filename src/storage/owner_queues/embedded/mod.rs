@@ -41,8 +41,8 @@ use self::request::Request;
 use self::tables::{Tables, View};
 use self::writer::Writer;
 use super::{
-    Append, Appended, Bounds, Change, Changed, Dead, Done, Due, Ended, Fence, Fill, Filled, Given, Number, Offer,
-    Owner, OwnerQueues, Replay, Revision, Subscriptions, Totals, Unreadable, Version, Wanted,
+    Append, Appended, Bounds, Change, Changed, Dead, Done, Due, Ended, Fence, Fill, Filled, Given, Limit, Number,
+    Offer, Owner, OwnerQueues, Replay, Revision, Subscriptions, Totals, Unreadable, Version, Wanted,
 };
 use crate::model::subscribers::SubscriberId;
 use crate::storage::embedded::Clock;
@@ -152,7 +152,7 @@ impl OwnerQueues for EmbeddedQueues {
         })
     }
 
-    fn take(&self, limit: usize, lease: Duration) -> Answer<Due> {
+    fn take(&self, limit: Limit, lease: Duration) -> Answer<Due> {
         self.queue.ask(|answer| Request::Take(limit, lease, answer))
     }
 

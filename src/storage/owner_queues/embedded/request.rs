@@ -7,14 +7,14 @@ use crate::storage::embedded::write_queue::Answered;
 use crate::storage::event_bus::Offset;
 use crate::storage::event_bus::part::Part;
 use crate::storage::owner_queues::{
-    Append, Appended, Change, Changed, Done, Due, Ended, Fence, Fill, Filled, Totals, Version,
+    Append, Appended, Change, Changed, Done, Due, Ended, Fence, Fill, Filled, Limit, Totals, Version,
 };
 use crate::storage::store_error::StoreError;
 
 pub enum Request {
     Change(SubscriberId, Version, Change, Answered<Changed>),
     Append(Part, Vec<Append>, Answered<Appended>),
-    Take(usize, Duration, Answered<Due>),
+    Take(Limit, Duration, Answered<Due>),
     Done(SubscriberId, Fence, Done, Answered<Ended>),
     Fill(Fill, Answered<Filled>),
     Resend(SubscriberId, Answered<Option<u64>>),

@@ -11,7 +11,7 @@ use super::tables::Tables;
 use crate::model::subscribers::{Subscriber, SubscriberId};
 use crate::storage::event_bus::part::{Offsets, Part};
 use crate::storage::owner_queues::{
-    Append, Bounds, Change, Changed, Done, Ended, OwnerQueues, Revision, Unreadable, Version,
+    Append, Bounds, Change, Changed, Done, Ended, Limit, OwnerQueues, Revision, Unreadable, Version,
 };
 
 const BOUNDS: Bounds = Bounds { events: 100, bytes: 1 << 20, age: Duration::from_hours(1) };
@@ -70,11 +70,11 @@ impl Scene {
     /// What is delivered, of whom.
     async fn delivered(&self) -> Vec<(String, String)> {
         let mut all = Vec::new();
-        for taken in self.queues.take(9, LEASE).await.unwrap().taken {
+        for taken in self.queues.take(Limit::of(9), LEASE).await.unwrap().taken {
             all.extend(taken.entries.iter().map(|entry| (taken.owner.to_string(), entry.event.to_string())));
             let delivered_to = taken.entries.last().map(|entry| entry.number);
             let (delivered, status) = (taken.entries.len() as u64, taken.status);
-            let done = Done { delivered_to, delivered, status, pause: Duration::ZERO };
+            let done = Done { delivered_to, delivered, status, slow: false, pause: Duration::ZERO };
             assert_eq!(self.queues.done(taken.owner, taken.fence, done).await.unwrap(), Ended::Done);
         }
         all

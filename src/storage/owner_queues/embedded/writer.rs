@@ -14,7 +14,7 @@ use super::tables::{Garbage, Tables, away};
 use crate::model::subscribers::SubscriberId;
 use crate::storage::embedded::Clock;
 use crate::storage::embedded::write_queue::Answered;
-use crate::storage::owner_queues::{Appended, Bounds, Due, Totals, Version};
+use crate::storage::owner_queues::{Appended, Bounds, Due, Limit, Line, Totals, Version};
 use crate::storage::store_error::StoreError;
 
 /// Keys of removed queues that go after each batch.
@@ -100,13 +100,15 @@ impl Writer {
         }
     }
 
-    fn take(&mut self, limit: usize, lease: Duration) -> Result<Due, StoreError> {
+    fn take(&mut self, limit: Limit, lease: Duration) -> Result<Due, StoreError> {
         let due = self.memory.control.due(Instant::now(), limit);
         // What is too old is not delivered.
         self.trim(&due, (self.clock)())?;
         let view = self.tables.view();
         let taken = take(&view, &mut self.memory.control, limit, lease)?;
-        let first = self.memory.control.first();
+        let slow = taken.iter().filter(|taken| taken.line == Line::Slow).count();
+        let slow = self.memory.control.first(Line::Slow).filter(|_| slow < limit.slow);
+        let first = self.memory.control.first(Line::Quick).into_iter().chain(slow).min();
         Ok(Due { taken, next: first.map(|first| first.saturating_duration_since(Instant::now())) })
     }
 
@@ -192,6 +194,7 @@ impl Memory {
         view.heads(None, |id, head| {
             add(&mut totals, &head, 1);
             let Some(live) = head.live else { return Ok(true) };
+            control.set_line(&id, live.line());
             match live.has_work() {
                 true => control.enter(&id, here + Duration::from_millis(live.due.saturating_sub(now))),
                 false => control.leave(&id),
@@ -222,7 +225,7 @@ impl Memory {
     }
 
     fn totals(&self) -> Totals {
-        let waiting = self.control.first().map(|first| Instant::now().saturating_duration_since(first));
+        let waiting = self.control.first(Line::Quick).map(|first| Instant::now().saturating_duration_since(first));
         Totals { waiting: waiting.unwrap_or_default(), ..self.totals }
     }
 }

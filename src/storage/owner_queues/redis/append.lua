@@ -15,12 +15,12 @@ local leases, lease_ms, number = tonumber(ARGV[5]), tonumber(ARGV[6]), nil
 local queued, old, left_out, died, due = 0, 0, 0, 0, 0
 local place, answer = 0, {}
 
--- Nothing else is known of an owner without events that is not leased: it is not in the control queue.
+-- Of an owner in the quick line that has no events and is not leased: it is not in the control queue.
 local function lease(owner, known, first, at, newest)
   local fence, lease_end = text(number), text(now + lease_ms)
   number, leases = number + 1, leases - 1
   keep(owner, at, text(newest), 'f', fence, 'l', lease_end)
-  call('ZADD', owner.tag .. ':qc', lease_end, owner.id)
+  call('ZADD', owner.tag .. QUICK, lease_end, owner.id)
   local definition = owner.more.v ~= known and call('GET', owner.tag .. ':qp:' .. owner.id)
   answer[#answer + 1] = { place, fence, owner.more.g or '', owner.more.h or '', definition, text(first) }
 end
@@ -50,7 +50,7 @@ local function append(owner, known, part, first, count)
   number, queued = number + #entered, queued + #entered
   local moved = shed(owner)
   died = died + moved
-  if is_idle and leases > 0 and #entered == count and moved == 0 then
+  if is_idle and owner.line == QUICK and leases > 0 and #entered == count and moved == 0 then
     lease(owner, known, first_number, at_part, newest)
   else
     keep(owner, at_part, text(newest))

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use ::redis::{Script, Value};
 
 use super::super::{
-    Append, Appended, BYTES_MAX, ENTRIES_MAX, Entry, Given, Offer, Subscription, Taken, Version, Wanted,
+    Append, Appended, BYTES_MAX, ENTRIES_MAX, Entry, Given, Line, Offer, Subscription, Taken, Version, Wanted,
 };
 use super::answer::{MALFORMED, Parts};
 use super::calls::{Queues, Words, word};
@@ -178,5 +178,5 @@ fn read_lease(mut lease: Parts, (place, events): &(&Place<'_>, &Vec<One<'_>>)) -
         *number == first || bytes <= BYTES_MAX
     });
     let entries = entries.map(|(number, one)| Entry { number, queued_at: number / 1_000, event: one.event.clone() });
-    Ok(Taken { owner: place.0.clone(), subscriber, status, fence, entries: entries.collect() })
+    Ok(Taken { owner: place.0.clone(), line: Line::Quick, subscriber, status, fence, entries: entries.collect() })
 }

@@ -65,6 +65,7 @@ function changes.put()
   end
   local stays = owner.state and owner.state ~= 'active' and owner.state ~= 'disabled'
   set_state(stays and owner.state or 'active')
+  set_line(owner, QUICK)
   put_in(owner, true)
 end
 
@@ -86,12 +87,13 @@ end
 
 function changes.pause()
   set_state('requested')
-  call('ZREM', tag .. ':qc', id)
+  call('ZREM', tag .. owner.line, id)
 end
 
 function changes.resume()
   call('HDEL', record, 'g')
   set_state('active')
+  set_line(owner, QUICK)
   put_in(owner, true)
 end
 

@@ -6,6 +6,7 @@
 --     the number up to which everything was delivered, or ''
 --     how many events these were
 --     state, failing and last failure
+--     '1' if a try was slow
 --     milliseconds until the owner is due again
 --     '1' if it may have the next lease at once
 --
@@ -40,7 +41,7 @@ end
 
 -- Takes over how the tries went. What the API has changed since the lease was given stays. Returns in how many milliseconds
 -- the owner is due again.
-local function take_over(owner, fence, state, failing, failure, pause)
+local function take_over(owner, fence, state, failing, failure, slow, pause)
   if tonumber(owner.more.k or 0) >= tonumber(fence) then
     return 0
   end
@@ -49,6 +50,7 @@ local function take_over(owner, fence, state, failing, failure, pause)
       call('HSET', owner.record, field, word)
     end
   end
+  set_line(owner, (failing ~= '' or slow == '1') and SLOW or QUICK)
   if owner.state ~= state then
     owner.state = state
     call('HSET', owner.record, 'w', state)
@@ -57,7 +59,7 @@ local function take_over(owner, fence, state, failing, failure, pause)
   return tonumber(pause)
 end
 
-local function finish(tag, id, fence, last, delivered, state, failing, failure, pause, goes_on)
+local function finish(tag, id, fence, last, delivered, state, failing, failure, slow, pause, goes_on)
   local owner = read(tag, id, 'k', 'c', 'x', 'g', 'h')
   if not is_last(owner, fence) then
     return 0
@@ -70,22 +72,22 @@ local function finish(tag, id, fence, last, delivered, state, failing, failure, 
     remove_to(owner, tonumber(last), delivered)
     all_delivered = all_delivered + tonumber(delivered)
   end
-  local wait = take_over(owner, fence, state, failing, failure, pause)
+  local wait = take_over(owner, fence, state, failing, failure, slow, pause)
   keep(owner, 'l', '0', 'c', text(all_delivered))
   if owner.state ~= 'active' then
-    call('ZREM', tag .. ':qc', id)
+    call('ZREM', tag .. owner.line, id)
     return 1
   elseif owner.events == 0 then
     return 1
   end
-  call('ZADD', tag .. ':qc', text(now + wait), id)
-  local is_given = goes_on == '1' and wait == 0 and taken_bytes < taken_bytes_max
-  return is_given and lease({ tag = tag, chosen = 1 }, now, id) or 2
+  call('ZADD', tag .. owner.line, text(now + wait), id)
+  local is_given = goes_on == '1' and wait == 0 and owner.line == QUICK and taken_bytes < taken_bytes_max
+  return is_given and lease({ tag = tag, line = QUICK, chosen = 1 }, now, id) or 2
 end
 
 local answer = {}
-for at = 9, #ARGV, 10 do
-  answer[#answer + 1] = finish(tags[tonumber(ARGV[at])], unpack(ARGV, at + 1, at + 9))
+for at = 9, #ARGV, 11 do
+  answer[#answer + 1] = finish(tags[tonumber(ARGV[at])], unpack(ARGV, at + 1, at + 10))
 end
 settle()
 return answer

@@ -186,7 +186,7 @@ async fn store(queues: &Queues, ends: Vec<End>) -> Vec<Result<Told, StoreError>>
 }
 
 /// The arguments of an end. `units`: of the call.
-fn words(end: &End, units: &[Shard]) -> [Vec<u8>; 10] {
+fn words(end: &End, units: &[Shard]) -> [Vec<u8>; 11] {
     let End { owner, unit, fence, done, lease } = end;
     let place = units.iter().position(|of_call| of_call == unit).map_or(0, |place| place + 1);
     let [state, failing, failure] = status::words(&done.status);
@@ -200,6 +200,7 @@ fn words(end: &End, units: &[Shard]) -> [Vec<u8>; 10] {
         word(state),
         word(failing),
         word(failure),
+        word(u8::from(done.slow)),
         word(done.pause.as_millis()),
         word(u8::from(lease.is_some())),
     ]

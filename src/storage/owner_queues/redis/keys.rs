@@ -7,6 +7,7 @@
 //! | `{h}:ql:<owner>` | its queue: the number, a space, and the event, of each entry | list |
 //! | `{h}:qd:<owner>` | its dead letters: `<number>-0`, with the event in `e`, why in `r`, and when (milliseconds) in `t` | stream |
 //! | `{h}:qc` | the control queue: owners that are active and have events, by when they are due (milliseconds) | sorted set |
+//! | `{h}:qw` | its slow line: those of them whose last try failed or was slow | sorted set |
 //! | `{h}:qa` | owners that have events, by a number that is at most that of the oldest | sorted set |
 //! | `{h}:qi` | all owners, in the order of their ids | sorted set |
 //! | `{h}:qv` | what changed of subscriptions: ids by the number of the newest change, deleted ones as well | sorted set |
@@ -23,6 +24,7 @@
 //! | `i` | incarnation |
 //! | `f` | fence of the newest lease, until it is void |
 //! | `x` | fence of a lease that is void, because the owner was deleted or its queue emptied |
+//! | `q` | present while it waits in the slow line |
 //! | `w`, `g`, `h` | status: its state, failing (`since tries`), last failure (`at status reason`) |
 //! | `k` | version of the newest change of the status by the API |
 //! | `n`, `b` | events in the queue, and their bytes |
@@ -54,7 +56,7 @@ pub fn changes(unit: Shard) -> String {
 
 /// The keys of a unit that its owners share.
 pub fn of_unit(unit: Shard) -> impl Iterator<Item = Vec<u8>> {
-    ["qc", "qa", "qi", "qv", "qr", "qs"].into_iter().map(move |key| format!("{}:{key}", tag(unit)).into_bytes())
+    ["qc", "qw", "qa", "qi", "qv", "qr", "qs"].into_iter().map(move |key| format!("{}:{key}", tag(unit)).into_bytes())
 }
 
 /// The keys of one owner.

@@ -5,7 +5,7 @@
 --   ARGV[7]  bytes of one lease; one entry comes however long it is
 --   ARGV[8]  bytes of all leases: no more are given then
 --
--- A lease is: when it was due, the id, the fence, state, failing and last failure, the definition, and the numbers and
+-- A lease is: when it was due, the id, the fence, '1' if it has waited in the slow line, state, failing and last failure, the definition, and the numbers and
 -- events of its entries.
 
 local lease_ms, entries_max = tonumber(ARGV[5]), ARGV[6]
@@ -35,9 +35,16 @@ local taken_bytes = 0
 local function lease(unit, due, id)
   local tag = unit.tag
   local record, queue = tag .. ':qo:' .. id, tag .. ':ql:' .. id
-  local state, events, failing, failure = unpack(call('HMGET', record, 'w', 'n', 'g', 'h'))
+  local state, events, failing, failure, slow = unpack(call('HMGET', record, 'w', 'n', 'g', 'h', 'q'))
   if state ~= 'active' or (tonumber(events) or 0) == 0 then
-    call('ZREM', tag .. ':qc', id)
+    call('ZREM', tag .. unit.line, id)
+    return nil
+  end
+  local own_line = slow and SLOW or QUICK
+  if own_line ~= unit.line then
+    -- An earlier version, which has one line only, has put it here.
+    call('ZREM', tag .. unit.line, id)
+    call('ZADD', tag .. own_line, 'NX', text(now), id)
     return nil
   end
   local chosen, lease_bytes = {}, 0
@@ -55,6 +62,6 @@ local function lease(unit, due, id)
   taken_bytes = taken_bytes + lease_bytes
   local fence, lease_end = fence_of(unit), text(now + lease_ms)
   call('HSET', record, 'f', fence, 'l', lease_end)
-  call('ZADD', tag .. ':qc', lease_end, id)
-  return { text(due), id, fence, state, failing or '', failure or '', call('GET', tag .. ':qp:' .. id), chosen }
+  call('ZADD', tag .. unit.line, lease_end, id)
+  return { text(due), id, fence, slow or '', state, failing or '', failure or '', call('GET', tag .. ':qp:' .. id), chosen }
 end

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ::redis::{Script, Value};
 
-use super::super::{BYTES_MAX, Due, ENTRIES_MAX, Entry, Taken};
+use super::super::{BYTES_MAX, Due, ENTRIES_MAX, Entry, Limit, Line, Taken};
 use super::answer::Parts;
 use super::calls::{Queues, word};
 use super::{read, unit};
@@ -31,22 +31,25 @@ type Leases = Vec<(u64, Taken)>;
 /// What is asked of some units together.
 struct Asked {
     units: Vec<Shard>,
-    share: usize,
+    share: Limit,
 }
 
 /// Takes leases of all units. A call about several units takes those that are due first; calls share the limit, and one
 /// that finds fewer leaves the rest to the others. `turn`: which call has what remains when the limit is divided.
-pub async fn take(queues: &Queues, limit: usize, lease: Duration, turn: &AtomicUsize) -> Result<Due, StoreError> {
-    let limit = limit.min(LEASES_MAX);
+pub async fn take(queues: &Queues, limit: Limit, lease: Duration, turn: &AtomicUsize) -> Result<Due, StoreError> {
+    let Limit { all: limit, slow } = Limit { all: limit.all.min(LEASES_MAX), ..limit };
     let mut parts = queues.parts(unit::all());
     let first = turn.fetch_add(1, Ordering::Relaxed) % parts.len();
     parts.rotate_left(first);
     let (mut found, mut next, mut failed) = (Leases::new(), None::<Duration>, None);
     for _ in 0..ROUNDS_MAX {
-        let rest = limit - found.len();
+        let slow_found = found.iter().filter(|(_, taken)| taken.line == Line::Slow).count();
+        let rest = Limit { all: limit - found.len(), slow: slow.saturating_sub(slow_found) };
         let asked = shares(parts, rest);
         let call = |Asked { units, share }: &Asked| {
-            queues.of_units(units.clone(), terms(lease).into_iter().chain([word(share)]))
+            let others = u8::from(rest.slow > share.slow);
+            let words = [word(share.all), word(share.slow), word(others)];
+            queues.of_units(units.clone(), terms(lease).into_iter().chain(words))
         };
         let answers = queues.redis.run_each(&TAKE, asked.iter().map(call).collect()).await;
         parts = Vec::new();
@@ -85,9 +88,10 @@ pub fn terms(lease: Duration) -> [Vec<u8>; 4] {
 }
 
 /// The first get what remains. One without a share tells when it is due.
-fn shares(parts: Vec<Vec<Shard>>, limit: usize) -> Vec<Asked> {
-    let (each, over) = (limit / parts.len(), limit % parts.len());
-    let share = |place| each + usize::from(place < over);
+fn shares(parts: Vec<Vec<Shard>>, limit: Limit) -> Vec<Asked> {
+    let count = parts.len();
+    let of = |limit: usize, place| limit / count + usize::from(place < limit % count);
+    let share = |place| Limit { all: of(limit.all, place), slow: of(limit.slow, place) };
     parts.into_iter().enumerate().map(|(place, units)| Asked { units, share: share(place) }).collect()
 }
 
@@ -112,10 +116,11 @@ pub fn read_lease(queues: &Queues, mut lease: Parts) -> Result<Option<(u64, Take
 fn read_taken(owner: &str, mut lease: Parts) -> Result<Taken, DecodeError> {
     let owner = read::id(owner)?;
     let fence = lease.number()?;
+    let line = if lease.text()?.is_empty() { Line::Quick } else { Line::Slow };
     let status = read::status(&mut lease)?;
     let subscriber = read::subscriber(&lease.text()?)?;
     let entries = read_entries(lease.parts()?)?;
-    Ok(Taken { owner, subscriber, status, fence, entries })
+    Ok(Taken { owner, line, subscriber, status, fence, entries })
 }
 
 fn read_entries(mut parts: Parts) -> Result<Vec<Entry>, DecodeError> {
@@ -135,10 +140,11 @@ mod tests {
     fn a_limit_is_shared_and_the_first_get_what_remains() {
         let of = |parts: usize, limit| {
             let parts = (0..parts).map(|unit| vec![Shard(unit as u16)]).collect();
-            shares(parts, limit).iter().map(|asked| asked.share).collect::<Vec<_>>()
+            let limit = Limit { all: limit, slow: limit / 2 };
+            shares(parts, limit).iter().map(|asked| (asked.share.all, asked.share.slow)).collect::<Vec<_>>()
         };
-        assert_eq!(of(1, 5), [5]);
-        assert_eq!(of(3, 5), [2, 2, 1]);
-        assert_eq!(of(3, 1), [1, 0, 0]);
+        assert_eq!(of(1, 5), [(5, 2)]);
+        assert_eq!(of(3, 5), [(2, 1), (2, 1), (1, 0)]);
+        assert_eq!(of(3, 1), [(1, 0), (0, 0), (0, 0)]);
     }
 }

@@ -57,8 +57,8 @@ use self::calls::Queues;
 use self::ends::{Ends, Told};
 use super::unreadable::UnreadableOwners;
 use super::{
-    Append, Appended, Bounds, Change, Changed, Dead, Done, Due, Ended, Fence, Fill, Filled, Given, Number, Offer,
-    Owner, OwnerQueues, Replay, Revision, Subscriptions, Totals, Unreadable, Version, Wanted,
+    Append, Appended, Bounds, Change, Changed, Dead, Done, Due, Ended, Fence, Fill, Filled, Given, Limit, Number,
+    Offer, Owner, OwnerQueues, Replay, Revision, Subscriptions, Totals, Unreadable, Version, Wanted,
 };
 use crate::model::subscribers::SubscriberId;
 use crate::storage::event_bus::Offset;
@@ -147,7 +147,7 @@ impl OwnerQueues for RedisQueues {
         Box::pin(async move { append::append(&queues, Units::of_parts(&parts), offer).await })
     }
 
-    fn take(&self, limit: usize, lease: Duration) -> Answer<Due> {
+    fn take(&self, limit: Limit, lease: Duration) -> Answer<Due> {
         let (queues, turn) = (self.queues.clone(), self.turn.clone());
         Box::pin(async move { lease::take(&queues, limit, lease, &turn).await })
     }

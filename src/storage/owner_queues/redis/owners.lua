@@ -15,7 +15,7 @@ local function owner_of(id)
   local oldest, due = false, false
   if owner.events > 0 then
     oldest = look_at(call('LINDEX', owner.queue, 0))
-    due = call('ZSCORE', tag .. ':qc', id)
+    due = call('ZSCORE', tag .. owner.line, id)
     -- While a lease lasts, a try is going on.
     due = due and owner.lease_end <= now and math.max(0, tonumber(due) - now)
   end

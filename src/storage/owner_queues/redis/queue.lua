@@ -47,17 +47,20 @@ local function reserve(tag, count)
   return first
 end
 
+-- The control queue has two lines.
+local QUICK, SLOW = ':qc', ':qw'
+
 -- An owner; `incarnation` is false if there is none. Further fields of its record are in `more`, by their names.
 local function read(tag, id, ...)
   local record = tag .. ':qo:' .. id
-  local f = call('HMGET', record, 'i', 'w', 'n', 'b', 'l', 'f', ...)
+  local f = call('HMGET', record, 'i', 'w', 'n', 'b', 'l', 'f', 'q', ...)
   local owner = {
     tag = tag, id = id, record = record, queue = tag .. ':ql:' .. id, dead = tag .. ':qd:' .. id,
     incarnation = f[1], state = f[2], events = tonumber(f[3] or 0), bytes = tonumber(f[4] or 0),
-    lease_end = tonumber(f[5] or 0), fence = f[6] ~= '' and f[6], more = {}, dropped = 0,
+    lease_end = tonumber(f[5] or 0), fence = f[6] ~= '' and f[6], line = f[7] and SLOW or QUICK, more = {}, dropped = 0,
   }
   for place, name in ipairs({ ... }) do
-    owner.more[name] = f[6 + place]
+    owner.more[name] = f[7 + place]
   end
   owner.had_events, owner.had_bytes = owner.events, owner.bytes
   return owner
@@ -94,7 +97,7 @@ end
 local function keep(owner, ...)
   local tag, id = owner.tag, owner.id
   if owner.events == 0 and owner.had_events > 0 then
-    call('ZREM', tag .. ':qc', id)
+    call('ZREM', tag .. owner.line, id)
     call('ZREM', tag .. ':qa', id)
   end
   if owner.dead_events and (owner.dead_events ~= owner.had_dead or owner.dropped > 0) then
@@ -123,14 +126,27 @@ local function enter(owner, number, events)
   owner.events = owner.events + #events
 end
 
+-- It waits there from now on. It is in no line until it is put in.
+local function set_line(owner, line)
+  if owner.line ~= line then
+    call('ZREM', owner.tag .. owner.line, owner.id)
+    owner.line = line
+    if line == SLOW then
+      call('HSET', owner.record, 'q', 1)
+    else
+      call('HDEL', owner.record, 'q')
+    end
+  end
+end
+
 -- A present time stays, unless it is to be lowered.
 local function put_in(owner, lower)
   if owner.state == 'active' and owner.events > 0 then
     local due = math.max(now, owner.lease_end)
     if lower then
-      call('ZADD', owner.tag .. ':qc', text(due), owner.id)
+      call('ZADD', owner.tag .. owner.line, text(due), owner.id)
     else
-      call('ZADD', owner.tag .. ':qc', 'NX', text(due), owner.id)
+      call('ZADD', owner.tag .. owner.line, 'NX', text(due), owner.id)
     end
   end
 end

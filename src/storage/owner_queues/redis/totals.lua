@@ -1,7 +1,7 @@
 -- The totals of all units together.
 --
 -- Answers owners, events, bytes, dead letters, events that fell out of these, and for how many milliseconds the owner that
--- is due first has been due.
+-- is due first in the quick line has been due.
 
 local sums, waiting = { 0, 0, 0, 0, 0 }, 0
 for _, tag in ipairs(tags) do
