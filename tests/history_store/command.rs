@@ -67,7 +67,7 @@ fn keep_in_redis(url: &str, user: UserId, rows: &[&PackedRow]) {
             dur: record.dur,
             state: record.state,
             session: record.session,
-            watched: record.watched,
+            watched: Some(record.watched),
             rate: 1.0,
             at: record.at,
         };
