@@ -24,6 +24,7 @@ pub(super) fn build(
     assembly.serve_control(routes(UserOperations {
         lanes,
         presence: common.presence.clone(),
+        clock: common.clock.clone(),
         history: common.history.clone(),
         connect_lookup,
         views,

@@ -25,9 +25,9 @@ pub enum Action {
     Clear { at: u64 },
     /// Pause or resume recording, from that moment on.
     Recording { paused: bool, at: u64 },
-    /// Keep nothing of the user, from the commit on: no record, no tombstone, no switch; only that nothing so old may
-    /// come back.
-    Erase,
+    /// Keep nothing of the user that is not newer than that moment: no record, no tombstone, no switch, no claim; only
+    /// that nothing so old may come back. It is done once, however often it is committed.
+    Erase { at: u64 },
     /// Remove what no read returns any more: what a clear hides, and what is older than `horizon` (milliseconds) and
     /// the retention. As much of it as one commit may take.
     Prune { horizon: u64 },
@@ -52,8 +52,9 @@ pub enum Outcome {
     Cleared { moved: bool, at: u64 },
     /// `changed`: the state before it was the other one. `paused`: the state after it.
     Recording { changed: bool, paused: bool },
-    /// Nothing up to `at` is there or comes back. `resumed`: recording was paused, and is not any more.
-    Erased { at: u64, resumed: bool },
+    /// Nothing up to `at` is there or comes back. `moved`: it was not done before. `resumed`: recording was paused, and
+    /// is not any more.
+    Erased { at: u64, resumed: bool, moved: bool },
     /// `more`: there are more rows to remove.
     Pruned { more: bool },
     /// The `at` lies ahead of the clock and is newer than every record concerned: nothing was done.
@@ -68,9 +69,8 @@ impl Outcome {
         match self {
             Outcome::Beat { verdict, .. } => matches!(verdict, Verdict::Written { .. }),
             Outcome::Deleted { moved, .. } => !moved.is_empty(),
-            Outcome::Cleared { moved, .. } => *moved,
+            Outcome::Cleared { moved, .. } | Outcome::Erased { moved, .. } => *moved,
             Outcome::Recording { changed, .. } => *changed,
-            Outcome::Erased { .. } => true,
             Outcome::Pruned { .. } | Outcome::Ahead | Outcome::Unreadable { .. } => false,
         }
     }

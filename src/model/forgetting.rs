@@ -42,7 +42,18 @@ pub struct UserRow {
     /// Contents that had to give way to the cap of contents per user were not newer than this. A content
     /// without a record accepts only beats newer than it, so that what was evicted cannot come back older than it was.
     pub floor: u64,
+    /// The newest erasure that was done, by which a repetition is recognised. 0 = none.
+    pub erased: u64,
     pub recording: Recording,
+}
+
+/// The rows of an erased user.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ErasedRows {
+    /// The newest moment by which anything was known that is gone.
+    pub newest_gone: u64,
+    /// Of the records that are newer than the erasure.
+    pub oldest_kept: Option<u64>,
 }
 
 /// The oldest moment that reads return, milliseconds: what is older was cleared, or has outlived the retention
@@ -110,6 +121,21 @@ impl ContentRow {
         Some((record, cause))
     }
 
+    /// Empties the row, unless it has a record newer than `upto`. Returns the record that went.
+    pub fn erase(&mut self, upto: u64, rows: &mut ErasedRows) -> Option<Record> {
+        match self.record.as_ref().map(|record| record.at).filter(|at| *at > upto) {
+            Some(at) => {
+                rows.oldest_kept = Some(rows.oldest_kept.map_or(at, |oldest| oldest.min(at)));
+                self.tombstone.take_if(|tombstone| tombstone.at <= upto);
+                None
+            }
+            None => {
+                rows.newest_gone = rows.newest_gone.max(self.newest());
+                std::mem::take(self).record
+            }
+        }
+    }
+
     /// Drops what no read can return and no beat can meet any more: a cleared or expired record, and an expired
     /// tombstone unless there is a record beside it, with which it goes. True: something went.
     pub fn prune(&mut self, user: &UserRow, horizon: u64) -> bool {
@@ -137,7 +163,7 @@ impl UserRow {
     /// went.
     pub fn prune(&mut self, horizon: u64) -> bool {
         let before = self.clone();
-        for at in [&mut self.watermark, &mut self.floor] {
+        for at in [&mut self.watermark, &mut self.floor, &mut self.erased] {
             if *at < horizon {
                 *at = 0;
             }
@@ -155,9 +181,17 @@ impl UserRow {
         switches.chain([self.watermark, self.floor, self.recording.frozen()]).max().unwrap_or(0)
     }
 
-    /// Forgets everything but that what is not newer than `at`, or was refused before, stays away: without that a late
-    /// beat of a device that was offline would bring a record back.
-    pub fn erase(&mut self, at: u64) {
-        *self = UserRow { watermark: at.max(self.watermark).max(self.floor), ..UserRow::default() };
+    /// Forgets everything up to `at` but that it was forgotten, and that what was refused before stays away: without that
+    /// a late beat of a device that was offline would bring a record back. `rows`: what became of the user's rows. No
+    /// record that they keep is hidden.
+    pub fn erase(&mut self, at: u64, rows: &ErasedRows) {
+        let refused = self.floor.max(rows.newest_gone);
+        self.watermark = self.watermark.max(at);
+        if rows.oldest_kept.is_none_or(|kept| kept > refused) {
+            self.watermark = self.watermark.max(refused);
+        }
+        self.floor = if refused > self.watermark { refused } else { 0 };
+        self.recording.erase(at);
+        self.erased = at;
     }
 }

@@ -95,6 +95,14 @@ impl Recording {
         gone > 0
     }
 
+    /// Drops all that was switched up to `at`.
+    pub fn erase(&mut self, at: u64) {
+        self.switches.retain(|switch| switch.at > at);
+        if self.frozen <= at {
+            self.frozen = 0;
+        }
+    }
+
     /// A resume that follows a resume says nothing now.
     fn drop_repeated_resumes(&mut self) {
         let mut paused = false;

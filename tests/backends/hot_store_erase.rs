@@ -17,7 +17,7 @@ pub fn an_erased_user_has_nothing_left<B: Backend>() {
     changes.extend([delete(&[1, 700], 2_000), recording(true, 3_000)]);
     changes.extend(others.map(|user| beat_of(user, content(1), 1_000)));
     commit(&backend.store(), changes);
-    assert_eq!(commit(&backend.store(), vec![erase()]), [Outcome::Erased { at: NOW, resumed: true }]);
+    assert_eq!(commit(&backend.store(), vec![erase()]), [Outcome::Erased { at: NOW, resumed: true, moved: true }]);
     for _ in 0..2 {
         let store = backend.store();
         assert!(list(&store, USER, everything()).records.is_empty());
@@ -35,7 +35,7 @@ pub fn what_is_not_newer_than_an_erasure_never_comes_back<B: Backend>() {
     let mut backend = B::fresh(ROOMY);
     let ahead = NOW + 3_000;
     commit(&backend.store(), vec![beat_of(USER, content(1), 1_000), delete(&[2], ahead)]);
-    assert_eq!(commit(&backend.store(), vec![erase()]), [Outcome::Erased { at: ahead, resumed: false }]);
+    assert_eq!(commit(&backend.store(), vec![erase()]), [Outcome::Erased { at: ahead, resumed: false, moved: true }]);
     for _ in 0..2 {
         let late = [1_000, NOW, ahead].map(|at| beat_of(USER, content(1), at));
         assert!(commit(&backend.store(), late.to_vec()).iter().all(superseded));
@@ -71,12 +71,52 @@ pub fn an_erasure_may_be_committed_again<B: Backend>() {
     let group = || vec![beat_of(USER, content(1), 1_000), erase(), beat_of(USER, content(2), NOW + 10)];
     commit(&store, group());
     let again = commit(&store, group());
-    assert_eq!(again[1], Outcome::Erased { at: NOW + 10, resumed: false });
-    // Its own beat was there, and so is older than the second erasure: rejected, and not kept.
-    assert!(superseded(&again[0]) && superseded(&again[2]), "{again:?}");
-    assert_eq!(ats(&store, &[1, 2]), [None, None]);
-    let erased = || Outcome::Erased { at: NOW + 10, resumed: false };
-    assert_eq!(commit(&store, vec![erase(), erase()]), [erased(), erased()]);
+    let done = || Outcome::Erased { at: NOW, resumed: false, moved: false };
+    assert_eq!(again[1..], [done(), Outcome::from(Verdict::Same)]);
+    assert!(superseded(&again[0]), "{again:?}");
+    assert_eq!(ats(&store, &[1, 2]), [None, Some(NOW + 10)]);
+    assert_eq!(commit(&store, vec![erase(), erase_at(NOW - 1)]), [done(), done()]);
+}
+
+pub fn an_erasure_that_arrives_again_takes_nothing_that_was_made_since<B: Backend>() {
+    let mut backend = B::fresh(ROOMY);
+    let store = backend.store();
+    commit(&store, vec![beat_of(USER, content(1), 1_000), clear(NOW + 2), erase()]);
+    let since = vec![beat_of(USER, content(1), NOW + 20), delete(&[2], NOW + 30), recording(true, NOW + 40)];
+    commit(&store, since);
+    drop(store);
+    for _ in 0..2 {
+        let store = backend.store();
+        let again = commit_at(&store, NOW + 60_000, vec![erase()]);
+        assert_eq!(again, [Outcome::Erased { at: NOW + 2, resumed: false, moved: false }]);
+        assert_eq!(ats(&store, &[1]), [Some(NOW + 20)]);
+        assert!(wait(store.paused(USER)).expect("an answer"));
+        assert!(superseded(&commit(&store, vec![beat_of(USER, content(2), NOW + 30)])[0]));
+        drop(store);
+        backend.reopen(ROOMY);
+    }
+}
+
+pub fn an_erasure_that_is_late_leaves_what_is_newer<B: Backend>() {
+    let mut backend = B::fresh(ROOMY);
+    let store = backend.store();
+    let old = [1, 2, 3].map(|oid| beat_of(USER, content(oid), 1_000 + oid));
+    let newer = [beat_of(USER, content(2), NOW + 20), beat_of(USER, content(4), NOW + 30)];
+    commit(&store, [&old[..], &newer, &[delete(&[3], NOW + 25), recording(true, 5_000)]].concat());
+    let late = commit_at(&store, NOW + 60_000, vec![erase()]);
+    assert_eq!(late, [Outcome::Erased { at: NOW, resumed: true, moved: true }]);
+    drop(store);
+    for _ in 0..2 {
+        let store = backend.store();
+        assert_eq!(ats(&store, &[1, 2, 3, 4]), [None, Some(NOW + 20), None, Some(NOW + 30)]);
+        assert_eq!(oids(&list(&store, USER, everything())), [4, 2]);
+        let deleted = commit(&store, vec![beat_of(USER, content(3), NOW + 25)]);
+        assert!(superseded(&deleted[0]), "{deleted:?}");
+        drop(store);
+        backend.reopen(ROOMY);
+    }
+    let next = commit(&backend.store(), vec![beat_of(USER, content(4), NOW + 31), beat_of(USER, content(3), NOW + 26)]);
+    assert!(next.iter().all(|next| matches!(next, Outcome::Beat { verdict: Verdict::Written { .. }, .. })), "{next:?}");
 }
 
 pub fn an_erasure_makes_room<B: Backend>() {

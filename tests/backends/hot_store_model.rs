@@ -84,7 +84,7 @@ fn action(clears: u32) -> impl Strategy<Value = Action> {
         3 => (prop::collection::vec(any_content(), 0..4), seconds())
             .prop_map(|(contents, at)| Action::Delete { contents, at }),
         clears => seconds().prop_map(|at| Action::Clear { at }),
-        1 => Just(Action::Erase),
+        1 => seconds().prop_map(|at| Action::Erase { at }),
         2 => Just(Action::Prune { horizon: u64::MAX }),
         2 => (any::<bool>(), seconds()).prop_map(|(paused, at)| Action::Recording { paused, at }),
     ]

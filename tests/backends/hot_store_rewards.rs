@@ -184,6 +184,10 @@ pub fn an_erasure_takes_the_claims_along<B: Backend>() {
         backend.reopen(ROOMY);
     }
     assert_eq!(published(&backend).len(), 2, "what is to be published is");
+    let anew = played(USER, 3, NOW + 1, 0, &[AT_ONCE]);
+    assert_eq!(told(&commit(&backend.store(), NOW + 1, vec![anew])), [(0, AT_ONCE, true)]);
+    commit(&backend.store(), NOW + 2, vec![erase()]);
+    assert_eq!(ids(&backend.store(), USER, day()).len(), 1, "an erasure that arrives again takes no claim");
 }
 
 pub fn claims_are_kept_for_three_days<B: Backend>() {

@@ -122,13 +122,13 @@ pub fn forgetting_lowers_no_views<B: PlaybackBackend>() {
     assert_eq!(play(&store, USER, 1, 2, 1, 10_000), 0, "viewed that day, though deleted");
     commit_on(&store, 1, 14_000, vec![clear(NOW + 14_000)]);
     assert_eq!(play(&store, USER, 1, 3, 1, 20_000), 0, "viewed that day, though cleared");
-    commit_on(&store, 1, 24_000, vec![erase()]);
+    commit_on(&store, 1, 24_000, vec![erase_at(NOW + 24_000)]);
     backend.flush();
     assert_eq!(totals(&backend.views(), &[film(1)]), [Some(1)]);
     assert_eq!(play(&store, USER, 1, 4, 1, 30_000), 1, "nothing is known of the user");
     // The view is counted in the group that erases its user.
     commit_on(&store, 1, 40_000, vec![beat_at(USER, film(2), 5, 40_000)]);
-    assert_eq!(commit_on(&store, 1, 43_000, vec![beat_at(USER, film(2), 5, 43_000), erase()]), 1);
+    assert_eq!(commit_on(&store, 1, 43_000, vec![beat_at(USER, film(2), 5, 43_000), erase_at(NOW + 43_000)]), 1);
     backend.flush();
     assert_eq!(totals(&backend.views(), &[film(1), film(2)]), [Some(2), Some(1)]);
     let told = (days(&backend.views(), film(1)), days(&backend.views(), film(2)));

@@ -96,6 +96,8 @@ macro_rules! hot_store_suite {
         }
         hot_store_erase {
             an_erased_user_has_nothing_left,
+            an_erasure_that_arrives_again_takes_nothing_that_was_made_since,
+            an_erasure_that_is_late_leaves_what_is_newer,
             what_is_not_newer_than_an_erasure_never_comes_back,
             an_erasure_takes_the_changes_of_its_group_in_their_order,
             an_erasure_may_be_committed_again,

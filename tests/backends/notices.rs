@@ -56,7 +56,8 @@ fn steady(at: u64) -> Vec<Change> {
 pub fn a_change_leaves_a_notice_of_what_is_followed<B: NoticesBackend>() {
     let (_backend, store, notices) = followed::<B>(Followed::NONE);
     let changes = |oid, at| {
-        vec![beat_of(USER, content(oid), at), beat_of(UserId(43), content(oid), at), change(UserId(43), Action::Erase)]
+        let erase = change(UserId(43), Action::Erase { at });
+        vec![beat_of(USER, content(oid), at), beat_of(UserId(43), content(oid), at), erase]
     };
     commit(&store, changes(1, NOW));
     assert!(told(&notices, LATER).is_empty());
@@ -128,6 +129,7 @@ pub fn each_forgetting_is_told_apart<B: NoticesBackend>() {
     commit(&store, vec![delete(&[1], NOW), delete(&[2], NOW)]);
     commit(&store, vec![delete(&[1], NOW)]);
     commit(&store, vec![clear(NOW), erase()]);
+    commit(&store, vec![erase()]);
     let mut forgotten: Vec<_> = take(&notices, NOW)
         .into_iter()
         .map(|taken| match taken.notice {
@@ -144,7 +146,7 @@ pub fn each_forgetting_is_told_apart<B: NoticesBackend>() {
         (ForgottenCause::Clear, vec![], true),
         (ForgottenCause::Erase, vec![], true),
     ];
-    assert_eq!(short, expected, "the delete that did nothing is not told");
+    assert_eq!(short, expected, "what did nothing is not told");
     forgotten.dedup_by_key(|forgotten| forgotten.version);
     assert_eq!(forgotten.len(), 4, "each version once");
 }

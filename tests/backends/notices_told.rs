@@ -162,7 +162,7 @@ async fn what_was_forgotten_is_told_and_the_record_is_not() {
     assert_eq!(kinds(&published), ["forgotten", "position"]);
     assert_eq!(published[1], scene.position(42, other, 1));
     scene.commit(42, Action::Clear { at: scene.now + 5 }).await;
-    scene.commit(42, Action::Erase).await;
+    scene.commit(42, Action::Erase { at: scene.now }).await;
     let published = scene.published().await;
     assert_eq!(kinds(&published), ["forgotten", "forgotten"]);
     assert_ne!(published[0].1, published[1].1, "each has an id of its own");
@@ -173,7 +173,7 @@ async fn what_the_bus_refuses_stays_and_is_told_later() {
     let scene = Scene::new(Followed::ALL);
     scene.bus.away.store(true, Ordering::Relaxed);
     scene.beat(42, ITEM, 0).await;
-    scene.commit(43, Action::Erase).await;
+    scene.commit(43, Action::Erase { at: scene.now }).await;
     let health = {
         let publisher = scene.publisher();
         let health = publisher.health.clone();
@@ -203,7 +203,7 @@ async fn what_the_bus_refuses_stays_and_is_told_later() {
 async fn what_is_not_followed_any_more_goes_untold() {
     let scene = Scene::new(Followed::ALL);
     scene.beat(42, ITEM, 0).await;
-    scene.commit(42, Action::Erase).await;
+    scene.commit(42, Action::Erase { at: scene.now }).await;
     scene.store.followed().set(Followed::NONE, Instant::now(), PATIENCE);
     assert_eq!(scene.left_over().await, 2);
     assert!(scene.published().await.is_empty());

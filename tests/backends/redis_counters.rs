@@ -185,7 +185,7 @@ fn write(store: &RedisStore, seed: u64, progress: &Progress, shown: &impl Fn() -
             let (user, oid) = (UserId(rng.random_range(0..USERS)), rng.random_range(0..4));
             match rng.random_range(0..12) {
                 0 => change(user, Action::Delete { contents: vec![content(oid)], at }),
-                1 => change(user, Action::Erase),
+                1 => change(user, Action::Erase { at }),
                 _ => beat_of(user, content(oid), at + rng.random_range(0..3)),
             }
         };

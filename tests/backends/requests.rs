@@ -107,7 +107,11 @@ pub fn recording(paused: bool, at: u64) -> Change {
 }
 
 pub fn erase() -> Change {
-    change(USER, Action::Erase)
+    erase_at(NOW)
+}
+
+pub fn erase_at(at: u64) -> Change {
+    change(USER, Action::Erase { at })
 }
 
 pub fn prune(user: UserId, horizon: u64) -> Change {

@@ -63,7 +63,7 @@ impl Crowd {
             950..985 => Action::Recording { paused: false, at },
             985..988 => Action::Clear { at: now + 60_000 },
             988..994 => Action::Prune { horizon: 0 },
-            _ => Action::Erase,
+            _ => Action::Erase { at },
         };
         (user, action)
     }

@@ -103,7 +103,7 @@ pub enum Ask {
     Delete { contents: Vec<Content>, age: i64 },
     Clear { age: i64 },
     Recording { paused: bool, age: i64 },
-    Erase,
+    Erase { age: i64 },
     Prune,
 }
 
@@ -176,7 +176,7 @@ impl Ask {
             }
             27..29 => Ask::Clear { age: of_forgetting },
             29..31 => Ask::Recording { paused: rng.random_bool(0.4), age: of_forgetting },
-            31 => Ask::Erase,
+            31 => Ask::Erase { age: of_forgetting },
             _ => Ask::Prune,
         }
     }
@@ -200,7 +200,7 @@ impl Ask {
                 Ask::Delete { contents, age } => Action::Delete { contents: contents.clone(), at: at(*age) },
                 Ask::Clear { age } => Action::Clear { at: at(*age) },
                 Ask::Recording { paused, age } => Action::Recording { paused: *paused, at: at(*age) },
-                Ask::Erase => Action::Erase,
+                Ask::Erase { age } => Action::Erase { at: at(*age) },
                 Ask::Prune => Action::Prune { horizon: limits.horizon(now) },
             },
         ))

@@ -98,7 +98,7 @@ impl State {
                 (Action::Beat { beat, .. }, Outcome::Beat { verdict: Verdict::Written { .. }, .. }) => {
                     playing = Some(beat.content)
                 }
-                (Action::Erase, _) => (playing, erased) = (None, true),
+                (Action::Erase { .. }, Outcome::Erased { moved: true, .. }) => erased = true,
                 _ => {}
             }
         }

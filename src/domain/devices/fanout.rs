@@ -113,7 +113,7 @@ fn each_push(group: &CommittedGroup, change: &CommittedChange, mut tell: impl Fn
             tell(Push::Deleted { contents: moved.clone(), at: *at }, false);
         }
         Outcome::Cleared { moved: true, at } => tell(Push::Cleared { at: *at }, false),
-        Outcome::Erased { at, resumed } => {
+        Outcome::Erased { moved: true, at, resumed } => {
             tell(Push::Cleared { at: *at }, false);
             if *resumed {
                 tell(Push::Recording { paused: false }, false);
@@ -149,7 +149,7 @@ impl CommitListener for Fanout {
 
     fn committed(&self, group: &CommittedGroup) {
         for change in &group.changes {
-            if matches!(change.outcome, Outcome::Erased { .. }) {
+            if matches!(change.outcome, Outcome::Erased { moved: true, .. }) {
                 // Other gateways remember users who are not connected to them. Not awaited: see `peer_messages`.
                 drop(self.channel.announce(Announcement::Erased(change.user)));
             }

@@ -199,7 +199,7 @@ fn every_kind_of_change_is_pushed_on_the_other_gateway() {
     commit(Outcome::Deleted { moved: vec![CONTENT], at: 5 });
     commit(Outcome::Cleared { moved: true, at: 6 });
     commit(Outcome::Recording { changed: true, paused: true });
-    commit(Outcome::Erased { at: 7, resumed: true });
+    commit(Outcome::Erased { at: 7, resumed: true, moved: true });
     let deleted = Push::Deleted { contents: vec![CONTENT], at: 5 };
     let switched = |paused| Push::Recording { paused };
     let expected = [deleted, Push::Cleared { at: 6 }, switched(true), Push::Cleared { at: 7 }, switched(false)];
@@ -209,18 +209,20 @@ fn every_kind_of_change_is_pushed_on_the_other_gateway() {
         Outcome::Deleted { moved: vec![], at: 8 },
         Outcome::Cleared { moved: false, at: 8 },
         Outcome::Recording { changed: false, paused: true },
+        Outcome::Erased { at: 8, resumed: false, moved: false },
         Outcome::Ahead,
     ] {
         commit(nothing_moved);
     }
     assert_eq!(told(&across), []);
+    assert_eq!(network.announced.lock().len(), 1);
 }
 
 #[test]
 fn an_erasure_of_a_user_without_connections_is_announced() {
     let (one, _two, network) = two_gateways();
     let office = one.presence.request(USER, None, Visitor::default(), Notifier::Own(Arc::default()));
-    one.commit(&office, Outcome::Erased { at: 5, resumed: false }, false);
+    one.commit(&office, Outcome::Erased { at: 5, resumed: false, moved: true }, false);
     assert_eq!(*network.announced.lock(), [Announcement::Erased(USER)]);
 }
 

@@ -133,7 +133,7 @@ fn a_later_entry_of_the_connection_releases_its_hold_and_comes_after_it() {
     let bench = Bench::new(9);
     let inbox = bench.playing();
     assert!(bench.hold(&inbox, 2));
-    bench.queue.order(&inbox, Action::Erase);
+    bench.queue.order(&inbox, Action::Erase { at: 1 });
     assert_eq!(bench.take(Duration::ZERO), [2, 0]);
 }
 
@@ -142,7 +142,7 @@ fn an_entry_of_another_connection_does_not_release_a_hold() {
     let bench = Bench::new(9);
     let (one, other) = (bench.playing(), bench.playing());
     assert!(bench.hold(&one, 2));
-    bench.queue.order(&other, Action::Erase);
+    bench.queue.order(&other, Action::Erase { at: 1 });
     assert_eq!(bench.take(Duration::ZERO), [0]);
 }
 

@@ -133,7 +133,8 @@ fn a_final_beat_an_erasure_and_a_kick_end_live_sessions() {
     live.wait(1_000);
     assert_eq!(live.published(), (4, 6, 4, 6));
     live.beat(1, 1, State::Ended);
-    live.commit(2, Outcome::Erased { at: 0, resumed: false }, Vec::new());
+    live.commit(1, Outcome::Erased { at: 0, resumed: false, moved: false }, Vec::new());
+    live.commit(2, Outcome::Erased { at: 0, resumed: false, moved: true }, Vec::new());
     live.inlet.kicked(UserId(3));
     live.inlet.erased(UserId(4));
     // Committed after the kick, and made before it.

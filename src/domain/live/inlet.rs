@@ -75,7 +75,8 @@ impl CommitListener for LiveInlet {
 
     fn committed(&self, group: &CommittedGroup) {
         self.add(group.changes.iter().flat_map(|change| {
-            let erased = matches!(change.outcome, Outcome::Erased { .. }).then_some(LiveChange::Erased(change.user));
+            let erased = matches!(change.outcome, Outcome::Erased { moved: true, .. })
+                .then_some(LiveChange::Erased(change.user));
             let of = |transition| LiveChange::of(transition, change.visitor);
             group.transitions_of(change).filter_map(of).chain(erased)
         }));

@@ -108,7 +108,7 @@ impl Judge {
     pub fn follow(&self, user: UserId, outcome: &Outcome) {
         match outcome {
             Outcome::Recording { paused, .. } => self.memory.switched(user, *paused),
-            Outcome::Erased { .. } => self.memory.forget(user),
+            Outcome::Erased { moved: true, .. } => self.memory.forget(user),
             _ => {}
         }
     }

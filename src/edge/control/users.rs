@@ -16,10 +16,12 @@ use crate::domain::devices::presence::Presence;
 use crate::domain::history::History;
 use crate::domain::ingest::lanes::Lanes;
 use crate::domain::rewards::lookup::Lookup;
+use crate::domain::stored_users::Users;
+use crate::domain::time::clock::Clock;
 use crate::domain::views::ViewCounting;
 use crate::edge::http::pending::Pending;
 use crate::edge::http::problem::Problem;
-use crate::edge::http::{body, query};
+use crate::edge::http::{asked_at, body, query};
 use crate::edge::protocol::cursor;
 use crate::edge::protocol::frame::Cursor;
 use crate::edge::protocol::json::{Connected, Exported, decode_user_body, encode_connections, encode_export};
@@ -33,6 +35,7 @@ use crate::model::visitor::Visitor;
 pub struct UserOperations {
     pub lanes: Lanes,
     pub presence: Arc<Presence>,
+    pub clock: Arc<Clock>,
     pub history: History,
     pub connect_lookup: Arc<dyn Lookup>,
     /// `None`: views are not counted.
@@ -59,9 +62,10 @@ async fn erase(State(users): State<Arc<UserOperations>>, request: Request) -> Re
     let body = body::whole(request.into_body(), USER_BODY_BYTES_MAX).await?;
     let user = decode_user_body(&body)?;
     users.history.commit_held(user).await;
+    let at = asked_at::of_erasure(&users.clock, &users.history, user).await?;
     let intake = users.lanes.intake(users.lanes.of(user));
     Pending::of(intake, |notifier| users.presence.request(user, None, Visitor::default(), notifier))?
-        .order(Action::Erase)
+        .order(Action::Erase { at })
         .await?;
     if let Some(views) = &users.views {
         views.forget(user).await?;

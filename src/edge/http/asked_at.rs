@@ -1,4 +1,4 @@
-//! The `at` of a delete, clear or switch that came without one: the time of the request, or that of the newest record
+//! The `at` of an erasure, and of a delete, clear or switch that came without one: the time of the request, or that of the newest record
 //! concerned if that is ahead of the server's clock.
 //!
 //! It is fixed here and not at the commit. A late commit would otherwise remove what was played after the request.
@@ -8,11 +8,14 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::problem::Problem;
+use crate::domain::history::History;
 use crate::domain::store_reads::Unavailable;
+use crate::domain::time::clock::Clock;
 use crate::edge::context::ConnectionContext;
 use crate::model::ids::{Content, UserId};
 use crate::model::page::{ListFilter, ListRequest};
 use crate::model::record::Record;
+use crate::model::rows_read::RowsRead;
 use crate::model::rule::AHEAD_MS_MAX;
 
 /// How long the user's lists are waited for.
@@ -58,6 +61,15 @@ pub async fn of_switch(context: &ConnectionContext, user: UserId) -> Result<u64,
     let now = context.clock.now();
     let last = context.history.last_switch(user).await?;
     Ok(last.map_or(now, |last| now.max(last.at + 1)).min(now + AHEAD_MS_MAX))
+}
+
+/// Of an erasure, which covers the switches of recording, too.
+pub async fn of_erasure(clock: &Clock, history: &History, user: UserId) -> Result<u64, Unavailable> {
+    let now = clock.now();
+    let newest = ListRequest { limit: 1, after: None, filter: ListFilter::default() };
+    let found = history.list(user, newest, RowsRead::default()).await?;
+    let last = history.last_switch(user).await?.map_or(0, |last| last.at);
+    Ok(not_before(found.records.iter(), now).max(last.min(now + AHEAD_MS_MAX)))
 }
 
 /// No record can have been further ahead when it was asked.

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::stored::{AtHand, DeadContents, StoredUser};
-use crate::model::forgetting::{ContentRow, Eviction, UserRow};
+use crate::model::forgetting::{ContentRow, ErasedRows, Eviction, UserRow};
 use crate::model::ids::Content;
 use crate::model::record::Record;
 use crate::model::rewards::claim::{Claim, ClaimKey};
@@ -41,7 +41,7 @@ pub struct Drafted<C> {
     pub rows: Vec<DraftRow>,
     /// The count of the user's contents, if it is known.
     pub contents: Option<u32>,
-    /// All stored rows are removed: `rows` holds all that is kept.
+    /// All stored rows are removed: `rows` holds all that is kept, to be written anew.
     pub erased: bool,
     /// The content of the last written beat.
     pub playing: Option<Content>,
@@ -166,9 +166,9 @@ impl<S: StoredUser> Draft<S> {
         Ok(drafted.into_iter().chain(stored).min())
     }
 
-    /// Empties all rows, and gives their records to `gone`, in the order of their contents. Returns the newest moment
-    /// of any of them.
-    pub(super) fn erase(&mut self, mut gone: impl FnMut(Record)) -> Result<u64, S::Error> {
+    /// Empties all rows but those with a record newer than `upto`, and gives the records to `gone`, in the order of
+    /// their contents.
+    pub(super) fn erase(&mut self, upto: u64, mut gone: impl FnMut(Record)) -> Result<ErasedRows, S::Error> {
         if !self.drafted.erased {
             for (content, row) in self.stored.all()? {
                 if self.find(content).is_none() {
@@ -176,14 +176,17 @@ impl<S: StoredUser> Draft<S> {
                 }
             }
         }
-        let mut newest = 0;
+        let (mut erased, mut kept) = (ErasedRows::default(), 0);
         for draft in self.sorted() {
-            newest = newest.max(draft.row.newest());
             draft.changed = true;
-            std::mem::take(&mut draft.row).record.into_iter().for_each(&mut gone);
+            draft.row.erase(upto, &mut erased).into_iter().for_each(&mut gone);
+            kept += u32::from(!draft.row.is_empty());
         }
-        (self.drafted.erased, self.drafted.playing, self.drafted.contents) = (true, None, Some(0));
-        Ok(newest)
+        let Drafted { rows, playing, .. } = &mut self.drafted;
+        let is_kept = |content: &Content| rows.iter().any(|row| row.content == *content && !row.row.is_empty());
+        *playing = playing.filter(is_kept);
+        (self.drafted.erased, self.drafted.contents) = (true, Some(kept));
+        Ok(erased)
     }
 
     /// Drops what reads can no longer return, and gives the records to `gone`, in the order of their contents. True:

@@ -132,7 +132,7 @@ fn action() -> impl Strategy<Value = Action> {
         4 => (prop::collection::vec(content(), 1..4), at()).prop_map(|(contents, at)| Action::Delete { contents, at }),
         2 => at().prop_map(|at| Action::Clear { at }),
         2 => (any::<bool>(), at()).prop_map(|(paused, at)| Action::Recording { paused, at }),
-        1 => Just(Action::Erase),
+        1 => at().prop_map(|at| Action::Erase { at }),
         3 => at().prop_map(|horizon| Action::Prune { horizon }),
     ]
 }

@@ -97,7 +97,7 @@ impl<'g> Decider<'g> {
             Action::Delete { contents, at } => self.delete(draft, contents, *at),
             Action::Clear { at } => self.clear(draft, *at),
             Action::Recording { paused, at } => self.recording(draft, *paused, *at),
-            Action::Erase => self.erase(draft),
+            Action::Erase { at } => self.erase(draft, *at),
             Action::Prune { horizon } => self.prune(draft, *horizon),
         }
     }
@@ -205,15 +205,22 @@ impl<'g> Decider<'g> {
         Ok(Outcome::Recording { changed: paused != before, paused })
     }
 
-    fn erase<S: StoredUser>(&mut self, draft: &mut Draft<S>) -> Result<Outcome, S::Error> {
-        let newest = draft.erase(|record| self.tell_gone(Some(record), Cause::Erase))?;
-        draft.erase_claims()?;
+    /// A repetition changes nothing, so that one that comes late does not erase what was made since, or take back claims.
+    fn erase<S: StoredUser>(&mut self, draft: &mut Draft<S>, at: u64) -> Result<Outcome, S::Error> {
+        if !self.may_be(at, || draft.newest_record(self.moment.horizon))? {
+            return Ok(Outcome::Ahead);
+        }
         let mut row = draft.forgetting().clone();
-        let resumed = row.recording.paused();
-        row.erase(self.moment.now.max(newest));
-        let at = row.watermark;
+        if at <= row.erased {
+            return Ok(Outcome::Erased { at: row.watermark, resumed: false, moved: false });
+        }
+        let rows = draft.erase(row.watermark.max(at), |record| self.tell_gone(Some(record), Cause::Erase))?;
+        draft.erase_claims()?;
+        let was_paused = row.recording.paused();
+        row.erase(at, &rows);
+        let (at, resumed) = (row.watermark, was_paused && !row.recording.paused());
         draft.put_forgetting(row);
-        Ok(Outcome::Erased { at, resumed })
+        Ok(Outcome::Erased { at, resumed, moved: true })
     }
 
     fn prune<S: StoredUser>(&mut self, draft: &mut Draft<S>, horizon: u64) -> Result<Outcome, S::Error> {

@@ -105,7 +105,7 @@ pub fn noticed(
             forgotten(ForgottenCause::Delete, moved, *at, version())
         }
         (_, Outcome::Cleared { moved: true, at }) => forgotten(ForgottenCause::Clear, &[], *at, version()),
-        (_, Outcome::Erased { at, .. }) => forgotten(ForgottenCause::Erase, &[], *at, version()),
+        (_, Outcome::Erased { moved: true, at, .. }) => forgotten(ForgottenCause::Erase, &[], *at, version()),
         _ => None,
     }
 }
@@ -152,10 +152,11 @@ mod tests {
     fn a_forgetting_is_due_at_once_with_all_that_it_says() {
         let item = Content { kind: 1, oid: 100 };
         let delete = Action::Delete { contents: vec![item], at: 5 };
+        let erased = |moved| Outcome::Erased { at: 5, resumed: false, moved };
         let cases = [
             (delete.clone(), Outcome::Deleted { moved: vec![item], at: 5 }, ForgottenCause::Delete, vec![item]),
             (Action::Clear { at: 5 }, Outcome::Cleared { moved: true, at: 5 }, ForgottenCause::Clear, vec![]),
-            (Action::Erase, Outcome::Erased { at: 5, resumed: false }, ForgottenCause::Erase, vec![]),
+            (Action::Erase { at: 5 }, erased(true), ForgottenCause::Erase, vec![]),
         ];
         for (action, outcome, cause, items) in cases {
             let forgotten = Forgotten { user: USER, cause, items, at: 5, version: Version(7) };
@@ -166,7 +167,8 @@ mod tests {
         let nothing = [
             (delete, Outcome::Deleted { moved: vec![], at: 5 }),
             (Action::Clear { at: 5 }, Outcome::Cleared { moved: false, at: 5 }),
-            (Action::Erase, Outcome::Ahead),
+            (Action::Erase { at: 5 }, erased(false)),
+            (Action::Erase { at: 5 }, Outcome::Ahead),
         ];
         for (action, outcome) in nothing {
             assert_eq!(left(Followed::ALL, action, &outcome), None, "{outcome:?}");

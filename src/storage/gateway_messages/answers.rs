@@ -32,14 +32,16 @@ pub fn decode(change: &Change, sent: wire::Answer) -> Result<Answer, Malformed> 
 }
 
 fn encode_outcome(outcome: &Outcome) -> Option<Sent> {
-    let moved = |at: u64, moved: bool, paused: bool| wire::Moved { at, moved, paused };
+    let moved = |at: u64, moved: bool, paused: bool| wire::Moved { at, moved, paused, repeated: false };
     Some(match outcome {
         Outcome::Beat { verdict, skipped } => Sent::Beat(encode_verdict(verdict, *skipped)),
         Outcome::Deleted { moved, at } => {
             Sent::Deleted(wire::Forget { contents: moved.iter().copied().map(encode_content).collect(), at: *at })
         }
         Outcome::Cleared { moved: rose, at } => Sent::Cleared(moved(*at, *rose, false)),
-        Outcome::Erased { at, resumed } => Sent::Erased(moved(*at, *resumed, false)),
+        Outcome::Erased { at, resumed, moved } => {
+            Sent::Erased(wire::Moved { at: *at, moved: *resumed, paused: false, repeated: !moved })
+        }
         Outcome::Recording { changed, paused } => Sent::Recording(moved(0, *changed, *paused)),
         Outcome::Ahead => Sent::Ahead(true),
         Outcome::Unreadable { why } => Sent::Unreadable(why.as_ref().to_owned()),
@@ -67,7 +69,9 @@ fn decode_outcome(sent: Sent) -> Result<Outcome, Malformed> {
         Sent::Beat(beaten) => Outcome::Beat { skipped: beaten.skipped as usize, verdict: decode_verdict(&beaten)? },
         Sent::Deleted(wire::Forget { contents, at }) => Outcome::Deleted { moved: decode_contents(&contents)?, at },
         Sent::Cleared(wire::Moved { at, moved, .. }) => Outcome::Cleared { moved, at },
-        Sent::Erased(wire::Moved { at, moved, .. }) => Outcome::Erased { at, resumed: moved },
+        Sent::Erased(wire::Moved { at, moved, repeated, .. }) => {
+            Outcome::Erased { at, resumed: moved, moved: !repeated }
+        }
         Sent::Recording(wire::Moved { moved, paused, .. }) => Outcome::Recording { changed: moved, paused },
         Sent::Ahead(_) => Outcome::Ahead,
         Sent::Unreadable(why) => Outcome::Unreadable { why: Arc::from(why) },

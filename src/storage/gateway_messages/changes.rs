@@ -43,17 +43,18 @@ pub fn encode(change: &Change, sender: &Sender) -> wire::Change {
             sent.device = device.as_ref().to_owned();
             sent.beats = earlier.iter().chain([beat]).map(encode_beat).collect();
         }
-        order => sent.order = Some(wire::Order { order: encode_order(order) }),
+        order => sent.order = Some(encode_order(order)),
     }
     sent
 }
 
-pub fn decode(sent: wire::Change) -> Result<SentChange, Malformed> {
+/// `now`: when it arrived, server-clock milliseconds.
+pub fn decode(sent: wire::Change, now: u64) -> Result<SentChange, Malformed> {
     let known = DecidedRules { user: decode_day(sent.decided_user)?, content: decode_day(sent.decided_content)? };
     let visitor = sent.visitor.as_ref().map(decode_visitor).unwrap_or_default();
     let sender = Sender { connection: ConnectionId(sent.connection), visitor, known };
     let what = match sent.order {
-        Some(wire::Order { order }) => Sent::Order(decode_order(required(order, "order")?)?),
+        Some(wire::Order { order, at }) => Sent::Order(decode_order(required(order, "order")?, at, now)?),
         None if sent.beats.is_empty() => return Err(Malformed("a change without beats".to_owned())),
         None => {
             let beats = sent.beats.iter().map(decode_beat).collect::<Result<_, _>>()?;
@@ -91,28 +92,30 @@ fn decode_beat(sent: &wire::Beat) -> Result<Beat, Malformed> {
     })
 }
 
-/// `None`: it is not made by a client, and never sent.
-fn encode_order(order: &Action) -> Option<wire::order::Order> {
+/// Without an order: it is not made by a client, and never sent.
+fn encode_order(action: &Action) -> wire::Order {
     use wire::order::Order;
-    match order {
+    let order = match action {
         Action::Delete { contents, at } => {
             let contents = contents.iter().copied().map(encode_content).collect();
             Some(Order::Delete(wire::Forget { contents, at: *at }))
         }
         Action::Clear { at } => Some(Order::Clear(*at)),
         Action::Recording { paused, at } => Some(Order::Recording(wire::Switch { paused: *paused, at: *at })),
-        Action::Erase => Some(Order::Erase(true)),
+        Action::Erase { .. } => Some(Order::Erase(true)),
         Action::Beat { .. } | Action::Prune { .. } => None,
-    }
+    };
+    let at = if let Action::Erase { at } = action { *at } else { 0 };
+    wire::Order { order, at }
 }
 
-fn decode_order(order: wire::order::Order) -> Result<Action, Malformed> {
+fn decode_order(order: wire::order::Order, at: u64, now: u64) -> Result<Action, Malformed> {
     use wire::order::Order;
     Ok(match order {
         Order::Delete(wire::Forget { contents, at }) => Action::Delete { contents: decode_contents(&contents)?, at },
         Order::Clear(at) => Action::Clear { at },
         Order::Recording(wire::Switch { paused, at }) => Action::Recording { paused, at },
-        Order::Erase(_) => Action::Erase,
+        Order::Erase(_) => Action::Erase { at: if at == 0 { now } else { at } },
     })
 }
 

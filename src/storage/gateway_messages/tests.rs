@@ -61,7 +61,7 @@ fn order() -> impl Strategy<Value = Action> {
             .prop_map(|(contents, at)| Action::Delete { contents, at }),
         any::<u64>().prop_map(|at| Action::Clear { at }),
         (any::<bool>(), any::<u64>()).prop_map(|(paused, at)| Action::Recording { paused, at }),
-        Just(Action::Erase),
+        (1_u64..).prop_map(|at| Action::Erase { at }),
     ]
 }
 
@@ -93,7 +93,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
         (verdict, 0_usize..512).prop_map(|(verdict, skipped)| Outcome::Beat { verdict, skipped }),
         (prop::collection::vec(content(), 0..4), any::<u64>()).prop_map(|(moved, at)| Outcome::Deleted { moved, at }),
         (any::<bool>(), any::<u64>()).prop_map(|(moved, at)| Outcome::Cleared { moved, at }),
-        (any::<bool>(), any::<u64>()).prop_map(|(resumed, at)| Outcome::Erased { resumed, at }),
+        (any::<[bool; 2]>(), any::<u64>()).prop_map(|([resumed, moved], at)| Outcome::Erased { resumed, moved, at }),
         any::<[bool; 2]>().prop_map(|[changed, paused]| Outcome::Recording { changed, paused }),
         Just(Outcome::Ahead),
         "\\PC{0,20}".prop_map(|why| Outcome::Unreadable { why: why.into() }),
@@ -117,7 +117,7 @@ proptest! {
         let action = Action::Beat { beat, earlier, device: device.clone(), asks: RuleSet::NONE };
         let known = DecidedRules { user, content };
         let sender = Sender { connection: ConnectionId(connection), visitor, known };
-        let arrived = changes::decode(sent(&changes::encode(&Change { user: USER, action }, &sender))).expect("read");
+        let arrived = changes::decode(sent(&changes::encode(&Change { user: USER, action }, &sender)), 0).expect("read");
         let SentChange { user, sender, what: Sent::Beats { device: name, beats: all } } = arrived else { panic!("beats") };
         prop_assert_eq!((user, sender.connection, sender.visitor), (USER, ConnectionId(connection), visitor));
         prop_assert_eq!((sender.known, name, all), (known, device, beats));
@@ -128,7 +128,7 @@ proptest! {
         let visitor = Visitor::default();
         let sender = Sender { connection: ConnectionId(1), visitor, known: DecidedRules::default() };
         let change = Change { user: USER, action };
-        let arrived = changes::decode(sent(&changes::encode(&change, &sender))).expect("read");
+        let arrived = changes::decode(sent(&changes::encode(&change, &sender)), 0).expect("read");
         let Sent::Order(order) = arrived.what else { panic!("an order") };
         prop_assert_eq!(format!("{order:?}"), format!("{:?}", change.action));
     }
@@ -152,7 +152,7 @@ proptest! {
     #[test]
     fn random_bytes_never_make_the_decoders_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
         if let Ok(change) = wire::Change::decode(&*bytes) {
-            let _ = changes::decode(change);
+            let _ = changes::decode(change, 0);
         }
         if let Ok(page) = wire::ListResponse::decode(&*bytes) {
             let _ = pages::decode_page(&page);
@@ -168,8 +168,15 @@ proptest! {
 
 #[test]
 fn what_was_not_answered_is_unknown() {
-    let change = Change { user: USER, action: Action::Erase };
+    let change = Change { user: USER, action: Action::Erase { at: 1 } };
     assert_eq!(answers::decode(&change, sent(&answers::encode(&None))), Ok(None));
+}
+
+#[test]
+fn an_erasure_of_an_older_gateway_counts_from_its_arrival() {
+    let order = wire::Order { order: Some(wire::order::Order::Erase(true)), at: 0 };
+    let arrived = changes::decode(wire::Change { order: Some(order), ..wire::Change::default() }, 7).expect("read");
+    assert!(matches!(arrived.what, Sent::Order(Action::Erase { at: 7 })), "{arrived:?}");
 }
 
 #[test]

@@ -34,7 +34,7 @@ impl HistoryUser {
         rows.sort_unstable_by_key(|row| row.content);
         let forgetting = found.and_then(|found| {
             let recording = Recording::from_parts(found.switches, 0);
-            let mut user = UserRow { watermark: found.watermark, floor: found.floor, recording };
+            let mut user = UserRow { watermark: found.watermark, floor: found.floor, recording, ..UserRow::default() };
             user.prune(horizon);
             PackedForgetting::of(&user, found.version)
         });

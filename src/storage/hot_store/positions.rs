@@ -17,8 +17,8 @@ use crate::model::shard::Shard;
 /// Keeps, per user, one row of clears and pauses and one row per content, together with the claims of commits
 /// ([`Claims`](super::Claims)).
 ///
-/// An erasure leaves only the watermark of the user, up to which all beats are rejected. It has the guarantees of any
-/// commit, however many rows it removes. An erasure that is committed again also removes rows written since.
+/// An erasure leaves of what is not newer than it only the watermark of the user, up to which all beats are rejected. It
+/// has the guarantees of any commit, however many rows it removes. Committed again, by whomever, it removes nothing.
 ///
 /// A read sees every commit that was answered before it was asked. It applies the user's clears and the retention at
 /// `now` (server-clock milliseconds). All methods may be called from any thread.

@@ -57,7 +57,7 @@ pub fn word(action: &Action) -> &'static str {
         Action::Delete { .. } => "delete",
         Action::Clear { .. } => "clear",
         Action::Recording { .. } => "recording",
-        Action::Erase => "erase",
+        Action::Erase { .. } => "erase",
         Action::Prune { .. } => "prune",
     }
 }

@@ -53,7 +53,9 @@ pub async fn commit(
         return Err(Status::invalid_argument(format!("changes: must hold at most {CHANGES_MAX}")));
     }
     let gateway = GatewayId(request.gateway);
-    let changes = request.changes.into_iter().map(changes::decode).collect::<Result<Vec<_>, _>>().map_err(malformed)?;
+    let now = context.clock.now();
+    let changes = request.changes.into_iter().map(|change| changes::decode(change, now));
+    let changes = changes.collect::<Result<Vec<_>, _>>().map_err(malformed)?;
     let notify = Arc::new(Notify::new());
     let mut pending: Vec<Pending> =
         changes.into_iter().map(|change| hand_in(context, gateway, change, &notify)).collect();

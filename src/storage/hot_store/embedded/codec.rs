@@ -40,6 +40,8 @@ struct StoredUser {
     switches: Vec<u64>,
     #[prost(uint64, tag = "4")]
     frozen: u64,
+    #[prost(uint64, tag = "5")]
+    erased: u64,
 }
 
 pub fn content_key(user: UserId, content: Content) -> ContentKey {
@@ -79,6 +81,7 @@ pub fn parse_user(bytes: &[u8]) -> Result<UserRow, DecodeError> {
     Ok(UserRow {
         watermark: stored.watermark,
         floor: stored.floor,
+        erased: stored.erased,
         recording: Recording::from_parts(switches, stored.frozen),
     })
 }
@@ -135,6 +138,7 @@ impl RowWriter {
             floor: row.floor,
             switches: switches.map(|switch| switch.at << 1 | u64::from(switch.paused)).collect(),
             frozen: row.recording.frozen(),
+            erased: row.erased,
         };
         Slice::from(stored.encode_to_vec())
     }

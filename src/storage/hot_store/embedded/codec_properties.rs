@@ -55,10 +55,10 @@ proptest! {
 
     #[test]
     fn a_user_is_read_as_it_was_written(
-        watermark: u64, floor: u64, frozen: u64, switches in prop::collection::vec((0..u64::MAX >> 1, any::<bool>()), 0..9)
+        [watermark, floor, frozen, erased] in any::<[u64; 4]>(), switches in prop::collection::vec((0..u64::MAX >> 1, any::<bool>()), 0..9)
     ) {
         let switches = switches.into_iter().map(|(at, paused)| Switch { at, paused }).collect();
-        let row = UserRow { watermark, floor, recording: Recording::from_parts(switches, frozen) };
+        let row = UserRow { watermark, floor, erased, recording: Recording::from_parts(switches, frozen) };
         prop_assert_eq!(parse_user(&RowWriter::default().user(&row)).unwrap(), row);
     }
 

@@ -153,9 +153,9 @@ fn an_erased_user_keeps_only_the_erasure_until_it_expires() {
     let store = open(dir.path(), NEVER, 100);
     let paused = Change { user: USER, action: Action::Recording { paused: true, at: 500 } };
     commit(&store, 1_000, vec![beat(1, 900), beat(2, 1_000), clear(400), paused]);
-    let erase = Change { user: USER, action: Action::Erase };
-    assert_eq!(commit(&store, 2_000, vec![erase]), [Outcome::Erased { at: 2_000, resumed: true }]);
+    let erase = Change { user: USER, action: Action::Erase { at: 2_000 } };
+    assert_eq!(commit(&store, 2_000, vec![erase]), [Outcome::Erased { at: 2_000, resumed: true, moved: true }]);
     assert_eq!(stored(&store), 0);
     let row = store.shared.tables.view().user(USER).unwrap();
-    assert_eq!(row, UserRow { watermark: 2_000, ..UserRow::default() });
+    assert_eq!(row, UserRow { watermark: 2_000, erased: 2_000, ..UserRow::default() });
 }

@@ -7,10 +7,9 @@ use lru::LruCache;
 use super::candidates::Candidates;
 use crate::model::decide::{AtHand, DraftRow, Drafted};
 use crate::model::forgetting::{ContentRow, Tombstone, UserRow};
-#[cfg(test)]
-use crate::model::ids::Content;
-use crate::model::ids::UserId;
+use crate::model::ids::{Content, UserId};
 use crate::model::record::Record;
+use crate::model::version::Version;
 
 /// Users at their cap whose oldest contents are cached. The rows of any other user at the cap are read again.
 const FULL_USERS_MAX: NonZeroUsize = NonZeroUsize::new(256).unwrap();
@@ -31,7 +30,19 @@ pub struct CachedUser {
 /// The row of one content of the user that has a record: usually the content being played.
 struct Current {
     record: Record,
-    tombstone: Option<Tombstone>,
+    /// Version 0 = none: an `Option` would take eight bytes more of each user.
+    tombstone: Tombstone,
+}
+
+impl Current {
+    fn new(record: Record, tombstone: Option<Tombstone>) -> Self {
+        Current { record, tombstone: tombstone.unwrap_or(Tombstone { at: 0, version: Version::NONE }) }
+    }
+
+    fn into_row(self) -> (Content, ContentRow) {
+        let tombstone = Some(self.tombstone).filter(|tombstone| tombstone.version > Version::NONE);
+        (self.record.content, ContentRow { record: Some(self.record), tombstone })
+    }
 }
 
 impl UserCache {
@@ -50,10 +61,7 @@ impl UserCache {
             self.users.put(user, CachedUser::new(read()?));
         }
         let known = self.users.peek_mut(&user).expect("it is there");
-        let row = known
-            .current
-            .take()
-            .map(|Current { record, tombstone }| (record.content, ContentRow { record: Some(record), tombstone }));
+        let row = known.current.take().map(Current::into_row);
         Ok(AtHand { forgetting: known.row.clone(), row, contents: known.contents })
     }
 
@@ -75,7 +83,7 @@ impl UserCache {
             if let Some(record) = row.record
                 && (known.current.is_none() || drafted.playing == Some(content))
             {
-                known.current = Some(Current { record, tombstone: row.tombstone });
+                known.current = Some(Current::new(record, row.tombstone));
             }
         }
     }
@@ -89,6 +97,6 @@ impl CachedUser {
     #[cfg(test)]
     pub fn remembered(&self) -> Option<(Content, ContentRow)> {
         let Current { record, tombstone } = self.current.as_ref()?;
-        Some((record.content, ContentRow { record: Some(record.clone()), tombstone: *tombstone }))
+        Some(Current { record: record.clone(), tombstone: *tombstone }.into_row())
     }
 }

@@ -51,7 +51,7 @@ fn action() -> impl Strategy<Value = (Action, u64)> {
         3 => prop::collection::vec(any_content(), 1..3).prop_map(|contents| Action::Delete { contents, at: 0 }),
         1 => Just(Action::Clear { at: 0 }),
         1 => any::<bool>().prop_map(|paused| Action::Recording { paused, at: 0 }),
-        1 => Just(Action::Erase),
+        1 => Just(Action::Erase { at: 0 }),
         2 => Just(Action::Prune { horizon: 0 }),
     ];
     (action, 0u64..9_000)
@@ -60,9 +60,10 @@ fn action() -> impl Strategy<Value = (Action, u64)> {
 fn change(user: u64, (mut action, before): (Action, u64), now: u64) -> Change {
     match &mut action {
         Action::Beat { beat, .. } => beat.at = now - before,
-        Action::Delete { at, .. } | Action::Clear { at } | Action::Recording { at, .. } => *at = now - before,
+        Action::Delete { at, .. } | Action::Clear { at } | Action::Recording { at, .. } | Action::Erase { at } => {
+            *at = now - before;
+        }
         Action::Prune { horizon } => *horizon = now - before,
-        Action::Erase => {}
     }
     Change { user: UserId(user), action }
 }

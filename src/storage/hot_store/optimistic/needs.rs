@@ -46,7 +46,7 @@ impl<'r> Needs<'r> {
                 }
             }
             Action::Clear { .. } | Action::Recording { .. } | Action::Prune { .. } => {}
-            Action::Erase => {
+            Action::Erase { .. } => {
                 if !self.known.all {
                     self.once(Need::All);
                     self.once(Need::ClaimRules);

@@ -74,24 +74,38 @@ impl Placement<'_> {
         if !changed {
             return (!placed.writes.is_empty()).then_some(placed);
         }
-        if drafted.erased {
+        let removes_all = self.removes_all();
+        if removes_all {
             placed.writes.push(Write::RemoveAll);
         }
         placed.writes.extend(self.drafted.erased_claims.take().map(|rules| Write::RemoveClaims { rules }));
         let claims = self.claims();
-        let current = self.put_rows(&claims, &mut placed);
+        let current = self.put_rows(&claims, removes_all, &mut placed);
         placed.writes.extend(claims.into_iter().map(PlacedClaim::write));
         let head = self.head().cloned().unwrap_or_default();
         placed.head = Some(Box::new(Head { forgetting: self.drafted.forgetting, current, ..head }));
         Some(placed)
     }
 
+    /// Whether no stored row stays. Otherwise rows are removed one by one, behind the head: a script that is broken off
+    /// must not take those along that stay.
+    fn removes_all(&self) -> bool {
+        let stays = |draft: &DraftRow| draft.is_stored && !draft.row.is_empty();
+        self.drafted.erased && !self.drafted.rows.iter().any(stays)
+    }
+
     /// Adds the writes of the rows. Returns the content and row of the new head.
-    fn put_rows(&mut self, claims: &[PlacedClaim], placed: &mut Placed) -> Option<(Content, StoredRow)> {
+    fn put_rows(
+        &mut self,
+        claims: &[PlacedClaim],
+        removes_all: bool,
+        placed: &mut Placed,
+    ) -> Option<(Content, StoredRow)> {
         let horizon = self.limits.retention.horizon(self.now);
         let (mut current, playing) = (None, self.playing());
         for mut draft in std::mem::take(&mut self.drafted.rows) {
-            let (content, place) = (draft.content, self.place_of(&draft));
+            let place = if removes_all { Place::Nowhere } else { self.place_of(&draft) };
+            let content = draft.content;
             if playing == Some(content) {
                 if place != Place::InHead {
                     let stored = place == Place::Outside;
@@ -101,13 +115,13 @@ impl Placement<'_> {
                 continue;
             }
             let leaves = place == Place::InHead;
-            if leaves {
+            if leaves && !self.drafted.erased {
                 placed.dead.extend(draft.row.take_dead(&self.drafted.forgetting, horizon));
                 draft.row.prune(&self.drafted.forgetting, horizon);
             }
             match (leaves || draft.changed, draft.row.is_empty()) {
                 (true, false) => placed.writes.push(Write::Put { content, row: self.stored(draft, claims) }),
-                (true, true) if !self.drafted.erased => placed.writes.push(Write::Remove { content }),
+                (true, true) if !removes_all => placed.writes.push(Write::Remove { content }),
                 _ => {}
             }
         }
@@ -130,7 +144,7 @@ impl Placement<'_> {
     fn place_of(&self, draft: &DraftRow) -> Place {
         let current = self.head().and_then(|head| head.current.as_ref());
         match current {
-            _ if self.drafted.erased || !draft.is_stored => Place::Nowhere,
+            _ if !draft.is_stored => Place::Nowhere,
             Some((current, _)) if *current == draft.content => Place::InHead,
             _ => Place::Outside,
         }
@@ -151,7 +165,8 @@ impl Placement<'_> {
 
     /// The row, with the marks of the day of its credit.
     fn stored(&self, draft: DraftRow, claims: &[PlacedClaim]) -> StoredRow {
-        let place = self.place_of(&draft);
+        // An erasure takes the claims along.
+        let place = if self.drafted.erased { Place::Nowhere } else { self.place_of(&draft) };
         let DraftRow { content, row, .. } = draft;
         let Some(day) = row.record.as_ref().map(|record| record.credit.day) else {
             return StoredRow { row, claims: Vec::new() };

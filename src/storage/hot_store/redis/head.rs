@@ -6,6 +6,7 @@
 //! | 18 | watermark 6, floor 6, frozen 6 |
 //! | 1 + 16 n | the [listing](Listing) and the number n of other recent writers; for each version 8, writer 8 |
 //! | 4 or none | the generation of counters, if a bit beside the listing says so |
+//! | 6 or none | the newest erasure, likewise |
 //! | 1 + 7 n | switches of recording: at 6, paused 1 |
 //! | the rest | the content being played, 10, and its row; or nothing |
 //!
@@ -24,7 +25,9 @@ const LISTED: u8 = 128;
 const CARRIED: u8 = 64;
 /// The bit of a user who belongs to a generation of counters.
 const COUNTED: u8 = 32;
-const FLAGS: u8 = LISTED | CARRIED | COUNTED;
+/// The bit of a user who was erased.
+const ERASED: u8 = 16;
+const FLAGS: u8 = LISTED | CARRIED | COUNTED | ERASED;
 
 /// The offset of the byte of the listing.
 pub const LISTING_AT: usize = 16 + 18;
@@ -52,9 +55,13 @@ pub fn encode(head: &Head) -> Vec<u8> {
         Listing::Listed => LISTED,
     };
     let counted = if *generation == 0 { 0 } else { COUNTED };
-    bytes.push(listing | counted | writers.len() as u8);
+    let erased = if forgetting.erased == 0 { 0 } else { ERASED };
+    bytes.push(listing | counted | erased | writers.len() as u8);
     if *generation > 0 {
         put::<4>(&mut bytes, u64::from(*generation));
+    }
+    if forgetting.erased > 0 {
+        put::<6>(&mut bytes, forgetting.erased);
     }
     writers.iter().for_each(|writer| token(&mut bytes, *writer));
     let switches = forgetting.recording.switches();
@@ -83,10 +90,11 @@ pub fn decode(bytes: &[u8]) -> Result<Head, DecodeError> {
         _ => return Err(head.malformed()),
     };
     let generation = if writers & COUNTED == 0 { 0 } else { head.number(4)? as u32 };
+    let erased = if writers & ERASED == 0 { 0 } else { head.number(6)? };
     let writers = (0..writers & !FLAGS).map(|_| token(&mut head)).collect::<Result<_, DecodeError>>()?;
     let switch = |head: &mut Reader<'_>| Ok(Switch { at: head.number(6)?, paused: head.byte()? == 1 });
     let switches = (0..head.byte()?).map(|_| switch(&mut head)).collect::<Result<_, DecodeError>>()?;
-    let forgetting = UserRow { watermark, floor, recording: Recording::from_parts(switches, frozen) };
+    let forgetting = UserRow { watermark, floor, erased, recording: Recording::from_parts(switches, frozen) };
     let current = match head.is_empty() {
         true => None,
         false => {
@@ -105,7 +113,7 @@ mod tests {
     fn a_head_is_read_as_written() {
         let switches = vec![Switch { at: 5, paused: true }, Switch { at: 9, paused: false }];
         let token = |version, writer| Token { version: Version(version), writer };
-        let forgetting = UserRow { watermark: 3, floor: 4, recording: Recording::from_parts(switches, 2) };
+        let forgetting = UserRow { watermark: 3, floor: 4, erased: 1, recording: Recording::from_parts(switches, 2) };
         let head = Head {
             token: token(u64::MAX, 1),
             writers: vec![token(7, u64::MAX), token(8, 3)],
@@ -116,6 +124,9 @@ mod tests {
         };
         assert_eq!(decode(&encode(&head)), Ok(head.clone()));
         let without = Head { current: None, listing: Listing::Carried, generation: 0, ..head };
+        assert_eq!(decode(&encode(&without)), Ok(without.clone()));
+        let never = UserRow { erased: 0, ..without.forgetting.clone() };
+        let without = Head { forgetting: never, ..without };
         assert_eq!(decode(&encode(&without)), Ok(without.clone()));
         let bytes = encode(&without);
         (0..bytes.len()).for_each(|length| assert!(decode(&bytes[..length]).is_err(), "{length}"));
