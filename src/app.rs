@@ -224,7 +224,7 @@ fn start(
 ) -> Result<(), StartError> {
     let Assembly { mut registry, degraded, control: routes, pages, background, threads, .. } = assembly;
     let Listeners { public, probes, control, addresses, .. } = listeners;
-    let Common { clock_status, mid_hash, stop, .. } = gateway.common;
+    let Common { clock, clock_status, mid_hash, stop, .. } = gateway.common;
     let (health, ready_share) = (gateway.store_health, config.store.ready_share);
     let readiness = Readiness { health, ready_share, stop: stop.clone(), clock_status: clock_status.clone() };
     let readiness = Arc::new(readiness);
@@ -251,7 +251,7 @@ fn start(
     let hosts = config.control.hosts.clone();
     let guard = Guard { token: access.control_token, hosts, mid_hash: mid_hash.clone() };
     let (kick_list, revocations) = (gateway.kick_list, access.revocations);
-    let of_control = Control { kick_list, revocations, clock_status, mid_hash };
+    let of_control = Control { kick_list, revocations, clock, clock_status, mid_hash };
     let answers = gateway.control_completions;
     others.push(control::start(control, of_control, routes, guard, answers, stop).map_err(process)?);
     log::listening(&addresses);

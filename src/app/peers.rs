@@ -26,6 +26,7 @@ pub(super) fn messages(
         presence: common.presence.clone(),
         holds: common.holds.clone(),
         kick_list: devices.kick_list.clone(),
+        clock: common.clock.clone(),
         memory,
         live: live.inlet.clone(),
         revocations: access.revocations.clone(),

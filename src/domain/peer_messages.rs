@@ -17,7 +17,6 @@
 //!   says that it changed, when the channel comes back, and every few seconds.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use super::devices::fanout::Fanout;
 use super::devices::kick_list::KickList;
@@ -26,6 +25,7 @@ use super::ingest::hold_index::HoldIndex;
 use super::live::inlet::LiveInlet;
 use super::revocations::Revocations;
 use super::rewards::memory::Memory;
+use super::time::clock::Clock;
 use crate::model::ids::UserId;
 use crate::storage::device_channel::{Announcement, ChannelSubscriber, UserChange};
 
@@ -36,6 +36,7 @@ pub struct PeerMessages {
     /// With `store.steady_hold`.
     pub holds: Option<Arc<HoldIndex>>,
     pub kick_list: Arc<KickList>,
+    pub clock: Arc<Clock>,
     /// `None`: a history service decides the rewards.
     pub memory: Option<Arc<Memory>>,
     pub live: Arc<LiveInlet>,
@@ -54,7 +55,7 @@ impl ChannelSubscriber for PeerMessages {
 
     fn announced(&self, announcement: Announcement) {
         match announcement {
-            Announcement::Kicked(user) => self.kick_list.kick(user, Instant::now()),
+            Announcement::Kicked(user, at) => self.kick_list.kicked_elsewhere(user, at, self.clock.now()),
             Announcement::Erased(user) => {
                 self.memory.iter().for_each(|memory| memory.forget(user));
                 self.live.erased(user);

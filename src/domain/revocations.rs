@@ -129,10 +129,24 @@ impl Revocations {
     }
 
     /// Takes a revocation back; succeeds also if there was none. Blocks until it is saved.
-    pub fn take_back(&self, what: &Revoked) -> Result<(), Unchanged> {
-        let edition = self.changing();
-        self.store.remove(what)?;
-        self.change(|list| drop(list.remove(what)));
+    pub fn take_back(&self, what: &Revoked, now_ms: u64) -> Result<(), Unchanged> {
+        let mut edition = self.changing();
+        // Another may have made a later one just now.
+        self.catch_up(&mut edition)?;
+        let made_ms = self.list().get(what).map_or(0, |revocation| revocation.at_ms);
+        self.remove(what, made_ms.max(now_ms), edition)
+    }
+
+    /// The same as another gateway has asked: what was made after `upto_ms` stays.
+    pub fn take_back_upto(&self, what: &Revoked, upto_ms: u64) -> Result<(), Unchanged> {
+        let mut edition = self.changing();
+        self.catch_up(&mut edition)?;
+        self.remove(what, upto_ms, edition)
+    }
+
+    fn remove(&self, what: &Revoked, upto_ms: u64, edition: MutexGuard<'_, Edition>) -> Result<(), Unchanged> {
+        self.store.remove(what, upto_ms)?;
+        self.change(|list| list.retain(|other, revocation| other != what || revocation.at_ms > upto_ms));
         drop(edition);
         self.announce();
         Ok(())

@@ -55,9 +55,9 @@ impl RevocationList for Memory {
         Ok(revocation.clone())
     }
 
-    fn remove(&self, what: &Revoked) -> Result<(), Unchanged> {
+    fn remove(&self, what: &Revoked, upto_ms: u64) -> Result<(), Unchanged> {
         let mut kept = self.open()?;
-        kept.1.retain(|other| other.what != *what);
+        kept.1.retain(|other| other.what != *what || other.at_ms > upto_ms);
         kept.0 += 1;
         Ok(())
     }
@@ -168,10 +168,22 @@ fn a_revocation_survives_a_restart_until_it_is_taken_back() {
     fixture.revocations.revoke(Revoked::User(USER), None, NOW).expect("a change");
     let fixture = Fixture::over(fixture.memory, None);
     assert!(fixture.refuses(&issued(NOW), NOW + 1));
-    fixture.revocations.take_back(&Revoked::User(USER)).expect("a change");
-    fixture.revocations.take_back(&Revoked::User(USER)).expect("nothing to do is done");
+    fixture.revocations.take_back(&Revoked::User(USER), NOW).expect("a change");
+    fixture.revocations.take_back(&Revoked::User(USER), NOW).expect("nothing to do is done");
     assert!(!fixture.refuses(&issued(NOW), NOW + 1));
     assert!(!Fixture::over(fixture.memory, None).refuses(&issued(NOW), NOW + 1));
+}
+
+#[test]
+fn a_revocation_made_after_it_was_asked_to_take_one_back_stays() {
+    let fixture = Fixture::new(None);
+    fixture.revocations.revoke(Revoked::User(USER), None, NOW + 1).expect("a change");
+    fixture.revocations.take_back_upto(&Revoked::User(USER), NOW).expect("nothing to do is done");
+    assert!(fixture.refuses(&issued(NOW), NOW + 1));
+    assert!(Fixture::over(fixture.memory.clone(), None).refuses(&issued(NOW), NOW + 1));
+    // Its moment may be ahead of this clock: that of the token in use, or of another gateway.
+    fixture.revocations.take_back(&Revoked::User(USER), NOW).expect("a change");
+    assert!(!fixture.refuses(&issued(NOW), NOW + 1));
 }
 
 #[test]
@@ -262,7 +274,7 @@ async fn a_revocation_announced_by_one_gateway_applies_on_the_other() {
     one.revocations.revoke(Revoked::User(USER), None, NOW).expect("a change");
     refused_in_time(&two, issued(NOW), true).await;
     assert!(kicked(&open) && !kicked(&newer));
-    one.revocations.take_back(&Revoked::User(USER)).expect("a change");
+    one.revocations.take_back(&Revoked::User(USER), NOW).expect("a change");
     refused_in_time(&two, issued(NOW), false).await;
 }
 
@@ -298,7 +310,7 @@ fn neither_gateway_loses_what_the_other_has_revoked() {
     let (one, two) = two();
     one.revocations.revoke(Revoked::Token("a".into()), None, NOW).expect("a change");
     two.revocations.revoke(Revoked::Token("b".into()), None, NOW).expect("a change");
-    one.revocations.take_back(&Revoked::Token("b".into())).expect("a change");
+    one.revocations.take_back(&Revoked::Token("b".into()), NOW).expect("a change");
     let third = Fixture::over(one.memory, None);
     assert!(third.refuses(&named("a"), NOW) && !third.refuses(&named("b"), NOW));
 }

@@ -12,6 +12,12 @@ fn what_is_added_is_there_until_it_is_removed() {
 }
 
 #[test]
+fn a_removal_that_is_late_leaves_a_later_revocation() {
+    let directory = tempdir().unwrap();
+    revocation_list::a_removal_that_is_late_leaves_a_later_revocation(|| Box::new(FileList::of(directory.path())));
+}
+
+#[test]
 fn of_one_user_the_later_revocation_stands() {
     let directory = tempdir().unwrap();
     revocation_list::of_one_user_the_later_revocation_stands(|| Box::new(FileList::of(directory.path())));

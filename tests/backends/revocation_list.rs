@@ -33,7 +33,7 @@ pub fn what_is_added_is_there_until_it_is_removed(open: impl Fn() -> Box<dyn Rev
     let (edition, _) = list.load(None).unwrap().unwrap();
     assert!(list.load(Some(edition)).unwrap().is_none(), "nothing has changed");
     for _ in 0..2 {
-        list.remove(&odd.what).unwrap();
+        list.remove(&odd.what, odd.at_ms).unwrap();
         assert_eq!(all(&*open()), std::slice::from_ref(&forever));
     }
     let (newer, changed) = list.load(Some(edition)).unwrap().expect("it has changed");
@@ -49,6 +49,17 @@ pub fn of_one_user_the_later_revocation_stands(open: impl Fn() -> Box<dyn Revoca
     assert_eq!(list.add(&at(99, None), 0).unwrap(), at(99, None));
     assert_eq!(list.add(&at(100, Some(2_000)), 0).unwrap(), at(100, Some(2_000)));
     assert_eq!(all(&*open()), [at(100, Some(2_000))]);
+}
+
+/// Of the same.
+pub fn a_removal_that_is_late_leaves_a_later_revocation(open: impl Fn() -> Box<dyn RevocationList>) {
+    let list = open();
+    let later = Revocation { what: user(1), at_ms: NOW + 1, until_ms: None };
+    list.add(&later, NOW).unwrap();
+    list.remove(&user(1), NOW).unwrap();
+    assert_eq!(all(&*open()), std::slice::from_ref(&later));
+    list.remove(&user(1), NOW + 1).unwrap();
+    assert_eq!(all(&*open()), []);
 }
 
 /// Of the same. `fill` makes it of so many users, from 0 on, all until the moment that is given.

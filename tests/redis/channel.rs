@@ -192,7 +192,7 @@ async fn messages_of_an_unfollowed_user_are_not_received() {
 async fn announcements_reach_all_other_gateways_and_report_a_failure() {
     let mut server = Server::prepared();
     let (mut one, mut two) = (End::open(&server.config()).await, End::open(&server.config()).await);
-    for announcement in [Announcement::Kicked(USER), Announcement::Erased(USER), Announcement::Revocations] {
+    for announcement in [Announcement::Kicked(USER, 5), Announcement::Erased(USER), Announcement::Revocations] {
         one.channel.announce(announcement).await.unwrap();
         assert_eq!(two.next().await, Heard::Announced(announcement));
     }
@@ -200,14 +200,14 @@ async fn announcements_reach_all_other_gateways_and_report_a_failure() {
     assert_eq!(two.next().await, Heard::Announced(Announcement::Revocations), "although no caller waits");
     server.kill();
     let began = Instant::now();
-    let away = one.channel.announce(Announcement::Kicked(USER)).await.unwrap_err().to_string();
+    let away = one.channel.announce(Announcement::Kicked(USER, 5)).await.unwrap_err().to_string();
     assert!(away.starts_with("device channel unavailable: "), "{away}");
     // Nothing was waited for: what does not answer is given up after two seconds or more.
     assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
     server.start_again();
     assert_eq!((one.next().await, two.next().await), (Heard::Connected, Heard::Connected));
-    one.channel.announce(Announcement::Kicked(USER)).await.unwrap();
-    assert_eq!(two.next().await, Heard::Announced(Announcement::Kicked(USER)));
+    one.channel.announce(Announcement::Kicked(USER, 5)).await.unwrap();
+    assert_eq!(two.next().await, Heard::Announced(Announcement::Kicked(USER, 5)));
 }
 
 #[tokio::test]
@@ -280,8 +280,8 @@ async fn a_node_of_a_cluster_that_is_away_takes_no_other_along() {
     while heard.len() < 300 {
         heard.insert(two.next_told().await);
     }
-    one.channel.announce(Announcement::Kicked(USER)).await.unwrap();
-    assert_eq!(two.next().await, Heard::Announced(Announcement::Kicked(USER)), "once, whichever node");
+    one.channel.announce(Announcement::Kicked(USER, 5)).await.unwrap();
+    assert_eq!(two.next().await, Heard::Announced(Announcement::Kicked(USER, 5)), "once, whichever node");
 
     let redis = Redis::open(&config).unwrap();
     let lost = cluster.of(&redis, 0);
@@ -291,7 +291,7 @@ async fn a_node_of_a_cluster_that_is_away_takes_no_other_along() {
     cluster.nodes[lost].kill();
     two.until("it knows", || two.metric("channel_lines") == 2 && one.metric("channel_lines") == 2).await;
     heard_of_all(&one, &mut two, &there).await;
-    assert!(one.channel.announce(Announcement::Kicked(USER)).await.is_err());
+    assert!(one.channel.announce(Announcement::Kicked(USER, 5)).await.is_err());
     cluster.nodes[lost].start_again();
     heard_of_all(&one, &mut two, &away).await;
     assert_eq!(two.metric("channel_users"), 300);

@@ -33,6 +33,13 @@ fn a_cluster_keeps_the_revocation_list() {
 
 #[test]
 #[ignore = "needs Redis: tests/run redis"]
+fn a_removal_that_is_late_leaves_a_later_revocation() {
+    let server = Server::prepared();
+    suite::a_removal_that_is_late_leaves_a_later_revocation(|| list(&server.open()));
+}
+
+#[test]
+#[ignore = "needs Redis: tests/run redis"]
 fn of_one_user_the_later_revocation_stands() {
     let server = Server::prepared();
     let redis = server.open();

@@ -91,7 +91,7 @@ async fn an_announcement_goes_to_all_others_and_behind() {
     let (gateways, behind) = gateways();
     let (_one, mut of_one) = gateways.connect(GatewayId(1));
     let (_two, mut of_two) = gateways.connect(GatewayId(2));
-    let kick = Announcement::Kicked(USER);
+    let kick = Announcement::Kicked(USER, 5);
     gateways.announced(GatewayId(1), kick).await.expect("told");
     assert_eq!((heard(&mut of_one), heard(&mut of_two)), (vec![], vec![Message::Announced(kick)]));
     assert_eq!(*behind.0.lock(), [format!("{kick:?}")]);

@@ -49,22 +49,36 @@ impl KickList {
     }
 
     /// Kicks here, and announces the kick to the other gateways. While that fails it is tried again for two seconds,
-    /// since the channel may be reconnecting.
+    /// since the channel may be reconnecting. `at`: by the server's clock, milliseconds.
     ///
     /// # Errors
     /// The user was kicked here, and perhaps on no other gateway. The caller may kick again.
-    pub async fn kick_everywhere(&self, user: UserId, now: Instant) -> Result<(), ChannelAway> {
+    pub async fn kick_everywhere(&self, user: UserId, at: u64, now: Instant) -> Result<(), ChannelAway> {
         self.kick(user, now);
         loop {
-            match self.channel.announce(Announcement::Kicked(user)).await {
+            match self.channel.announce(Announcement::Kicked(user, at)).await {
                 Err(_) if now.elapsed() < TOLD_WITHIN => sleep(TOLD_AGAIN_AFTER).await,
                 told => return told,
             }
         }
     }
 
+    /// A kick of another gateway, which may be late: it refuses the user for what is left of its time, and after that
+    /// closes nothing. `at`: when it was made; 0 = that is not known. `now`: both by the server's clock, milliseconds.
+    pub fn kicked_elsewhere(&self, user: UserId, at: u64, now: u64) {
+        let age = if at == 0 { Duration::ZERO } else { Duration::from_millis(now.saturating_sub(at)) };
+        let left = BLOCKED_FOR.saturating_sub(age);
+        if !left.is_zero() {
+            self.refuse(user, Instant::now(), left);
+        }
+    }
+
     /// Kicks here alone.
     pub fn kick(&self, user: UserId, now: Instant) {
+        self.refuse(user, now, BLOCKED_FOR);
+    }
+
+    fn refuse(&self, user: UserId, now: Instant, time: Duration) {
         let mut until = self.lock();
         if until.len() >= BLOCKED_MAX {
             until.retain(|_, end| *end > now);
@@ -73,7 +87,9 @@ impl KickList {
             let soonest = until.iter().min_by_key(|(_, end)| **end).map(|(user, _)| *user);
             soonest.map(|user| until.remove(&user));
         }
-        until.insert(user, now + BLOCKED_FOR);
+        // A kick that comes twice is no later one.
+        let end = until.entry(user).or_insert(now);
+        *end = (*end).max(now + time);
         self.any.store(true, Ordering::Release);
         drop(until);
         (self.heard)(user);
@@ -113,6 +129,26 @@ mod tests {
         assert!(kick_list.refuses(UserId(1), now + BLOCKED_FOR - Duration::from_millis(1)));
         assert!(!kick_list.refuses(UserId(2), now));
         assert!(!kick_list.refuses(UserId(1), now + BLOCKED_FOR));
+    }
+
+    #[test]
+    fn a_kick_that_arrives_late_holds_for_what_is_left_of_its_time() {
+        const MADE: u64 = 1_795_150_000_000;
+        let presence = Presence::new(8);
+        let connect =
+            || presence.register(UserId(1), TokenMark::default(), Visitor::default(), Notifier::Own(Arc::default()));
+        let kick_list = KickList::new(presence.clone());
+        let connected = connect();
+        kick_list.kicked_elsewhere(UserId(1), MADE, MADE + 60_000);
+        assert!(!kick_list.refuses(UserId(1), Instant::now()), "its time is over");
+        assert_eq!(connected.inbox().take(Instant::now()).close_request, None);
+        kick_list.kicked_elsewhere(UserId(1), MADE, MADE + 40_000);
+        let now = Instant::now();
+        assert!(kick_list.refuses(UserId(1), now + Duration::from_secs(15)));
+        assert!(!kick_list.refuses(UserId(1), now + Duration::from_secs(21)));
+        assert_eq!(connected.inbox().take(now).close_request, Some(CloseRequest::Kicked));
+        kick_list.kicked_elsewhere(UserId(2), 0, MADE);
+        assert!(kick_list.refuses(UserId(2), now + Duration::from_secs(59)), "an older version does not say when");
     }
 
     #[test]

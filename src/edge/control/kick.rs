@@ -16,7 +16,7 @@ pub async fn post(State(control): State<Arc<Control>>, request: Request) -> Resu
     query::none(request.uri())?;
     let body = body::whole(request.into_body(), USER_BODY_BYTES_MAX).await?;
     let user = decode_user_body(&body)?;
-    let told = control.kick_list.kick_everywhere(user, Instant::now()).await;
+    let told = control.kick_list.kick_everywhere(user, control.clock.now(), Instant::now()).await;
     tracing::info!(event = "kicked", user = %control.mid_hash.of(user), "kicked");
     told.map_err(|away| {
         tracing::error!(event = "kick_incomplete", %away, "kick reached this gateway only; repeat it");

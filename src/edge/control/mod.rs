@@ -24,6 +24,7 @@ use axum::routing::{get, post};
 use super::http::{body, problem};
 use crate::domain::devices::kick_list::KickList;
 use crate::domain::revocations::Revocations;
+use crate::domain::time::clock::Clock;
 use crate::domain::time::guard::ClockStatus;
 use crate::model::mid_hash::MidHash;
 
@@ -36,6 +37,7 @@ const USER_BODY_BYTES_MAX: usize = 1024;
 pub struct Control {
     pub kick_list: Arc<KickList>,
     pub revocations: Arc<Revocations>,
+    pub clock: Arc<Clock>,
     pub clock_status: ClockStatus,
     /// Names users in logs.
     pub mid_hash: MidHash,

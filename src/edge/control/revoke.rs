@@ -45,7 +45,7 @@ pub async fn post(State(control): State<Arc<Control>>, request: Request) -> Resu
 pub async fn delete(State(control): State<Arc<Control>>, uri: Uri) -> Result<StatusCode, Problem> {
     let what = query::revoked(&uri)?;
     let taken_back = what.clone();
-    change(&control, move |revocations| revocations.take_back(&what)).await?;
+    change(&control, move |revocations| revocations.take_back(&what, clock::wall())).await?;
     match taken_back {
         Revoked::User(user) => {
             tracing::info!(event = "revocation_removed", user = %control.mid_hash.of(user), "no longer revoked")

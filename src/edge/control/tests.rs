@@ -42,6 +42,7 @@ impl Fixture {
         let control = Control {
             kick_list: kick_list.clone(),
             revocations: Arc::new(revocations_in_memory(presence)),
+            clock: Arc::new(Clock::starting_at(0, Duration::from_secs(60))),
             clock_status,
             mid_hash: MidHash::with_key(&[0; 16]),
         };

@@ -36,6 +36,9 @@ struct SentMessage {
     origin: u64,
     #[prost(bool, tag = "4")]
     steady: bool,
+    /// Of a kick: when it was made.
+    #[prost(uint64, tag = "13")]
+    at: u64,
     #[prost(oneof = "SentBody", tags = "5, 6, 7, 8, 9, 10, 11, 12")]
     body: Option<SentBody>,
 }
@@ -103,20 +106,21 @@ pub fn encode_told(gateway: GatewayId, told: &UserChange) -> Vec<u8> {
         Push::Recording { paused } => SentBody::Recording(*paused),
         Push::Flag(day) => SentBody::Flag(day.number().into()),
     };
-    encode(gateway, told.origin.0, told.steady, body)
+    SentMessage { origin: told.origin.0, steady: told.steady, ..sent(gateway, body) }.encode_to_vec()
 }
 
 pub fn encode_announcement(gateway: GatewayId, announcement: Announcement) -> Vec<u8> {
     let body = match announcement {
-        Announcement::Kicked(user) => SentBody::Kicked(user.0),
+        Announcement::Kicked(user, _) => SentBody::Kicked(user.0),
         Announcement::Erased(user) => SentBody::Erased(user.0),
         Announcement::Revocations => SentBody::Revocations(true),
     };
-    encode(gateway, 0, false, body)
+    let at = if let Announcement::Kicked(_, at) = announcement { at } else { 0 };
+    SentMessage { at, ..sent(gateway, body) }.encode_to_vec()
 }
 
-fn encode(gateway: GatewayId, origin: u64, steady: bool, body: SentBody) -> Vec<u8> {
-    SentMessage { format: FORMAT, gateway: gateway.0, origin, steady, body: Some(body) }.encode_to_vec()
+fn sent(gateway: GatewayId, body: SentBody) -> SentMessage {
+    SentMessage { format: FORMAT, gateway: gateway.0, body: Some(body), ..SentMessage::default() }
 }
 
 pub fn decode(bytes: &[u8]) -> Result<(GatewayId, PeerMessage), DecodeError> {
@@ -136,7 +140,7 @@ pub fn decode(bytes: &[u8]) -> Result<(GatewayId, PeerMessage), DecodeError> {
         SentBody::Cleared(at) => told(Push::Cleared { at }),
         SentBody::Recording(paused) => told(Push::Recording { paused }),
         SentBody::Flag(day) => told(Push::Flag(parse_day(day)?)),
-        SentBody::Kicked(user) => PeerMessage::Announced(Announcement::Kicked(UserId(user))),
+        SentBody::Kicked(user) => PeerMessage::Announced(Announcement::Kicked(UserId(user), message.at)),
         SentBody::Erased(user) => PeerMessage::Announced(Announcement::Erased(UserId(user))),
         SentBody::Revocations(_) => PeerMessage::Announced(Announcement::Revocations),
     };
@@ -214,8 +218,8 @@ mod tests {
     #[test]
     fn an_encoded_announcement_decodes_to_itself() {
         for said in [
-            Announcement::Kicked(UserId(0)),
-            Announcement::Kicked(UserId(u64::MAX)),
+            Announcement::Kicked(UserId(0), 0),
+            Announcement::Kicked(UserId(u64::MAX), u64::MAX),
             Announcement::Erased(UserId(1)),
             Announcement::Revocations,
         ] {

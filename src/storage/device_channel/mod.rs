@@ -68,11 +68,13 @@ pub struct UserChange {
     pub steady: bool,
 }
 
-/// A message for all gateways. To receive it twice changes nothing.
+/// A message for all gateways. To receive it twice, or late, changes nothing that lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Announcement {
-    Kicked(UserId),
-    /// All data of the user were erased, claims included.
+    /// At this moment, server-clock milliseconds; 0 = it is of an older version, and counts from when it arrives.
+    Kicked(UserId, u64),
+    /// All data of the user were erased, claims included. What is forgotten by it, memory of claims and live sessions, comes
+    /// back by itself.
     Erased(UserId),
     /// The list of revocations has changed.
     Revocations,

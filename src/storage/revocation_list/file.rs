@@ -124,11 +124,11 @@ impl RevocationList for FileList {
         Ok(revocation.clone())
     }
 
-    fn remove(&self, what: &Revoked) -> Result<(), ListError> {
+    fn remove(&self, what: &Revoked, upto_ms: u64) -> Result<(), ListError> {
         let mut edition = self.changing();
         let mut revocations = self.read()?;
         let before = revocations.len();
-        revocations.retain(|other| other.what != *what);
+        revocations.retain(|other| other.what != *what || other.at_ms > upto_ms);
         match revocations.len() < before {
             true => self.write(&revocations, &mut edition),
             false => Ok(()),
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(all(&list), []);
         add_all(&list);
         assert_eq!(all(&FileList::of(dir.path())), some());
-        list.remove(&some()[0].what).expect("a change");
+        list.remove(&some()[0].what, 5).expect("a change");
         assert_eq!(all(&FileList::of(dir.path())), some()[1..]);
     }
 
@@ -193,7 +193,7 @@ mod tests {
         add_all(&list);
         fs::write(dir.path().join(DRAFT), r#"{"format":1,"revo"#).expect("half a file");
         assert_eq!(all(&list), some());
-        list.remove(&some()[1].what).expect("a change over the half one");
+        list.remove(&some()[1].what, 6).expect("a change over the half one");
         assert_eq!(all(&list), some()[..1]);
     }
 

@@ -26,8 +26,9 @@ pub trait RevocationList: Send + Sync + 'static {
     /// `now_ms` make room. Says which stands now.
     fn add(&self, revocation: &Revocation, now_ms: u64) -> Result<Revocation, ListError>;
 
-    /// Removes a revocation; succeeds also if there was none.
-    fn remove(&self, what: &Revoked) -> Result<(), ListError>;
+    /// Removes a revocation, unless it was made after `upto_ms`: a request that arrives late removes no later one.
+    /// Succeeds also if there was none.
+    fn remove(&self, what: &Revoked, upto_ms: u64) -> Result<(), ListError>;
 }
 
 /// Nothing is known to have been done.

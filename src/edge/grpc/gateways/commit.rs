@@ -22,6 +22,7 @@ use crate::edge::context::ConnectionContext;
 use crate::edge::grpc::gate::Deadline;
 use crate::model::change::Outcome;
 use crate::model::ids::GatewayId;
+use crate::model::revocation::Revocation;
 use crate::model::rewards::reward_notice::RewardNotice;
 use crate::model::rule::{Reason, Verdict};
 use crate::model::sender::Sender;
@@ -204,8 +205,9 @@ pub async fn take_back(
     request: wire::TakeBackRequest,
 ) -> Result<wire::TakeBackResponse, Status> {
     let revocation = request.revocation.ok_or_else(|| Status::invalid_argument("revocation is missing"))?;
-    let (revocations, what) = (revocations.clone(), revocations::decode(revocation).what);
-    let taken = blocking(move || revocations.take_back(&what)).await?;
+    let Revocation { what, at_ms, .. } = revocations::decode(revocation);
+    let (revocations, upto_ms) = (revocations.clone(), if at_ms == 0 { u64::MAX } else { at_ms });
+    let taken = blocking(move || revocations.take_back_upto(&what, upto_ms)).await?;
     taken.map(|()| wire::TakeBackResponse {}).map_err(|error| status::unavailable(error.to_string()))
 }
 

@@ -14,9 +14,9 @@ const BLOCKED_MAX: Duration = Duration::from_secs(5);
 
 impl RemoteStore {
     /// By the service of the user.
-    pub async fn announce_kick(self, user: UserId) -> Result<(), ChannelAway> {
+    pub async fn announce_to_all(self, user: UserId, announcement: Announcement) -> Result<(), ChannelAway> {
         let gateway = self.services.gateway;
-        let message = codec::encode_announcement(gateway, Announcement::Kicked(user));
+        let message = codec::encode_announcement(gateway, announcement);
         let request = wire::AnnounceRequest { gateway: gateway.0, message };
         let call = async |mut stub: Stub, request| stub.announce(request).await;
         self.ask(Some(user), request, call).await.map(drop).map_err(|error| ChannelAway(error.to_string()))

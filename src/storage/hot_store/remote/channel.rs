@@ -26,7 +26,7 @@ impl DeviceChannel for RemoteChannel {
 
     fn announce(&self, announcement: Announcement) -> BoxFuture<'static, Result<(), ChannelAway>> {
         match announcement {
-            Announcement::Kicked(user) => self.services.clone().announce_kick(user).boxed(),
+            Announcement::Kicked(user, _) => self.services.clone().announce_to_all(user, announcement).boxed(),
             // The service does so that commits the erasure, or keeps the list.
             Announcement::Erased(_) | Announcement::Revocations => ready(Ok(())).boxed(),
         }

@@ -29,8 +29,9 @@ impl RevocationList for RemoteList {
         }
     }
 
-    fn remove(&self, what: &Revoked) -> Result<(), ListError> {
-        let request = wire::TakeBackRequest { revocation: Some(revocations::encode_what(what)) };
+    fn remove(&self, what: &Revoked, upto_ms: u64) -> Result<(), ListError> {
+        let revocation = wire::Revocation { at: upto_ms, ..revocations::encode_what(what) };
+        let request = wire::TakeBackRequest { revocation: Some(revocation) };
         self.services.take_back(request).map(drop).map_err(broken)
     }
 }

@@ -146,8 +146,8 @@ impl RevocationList for RedisList {
         wait(self.put(revocation, now_ms))
     }
 
-    fn remove(&self, what: &Revoked) -> Result<(), ListError> {
-        wait(self.run(&REMOVE, vec![field(what)])).map(drop)
+    fn remove(&self, what: &Revoked, upto_ms: u64) -> Result<(), ListError> {
+        wait(self.run(&REMOVE, vec![field(what), format!("{upto_ms:020}")])).map(drop)
     }
 }
 
