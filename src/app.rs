@@ -169,7 +169,8 @@ fn build(
     let intakes = (0..listeners.public.len() + usize::from(grpc.is_some())).map(|_| lanes.intake()).collect();
     let shared = SharedParts { kick_list, connect_lookup: lookup.clone(), views: views.clone() };
     let mut edges = edge::build(config, intakes, access, shared, &common, parts);
-    let peers = gateways.clone().map(|gateways| Peers { gateways, revocations: access.revocations.clone(), behind });
+    let (revocations, health) = (access.revocations.clone(), lanes.health.clone());
+    let peers = gateways.clone().map(|gateways| Peers { gateways, revocations, behind, health });
     let grpc = grpc
         .zip(peers)
         .and_then(|(listener, peers)| Some(Grpc::build(config, listener, edges.pop()?, peers, &common, parts)));

@@ -15,11 +15,12 @@ use super::spawn::{runtime, spawn};
 use super::threads::EdgeThread;
 use crate::config::Config;
 use crate::domain::devices::gateways::Gateways;
+use crate::domain::ingest::health::StoreHealth;
 use crate::domain::ingest::submit_queue::Completions;
 use crate::domain::revocations::Revocations;
 use crate::domain::stored_users::Users;
 use crate::edge::grpc::connection::Patience;
-use crate::edge::grpc::gateways::{Behind, GatewayService};
+use crate::edge::grpc::gateways::{Behind, GatewayService, StoreState};
 use crate::edge::grpc::server::GrpcServer;
 use crate::edge::listener::{Tls, bind_one};
 use crate::model::rewards::rule::Per;
@@ -49,6 +50,7 @@ pub(super) struct Peers {
     pub gateways: Arc<Gateways>,
     pub revocations: Arc<Revocations>,
     pub behind: Behind,
+    pub health: Arc<StoreHealth>,
 }
 
 impl GrpcListener {
@@ -67,13 +69,14 @@ impl Grpc {
         config: &Config,
         listener: GrpcListener,
         Edge { context, completions }: Edge,
-        Peers { gateways, revocations, behind }: Peers,
+        Peers { gateways, revocations, behind, health }: Peers,
         common: &Common,
         assembly: &mut Assembly,
     ) -> Self {
         let users = Users { store: common.hot.clone(), clock: common.clock.clone() };
         gateways.register(assembly.metrics());
-        let service = GatewayService { context, users, gateways, revocations, behind };
+        let store = StoreState { health, clock_status: common.clock_status.clone() };
+        let service = GatewayService { context, users, gateways, revocations, behind, store };
         let patience = Patience { handshake: config.server.handshake_timeout, idle: config.server.keep_alive };
         let calls_max = config.limits.grpc_calls;
         let server = GrpcServer::new(service, &config.grpc, patience, calls_max, assembly.metrics());

@@ -76,6 +76,7 @@ mod rewards_midnight;
 mod rewards_race;
 mod rewards_views;
 mod sequence;
+mod services_on_redis;
 mod settings;
 mod silence;
 mod slow_readers;

@@ -432,7 +432,7 @@ fn launch(home: Arc<Home>, role: &'static str, settings: Settings) -> Result<Tes
     }
 }
 
-async fn metric(admin: &Http, name: &str) -> f64 {
+pub(super) async fn metric(admin: &Http, name: &str) -> f64 {
     let answer = admin.get("/metrics").await;
     let value = answer.text().lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     value.map_or(0.0, |value| value.trim().parse().expect("a number"))

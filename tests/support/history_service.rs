@@ -9,7 +9,7 @@ use std::thread;
 
 use tempfile::TempDir;
 
-use super::gateway::{Settings, command};
+use super::gateway::{Settings, command, metric};
 use super::{CONTROL_TOKEN, Http, SECRET};
 
 /// Its process may change; its addresses, once it has some, and its data stay.
@@ -48,6 +48,11 @@ impl HistoryService {
     /// Its probe listener.
     pub fn admin(&self) -> Http {
         Http::to(self.state().addresses["admin.listen"])
+    }
+
+    /// The value of one metric, labels included in the name; absent is 0.
+    pub async fn metric(&self, name: &str) -> f64 {
+        metric(&self.admin(), name).await
     }
 
     /// Ends the process if there is one, and starts another with the settings of its gateway.

@@ -76,10 +76,20 @@ impl StoreHealth {
 
     /// The share of shards whose changes are committed, 0 to 1.
     pub fn served(&self) -> f64 {
+        let all = usize::from(Shards::DEFAULT.count());
+        (all - self.away().len()) as f64 / all as f64
+    }
+
+    /// The shards whose changes are not committed, ascending.
+    pub fn away(&self) -> Vec<Shard> {
         let serves: Vec<bool> = self.lanes.iter().map(|lane| lane.takes_writes()).collect();
         let is_served = |shard: &Shard| serves[(self.lane_of)(*shard)] && (self.is_connected)(*shard);
-        let served = Shards::DEFAULT.all().filter(is_served).count();
-        served as f64 / f64::from(Shards::DEFAULT.count())
+        Shards::DEFAULT.all().filter(|shard| !is_served(shard)).collect()
+    }
+
+    /// Whether changes of this shard are committed.
+    pub fn serves(&self, shard: Shard) -> bool {
+        self.lanes[(self.lane_of)(shard)].takes_writes() && (self.is_connected)(shard)
     }
 
     /// The longest time that a running commit has taken so far.
@@ -118,6 +128,7 @@ mod tests {
     fn unconnected_shards_are_missing_from_the_share_even_in_an_idle_lane() {
         let health = StoreHealth::new(vec![Arc::default()], Box::new(|_| 0), Box::new(|shard| shard.0 < 250));
         assert_eq!(health.served(), 0.25);
+        assert_eq!((health.away().len(), health.serves(Shard(249)), health.serves(Shard(250))), (750, true, false));
     }
 
     #[test]

@@ -7,14 +7,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::Notify;
-use tokio::time::timeout_at;
+use tokio::time::{timeout, timeout_at};
 use tonic::Status;
 
-use super::{malformed, status};
+use super::{GatewayService, LOOK_INTERVAL, malformed, status};
 use crate::domain::devices::inbox::{CloseRequest, Inbox, Rejected, WrittenBeat};
 use crate::domain::devices::ready_list::Notifier;
 use crate::domain::gateway_messages::changes::{self, Sent, SentChange};
 use crate::domain::gateway_messages::{answers, encode_day, revocations, wire};
+use crate::domain::ingest::health::StoreHealth;
 use crate::domain::ingest::source::Source;
 use crate::domain::revocations::{Revocations, Unchanged};
 use crate::domain::rewards::decisions::Decisions;
@@ -26,14 +27,16 @@ use crate::model::revocation::Revocation;
 use crate::model::rewards::reward_notice::RewardNotice;
 use crate::model::rule::{Reason, Verdict};
 use crate::model::sender::Sender;
+use crate::model::shard::{Shard, Shards};
 
 /// Changes of one call. A gateway sends fewer.
 const CHANGES_MAX: usize = 16_384;
 
 /// A change that was handed in.
 struct Pending {
-    /// `None`: there was no room for it.
+    /// `None`: there was no room for it, or the store is away.
     inbox: Option<Arc<Inbox>>,
+    shard: Shard,
     /// The number of its beats; 0 = it is an order.
     beats: usize,
     /// Slots that are not answered yet; an order has one.
@@ -45,11 +48,13 @@ struct Pending {
     is_unreadable: bool,
 }
 
+/// Changes that the store would not take now are not handed in: the gateway can have them committed by another service.
 pub async fn commit(
-    context: &ConnectionContext,
+    service: &GatewayService,
     deadline: Deadline,
     request: wire::CommitRequest,
 ) -> Result<wire::CommitResponse, Status> {
+    let (context, health) = (&*service.context, &service.store.health);
     if request.changes.len() > CHANGES_MAX {
         return Err(Status::invalid_argument(format!("changes: must hold at most {CHANGES_MAX}")));
     }
@@ -59,19 +64,21 @@ pub async fn commit(
     let changes = changes.collect::<Result<Vec<_>, _>>().map_err(malformed)?;
     let notify = Arc::new(Notify::new());
     let mut pending: Vec<Pending> =
-        changes.into_iter().map(|change| hand_in(context, gateway, change, &notify)).collect();
+        changes.into_iter().map(|change| hand_in(service, gateway, change, &notify)).collect();
     // What is late says so of itself.
-    let _late = timeout_at(deadline.answer_by(), answered(&mut pending, &notify)).await;
+    let _late = timeout_at(deadline.answer_by(), answered(&mut pending, &notify, health)).await;
     forget_views(context, &mut pending).await;
     let answers = pending.into_iter().map(|pending| answers::encode(&pending.answer())).collect();
     Ok(wire::CommitResponse { answers, today: encode_day(Some(context.connect_lookup.today())) })
 }
 
-fn hand_in(context: &ConnectionContext, gateway: GatewayId, change: SentChange, notify: &Arc<Notify>) -> Pending {
+fn hand_in(service: &GatewayService, gateway: GatewayId, change: SentChange, notify: &Arc<Notify>) -> Pending {
+    let context = &service.context;
     let SentChange { user, sender: Sender { connection, visitor, known }, what } = change;
-    let intake = context.lanes.intake(context.lanes.of(user));
+    let (intake, shard) = (context.lanes.intake(context.lanes.of(user)), Shards::DEFAULT.of(user));
     let mut pending = Pending {
         inbox: None,
+        shard,
         beats: 0,
         open: 1,
         rejected: Vec::new(),
@@ -80,7 +87,7 @@ fn hand_in(context: &ConnectionContext, gateway: GatewayId, change: SentChange, 
         order: None,
         is_unreadable: false,
     };
-    if !intake.submit_queue.has_room() {
+    if !service.store.health.serves(shard) || !intake.submit_queue.has_room() {
         return pending;
     }
     let notifier = Notifier::Own(notify.clone());
@@ -110,11 +117,15 @@ fn hand_in(context: &ConnectionContext, gateway: GatewayId, change: SentChange, 
     pending
 }
 
-/// Until every change is, for which there was room.
-async fn answered(pending: &mut [Pending], notify: &Notify) {
+/// Until every change is that was handed in, or all that are not wait for a store that is away.
+async fn answered(pending: &mut [Pending], notify: &Notify, health: &StoreHealth) {
     let waits = |pending: &Pending| pending.open > 0 && pending.inbox.is_some();
     while pending.iter().any(waits) {
-        notify.notified().await;
+        if timeout(LOOK_INTERVAL, notify.notified()).await.is_err()
+            && !pending.iter().any(|pending| waits(pending) && health.serves(pending.shard))
+        {
+            return;
+        }
         let now = Instant::now();
         pending.iter_mut().filter(|pending| waits(pending)).for_each(|pending| pending.take(now));
     }

@@ -6,20 +6,26 @@ use std::pin::Pin;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use tokio::sync::mpsc;
+use tokio::time::{Interval, interval};
 use tonic::{Status, Streaming};
 
-use super::GatewayService;
+use super::{GatewayService, LOOK_INTERVAL, StoreState};
 use crate::domain::devices::gateways::{Message, Stream};
 use crate::domain::gateway_messages::encode_day;
 use crate::domain::gateway_messages::wire::follow_event::Event;
-use crate::domain::gateway_messages::wire::{FollowEvent, FollowRequest, Hello};
+use crate::domain::gateway_messages::wire::{Away, FollowEvent, FollowRequest, Hello};
 use crate::model::ids::{GatewayId, UserId};
+use crate::model::shard::Shard;
 
 /// The way to the gateway.
 struct Outgoing {
     messages: mpsc::Receiver<Message>,
     /// The begin of a drain; `None`: the gateway knows of it.
     ending: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    store: StoreState,
+    /// What the gateway was told last.
+    away: Vec<Shard>,
+    look: Interval,
 }
 
 pub async fn follow(
@@ -39,13 +45,16 @@ pub async fn follow(
         }
         // The gateway is gone, and with it the stream and the receiver's other end.
     });
+    let (store, away) = (service.store.clone(), service.store.away());
     let hello = Hello {
+        away: Some(encode_away(&away)),
         store: service.behind.store.clone(),
         today: encode_day(Some(service.context.connect_lookup.today())),
         rules_per_user: service.behind.rules_per_user,
         rules_per_content: service.behind.rules_per_content,
     };
-    let outgoing = Outgoing { messages, ending: Some(Box::pin(stop.ending())) };
+    let look = interval(LOOK_INTERVAL);
+    let outgoing = Outgoing { messages, ending: Some(Box::pin(stop.ending())), store, away, look };
     let hello = stream::once(async { Ok(event(Event::Hello(hello))) });
     Ok(hello.chain(stream::unfold(outgoing, Outgoing::next)).boxed())
 }
@@ -59,21 +68,34 @@ fn event(event: Event) -> FollowEvent {
     FollowEvent { event: Some(event) }
 }
 
+fn encode_away(away: &[Shard]) -> Away {
+    Away { shards: away.iter().map(|shard| shard.0.into()).collect() }
+}
+
 impl Outgoing {
     async fn next(mut self) -> Option<(Result<FollowEvent, Status>, Self)> {
-        let goodbye = async {
-            match &mut self.ending {
-                Some(ending) => ending.await,
-                None => std::future::pending().await,
+        let next = loop {
+            let goodbye = async {
+                match &mut self.ending {
+                    Some(ending) => ending.await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = goodbye => {
+                    self.ending = None;
+                    break Event::Goodbye(true);
+                }
+                _ = self.look.tick() => {
+                    let away = self.store.away();
+                    if away != self.away {
+                        self.away = away;
+                        break Event::Away(encode_away(&self.away));
+                    }
+                }
+                message = self.messages.recv() => break Event::Told(message?.encode()),
             }
-        };
-        let next = tokio::select! {
-            biased;
-            () = goodbye => {
-                self.ending = None;
-                Event::Goodbye(true)
-            }
-            message = self.messages.recv() => Event::Told(message?.encode()),
         };
         Some((Ok(event(next)), self))
     }

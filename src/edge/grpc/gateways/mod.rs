@@ -9,6 +9,7 @@ mod follow;
 mod reads;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::stream::BoxStream;
 use tonic::{Request, Response, Status, Streaming};
@@ -19,10 +20,16 @@ use super::status;
 use crate::domain::devices::gateways::{Gateways, decode_announcement};
 use crate::domain::gateway_messages::wire::gateways_server::Gateways as Served;
 use crate::domain::gateway_messages::{Malformed, wire};
+use crate::domain::ingest::health::StoreHealth;
 use crate::domain::revocations::Revocations;
 use crate::domain::stored_users::Users;
+use crate::domain::time::guard::ClockStatus;
 use crate::edge::context::ConnectionContext;
 use crate::model::ids::GatewayId;
+use crate::model::shard::{Shard, Shards};
+
+/// How often a service looks whether its store is away.
+const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Cheap to clone.
 #[derive(Clone)]
@@ -33,6 +40,14 @@ pub struct GatewayService {
     pub gateways: Arc<Gateways>,
     pub revocations: Arc<Revocations>,
     pub behind: Behind,
+    pub store: StoreState,
+}
+
+/// What the service can commit to.
+#[derive(Clone)]
+pub struct StoreState {
+    pub health: Arc<StoreHealth>,
+    pub clock_status: ClockStatus,
 }
 
 /// What is behind the service.
@@ -44,7 +59,17 @@ pub struct Behind {
     pub rules_per_content: bool,
 }
 
-/// A caller that may do everything.
+impl StoreState {
+    /// The shards whose changes are not committed. Calls are refused altogether while the clock is in doubt.
+    fn away(&self) -> Vec<Shard> {
+        match self.clock_status.trouble() {
+            Some(_) => Shards::DEFAULT.all().collect(),
+            None => self.health.away(),
+        }
+    }
+}
+
+/// A gateway.
 fn require(caller: &Caller) -> Result<(), Status> {
     caller.require_read()?;
     caller.require_write()?;
@@ -75,7 +100,7 @@ impl Served for GatewayService {
     async fn commit(&self, request: Request<wire::CommitRequest>) -> Result<Response<wire::CommitResponse>, Status> {
         let (caller, deadline, message) = taken(request)?;
         require(&caller)?;
-        commit::commit(&self.context, deadline, message).await.map(Response::new)
+        commit::commit(self, deadline, message).await.map(Response::new)
     }
 
     async fn get(&self, request: Request<wire::GetRequest>) -> Result<Response<wire::GetResponse>, Status> {

@@ -70,12 +70,21 @@ impl ServiceLanes {
         self.change(|usable| usable.retain(|other| !Arc::ptr_eq(other, service)))
     }
 
+    /// The service says which shards it cannot commit now: their lanes go to services that can. Returns how many it are,
+    /// and were before.
+    pub fn set_away(&self, service: &Service, shards: &[u32]) -> (usize, usize) {
+        let mut counts = (0, 0);
+        self.change(|_| counts = service.set_away(shards));
+        counts
+    }
+
     /// Returns the number of usable services.
     fn change(&self, change: impl FnOnce(&mut Vec<Arc<Service>>)) -> usize {
         let mut usable = self.usable.lock();
         change(&mut usable);
         let names: Vec<&str> = usable.iter().map(|service| service.name()).collect();
-        let placed = place(LANES, &names);
+        let of_lane = |lane| move |shard| lane_of(shard) == lane;
+        let placed = place(LANES, &names, |lane, place| usable[place].count_away(of_lane(lane)));
         for (lane, place) in self.lanes.iter().zip(placed) {
             lane.lock().move_to(place.map(|place| usable[place].clone()));
         }

@@ -20,7 +20,7 @@ use crate::model::ids::UserId;
 use crate::storage::device_channel::codec::{PeerMessage, decode};
 use crate::storage::gateway_messages::wire::follow_event::Event;
 use crate::storage::gateway_messages::wire::gateways_client::GatewaysClient;
-use crate::storage::gateway_messages::wire::{FollowEvent, FollowRequest, Told};
+use crate::storage::gateway_messages::wire::{Away, FollowEvent, FollowRequest, Told};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// A service whose machine is gone is noticed after both.
@@ -114,10 +114,11 @@ impl Link {
         let stub = GatewaysClient::new(channel).max_decoding_message_size(ANSWER_BYTES_MAX);
         let parcels = Arc::new(ParcelQueue::default());
         let (service, visits) = Service::new(self.place.to_string(), stub.clone(), parcels.clone());
-        let mut events = match self.greet(stub.clone(), visits).await {
-            Ok(events) => events,
+        let (mut events, away) = match self.greet(stub.clone(), visits).await {
+            Ok(greeted) => greeted,
             Err(ended) => return ended,
         };
+        service.set_away(&away.shards);
         let heard = self.services.clone();
         let commits = Commits {
             stub,
@@ -154,12 +155,12 @@ impl Link {
         })
     }
 
-    /// Opens the stream of what others change, on which the service says what it is.
+    /// Opens the stream of what others change, on which the service says what it is, and what it cannot commit.
     async fn greet(
         &self,
         mut stub: GatewaysClient<Channel>,
         visits: mpsc::UnboundedReceiver<Visit>,
-    ) -> Result<Streaming<FollowEvent>, Ended> {
+    ) -> Result<(Streaming<FollowEvent>, Away), Ended> {
         let gateway = self.services.gateway.0;
         let first = FollowRequest { gateway, come: Vec::new(), left: Vec::new() };
         let requests = stream::unfold((Some(first), visits), move |(first, mut visits)| async move {
@@ -181,7 +182,7 @@ impl Link {
             _ => Ended::Away(super::chain(&status)),
         })?;
         match hello {
-            Some(Event::Hello(hello)) if self.services.greeted(&hello) => Ok(events),
+            Some(Event::Hello(hello)) if self.services.greeted(&hello) => Ok((events, hello.away.unwrap_or_default())),
             Some(Event::Hello(hello)) => Err(Ended::Foreign(hello.store)),
             _ => Err(Ended::Away("it drains".to_owned())),
         }
@@ -195,12 +196,23 @@ impl Link {
                     Event::Told(told) => self.hear(&told),
                     // What is under way is still answered.
                     Event::Goodbye(_) => in_use.end(),
+                    Event::Away(away) => self.hear_away(&in_use.service, &away),
                     Event::Hello(_) => {}
                 },
                 Ok(Some(FollowEvent { event: None })) => {}
                 Ok(None) => return "it has ended the connection".to_owned(),
                 Err(status) => return super::chain(&status),
             }
+        }
+    }
+
+    fn hear_away(&self, service: &Service, away: &Away) {
+        let (now, before) = self.services.lanes.set_away(service, &away.shards);
+        let (address, place) = (&self.address, self.place);
+        if now > 0 && before == 0 {
+            tracing::warn!(event = "history_service_store_away", service = %address, %place, shards = now, "a history service cannot reach its store, or a part of it; its users go to other services");
+        } else if now == 0 && before > 0 {
+            tracing::info!(event = "history_service_store_back", service = %address, %place, "a history service reaches its store again");
         }
     }
 

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A lane is a share of the users, and has one service ([`placement`]). A service that does not answer loses its lanes to
-//! the others; so does one that drains. What was under way is committed again, wherever the lane is by then: a change that
+//! the others; so does one that drains, or whose own store is away. What was under way is committed again, wherever the lane is by then: a change that
 //! was done already changes nothing, and is answered with success.
 
 mod announcing;
@@ -199,7 +199,7 @@ impl Positions for RemoteStore {
     }
 
     fn is_connected(&self, shard: Shard) -> bool {
-        self.services.lanes.of_shard(shard).is_some()
+        self.services.lanes.of_shard(shard).is_some_and(|service| service.serves(shard))
     }
 
     fn get(&self, user: UserId, contents: Vec<Content>, _now: u64) -> Answer<Vec<Option<Record>>> {

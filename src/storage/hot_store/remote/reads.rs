@@ -75,7 +75,9 @@ impl RemoteStore {
         };
         let others = self.services.lanes.usable();
         let is_first = |service: &Arc<Service>| first.as_ref().is_some_and(|first| Arc::ptr_eq(first, service));
-        let others: Vec<_> = others.into_iter().filter(|service| !is_first(service)).collect();
+        let mut others: Vec<_> = others.into_iter().filter(|service| !is_first(service)).collect();
+        // A service that cannot reach its store is asked last.
+        others.sort_by_key(|service| service.count_away(|_| true));
         let mut error = nowhere();
         for service in first.iter().chain(&others).take(2) {
             let request = self.services.bearer.request(message.clone(), Some(TIMEOUT));

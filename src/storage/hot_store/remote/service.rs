@@ -1,13 +1,15 @@
 //! One history service, from when it takes changes until it does not any more.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tonic::transport::Channel;
 
 use super::parcels::{Parcel, ParcelQueue};
 use crate::model::ids::UserId;
+use crate::model::shard::Shard;
 use crate::storage::gateway_messages::wire::FollowRequest;
 use crate::storage::gateway_messages::wire::gateways_client::GatewaysClient;
 
@@ -21,6 +23,8 @@ pub struct Service {
     pub stub: GatewaysClient<Channel>,
     parcels: Arc<ParcelQueue>,
     visits: mpsc::UnboundedSender<Visit>,
+    /// Shards that it cannot commit now.
+    away: Mutex<HashSet<Shard>>,
 }
 
 /// What a service has to know of a user, for the messages about the user.
@@ -38,11 +42,28 @@ impl Service {
         parcels: Arc<ParcelQueue>,
     ) -> (Arc<Service>, mpsc::UnboundedReceiver<Visit>) {
         let (visits, told) = mpsc::unbounded_channel();
-        (Arc::new(Service { name, stub, parcels, visits }), told)
+        (Arc::new(Service { name, stub, parcels, visits, away: Mutex::default() }), told)
     }
 
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What it says of its store. Returns how many shards are away now, and were before.
+    pub(super) fn set_away(&self, shards: &[u32]) -> (usize, usize) {
+        let shards: HashSet<Shard> = shards.iter().filter_map(|shard| u16::try_from(*shard).ok()).map(Shard).collect();
+        let now = shards.len();
+        (now, std::mem::replace(&mut *self.away.lock(), shards).len())
+    }
+
+    /// Whether it commits changes of this shard.
+    pub fn serves(&self, shard: Shard) -> bool {
+        !self.away.lock().contains(&shard)
+    }
+
+    /// How many of these shards it cannot commit.
+    pub fn count_away(&self, is_one: impl Fn(Shard) -> bool) -> usize {
+        self.away.lock().iter().filter(|shard| is_one(**shard)).count()
     }
 
     /// Dropped if the service is gone: its answer is then an error.
