@@ -54,8 +54,8 @@ pub enum Command {
         /// Name of a service that calls over gRPC, instead of a user.
         #[arg(long, value_name = "NAME", conflicts_with = "mid", requires = "scope")]
         service: Option<String>,
-        /// What the service may do. May be given twice.
-        #[arg(long, conflicts_with = "mid", requires = "service", value_parser = [Scopes::READ, Scopes::WRITE])]
+        /// What the service may do. May be given several times.
+        #[arg(long, conflicts_with = "mid", requires = "service", value_parser = [Scopes::READ, Scopes::WRITE, Scopes::INTERNAL])]
         scope: Vec<String>,
         /// How long the token is valid, such as 30s, 1h or 7d.
         #[arg(long, default_value = "1h")]

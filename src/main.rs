@@ -53,7 +53,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Init => init(&Config::load(file)?),
         Command::Token { mid, service, scope, ttl } => {
             let has = |wanted: &str| scope.iter().any(|scope| scope == wanted);
-            let scopes = Scopes { read: has(Scopes::READ), write: has(Scopes::WRITE) };
+            let scopes = Scopes { read: has(Scopes::READ), write: has(Scopes::WRITE), internal: has(Scopes::INTERNAL) };
             let now = clock::wall();
             token(&Config::load(file)?, |key| match &service {
                 Some(name) => key.issue_service(name, scopes, *ttl, now),

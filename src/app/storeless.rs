@@ -94,9 +94,9 @@ fn tokens(config: &Config) -> Result<Tokens, StartError> {
         return Ok(Box::new(move || token.clone()));
     }
     let key = SigningKey::load(&config.auth, &config.store.data_dir)?;
-    let missing = "history_service.token: is empty, and auth.jwks_file signs nothing; set a service token with the scopes \
-                   heartline.read and heartline.write";
+    let missing = "history_service.token: is empty, and auth.jwks_file signs nothing; set a service token with the scope \
+                   heartline.internal";
     let key = key.ok_or_else(|| StartError::Misfit(missing.to_owned()))?;
-    let scopes = Scopes { read: true, write: true };
-    Ok(Box::new(move || Secret::new(key.issue_service(NAME, scopes, TOKEN_TTL, clock::wall()).token)))
+    // A service of an older version asks for the other two.
+    Ok(Box::new(move || Secret::new(key.issue_service(NAME, Scopes::ALL, TOKEN_TTL, clock::wall()).token)))
 }

@@ -81,7 +81,11 @@ impl Checks<'_> {
                 format!("{:?} is listed before; list each name once", caller.name)
             });
             self.require(!caller.scopes.is_empty(), &setting, || {
-                format!("{:?} has no scopes; give it \"heartline.read\" or \"heartline.write\"", caller.name)
+                format!(
+                    "{:?} has no scopes; give it \"heartline.read\" or \"heartline.write\", or if it is a gateway \
+                     \"heartline.internal\"",
+                    caller.name
+                )
             });
             self.require(caller.kinds.len() <= KINDS_LIMIT, &setting, || {
                 format!("{:?} has {} kinds; list at most {KINDS_LIMIT}", caller.name, caller.kinds.len())

@@ -18,8 +18,7 @@ impl Checks<'_> {
         });
         let signs = !config.auth.hs256_secret.is_empty() || config.auth.jwks_file().is_none();
         self.require(!is_used || signs || !service.token.is_empty(), "history_service.token", || {
-            "is empty, and the keys of auth.jwks_file sign nothing; set a service token with the scopes heartline.read \
-             and heartline.write"
+            "is empty, and the keys of auth.jwks_file sign nothing; set a service token with the scope heartline.internal"
                 .to_owned()
         });
         let is_encrypted = service.addresses.iter().any(|address| address.tls);

@@ -63,6 +63,12 @@ pub struct Beat {
     pub at: u64,
 }
 
+/// The greatest time or length on every interface, milliseconds: every JSON reader holds it exactly, and its arithmetic
+/// does not overflow.
+pub const MILLIS_MAX: u64 = (1 << 53) - 1;
+/// Bytes of the name of a device on every interface.
+pub const DEVICE_BYTES_MAX: usize = 64;
+
 /// What orders the beats of one content. Equal stamps mean the same beat.
 pub type Stamp = (u64, SessionId);
 
@@ -101,6 +107,11 @@ impl Beat {
 
     pub fn playback(&self) -> Playback {
         Playback { session: self.session, state: self.state }
+    }
+
+    /// Whether its times and lengths are such as a client may send. What is stored has to fit into every later store.
+    pub fn is_in_range(&self) -> bool {
+        [self.pos, self.dur, self.watched, self.at].iter().all(|number| *number <= MILLIS_MAX)
     }
 
     pub fn stamp(&self) -> Stamp {

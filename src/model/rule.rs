@@ -56,6 +56,10 @@ pub struct Admission {
 
 impl Admission {
     pub fn judge(&self, beat: &Beat, now: u64) -> Result<(), Reason> {
+        // Whatever it came by: a row that a later store cannot take would hold up its user.
+        if !beat.is_in_range() {
+            return Err(Reason::Invalid);
+        }
         if !(0.0..=RATE_MAX).contains(&beat.rate) {
             return Err(Reason::Invalid);
         }

@@ -98,8 +98,8 @@ async fn a_service_with_another_store_is_not_used() {
 #[test]
 fn it_does_not_start_with_a_token_that_the_service_refuses() {
     let service = started();
-    let reader = Token::of(1).claim("scope", "heartline.read").sign();
-    for token in ["nonsense", reader.as_str(), &Token::of(1).sign()] {
+    let back_end = Token::of(1).claim("scope", "heartline.read heartline.write").sign();
+    for token in ["nonsense", back_end.as_str(), &Token::of(1).sign()] {
         let failed = fails(&addresses(&[&service]), &[("history_service.token", token)]);
         assert_eq!(failed.code, Some(77), "{}", failed.stderr);
         assert!(failed.stderr.contains("check history_service.token"), "{}", failed.stderr);

@@ -58,7 +58,7 @@ pub fn export(config: &Config, args: &ExportArgs) -> Result<String, TransferErro
     let (mut out, mut progress) = Out::open(args)?;
     let bar = bar::of_users();
     let ended = gateway::runtime()?.block_on(async {
-        let client = args.service.client(config, Scopes { read: true, write: false })?;
+        let client = args.service.client(config, Scopes { read: true, ..Scopes::default() })?;
         run(&client, &mut out, &mut progress, &bar).await
     });
     bar.finish_and_clear();

@@ -77,7 +77,7 @@ pub struct Imported {
 
 /// Imports the file, or resumes a killed import.
 pub fn import(config: &Config, args: &ImportArgs) -> Result<Imported, TransferError> {
-    let scopes = Scopes { read: false, write: true };
+    let scopes = Scopes { write: true, ..Scopes::default() };
     let mut import = Import::begin(args)?;
     let source = Source::open(&args.file, import.progress.read)?;
     let began = Instant::now();

@@ -12,7 +12,7 @@ use crate::storage::history_bus::source::{Place, RawPack};
 pub struct Batch {
     pub places: Vec<Place>,
     pub packs: u64,
-    /// Messages that are no packs, each with the reason.
+    /// Messages that are no packs, and parts of packs that are unsound, each with the reason.
     pub unreadable: Vec<(RawPack, String)>,
     /// Each user once, with each content once.
     pub users: Arc<[UserPack]>,
@@ -31,9 +31,12 @@ impl Batch {
         let mut users = HashMap::<UserId, Newest>::new();
         for message in messages {
             places.push(message.place);
-            match codec::decode(&message.bytes) {
-                Ok(pack) => {
+            match codec::decode_sound(&message.bytes) {
+                Ok((pack, unsound)) => {
                     packs += 1;
+                    // The others of the pack are written: they have left the list.
+                    let part = |bytes| RawPack { place: message.place, key: message.key.clone(), bytes };
+                    unreadable.extend(unsound.into_iter().map(|unsound| (part(unsound.bytes), unsound.why)));
                     pack.users.into_iter().for_each(|user| users.entry(user.user).or_default().add(user));
                 }
                 Err(error) => unreadable.push((message, error.to_string())),
@@ -91,6 +94,27 @@ mod tests {
             versions.sort_unstable();
             assert_eq!(versions, [Version(3_000_000); 2], "{order:?}");
         }
+    }
+
+    #[test]
+    fn an_unsound_row_is_set_apart_and_all_other_users_of_its_pack_are_kept() {
+        let region = Shards::DEFAULT.of(UserId(42)).region();
+        let neighbours = (43..).map(UserId).filter(|user| Shards::DEFAULT.of(*user).region() == region);
+        let mut users: Vec<UserPack> = neighbours.take(3).map(|user| user_at(user, 2, 1_000).pack(0)).collect();
+        let mut bad = user_at(UserId(42), 2, 1_000).pack(0);
+        bad.rows[0].record.as_mut().expect("a record").pos = 1 << 60;
+        users.push(bad);
+        let pack = Pack { deployment: "d".into(), region, users };
+        let raw = RawPack { key: b"19".to_vec(), bytes: codec::encode(&pack), ..message(7, 1_000) };
+        let batch = Batch::of(vec![raw.clone()]);
+        let mut rows: Vec<(u64, usize)> = batch.users.iter().map(|user| (user.user.0, user.rows.len())).collect();
+        rows.sort_unstable();
+        assert_eq!(rows.len(), 4, "{rows:?}");
+        assert_eq!(rows[0], (42, 1));
+        assert!(rows[1..].iter().all(|(_, rows)| *rows == 2), "{rows:?}");
+        let [(part, why)] = &batch.unreadable[..] else { panic!("one part: {:?}", batch.unreadable) };
+        assert_eq!((part.place, &part.key), (raw.place, &raw.key));
+        assert!(part.bytes.len() < raw.bytes.len() && why.contains("pos is"), "{why}");
     }
 
     #[test]

@@ -74,7 +74,7 @@ impl Job {
                 partition = place.partition,
                 offset = place.offset,
                 reason,
-                "a message of the history topic is no pack; it goes into quarantine"
+                "a message of the history topic is no pack, or a row of it is unsound; that goes into quarantine"
             );
             let mut backoff = RETRY;
             while let Err(why) = self.put(pack.clone(), reason.clone()).await {

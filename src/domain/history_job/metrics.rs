@@ -45,7 +45,11 @@ impl Metrics {
         let meaning = "Users that were written, after packs that came together were merged";
         registry.register("history_job_users", meaning, users);
         registry.register("history_job_rows", "Rows of contents that were written, merged likewise", rows);
-        registry.register("history_job_quarantined", "Messages that are no packs, put into quarantine", quarantined);
+        registry.register(
+            "history_job_quarantined",
+            "Messages that are no packs, and unsound rows of packs, put into quarantine",
+            quarantined,
+        );
         let meaning = "Writes to the history store that failed, and were or are tried again";
         registry.register("history_job_failures", meaning, failures);
         registry.register_collector(Box::new(Lag(source)));

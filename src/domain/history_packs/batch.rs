@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::model::ids::UserId;
 use crate::model::pack::{Pack, UserPack};
 use crate::model::shard::Region;
 use crate::storage::history_bus::codec;
@@ -23,8 +24,10 @@ pub struct Batch {
     /// The bytes in the pack that is being filled.
     len: usize,
     packs: Vec<Vec<UserPack>>,
-    /// All users, also those without anything to send.
+    /// All users that may leave the list, also those without anything to send.
     pub users: Vec<ListedUser>,
+    /// Users of whom not all can be sent, each with what is wrong: they stay listed.
+    pub unsound: Vec<(UserId, Vec<String>)>,
     pub rows: u64,
 }
 
@@ -32,8 +35,8 @@ impl Batch {
     /// `bytes_max`: the bytes of a pack; a single row may be longer.
     pub fn new(deployment: Arc<str>, region: Region, bytes_max: usize) -> Self {
         let head_len = codec::head_len(&deployment, region);
-        let (packs, users) = (Vec::new(), Vec::new());
-        Batch { deployment, region, bytes_max, head_len, len: usize::MAX, packs, users, rows: 0 }
+        let (packs, users, unsound) = Default::default();
+        Batch { deployment, region, bytes_max, head_len, len: usize::MAX, packs, users, unsound, rows: 0 }
     }
 
     /// Whether more than a pack was added.
@@ -43,8 +46,12 @@ impl Batch {
 
     /// `horizon`: rows older than this are not sent, milliseconds.
     pub fn add(&mut self, user: ListedUser, horizon: u64) {
-        let pack = user.pack(horizon);
-        self.users.push(user);
+        // A row that the history store does not take would go into quarantine, and its user would leave the list.
+        let (pack, faults) = codec::sound(user.pack(horizon));
+        match faults.is_empty() {
+            true => self.users.push(user),
+            false => self.unsound.push((user.user, faults)),
+        }
         if pack.rows.is_empty() && pack.forgetting.is_none() {
             return;
         }

@@ -27,11 +27,16 @@ pub fn listed(user: UserId, rows: usize) -> ListedUser {
 
 /// `at`: when the rows and the head were written, milliseconds.
 pub fn user_at(user: UserId, rows: usize, at: u64) -> ListedUser {
+    user_with(user, rows, at, 1_000)
+}
+
+/// The same, with another position in the first row.
+pub fn user_with(user: UserId, rows: usize, at: u64, pos: u64) -> ListedUser {
     let row = |oid| {
         let content = Content { kind: 1, oid };
         let record = Record {
             content,
-            pos: 1_000,
+            pos: if oid == 0 { pos } else { 1_000 },
             dur: 60_000,
             state: State::Playing,
             session: SessionId(7),

@@ -33,7 +33,8 @@ impl Metrics {
             "Users that left the list since all of their changes were delivered",
             unlisted,
         );
-        let meaning = "Listed users whose stored state cannot be read; each is tried again after an hour";
+        let meaning =
+            "Listed users whose stored state cannot be read or sent as a whole; each is tried again after an hour";
         registry.register("history_unreadable", meaning, unreadable);
         let meaning = "Users with changes that are to be delivered, of all gateways together";
         registry.register("history_listed_users", meaning, listed);

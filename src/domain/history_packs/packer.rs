@@ -31,7 +31,7 @@ const DUE_MAX: usize = 8_192;
 const READ_MAX: usize = 128;
 /// The least time between two counts of waiting users in all shards: each shard takes two commands.
 const COUNT_EVERY_MIN: Duration = Duration::from_secs(2);
-/// The time after which a user is tried again whose stored state cannot be read.
+/// The time after which a user is tried again whose stored state cannot be read, or not be sent as a whole.
 const UNREADABLE_MS: u64 = 3_600_000;
 
 /// Carries users off the list. Any number of them may run, in any number of processes.
@@ -142,6 +142,15 @@ impl Packer {
                 }
             }
             users = others;
+        }
+        for (user, faults) in std::mem::take(&mut batch.unsound) {
+            let why = faults.join("; ");
+            tracing::error!(
+                event = "listed_user_unsound",
+                why,
+                "rows of a listed user are not fit for the history store; the user stays listed"
+            );
+            unreadable.push((user, Version::NONE));
         }
         if !unreadable.is_empty() {
             self.metrics.unreadable.inc_by(unreadable.len() as u64);

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::domain::history_packs::feed::PackFollower;
-use crate::domain::history_packs::fixture::{List, user_at};
+use crate::domain::history_packs::fixture::{List, user_at, user_with};
 use crate::model::pack::Pack;
 use crate::model::shard::Shards;
 use crate::storage::history_bus::codec;
@@ -77,6 +77,26 @@ async fn due_users_go_in_one_pack_per_region_and_leave_the_list() {
     assert_eq!(packed, 2_000);
     let counted = [&scene.metrics.packs, &scene.metrics.users, &scene.metrics.rows, &scene.metrics.unlisted];
     assert_eq!(counted.map(|counter| counter.get()), [100, 2_000, 2_000, 2_000]);
+}
+
+#[tokio::test]
+async fn a_user_with_a_row_that_cannot_be_sent_stays_listed_and_the_others_go() {
+    let scene = Scene::new();
+    let (region, at) = (Region(7), scene.clock.now() - 3_600_000);
+    let users: Vec<UserId> =
+        (1..).map(UserId).filter(|user| Shards::DEFAULT.of(*user).region() == region).take(4).collect();
+    users[1..].iter().for_each(|user| scene.list.add(user_at(*user, 2, at), at));
+    scene.list.add(user_with(users[0], 2, at, 1 << 60), at);
+    scene.turns().await;
+    let due = scene.list.due();
+    assert!(due.len() == 1 && due[0].0 == users[0] && due[0].1 > scene.clock.now(), "{due:?}");
+    let mut sent: Vec<_> = scene.bus.published().iter().flat_map(|pack| pack.users.clone()).collect();
+    sent.sort_by_key(|user| user.user);
+    assert_eq!(
+        sent.iter().map(|user| (user.user, user.rows.len())).collect::<Vec<_>>(),
+        [(users[0], 1), (users[1], 2), (users[2], 2), (users[3], 2)]
+    );
+    assert_eq!(scene.metrics.unreadable.get(), 1);
 }
 
 #[tokio::test]

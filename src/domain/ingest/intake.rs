@@ -7,7 +7,7 @@ use super::source::Source;
 use super::submit_queue::SubmitQueue;
 use crate::domain::devices::inbox::{BeatRef, Inbox, Rejected};
 use crate::domain::time::clock::Clock;
-use crate::model::beat::Beat;
+use crate::model::beat::{Beat, DEVICE_BYTES_MAX};
 use crate::model::change::Action;
 use crate::model::rule::{Admission, Reason};
 
@@ -35,7 +35,9 @@ impl Intake {
     pub fn beats(&self, source: &Source, items: &[Beat]) -> Taken {
         let now = self.clock.now();
         let mut taken = Taken::default();
-        let admitted = items.iter().zip(0..).filter_map(|(beat, index)| match self.admission.judge(beat, now) {
+        let has_name = source.device.len() <= DEVICE_BYTES_MAX;
+        let judge = |beat| if has_name { self.admission.judge(beat, now) } else { Err(Reason::Invalid) };
+        let admitted = items.iter().zip(0..).filter_map(|(beat, index)| match judge(beat) {
             Ok(()) => Some((index, *beat)),
             Err(reason) => {
                 self.metrics.beats.rejected(reason);

@@ -97,7 +97,7 @@ fn the_token_of_a_service_is_no_token_of_a_user() {
     let config = config("a-key-for-tests-only-0123456789abcdef");
     let key = load(&config, Path::new("/nowhere")).expect("a configured key");
     let verifier = Verifier::new(&config, Some(&key)).expect("keys");
-    let scopes = Scopes { read: true, write: false };
+    let scopes = Scopes { read: true, ..Scopes::default() };
     let issued = key.issue_service("42", scopes, Duration::from_secs(3600), NOW_MS);
     let service = verifier.verify_service(&issued.token, NOW_MS).expect("a service");
     assert_eq!((service.name.as_str(), service.scopes), ("42", scopes));

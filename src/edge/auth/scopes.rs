@@ -9,6 +9,8 @@ use serde_json::Value;
 pub struct Scopes {
     pub read: bool,
     pub write: bool,
+    /// What gateways without a store tell their history services.
+    pub internal: bool,
 }
 
 /// How the scopes of services begin. A token that has one opens no user's data by itself.
@@ -17,16 +19,22 @@ const OF_SERVICES: &str = "heartline.";
 impl Scopes {
     pub const READ: &str = "heartline.read";
     pub const WRITE: &str = "heartline.write";
+    pub const INTERNAL: &str = "heartline.internal";
+    pub const ALL: Self = Scopes { read: true, write: true, internal: true };
 
     /// Of the claim `scope`: exact words between spaces.
     pub fn of(claim: Option<&Value>) -> Self {
         let has = |scope: &str| words(claim).any(|word| word == scope);
-        Scopes { read: has(Self::READ), write: has(Self::WRITE) }
+        Scopes { read: has(Self::READ), write: has(Self::WRITE), internal: has(Self::INTERNAL) }
     }
 
     /// What both allow.
     pub fn and(self, other: Scopes) -> Self {
-        Scopes { read: self.read && other.read, write: self.write && other.write }
+        Scopes {
+            read: self.read && other.read,
+            write: self.write && other.write,
+            internal: self.internal && other.internal,
+        }
     }
 }
 
@@ -43,12 +51,9 @@ fn words(claim: Option<&Value>) -> impl Iterator<Item = &str> {
 /// As a token has them, with a space between.
 impl fmt::Display for Scopes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match (self.read, self.write) {
-            (false, false) => "",
-            (true, false) => Scopes::READ,
-            (false, true) => Scopes::WRITE,
-            (true, true) => "heartline.read heartline.write",
-        })
+        let scopes = [(self.read, Self::READ), (self.write, Self::WRITE), (self.internal, Self::INTERNAL)];
+        let given: Vec<&str> = scopes.into_iter().filter(|(has, _)| *has).map(|(_, scope)| scope).collect();
+        f.write_str(&given.join(" "))
     }
 }
 
@@ -61,13 +66,17 @@ mod tests {
     #[test]
     fn scopes_are_exact_words() {
         let of = |scope: Value| (Scopes::of(Some(&scope)), is_of_service(Some(&scope)));
-        let scopes = |read, write| Scopes { read, write };
+        let scopes = |read, write| Scopes { read, write, internal: false };
         assert_eq!(of(json!("mail heartline.read  profile")), (scopes(true, false), true));
         assert_eq!(of(json!("heartline.write heartline.read")), (scopes(true, true), true));
         assert_eq!(of(json!("heartline.readers")), (scopes(false, false), true));
         assert_eq!(of(json!("heartline mail Heartline.read")), (scopes(false, false), false));
         assert_eq!(of(json!(["heartline.read"])), (scopes(false, false), false), "not as the standard has it");
-        assert_eq!(Scopes::of(Some(&json!(scopes(true, true).to_string()))), scopes(true, true));
+        for all in
+            [scopes(true, true), scopes(false, true), Scopes::ALL, Scopes { internal: true, ..Scopes::default() }]
+        {
+            assert_eq!(Scopes::of(Some(&json!(all.to_string()))), all);
+        }
         assert_eq!((Scopes::of(None), is_of_service(None)), (scopes(false, false), false));
     }
 }

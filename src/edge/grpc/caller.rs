@@ -51,7 +51,8 @@ impl Callers {
         Callers { authenticator, listed }
     }
 
-    /// The caller of a call with these headers. With a token and a certificate, what both allow.
+    /// The caller of a call with these headers. With a token and a certificate, what both allow. No certificate alone
+    /// makes a gateway: back-ends have some, too.
     pub fn identify(&self, headers: &HeaderMap, certificate: &Certificate) -> Result<Caller, Status> {
         let by_certificate = match certificate {
             Certificate::None => None,
@@ -63,7 +64,8 @@ impl Callers {
         let by_token = self.by_token(headers)?;
         match (by_certificate, by_token) {
             (Some(certified), Some(holder)) => Ok(certified.and(&holder)),
-            (Some(caller), None) | (None, Some(caller)) => Ok(caller),
+            (Some(certified), None) => Ok(certified.without_internal()),
+            (None, Some(holder)) => Ok(holder),
             (None, None) => Err(Status::unauthenticated("authorization: is missing")),
         }
     }
@@ -71,7 +73,7 @@ impl Callers {
     /// A certificate has no scopes: without a list of callers it may do everything, beside one it has to be listed.
     fn certified(&self, name: &str) -> Caller {
         let unlisted = match self.listed.is_empty() {
-            true => Caller { scopes: Scopes { read: true, write: true }, kinds: Kinds::All },
+            true => Caller { scopes: Scopes::ALL, kinds: Kinds::All },
             false => Caller { scopes: Scopes::default(), kinds: Kinds::of(&[]) },
         };
         self.listed.get(name).cloned().unwrap_or(unlisted)
@@ -102,6 +104,10 @@ impl Caller {
         Caller { scopes: self.scopes.and(other.scopes), kinds: self.kinds.and(&other.kinds) }
     }
 
+    fn without_internal(self) -> Caller {
+        Caller { scopes: Scopes { internal: false, ..self.scopes }, ..self }
+    }
+
     pub fn may_read(&self) -> bool {
         self.scopes.read
     }
@@ -112,6 +118,10 @@ impl Caller {
 
     pub fn require_write(&self) -> Result<(), Status> {
         Self::require(self.scopes.write, Scopes::WRITE)
+    }
+
+    pub fn require_internal(&self) -> Result<(), Status> {
+        Self::require(self.scopes.internal, Scopes::INTERNAL)
     }
 
     fn require(has: bool, scope: &str) -> Result<(), Status> {
@@ -196,7 +206,7 @@ mod tests {
     use super::*;
 
     fn caller(read: bool, write: bool, kinds: &[u16]) -> Caller {
-        Caller { scopes: Scopes { read, write }, kinds: Kinds::of(kinds) }
+        Caller { scopes: Scopes { read, write, internal: false }, kinds: Kinds::of(kinds) }
     }
 
     #[test]

@@ -62,6 +62,8 @@ pub enum Scope {
     Read,
     #[serde(rename = "heartline.write")]
     Write,
+    #[serde(rename = "heartline.internal")]
+    Internal,
 }
 
 impl TryFrom<String> for Listen {
@@ -78,7 +80,8 @@ impl TryFrom<String> for Listen {
 
 impl CallerConfig {
     pub fn scopes(&self) -> Scopes {
-        Scopes { read: self.scopes.contains(&Scope::Read), write: self.scopes.contains(&Scope::Write) }
+        let has = |scope| self.scopes.contains(&scope);
+        Scopes { read: has(Scope::Read), write: has(Scope::Write), internal: has(Scope::Internal) }
     }
 }
 

@@ -9,7 +9,7 @@ use tonic::Status;
 
 use super::wire;
 use crate::edge::protocol::json::decode_connection;
-use crate::model::beat::{Beat, State};
+use crate::model::beat::{Beat, DEVICE_BYTES_MAX, MILLIS_MAX, State};
 use crate::model::ids::{ConnectionId, Content, SessionId, UserId};
 use crate::model::rewards::day::Day;
 
@@ -17,9 +17,6 @@ use crate::model::rewards::day::Day;
 const BEATS_MAX: usize = 5_000;
 /// Beats of one user in it.
 const BEATS_OF_USER_MAX: usize = 500;
-/// The greatest time or length, as everywhere.
-const EXACT_MAX: u64 = (1 << 53) - 1;
-const DEVICE_BYTES_MAX: usize = 64;
 
 /// What is wrong with a message.
 #[derive(Debug, PartialEq, Eq)]
@@ -188,7 +185,7 @@ fn required<T>(given: Option<T>, field: &'static str) -> Result<T, Fault> {
 }
 
 fn exact(number: u64, field: &'static str) -> Result<u64, Fault> {
-    if number > EXACT_MAX { Err(Fault::too_great(field, EXACT_MAX)) } else { Ok(number) }
+    if number > MILLIS_MAX { Err(Fault::too_great(field, MILLIS_MAX)) } else { Ok(number) }
 }
 
 #[cfg(test)]

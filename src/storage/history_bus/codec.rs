@@ -1,7 +1,8 @@
 //! Packs as bytes, and back.
 //!
-//! Decoding is strict: values that the hot store cannot have written are a [`DecodeError`], so that the history store
-//! need not check them. Fields of a later version are left out.
+//! Decoding is strict: values that the hot store cannot have written are left out of the pack, so that the history store
+//! need not check them and the other users of the pack are written all the same ([`Unsound`]). What is no pack at all is a
+//! [`DecodeError`]. Fields of a later version are left out.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use prost::encoding::{encoded_len_varint, key_len};
 
 use super::MESSAGE_BYTES_MAX;
 use super::wire::{WireContent, WireForgetting, WirePack, WireRecord, WireRow, WireUser};
-use crate::model::beat::State;
+use crate::model::beat::{DEVICE_BYTES_MAX, MILLIS_MAX, State};
 use crate::model::ids::{Content, SessionId, UserId};
 use crate::model::pack::{Pack, PackedForgetting, PackedRecord, PackedRow, UserPack};
 use crate::model::recording::{Recording, Switch};
@@ -20,13 +21,9 @@ use crate::model::version::Version;
 /// The version of the format. A change that an older reader would misread increments it.
 const FORMAT: u32 = 1;
 
-/// The greatest time or length, as on every interface: milliseconds.
-const MILLIS_MAX: u64 = (1 << 53) - 1;
 /// Later stores write by a version, which is a signed number there.
 const VERSION_MAX: u64 = i64::MAX as u64;
 const DEPLOYMENT_BYTES_MAX: usize = 64;
-/// As a client may say it.
-const DEVICE_BYTES_MAX: usize = 64;
 
 const USERS_TAG: u32 = 4;
 const ROWS_TAG: u32 = 3;
@@ -35,6 +32,15 @@ const ROWS_TAG: u32 = 3;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct DecodeError(String);
+
+/// A part of a pack that the hot store cannot have written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsound {
+    /// For the operator.
+    pub why: String,
+    /// The part alone, as a pack.
+    pub bytes: Vec<u8>,
+}
 
 pub fn encode(pack: &Pack) -> Vec<u8> {
     let users = pack.users.iter().map(WireUser::from).collect();
@@ -76,7 +82,39 @@ pub fn split(user: UserPack, bytes_max: usize) -> Vec<UserPack> {
     parts
 }
 
+/// A pack that is sound as a whole.
 pub fn decode(bytes: &[u8]) -> Result<Pack, DecodeError> {
+    let (pack, unsound) = decode_sound(bytes)?;
+    match unsound.into_iter().next() {
+        Some(unsound) => Err(DecodeError(unsound.why)),
+        None => Ok(pack),
+    }
+}
+
+/// What is sound of a user, and what is wrong with the rest: whoever decodes it would leave that out.
+pub fn sound(pack: UserPack) -> (UserPack, Vec<String>) {
+    let UserPack { user, forgetting, rows } = pack;
+    let mut faults = Vec::new();
+    let forgetting = forgetting.filter(|known| match self::forgetting(WireForgetting::from(known)) {
+        Ok(_) => true,
+        Err(DecodeError(why)) => {
+            faults.push(why);
+            false
+        }
+    });
+    let is_sound = |known: &PackedRow| match row(WireRow::from(known)) {
+        Ok(_) => true,
+        Err(DecodeError(why)) => {
+            faults.push(format!("content {}:{}: {why}", known.content.kind, known.content.oid));
+            false
+        }
+    };
+    let rows = rows.into_iter().filter(is_sound).collect();
+    (UserPack { user, forgetting, rows }, faults)
+}
+
+/// A pack without what is unsound in it, and that.
+pub fn decode_sound(bytes: &[u8]) -> Result<(Pack, Vec<Unsound>), DecodeError> {
     require(bytes.len() <= MESSAGE_BYTES_MAX, || {
         format!("is {} bytes long; at most {MESSAGE_BYTES_MAX}", bytes.len())
     })?;
@@ -87,11 +125,16 @@ pub fn decode(bytes: &[u8]) -> Result<Pack, DecodeError> {
     require(named, || format!("deployment has {} bytes; 1 to {DEPLOYMENT_BYTES_MAX}", deployment.len()))?;
     require(region < Region::COUNT.into(), || format!("region is {region}; at most {}", Region::COUNT - 1))?;
     let region = Region(region as u16);
-    let users = users.into_iter().map(|user| {
+    let (mut sound, mut unsound) = (Vec::with_capacity(users.len()), Vec::new());
+    for user in users {
         let mid = user.mid;
-        self::user(user, region).map_err(|DecodeError(why)| DecodeError(format!("user {mid}: {why}")))
-    });
-    Ok(Pack { deployment: deployment.into(), region, users: users.collect::<Result<_, _>>()? })
+        let mut leave_out = |user: WireUser, DecodeError(why): DecodeError| {
+            let bytes = WirePack { users: vec![user], ..head(&deployment, region) }.encode_to_vec();
+            unsound.push(Unsound { why: format!("user {mid}: {why}"), bytes });
+        };
+        sound.extend(self::user(user, region, &mut leave_out));
+    }
+    Ok((Pack { deployment: deployment.into(), region, users: sound }, unsound))
 }
 
 fn head(deployment: &str, region: Region) -> WirePack {
@@ -103,15 +146,33 @@ fn framed(tag: u32, len: usize) -> usize {
     key_len(tag) + encoded_len_varint(len as u64) + len
 }
 
-fn user(wire: WireUser, region: Region) -> Result<UserPack, DecodeError> {
-    let user = UserId(wire.mid);
+/// What is sound of the user; the rest, each part by itself, goes to `leave_out`. `None`: nothing is.
+fn user(wire: WireUser, region: Region, leave_out: &mut impl FnMut(WireUser, DecodeError)) -> Option<UserPack> {
+    let (mid, user) = (wire.mid, UserId(wire.mid));
     let home = Shards::DEFAULT.of(user).region();
-    require(home == region, || format!("is of region {}, not {}", home.0, region.0))?;
-    let rows = wire.rows.into_iter().enumerate().map(|(index, row)| {
-        self::row(row).map_err(|DecodeError(why)| DecodeError(format!("row {}: {why}", index + 1)))
+    if let Err(error) = require(home == region, || format!("is of region {}, not {}", home.0, region.0)) {
+        leave_out(wire, error);
+        return None;
+    }
+    let part = |forgetting, rows| WireUser { mid, forgetting, rows };
+    let is_empty = wire.forgetting.is_none() && wire.rows.is_empty();
+    let mut rows = Vec::with_capacity(wire.rows.len());
+    for (index, row) in wire.rows.into_iter().enumerate() {
+        match self::row(row.clone()) {
+            Ok(sound) => rows.push(sound),
+            Err(DecodeError(why)) => {
+                leave_out(part(None, vec![row]), DecodeError(format!("row {}: {why}", index + 1)));
+            }
+        }
+    }
+    let forgetting = wire.forgetting.and_then(|forgetting| match self::forgetting(forgetting.clone()) {
+        Ok(sound) => Some(sound),
+        Err(error) => {
+            leave_out(part(Some(forgetting), Vec::new()), error);
+            None
+        }
     });
-    let rows = rows.collect::<Result<_, _>>()?;
-    Ok(UserPack { user, forgetting: wire.forgetting.map(forgetting).transpose()?, rows })
+    (is_empty || forgetting.is_some() || !rows.is_empty()).then_some(UserPack { user, forgetting, rows })
 }
 
 fn forgetting(wire: WireForgetting) -> Result<PackedForgetting, DecodeError> {

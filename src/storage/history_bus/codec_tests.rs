@@ -216,6 +216,52 @@ fn a_record_that_the_hot_store_cannot_have_is_refused() {
     assert_eq!(device, "user 42: row 1: device has 65 bytes; at most 64");
 }
 
+/// The golden pack with the first user's data for another user of the region, and a change of the first user. Its second
+/// user has none.
+fn of_two(change: impl FnOnce(&mut WireUser)) -> (Pack, Vec<Unsound>) {
+    let mut wire = WirePack::decode(encode(&golden()).as_slice()).expect("a message");
+    let other = (43..).find(|mid| Shards::DEFAULT.of(UserId(*mid)).region() == Region(19)).expect("a user");
+    wire.users.push(WireUser { mid: other, ..wire.users[0].clone() });
+    change(&mut wire.users[0]);
+    decode_sound(&wire.encode_to_vec()).expect("a pack")
+}
+
+#[test]
+fn one_bad_row_takes_neither_the_other_rows_nor_the_other_users_along() {
+    let rows = golden().users[0].rows.len();
+    let (pack, unsound) = of_two(|user| user.rows[0].record.as_mut().expect("a record").pos = 1 << 60);
+    assert_eq!(pack.users.iter().map(|user| user.rows.len()).collect::<Vec<_>>(), [rows - 1, 0, rows]);
+    assert_eq!(pack.users[0].forgetting, golden().users[0].forgetting);
+    assert_eq!(unsound.len(), 1);
+    assert!(unsound[0].why.starts_with("user 42: row 1: pos is 1152921504606846976"), "{}", unsound[0].why);
+    let alone = WirePack::decode(unsound[0].bytes.as_slice()).expect("a pack");
+    let kept = &alone.users[0];
+    assert_eq!((alone.users.len(), kept.mid, kept.rows.len(), kept.forgetting.is_none()), (1, 42, 1, true));
+    assert_eq!(kept.rows[0].record.as_ref().map(|record| record.pos), Some(1 << 60), "as it was");
+}
+
+#[test]
+fn a_bad_forgetting_or_user_takes_no_other_user_along() {
+    let (pack, unsound) = of_two(|user| user.forgetting.as_mut().expect("it has one").watermark = 1 << 53);
+    assert_eq!((pack.users.len(), pack.users[0].forgetting.is_none(), unsound.len()), (3, true, 1));
+    assert_eq!(pack.users[0].rows, golden().users[0].rows);
+    let (pack, unsound) = of_two(|user| user.mid = 41);
+    assert_eq!((pack.users.len(), unsound.len()), (2, 1));
+    assert!(unsound[0].why.contains("is of region"), "{}", unsound[0].why);
+}
+
+#[test]
+fn a_sender_finds_what_a_reader_would_leave_out() {
+    let user = golden().users.swap_remove(0);
+    assert_eq!(sound(user.clone()), (user.clone(), vec![]));
+    let mut bad = user.clone();
+    bad.rows[0].record.as_mut().expect("a record").device = "x".repeat(200_000).into();
+    let content = bad.rows[0].content;
+    let (rest, faults) = sound(bad);
+    let said = format!("content {}:{}: device has 200000 bytes; at most 64", content.kind, content.oid);
+    assert_eq!((rest.rows.as_slice(), faults), (&user.rows[1..], vec![said]));
+}
+
 #[test]
 fn a_forgetting_that_the_hot_store_cannot_have_is_refused() {
     let of =

@@ -2,6 +2,7 @@
 
 mod callers;
 mod certificates;
+mod gateways;
 mod limits;
 mod operations;
 mod puts;

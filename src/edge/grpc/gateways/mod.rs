@@ -1,6 +1,6 @@
 //! The history service of gateways without a store: their changes, their reads, and what others change of their users.
 //!
-//! A gateway is trusted like any caller that reads and writes all kinds. Its changes go the way of those of sockets here:
+//! A gateway shows the scope `heartline.internal`, which no back-end needs. Its changes go the way of those of sockets here:
 //! the same intake, rules, rewards and listeners. It pushes to its own connections what they change; everything else is
 //! told on the stream that it keeps open.
 
@@ -71,8 +71,7 @@ impl StoreState {
 
 /// A gateway.
 fn require(caller: &Caller) -> Result<(), Status> {
-    caller.require_read()?;
-    caller.require_write()?;
+    caller.require_internal()?;
     caller.require_all_kinds()
 }
 
