@@ -7,6 +7,7 @@ use super::assembly::Assembly;
 use super::common::Common;
 use crate::domain::ingest::lanes::Lanes;
 use crate::domain::rewards::lookup::Lookup;
+use crate::domain::stored_users::Users;
 use crate::domain::views::ViewCounting;
 use crate::edge::control::users::{UserOperations, routes};
 use crate::model::reading::Reading;
@@ -26,6 +27,7 @@ pub(super) fn build(
         presence: common.presence.clone(),
         clock: common.clock.clone(),
         history: common.history.clone(),
+        users: Users { store: common.hot.clone(), clock: common.clock.clone() },
         connect_lookup,
         views,
         reading: reading.clone(),

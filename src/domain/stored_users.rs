@@ -6,6 +6,7 @@ use super::store_reads::Unavailable;
 use super::time::clock::Clock;
 use crate::model::ids::UserId;
 use crate::model::page::UsersRequest;
+use crate::model::walk::{WalkRequest, Walked};
 use crate::storage::hot_store::StoredUsers;
 
 #[derive(Clone)]
@@ -19,6 +20,14 @@ impl Users {
     pub async fn page(&self, request: UsersRequest) -> Result<Vec<UserId>, Unavailable> {
         self.store.users(request, self.clock.now()).await.map_err(|error| {
             tracing::warn!(event = "store_read_failed", read = "users", %error, "store read failed");
+            Unavailable
+        })
+    }
+
+    /// The next records of a user, in the order of their contents.
+    pub async fn walk(&self, user: UserId, request: WalkRequest) -> Result<Walked, Unavailable> {
+        self.store.walk(user, request, self.clock.now()).await.map_err(|error| {
+            tracing::warn!(event = "store_read_failed", read = "walk", %error, "store read failed");
             Unavailable
         })
     }

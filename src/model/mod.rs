@@ -40,6 +40,7 @@ pub mod transition;
 pub mod version;
 pub mod view;
 pub mod visitor;
+pub mod walk;
 
 #[cfg(test)]
 mod rule_properties;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use heartline::model::change::Action;
 use heartline::model::ids::{Content, UserId};
 use heartline::model::page::UsersRequest;
+use heartline::model::walk::{WalkRequest, Walked};
 use heartline::storage::hot_store::HotStore;
 
 use crate::requests::*;
@@ -50,6 +51,55 @@ pub fn users_with_records_are_named_once_and_in_order<B: Backend>() {
     // A page that is asked for anew sees what has come.
     commit(&store, vec![beat_of(UserId(8), VIDEO, NOW - 5)]);
     assert_eq!(page(&store, Some(6), 3, &[]), [7, 8, 28]);
+}
+
+/// The records of a walk in pages of this size, and what `between` does after each.
+fn walked(store: &Arc<dyn HotStore>, limit: usize, kinds: &[u16], mut between: impl FnMut(usize)) -> Vec<Content> {
+    let (mut found, mut after, mut pages) = (Vec::new(), None, 0);
+    loop {
+        let request = WalkRequest { limit, after, kinds: kinds.to_vec() };
+        let Walked { records, next } = wait(store.walk(USER, request, NOW)).expect("a page");
+        assert!(records.len() <= limit);
+        found.extend(records.iter().map(|record| record.content));
+        (after, pages) = (next, pages + 1);
+        if after.is_none() {
+            return found;
+        }
+        between(pages);
+    }
+}
+
+pub fn a_walk_meets_each_record_once_whatever_is_played_meanwhile<B: Backend>() {
+    let backend = B::fresh(ROOMY);
+    let store = backend.store();
+    let all: Vec<Content> = (1..=600).map(content).collect();
+    commit(&store, all.iter().map(|content| beat_of(USER, *content, 1_000 + content.oid)).collect());
+    commit(&store, vec![beat_of(UserId(43), content(601), 1_000)]);
+    for limit in [7, 100, 600, 700] {
+        // One that is behind the walk moves ahead of all, and one that is still to come.
+        let play = |page: usize| {
+            let at = 10_000 * limit as u64 + page as u64;
+            commit(&store, vec![beat_of(USER, content(1), at), beat_of(USER, content(600), at)]);
+        };
+        assert_eq!(walked(&store, limit, &[], play), all, "in pages of {limit}");
+    }
+}
+
+pub fn a_walk_shows_the_live_records_of_some_kinds<B: Backend>() {
+    let backend = B::fresh(ROOMY);
+    let store = backend.store();
+    let of_kind = |kind, oid| Content { kind, oid };
+    let contents = (1..=4).flat_map(|kind| (1..=5).map(move |oid| of_kind(kind, oid)));
+    commit(&store, contents.map(|content| beat_of(USER, content, 1_000 + content.oid)).collect());
+    let delete = Action::Delete { contents: vec![of_kind(2, 3), of_kind(2, 4)], at: 5_000 };
+    commit(&store, vec![change(USER, delete), change(USER, Action::Clear { at: 1_001 })]);
+    for limit in [100, 3, 1] {
+        let shown = walked(&store, limit, &[2, 4], |_| {});
+        let of_two = [2, 5].map(|oid| of_kind(2, oid));
+        let of_four = [2, 3, 4, 5].map(|oid| of_kind(4, oid));
+        assert_eq!(shown, [&of_two[..], &of_four].concat(), "in pages of {limit}");
+    }
+    assert_eq!(walked(&store, 5, &[9], |_| {}), []);
 }
 
 pub fn users_without_a_record_that_is_shown_are_not_named<B: Backend>() {

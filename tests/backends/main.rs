@@ -126,6 +126,8 @@ macro_rules! hot_store_suite {
         }
         hot_store_users {
             users_with_records_are_named_once_and_in_order,
+            a_walk_meets_each_record_once_whatever_is_played_meanwhile,
+            a_walk_shows_the_live_records_of_some_kinds,
             users_without_a_record_that_is_shown_are_not_named,
         }
         hot_store_rewards {

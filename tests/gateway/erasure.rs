@@ -109,6 +109,31 @@ async fn an_export_has_every_record_once_newest_first() {
 }
 
 #[tokio::test]
+async fn an_export_by_content_has_every_record_once_though_some_move_ahead() {
+    let gateway = TestGateway::start();
+    let mut client = gateway.connect(MID).await;
+    let at = client.now() - 1_000;
+    client.watch((0..50).map(|oid| beat(oid, at + oid))).await;
+    let (mut oids, mut cursor) = (Vec::new(), String::new());
+    for page in 1.. {
+        let path = format!("/v1/export?mid=42&order=content&limit=10&cursor={cursor}");
+        let shown = gateway.control().get(&path).await.json();
+        assert_eq!(shown["rewards"].is_array(), page == 1, "{shown}");
+        let records = shown["records"].as_array().expect("records");
+        oids.extend(
+            records.iter().map(|record| record["oid"].as_str().expect("an oid").parse::<u64>().expect("a number")),
+        );
+        let Some(next) = shown["cursor"].as_str() else { break };
+        next.clone_into(&mut cursor);
+        client.watch([beat(1, at + 100 + page), beat(45, at + 100 + page)]).await;
+    }
+    assert_eq!(oids, (0..50).collect::<Vec<_>>());
+    for bad in ["&order=newest", "&order=content&cursor=x", &format!("&cursor={cursor}")] {
+        assert_eq!(gateway.control().get(&format!("/v1/export?mid=42{bad}")).await.status, 400, "{bad}");
+    }
+}
+
+#[tokio::test]
 async fn rewards_are_exported_and_erased_too() {
     let rules = r#"[{ id = "at-once", per = "user", watched = "0s", exact = true }]"#;
     let gateway = TestGateway::with(&[("rewards.rules", rules)]);

@@ -12,6 +12,7 @@ use heartline::model::rewards::claim::ClaimKey;
 use heartline::model::rewards::day::Day;
 use heartline::model::rows_read::RowsRead;
 use heartline::model::shard::Shard;
+use heartline::model::walk::{WalkRequest, Walked};
 use heartline::storage::hot_store::{
     Answer, Claims, Committed, Group, Positions, StoreClock, StoreError, StoredUsers, UserStatus,
 };
@@ -105,6 +106,10 @@ impl<S: Claims> Claims for Faulty<S> {
 impl<S: StoredUsers> StoredUsers for Faulty<S> {
     fn users(&self, request: UsersRequest, now: u64) -> Answer<Vec<UserId>> {
         self.store.users(request, now)
+    }
+
+    fn walk(&self, user: UserId, request: WalkRequest, now: u64) -> Answer<Walked> {
+        self.store.walk(user, request, now)
     }
 }
 

@@ -14,6 +14,7 @@ use heartline::model::rewards::claim::ClaimKey;
 use heartline::model::rewards::day::Day;
 use heartline::model::rows_read::RowsRead;
 use heartline::model::shard::Shard;
+use heartline::model::walk::{WalkRequest, Walked};
 use heartline::storage::hot_store::{
     Answer, Claims, Committed, Group, Positions, StoreClock, StoreError, StoredUsers, UserStatus,
 };
@@ -111,6 +112,10 @@ impl Claims for Memory {
 impl StoredUsers for Memory {
     fn users(&self, _: UsersRequest, _: u64) -> Answer<Vec<UserId>> {
         self.answer(|_| Vec::new())
+    }
+
+    fn walk(&self, _: UserId, _: WalkRequest, _: u64) -> Answer<Walked> {
+        self.answer(|_| Walked::default())
     }
 }
 

@@ -97,7 +97,8 @@ async fn run(
     }
 }
 
-/// The user's records, the newest first, and how many they are.
+/// The user's records and how many they are. In the order of their contents: a record that is played meanwhile would move
+/// ahead of a page that shows the newest first.
 async fn lines_of(client: &HistoryClient, mid: u64, kinds: &[u32]) -> Result<(u64, Vec<u8>, u64), CallError> {
     let (mut text, mut records, mut cursor) = (Vec::new(), 0, String::new());
     loop {
@@ -106,6 +107,7 @@ async fn lines_of(client: &HistoryClient, mid: u64, kinds: &[u32]) -> Result<(u6
             limit: Some(RECORDS),
             cursor,
             kinds: kinds.to_vec(),
+            by_content: true,
             ..ListRequest::default()
         };
         let page = client.list(request).await?;

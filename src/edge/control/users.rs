@@ -24,7 +24,9 @@ use crate::edge::http::problem::Problem;
 use crate::edge::http::{asked_at, body, query};
 use crate::edge::protocol::cursor;
 use crate::edge::protocol::frame::Cursor;
-use crate::edge::protocol::json::{Connected, Exported, decode_user_body, encode_connections, encode_export};
+use crate::edge::protocol::json::{
+    Connected, ExportPage, Exported, decode_user_body, encode_connections, encode_export,
+};
 use crate::model::change::Action;
 use crate::model::mid_hash::MidHash;
 use crate::model::reading::Reading;
@@ -37,6 +39,7 @@ pub struct UserOperations {
     pub presence: Arc<Presence>,
     pub clock: Arc<Clock>,
     pub history: History,
+    pub users: Users,
     pub connect_lookup: Arc<dyn Lookup>,
     /// `None`: views are not counted.
     pub views: Option<Arc<ViewCounting>>,
@@ -76,14 +79,23 @@ async fn erase(State(users): State<Arc<UserOperations>>, request: Request) -> Re
 
 /// A page of a user's own data, as the user's clients see it. The first page also has the rewards.
 async fn export(State(users): State<Arc<UserOperations>>, uri: Uri) -> Result<Response, Problem> {
-    let (user, request) = query::export(&uri)?;
-    let first = request.after.is_none();
+    let (user, page) = query::export(&uri)?;
     let paused = users.history.paused(user).await?;
-    let filter = request.filter.clone();
-    let page = users.history.list(user, request, RowsRead::default()).await?;
-    let cursor = page.next.map(|position| cursor::encode(&Cursor { position, filter }));
+    let (first, records, cursor) = match page {
+        ExportPage::Newest(request) => {
+            let (first, filter) = (request.after.is_none(), request.filter.clone());
+            let page = users.history.list(user, request, RowsRead::default()).await?;
+            (first, page.records, page.next.map(|position| cursor::encode(&Cursor { position, filter })))
+        }
+        ExportPage::ByContent(request) => {
+            let first = request.after.is_none();
+            users.history.commit_held(user).await;
+            let walked = users.users.walk(user, request).await?;
+            (first, walked.records, walked.next.map(|next| cursor::encode_walk(next, &[])))
+        }
+    };
     let rewards = if first { Some(users.connect_lookup.kept_claims(user).await?) } else { None };
-    let (records, rewards, cursor) = (&page.records[..], rewards.as_deref(), cursor.as_deref());
+    let (records, rewards, cursor) = (&records[..], rewards.as_deref(), cursor.as_deref());
     Ok(body::answered(encode_export(&Exported { user, paused, rewards, records, cursor }, &users.reading)))
 }
 

@@ -36,7 +36,7 @@ pub struct Entry {
 }
 
 impl Fault {
-    fn new(path: impl Into<String>, complaint: impl Into<Cow<'static, str>>) -> Self {
+    pub fn new(path: impl Into<String>, complaint: impl Into<Cow<'static, str>>) -> Self {
         Fault { path: path.into(), complaint: complaint.into() }
     }
 

@@ -11,7 +11,7 @@ use prometheus_client::registry::Registry;
 use tonic::Code;
 
 /// All methods, with their labels. Anything else is counted as [`OTHER`], so that no caller can make up a label.
-const METHODS: [(&str, &str); 27] = [
+const METHODS: [(&str, &str); 28] = [
     ("heartline.v1.History/Put", "put"),
     ("heartline.v1.History/Get", "get"),
     ("heartline.v1.History/List", "list"),
@@ -30,6 +30,7 @@ const METHODS: [(&str, &str); 27] = [
     ("heartline.internal.v1.Gateways/Open", "gateway_open"),
     ("heartline.internal.v1.Gateways/Claims", "gateway_read"),
     ("heartline.internal.v1.Gateways/Users", "gateway_read"),
+    ("heartline.internal.v1.Gateways/Walk", "gateway_read"),
     ("heartline.internal.v1.Gateways/Time", "gateway_time"),
     ("heartline.internal.v1.Gateways/Announce", "gateway_announce"),
     ("heartline.internal.v1.Gateways/Revocations", "gateway_revocations"),

@@ -9,12 +9,16 @@ use super::gate::Deadline;
 use super::{encode, status, wire};
 use crate::domain::stored_users::Users;
 use crate::edge::context::ConnectionContext;
+use crate::edge::limits::list_limiter::ListPermit;
 use crate::edge::protocol::cursor;
 use crate::edge::protocol::frame::Cursor;
 use crate::edge::protocol::json::decode_list;
 use crate::model::ids::UserId;
 use crate::model::page::{ListFilter, ListRequest, UsersRequest};
+use crate::model::walk::WalkRequest;
 
+/// Records of a page by content.
+const WALK_DEFAULT: u32 = 20;
 const USERS_DEFAULT: u32 = 1_000;
 const USERS_MAX: u32 = 10_000;
 
@@ -34,18 +38,20 @@ pub async fn get(
 
 pub async fn list(
     context: &ConnectionContext,
+    users: &Users,
     caller: &Caller,
     deadline: Deadline,
     request: wire::ListRequest,
 ) -> Result<wire::ListResponse, Status> {
     let user = decode::user(request.mid, &request.sub)?;
+    if request.by_content {
+        return walk(context, users, caller, deadline, (user, request)).await;
+    }
     let Some(list_request) = list_request(context, caller, &request)? else {
         return Ok(wire::ListResponse::default());
     };
     let filter = list_request.filter.clone();
-    let waited = timeout_at(deadline.answer_by(), context.lists.clone().acquire(user)).await;
-    let late = |_| status::overloaded("too many lists of this user (one at a time, and limits.list_rows_per_second)");
-    let permit = waited.map_err(late)?.map_err(status::of_read)?;
+    let permit = turn_of(context, deadline, user).await?;
     let page = context.history.list(user, list_request, permit.rows()).await.map_err(status::of_read)?;
     let cursor = page.next.map(|position| cursor::encode(&Cursor { position, filter }));
     Ok(wire::ListResponse {
@@ -53,6 +59,74 @@ pub async fn list(
         cursor: cursor.unwrap_or_default(),
         partial: false,
     })
+}
+
+/// A page by content.
+async fn walk(
+    context: &ConnectionContext,
+    users: &Users,
+    caller: &Caller,
+    deadline: Deadline,
+    (user, request): (UserId, wire::ListRequest),
+) -> Result<wire::ListResponse, Status> {
+    let Some(walk) = walk_request(context, caller, &request)? else {
+        return Ok(wire::ListResponse::default());
+    };
+    let kinds = walk.kinds.clone();
+    let permit = turn_of(context, deadline, user).await?;
+    let walked = users.walk(user, walk).await.map_err(status::of_read)?;
+    permit.rows().add(walked.records.len() as u64 + 1);
+    Ok(wire::ListResponse {
+        records: walked.records.iter().map(|record| encode::record(record, &context.reading)).collect(),
+        cursor: walked.next.map(|next| cursor::encode_walk(next, &kinds)).unwrap_or_default(),
+        partial: false,
+    })
+}
+
+/// `None`: there is no kind that the caller may see.
+fn walk_request(
+    context: &ConnectionContext,
+    caller: &Caller,
+    request: &wire::ListRequest,
+) -> Result<Option<WalkRequest>, Status> {
+    let asked = decode::kinds(&request.kinds)?;
+    caller.require_kinds(asked.iter().copied().enumerate(), |index| format!("kinds[{index}]"))?;
+    if asked.len() > cursor::KINDS_MAX {
+        return Err(Fault::too_many("kinds", cursor::KINDS_MAX).into());
+    }
+    if request.finished.is_some() {
+        return Err(Fault::new("finished", "must not be given beside by_content").into());
+    }
+    let limit = match request.limit {
+        Some(0) => return Err(Fault::too_small("limit").into()),
+        limit => limit.unwrap_or(WALK_DEFAULT).min(u32::try_from(context.frame_limits().list).unwrap_or(u32::MAX)),
+    };
+    let (after, kinds) = match request.cursor.as_str() {
+        "" => (None, asked),
+        text => {
+            let (after, kinds) =
+                cursor::decode_walk(text).ok_or_else(|| Fault::new("cursor", "is not one of a list by content"))?;
+            if !asked.is_empty() && !cursor::is_same_set(&asked, &kinds) {
+                return Err(Fault::new("kinds", "must be those of the cursor, or left out").into());
+            }
+            (Some(after), kinds)
+        }
+    };
+    // A cursor brings its kinds along.
+    caller.require_kinds(kinds.iter().copied().enumerate(), |_| "cursor".to_owned())?;
+    let kinds = match caller.kinds() {
+        Some([]) => return Ok(None),
+        Some(allowed) if kinds.is_empty() => allowed.to_vec(),
+        _ => kinds,
+    };
+    Ok(Some(WalkRequest { limit: limit as usize, after, kinds }))
+}
+
+/// The turn of a list among the lists of its user.
+async fn turn_of(context: &ConnectionContext, deadline: Deadline, user: UserId) -> Result<ListPermit, Status> {
+    let waited = timeout_at(deadline.answer_by(), context.lists.clone().acquire(user)).await;
+    let late = |_| status::overloaded("too many lists of this user (one at a time, and limits.list_rows_per_second)");
+    waited.map_err(late)?.map_err(status::of_read)
 }
 
 /// `None`: there is no kind that the caller may see.

@@ -48,7 +48,7 @@ impl History for Service {
     async fn list(&self, request: Request<ListRequest>) -> Result<Response<ListResponse>, Status> {
         let (caller, deadline, list) = taken(request)?;
         caller.require_read()?;
-        reads::list(&self.context, &caller, deadline, list).await.map(Response::new)
+        reads::list(&self.context, &self.users, &caller, deadline, list).await.map(Response::new)
     }
 
     async fn delete(&self, request: Request<DeleteRequest>) -> Result<Response<DeleteResponse>, Status> {

@@ -8,9 +8,9 @@ use http::Uri;
 use super::problem::Problem;
 use crate::edge::protocol::frame::FrameLimits;
 use crate::edge::protocol::json::{
-    ListQuery, RankedBy, decode_counter_key, decode_counter_top, decode_dead, decode_event_request, decode_export,
-    decode_forgetting, decode_list_query, decode_mid, decode_revoked, decode_subscriber_list, decode_tail, decode_top,
-    decode_view_days,
+    ExportPage, ListQuery, RankedBy, decode_counter_key, decode_counter_top, decode_dead, decode_event_request,
+    decode_export, decode_forgetting, decode_list_query, decode_mid, decode_revoked, decode_subscriber_list,
+    decode_tail, decode_top, decode_view_days,
 };
 use crate::edge::protocol::unknown_field;
 use crate::model::counters::CounterKey;
@@ -45,9 +45,10 @@ pub fn revoked(uri: &Uri) -> Result<Revoked, Problem> {
 }
 
 /// The user whose records are exported, and which page of them.
-pub fn export(uri: &Uri) -> Result<(UserId, ListRequest), Problem> {
-    let [mid, limit, cursor] = fields(uri, ["mid", "limit", "cursor"])?;
-    Ok(decode_export(mid.as_deref(), limit.as_deref(), cursor.as_deref())?)
+pub fn export(uri: &Uri) -> Result<(UserId, ExportPage), Problem> {
+    let fields = fields(uri, ["mid", "limit", "cursor", "order"])?;
+    let [mid, limit, cursor, order] = fields.each_ref().map(Option::as_deref);
+    Ok(decode_export(mid, limit, cursor, order)?)
 }
 
 /// Which user is asked about.
@@ -216,11 +217,21 @@ mod tests {
 
     #[test]
     fn an_export_is_of_one_user_in_pages_of_at_most_1000() {
-        let limit = |query| export(&uri(query)).map(|(user, page)| (user.0, page.limit)).ok();
+        let limit = |query| {
+            let (user, page) = export(&uri(query)).ok()?;
+            let limit = match page {
+                ExportPage::Newest(list) => list.limit,
+                ExportPage::ByContent(walk) => walk.limit,
+            };
+            Some((user.0, limit))
+        };
         assert_eq!(limit("mid=42"), Some((42, 1_000)));
         assert_eq!(limit("mid=42&cursor=&limit=7"), Some((42, 7)));
         assert_eq!(limit("mid=42&limit=5000"), Some((42, 1_000)));
-        for bad in ["", "mid=", "mid=-1", "mid=42&limit=0", "mid=42&cursor=x"] {
+        assert_eq!(limit("mid=42&order=content"), Some((42, 1_000)));
+        assert_eq!(limit("mid=42&order=content&limit=7&cursor="), Some((42, 7)));
+        let by_content = ["mid=42&order=content&limit=0", "mid=42&order=content&cursor=x", "mid=42&order=newest"];
+        for bad in ["", "mid=", "mid=-1", "mid=42&limit=0", "mid=42&cursor=x"].into_iter().chain(by_content) {
             assert_eq!(limit(bad), None, "{bad}");
         }
     }

@@ -16,6 +16,8 @@ use crate::model::page::{ListFilter, Position};
 /// Of a list without [`ListFilter::finished`], and with it.
 const VERSION: u8 = 1;
 const VERSION_FINISHED: u8 = 2;
+/// Of a list by content.
+const VERSION_BY_CONTENT: u8 = 3;
 const POSITION_BYTES: usize = 18;
 /// Greatest moment on the wire: what a JSON number holds exactly.
 const AT_MAX: u64 = (1 << 53) - 1;
@@ -65,6 +67,39 @@ pub fn decode(text: &str) -> Option<Cursor> {
     let made_here =
         position.at <= AT_MAX && odd.is_empty() && kinds.len() <= KINDS_MAX && kinds.is_sorted_by(|a, b| a < b);
     made_here.then_some(Cursor { position, filter: ListFilter { kinds, finished } })
+}
+
+/// That of a list by content: the version byte 3, `kind`, `oid`, and the kinds asked for.
+pub fn encode_walk(after: Content, kinds: &[u16]) -> String {
+    let kinds = set_of(kinds);
+    let mut bytes = vec![VERSION_BY_CONTENT];
+    bytes.extend(after.kind.to_be_bytes());
+    bytes.extend(after.oid.to_be_bytes());
+    bytes.extend(kinds.iter().flat_map(|kind| kind.to_be_bytes()));
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// `None`: this text was not made by [`encode_walk`].
+pub fn decode_walk(text: &str) -> Option<(Content, Vec<u16>)> {
+    if text.len() > TEXT_BYTES_MAX {
+        return None;
+    }
+    let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+    let (version, rest) = bytes.split_first()?;
+    let (kind, rest) = rest.split_first_chunk()?;
+    let (oid, rest) = rest.split_first_chunk()?;
+    let (pairs, odd) = rest.as_chunks();
+    let kinds: Vec<u16> = pairs.iter().map(|pair| u16::from_be_bytes(*pair)).collect();
+    let made_here = *version == VERSION_BY_CONTENT
+        && odd.is_empty()
+        && kinds.len() <= KINDS_MAX
+        && kinds.is_sorted_by(|a, b| a < b);
+    made_here.then_some((Content { kind: u16::from_be_bytes(*kind), oid: u64::from_be_bytes(*oid) }, kinds))
+}
+
+/// Whether both are the same kinds, in any order.
+pub fn is_same_set(one: &[u16], other: &[u16]) -> bool {
+    set_of(one) == set_of(other)
 }
 
 /// Sorted, each once.
@@ -139,6 +174,18 @@ mod tests {
         }
         // The texts that clients hold are those of gateways that knew no other lists.
         assert_eq!(encode(&cursor(None)), "AQAAAAAAAAAFAAEAAAAAAAAAZAAB");
+    }
+
+    #[test]
+    fn a_cursor_by_content_is_no_other_one() {
+        let content = Content { kind: 2, oid: u64::MAX };
+        let text = encode_walk(content, &[3, 1, 3]);
+        assert_eq!(decode_walk(&text), Some((content, vec![1, 3])));
+        assert_eq!((decode(&text), decode_walk(&encode_walk(content, &[]))), (None, Some((content, vec![]))));
+        let newest_first = encode(&Cursor { position: Position { at: 5, content }, filter: ListFilter::default() });
+        for other in [newest_first.as_str(), "", "Aw", &format!("{text}="), &"A".repeat(300)] {
+            assert_eq!(decode_walk(other), None, "{other}");
+        }
     }
 
     proptest! {

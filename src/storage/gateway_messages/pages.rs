@@ -3,6 +3,7 @@
 use super::{Malformed, decode_content, decode_kind, encode_content, records, required, wire};
 use crate::model::ids::UserId;
 use crate::model::page::{ListFilter, ListRequest, Page, PageRequest, Position, UsersRequest};
+use crate::model::walk::{WalkRequest, Walked};
 
 pub fn encode_request(user: UserId, request: &PageRequest) -> wire::ListRequest {
     wire::ListRequest {
@@ -49,6 +50,32 @@ pub fn encode_users(request: &UsersRequest) -> wire::UsersRequest {
 pub fn decode_users(sent: &wire::UsersRequest) -> Result<UsersRequest, Malformed> {
     let (after, limit) = (sent.after.map(UserId), sent.limit.max(1) as usize);
     Ok(UsersRequest { after, limit, kinds: decode_kinds(&sent.kinds)? })
+}
+
+pub fn encode_walk(user: UserId, request: &WalkRequest) -> wire::WalkRequest {
+    wire::WalkRequest {
+        mid: user.0,
+        limit: u32::try_from(request.limit).unwrap_or(u32::MAX),
+        after: request.after.map(encode_content),
+        kinds: request.kinds.iter().copied().map(u32::from).collect(),
+    }
+}
+
+pub fn decode_walk(sent: &wire::WalkRequest) -> Result<WalkRequest, Malformed> {
+    let after = sent.after.as_ref().map(decode_content).transpose()?;
+    Ok(WalkRequest { limit: sent.limit.max(1) as usize, after, kinds: decode_kinds(&sent.kinds)? })
+}
+
+pub fn encode_walked(walked: &Walked) -> wire::WalkResponse {
+    let records = walked.records.iter().map(records::encode).collect();
+    wire::WalkResponse { records, next: walked.next.map(encode_content) }
+}
+
+pub fn decode_walked(sent: &wire::WalkResponse) -> Result<Walked, Malformed> {
+    Ok(Walked {
+        records: sent.records.iter().map(records::decode).collect::<Result<_, _>>()?,
+        next: sent.next.as_ref().map(decode_content).transpose()?,
+    })
 }
 
 fn encode_position(position: Position) -> wire::Position {

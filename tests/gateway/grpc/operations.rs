@@ -38,6 +38,37 @@ async fn a_list_comes_in_pages_whose_cursors_hold_over_http_too() {
 }
 
 #[tokio::test]
+async fn a_list_by_content_has_each_record_once_though_some_move_ahead() {
+    let gateway = served(&[]);
+    let mut client = caller(&gateway).await;
+    let at = now(&mut client).await - 1_000;
+    put(&mut client, MID, (1..=50).map(|oid| beat(oid, at + oid))).await;
+    let (mut seen, mut cursor) = (Vec::new(), String::new());
+    for page in 1.. {
+        let request = wire::ListRequest { by_content: true, ..list(10, &cursor) };
+        let shown = client.list(request).await.expect("a page").into_inner();
+        seen.extend(oids(&shown));
+        if shown.cursor.is_empty() {
+            break;
+        }
+        cursor = shown.cursor;
+        // A list that begins with the newest would come by neither any more, or by one of them twice.
+        put(&mut client, MID, [beat(2, at + 100 + page), beat(45, at + 100 + page)]).await;
+    }
+    assert_eq!(seen, (1..=50).collect::<Vec<_>>());
+    for (wrong, path) in [
+        (wire::ListRequest { by_content: true, finished: Some(true), ..list(10, "") }, "finished"),
+        (wire::ListRequest { by_content: true, ..list(0, "") }, "limit"),
+        (wire::ListRequest { by_content: true, ..list(10, "nonsense") }, "cursor"),
+        (wire::ListRequest { by_content: true, kinds: vec![3], ..list(10, &cursor) }, "kinds"),
+        (list(10, &cursor), "cursor"),
+    ] {
+        let refused = client.list(wrong).await.expect_err(path);
+        assert!(refused.code() == Code::InvalidArgument && refused.message().starts_with(path), "{refused:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_list_holds_what_is_finished_or_what_is_not() {
     let gateway = served(&[]);
     let mut client = caller(&gateway).await;

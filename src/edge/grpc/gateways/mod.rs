@@ -129,6 +129,10 @@ impl Served for GatewayService {
         reads::users(&self.users, entered(request)?).await.map(Response::new)
     }
 
+    async fn walk(&self, request: Request<wire::WalkRequest>) -> Result<Response<wire::WalkResponse>, Status> {
+        reads::walk(&self.users, entered(request)?).await.map(Response::new)
+    }
+
     async fn time(&self, request: Request<wire::TimeRequest>) -> Result<Response<wire::TimeResponse>, Status> {
         entered(request)?;
         Ok(Response::new(wire::TimeResponse { now: self.context.clock.now() }))

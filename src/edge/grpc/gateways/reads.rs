@@ -56,6 +56,12 @@ pub async fn users(users: &Users, request: wire::UsersRequest) -> Result<wire::U
     Ok(wire::UsersResponse { mids: found.into_iter().map(|user| user.0).collect() })
 }
 
+pub async fn walk(users: &Users, request: wire::WalkRequest) -> Result<wire::WalkResponse, Status> {
+    let walk = pages::decode_walk(&request).map_err(malformed)?;
+    let walked = users.walk(UserId(request.mid), walk).await.map_err(status::of_read)?;
+    Ok(pages::encode_walked(&walked))
+}
+
 pub async fn revocations(
     revocations: &Arc<Revocations>,
     known: Option<u64>,

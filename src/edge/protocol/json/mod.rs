@@ -58,8 +58,8 @@ pub use live::{
     encode_top,
 };
 pub use query::{
-    ListQuery, decode_connection, decode_content, decode_export, decode_forgetting, decode_list, decode_list_query,
-    decode_mid,
+    ExportPage, ListQuery, decode_connection, decode_content, decode_export, decode_forgetting, decode_list,
+    decode_list_query, decode_mid,
 };
 pub use revocation::{RevokeBody, decode_revoke_body, decode_revoked, encode_revocations};
 pub use shares::encode_shares;

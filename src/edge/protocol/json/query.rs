@@ -7,6 +7,7 @@ use crate::edge::protocol::cursor::{self, set_of};
 use crate::edge::protocol::frame::{DecodeError, FrameLimits};
 use crate::model::ids::{ConnectionId, Content, UserId};
 use crate::model::page::{ListFilter, ListRequest};
+use crate::model::walk::WalkRequest;
 
 const LIMIT_DEFAULT: u64 = 20;
 /// Records in one page of an export.
@@ -54,17 +55,44 @@ pub fn decode_mid(mid: Option<&str>) -> Result<UserId, DecodeError> {
     Ok(UserId(mid.map_err(|fault| fault.malformed(None, false))?.0))
 }
 
-/// `GET /v1/export?mid=&limit=&cursor=`; without a limit, as many as one page may have.
+/// A page of a user's records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExportPage {
+    Newest(ListRequest),
+    ByContent(WalkRequest),
+}
+
+/// `GET /v1/export?mid=&limit=&cursor=&order=`; without a limit, as many as one page may have.
 pub fn decode_export(
     mid: Option<&str>,
     limit: Option<&str>,
     cursor: Option<&str>,
-) -> Result<(UserId, ListRequest), DecodeError> {
+    order: Option<&str>,
+) -> Result<(UserId, ExportPage), DecodeError> {
     let user = decode_mid(mid)?;
-    let limits = FrameLimits { beats: 0, items: 0, list: EXPORT_MAX };
-    let most = EXPORT_MAX.to_string();
-    let query = ListQuery { limit: given(limit).or(Some(&most)), cursor, ..ListQuery::default() };
-    Ok((user, decode_list_query(query, &limits)?))
+    let page = match given(order) {
+        None => {
+            let limits = FrameLimits { beats: 0, items: 0, list: EXPORT_MAX };
+            let most = EXPORT_MAX.to_string();
+            let query = ListQuery { limit: given(limit).or(Some(&most)), cursor, ..ListQuery::default() };
+            ExportPage::Newest(decode_list_query(query, &limits)?)
+        }
+        Some("content") => {
+            let walk = walk_request(given(limit), given(cursor));
+            ExportPage::ByContent(walk.map_err(|fault| fault.malformed(None, false))?)
+        }
+        Some(_) => return Err(Fault::invalid("order", "must be content, or left out").malformed(None, false)),
+    };
+    Ok((user, page))
+}
+
+fn walk_request(limit: Option<&str>, cursor: Option<&str>) -> Result<WalkRequest, Fault> {
+    let limit = limit.map(Integer::<1, EXACT_MAX>::from_text).transpose();
+    let limit = limit.map_err(|complaint| Fault::invalid("limit", complaint))?;
+    let limit = limit.map_or(EXPORT_MAX, |limit| limit.0.min(EXPORT_MAX as u64) as usize);
+    let given_by_one = || Fault::invalid("cursor", "must be one given by such a page");
+    let after = cursor.map(|text| cursor::decode_walk(text).ok_or_else(given_by_one)).transpose()?;
+    Ok(WalkRequest { limit, after: after.map(|(after, _)| after), kinds: Vec::new() })
 }
 
 /// `DELETE …?at=&connection=`. An empty value is refused: without `at` everything up to now is deleted, and a client

@@ -93,6 +93,7 @@ use crate::model::rewards::day::Day;
 use crate::model::rows_read::RowsRead;
 use crate::model::rule::Admission;
 use crate::model::shard::Shard;
+use crate::model::walk::{WalkRequest, Walked};
 use crate::storage::embedded::Clock;
 use crate::storage::embedded::data_dir::DataDir;
 use crate::storage::embedded::database::Journal;
@@ -284,6 +285,11 @@ impl Claims for EmbeddedStore {
 impl StoredUsers for EmbeddedStore {
     fn users(&self, request: UsersRequest, now: u64) -> Answer<Vec<UserId>> {
         self.readers.users(Users::new(request, self.shared.saw(now)))
+    }
+
+    fn walk(&self, user: UserId, request: WalkRequest, now: u64) -> Answer<Walked> {
+        let horizon = self.shared.saw(now);
+        self.readers.ask(Asker::Gateway, move |view| read::walk(view, user, &request, horizon))
     }
 }
 

@@ -1,12 +1,15 @@
 //! Reads, on [`THREADS`] of their own, for each user in turn. When [`QUEUE_MAX`] questions wait, the next is answered
 //! [`StoreError::Away`] at once.
 
+use std::ops::Bound;
+
 use super::list::List;
 use super::tables::{ReadError, Tables, View};
 use super::users::Users;
 use crate::model::ids::{Content, UserId};
 use crate::model::page::Page;
 use crate::model::record::Record;
+use crate::model::walk::{WalkRequest, Walked};
 use crate::storage::embedded::readers::{self, PendingRead};
 use crate::storage::hot_store::{Answer, StoreError};
 
@@ -62,6 +65,22 @@ fn answer<T: Send + 'static>(asked: PendingRead<Result<T, ReadError>>) -> Answer
             Err(unread) => Err(StoreError::Away(unread.to_string())),
         }
     })
+}
+
+/// At most as many rows as the limit, which takes as long as a few slices of a list.
+pub fn walk(view: &View, user: UserId, request: &WalkRequest, horizon: u64) -> Result<Walked, ReadError> {
+    let user_row = view.user(user)?;
+    let from = request.after.map_or(Bound::Included(Content::FIRST), Bound::Excluded);
+    let (mut walked, mut rows) = (Walked::default(), 0);
+    for row in view.contents_in(user, from, Content::LAST).take(request.limit) {
+        let (content, row) = row?;
+        (rows, walked.next) = (rows + 1, Some(content));
+        walked.records.extend(row.into_live(&user_row, horizon).filter(|_| request.wants(content)));
+    }
+    if rows < request.limit {
+        walked.next = None;
+    }
+    Ok(walked)
 }
 
 pub fn get(view: &View, user: UserId, contents: &[Content], horizon: u64) -> Result<Vec<Option<Record>>, ReadError> {

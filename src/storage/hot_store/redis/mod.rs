@@ -62,6 +62,7 @@ mod stored_users;
 mod swap;
 mod timeline;
 mod users;
+mod walk;
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
@@ -89,6 +90,7 @@ use crate::model::rewards::claim::ClaimKey;
 use crate::model::rewards::day::Day;
 use crate::model::rows_read::RowsRead;
 use crate::model::shard::{Shard, Shards};
+use crate::model::walk::{WalkRequest, Walked};
 use crate::storage::redis::Redis;
 
 /// Groups of a lane in flight: while Redis syncs one, it can read the next.
@@ -248,6 +250,11 @@ impl StoredUsers for RedisStore {
     fn users(&self, request: UsersRequest, now: u64) -> Answer<Vec<UserId>> {
         let shared = self.shared.clone();
         Box::pin(async move { shared.users(&request, now).await })
+    }
+
+    fn walk(&self, user: UserId, request: WalkRequest, now: u64) -> Answer<Walked> {
+        let shared = self.shared.clone();
+        Box::pin(async move { shared.walk(user, &request, now).await })
     }
 }
 

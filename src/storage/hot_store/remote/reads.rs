@@ -14,6 +14,7 @@ use crate::model::page::{Page, PageRequest, UsersRequest};
 use crate::model::record::Record;
 use crate::model::recording::Switch;
 use crate::model::rows_read::RowsRead;
+use crate::model::walk::{WalkRequest, Walked};
 use crate::storage::gateway_messages::wire::gateways_client::GatewaysClient;
 use crate::storage::gateway_messages::{Malformed, encode_content, pages, records, wire};
 use crate::storage::hot_store::{StoreClock, StoredUsers};
@@ -111,6 +112,16 @@ impl StoredUsers for RemoteStore {
             let call = async |mut stub: Stub, request| stub.users(request).await;
             let answer = store.ask(None, request, call).await?;
             Ok(answer.mids.into_iter().map(UserId).collect())
+        }
+        .boxed()
+    }
+
+    fn walk(&self, user: UserId, request: WalkRequest, _now: u64) -> Answer<Walked> {
+        let (store, request) = (self.clone(), pages::encode_walk(user, &request));
+        async move {
+            let call = async |mut stub: Stub, request| stub.walk(request).await;
+            let answer = store.ask(Some(user), request, call).await?;
+            pages::decode_walked(&answer).map_err(unreadable)
         }
         .boxed()
     }
