@@ -111,7 +111,7 @@ impl Beat {
 
     /// Whether its times and lengths are such as a client may send. What is stored has to fit into every later store.
     pub fn is_in_range(&self) -> bool {
-        [self.pos, self.dur, self.watched, self.at].iter().all(|number| *number <= MILLIS_MAX)
+        [self.pos, self.dur, self.watched_ms(), self.at].iter().all(|number| *number <= MILLIS_MAX)
     }
 
     pub fn stamp(&self) -> Stamp {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use heartline::model::forgetting::{ContentRow, UserRow};
+use heartline::model::forgetting::{ContentRow, ErasedRows, UserRow};
 use heartline::model::ids::{Content, UserId};
 use heartline::model::pack::{PackedForgetting, PackedRow, UserPack};
 use heartline::model::record::Record;
@@ -68,7 +68,8 @@ impl Told {
                 self.row.recording.switch(Switch { at, paused: dice.random() }, 0);
             }
             90..93 => {
-                self.row.erase(at);
+                let newest_gone = self.contents.values().map(ContentRow::newest).max().unwrap_or(0);
+                self.row.erase(self.clock, &ErasedRows { newest_gone, oldest_kept: None });
                 self.contents.clear();
             }
             _ => self.evict(content),

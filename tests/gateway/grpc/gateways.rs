@@ -45,7 +45,7 @@ async fn a_listed_caller_is_a_gateway_only_if_its_entry_says_so() {
 }
 
 fn beat(at: u64) -> wire::Beat {
-    wire::Beat { kind: 1, oid: 100, pos: 10_000, state: 1, session: 1, watched: 5_000, rate: 1.0, at, dur: 0 }
+    wire::Beat { kind: 1, oid: 100, pos: 10_000, state: 1, session: 1, watched: Some(5_000), rate: 1.0, at, dur: 0 }
 }
 
 fn change(mid: u64, device: &str, beat: wire::Beat) -> wire::Change {
@@ -61,7 +61,7 @@ async fn what_no_client_may_send_is_refused_and_its_neighbours_are_kept() {
         change(1, "tv", wire::Beat { pos: u64::MAX, ..beat(at) }),
         change(2, "tv", wire::Beat { pos: 1 << 60, ..beat(at) }),
         change(3, &"x".repeat(200_000), beat(at)),
-        change(4, "tv", wire::Beat { watched: 1 << 53, ..beat(at) }),
+        change(4, "tv", wire::Beat { watched: Some(1 << 53), ..beat(at) }),
         change(5, "tv", beat(at)),
     ];
     let answers =
