@@ -1,6 +1,7 @@
 //! Builds the parts of a role and wires them; the only place that names concrete backends.
 
 mod access;
+mod announcement;
 mod assembly;
 pub mod check;
 mod common;
@@ -39,7 +40,6 @@ mod users;
 mod views;
 mod widget;
 
-use std::io::Write;
 use std::sync::Arc;
 
 use axum::Router;
@@ -51,7 +51,6 @@ use crate::domain::ingest::submit_queue::Completions;
 use crate::domain::time::clock::Clock;
 use crate::edge::admin::readiness::{Readiness, ReadyGauge};
 use crate::edge::admin::{self, Admin};
-use crate::edge::auth::{ControlToken, SigningKey};
 use crate::edge::control::{Control, Guard};
 use crate::edge::demo::RewardsClock;
 use crate::edge::listener::Tls;
@@ -60,6 +59,7 @@ use crate::model::retention::Retention;
 use crate::shutdown::{Shutdown, Stop};
 use crate::storage::hot_store::config::Backend;
 use crate::storage::outbox::Outbox as OutboxStore;
+use crate::telemetry::log_writer::LogWriter;
 use crate::telemetry::metrics;
 
 use access::Access;
@@ -74,7 +74,7 @@ use events::Bus;
 use grpc::{Grpc, GrpcListener, Peers};
 use hot::Hot;
 use lanes::{Commits, StoreIntake, StoreLanes};
-use listeners::{Addresses, Listeners};
+use listeners::Listeners;
 use live::Live;
 use outbox::Outbox;
 use rewards::{Calendar, Rewards};
@@ -84,22 +84,22 @@ use stores::Stores;
 use threads::{CommitThread, EdgeThread};
 
 /// Serves what the role and the settings ask for, until a signal or the failure of the store. `warnings`: of the
-/// settings, for the log.
+/// settings, for the log. `log`: what writes it.
 ///
 /// Whatever can go wrong at the start goes wrong before the first connection is accepted.
-pub fn serve(config: Config, role: Role, warnings: Vec<String>) -> Result<(), StartError> {
+pub fn serve(config: Config, role: Role, warnings: Vec<String>, log: &LogWriter) -> Result<(), StartError> {
     log::starting(&config, role);
     log::warnings(warnings.into_iter().chain(check::warnings(&config, role)));
     log::stopped(match role.misfit(&config) {
         Some(misfit) => Err(StartError::Misfit(misfit)),
-        None if role == Role::Job => job::serve(&config),
-        None if role == Role::Cascade => subscribers::serve(&config),
-        None if config.store.hot_store == Backend::HistoryService => storeless::serve(&config, role),
-        None => run(config, role),
+        None if role == Role::Job => job::serve(&config, log),
+        None if role == Role::Cascade => subscribers::serve(&config, log),
+        None if config.store.hot_store == Backend::HistoryService => storeless::serve(&config, role, log),
+        None => run(config, role, log),
     })
 }
 
-fn run(config: Config, role: Role) -> Result<(), StartError> {
+fn run(config: Config, role: Role, log: &LogWriter) -> Result<(), StartError> {
     let mut config = role.settings(config);
     let has_demo = demo::prepare(&mut config);
     let tls = config.server.tls().map(Tls::load).transpose()?;
@@ -110,8 +110,8 @@ fn run(config: Config, role: Role) -> Result<(), StartError> {
     let grpc = listeners.grpc.take();
     let certificates = tls.iter().chain(grpc.as_ref().and_then(|grpc| grpc.tls.as_ref())).cloned().collect();
     let shutdown = Arc::new(Shutdown::with_lame_duck(config.server.lame_duck, config.server.drain_timeout));
-    shutdown.listen_to_signals(access.reload(certificates)).map_err(StartError::Process)?;
-    let mut assembly = Assembly::new();
+    shutdown.listen_to_signals(access.reload(certificates), log::at_abort(log)).map_err(StartError::Process)?;
+    let mut assembly = Assembly::new(log);
     let opened = Opened { hot, statistics, grpc, has_demo };
     let gateway = build(&config, role, opened, &access, &listeners, shutdown.stop(), &mut assembly)?;
     start(&config, access, listeners, tls, &shutdown, gateway, assembly)
@@ -245,7 +245,7 @@ fn start(
     edges.extend(gateway.grpc.map(Grpc::start).transpose().map_err(process)?);
     descriptors::raise_limit();
     let scheme = if tls.is_some() { "https" } else { "http" };
-    let said = of_grpc + &announcement(access.key.as_deref(), &access.control_token, scheme, &addresses);
+    let said = of_grpc + &announcement::of_gateway(access.key.as_deref(), &access.control_token, scheme, &addresses);
     let admin = Admin { readiness, degraded, registry };
     let (router, nothing) = (admin::router(admin), std::future::ready(()));
     others.push(operator::start("probes", probes, router, operator::PROBES, nothing, stop.clone()).map_err(process)?);
@@ -256,30 +256,6 @@ fn start(
     let answers = gateway.control_completions;
     others.push(control::start(control, of_control, routes, guard, answers, stop).map_err(process)?);
     log::listening(&addresses);
-    // It does not have to be read.
-    let _ = std::io::stdout().lock().write_all(said.as_bytes());
+    announcement::print(said).map_err(process)?;
     threads::lead(shutdown, others, background, gateway.outbox.as_deref(), edges, commit)
-}
-
-/// What is printed when everything is served, so that a script knows that it may connect. No secret is in it: standard
-/// output may be a journal.
-fn announcement(
-    key: Option<&SigningKey>,
-    token: &ControlToken,
-    scheme: &str,
-    Addresses { public, admin, control, .. }: &Addresses,
-) -> String {
-    let mut lines = String::new();
-    if let Some(path) = key.and_then(SigningKey::development) {
-        lines += &format!("development key: kept at {}\n", path.display());
-    }
-    lines += &match public {
-        Some(public) => format!("heartline is listening on {scheme}://{public} (admin http://{admin})\n"),
-        None => format!("heartline {} is running (admin http://{admin})\n", Role::History.name()),
-    };
-    lines += &match token.kept_at() {
-        Some(path) => format!("control listener: http://{control} (token kept at {})\n", path.display()),
-        None => format!("control listener: http://{control} (token: control.token)\n"),
-    };
-    lines
 }

@@ -38,8 +38,8 @@ fn main() -> ExitCode {
     match run(Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            for line in failure.to_string().lines() {
-                eprintln!("heartline: {line}");
+            if !failure.is_said() {
+                eprint!("{}", failure.lines());
             }
             ExitCode::from(failure.exit_code())
         }
@@ -87,8 +87,13 @@ fn serve(file: Option<&Path>, role: Role) -> Result<(), Failure> {
     let checked = config::check(file);
     let warnings = warnings(&checked);
     let config = checked.good()?;
-    config.log.start().expect("nothing else has begun to log");
-    Ok(app::serve(config, role, warnings)?)
+    let log = config.log.start().map_err(Failure::Log)?;
+    let served = app::serve(config, role, warnings, &log).map_err(Failure::Serve);
+    if let Err(failure) = &served {
+        log.error(&failure.lines());
+    }
+    log.write_last_lines();
+    served
 }
 
 /// Of the settings alone, and of the environment.
@@ -100,8 +105,10 @@ fn init(config: &Config) -> Result<(), Failure> {
     if config.store.hot_store != Backend::Redis {
         return Err(Failure::NothingToPrepare);
     }
-    config.log.start().expect("nothing else has begun to log");
-    print(&format!("{}\n", prepare::prepare(&config.redis)?))
+    let log = config.log.start().map_err(Failure::Log)?;
+    let prepared = prepare::prepare(&config.redis);
+    log.write_last_lines();
+    print(&format!("{}\n", prepared?))
 }
 
 fn check_config(file: Option<&Path>, role: Role, strict: bool) -> Result<(), Failure> {
@@ -168,7 +175,9 @@ enum Failure {
     )]
     NoKey(PathBuf),
     #[error(transparent)]
-    Serve(#[from] app::StartError),
+    Serve(app::StartError),
+    #[error("the log cannot be written: {0}")]
+    Log(io::Error),
     #[error(
         "nothing to prepare: store.hot_store is \"embedded\"; set it to \"redis\" to prepare the Redis of redis.url"
     )]
@@ -192,6 +201,16 @@ enum Failure {
 }
 
 impl Failure {
+    /// For standard error.
+    fn lines(&self) -> String {
+        self.to_string().lines().map(|line| format!("heartline: {line}\n")).collect()
+    }
+
+    /// Whether the log has these lines already. What else writes to standard error would wait for its reader.
+    fn is_said(&self) -> bool {
+        matches!(self, Failure::Serve(_))
+    }
+
     fn exit_code(&self) -> u8 {
         match self {
             Failure::Config(_) | Failure::Check(_) | Failure::Warned | Failure::SignsNothing | Failure::NoKey(_) => 78,
@@ -200,6 +219,7 @@ impl Failure {
             Failure::Redis(refused) => refused.exit_code(),
             Failure::Key(_) => 73,
             Failure::Serve(error) => error.exit_code(),
+            Failure::Log(_) => 71,
             Failure::Gateway(error) => error.exit_code(),
             Failure::Look(error) => error.exit_code(),
             Failure::Transfer(error) => error.exit_code(),

@@ -89,10 +89,14 @@ impl Shutdown {
         });
     }
 
-    /// Drains at the first SIGTERM or SIGINT, after the lame duck, and exits at the second. From the return of this call on no signal is
-    /// missed. They are heard on a thread of their own, so that a busy or stuck runtime cannot keep one waiting. Calls
-    /// `on_hangup` there at every SIGHUP.
-    pub fn listen_to_signals(self: &Arc<Self>, on_hangup: impl Fn() + Send + 'static) -> io::Result<()> {
+    /// Drains at the first SIGTERM or SIGINT, after the lame duck, and exits at the second. From the return of this call
+    /// on no signal is missed. They are heard on a thread of their own, so that a busy or stuck runtime cannot keep one
+    /// waiting. Calls `on_hangup` there at every SIGHUP, and `on_abort` before the exit.
+    pub fn listen_to_signals(
+        self: &Arc<Self>,
+        on_hangup: impl Fn() + Send + 'static,
+        on_abort: impl FnOnce() + Send + 'static,
+    ) -> io::Result<()> {
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
         let signals = {
             let _context = runtime.enter();
@@ -100,7 +104,10 @@ impl Shutdown {
         };
         let shutdown = Arc::clone(self);
         thread::Builder::new().name("signals".to_owned()).spawn(move || {
-            runtime.block_on(signals.obey(&shutdown, &on_hangup));
+            let second = runtime.block_on(signals.obey(&shutdown, &on_hangup));
+            tracing::warn!(event = "aborted", signal = second.name, "second signal; exiting without draining");
+            on_abort();
+            std::process::exit(second.exit_code);
         })?;
         Ok(())
     }
@@ -170,18 +177,17 @@ impl Signals {
         })
     }
 
-    async fn obey(mut self, shutdown: &Shutdown, on_hangup: &impl Fn()) {
+    /// Returns the second signal.
+    async fn obey(mut self, shutdown: &Shutdown, on_hangup: &impl Fn()) -> Received {
         let first = self.next(on_hangup).await;
-        let second = match self.wait_while_lame_duck(&first, shutdown, on_hangup).await {
+        match self.wait_while_lame_duck(&first, shutdown, on_hangup).await {
             Some(second) => second,
             None => {
                 tracing::info!(event = "draining", signal = first.name, "draining");
                 shutdown.drain();
                 self.next(on_hangup).await
             }
-        };
-        tracing::warn!(event = "aborted", signal = second.name, "second signal; exiting without draining");
-        std::process::exit(second.exit_code);
+        }
     }
 
     /// Returns the signal that ends the wait early.

@@ -10,6 +10,7 @@ use prometheus_client::registry::Registry;
 
 use crate::domain::commit_listener::CommitListener;
 use crate::edge::admin::Degraded;
+use crate::telemetry::log_writer::LogWriter;
 use crate::telemetry::metrics;
 
 /// Starts a thread when everything is built. The end waits for the thread if its handle is returned.
@@ -35,9 +36,12 @@ pub(super) struct Assembly {
 }
 
 impl Assembly {
-    pub fn new() -> Self {
+    /// `log`: counts the lines that it drops.
+    pub fn new(log: &LogWriter) -> Self {
+        let mut registry = metrics::registry();
+        log.register(metrics::part(&mut registry));
         Assembly {
-            registry: metrics::registry(),
+            registry,
             commit_listeners: Vec::new(),
             degraded: Vec::new(),
             control: Router::new(),

@@ -22,6 +22,7 @@ use crate::shutdown::Stop;
 use crate::storage::history_bus::kafka::quarantine::KafkaQuarantine;
 use crate::storage::history_bus::kafka::source::KafkaSource;
 use crate::storage::history_store::cassandra::{self, CassandraRefused, CassandraStore, Schema};
+use crate::telemetry::log_writer::LogWriter;
 
 /// Bytes of packs that are read and not committed: those of the workers, and as much again.
 const READ_BYTES_MAX: usize = 2 * WORKERS * BATCH_BYTES;
@@ -100,7 +101,7 @@ pub(super) fn build(config: &Config, role: Role, stop: Stop, assembly: &mut Asse
 }
 
 /// A process that does nothing else, until a signal.
-pub(super) fn serve(config: &Config) -> Result<(), StartError> {
+pub(super) fn serve(config: &Config, log: &LogWriter) -> Result<(), StartError> {
     let open = |assembly: &mut Assembly| {
         let job = HistoryJob::open(config, assembly.metrics())?;
         let health = job.health.clone();
@@ -111,5 +112,5 @@ pub(super) fn serve(config: &Config) -> Result<(), StartError> {
         job.run(&runtime()?, store, stop);
         Ok(())
     };
-    sockless::serve(config, Role::Job, open, run)
+    sockless::serve(config, log, Role::Job, open, run)
 }

@@ -1,21 +1,23 @@
 //! A process without sockets for clients: probes, and one part that works until a signal.
 
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
 
 use super::assembly::Assembly;
 use super::error::StartError;
 use super::role::Role;
-use super::{descriptors, operator};
+use super::{announcement, descriptors, log, operator};
 use crate::config::Config;
 use crate::edge::admin::router;
 use crate::edge::admin::sockless::SocklessAdmin;
 use crate::edge::listener::bind_one;
 use crate::shutdown::{Shutdown, Stop};
+use crate::telemetry::log_writer::LogWriter;
 
 /// Opens the part of this role, and runs it. What can go wrong at the start goes wrong before it is said to run.
 pub(super) fn serve<P>(
     config: &Config,
+    log: &LogWriter,
     role: Role,
     open: impl FnOnce(&mut Assembly) -> Result<P, StartError>,
     run: impl FnOnce(P, &Stop) -> io::Result<()>,
@@ -24,8 +26,8 @@ pub(super) fn serve<P>(
     let listener = StartError::binding("admin.listen", address, bind_one(address))?;
     let admin = StartError::address(&listener)?;
     let shutdown = Arc::new(Shutdown::new(config.server.drain_timeout));
-    shutdown.listen_to_signals(|| {}).map_err(StartError::Process)?;
-    let (mut assembly, stop) = (Assembly::new(), shutdown.stop());
+    shutdown.listen_to_signals(|| {}, log::at_abort(log)).map_err(StartError::Process)?;
+    let (mut assembly, stop) = (Assembly::new(log), shutdown.stop());
     let part = open(&mut assembly)?;
     let Assembly { registry, degraded, .. } = assembly;
     let router = router(SocklessAdmin { stop: stop.clone(), degraded, registry });
@@ -35,8 +37,7 @@ pub(super) fn serve<P>(
     descriptors::raise_limit();
     tracing::info!(event = "listening", %admin, "listening");
     let said = format!("heartline {} is running (admin http://{admin})\n", role.name());
-    // It does not have to be read.
-    let _ = io::stdout().lock().write_all(said.as_bytes());
+    announcement::print(said).map_err(StartError::Process)?;
     let ran = run(part, &stop);
     shutdown.finish();
     if probes.join().is_err() {

@@ -16,7 +16,7 @@ use super::lanes::{StoreIntake, StoreLanes};
 use super::listeners::Listeners;
 use super::live::Live;
 use super::role::Role;
-use super::{Gateway, peers, start, users, widget};
+use super::{Gateway, log, peers, start, users, widget};
 use crate::config::Config;
 use crate::domain::rewards::lookup::Lookup;
 use crate::domain::rewards::service_lookup::ServiceLookup;
@@ -29,6 +29,7 @@ use crate::model::secret::Secret;
 use crate::shutdown::Shutdown;
 use crate::storage::device_channel::DeviceChannel;
 use crate::storage::hot_store::remote::{RemoteChannel, RemoteList, RemoteStore, Tokens};
+use crate::telemetry::log_writer::LogWriter;
 
 /// The life of the tokens that the gateway signs for itself. Each is used for a part of it.
 const TOKEN_TTL: Duration = Duration::from_secs(3600);
@@ -36,7 +37,7 @@ const TOKEN_TTL: Duration = Duration::from_secs(3600);
 const NAME: &str = "heartline-gateway";
 
 /// Until a signal.
-pub(super) fn serve(config: &Config, role: Role) -> Result<(), StartError> {
+pub(super) fn serve(config: &Config, role: Role, log: &LogWriter) -> Result<(), StartError> {
     let tls = config.server.tls().map(Tls::load).transpose()?;
     let store = RemoteStore::open(&config.history_service, tokens(config)?)?;
     let channel: Arc<dyn DeviceChannel> = Arc::new(RemoteChannel { services: store.clone() });
@@ -44,9 +45,9 @@ pub(super) fn serve(config: &Config, role: Role) -> Result<(), StartError> {
     let listeners = Listeners::bind(config, role)?;
     let shutdown = Arc::new(Shutdown::with_lame_duck(config.server.lame_duck, config.server.drain_timeout));
     let certificates = tls.iter().cloned().collect();
-    shutdown.listen_to_signals(access.reload(certificates)).map_err(StartError::Process)?;
+    shutdown.listen_to_signals(access.reload(certificates), log::at_abort(log)).map_err(StartError::Process)?;
 
-    let (mut assembly, stop) = (Assembly::new(), shutdown.stop());
+    let (mut assembly, stop) = (Assembly::new(log), shutdown.stop());
     let parts = &mut assembly;
     store.register(parts.metrics());
     // The clock is held against that of the services.

@@ -40,6 +40,7 @@ use crate::storage::owner_queues::embedded::EmbeddedQueues;
 use crate::storage::owner_queues::redis::RedisQueues;
 use crate::storage::owner_queues::{Bounds, OwnerQueues};
 use crate::storage::redis::Redis;
+use crate::telemetry::log_writer::LogWriter;
 
 /// What the routes and the cascade share.
 #[derive(Clone)]
@@ -92,14 +93,14 @@ pub(super) fn build(
 }
 
 /// A process that does nothing else, until a signal.
-pub(super) fn serve(config: &Config) -> Result<(), StartError> {
+pub(super) fn serve(config: &Config, log: &LogWriter) -> Result<(), StartError> {
     let open = |assembly: &mut Assembly| {
         let redis = Redis::open(&config.redis)?;
         redis.register(assembly.metrics());
         let clock = Arc::new(Clock::starting_at(0, config.store.clock_step_max));
         CascadeThread::new(&config.subscribers, Parts::open(config, None, Some(redis), clock)?, assembly)
     };
-    sockless::serve(config, Role::Cascade, open, |thread, stop| {
+    sockless::serve(config, log, Role::Cascade, open, |thread, stop| {
         thread.run(&runtime()?, stop);
         Ok(())
     })

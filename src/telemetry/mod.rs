@@ -3,7 +3,9 @@
 //! No token and no user id is ever logged: users appear as [`MidHash`] makes them, tokens not at all.
 
 pub mod build;
+pub mod log_writer;
 pub mod metrics;
+mod panics;
 mod process;
 
 use std::hash::Hasher;
@@ -12,7 +14,6 @@ use std::io;
 use serde::Deserialize;
 use siphasher::sip128::{Hasher128, SipHasher24};
 use tracing::level_filters::LevelFilter;
-use tracing::subscriber::SetGlobalDefaultError;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::{Registry, fmt};
@@ -20,6 +21,7 @@ use tracing_subscriber::{Registry, fmt};
 use crate::edge::connection::connection_log;
 use crate::model::mid_hash::MidHash;
 use crate::model::secret::Secret;
+use log_writer::LogWriter;
 
 /// Each setting is explained, with its default, in `deploy/heartline.toml`.
 #[derive(Clone, Debug, Deserialize)]
@@ -51,15 +53,22 @@ pub enum Format {
 }
 
 impl LogConfig {
-    /// Logs to standard error from now on. Once per process.
-    pub fn start(&self) -> Result<(), SetGlobalDefaultError> {
-        let targets = self.targets();
+    /// Logs to standard error from now on, panics included. Once per process.
+    pub fn start(&self) -> io::Result<LogWriter> {
+        let log = LogWriter::start(io::stderr(), |missing| {
+            tracing::error!(
+                event = "log_dropped",
+                lines = missing,
+                "the log goes on; {missing} lines are missing: standard error was not read"
+            );
+        })?;
+        let (targets, writer) = (self.targets(), log.clone());
         match self.format {
-            Format::Text => install(fmt::layer().with_writer(io::stderr).with_ansi(false).with_filter(targets)),
-            Format::Json => {
-                install(fmt::layer().json().flatten_event(true).with_writer(io::stderr).with_filter(targets))
-            }
+            Format::Text => install(fmt::layer().with_writer(writer).with_ansi(false).with_filter(targets)),
+            Format::Json => install(fmt::layer().json().flatten_event(true).with_writer(writer).with_filter(targets)),
         }
+        panics::log_panics(&log);
+        Ok(log)
     }
 
     /// What makes the hashes that stand for users.
@@ -83,8 +92,9 @@ impl LogConfig {
     }
 }
 
-fn install(layer: impl Layer<Registry> + Send + Sync) -> Result<(), SetGlobalDefaultError> {
+fn install(layer: impl Layer<Registry> + Send + Sync) {
     tracing::subscriber::set_global_default(tracing_subscriber::registry().with(layer))
+        .expect("nothing else has begun to log");
 }
 
 impl From<Level> for LevelFilter {

@@ -49,6 +49,7 @@ mod live_exact;
 mod live_streams;
 mod loads;
 mod log_lines;
+mod log_pipe;
 mod malformed;
 mod metrics;
 mod operations;

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, PipeReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use super::ready_lines::{control_of, listening};
+use super::threads::is_busy;
 use super::{
     CONTROL_TOKEN, HistoryService, Http, JSON_PROTOCOL, PATIENCE, RawSocket, RedisServer, SECRET, TestClient, Token,
     Upgrade, until,
@@ -79,6 +81,19 @@ impl TestGateway {
     /// A process of another role.
     pub fn of_role(role: &'static str, settings: &[(&str, &str)]) -> Self {
         Self::launched(Arc::new(Home::new()), role, settings)
+    }
+
+    /// Its log goes to a pipe, whose other end is returned.
+    pub fn with_piped_log(settings: &[(&str, &str)]) -> (Self, PipeReader) {
+        let home = Arc::new(Home::new());
+        if let Some(service) = &home.service {
+            service.start(settings);
+        }
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        fs::write(home.log_path(), "").expect("a log that stays empty");
+        let settings = home.merge(settings);
+        let gateway = launch_with(home, ALL, settings, writer.into());
+        (gateway.unwrap_or_else(|failed| panic!("the gateway did not start: {failed:?}")), reader)
     }
 
     /// On the embedded store whatever the environment asks for: for what only its files and its process promise.
@@ -194,7 +209,11 @@ impl TestGateway {
 
     /// Everything logged so far, by this process and those before it in this directory.
     pub fn log(&self) -> String {
-        fs::read_to_string(self.home.path().join("stderr")).expect("the log")
+        // A thread of its own writes what others have logged; then it sleeps.
+        while is_busy(self.pid(), "log") {
+            thread::yield_now();
+        }
+        fs::read_to_string(self.home.log_path()).expect("the log")
     }
 
     // Clients
@@ -355,6 +374,10 @@ impl Home {
         self.directory.path()
     }
 
+    fn log_path(&self) -> PathBuf {
+        self.path().join("stderr")
+    }
+
     /// The settings of every test gateway, `settings` over them.
     fn merge(&self, settings: &[(&str, &str)]) -> Settings {
         let data = self.path().join("data");
@@ -392,9 +415,18 @@ pub(super) fn command(arguments: &[&str], settings: &Settings, home: &Path) -> C
 }
 
 fn launch(home: Arc<Home>, role: &'static str, settings: Settings) -> Result<TestGateway, FailedStart> {
-    let log = home.path().join("stderr");
+    let stderr = File::options().create(true).append(true).open(home.log_path()).expect("a log file");
+    launch_with(home, role, settings, stderr.into())
+}
+
+fn launch_with(
+    home: Arc<Home>,
+    role: &'static str,
+    settings: Settings,
+    stderr: Stdio,
+) -> Result<TestGateway, FailedStart> {
+    let log = home.log_path();
     let before = fs::metadata(&log).map_or(0, |metadata| metadata.len() as usize);
-    let stderr = File::options().create(true).append(true).open(&log).expect("a log file");
     let words = if role == ALL { &["serve"][..] } else { &["serve", "--role", role] };
     let mut command = command(words, &settings, home.path());
     let mut child = command.stdout(Stdio::piped()).stderr(stderr).spawn().expect("the binary runs");
@@ -425,7 +457,7 @@ fn launch(home: Arc<Home>, role: &'static str, settings: Settings) -> Result<Tes
             }
             Err(mpsc::RecvTimeoutError::Disconnected) => {
                 let code = child.wait().expect("its end").code();
-                let stderr = fs::read_to_string(&log).expect("the log").split_off(before);
+                let stderr = fs::read_to_string(&log).unwrap_or_default().split_off(before);
                 return Err(FailedStart { code, stderr });
             }
         }
@@ -436,18 +468,4 @@ pub(super) async fn metric(admin: &Http, name: &str) -> f64 {
     let answer = admin.get("/metrics").await;
     let value = answer.text().lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     value.map_or(0.0, |value| value.trim().parse().expect("a number"))
-}
-
-/// The public listener, if there is one, and that of probes.
-fn listening(line: &str) -> Option<(Option<SocketAddr>, SocketAddr)> {
-    let (said, admin) = line.strip_prefix("heartline ")?.strip_suffix(')')?.split_once(" (admin http://")?;
-    let public = match said.strip_prefix("is listening on http") {
-        Some(rest) => Some(rest.trim_start_matches('s').strip_prefix("://")?.parse().ok()?),
-        None => said.ends_with(" is running").then_some(None)?,
-    };
-    Some((public, admin.parse().ok()?))
-}
-
-fn control_of(line: &str) -> Option<SocketAddr> {
-    line.strip_prefix("control listener: http://")?.split_once(' ')?.0.parse().ok()
 }

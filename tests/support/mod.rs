@@ -15,8 +15,10 @@ mod http;
 pub mod keys;
 mod live_stream;
 mod raw_socket;
+mod ready_lines;
 mod redis_server;
 mod rewards;
+mod threads;
 mod token;
 mod upgrade;
 
