@@ -223,7 +223,7 @@ fn start(
     gateway: Gateway,
     assembly: Assembly,
 ) -> Result<(), StartError> {
-    let Assembly { mut registry, degraded, control: routes, pages, background, threads, .. } = assembly;
+    let Assembly { mut registry, degraded, control: routes, pages, background, threads, ends, .. } = assembly;
     let Listeners { public, probes, control, addresses, .. } = listeners;
     let Common { clock, clock_status, mid_hash, stop, .. } = gateway.common;
     let (health, ready_share) = (gateway.store_health, config.store.ready_share);
@@ -257,5 +257,5 @@ fn start(
     others.push(control::start(control, of_control, routes, guard, answers, stop).map_err(process)?);
     log::listening(&addresses);
     announcement::print(said).map_err(process)?;
-    threads::lead(shutdown, others, background, gateway.outbox.as_deref(), edges, commit)
+    threads::lead(shutdown, others, background, gateway.outbox.as_deref(), edges, commit, ends)
 }

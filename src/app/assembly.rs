@@ -8,6 +8,7 @@ use axum::Router;
 use futures_util::future::BoxFuture;
 use prometheus_client::registry::Registry;
 
+use super::error::StartError;
 use crate::domain::commit_listener::CommitListener;
 use crate::edge::admin::Degraded;
 use crate::telemetry::log_writer::LogWriter;
@@ -33,6 +34,8 @@ pub(super) struct Assembly {
     /// Tasks of the main thread, which run until the process ends.
     pub background: Vec<BoxFuture<'static, ()>>,
     pub threads: Vec<StartThread>,
+    /// Each resolves when the process has to be started again, to the reason. What was received is served before.
+    pub ends: Vec<BoxFuture<'static, StartError>>,
 }
 
 impl Assembly {
@@ -48,6 +51,7 @@ impl Assembly {
             pages: Vec::new(),
             background: Vec::new(),
             threads: Vec::new(),
+            ends: Vec::new(),
         }
     }
 

@@ -3,7 +3,10 @@
 use std::io;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
+
 use super::assembly::Assembly;
+use super::error::StartError;
 use super::spawn::{runtime, spawn};
 use crate::config::Config;
 use crate::domain::devices::presence::Presence;
@@ -47,6 +50,7 @@ impl Common {
         let clock_guard = ClockGuard::new(move || of_store.time(), clock.clone(), assembly.metrics());
         let clock_status = clock_guard.clock_status();
         assembly.threads.push(Box::new(|| keep_time(clock_guard).map(|()| None)));
+        assembly.ends.push(Box::pin(clock_status.clone().lost().map(StartError::ClockAhead)));
         let holds = (!config.store.steady_hold.is_zero()).then(HoldIndex::new);
         let reading = Arc::new(config.reading.clone());
         let history = History::new(hot.clone(), clock.clone(), reads.clone(), reading, holds.clone());

@@ -60,6 +60,11 @@ pub enum StartError {
     Bind { setting: &'static str, address: SocketAddr, source: io::Error },
     #[error("cannot set up the process: {0}")]
     Process(io::Error),
+    /// Milliseconds.
+    #[error(
+        "the clock was {0} ms ahead of the store's when the wall clock was corrected; start again, it is right now"
+    )]
+    ClockAhead(i64),
     #[error("{0}; every acked beat is stored: repair the disk and start again")]
     StoreFailed(StoreError),
 }
@@ -77,6 +82,7 @@ impl StartError {
             StartError::Bind { .. } | StartError::StoreAway(_) => 69,
             StartError::Process(_) => 71,
             StartError::StoreFailed(_) => 74,
+            StartError::ClockAhead(_) => 75,
         }
     }
 

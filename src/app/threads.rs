@@ -1,9 +1,10 @@
 //! The threads: one runtime per edge thread, one for commits, one for the relay of events and the shutdown.
 
-use std::future::Future;
+use std::future::{Future, pending};
 use std::io;
 use std::net::TcpListener as StdListener;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -108,6 +109,15 @@ impl EdgeThread {
     }
 }
 
+/// Why nothing is served any more.
+enum End {
+    /// As a signal asked for, or at the deadline.
+    Drained,
+    /// The process has to be started again.
+    Ended(StartError),
+    StoreFailed(StoreError),
+}
+
 /// Publishes events until all edge threads have ended, in their own time or at the deadline; then ends the others.
 pub(super) fn lead(
     shutdown: &Shutdown,
@@ -116,29 +126,31 @@ pub(super) fn lead(
     outbox: Option<&dyn Outbox>,
     edges: Vec<EdgeThread>,
     commit: CommitThread,
+    ends: Vec<BoxFuture<'static, StartError>>,
 ) -> Result<(), StartError> {
     let (threads, ended): (Vec<_>, Vec<_>) = edges.into_iter().map(|edge| (edge.thread, edge.ended)).unzip();
     let runtime = runtime().map_err(StartError::Process)?;
-    let failure = runtime.block_on(async {
+    let end = runtime.block_on(async {
         background.into_iter().map(logged).map(tokio::spawn).for_each(drop);
         let all_ended = futures_util::future::join_all(ended);
-        let failure = wait(shutdown, all_ended, commit.failed, commit.watch).await;
-        if let (None, Some(outbox)) = (&failure, outbox) {
+        let end = wait(shutdown, all_ended, commit.failed, commit.watch, ends).await;
+        if let (End::Drained | End::Ended(_), Some(outbox)) = (&end, outbox) {
             empty(outbox).await;
         }
-        failure
+        end
     });
     shutdown.finish();
     // A store that has failed may hold up its threads for ever.
-    let others = failure.is_none().then(|| others.into_iter().chain([commit.thread]));
+    let others = (!matches!(end, End::StoreFailed(_))).then(|| others.into_iter().chain([commit.thread]));
     for thread in threads.into_iter().chain(others.into_iter().flatten()) {
         if thread.join().is_err() {
             tracing::error!(event = "thread_panicked", "a thread panicked");
         }
     }
-    match failure {
-        Some(failure) => Err(StartError::StoreFailed(failure)),
-        None => Ok(()),
+    match end {
+        End::Drained => Ok(()),
+        End::Ended(why) => Err(why),
+        End::StoreFailed(failure) => Err(StartError::StoreFailed(failure)),
     }
 }
 
@@ -149,13 +161,13 @@ async fn logged(task: BoxFuture<'static, ()>) {
     }
 }
 
-/// Returns the failure of the store, if that is why it ends.
 async fn wait(
     shutdown: &Shutdown,
     all_ended: impl Future,
     failed: oneshot::Receiver<StoreError>,
     watch: Watch,
-) -> Option<StoreError> {
+    ends: Vec<BoxFuture<'static, StartError>>,
+) -> End {
     let failed = async {
         tokio::select! {
             // Nothing else ends the commit thread before the edges have ended.
@@ -165,16 +177,32 @@ async fn wait(
     };
     let stop = shutdown.stop();
     let past_deadline = async { tokio::time::sleep_until(stop.draining().await).await };
-    tokio::select! {
-        _ = all_ended => None,
-        () = past_deadline => {
-            tracing::warn!(event = "drain_timeout", "server.drain_timeout passed; closing the remaining connections");
-            None
+    // After a signal it is as good as over.
+    let ended = async {
+        tokio::select! {
+            (why, ..) = select_all(ends.into_iter().chain([pending().boxed()])) => why,
+            () = stop.ending() => pending().await,
         }
-        failure = failed => {
-            shutdown.drain();
-            tokio::time::sleep(GOODBYE_AFTER_FAILURE).await;
-            Some(failure)
+    };
+    let (mut all_ended, mut past_deadline) = (pin!(all_ended), pin!(past_deadline));
+    let (mut failed, mut ended, mut end) = (pin!(failed), pin!(ended), End::Drained);
+    loop {
+        tokio::select! {
+            _ = &mut all_ended => return end,
+            () = &mut past_deadline => {
+                tracing::warn!(event = "drain_timeout", "server.drain_timeout passed; closing the remaining connections");
+                return end;
+            }
+            why = &mut ended, if matches!(end, End::Drained) => {
+                tracing::error!(event = "ending", %why, "draining; the process has to be started again");
+                shutdown.drain();
+                end = End::Ended(why);
+            }
+            failure = &mut failed => {
+                shutdown.drain();
+                tokio::time::sleep(GOODBYE_AFTER_FAILURE).await;
+                return End::StoreFailed(failure);
+            }
         }
     }
 }

@@ -20,6 +20,13 @@ class SteppingClock:
 
     def set(self, days):
         """So many days ahead of the truth, at once."""
+        self._write(f"{days:+}d")
+
+    def set_seconds(self, seconds):
+        """So many seconds ahead of the truth, at once."""
+        self._write(f"{seconds:+}")
+
+    def _write(self, ahead):
         draft = self._file.with_suffix(".new")
-        draft.write_text(f"{days:+}d\n")
+        draft.write_text(f"{ahead}\n")
         draft.rename(self._file)

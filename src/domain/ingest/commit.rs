@@ -126,6 +126,7 @@ impl Committer {
             shares.push((submit_queue.clone(), entries.len() - start));
         }
         *held_until = next_due.map(Instant::from);
+        self.clock.begin_to_judge();
         if entries.len() == GROUP_MAX {
             // There may be more, and no submit queue will wake the committer for it.
             self.wake.notify_one();

@@ -1,6 +1,6 @@
 //! The server clock, by which beats are judged.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
@@ -31,11 +31,13 @@ pub struct Clock {
     started_after_boot: Duration,
     /// How long the machine was suspended since then, in milliseconds, as last measured.
     suspended: AtomicU64,
-    /// The server's clock minus monotonic time, milliseconds; it only grows.
+    /// The server's clock minus monotonic time, milliseconds; it only grows, but for [`fall_back`](Self::fall_back).
     offset: AtomicU64,
     /// The wall clock minus monotonic time, milliseconds, as it was last believed.
     wall_offset: AtomicI64,
     step_ms_max: u64,
+    /// Changes were judged by it: it never goes back any more.
+    has_judged: AtomicBool,
     doubt: watch::Sender<Option<Step>>,
 }
 
@@ -67,6 +69,7 @@ impl Clock {
             offset: AtomicU64::new(floor),
             wall_offset: AtomicI64::new(signed(wall)),
             step_ms_max: u64::try_from(step_max.as_millis()).unwrap_or(u64::MAX),
+            has_judged: AtomicBool::new(false),
             doubt: watch::Sender::default(),
         }
     }
@@ -116,6 +119,27 @@ impl Clock {
         let (wall, elapsed) = (self.wall(), self.elapsed());
         self.wall_offset.store(signed(wall) - signed(elapsed), Ordering::Relaxed);
         self.judge(wall, elapsed);
+    }
+
+    /// Says that changes are judged by this clock from now on.
+    pub fn begin_to_judge(&self) {
+        // Written once, since all threads read what is beside it for every beat.
+        if !self.has_judged.load(Ordering::Relaxed) {
+            self.has_judged.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Goes by the wall clock from now on, also if that is earlier than what it has shown; `false` = it cannot, since
+    /// changes were judged by it.
+    pub fn fall_back(&self) -> bool {
+        if self.has_judged.load(Ordering::Relaxed) {
+            return false;
+        }
+        let (wall, elapsed) = (self.wall(), self.elapsed());
+        self.wall_offset.store(signed(wall) - signed(elapsed), Ordering::Relaxed);
+        self.offset.store(wall.saturating_sub(elapsed), Ordering::Relaxed);
+        self.judge(wall, elapsed);
+        true
     }
 
     fn judge(&self, wall: u64, elapsed: u64) -> Option<Step> {
@@ -210,6 +234,18 @@ mod tests {
         clock.believe();
         assert_eq!(clock.doubt(), None);
         assert!(clock.now().abs_diff(wall()) < 1_000);
+    }
+
+    #[test]
+    fn the_clock_falls_back_only_while_nothing_was_judged_by_it() {
+        let clock = with_wall(wall() + 30_000, wall() + 30_000, STEP_MAX);
+        assert!(clock.now() >= wall() + 29_000);
+        assert!(clock.fall_back());
+        assert!(clock.now().abs_diff(wall()) < 1_000 && clock.doubt().is_none());
+        let clock = with_wall(wall() + 30_000, wall() + 30_000, STEP_MAX);
+        clock.begin_to_judge();
+        assert!(!clock.fall_back());
+        assert!(clock.now() >= wall() + 29_000);
     }
 
     #[test]

@@ -2,7 +2,9 @@
 //!
 //! Several gateways on one store judge beats by clocks of their own. Each compares its clock with that of the store. A
 //! gateway that is too far off serves no client until it is back, since it would accept or refuse other beats than the
-//! other gateways.
+//! other gateways. A clock that is ahead does not come back when the wall clock is corrected, as it never goes back. It
+//! falls back if it was ahead from the start, and nothing was judged by it; otherwise the process has to end
+//! ([`ClockStatus::lost`]), and the next one starts with the right clock.
 //!
 //! A large step of the wall clock is not believed ([`Clock`]). Until the wall clock steps back, or the clock of the
 //! store confirms it, the gateway is not ready and commits nothing; its sockets stay. A store without a clock confirms
@@ -32,11 +34,15 @@ const APART_MS_MAX: u64 = 1_000;
 /// and again around the bound.
 const BACK_MS_MAX: u64 = 500;
 
+/// How far a clock falls back. The day of the rewards does not, and began early by so much; one that is further ahead is
+/// lost.
+const FALL_BACK_MS_MAX: i64 = 60_000;
+
 /// How far the server clock may be ahead of a wall clock that is accepted: as far as the newest commit at a start.
 const AHEAD_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How far the server's clock is ahead of the store's, or behind if negative: milliseconds.
-type Apart = i64;
+pub type Apart = i64;
 
 /// The state of the clock, for other parts.
 #[derive(Clone, Debug)]
@@ -52,6 +58,10 @@ pub struct Clocks {
     pub server: u64,
     /// The step of the wall clock that is in doubt.
     pub step: Option<Step>,
+    /// How far the server's clock is ahead of the store's, as last measured; `None` = the store has not told its time.
+    pub apart: Option<Apart>,
+    /// They are too far apart: no client is served.
+    pub is_off: bool,
 }
 
 /// The server clock is too far ahead of the wall clock, by this time.
@@ -61,8 +71,12 @@ pub struct TooFarAhead(pub Duration);
 /// The result of the last look.
 #[derive(Clone, Copy, Debug, Default)]
 struct Measured {
+    /// As it was told last.
+    distance: Option<Apart>,
     /// `None` while the two are near enough.
     apart: Option<Apart>,
+    /// The wall clock was corrected, and the server's clock stays ahead.
+    is_lost: bool,
     /// The store did not tell its time.
     silent: bool,
 }
@@ -87,14 +101,16 @@ impl ClockStatus {
     }
 
     pub fn clocks(&self) -> Clocks {
-        Clocks { server: self.clock.now(), wall: clock::wall(), step: self.clock.doubt() }
+        let Measured { distance, apart, .. } = *self.measured.borrow();
+        let is_off = apart.is_some();
+        Clocks { server: self.clock.now(), wall: self.clock.wall(), step: self.clock.doubt(), apart: distance, is_off }
     }
 
     /// Believes the wall clock on the word of an operator. Returns the believed step; `None` = no step was in doubt.
     /// The server clock follows a step forward and never goes back. It is an error if it would be ahead of the wall
     /// clock by more than a start allows: beats would be judged by a wrong time from then on.
     pub fn accept(&self) -> Result<Option<Step>, TooFarAhead> {
-        let Clocks { wall, server, step } = self.clocks();
+        let Clocks { wall, server, step, .. } = self.clocks();
         let ahead = Duration::from_millis(server.saturating_sub(wall));
         match step {
             None => Ok(None),
@@ -115,6 +131,16 @@ impl ClockStatus {
         self.measured.borrow().silent
     }
 
+    /// Resolves when the clock stays ahead of the store's for as long as this process runs, to how far it is ahead.
+    pub async fn lost(mut self) -> Apart {
+        let lost = self.measured.wait_for(|measured| measured.is_lost).await.map(|measured| measured.distance);
+        match lost {
+            Ok(distance) => distance.unwrap_or_default(),
+            // It is not measured any more.
+            Err(_) => std::future::pending().await,
+        }
+    }
+
     /// Resolves once `is_off` differs from `off`. Cheap to wait on. Never resolves if the clock is not measured.
     pub async fn changed(&mut self, off: bool) {
         if self.measured.wait_for(|measured| measured.apart.is_some() != off).await.is_err() {
@@ -132,6 +158,8 @@ pub struct ClockGuard {
     steps: Counter,
     /// Whether the current step was logged.
     step_logged: AtomicBool,
+    /// The clock was near the store's once, or the store did not say: clients may have been served by it.
+    was_trusted: AtomicBool,
     /// The store's clock minus monotonic time, milliseconds, when the clock was last beyond doubt.
     store_offset: AtomicI64,
 }
@@ -158,6 +186,7 @@ impl ClockGuard {
             apart_seconds,
             steps,
             step_logged: AtomicBool::new(false),
+            was_trusted: AtomicBool::new(false),
             store_offset: AtomicI64::new(0),
         }
     }
@@ -177,21 +206,43 @@ impl ClockGuard {
     /// Measures once. Call it before any client is served.
     pub async fn look(&self) {
         self.look_at_wall();
-        let (before, wall_before) = (self.clock.now(), clock::wall());
+        let (before, wall_before) = (self.clock.now(), self.clock.wall());
         match timeout(ANSWER_TIMEOUT, (self.store_time)()).await {
             Ok(Ok(Some(told))) => {
-                let wall_apart = distance(wall_before, told, clock::wall());
+                let wall_apart = distance(wall_before, told, self.clock.wall());
                 let is_steady = self.is_steady(told);
                 if is_steady && self.clock.doubt().is_some() && wall_apart.unsigned_abs() <= APART_MS_MAX {
                     self.clock.believe();
                     self.look_at_wall();
                 }
-                self.judge(distance(before, told, self.clock.now()));
+                let apart = distance(before, told, self.clock.now());
+                self.judge(self.corrected(apart, wall_apart));
             }
             Ok(Ok(None)) => {}
             // The committer says so.
             Ok(Err(_)) | Err(_) => self.measured.send_modify(|measured| measured.silent = true),
         }
+        if self.measured.borrow().apart.is_none() {
+            self.was_trusted.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The distance after the clock has fallen back, if it may. It is lost if it has to and may not.
+    fn corrected(&self, apart: Apart, wall_apart: Apart) -> Apart {
+        if apart <= APART_MS_MAX as Apart || wall_apart.unsigned_abs() > BACK_MS_MAX || self.clock.doubt().is_some() {
+            return apart;
+        }
+        let may_fall_back = apart <= FALL_BACK_MS_MAX && !self.was_trusted.load(Ordering::Relaxed);
+        if may_fall_back && self.clock.fall_back() {
+            tracing::warn!(
+                event = "clock_fell_back",
+                by_ms = apart,
+                "the clock was ahead of the store's from the start, and the wall clock is right now: going by it"
+            );
+            return wall_apart;
+        }
+        self.measured.send_if_modified(|measured| !std::mem::replace(&mut measured.is_lost, true));
+        apart
     }
 
     /// Whether the store's clock has moved as monotonic time has since the clock was last beyond doubt. One on this
@@ -228,21 +279,23 @@ impl ClockGuard {
 
     fn judge(&self, apart: Apart) {
         self.apart_seconds.set(apart as f64 / 1000.0);
-        let was_off = self.measured.borrow().apart.is_some();
+        let Measured { apart: before, is_lost, .. } = *self.measured.borrow();
+        let was_off = before.is_some();
         let off = apart.unsigned_abs() > if was_off { BACK_MS_MAX } else { APART_MS_MAX };
         match (was_off, off) {
             (false, true) => tracing::error!(
                 event = "clock_apart",
                 apart_ms = apart,
                 "the clock is not that of the store: connections are sent away, and no client is served until it is back; \
-                 set the clocks of both machines right, and start again if this one was ahead"
+                 set the clocks of both machines right"
             ),
             (true, false) => {
                 tracing::info!(event = "clock_apart_over", apart_ms = apart, "the clock is that of the store again")
             }
             _ => {}
         }
-        self.measured.send_replace(Measured { apart: off.then_some(apart), silent: false });
+        let measured = Measured { distance: Some(apart), apart: off.then_some(apart), is_lost, silent: false };
+        self.measured.send_replace(measured);
     }
 }
 

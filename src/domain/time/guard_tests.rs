@@ -1,6 +1,10 @@
+use std::time::Instant;
+
+use futures_util::FutureExt;
 use parking_lot::Mutex;
 
 use super::*;
+use crate::domain::time::source::TimeSource;
 use crate::storage::hot_store::StoreError;
 
 const STEP_MAX: Duration = Duration::from_secs(300);
@@ -179,4 +183,108 @@ fn the_time_of_the_round_trip_does_not_count_as_distance() {
     for (told, apart) in [(999, 1), (1_000, 0), (3_500, 0), (5_000, 0), (5_001, -1), (0, 1_000)] {
         assert_eq!(distance(1_000, told, 5_000), apart, "{told}");
     }
+}
+
+/// A machine whose wall clock is ahead of the truth by this many milliseconds, with a store that knows the truth.
+#[derive(Clone, Debug)]
+struct Machine {
+    began: Instant,
+    ahead: Arc<AtomicI64>,
+}
+
+impl TimeSource for Machine {
+    fn wall(&self) -> u64 {
+        TRUTH.saturating_add_signed(self.ahead.load(Ordering::Relaxed)) + self.since_boot().as_millis() as u64
+    }
+
+    fn instant(&self) -> Instant {
+        Instant::now()
+    }
+
+    fn since_boot(&self) -> Duration {
+        self.began.elapsed()
+    }
+}
+
+const TRUTH: u64 = 1_795_150_000_000;
+
+impl Machine {
+    fn ahead_by(ms: i64) -> (Self, ClockGuard) {
+        let machine = Machine { began: Instant::now(), ahead: Arc::new(AtomicI64::new(ms)) };
+        let clock = Arc::new(Clock::of(Box::new(machine.clone()), 0, STEP_MAX));
+        let began = machine.began;
+        let tell = move || -> Answer<Option<u64>> {
+            Box::pin(async move { Ok(Some(TRUTH + began.elapsed().as_millis() as u64)) })
+        };
+        (machine, ClockGuard::new(tell, clock, &mut Registry::default()))
+    }
+
+    fn set(&self, ahead: i64) {
+        self.ahead.store(ahead, Ordering::Relaxed);
+    }
+}
+
+fn is_lost(clock_guard: &ClockGuard) -> bool {
+    clock_guard.clock_status().lost().now_or_never().is_some()
+}
+
+#[tokio::test]
+async fn a_clock_that_was_ahead_from_the_start_falls_back_when_it_is_corrected() {
+    for ahead in [1_500, 3_000, 59_000] {
+        let (machine, clock_guard) = Machine::ahead_by(ahead);
+        clock_guard.look().await;
+        assert!(clock_guard.clock_status().is_off());
+        machine.set(0);
+        clock_guard.look().await;
+        let clock_status = clock_guard.clock_status();
+        assert!(clock_status.trouble().is_none() && !is_lost(&clock_guard), "{ahead}: {:?}", clock_status.trouble());
+        let Clocks { wall, server, is_off, .. } = clock_status.clocks();
+        assert!(wall.abs_diff(server) < 500 && !is_off, "{ahead}: {wall} {server}");
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_has_judged_or_was_trusted_is_lost_when_it_is_corrected() {
+    for (start, has_judged) in [(3_000, true), (0, false), (0, true), (70_000, false)] {
+        let (machine, clock_guard) = Machine::ahead_by(start);
+        clock_guard.look().await;
+        if has_judged {
+            clock_guard.clock.begin_to_judge();
+        }
+        machine.set(start.max(2_000));
+        clock_guard.look().await;
+        assert!(clock_guard.clock_status().is_off() && !is_lost(&clock_guard), "{start}: it may be the store's fault");
+        machine.set(0);
+        clock_guard.look().await;
+        assert!(clock_guard.clock_status().is_off() && is_lost(&clock_guard), "{start}");
+        clock_guard.look().await;
+        assert!(is_lost(&clock_guard), "{start}: and stays so");
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_is_behind_or_not_corrected_is_not_lost() {
+    let (machine, clock_guard) = Machine::ahead_by(0);
+    for ahead in [0, -5_000, 0, 900, 0, 2_000, 2_000, 1_400] {
+        machine.set(ahead);
+        clock_guard.look().await;
+        assert!(!is_lost(&clock_guard), "{ahead}");
+    }
+}
+
+#[tokio::test]
+async fn a_clock_in_doubt_is_not_lost_before_the_doubt_is_over() {
+    let (machine, clock_guard) = Machine::ahead_by(0);
+    clock_guard.look().await;
+    machine.set(200_000);
+    clock_guard.look().await;
+    assert!(clock_guard.clock_status().is_off());
+    // By more than is believed.
+    machine.set(-200_000);
+    clock_guard.look().await;
+    assert!(!is_lost(&clock_guard));
+    assert!(clock_guard.clock_status().trouble().is_some_and(|trouble| trouble.contains("stepped")));
+    machine.set(0);
+    clock_guard.look().await;
+    assert!(is_lost(&clock_guard));
 }

@@ -12,7 +12,7 @@ use crate::domain::time::guard::{Clocks, TooFarAhead};
 use crate::edge::http::problem::Problem;
 use crate::edge::http::{body, query};
 
-/// Both clocks, and the step of the wall clock that is in doubt.
+/// Both clocks, the step of the wall clock that is in doubt, and the distance of the store's clock.
 pub async fn get(State(control): State<Arc<Control>>, uri: Uri) -> Result<Response, Problem> {
     query::none(&uri)?;
     Ok(shown(&control.clock_status.clocks()))
@@ -37,6 +37,7 @@ pub async fn accept(State(control): State<Arc<Control>>, request: Request) -> Re
     Ok(shown(&control.clock_status.clocks()))
 }
 
-fn shown(Clocks { wall, server, step }: &Clocks) -> Response {
-    body::answered(serde_json::json!({"wall": wall, "server": server, "step": step}).to_string())
+fn shown(Clocks { wall, server, step, apart, is_off }: &Clocks) -> Response {
+    let shown = serde_json::json!({"wall": wall, "server": server, "step": step, "apart": apart, "off": is_off});
+    body::answered(shown.to_string())
 }
