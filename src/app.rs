@@ -1,6 +1,7 @@
 //! Builds the parts of a role and wires them; the only place that names concrete backends.
 
 mod access;
+mod alike;
 mod announcement;
 mod assembly;
 pub mod check;
@@ -55,7 +56,6 @@ use crate::edge::control::{Control, Guard};
 use crate::edge::demo::RewardsClock;
 use crate::edge::listener::Tls;
 use crate::model::cloud_event::Source;
-use crate::model::retention::Retention;
 use crate::shutdown::{Shutdown, Stop};
 use crate::storage::hot_store::config::Backend;
 use crate::storage::outbox::Outbox as OutboxStore;
@@ -83,11 +83,20 @@ use statistics::Statistics;
 use stores::Stores;
 use threads::{CommitThread, EdgeThread};
 
-/// Serves what the role and the settings ask for, until a signal or the failure of the store. `warnings`: of the
-/// settings, for the log. `log`: what writes it.
+/// What is served, and how it is started.
+pub struct Serving {
+    pub role: Role,
+    /// The settings that gateways on one Redis must have alike become the ones of all.
+    pub accept_settings: bool,
+    /// Of the settings, for the log.
+    pub warnings: Vec<String>,
+}
+
+/// Serves what the role and the settings ask for, until a signal or the failure of the store. `log`: what writes it.
 ///
 /// Whatever can go wrong at the start goes wrong before the first connection is accepted.
-pub fn serve(config: Config, role: Role, warnings: Vec<String>, log: &LogWriter) -> Result<(), StartError> {
+pub fn serve(config: Config, serving: Serving, log: &LogWriter) -> Result<(), StartError> {
+    let Serving { role, accept_settings, warnings } = serving;
     log::starting(&config, role);
     log::warnings(warnings.into_iter().chain(check::warnings(&config, role)));
     log::stopped(match role.misfit(&config) {
@@ -95,15 +104,15 @@ pub fn serve(config: Config, role: Role, warnings: Vec<String>, log: &LogWriter)
         None if role == Role::Job => job::serve(&config, log),
         None if role == Role::Cascade => subscribers::serve(&config, log),
         None if config.store.hot_store == Backend::HistoryService => storeless::serve(&config, role, log),
-        None => run(config, role, log),
+        None => run(config, role, accept_settings, log),
     })
 }
 
-fn run(config: Config, role: Role, log: &LogWriter) -> Result<(), StartError> {
+fn run(config: Config, role: Role, accept_settings: bool, log: &LogWriter) -> Result<(), StartError> {
     let mut config = role.settings(config);
     let has_demo = demo::prepare(&mut config);
     let tls = config.server.tls().map(Tls::load).transpose()?;
-    let hot = Hot::open(&config)?;
+    let hot = Hot::open(&config, accept_settings)?;
     let statistics = Statistics::open(&config, hot.redis.as_ref())?;
     let access = Access::open(&config, &hot.channel, hot.revocations(&config))?;
     let mut listeners = Listeners::bind(&config, role)?;
@@ -179,8 +188,8 @@ fn build(
     let receivers = demo::receivers(config, has_demo, subscribers, listeners.addresses.public);
     let packs = demo::pack_feed(config, has_demo);
     if let Some(shared) = &hot.redis {
-        let retention = Retention::of(config.store.retention);
-        history_packs::build(&config.history, &config.kafka, retention, shared, packs.clone(), &common, parts)?;
+        parts.ends.push(alike::overruled(&shared.settings));
+        history_packs::build(&config.history, &config.kafka, shared, packs.clone(), &common, parts)?;
     }
     let messages = peers::messages(access, &devices, &live, Some(rewards.memory.clone()), &common);
     peers::build(hot.redis, gateways.as_ref(), messages, access, parts);

@@ -42,6 +42,10 @@ pub enum Command {
         /// Which parts this process runs.
         #[arg(long, value_enum, default_value_t)]
         role: Role,
+        /// Make the settings that all gateways on one Redis must have alike (such as store.retention) those of this
+        /// process. Gateways with others drain and end. For one start only.
+        #[arg(long)]
+        accept_settings: bool,
     },
     /// Prepare a new Redis (redis.url): write the keys that identify it as this deployment's. Run it once. Safe to
     /// re-run; never overwrites existing keys.
@@ -172,7 +176,7 @@ mod tests {
         for line in [&["heartline", "--config", "a.toml", "serve"][..], &["heartline", "serve", "--config", "a.toml"]] {
             let cli = Cli::try_parse_from(line).expect("a command line");
             assert_eq!(cli.config, Some(PathBuf::from("a.toml")));
-            assert!(matches!(cli.command, Some(Command::Serve { role: Role::All })));
+            assert!(matches!(cli.command, Some(Command::Serve { role: Role::All, accept_settings: false })));
         }
         assert!(Cli::try_parse_from(["heartline"]).expect("a command line").command.is_none());
         assert!(Cli::try_parse_from(["heartline", "--config", "a.toml"]).expect("a command line").command.is_none());

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use heartline::app;
+use heartline::app::Serving;
 use heartline::app::history::LookError;
 use heartline::app::role::Role;
 use heartline::cli::clock as clock_command;
@@ -48,8 +49,8 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Result<(), Failure> {
     let file = cli.config.as_deref();
-    match cli.command.unwrap_or(Command::Serve { role: Role::All }) {
-        Command::Serve { role } => serve(file, role),
+    match cli.command.unwrap_or(Command::Serve { role: Role::All, accept_settings: false }) {
+        Command::Serve { role, accept_settings } => serve(file, role, accept_settings),
         Command::Init => init(&Config::load(file)?),
         Command::Token { mid, service, scope, ttl } => {
             let has = |wanted: &str| scope.iter().any(|scope| scope == wanted);
@@ -83,12 +84,13 @@ fn run(cli: Cli) -> Result<(), Failure> {
     }
 }
 
-fn serve(file: Option<&Path>, role: Role) -> Result<(), Failure> {
+fn serve(file: Option<&Path>, role: Role, accept_settings: bool) -> Result<(), Failure> {
     let checked = config::check(file);
     let warnings = warnings(&checked);
     let config = checked.good()?;
     let log = config.log.start().map_err(Failure::Log)?;
-    let served = app::serve(config, role, warnings, &log).map_err(Failure::Serve);
+    let serving = Serving { role, accept_settings, warnings };
+    let served = app::serve(config, serving, &log).map_err(Failure::Serve);
     if let Err(failure) = &served {
         log.error(&failure.lines());
     }

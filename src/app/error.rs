@@ -15,6 +15,7 @@ use crate::storage::hot_store::StoreError;
 use crate::storage::hot_store::embedded::OpenError;
 use crate::storage::hot_store::remote::RemoteRefused;
 use crate::storage::redis::RedisRefused;
+use crate::storage::redis::fleet_settings::Difference;
 use crate::storage::revocation_list::ListError;
 use crate::storage::statistics::mongodb::MongoRefused;
 
@@ -60,6 +61,11 @@ pub enum StartError {
     Bind { setting: &'static str, address: SocketAddr, source: io::Error },
     #[error("cannot set up the process: {0}")]
     Process(io::Error),
+    #[error(
+        "{}; set them as the other gateways have them, or start one gateway with --accept-settings: its settings are then \
+         those of all, and gateways with others drain and end", joined(.0)
+    )]
+    OtherSettings(Vec<Difference>),
     /// Milliseconds.
     #[error(
         "the clock was {0} ms ahead of the store's when the wall clock was corrected; start again, it is right now"
@@ -83,6 +89,7 @@ impl StartError {
             StartError::Process(_) => 71,
             StartError::StoreFailed(_) => 74,
             StartError::ClockAhead(_) => 75,
+            StartError::OtherSettings(_) => 78,
         }
     }
 
@@ -93,4 +100,8 @@ impl StartError {
     pub(super) fn address(listener: &TcpListener) -> Result<SocketAddr, Self> {
         listener.local_addr().map_err(StartError::Process)
     }
+}
+
+fn joined(differences: &[Difference]) -> String {
+    differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

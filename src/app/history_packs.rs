@@ -10,7 +10,6 @@ use crate::domain::history_packs::feed::PackFeed;
 use crate::domain::history_packs::health::PackHealth;
 use crate::domain::history_packs::metrics::Metrics;
 use crate::domain::history_packs::packer::Packer;
-use crate::model::retention::Retention;
 use crate::storage::history_bus::kafka::KafkaHistory;
 use crate::storage::history_store::config::HistoryConfig;
 use crate::storage::kafka::config::KafkaConfig;
@@ -20,7 +19,6 @@ use crate::storage::kafka::config::KafkaConfig;
 pub(super) fn build(
     config: &HistoryConfig,
     kafka: &KafkaConfig,
-    retention: Retention,
     shared: &Shared,
     feed: Option<Arc<PackFeed>>,
     common: &Common,
@@ -42,7 +40,6 @@ pub(super) fn build(
         deployment: shared.redis.id(),
         interval: config.interval,
         pack_bytes: config.pack_bytes,
-        retention,
         metrics: Metrics::new(assembly.metrics()),
     };
     let stop = common.stop.clone();

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use prometheus_client::registry::Registry;
 
+use super::alike;
 use super::counters::{Derived, Direct};
 use super::error::StartError;
 use crate::config::Config;
@@ -30,6 +31,7 @@ use crate::storage::hot_store::redis::{RedisStore, Settings};
 use crate::storage::notices::Notices;
 use crate::storage::outbox::Outbox;
 use crate::storage::redis::Redis;
+use crate::storage::redis::fleet_settings::FleetSettings;
 use crate::storage::revocation_list::RevocationList;
 use crate::storage::revocation_list::file::FileList;
 use crate::storage::revocation_list::redis::RedisList;
@@ -61,6 +63,7 @@ pub(super) struct Hot {
 /// What gateways on one store share.
 pub(super) struct Shared {
     pub redis: Redis,
+    pub settings: FleetSettings,
     pub store: Arc<RedisStore>,
     pub channel: Arc<RedisChannel>,
     pub listed: Arc<dyn ListedUsers>,
@@ -91,10 +94,11 @@ pub(super) fn redis_settings(config: &Config) -> Settings {
 }
 
 impl Hot {
-    pub fn open(config: &Config) -> Result<Self, StartError> {
+    /// `accept_settings`: those that gateways on one Redis must have alike become the ones of all.
+    pub fn open(config: &Config, accept_settings: bool) -> Result<Self, StartError> {
         let mut hot = match config.store.hot_store {
             Backend::Embedded => Self::embedded(config)?,
-            Backend::Redis => Self::redis(config)?,
+            Backend::Redis => Self::redis(config, accept_settings)?,
             Backend::HistoryService => unreachable!("a gateway without a store opens none"),
         };
         hot.gateways = config.grpc.listen.0.map(|_| Gateways::before(hot.channel.clone()));
@@ -139,12 +143,14 @@ impl Hot {
         })
     }
 
-    fn redis(config: &Config) -> Result<Self, StartError> {
+    fn redis(config: &Config, accept_settings: bool) -> Result<Self, StartError> {
         let logs_here = config.events.event_bus == event_bus::config::Backend::Embedded;
         let data_dir = logs_here.then(|| DataDir::take(&config.store.data_dir)).transpose()?;
         let redis = Redis::open(&config.redis)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(StartError::Process)?;
+        let alike = FleetSettings::new(redis.clone(), config.alike.clone());
+        runtime.block_on(alike::agree(&alike, accept_settings))?;
         let channel = RedisChannel::new();
         let own = channel.clone();
         let follows = Arc::new(move |user| own.follows(user));
@@ -170,6 +176,7 @@ impl Hot {
             derived: None,
             redis: Some(Shared {
                 redis,
+                settings: alike,
                 store: store.clone(),
                 channel,
                 metrics: store.metrics().clone(),

@@ -64,6 +64,10 @@ impl Layers {
         &self.table
     }
 
+    pub(super) fn value(&self, setting: &str) -> Option<&Value> {
+        value(&self.table, setting)
+    }
+
     /// Lays a file over what is there; says what of it cannot be taken.
     pub(super) fn add_file(&mut self, path: &Path) -> Vec<Problem> {
         let name = path.display().to_string();

@@ -6,6 +6,7 @@
 //! accepted, and that may not be meant, are `warnings`.
 //! Nothing else in Heartline reads the environment.
 
+mod alike;
 mod checks;
 mod counters_checks;
 mod error;
@@ -26,6 +27,7 @@ mod subscribers_checks;
 mod views_checks;
 mod warnings;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -86,6 +88,9 @@ pub struct Config {
     pub subscribers: SubscribersConfig,
     pub demo: DemoConfig,
     pub log: LogConfig,
+    /// The settings that all gateways on one Redis must have alike, as texts by name. No setting of its own.
+    #[serde(skip)]
+    pub alike: BTreeMap<String, String>,
 }
 
 /// Settings and all that is wrong with them.
@@ -118,6 +123,7 @@ impl Checked {
         if let Some(config) = &mut config {
             config.counters.derived_is_given = layers.is_given(counters_checks::DERIVED);
             config.push.steady_interval_is_given = layers.is_given(checks::STEADY_INTERVAL);
+            config.alike = alike::of(&layers);
         }
         problems.extend(config.iter().flat_map(|config| checks::problems(config, &layers)));
         let warnings = config.iter().flat_map(|config| warnings::warnings(config, &layers)).collect();

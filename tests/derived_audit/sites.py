@@ -31,6 +31,7 @@ class _Counting:
             gateway.stop()
         for gateway in self.gateways:
             gateway.settings |= settings(definitions)
+            gateway.words = ("serve", "--accept-settings")
             gateway.start()
 
 

@@ -54,6 +54,7 @@ mod malformed;
 mod metrics;
 mod operations;
 mod origins;
+mod other_settings;
 mod outboxes;
 mod pace;
 mod problems;

@@ -67,7 +67,6 @@ impl Bus {
 pub struct Errand {
     pub user: UserId,
     pub now: u64,
-    pub horizon: u64,
     /// So many of the rows go in a message of their own.
     pub cut: usize,
     /// The user stays on the list, though that need not be.
@@ -120,10 +119,10 @@ impl Packer {
 }
 
 async fn carry(line: Line, bus: &Mutex<Bus>, tokens: &TokenSource, errand: Errand) {
-    let Errand { user, now, horizon, cut, stays } = errand;
+    let Errand { user, now, cut, stays } = errand;
     let Ok(mut listed) = read_listed(&line, &[user]).await else { return };
     let found = listed.remove(0);
-    let UserPack { forgetting, mut rows, .. } = found.pack(horizon);
+    let UserPack { forgetting, mut rows, .. } = found.pack();
     let second = rows.split_off(cut.min(rows.len()));
     let packs = [UserPack { user, forgetting, rows }, UserPack { user, forgetting: None, rows: second }];
     let reports = packs.map(|pack| lock(bus).send(pack));

@@ -50,7 +50,6 @@ impl<B: Backing> World<'_, B> {
         let errand = Errand {
             user,
             now: self.now,
-            horizon: self.scenario.limits.horizon(self.now),
             cut: self.rng.random_range(0..=OIDS as usize),
             stays: !self.calm && self.rng.random_bool(0.3),
         };

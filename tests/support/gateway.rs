@@ -92,7 +92,7 @@ impl TestGateway {
         let (reader, writer) = std::io::pipe().expect("a pipe");
         fs::write(home.log_path(), "").expect("a log that stays empty");
         let settings = home.merge(settings);
-        let gateway = launch_with(home, ALL, settings, writer.into());
+        let gateway = launch_with(home, ALL, &[], settings, writer.into());
         (gateway.unwrap_or_else(|failed| panic!("the gateway did not start: {failed:?}")), reader)
     }
 
@@ -121,13 +121,26 @@ impl TestGateway {
 
     /// The same for another role, with these settings besides.
     pub fn neighbour_as(&self, role: &'static str, further: &[(&str, &str)]) -> Self {
+        let (home, settings) = self.elsewhere(further);
+        launch(home, role, settings).unwrap_or_else(|failed| panic!("the gateway did not start: {failed:?}"))
+    }
+
+    /// The same for this role, if it starts. `options`: of `serve`.
+    pub fn try_neighbour(&self, further: &[(&str, &str)], options: &[&str]) -> Result<Self, FailedStart> {
+        let (home, settings) = self.elsewhere(further);
+        launch_as(home, self.role, options, settings)
+    }
+
+    /// Another data directory for the Redis and the settings of this gateway.
+    fn elsewhere(&self, further: &[(&str, &str)]) -> (Arc<Home>, Settings) {
         let (redis, service) = (self.home.redis.clone(), self.home.service.clone());
         assert!(redis.is_some() || service.is_some(), "a gateway on Redis, or without a store");
         let home = Home { redis, service, directory: tempfile::tempdir().expect("a temporary directory") };
         let own = |name: &str| self.home.merge(&[]).iter().any(|(default, _)| default == name);
         let settings: Vec<_> = self.settings.iter().filter(|(name, _)| !own(name)).collect();
         let settings = settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        Self::launched(Arc::new(home), role, &settings.chain(further.iter().copied()).collect::<Vec<_>>())
+        let settings = home.merge(&settings.chain(further.iter().copied()).collect::<Vec<_>>());
+        (Arc::new(home), settings)
     }
 
     /// Another gateway on the data directory of this one.
@@ -300,10 +313,12 @@ impl TestGateway {
         *self = self.beside().unwrap_or_else(|failed| panic!("no restart: {failed:?}"));
     }
 
-    /// SIGKILL, and a new process on the same data directory with other settings.
+    /// SIGKILL, and a new process on the same data directory with other settings, also if those are the deployment's.
     pub fn restart_with(&mut self, settings: &[(&str, &str)]) {
         self.kill();
-        *self = Self::launched(Arc::clone(&self.home), self.role, settings);
+        let settings = self.home.merge(settings);
+        let started = launch_as(Arc::clone(&self.home), self.role, &["--accept-settings"], settings);
+        *self = started.unwrap_or_else(|failed| panic!("no restart: {failed:?}"));
     }
 
     /// SIGTERM.
@@ -415,20 +430,31 @@ pub(super) fn command(arguments: &[&str], settings: &Settings, home: &Path) -> C
 }
 
 fn launch(home: Arc<Home>, role: &'static str, settings: Settings) -> Result<TestGateway, FailedStart> {
+    launch_as(home, role, &[], settings)
+}
+
+fn launch_as(
+    home: Arc<Home>,
+    role: &'static str,
+    options: &[&str],
+    settings: Settings,
+) -> Result<TestGateway, FailedStart> {
     let stderr = File::options().create(true).append(true).open(home.log_path()).expect("a log file");
-    launch_with(home, role, settings, stderr.into())
+    launch_with(home, role, options, settings, stderr.into())
 }
 
 fn launch_with(
     home: Arc<Home>,
     role: &'static str,
+    options: &[&str],
     settings: Settings,
     stderr: Stdio,
 ) -> Result<TestGateway, FailedStart> {
     let log = home.log_path();
     let before = fs::metadata(&log).map_or(0, |metadata| metadata.len() as usize);
     let words = if role == ALL { &["serve"][..] } else { &["serve", "--role", role] };
-    let mut command = command(words, &settings, home.path());
+    let words = [words, options].concat();
+    let mut command = command(&words, &settings, home.path());
     let mut child = command.stdout(Stdio::piped()).stderr(stderr).spawn().expect("the binary runs");
 
     let (lines, printed_lines) = mpsc::sync_channel(64);

@@ -78,7 +78,7 @@ mod tests {
 
     fn message(offset: i64, at: u64) -> RawPack {
         let user = UserId(42);
-        let users = vec![user_at(user, 2, at).pack(0)];
+        let users = vec![user_at(user, 2, at).pack()];
         let pack = Pack { deployment: "d".into(), region: Shards::DEFAULT.of(user).region(), users };
         let place = Place { partition: 0, offset, term: 1 };
         RawPack { place, key: Vec::new(), bytes: codec::encode(&pack) }
@@ -100,8 +100,8 @@ mod tests {
     fn an_unsound_row_is_set_apart_and_all_other_users_of_its_pack_are_kept() {
         let region = Shards::DEFAULT.of(UserId(42)).region();
         let neighbours = (43..).map(UserId).filter(|user| Shards::DEFAULT.of(*user).region() == region);
-        let mut users: Vec<UserPack> = neighbours.take(3).map(|user| user_at(user, 2, 1_000).pack(0)).collect();
-        let mut bad = user_at(UserId(42), 2, 1_000).pack(0);
+        let mut users: Vec<UserPack> = neighbours.take(3).map(|user| user_at(user, 2, 1_000).pack()).collect();
+        let mut bad = user_at(UserId(42), 2, 1_000).pack();
         bad.rows[0].record.as_mut().expect("a record").pos = 1 << 60;
         users.push(bad);
         let pack = Pack { deployment: "d".into(), region, users };

@@ -101,7 +101,7 @@ impl Quarantine for Scene {
 
 fn message(offset: i64, at: u64) -> RawPack {
     let user = UserId(42);
-    let users = vec![user_at(user, 1, at).pack(0)];
+    let users = vec![user_at(user, 1, at).pack()];
     let pack = Pack { deployment: "d".into(), region: Shards::DEFAULT.of(user).region(), users };
     RawPack { place: Place { partition: 0, offset, term: 1 }, key: Vec::new(), bytes: codec::encode(&pack) }
 }

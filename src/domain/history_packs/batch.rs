@@ -44,10 +44,9 @@ impl Batch {
         self.packs.len() > 1
     }
 
-    /// `horizon`: rows older than this are not sent, milliseconds.
-    pub fn add(&mut self, user: ListedUser, horizon: u64) {
+    pub fn add(&mut self, user: ListedUser) {
         // A row that the history store does not take would go into quarantine, and its user would leave the list.
-        let (pack, faults) = codec::sound(user.pack(horizon));
+        let (pack, faults) = codec::sound(user.pack());
         match faults.is_empty() {
             true => self.users.push(user),
             false => self.unsound.push((user.user, faults)),
@@ -89,7 +88,7 @@ mod tests {
         // All of the same region.
         let users = (0..).map(crate::model::ids::UserId);
         let users = users.filter(|user| crate::model::shard::Shards::DEFAULT.of(*user).region() == Region(19));
-        users.take(6).zip([1, 1, 0, 20, 1, 1]).for_each(|(user, rows)| batch.add(listed(user, rows), 0));
+        users.take(6).zip([1, 1, 0, 20, 1, 1]).for_each(|(user, rows)| batch.add(listed(user, rows)));
         assert!(batch.is_full());
         assert_eq!((batch.users.len(), batch.rows), (6, 24));
         let (packs, users) = batch.encode();

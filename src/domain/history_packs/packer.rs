@@ -14,7 +14,6 @@ use super::metrics::Metrics;
 use super::turns::Turns;
 use crate::domain::time::clock::Clock;
 use crate::model::ids::UserId;
-use crate::model::retention::Retention;
 use crate::model::shard::Region;
 use crate::model::version::Version;
 use crate::storage::delivery::{Delivery, Receipt};
@@ -45,7 +44,6 @@ pub struct Packer {
     pub interval: Duration,
     /// Bytes of a pack.
     pub pack_bytes: usize,
-    pub retention: Retention,
     pub health: Arc<PackHealth>,
     /// `None`: nothing shows the packs.
     pub feed: Option<Arc<PackFeed>>,
@@ -130,7 +128,7 @@ impl Packer {
             let (some, others) = users.split_at(users.len().min(READ_MAX));
             for user in self.store.read(some.to_vec()).await? {
                 match &user.unreadable {
-                    None => batch.add(user, self.retention.horizon(now)),
+                    None => batch.add(user),
                     Some(why) => {
                         tracing::error!(
                             event = "listed_user_unreadable",

@@ -41,8 +41,6 @@ impl Scene {
             deployment: Arc::from("d"),
             interval: INTERVAL,
             pack_bytes: BYTES,
-            // More than today: what was written an hour ago may be of yesterday.
-            retention: Retention::of(Duration::from_hours(48)),
             health: self.health.clone(),
             feed: Some(self.feed.clone()),
             metrics: self.metrics.clone(),
@@ -97,6 +95,17 @@ async fn a_user_with_a_row_that_cannot_be_sent_stays_listed_and_the_others_go() 
         [(users[0], 1), (users[1], 2), (users[2], 2), (users[3], 2)]
     );
     assert_eq!(scene.metrics.unreadable.get(), 1);
+}
+
+#[tokio::test]
+async fn old_rows_are_packed_before_their_user_leaves_the_list() {
+    let scene = Scene::new();
+    let day = 86_400_000;
+    scene.list.add(user_at(UserId(1), 3, scene.clock.now() - 400 * day), 0);
+    scene.turns().await;
+    assert_eq!(scene.list.due(), []);
+    let rows: usize = scene.bus.published().iter().flat_map(|pack| &pack.users).map(|user| user.rows.len()).sum();
+    assert_eq!(rows, 3, "the settings of another gateway may keep them; the history store has its own expiry");
 }
 
 #[tokio::test]

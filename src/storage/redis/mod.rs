@@ -18,6 +18,7 @@ pub mod config;
 mod deployment;
 mod dial;
 mod fleet;
+pub mod fleet_settings;
 pub mod joined;
 pub mod lease;
 mod metrics;

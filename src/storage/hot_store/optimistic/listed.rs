@@ -109,9 +109,9 @@ impl ListedUser {
         self.token().filter(|_| self.has_marks).map_or(Version::NONE, |token| token.version)
     }
 
-    /// The state to be carried, without cleared records and without those older than `horizon`, milliseconds; the
-    /// history store does not keep these either.
-    pub fn pack(&self, horizon: u64) -> UserPack {
+    /// The state to be carried, without cleared records. Old ones are carried, too: the history store has its own
+    /// retention, and what is left out here would be unlisted all the same.
+    pub fn pack(&self) -> UserPack {
         let Some(head) = &self.head else {
             return UserPack { user: self.user, forgetting: None, rows: Vec::new() };
         };
@@ -122,7 +122,7 @@ impl ListedUser {
                 *known = stored.row.clone();
             }
         }
-        let oldest = head.forgetting.oldest_live(horizon);
+        let oldest = head.forgetting.oldest_live(0);
         let is_kept = |row: &PackedRow| row.newest() >= oldest;
         let rows = rows.iter().map(|(content, row)| PackedRow::of(*content, row)).filter(is_kept).collect();
         UserPack { user: self.user, forgetting: PackedForgetting::of(&head.forgetting, head.token.version), rows }
