@@ -8,10 +8,11 @@ import { Media } from './media.mjs';
 const CONTENT = { kind: 1, oid: '100' };
 
 // A viewer who has watched a minute.
-function watching({ duration = 600 } = {}) {
+function watching({ duration = 600, src = 'one.mp4' } = {}) {
   const client = new Heartline({ user: '1', getToken: async () => '', url: 'http://127.0.0.1:9', storage: null });
   const media = new Media();
   media.loaded(duration);
+  media.currentSrc = src;
   const beats = [];
   const unbound = [];
   client.addEventListener('beat', ({ detail }) => beats.push(detail.beat));
@@ -73,11 +74,12 @@ test('a viewer who seeks in it is followed at once', () => {
 });
 
 test('another content ends it, and says so', async () => {
-  for (const act of [({ media }) => media.advance(6), ({ media }) => media.seek(300)]) {
+  const acts = [({ media }) => media.advance(6), ({ media }) => media.seek(300)];
+  for (const [act, duration] of acts.flatMap((each) => [[each, 600], [each, 1_200]])) {
     const here = watching();
     const made = here.beats.length;
     here.media.load('next.mp4');
-    here.media.loaded(1_200);
+    here.media.loaded(duration);
     here.media.say('playing');
     act(here);
     assert.deepEqual(here.unbound, [{ content: CONTENT, reason: 'media' }]);
@@ -96,6 +98,16 @@ test('near the beginning, where everything begins, the length tells', async () =
     here.media.loaded(duration);
     here.media.advance(6);
     assert.deepEqual(here.unbound.map((told) => told.reason), reason ? [reason] : []);
+  }
+});
+
+test('a source that names nothing is known by its length', () => {
+  for (const [duration, wanted] of [[600, 0], [1_200, 1]]) {
+    const here = watching({ src: null });
+    here.media.load();
+    here.media.loaded(duration);
+    here.media.advance(6);
+    assert.equal(here.unbound.length, wanted);
   }
 });
 
@@ -132,15 +144,15 @@ test('an element that is taken away for good ends it', (t) => {
 });
 
 test('what begins after the end of the content is another, or a new session', () => {
-  for (const [duration, wanted] of [[1_200, 1], [600, 0]]) {
+  for (const [src, wanted] of [['next.mp4', 1], ['one.mp4', 0]]) {
     const here = watching();
     const { session } = last(here.beats);
     here.media.advance(539);
     here.media.ended = true;
     here.media.say('ended');
     here.media.ended = false;
-    here.media.load('next.mp4');
-    here.media.loaded(duration);
+    here.media.load(src);
+    here.media.loaded();
     for (let second = 0; second < 8; second++) here.media.advance(1);
     here.media.pause();
     assert.equal(here.unbound.length, wanted);

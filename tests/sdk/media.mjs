@@ -42,7 +42,7 @@ export class Media extends EventTarget {
     this.currentTime = second;
   }
 
-  // Begins to load something, from its beginning; `loaded` ends that.
+  // Begins to load something, or the same once more, from its beginning; `loaded` ends that.
   load(src = this.currentSrc) {
     this.currentSrc = src;
     this.readyState = 0;

@@ -2,7 +2,8 @@
  * A source that was given something else, or comes back from an advertisement: whether it plays the same content again.
  *
  * A player that changes the quality, or mends an error, goes back to where it was: that is the same content, and so is
- * what has the same address or the same length, once the viewer watches it or seeks in it. Anything else is another.
+ * what has the same address, once the viewer watches it or seeks in it. Anything else is another: an episode may be as long
+ * as the one before.
  */
 
 import { SLACK_SECONDS } from './source.js';
@@ -53,16 +54,20 @@ export class Change {
     if (seeking || readyState === 0) return null;
     this.#played += Math.max(0, currentTime - this.#at) * 1000;
     this.#at = currentTime;
-    const same = this.#isAlike();
     // Near the beginning is where everything begins.
-    if (this.back && (same || this.#position > NEAR_SECONDS)) return 'same';
+    if (this.back && (this.#position > NEAR_SECONDS || this.#sameAddress() || this.#sameLength())) return 'same';
     if (!this.#sought && this.#played <= WATCHED_MS) return null;
-    return same ? 'same' : 'other';
+    return this.#sameAddress() ? 'same' : 'other';
   }
 
-  #isAlike() {
-    const { currentSrc, duration } = this.#source;
-    if (currentSrc && currentSrc === this.#address) return true;
+  /** Where addresses are not told, the length has to do. */
+  #sameAddress() {
+    const { currentSrc } = this.#source;
+    return currentSrc || this.#address ? currentSrc === this.#address : this.#sameLength();
+  }
+
+  #sameLength() {
+    const { duration } = this.#source;
     const [before, now] = [this.#duration, duration > 0 && Number.isFinite(duration) ? duration * 1000 : undefined];
     if (before === undefined || now === undefined) return before === now;
     return Math.abs(before - now) <= SLACK_SECONDS * 1000;
