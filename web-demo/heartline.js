@@ -20,7 +20,8 @@
  *   dropped    { beat }            the outbox was full, and gave up a session: this was its newest beat
  *   elsewhere  { beat, record }    another device took over what plays here; beat: the newest made here. Told once,
  *                                  until the user starts or moves this playback again; until then no beat is made
- *   unbound    { content, reason } a playback is over, and nothing is reported any more: stopped, replaced, closed, media
+ *   unbound    { content, reason } a playback is over, and nothing is reported any more: stopped, replaced, closed,
+ * media
  *                                  (the element plays something else) or gone (it was emptied for good)
  *   record     { record }          another device of the user moved
  *   deleted    { deleted, at }, cleared { at }, recording { paused }     on another device
@@ -30,8 +31,8 @@
  *   fault      { message }         something that needs a developer; also written to the console as an error, unless a
  *                                  listener calls `event.preventDefault()`
  *
- * A bad id or argument is a TypeError at once: thrown by the constructor, `resume`, `play` and `markWatched`, a rejection
- * of the requests.
+ * A bad id or argument is a TypeError at once: thrown by the constructor, `resume`, `play` and `markWatched`, a
+ * rejection of the requests.
  *
  * Requests (get, list, delete, clear, pauseRecording, resumeRecording, rewards) always settle: while the gateway is
  * away they wait for it, and after `timeout` (10 s unless given) they reject with a HeartlineError whose code is
@@ -39,7 +40,7 @@
  */
 
 import { Address } from './heartline/address.js';
-import { checkedContent, checkedId, checkedLength, checkedListener, checkedMedia } from './heartline/arguments.js';
+import { checkedContent, checkedId, checkedListener, checkedMedia } from './heartline/arguments.js';
 import { ServerClock } from './heartline/clock.js';
 import { Connection } from './heartline/connection.js';
 import { Delivery } from './heartline/delivery.js';
@@ -51,13 +52,15 @@ import { Http } from './heartline/http.js';
 import { followPage } from './heartline/page.js';
 import { Playbacks } from './heartline/playbacks.js';
 import { newSession } from './heartline/reporter.js';
+import { Marks } from './heartline/marks.js';
 import { refusesOrigin } from './heartline/origin.js';
 import { HeartlineError, Requests } from './heartline/requests.js';
 import { Seen } from './heartline/seen.js';
 import { cut } from './heartline/text.js';
 
 /**
- * @typedef {import('./heartline/beat.js').Content} Content
+ * @typedef {import('./heartline/arguments.js').GivenContent} Content
+ * @typedef {import('./heartline/beat.js').Beat} Beat
  * @typedef {import('./heartline/beat.js').StoredRecord} StoredRecord
  * @typedef {import('./heartline/source.js').ProgressSource} ProgressSource
  */
@@ -67,8 +70,6 @@ const INTERVAL_MS = 5_000;
 const DEVICE_BYTES_MAX = 64;
 /** So many attempts without a socket are an accident. */
 const ACCIDENTS_MAX = 2;
-/** A beat of which nothing was watched is refused. */
-const WATCHED_MS_MIN = 1;
 
 /** Errors of which three in a row end the connection, unless a valid frame comes between them. */
 const COUNTED = ['invalid', 'too_many'];
@@ -79,7 +80,9 @@ export class Heartline extends Emitter {
   #user;
   #clock = new ServerClock();
   #outbox;
+  /** @type {Connection} */
   #connection;
+  /** @type {Delivery} */
   #delivery;
   #requests;
   #history;
@@ -90,8 +93,7 @@ export class Heartline extends Emitter {
   /** From the welcome: between two beats of a playing element. */
   #interval = INTERVAL_MS;
   #seen = new Seen();
-  /** The `at` of the newest mark: two of one content may come in one millisecond. */
-  #markedAt = 0;
+  #marks = new Marks(this.#clock, this.#seen);
   /** The local time of the last attempt to connect. */
   #connectingAt = 0;
   /** Lets go of the page. */
@@ -112,8 +114,8 @@ export class Heartline extends Emitter {
    * @param {number} [options.ackDelay]  how late acks of steady beats may come, in milliseconds
    * @param {boolean} [options.fallback]  whether HTTP takes the place of sockets where none can be opened
    * @param {boolean} [options.debug]  writes state changes and frames to the console, without tokens
-   * @param {typeof WebSocket} [options.WebSocket]
-   * @param {typeof fetch} [options.fetch]
+   * @param {typeof globalThis.WebSocket} [options.WebSocket]
+   * @param {typeof globalThis.fetch} [options.fetch]
    */
   constructor({
     user, getToken, url = '/', device = '', storage = ownStorage(), storageName = 'heartline',
@@ -128,7 +130,7 @@ export class Heartline extends Emitter {
     const name = cut(String(device), DEVICE_BYTES_MAX);
     this.#lookForReason = () => refusesOrigin(address, fetch);
     this.#outbox = new Outbox({
-      storage, name: storageName, user: this.#user, dropped: beat => this.emit('dropped', { beat }),
+      storage, name: storageName, user: this.#user, dropped: (/** @type {Beat} */ beat) => this.emit('dropped', { beat }),
     });
     this.#connection = new Connection(
       {
@@ -188,7 +190,8 @@ export class Heartline extends Emitter {
   }
 
   /**
-   * What carries beats and requests: `http` while no socket can be opened and HTTP works. Pushes come over sockets only.
+   * What carries beats and requests: `http` while no socket can be opened and HTTP works. Pushes come over sockets
+   * only.
    * @returns {'socket' | 'http'}
    */
   get transport() {
@@ -205,14 +208,17 @@ export class Heartline extends Emitter {
     return this.#outbox.entries().map(({ key, beat }) => `${key}/${beat.at}`);
   }
 
-  /** How late acks of steady beats may come from now on, in milliseconds; the server may cap it. */
+  /**
+   * How late acks of steady beats may come from now on, in milliseconds; the server may cap it.
+   * @param {number} milliseconds
+   */
   set ackDelay(milliseconds) {
     this.#connection.introduce({ ack_delay: milliseconds });
   }
 
   /**
-   * Goes online, and stays so through losses of the socket. Beats may be made before. While the client waits for its next
-   * attempt to connect, this makes it at once.
+   * Goes online, and stays so through losses of the socket. Beats may be made before. While the client waits for its
+   * next attempt to connect, this makes it at once.
    */
   connect() {
     this.#connection.open();
@@ -232,12 +238,12 @@ export class Heartline extends Emitter {
   }
 
   /**
-   * Resumes a content in a media element, or what behaves like one (see heartline/source.js), and reports it from then on.
-   * It plays nothing by itself.
+   * Resumes a content in a media element, or what behaves like one (see heartline/source.js), and reports it from then
+   * on. It plays nothing by itself.
    *
    * As soon as it is known where the viewer was, the element goes there. A viewer who has moved meanwhile (seeked, or
-   * watched on for more than 5 s) stays where they are, and `onOffer` is called with the record. Until it is known no beat
-   * is sent. That holds while the gateway is away, too.
+   * watched on for more than 5 s) stays where they are, and `onOffer` is called with the record. Until it is known no
+   * beat is sent. That holds while the gateway is away, too.
    * @param {ProgressSource} media
    * @param {Content} content
    * @param {{ onOffer?: (record: StoredRecord) => void }} [options]
@@ -263,16 +269,12 @@ export class Heartline extends Emitter {
   /**
    * Marks a content as watched to its end, without playing it. `dur`: its length in milliseconds, 0 if it has none. The
    * mark is a beat: it is kept until it is answered, and has the same events.
+   * @param {Content} content
+   * @param {number} dur
    */
   markWatched(content, dur) {
-    const checked = checkedContent(content);
-    const pos = checkedLength(dur);
-    const session = newSession();
-    this.#playbacks.own(session);
-    const beat = { ...checked, pos, dur: pos, state: 'ended', session, watched: WATCHED_MS_MIN, rate: 1 };
-    // Newer than what the user sees. Without the server's clock yet the beat gets its `at` later, at the welcome.
-    const newest = Math.max(this.#markedAt, this.#seen.newestOf([checked]));
-    if (this.#clock.known) beat.at = this.#markedAt = Math.max(this.#clock.now(), newest + 1);
+    const beat = this.#marks.make(content, dur);
+    this.#playbacks.own(beat.session);
     this.#made(beat);
   }
 
@@ -325,7 +327,10 @@ export class Heartline extends Emitter {
     return this.#asking.setRecording(false, timeout);
   }
 
-  /** What the user has earned today: { day, rewards }. A reward that was lost with its socket is found here. */
+  /**
+   * What the user has earned today: { day, rewards }. A reward that was lost with its socket is found here.
+   * @param {{ timeout?: number }} [options]
+   */
   rewards({ timeout } = {}) {
     return this.#http.get('/v1/rewards/today', timeout);
   }
@@ -335,6 +340,7 @@ export class Heartline extends Emitter {
     if (this.state !== 'offline' && this.state !== 'stopped') this.#delivery.flush();
   }
 
+  /** @param {string} message */
   #fault(message) {
     if (this.emit('fault', { message })) console.error(`heartline: ${message}`);
   }
@@ -374,6 +380,7 @@ export class Heartline extends Emitter {
     }
   }
 
+  /** @param {import('./heartline/beat.js').Beat} beat */
   #made(beat, held = false) {
     if (this.#delivery.put(beat, held)) this.emit('beat', { beat });
   }
@@ -389,6 +396,7 @@ export class Heartline extends Emitter {
     });
   }
 
+  /** @param {any} detail */
   #stateChanged(detail) {
     const { state } = detail;
     if (this.#fallback) this.#fallback.changed(state);
@@ -401,6 +409,10 @@ export class Heartline extends Emitter {
     if (state === 'waiting' && this.#connection.failures === ACCIDENTS_MAX) this.#explain();
   }
 
+  /**
+   * @param {any} kind
+   * @param {any} body
+   */
   #received(kind, body) {
     if (kind === 'welcome') this.#welcomed(body);
     else if (kind === 'ack') this.#delivery.ack(body);
@@ -410,6 +422,7 @@ export class Heartline extends Emitter {
     else if (kind === 'reward') this.emit('reward', body);
   }
 
+  /** @param {any} welcome */
   #welcomed(welcome) {
     if (welcome.mid !== this.#user) {
       this.#fault(`the token is of user ${welcome.mid}, not of ${this.#user}`);
@@ -423,6 +436,7 @@ export class Heartline extends Emitter {
     this.#pump();
   }
 
+  /** @param {any} push */
   #pushed(push) {
     this.#delivery.flag(push.flag);
     this.#seen.saw(push.record);
@@ -433,17 +447,20 @@ export class Heartline extends Emitter {
     if (push.recording) this.emit('recording', push.recording);
   }
 
+  /** @param {any} error */
   #failed(error) {
     if (COUNTED.includes(error.code)) this.#connection.sayHello();
     const known = this.#delivery.error(error) || this.#requests.reject(error);
     if (!known) this.#fault(`${error.code}: ${error.message}`);
   }
 
+  /** @param {import('./heartline/beat.js').Beat} beat */
   #accepted(beat) {
     this.#seen.saw(beat);
     this.#playbacks.accepted(beat);
   }
 
+  /** @param {any} parts */
   #rejected({ beat, reason, record, newest }) {
     this.#seen.saw(record);
     this.emit('rejected', { beat, reason, record });
@@ -451,13 +468,21 @@ export class Heartline extends Emitter {
     if (!playing && reason === 'clock' && newest) this.#madeAnew(beat);
   }
 
-  /** The last beat of a playback that is over was ahead of the clock, which is right now: it is said again. */
+  /**
+   * The last beat of a playback that is over was ahead of the clock, which is right now: it is said again.
+   * @param {import('./heartline/beat.js').Beat} beat
+   */
   #madeAnew(beat) {
     const session = newSession();
     this.#playbacks.own(session);
     this.#made({ ...beat, session, at: this.#clock.now() });
   }
 
+  /**
+   * @param {string} operation
+   * @param {any} body
+   * @param {number | undefined} timeout
+   */
   #ask(operation, body, timeout) {
     const answer = this.#requests.ask(operation, body, timeout);
     if (this.#fallback) this.#fallback.hurry();

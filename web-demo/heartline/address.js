@@ -23,6 +23,7 @@ export class Address {
   }
 }
 
+/** @param {string} text */
 function resolved(text) {
   const { location } = globalThis;
   if (!location || !location.href) throw new TypeError(`url must be absolute where there is no page; got ${text}`);

@@ -7,13 +7,19 @@ export class Allowance {
   #capacity;
   #level;
   #filledAt = performance.now();
+  /** @type {any} */
   #timer = null;
 
+  /** @param {any} parts */
   constructor({ frames_per_second, burst }) {
     this.#perSecond = frames_per_second;
     this.#level = this.#capacity = Math.max(1, burst / 2);
   }
 
+  /**
+   * @param {number} frames
+   * @param {() => void} whenRoom
+   */
   take(frames, whenRoom) {
     const now = performance.now();
     this.#level = Math.min(this.#capacity, this.#level + (now - this.#filledAt) / 1000 * this.#perSecond);

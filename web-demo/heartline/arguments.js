@@ -11,17 +11,24 @@ const KINDS_MAX = 32;
 const LIMIT_MAX = 2 ** 32 - 1;
 const CURSOR_MAX = 256;
 
-/** Whether this is an id as it is stored and sent: digits, at most 2^64-1. */
+/** @typedef {{ kind: number, oid: string | bigint | number }} GivenContent */
+
+/** Whether this is an id as it is stored and sent: digits, at most 2^64-1. @param {any} value */
 export function isId(value) {
   if (typeof value !== 'string' || !/^\d{1,20}$/.test(value)) return false;
   return value.length < ID_MAX.length || value <= ID_MAX;
 }
 
+/** @param {any} value */
 export function isKind(value) {
   return Number.isInteger(value) && value >= 0 && value <= KIND_MAX;
 }
 
-/** An id as a string without leading zeros. */
+/**
+ * An id as a string without leading zeros.
+ * @param {any} value
+ * @param {string} name
+ */
 export function checkedId(value, name) {
   const whole = typeof value === 'bigint' || Number.isSafeInteger(value);
   const text = whole ? String(value) : value;
@@ -32,6 +39,7 @@ export function checkedId(value, name) {
   return text.replace(/^0+(?=\d)/, '');
 }
 
+/** @param {any} content */
 export function checkedContent(content) {
   if (typeof content !== 'object' || content === null) {
     throw new TypeError(`a content must be an object { kind, oid }; got ${shown(content)}`);
@@ -39,13 +47,13 @@ export function checkedContent(content) {
   return { kind: checkedKind(content.kind), oid: checkedId(content.oid, 'oid') };
 }
 
-/** A list of contents; a single one is a list of one. */
+/** A list of contents; a single one is a list of one. @param {any} contents */
 export function checkedContents(contents) {
   const list = typeof contents?.[Symbol.iterator] === 'function' ? Array.from(contents) : [contents];
   return list.map(checkedContent);
 }
 
-/** What a page of the history is asked by; what is missing is left out. */
+/** What a page of the history is asked by; what is missing is left out. @param {any} parts */
 export function checkedPage({ limit, cursor, kinds, finished }) {
   if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= LIMIT_MAX)) {
     throw new TypeError(`limit must be a whole number from 1; got ${shown(limit)}`);
@@ -61,7 +69,7 @@ export function checkedPage({ limit, cursor, kinds, finished }) {
   return { limit, cursor: given, kinds: checkedKinds(kinds ?? undefined), finished: wanted };
 }
 
-/** A length in whole milliseconds. */
+/** A length in whole milliseconds. @param {any} dur */
 export function checkedLength(dur) {
   if (!(Number.isSafeInteger(dur) && dur >= 0)) {
     throw new TypeError(`dur must be a whole number of milliseconds from 0; got ${shown(dur)}`);
@@ -69,7 +77,7 @@ export function checkedLength(dur) {
   return dur;
 }
 
-/** A media element, or what has its events and properties. */
+/** A media element, or what has its events and properties. @param {any} media */
 export function checkedMedia(media) {
   if (typeof media?.addEventListener !== 'function') {
     throw new TypeError(`media must be a media element; got ${shown(media)}`);
@@ -77,7 +85,11 @@ export function checkedMedia(media) {
   return media;
 }
 
-/** A function, or nothing. */
+/**
+ * A function, or nothing.
+ * @param {any} listener
+ * @param {string} name
+ */
 export function checkedListener(listener, name) {
   if (listener !== undefined && typeof listener !== 'function') {
     throw new TypeError(`${name} must be a function; got ${shown(listener)}`);
@@ -85,6 +97,7 @@ export function checkedListener(listener, name) {
   return listener;
 }
 
+/** @param {any} kinds */
 function checkedKinds(kinds) {
   if (kinds === undefined) return undefined;
   const list = Array.isArray(kinds) ? kinds : [kinds];
@@ -92,11 +105,13 @@ function checkedKinds(kinds) {
   return list.map(checkedKind);
 }
 
+/** @param {any} kind */
 function checkedKind(kind) {
   if (!isKind(kind)) throw new TypeError(`kind must be a whole number from 0 to ${KIND_MAX}; got ${shown(kind)}`);
   return kind;
 }
 
+/** @param {any} value */
 function shown(value) {
   return typeof value === 'string' ? JSON.stringify(value) : `${typeof value} ${String(value)}`;
 }

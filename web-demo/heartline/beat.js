@@ -44,6 +44,7 @@ const STATES = ['playing', 'paused', 'seeked', 'ended'];
  * @param {any} beat
  */
 export function sendable(beat) {
+  /** @param {any} value */
   const count = value => Number.isSafeInteger(value) && value >= 0;
   return typeof beat === 'object' && beat !== null
     && isKind(beat.kind) && isId(beat.oid) && isId(beat.session) && count(beat.pos) && count(beat.watched)
@@ -53,9 +54,8 @@ export function sendable(beat) {
 
 /**
  * Which of two beats or records of one content is the newer.
- * @template {{ at?: number, session: string }} T
- * @param {T} one
- * @param {T} other
+ * @param {{ at?: number, session: string }} one
+ * @param {{ at?: number, session: string }} other
  */
 export function isNewer(one, other) {
   if (one.at !== other.at) return (one.at || 0) > (other.at || 0);

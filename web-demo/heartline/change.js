@@ -2,8 +2,8 @@
  * A source that was given something else, or comes back from an advertisement: whether it plays the same content again.
  *
  * A player that changes the quality, or mends an error, goes back to where it was: that is the same content, and so is
- * what has the same address, once the viewer watches it or seeks in it. Anything else is another: an episode may be as long
- * as the one before.
+ * what has the same address, once the viewer watches it or seeks in it. Anything else is another: an episode may be as
+ * long as the one before.
  */
 
 import { SLACK_SECONDS } from './source.js';

@@ -18,6 +18,7 @@ export class ServerClock {
   #wallLast;
   #steadyLast;
   #local;
+  /** What the server's clock is ahead of the local one. @type {number | null} */
   #offset = null;
 
   constructor({ wall = () => Date.now(), steady = () => performance.now() } = {}) {
@@ -50,20 +51,22 @@ export class ServerClock {
   /**
    * Takes over the server's time, at every `now` it sends; `askedAt` is the local time of what it answers. The way
    * here makes this clock late, never early.
+   * @param {number} now
+   * @param {number | undefined} askedAt
    */
   rebase(now, askedAt) {
     const local = this.local();
-    if (!this.known || local - askedAt < ANSWER_MS_MAX) this.#offset = now - local;
+    if (!this.known || local - (askedAt || 0) < ANSWER_MS_MAX) this.#offset = now - local;
   }
 
   /** The server's time in whole milliseconds. Only once it is known. */
   now() {
-    return Math.floor(this.local() + this.#offset);
+    return Math.floor(this.local() + /** @type {number} */ (this.#offset));
   }
 
-  /** What the server's clock showed when `local()` gave `made`; never ahead of now. */
+  /** What the server's clock showed when `local()` gave `made`; never ahead of now. @param {number} made */
   at(made) {
     const now = this.now();
-    return Math.min(now, Math.floor(made + this.#offset));
+    return Math.min(now, Math.floor(made + /** @type {number} */ (this.#offset)));
   }
 }

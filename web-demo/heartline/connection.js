@@ -1,7 +1,8 @@
 /**
  * One socket after another: connects, authenticates, renews the token, reconnects as the close code says.
  *
- * Nothing but a bug, a kick or `close` ends the attempts: what fails otherwise is tried again, and told to a developer once.
+ * Nothing but a bug, a kick or `close` ends the attempts: what fails otherwise is tried again, and told to a developer
+ * once.
  *
  * Flow: `open` → token → socket → welcome → `send` … until the socket is lost → wait → again. It knows frames by their
  * name only; what beats and answers mean is the business of its owner.
@@ -52,19 +53,46 @@ const LIMITS = { beats: 500, items: 500, frames_per_second: 20, burst: 100, idle
  *   offline: told so; waiting: for the next attempt; parked: for the user's next action; stopped: for good.
  */
 
+/**
+ * @typedef {object} ConnectionOptions
+ * @property {string} url  of the socket
+ * @property {object} hello  what this client says of itself
+ * @property {string} auth  where the token goes
+ * @property {(why: { refused: boolean }) => Promise<string>} getToken
+ * @property {import('./clock.js').ServerClock} clock
+ * @property {any} WebSocket
+ */
+
+/**
+ * @typedef {object} ConnectionEvents
+ * @property {(detail: any) => void} state  it has changed
+ * @property {(attempt: { delay: number, due: number }) => void} reconnecting
+ * @property {(frame: any) => void} frame  one was sent or received
+ * @property {(name: string, body: any) => void} received
+ * @property {() => void} room  frames may be sent again
+ * @property {() => boolean} owed  asks whether an answer is due
+ * @property {(message: string) => void} fault
+ */
+
 export class Connection {
   #options;
   #on;
+  /** @type {any} */
   #socket = null;
   #hello;
-  /** What of it the present socket was told. */
+  /** What of it the present socket was told. @type {object | null} */
   #said = null;
   #seq = 0;
+  /** @type {any} */
   #connectTimer;
+  /** @type {any} */
   #renewTimer;
+  /** @type {any} */
   #silenceTimer;
   #attempts = 0;
+  /** @type {number | null} */
   #welcomedAt = null;
+  /** @type {any} */
   #bye = null;
   #tokenRefused = false;
   #refusals = new Refusals();
@@ -74,7 +102,7 @@ export class Connection {
   #triedAt = -Infinity;
   /** The device has lost its network. */
   #cutOff = false;
-  /** The last token that the gateway has closed with 4002. */
+  /** The last token that the gateway has closed with 4002. @type {string | null} */
   #expired = null;
   #allowance = new Allowance(LIMITS);
 
@@ -82,14 +110,13 @@ export class Connection {
   state = 'offline';
   /** Attempts in a row in which no socket came to its welcome, though there was a token. */
   failures = 0;
-  /** The token last used, for HTTP. */
+  /** The token last used, for HTTP. @type {string | null} */
   token = null;
   limits = LIMITS;
 
   /**
-   * @param {object} options  url, hello, auth, getToken, clock, WebSocket
-   * @param {object} on  state(detail), reconnecting({ delay, due }), frame(detail), received(name, body), room(),
-   *   owed() → whether an answer is due, fault(message)
+   * @param {ConnectionOptions} options
+   * @param {ConnectionEvents} on
    */
   constructor(options, on) {
     this.#options = options;
@@ -114,7 +141,7 @@ export class Connection {
     this.#enter('offline');
   }
 
-  /** Gives up for good: what the server says cannot be put right by another attempt. */
+  /** Gives up for good: what the server says cannot be put right by another attempt. @param {string} reason */
   stop(reason) {
     this.#drop();
     this.#enter('stopped', { reason });
@@ -125,7 +152,11 @@ export class Connection {
     return this.ready && this.#allowance.take(frames, () => this.#on.room());
   }
 
-  /** Sends one operation and returns its seq. */
+  /**
+   * Sends one operation and returns its seq.
+   * @param {string} operation
+   * @param {any} body
+   */
   send(operation, body) {
     const seq = this.#seq + 1;
     const text = JSON.stringify({ seq, [operation]: body });
@@ -137,7 +168,7 @@ export class Connection {
     return seq;
   }
 
-  /** Says something new of this client in its `hello`, now and on every later socket. */
+  /** Says something new of this client in its `hello`, now and on every later socket. @param {object} changes */
   introduce(changes) {
     this.#hello = { ...this.#hello, ...changes };
     this.take();
@@ -163,8 +194,8 @@ export class Connection {
   }
 
   /**
-   * The network is back. If this device had lost it, the next attempt is made at once; otherwise soon, since it may be back
-   * for others too.
+   * The network is back. If this device had lost it, the next attempt is made at once; otherwise soon, since it may be
+   * back for others too.
    */
   hurry() {
     const wasCutOff = this.#cutOff;
@@ -197,6 +228,7 @@ export class Connection {
     else if (!this.#isUseless(token)) this.#openSocket(token);
   }
 
+  /** @param {string} token */
   #openSocket(token) {
     const { auth, url, WebSocket } = this.#options;
     this.token = token;
@@ -212,11 +244,11 @@ export class Connection {
     }
     this.#socket = socket;
     socket.onopen = () => auth === 'hello' && this.#sayHello({ token: this.token });
-    socket.onmessage = ({ data }) => this.#receive(data);
-    socket.onclose = ({ code, reason }) => this.#lost({ code, reason });
+    socket.onmessage = (/** @type {any} */ { data }) => this.#receive(data);
+    socket.onclose = (/** @type {any} */ { code, reason }) => this.#lost({ code, reason });
   }
 
-  /** Whether nothing but a refusal would come of this token: then it is not tried. */
+  /** Whether nothing but a refusal would come of this token: then it is not tried. @param {string} token */
   #isUseless(token) {
     if (token === this.#expired) this.#fault('getToken returned the expired token again');
     if (!this.#refusals.repeats(token)) return false;
@@ -225,13 +257,14 @@ export class Connection {
     return true;
   }
 
-  /** Tells a developer, once until the next welcome. */
+  /** Tells a developer, once until the next welcome. @param {string} message */
   #fault(message) {
     if (this.#told.has(message) || this.#told.size >= FAULTS_MAX) return;
     this.#told.add(message);
     this.#on.fault(message);
   }
 
+  /** @param {string} text */
   #receive(text) {
     const [kind, body] = parsed(text);
     if (!kind) return this.#on.fault(`a frame that cannot be read: ${String(text).slice(0, SHOWN_MAX)}`);
@@ -251,6 +284,7 @@ export class Connection {
     this.#silenceTimer = this.#bye || this.#on.owed() ? this.#watchSilence() : null;
   }
 
+  /** @param {any} welcome */
   #begin(welcome) {
     clearTimeout(this.#connectTimer);
     this.#tokenRefused = false;
@@ -265,12 +299,13 @@ export class Connection {
     if (this.#said !== this.#hello) this.introduce({});
   }
 
-  #sayHello(token) {
+  /** @param {object} [token] */
+  #sayHello(token = {}) {
     this.#said = this.#hello;
     this.send('hello', { ...token, ...this.#hello });
   }
 
-  /** Asks for a new token some time before this one ends. */
+  /** Asks for a new token some time before this one ends. @param {number} expires */
   #renewBefore(expires) {
     clearTimeout(this.#renewTimer);
     const left = expires - this.#options.clock.now();
@@ -279,7 +314,10 @@ export class Connection {
     else if (left > RENEW_MS_APART) this.#renewTimer = setTimeout(() => this.#renew(expires), wait);
   }
 
-  /** Renews the token, again and again until the server has taken one or closes with 4002 at the end of the old. */
+  /**
+   * Renews the token, again and again until the server has taken one or closes with 4002 at the end of the old.
+   * @param {number} expires
+   */
   async #renew(expires) {
     const socket = this.#socket;
     const token = await this.#askForToken(false);
@@ -293,7 +331,7 @@ export class Connection {
     this.send('token', { token });
   }
 
-  /** Null: there is none now. */
+  /** Null: there is none now. @param {boolean} refused */
   async #askForToken(refused) {
     try {
       const token = await this.#options.getToken({ refused });
@@ -314,6 +352,7 @@ export class Connection {
     return setTimeout(() => this.#lost({ code: 1006, reason: 'no answer' }), this.limits.idle);
   }
 
+  /** @param {any} parts */
   #lost({ code, reason }) {
     const bye = this.#bye;
     const next = AFTER_CLOSE.get(code);
@@ -333,17 +372,23 @@ export class Connection {
     if (this.state === 'waiting') this.#connectAfter(delay);  // unless a listener has opened or closed it
   }
 
+  /** @param {string} reason */
   #refused(reason) {
-    this.#refusals.add(this.token, reason);
+    this.#refusals.add(this.token || '', reason);
     this.#fault(`the gateway refused the token: ${reason || 'no reason given'}`);
   }
 
-  /** Stops for good, and says so to a developer. */
+  /**
+   * Stops for good, and says so to a developer.
+   * @param {string} what
+   * @param {any} parts
+   */
   #giveUp(what, { code, reason }) {
     this.#on.fault(`stopped: ${what}${reason ? ` (${reason})` : ''}`);
     this.#enter('stopped', { code, reason });
   }
 
+  /** @param {number} delay */
   #connectAfter(delay) {
     clearTimeout(this.#connectTimer);
     this.#connectTimer = setTimeout(() => this.#connect(), delay);
@@ -367,19 +412,24 @@ export class Connection {
     socket.close(1000);
   }
 
+  /** @param {State} state */
   #enter(state, detail = {}) {
     this.state = state;
     this.#on.state({ state, ...detail });
   }
 }
 
-/** An error's message without the token, which the browser quotes if it cannot be a subprotocol. */
+/**
+ * An error's message without the token, which the browser quotes if it cannot be a subprotocol.
+ * @param {string} token
+ * @param {any} error
+ */
 function without(token, error) {
   const message = String(error?.message ?? error);
   return message.split(token).join('…');
 }
 
-/** A frame's name and body; neither, if it is none. */
+/** A frame's name and body; neither, if it is none. @param {string} text */
 function parsed(text) {
   try {
     const [[kind, body]] = Object.entries(JSON.parse(text));

@@ -19,6 +19,19 @@ const FLUSH_BYTES_MAX = 60 * 1024;
 
 /** @typedef {import('./outbox.js').Entry} Entry */
 
+/**
+ * @typedef {object} DeliveryEvents
+ * @property {(detail: { seq: number, frames: { seq: number, ms: number, beats: Beat[] }[] }) => void} acked
+ * @property {(beat: Beat) => void} accepted
+ * @property {(detail: { beat: Beat, reason: string, record?: any, newest: boolean }) => void} rejected
+ * @property {() => void} changed  the outbox has
+ * @property {(detail: { flag: string }) => void} flag
+ * @property {(reward: any) => void} reward
+ * @property {(message: string) => void} fault
+ * @property {(frame: any) => void} frame  one was sent or received
+ * @typedef {import('./beat.js').Beat} Beat
+ */
+
 export class Delivery {
   #connection;
   #outbox;
@@ -31,6 +44,7 @@ export class Delivery {
   /** The beats of frames that were refused as a whole. @type {Entry[]} */
   #suspects = [];
   /** seq → { sentAt, entries }, in the order of seq. */
+  /** @type {Map<number, { sentAt: number, entries: Entry[] }>} */
   #frames = new Map();
   /** What is in these frames. @type {Set<Entry>} */
   #inFlight = new Set();
@@ -38,14 +52,19 @@ export class Delivery {
   #rejected = new WeakSet();
   /** On their way over HTTP. @type {Set<Entry>} */
   #flushing = new Set();
+  /** @type {string | undefined} */
   #flag;
+  /** @type {string | undefined} */
   #connectionId;
 
   /**
-   * @param {object} parts  connection, outbox, clock, http
+   * @param {object} parts
+   * @param {import('./connection.js').Connection} parts.connection
+   * @param {import('./outbox.js').Outbox} parts.outbox
+   * @param {import('./clock.js').ServerClock} parts.clock
+   * @param {import('./http.js').Http} parts.http
    * @param {string} device
-   * @param {object} on  acked({ seq, frames }), accepted(beat), rejected({ beat, reason, record, newest }), changed(),
-   *   flag({ flag }), reward(reward), fault(message), frame(detail)
+   * @param {DeliveryEvents} on
    */
   constructor({ connection, outbox, clock, http }, device, on) {
     this.#connection = connection;
@@ -67,8 +86,9 @@ export class Delivery {
   }
 
   /**
-   * Stores a beat and sends it as soon as it may be; one that is held, after `release`. Returns false for one that cannot
-   * be sent.
+   * Stores a beat and sends it as soon as it may be; one that is held, after `release`. Returns false for one that
+   * cannot be sent.
+   * @param {Beat} beat
    */
   put(beat, held = false) {
     if (!sendable(beat)) {
@@ -82,20 +102,23 @@ export class Delivery {
     return true;
   }
 
-  /** What was held of this content may be sent. */
+  /** What was held of this content may be sent. @param {import('./beat.js').Content} content */
   release(content) {
     for (const entry of this.#outbox.release(content)) this.#add(entry);
     this.pump();
   }
 
-  /** The server's daily flag, of which the newest is kept and sent along: a date, which as text is in its order. */
+  /**
+   * The server's daily flag, of which the newest is kept and sent along: a date, which as text is in its order.
+   * @param {string | undefined} flag
+   */
   flag(flag) {
-    if (!flag || flag <= this.#flag) return;
+    if (!flag || flag <= (this.#flag || '')) return;
     this.#flag = flag;
     this.#on.flag({ flag });
   }
 
-  /** After a welcome: everything unanswered is sent again, with its `at` and a new seq. */
+  /** After a welcome: everything unanswered is sent again, with its `at` and a new seq. @param {any} parts */
   begin({ connection, flag }) {
     this.#connectionId = connection;
     this.flag(flag);
@@ -117,7 +140,7 @@ export class Delivery {
     this.#suspects = this.#suspects.filter(entry => this.#outbox.has(entry));
     // A valid frame after each: three that are refused in a row would be the end of the connection.
     while (this.#suspects.length > 0 && this.#mayCarry(2)) {
-      this.#send([this.#suspects.shift()]);
+      this.#send(this.#suspects.splice(0, 1));
       this.#connection.sayHello();
     }
     for (const entry of this.#unsent) if (!this.#outbox.has(entry)) this.#unsent.delete(entry);
@@ -128,7 +151,7 @@ export class Delivery {
     }
   }
 
-  /** An ack is cumulative, and never comes before a rejection it covers. */
+  /** An ack is cumulative, and never comes before a rejection it covers. @param {any} parts */
   ack({ seq, flag, now, rejected = [] }) {
     this.flag(flag);
     // Sent with a `clock` rejection only: the time it took is that of the frame rejected.
@@ -147,7 +170,7 @@ export class Delivery {
     this.pump();
   }
 
-  /** An error that answers a frame of beats: none of it was taken. Returns whether it was one. */
+  /** An error that answers a frame of beats: none of it was taken. Returns whether it was one. @param {any} parts */
   error({ seq, code, message, retry }) {
     const frame = this.#frames.get(seq);
     if (!frame) return false;
@@ -182,13 +205,15 @@ export class Delivery {
   /** Asks for the server's time, without which nothing that has an `at` can be sent. Returns whether it is known. */
   async learnTime() {
     if (this.#clock.known) return true;
+    /** @param {object} body */
     const empty = body => this.#http.send({ method: 'POST', path: '/v1/beats', body });
     return await this.#post(empty, { empty: true }) === true;
   }
 
+  /** @param {(body: object) => Promise<any>} send */
   async #post(send, { empty = false } = {}) {
     if (!this.#http.ready) return false;
-    const body = { flag: this.#flag, device: this.#device, connection: this.#connectionId, items: [] };
+    const body = { flag: this.#flag, device: this.#device, connection: this.#connectionId, items: /** @type {Beat[]} */ ([]) };
     const entries = empty ? [] : this.#newest(FLUSH_BYTES_MAX - size(body));
     if (entries.length === 0 && !empty) return null;
     body.items = entries.map(({ beat }) => beat);
@@ -207,7 +232,12 @@ export class Delivery {
     }
   }
 
-  /** What `POST /v1/beats` says of these entries. */
+  /**
+   * What `POST /v1/beats` says of these entries.
+   * @param {any} answer
+   * @param {Entry[]} entries
+   * @param {number | undefined} askedAt
+   */
   #answered(answer, entries, askedAt) {
     this.#clock.rebase(answer.now, askedAt);
     this.#outbox.stamp(this.#clock);
@@ -220,7 +250,10 @@ export class Delivery {
     this.#on.changed();
   }
 
-  /** The newest beats that fit into so many bytes, the newest first, without those that are on their way already. */
+  /**
+   * The newest beats that fit into so many bytes, the newest first, without those that are on their way already.
+   * @param {number} room
+   */
   #newest(room) {
     const entries = [];
     for (const entry of this.#outbox.entries().reverse()) {
@@ -231,15 +264,17 @@ export class Delivery {
     return entries;
   }
 
-  /** Without a connection everything waits for the next welcome. */
+  /** Without a connection everything waits for the next welcome. @param {Entry} entry */
   #add(entry) {
     if (this.#connection.ready && entry.beat.at !== undefined && !this.#inFlight.has(entry)) this.#unsent.add(entry);
   }
 
+  /** @param {number} frames */
   #mayCarry(frames) {
     return this.#frames.size < FRAMES_MAX && this.#connection.take(frames);
   }
 
+  /** @param {Entry[]} entries */
   #send(entries) {
     const items = entries.map(({ beat }) => beat);
     const seq = this.#connection.send('beats', { flag: this.#flag, items });
@@ -247,11 +282,14 @@ export class Delivery {
     this.#frames.set(seq, { sentAt: this.#clock.local(), entries });
   }
 
+  /** @param {number} seq */
   #forget(seq) {
-    for (const entry of this.#frames.get(seq).entries) this.#inFlight.delete(entry);
+    const { entries = [] } = this.#frames.get(seq) || {};
+    for (const entry of entries) this.#inFlight.delete(entry);
     this.#frames.delete(seq);
   }
 
+  /** @param {any} parts */
   #accept({ key, beat }) {
     if (this.#rejected.has(beat)) return false;
     this.#outbox.settle(key, beat.at);
@@ -259,6 +297,10 @@ export class Delivery {
     return true;
   }
 
+  /**
+   * @param {Entry | undefined} entry
+   * @param {any} answer
+   */
   #reject(entry, { reason, record }) {
     if (!entry || this.#rejected.has(entry.beat)) return;
     this.#rejected.add(entry.beat);
@@ -268,7 +310,7 @@ export class Delivery {
   }
 }
 
-/** In bytes, as JSON. */
+/** In bytes, as JSON. @param {any} value */
 function size(value) {
   return bytesOf(JSON.stringify(value));
 }

@@ -1,9 +1,9 @@
 /**
  * HTTP in place of the socket, where no socket can be opened: a proxy or a network may let only requests pass.
  *
- * After FAILURES_MIN attempts in a row that brought no welcome, what waits is sent over HTTP once per interval: beats, and
- * requests. Where HTTP does not work either, it is tried less and less often. The socket is tried again all the while, and
- * its welcome ends this.
+ * After FAILURES_MIN attempts in a row that brought no welcome, what waits is sent over HTTP once per interval: beats,
+ * and requests. Where HTTP does not work either, it is tried less and less often. The socket is tried again all the
+ * while, and its welcome ends this.
  */
 
 const FAILURES_MIN = 3;
@@ -12,6 +12,7 @@ const WAIT_MS_MAX = 30_000;
 export class Fallback {
   #parts;
   #on;
+  /** @type {any} */
   #timer;
   #running = false;
   /** Something came while a turn was under way. */
@@ -37,7 +38,7 @@ export class Fallback {
     this.#on = on;
   }
 
-  /** The connection has changed its state. */
+  /** The connection has changed its state. @param {string} state */
   changed(state) {
     const { connection } = this.#parts;
     if (state === 'online' || state === 'offline' || state === 'stopped') this.#end();
@@ -60,12 +61,14 @@ export class Fallback {
     this.#on.changed('socket');
   }
 
+  /** @param {number} wait */
   #turnAfter(wait) {
     clearTimeout(this.#timer);
     const timer = setTimeout(() => this.#turn(timer), wait);
     this.#timer = timer;
   }
 
+  /** @param {any} timer */
   async #turn(timer) {
     this.#running = true;
     this.#again = false;

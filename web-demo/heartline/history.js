@@ -1,14 +1,15 @@
 /**
  * What a client asks and changes of the user's stored positions, over the socket or in its place.
  *
- * A forgetting has the `at` of the user's wish, where the server's clock is known by then, and the same at every attempt.
+ * A forgetting has the `at` of the user's wish, where the server's clock is known by then, and the same at every
+ * attempt.
  */
 
 import { checkedContents, checkedPage } from './arguments.js';
 import { HeartlineError, checkedTimeout } from './requests.js';
 
 /**
- * @typedef {import('./beat.js').Content} Content
+ * @typedef {import('./arguments.js').GivenContent} Content
  * @typedef {import('./beat.js').StoredRecord} StoredRecord
  * @typedef {{ records: (StoredRecord | null)[], partial?: boolean }} Found  partial: a null may be one that could not be
  *   read just now
@@ -81,11 +82,16 @@ export class History {
     return recording;
   }
 
+  /** @param {any} answer */
   #saw(answer) {
     for (const record of answer.records) this.#seen.saw(record);
     return answer;
   }
 
+  /**
+   * @param {any} body
+   * @param {number} newest
+   */
   #forgetting(body, newest) {
     const stamped = () => {
       if (body.at === undefined) body.at = Math.max(this.#clock.now(), newest);
@@ -95,6 +101,7 @@ export class History {
     return stamped;
   }
 
+  /** @param {any} contents */
   #checkedItems(contents) {
     const items = checkedContents(contents);
     const most = this.#itemsMax();

@@ -14,7 +14,7 @@ export class Http {
   /**
    * @param {object} parts
    * @param {import('./address.js').Address} parts.address
-   * @param {typeof fetch} parts.fetch
+   * @param {typeof globalThis.fetch} parts.fetch
    * @param {() => string | null} parts.token
    * @param {() => void} parts.refused  the gateway does not take the token
    */
@@ -30,7 +30,7 @@ export class Http {
     return this.#token() !== null;
   }
 
-  /** @param {string} path */
+  /** @param {string} path @param {number | undefined} timeout */
   get(path, timeout) {
     return this.send({ method: 'GET', path }, checkedTimeout(timeout));
   }
@@ -55,7 +55,11 @@ export class Http {
     }
   }
 
-  /** Outlives the page, in browsers that can: earlier ones refuse it to another origin. */
+  /**
+   * Outlives the page, in browsers that can: earlier ones refuse it to another origin.
+   * @param {string} path
+   * @param {any} body
+   */
   async post(path, body) {
     try {
       return await this.#ask(path, { method: 'POST', body, keepalive: true });
@@ -65,8 +69,13 @@ export class Http {
     }
   }
 
+  /**
+   * @param {string} path
+   * @param {any} parts
+   */
   async #ask(path, { body, ...options }) {
     if (!this.ready) throw new HeartlineError('offline', 'there is no token before the first connection', true);
+    /** @type {Record<string, string>} */
     const headers = { authorization: `Bearer ${this.#token()}` };
     const text = body && JSON.stringify(body);
     if (text) headers['content-type'] = 'application/json';
@@ -80,6 +89,10 @@ export class Http {
     throw new HeartlineError(code, problem.detail || `HTTP ${answer.status}`, [429, 503].includes(answer.status));
   }
 
+  /**
+   * @param {string} path
+   * @param {any} options
+   */
   async #answer(path, options) {
     try {
       return await this.#fetch(this.#address.http(path), options);

@@ -1,13 +1,13 @@
 /**
- * Why no socket can be opened: a gateway refuses pages whose origin it does not know, and a browser does not tell a page
- * that this was the reason. `GET /v1/origin` says it to every page. A gateway that does not have it yet answers a page
- * that is not allowed with what that page cannot read, while a request that asks for no answer still gets through.
+ * Why no socket can be opened: a gateway refuses pages whose origin it does not know, and a browser does not tell a
+ * page that this was the reason. `GET /v1/origin` says it to every page. A gateway that does not have it yet answers a
+ * page that is not allowed with what that page cannot read, while a request that asks for no answer still gets through.
  */
 
 /**
  * Whether the gateway is there, and refuses this page.
  * @param {import('./address.js').Address} address
- * @param {typeof fetch} fetch
+ * @param {typeof globalThis.fetch} fetch
  */
 export async function refusesOrigin(address, fetch) {
   const url = address.http('/v1/origin');
@@ -19,6 +19,10 @@ export async function refusesOrigin(address, fetch) {
   }
 }
 
+/**
+ * @param {string} url
+ * @param {typeof globalThis.fetch} fetch
+ */
 async function reaches(url, fetch) {
   try {
     const { type } = await fetch(url, { mode: 'no-cors', cache: 'no-store', credentials: 'omit' });

@@ -34,6 +34,7 @@ export class Outbox {
   /** Keys of the sessions that are held. @type {Set<string>} */
   #held = new Set();
 
+  /** @param {any} parts */
   constructor({ storage, name, user, dropped }) {
     this.#storage = storage;
     this.#prefix = `${name}/${user}/`;
@@ -46,6 +47,7 @@ export class Outbox {
     return [...this.#sessions.values()].reduce((sum, entries) => sum + entries.length, 0);
   }
 
+  /** @param {import('./beat.js').Beat} beat */
   static key(beat) {
     return `${beat.kind}/${beat.oid}/${beat.session}`;
   }
@@ -55,6 +57,7 @@ export class Outbox {
    * @param {number} made  the local time of its making
    * @param {boolean} [held]  its session is held from now on
    * @returns {Entry}
+   * @param {import('./beat.js').Beat} beat
    */
   put(beat, made, held = false) {
     const key = Outbox.key(beat);
@@ -71,11 +74,12 @@ export class Outbox {
     return entry;
   }
 
+  /** @param {Entry} entry */
   has(entry) {
     return this.#sessions.get(entry.key)?.includes(entry) ?? false;
   }
 
-  /** Whether it is the newest of its session. */
+  /** Whether it is the newest of its session. @param {Entry} entry */
   isNewest(entry) {
     const entries = this.#sessions.get(entry.key);
     return entries !== undefined && newestOf(entries) === entry;
@@ -85,32 +89,42 @@ export class Outbox {
   entries() {
     const all = [...this.#sessions.values()].flat();
     const sent = all.filter(({ key, beat }) => beat.at !== undefined && !this.#held.has(key));
-    return sent.sort((one, other) => one.beat.at - other.beat.at);
+    return sent.sort((one, other) => (one.beat.at || 0) - (other.beat.at || 0));
   }
 
   /** The newest beat of each session that is held. */
   get held() {
-    return [...this.#held].map(key => newestOf(this.#sessions.get(key)).beat);
+    return [...this.#held].map(key => newestOf(this.#of(key)).beat);
   }
 
-  /** The newest beat of each session of this content. */
+  /** The newest beat of each session of this content. @param {import('./beat.js').Content} content */
   newestOf(content) {
     const all = [...this.#sessions.values()].map(entries => newestOf(entries).beat);
     return all.filter(beat => contentKey(beat) === contentKey(content));
   }
 
-  /** Sessions of this content are no longer held. Returns their beats. */
+  /** Sessions of this content are no longer held. Returns their beats. @param {import('./beat.js').Content} content */
   release(content) {
     const keys = [...this.#held].filter(key => key.startsWith(`${contentKey(content)}/`));
     for (const key of keys) {
       this.#held.delete(key);
       this.#write(key);
     }
-    return keys.map(key => this.#sessions.get(key)).reduce((all, entries) => [...all, ...entries], []);
+    return keys.map(key => this.#of(key)).flat();
   }
 
-  /** Forgets a beat that was answered. */
+  /** @param {string} key */
+  #of(key) {
+    return this.#sessions.get(key) || [];
+  }
+
+  /**
+   * Forgets a beat that was answered.
+   * @param {string} key
+   * @param {number | undefined} at
+   */
   settle(key, at) {
+    /** @param {{ beat: import('./beat.js').Beat }} entry */
     const others = ({ beat }) => beat.at !== at;
     const entries = this.#sessions.get(key)?.filter(others) ?? [];
     if (entries.length > 0) this.#sessions.set(key, entries);
@@ -124,6 +138,7 @@ export class Outbox {
   /**
    * Gives the beats made before the first welcome their `at`, once and for all, and stores it. Within a session it
    * rises strictly, and none is ahead of the server's clock: so the newest gets its own first.
+   * @param {{ at: (made: number) => number }} clock
    */
   stamp(clock) {
     for (const [key, entries] of this.#sessions) {
@@ -133,7 +148,7 @@ export class Outbox {
       for (const { beat, made } of [...entries].reverse()) {
         // A page that adopted the same entry may have been faster: then that is its `at`.
         beat.at ??= stored.find(other => other.made === made)?.beat.at ?? Math.min(clock.at(made), next - 1);
-        next = beat.at;
+        next = /** @type {number} */ (beat.at);
       }
       this.#write(key);
     }
@@ -144,8 +159,10 @@ export class Outbox {
       const all = Array.from({ length: storage.length }, (_, i) => storage.key(i));
       return all.filter(name => name.startsWith(this.#prefix)).map(name => name.slice(this.#prefix.length));
     }) ?? [];
+    /** @type {[string, Entry[]][]} */
     const sessions = [];
     for (const key of found) {
+      /** @type {Entry[]} */
       const entries = [];
       for (const { beat, made, held } of this.#read(key)) {
         insert(entries, { key, beat, made });
@@ -169,37 +186,50 @@ export class Outbox {
       this.#write(key);
     }
     for (; excess > 0; excess--) {
-      const [key, [{ beat }]] = this.#sessions.entries().next().value;
+      const [[key, [{ beat }]]] = this.#sessions;
       this.#remove(key);
       this.#store(key, []);
       this.#dropped(beat);
     }
   }
 
+  /** @param {string} key */
   #remove(key) {
     this.#sessions.delete(key);
     this.#held.delete(key);
   }
 
+  /** @param {string} key */
   #write(key) {
     const held = this.#held.has(key) || undefined;
-    this.#store(key, this.#sessions.get(key).map(({ beat, made }) => ({ beat, made, held })));
+    this.#store(key, this.#of(key).map(({ beat, made }) => ({ beat, made, held })));
   }
 
+  /**
+   * @param {string} key
+   * @param {object[]} entries
+   */
   #store(key, entries) {
     const name = this.#prefix + key;
     if (entries.length === 0) this.#access(storage => storage.removeItem(name));
     else this.#access(storage => storage.setItem(name, JSON.stringify(entries)));
   }
 
-  /** What is stored of a session, without what cannot be sent. Earlier versions stored one beat, not a list. */
+  /**
+   * What is stored of a session, without what cannot be sent. Earlier versions stored one beat, not a list.
+   * @param {string} key
+   */
   #read(key) {
     const found = this.#access(storage => JSON.parse(storage.getItem(this.#prefix + key)));
+    /** @param {any} stored */
     const usable = stored => Number.isFinite(stored?.made) && sendable(stored.beat) && Outbox.key(stored.beat) === key;
     return [found].flat().filter(usable).map(({ beat, made, held }) => ({ beat, made, held }));
   }
 
-  /** A storage may throw at any call, and what it holds may have been changed by hand: then it holds nothing. */
+  /**
+   * A storage may throw at any call, and what it holds may have been changed by hand: then it holds nothing.
+   * @param {(storage: any) => any} use
+   */
   #access(use) {
     try {
       return this.#storage ? use(this.#storage) : undefined;
@@ -218,7 +248,11 @@ export function ownStorage() {
   }
 }
 
-/** Puts an entry in its place among those of its session, or in the place of the one with its `at`. */
+/**
+ * Puts an entry in its place among those of its session, or in the place of the one with its `at`.
+ * @param {Entry[]} entries
+ * @param {Entry} entry
+ */
 function insert(entries, entry) {
   const { at } = entry.beat;
   const same = at === undefined ? -1 : entries.findIndex(({ beat }) => beat.at === at);
@@ -231,9 +265,13 @@ function insert(entries, entry) {
   entries.splice(place, 0, entry);
 }
 
-/** Removes the older of the two that are closest to each other. The newest is not looked at: it always stays. */
+/**
+ * Removes the older of the two that are closest to each other. The newest is not looked at: it always stays.
+ * @param {Entry[]} entries
+ */
 function thinOut(entries) {
   let older = 0;
+  /** @param {number} index */
   const gap = index => moment(entries[index + 1]) - moment(entries[index]);
   for (let index = 1; index < entries.length - 2; index++) if (gap(index) < gap(older)) older = index;
   entries.splice(older, 1);
@@ -244,7 +282,7 @@ function newestOf(entries) {
   return entries[entries.length - 1];
 }
 
-/** All beats of a session have an `at`, or none has. */
+/** All beats of a session have an `at`, or none has. @param {any} parts */
 function moment({ beat, made }) {
   return beat.at ?? made;
 }

@@ -1,9 +1,9 @@
 /** What a page tells of itself: that it may be about to end, and whether there is a network. */
 
 /**
- * Follows the page, where there is one. `hidden(first)` is called whenever the page may be about to end. A page put aside
- * on a phone may end without another event, one that is left may be visible until then, and many get both events: `first`
- * is true for the first of them.
+ * Follows the page, where there is one. `hidden(first)` is called whenever the page may be about to end. A page put
+ * aside on a phone may end without another event, one that is left may be visible until then, and many get both events:
+ * `first` is true for the first of them.
  * @param {{ hidden: (first: boolean) => void, online: () => void, offline: () => void }} on
  * @returns {() => void} ends it
  */

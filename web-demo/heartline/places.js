@@ -1,6 +1,6 @@
 /**
- * Finds out where the viewer was in what is resumed: asks the gateway until it answers, and compares that with the beats
- * of the content that it does not have yet. The newest counts.
+ * Finds out where the viewer was in what is resumed: asks the gateway until it answers, and compares that with the
+ * beats of the content that it does not have yet. The newest counts.
  *
  * Also looks after beats that were held for a playback that is over, in this page or an earlier one. The viewer has not
  * seen what the gateway has. So they are sent if they replace nothing, or are further on; otherwise they wait until the
@@ -49,7 +49,7 @@ export class Places {
     this.#ask(playback);
   }
 
-  /** The playback is over, or no longer held. */
+  /** The playback is over, or no longer held. @param {import('./playback.js').Playback} playback */
   forget(playback) {
     const search = this.#waiting.get(playback);
     if (!search) return;
@@ -77,13 +77,18 @@ export class Places {
     playback.known(this.#newest(playback, answer.records[0]));
   }
 
-  /** Without an answer it is asked again: after a while, or as soon as the gateway can be reached. */
+  /**
+   * Without an answer it is asked again: after a while, or as soon as the gateway can be reached.
+   * @param {import('./playback.js').Playback} playback
+   * @param {any} search
+   */
   #askLater(playback, search) {
     if (!this.#on.reachable()) return;
     const wait = Math.min(RETRY_MS_MAX, RETRY_MS_FIRST * 2 ** search.retries++);
     search.timer = setTimeout(() => this.#ask(playback), wait);
   }
 
+  /** @param {any} contents */
   async #answer(contents) {
     try {
       return await this.#on.ask(contents);
@@ -93,14 +98,18 @@ export class Places {
     }
   }
 
-  /** @returns {import('./start.js').Place} */
+  /**
+   * @returns {import('./start.js').Place}
+   * @param {any} parts
+   * @param {import('./beat.js').StoredRecord | null} record
+   */
   #newest({ content, session }, record) {
     const others = this.#outbox.newestOf(content).filter(beat => beat.session !== session);
-    const own = others.reduce((newest, beat) => (!newest || isNewer(beat, newest) ? beat : newest), null);
+    const [own] = others.sort((one, other) => (isNewer(one, other) ? -1 : 1));
     if (!own || (record && !isNewer(own, record))) return { record };
     // What was held is newer, but its viewer did not know of the record.
     const unseen = this.#outbox.held.some(beat => beat.session === own.session);
-    return { record: { ...own, resume: own.state === 'ended' ? 0 : own.pos }, other: unseen ? record : null };
+    return { record: { ...own, at: own.at || 0, resume: own.state === 'ended' ? 0 : own.pos }, other: unseen ? record : null };
   }
 
   async #lookAfter() {
@@ -113,12 +122,18 @@ export class Places {
     });
   }
 
+  /** @param {import('./beat.js').Content} content */
   #resumes(content) {
     return [...this.#waiting.keys()].some(playback => contentKey(playback.content) === contentKey(content));
   }
 }
 
-/** Whether nothing is lost if the beat is sent. */
+/**
+ * Whether nothing is lost if the beat is sent.
+ * @param {import('./beat.js').Beat} beat
+ * @param {import('./beat.js').StoredRecord | null} record
+ * @param {any} parts
+ */
 function losesNothing(beat, record, { partial }) {
   return record ? isNewer(record, beat) || beat.pos >= record.pos : !partial;
 }

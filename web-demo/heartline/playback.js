@@ -1,10 +1,10 @@
 /**
- * Follows one source and tells its beats: at every start, pause, seek, end and hide, and once per interval while it plays.
- * Its only clock for that is the source's own `timeupdate`: what does not play, or stalls, does not beat.
+ * Follows one source and tells its beats: at every start, pause, seek, end and hide, and once per interval while it
+ * plays. Its only clock for that is the source's own `timeupdate`: what does not play, or stalls, does not beat.
  *
  * It makes no beat until it is known where the viewer was (start.js), and none after another device took over
- * (takeover.js). A source that is given something else is followed if that is the same content (change.js); otherwise the
- * playback is over.
+ * (takeover.js). A source that is given something else is followed if that is the same content (change.js); otherwise
+ * the playback is over.
  */
 
 import { contentKey } from './beat.js';
@@ -70,8 +70,8 @@ export class Playback {
   place;
 
   /**
-   * Settles when the playback is over, with the reason: `stopped` by `stop`, `replaced` by another playback of the source,
-   * `closed` with the client, `media`: the source plays something else, `gone`: it was emptied for good.
+   * Settles when the playback is over, with the reason: `stopped` by `stop`, `replaced` by another playback of the
+   * source, `closed` with the client, `media`: the source plays something else, `gone`: it was emptied for good.
    * @type {Promise<Ending>}
    */
   stopped = new Promise(resolve => { this.#resolveStopped = resolve; });
@@ -183,12 +183,16 @@ export class Playback {
     if (this.newest && this.newest.state === 'playing') this.#make('paused');
   }
 
-  /** The server has this beat: what was played until then is counted. */
+  /** The server has this beat: what was played until then is counted. @param {import('./beat.js').Beat} beat */
   accepted(beat) {
     this.#reporter.accepted(beat);
   }
 
-  /** The server refused this beat. After `clock` it is made anew, by the clock that the ack has set right. */
+  /**
+   * The server refused this beat. After `clock` it is made anew, by the clock that the ack has set right.
+   * @param {import('./beat.js').Beat} beat
+   * @param {string} reason
+   */
   rejected(beat, reason) {
     if (this.#reporter.rejected(beat) && reason === 'clock') this.#make(beat.state, { anew: true });
   }
@@ -210,7 +214,7 @@ export class Playback {
    */
   takenOver(record, superseded = false) {
     const { newest } = this;
-    const concerns = contentKey(record) === contentKey(this.#content) && newest && record.at >= newest.at;
+    const concerns = contentKey(record) === contentKey(this.#content) && newest && record.at >= (newest.at || Infinity);
     return Boolean(concerns) && this.#takeover.by({ plays: this.plays, state: record.state, superseded });
   }
 
@@ -339,8 +343,8 @@ export class Playback {
     this.#settle();
   }
 
-  /** @param {Beat['state']} state */
-  #make(state, options) {
+  /** @param {Beat['state']} state @param {{ anew?: boolean }} [options] */
+  #make(state, options = {}) {
     if (this.#takeover.silent || !this.#start.speaks) return;
     const beat = this.#reporter.make(state, options);
     if (!beat) return;

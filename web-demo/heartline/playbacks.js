@@ -13,6 +13,20 @@ const SESSIONS_MAX = 256;
  * @typedef {import('./source.js').ProgressSource} ProgressSource
  */
 
+/**
+ * @typedef {object} PlaybackEvents
+ * @property {() => number} interval  asks for the milliseconds between two beats
+ * @property {(beat: Beat, held: boolean) => void} made
+ * @property {(content: Content) => void} release  what was held of it may be sent
+ * @property {(contents: Content[]) => Promise<import('./history.js').Found>} ask
+ * @property {() => boolean} reachable  asks whether the gateway can be asked
+ * @property {() => void} action  the viewer has acted
+ * @property {(detail: { beat: Beat | null, record: StoredRecord }) => void} elsewhere
+ * @property {(detail: { content: Content, reason: import('./playback.js').Ending }) => void} unbound
+ * @property {(message: string) => void} fault
+ * @typedef {import('./beat.js').Beat} Beat
+ */
+
 export class Playbacks {
   #clock;
   #on;
@@ -26,9 +40,7 @@ export class Playbacks {
    * @param {object} parts
    * @param {import('./clock.js').ServerClock} parts.clock
    * @param {import('./outbox.js').Outbox} parts.outbox
-   * @param {object} on  interval() → milliseconds, made(beat, held), release(content), ask(contents) → { records },
-   *   reachable(), action(), elsewhere({ beat, record }),
-   *   unbound({ content, reason }), fault(message)
+   * @param {PlaybackEvents} on
    */
   constructor({ clock, outbox }, on) {
     this.#clock = clock;
@@ -66,10 +78,10 @@ export class Playbacks {
     return playback;
   }
 
-  /** Remembers a session that was made here. */
+  /** Remembers a session that was made here. @param {string} session */
   own(session) {
     this.#sessions.add(session);
-    if (this.#sessions.size > SESSIONS_MAX) this.#sessions.delete(this.#sessions.values().next().value);
+    if (this.#sessions.size > SESSIONS_MAX) this.#sessions.delete([...this.#sessions][0]);
   }
 
   /** The page is being hidden. */
@@ -87,11 +99,17 @@ export class Playbacks {
     this.#places.reachable();
   }
 
+  /** @param {Beat} beat */
   accepted(beat) {
     for (const playback of this.#all.values()) playback.accepted(beat);
   }
 
-  /** Returns whether the beat is of one of them. */
+  /**
+   * Returns whether the beat is of one of them.
+   * @param {Beat} beat
+   * @param {string} reason
+   * @param {StoredRecord | null} record
+   */
   rejected(beat, reason, record) {
     const playback = [...this.#all.values()].find(({ session }) => session === beat.session);
     if (!playback) return false;
@@ -100,11 +118,15 @@ export class Playbacks {
     return true;
   }
 
-  /** Another device of the user has stored this. */
+  /** Another device of the user has stored this. @param {StoredRecord} record */
   moved(record) {
     for (const playback of [...this.#all.values()]) this.#tellElsewhere(playback, record);
   }
 
+  /**
+   * @param {import('./playback.js').Playback} playback
+   * @param {StoredRecord} record
+   */
   #tellElsewhere(playback, record, superseded = false) {
     if (this.#sessions.has(record.session) || !playback.takenOver(record, superseded)) return;
     playback.untouched(() => this.#on.elsewhere({ beat: playback.newest, record }));

@@ -1,10 +1,10 @@
 /**
  * Tokens that the gateway has refused in a row (close code 4001), and when another attempt makes sense.
  *
- * A first refusal asks for a new token, which is tried soon. If `getToken` returns the refused token again, or the new one
- * is refused for the same reason, then only somebody who mends it can help: it is tried again after 5 s, after 30 s, then
- * each minute. Reasons that time may mend are the exception: a gateway that does not know the key yet, a clock that is
- * behind, a first frame that came too late. A refusal without a reason is taken for one of them.
+ * A first refusal asks for a new token, which is tried soon. If `getToken` returns the refused token again, or the new
+ * one is refused for the same reason, then only somebody who mends it can help: it is tried again after 5 s, after 30
+ * s, then each minute. Reasons that time may mend are the exception: a gateway that does not know the key yet, a clock
+ * that is behind, a first frame that came too late. A refusal without a reason is taken for one of them.
  */
 
 const TIME_MAY_MEND = /^$|\bkid\b|not valid yet|in the future|in time|too late/i;
@@ -45,7 +45,7 @@ export class Refusals {
     return WAITS_MS[Math.min(this.#times - 2, WAITS_MS.length - 1)];
   }
 
-  /** Whether the token is the one refused last, and would be refused again. */
+  /** Whether the token is the one refused last, and would be refused again. @param {string} token */
   repeats(token) {
     return token === this.#token && !this.#passing;
   }

@@ -9,6 +9,8 @@
 
 /** A session whose last `at` is further ahead of the clock than this cannot go on. */
 const AHEAD_MS_MAX = 5_000;
+/** What a beat says, besides when. */
+const TOLD = /** @type {const} */ (['pos', 'dur', 'state', 'session', 'watched', 'rate']);
 
 export class Reporter {
   #source;
@@ -49,17 +51,17 @@ export class Reporter {
     return this.#last;
   }
 
-  /** Whether so many milliseconds have passed since the last beat, or there was none. */
+  /** Whether so many milliseconds have passed since the last beat, or there was none. @param {number} interval */
   due(interval) {
     return this.#clock.local() - this.#madeAt >= interval;
   }
 
-  /** The server has this beat: what was played until then is counted. */
+  /** The server has this beat: what was played until then is counted. @param {import('./beat.js').Beat} beat */
   accepted(beat) {
     if (beat.session === this.session) this.#accepted = Math.max(this.#accepted, this.#counted + beat.watched);
   }
 
-  /** The server refused this beat. Returns whether it was the newest. */
+  /** The server refused this beat. Returns whether it was the newest. @param {import('./beat.js').Beat} beat */
   rejected(beat) {
     if (beat !== this.#last) return false;
     this.#lastRejected = true;
@@ -80,7 +82,7 @@ export class Reporter {
     // Without the server's clock yet the beat gets its `at` later, at the welcome.
     const now = this.#clock.known ? this.#clock.now() : undefined;
     const lastAt = this.#last?.at ?? 0;
-    const ahead = lastAt - now > AHEAD_MS_MAX;
+    const ahead = now !== undefined && lastAt - now > AHEAD_MS_MAX;
     if (ahead) this.#newSession();
     const beat = this.#beat(state);
     // A start that failed says nothing about where the user was; the server would answer `not_started`.
@@ -94,7 +96,7 @@ export class Reporter {
     return beat;
   }
 
-  /** @returns {Beat} */
+  /** @returns {Beat} @param {Beat['state']} state */
   #beat(state) {
     return {
       ...this.#content,
@@ -107,10 +109,13 @@ export class Reporter {
     };
   }
 
-  /** Nothing new to say: then the last beat is said again as it is, for a new `at` would claim a newer position. */
+  /**
+   * Nothing new to say: then the last beat is said again as it is, for a new `at` would claim a newer position.
+   * @param {import('./beat.js').Beat} beat
+   */
   #repeats(beat) {
     const last = this.#last;
-    return last !== null && ['pos', 'dur', 'state', 'session', 'watched', 'rate'].every(name => last[name] === beat[name]);
+    return last !== null && TOLD.every(name => last[name] === beat[name]);
   }
 
   #newSession() {

@@ -20,6 +20,7 @@ export class HeartlineError extends Error {
   /**
    * @param {string} code  one of the protocol's, or `offline`, `timeout`
    * @param {boolean} [retry]  whether the same may succeed later
+   * @param {string} message
    */
   constructor(code, message, retry = false) {
     super(message);
@@ -32,8 +33,10 @@ export class HeartlineError extends Error {
 export class Requests {
   #connection;
   /** In the order of asking; seq is 0 until sent on this connection. */
+  /** @type {any[]} */
   #waiting = [];
 
+  /** @param {import('./connection.js').Connection} connection */
   constructor(connection) {
     this.#connection = connection;
   }
@@ -51,6 +54,7 @@ export class Requests {
   /**
    * @param {() => object} body  called at the first sending
    * @param {number} [timeout]  in milliseconds: then the promise is rejected
+   * @param {string} operation
    */
   async ask(operation, body, timeout) {
     const patience = checkedTimeout(timeout);
@@ -60,6 +64,7 @@ export class Requests {
       throw new HeartlineError('too_many', `${REQUESTS_MAX} requests are waiting`, true);
     }
     return new Promise((resolve, reject) => {
+      /** @type {any} */
       const request = { operation, body, resolve, reject, seq: 0 };
       request.timer = setTimeout(() => {
         this.#remove(request);
@@ -85,7 +90,8 @@ export class Requests {
   }
 
   /**
-   * Asks over HTTP what waits for a socket, one after the other. Returns whether all was answered, null if nothing waited.
+   * Asks over HTTP what waits for a socket, one after the other. Returns whether all was answered, null if nothing
+   * waited.
    * @param {import('./http.js').Http} http
    */
   async overHttp(http) {
@@ -94,6 +100,10 @@ export class Requests {
     return waiting.length > 0 || null;
   }
 
+  /**
+   * @param {any} request
+   * @param {import('./http.js').Http} http
+   */
   async #askOverHttp(request, http) {
     const { operation, body } = request;
     try {
@@ -114,7 +124,7 @@ export class Requests {
     for (const request of this.#waiting) request.seq = 0;
   }
 
-  /** The client was told to stay offline, or stopped for good: no answer will come. */
+  /** The client was told to stay offline, or stopped for good: no answer will come. @param {string} state */
   refuse(state) {
     for (const { reject, timer } of this.#waiting.splice(0)) {
       clearTimeout(timer);
@@ -122,25 +132,28 @@ export class Requests {
     }
   }
 
-  /** Both return whether there was such a request. */
+  /** Both return whether there was such a request. @param {any} parts */
   resolve({ seq, ...result }) {
     const request = this.#take(seq);
     request?.resolve(result);
     return Boolean(request);
   }
 
+  /** @param {any} parts */
   reject({ seq, code, message, retry }) {
     const request = this.#take(seq);
     request?.reject(new HeartlineError(code, message, retry));
     return Boolean(request);
   }
 
+  /** @param {number} seq */
   #take(seq) {
     const request = this.#waiting.find(waiting => waiting.seq > 0 && waiting.seq === seq);
     if (request) this.#remove(request);
     return request;
   }
 
+  /** @param {any} request */
   #remove(request) {
     clearTimeout(request.timer);
     // The socket and HTTP may both have answered it.
@@ -154,12 +167,18 @@ export function checkedTimeout(timeout = TIMEOUT_MS) {
   return timeout;
 }
 
-/** `state`: that of the connection, which says why there was no answer. */
+/**
+ * `state`: that of the connection, which says why there was no answer.
+ * @param {string} operation
+ * @param {number | undefined} timeout
+ * @param {string} state
+ */
 export function timedOut(operation, timeout, state) {
   const why = state === 'online' ? '' : `; the connection is ${state}`;
   return new HeartlineError('timeout', `${operation}: no answer within ${timeout} ms${why}`, true);
 }
 
+/** @param {string} state */
 function notConnected(state) {
   return new HeartlineError('offline', `not connected: ${state}`);
 }

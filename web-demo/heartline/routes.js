@@ -12,7 +12,7 @@ export function routes(operation, body) {
   switch (operation) {
     case 'get': return [{ method: 'POST', path: '/v1/history/get', body: { items } }];
     case 'list': return [{ method: 'GET', path: `/v1/history${query(body)}` }];
-    case 'delete': return items.map(({ kind, oid }) => (
+    case 'delete': return items.map((/** @type {import('./beat.js').Content} */ { kind, oid }) => (
       { method: 'DELETE', path: `/v1/history/${kind}/${encodeURIComponent(oid)}${query({ at })}` }
     ));
     case 'clear': return [{ method: 'DELETE', path: `/v1/history${query({ at })}` }];
@@ -31,6 +31,7 @@ export function result(operation, [answer]) {
   return answer || {};
 }
 
+/** @param {Record<string, any>} fields */
 function query(fields) {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);
   const text = given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join('&');

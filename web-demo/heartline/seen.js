@@ -14,7 +14,7 @@ export class Seen {
   /** Of all contents; 0 before the first. */
   newestOfAll = 0;
 
-  /** Takes a record, a beat, or nothing. */
+  /** Takes a record, a beat, or nothing. @param {any} item */
   saw(item) {
     if (!item) return;
     const key = contentKey(item);
@@ -25,6 +25,7 @@ export class Seen {
     this.newestOfAll = Math.max(this.newestOfAll, at);
   }
 
+  /** @param {any[]} items */
   newestOf(items) {
     return Math.max(0, ...items.map(item => this.#newest.get(contentKey(item)) ?? 0));
   }

@@ -1,6 +1,6 @@
 /**
- * The start of a playback: where the viewer was, and how the source gets there. A playback that `resume` began is held until
- * that is known.
+ * The start of a playback: where the viewer was, and how the source gets there. A playback that `resume` began is held
+ * until that is known.
  *
  * A viewer who has moved meanwhile is where they want to be, and what is found is offered to them.
  */
@@ -91,7 +91,7 @@ export class Start {
     if (this.held && this.#progress.played > MOVED_PLAYED_MS) this.moved = true;
   }
 
-  /** A seek has begun, from there. Returns whether it is ours. */
+  /** A seek has begun, from there. Returns whether it is ours. @param {number} from */
   seeks(from) {
     const { position } = this.#progress;
     if (this.#ownSeek !== null && Math.abs(position - this.#ownSeek) < MOVED_SECONDS) return true;
@@ -112,6 +112,7 @@ export class Start {
     this.#goal = null;
   }
 
+  /** @param {number} seconds */
   #go(seconds) {
     this.#goal = this.#ownSeek = seconds;
     this.#source.currentTime = seconds;

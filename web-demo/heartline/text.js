@@ -23,6 +23,7 @@ export function cut(text, most) {
   return kept;
 }
 
+/** @param {string} letter */
 function width(letter) {
   const code = /** @type {number} */ (letter.codePointAt(0));
   return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
