@@ -176,6 +176,7 @@ macro_rules! views_suite {
         views {
             each_view_is_counted_in_its_content_and_day,
             a_session_counts_once_in_two_days,
+            a_session_counts_once_around_midnight,
             a_deleted_content_begins_anew,
             a_forgotten_user_leaves_the_numbers,
             views_at_one_time_are_all_counted,

@@ -106,6 +106,26 @@ pub fn a_session_counts_once_in_two_days<B: ViewsBackend>() {
     assert_eq!(days_of(&views, 1).days, [(day(1), 1), (day(3), 3)]);
 }
 
+/// Around midnight the later one of two requests may have the earlier day, in one batch with the other or after it.
+pub fn a_session_counts_once_around_midnight<B: ViewsBackend>() {
+    let mut backend = B::empty();
+    let views = backend.views();
+    assert_eq!(count(&views, of_session(USER, 1, 7, 2)), first(1));
+    assert_eq!(count(&views, of_session(USER, 1, 7, 1)), again(1), "with the day before");
+    drop(views);
+    backend = backend.reopened();
+    let views = backend.views();
+    assert_eq!(count(&views, of_session(USER, 1, 7, 1)), again(1));
+    for session in 100..150 {
+        // Handed in together, in either order, they mostly share a batch.
+        let on = if session % 2 == 0 { [1, 2] } else { [2, 1] };
+        let both = on.map(|on| views.count(of_session(USER, 2, session, on)));
+        let counted = both.map(|answer| answered(answer).counted);
+        assert_eq!(counted.into_iter().filter(|counted| *counted).count(), 1, "session {session}: {counted:?}");
+    }
+    assert_eq!(totals_of(&views, &[1, 2]), [Some(1), Some(50)]);
+}
+
 pub fn a_deleted_content_begins_anew<B: ViewsBackend>() {
     let mut backend = B::empty();
     let views = backend.views();

@@ -48,6 +48,12 @@ impl Day {
         self.0.checked_add(1).map(Day)
     }
 
+    /// The day before, the day, and the day after: around midnight of two requests the later one may have the earlier
+    /// day.
+    pub fn around(self) -> [Self; 3] {
+        [Day(self.0.saturating_sub(1)), self, Day(self.0.saturating_add(1))]
+    }
+
     pub fn date(self) -> Date {
         FIRST.saturating_add(LENGTH * i32::from(self.0))
     }

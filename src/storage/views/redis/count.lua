@@ -4,8 +4,8 @@
 --   ARGV[3]  fields that a shard may have pending; more are refused
 --   ARGV[4]  totals that a shard may remember; beyond it, one chosen at random is forgotten
 --   ARGV[5]  milliseconds after which marks expire
---   then for each view: the place of its shard in KEYS, the content, its day, the day before, the mark, 8 bytes that
---   identify this request, the total
+--   then for each view: the place of its shard in KEYS, the content, its day, the day before, the day after, the mark,
+--   8 bytes that identify this request, the total
 --     'ask' = answer 'miss' if the total is not remembered, and count nothing
 --     'unknown' = count without a total
 --     'STORED FLIGHT REMOVED' = if it is not remembered: the stored total, the last flight in it, and the last flight
@@ -18,7 +18,7 @@
 --   'stale'    a flight was removed since the total was read: read it again
 --   'full'     too much is pending
 
-local FIRST, WORDS = 6, 7
+local FIRST, WORDS = 6, 8
 local call = redis.call
 local now, pending_max, totals_max, marks_ms = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 
@@ -56,9 +56,10 @@ local function marked(marks, mark)
   return found and string.sub(found, #mark + 1)
 end
 
-local function count(tag, content, day, before, mark, request, known)
+local function count(tag, content, day, before, after, mark, request, known)
   local totals, pending, marks = tag .. ':v', tag .. ':sp', tag .. ':vm:' .. day
-  local by = marked(marks, mark) or marked(tag .. ':vm:' .. before, mark)
+  -- A view that was asked for, or is repeated, around midnight may come after another that has the next day.
+  local by = marked(marks, mark) or marked(tag .. ':vm:' .. before, mark) or marked(tag .. ':vm:' .. after, mark)
   if by then
     return by == request and 'counted' or 'seen', call('HGET', totals, content)
   end

@@ -10,7 +10,6 @@ use tokio::time::{Instant, sleep};
 use super::keys::{self, Mark};
 use super::stored::StoredTotals;
 use crate::model::ids::Content;
-use crate::model::rewards::day::Day;
 use crate::model::sums::StoredTotal;
 use crate::model::view::{View, Viewed};
 use crate::storage::redis::script::script;
@@ -81,7 +80,7 @@ impl WaitingView {
     }
 
     fn put(&self, place: usize, args: &mut Vec<Vec<u8>>) {
-        let before = Day::of_number(self.view.day.number().saturating_sub(1));
+        let [before, day, after] = self.view.day.around().map(|day| day.to_string().into_bytes());
         let total = match self.total {
             Total::Ask => "ask".to_owned(),
             Total::Unknown => "unknown".to_owned(),
@@ -90,8 +89,9 @@ impl WaitingView {
         args.extend([
             place.to_string().into_bytes(),
             keys::content(self.view.content).into_bytes(),
-            self.view.day.to_string().into_bytes(),
-            before.to_string().into_bytes(),
+            day,
+            before,
+            after,
             self.mark.to_vec(),
             self.request.to_vec(),
             total.into_bytes(),

@@ -100,9 +100,7 @@ impl DirectTables {
         id: &str,
         now: u64,
     ) -> Result<Option<DoneRequest>, ReadError> {
-        let today = day(now);
-        let yesterday = Day::of_number(today.number().saturating_sub(1));
-        for table in [today, yesterday].into_iter().filter_map(|day| self.requests.of(day)) {
+        for table in day(now).around().into_iter().filter_map(|day| self.requests.of(day)) {
             let Some(bytes) = snapshot.get(&table, place(counter, id))? else { continue };
             let request = DoneRequest::decode(&*bytes).map_err(|error| DecodeError::of(error.to_string()))?;
             if is_remembered(&request, now) {

@@ -28,7 +28,7 @@ impl<'a> ViewDraft<'a> {
     pub fn count(&mut self, view: &View) -> Result<Viewed, ReadError> {
         let mark = view.session.map(|session| mark_key(view.user, view.content, session));
         if let Some(mark) = mark {
-            let drafted = self.marks.contains(&(view.day, mark));
+            let drafted = view.day.around().iter().any(|day| self.marks.contains(&(*day, mark)));
             if drafted || self.tables.is_marked(self.snapshot, view.day, &mark)? {
                 return Ok(Viewed { counted: false, total: Some(*self.total(view.content)?) });
             }

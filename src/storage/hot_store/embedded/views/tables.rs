@@ -93,10 +93,9 @@ impl ViewTables {
         days.collect()
     }
 
-    /// Whether the session was counted on the day or the day before.
+    /// Whether the session was counted on the day, the day before, or the day after.
     pub fn is_marked(&self, snapshot: &Snapshot, day: Day, mark: &MarkKey) -> Result<bool, ReadError> {
-        let yesterday = Day::of_number(day.number().saturating_sub(1));
-        for table in [day, yesterday].into_iter().filter_map(|day| self.marks.of(day)) {
+        for table in day.around().into_iter().filter_map(|day| self.marks.of(day)) {
             if snapshot.contains_key(&table, mark)? {
                 return Ok(true);
             }
