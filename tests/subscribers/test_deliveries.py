@@ -1,6 +1,7 @@
 """What subscribers get, and when."""
 
 import json
+import threading
 import time
 import zlib
 from concurrent.futures import ThreadPoolExecutor
@@ -148,6 +149,32 @@ class Deliveries(WithSubscribers):
         self.assertEqual(self.put().json()["state"], "paused", "a PUT leaves it paused")
         self.assertEqual(self.got(), [])
         self.control("POST", "/resume")
+        self.wait_for(ids)
+
+    def test_no_try_begins_after_the_answer_of_a_pause(self):
+        self.made()
+        self.receiver.behave(self.path, seconds=0.4)
+        ids = self.earn(1, 2, 3, 4)
+        until("a try has begun", lambda: self.receiver.requests(self.path))
+        self.assertEqual(self.control("POST", "/pause").json()["state"], "paused")
+        answered = time.monotonic()
+        time.sleep(1)
+        self.assertTrue(all(request.at < answered for request in self.receiver.requests(self.path)))
+        self.control("POST", "/resume")
+        self.wait_for(ids)
+
+    def test_a_resume_ends_a_pause_that_waits(self):
+        self.made()
+        self.receiver.behave(self.path, ending="hang")
+        ids = self.earn(1)
+        until("a try hangs", lambda: self.receiver.requests(self.path))
+        pausing = threading.Thread(target=self.control, args=("POST", "/pause"))
+        pausing.start()
+        until("it is paused", lambda: self.shown()["state"] == "paused")
+        self.receiver.behave(self.path)
+        self.control("POST", "/resume")
+        pausing.join()
+        self.assertNotEqual(self.shown()["state"], "paused")
         self.wait_for(ids)
 
     def test_no_try_begins_after_a_delete(self):

@@ -2,11 +2,9 @@
 //!
 //! It is deleted once. A subscriber that is made under the same id while the lease is waited for is another one, and stays.
 
-use tokio::time::{Duration, Instant, sleep};
-
-use super::{LEASE_POLL, SubscribersError, in_time};
+use super::{SubscribersError, in_time, lease_end};
 use crate::model::subscribers::SubscriberId;
-use crate::storage::owner_queues::{Change, Changed, OwnerQueues, Version};
+use crate::storage::owner_queues::{Change, Changed, OwnerQueues};
 
 pub async fn delete(queues: &dyn OwnerQueues, id: &SubscriberId) -> Result<(), SubscribersError> {
     loop {
@@ -16,42 +14,28 @@ pub async fn delete(queues: &dyn OwnerQueues, id: &SubscriberId) -> Result<(), S
         }
         match in_time(queues.change(id.clone(), version, Change::Delete)).await? {
             Changed::Moved(_) => {}
-            Changed::Done { version, leased_for, .. } => return lease_over(queues, id, version, leased_for).await,
-            Changed::Missing { leased_for } => return lease_over(queues, id, version, leased_for).await,
+            Changed::Done { version, leased_for, .. } => {
+                return lease_end::wait(queues, id, &Change::Delete, version, leased_for).await;
+            }
+            Changed::Missing { leased_for } => {
+                return lease_end::wait(queues, id, &Change::Delete, version, leased_for).await;
+            }
         }
     }
-}
-
-/// Until no worker can begin under a lease from before the owner was deleted. `deleted`: the version since then.
-async fn lease_over(
-    queues: &dyn OwnerQueues,
-    id: &SubscriberId,
-    deleted: Version,
-    leased_for: Duration,
-) -> Result<(), SubscribersError> {
-    let (end, mut left) = (Instant::now() + leased_for, leased_for);
-    while !left.is_zero() {
-        sleep(left.min(LEASE_POLL)).await;
-        // It changes nothing: at this version there is no owner.
-        left = match in_time(queues.change(id.clone(), deleted, Change::Delete)).await? {
-            // A worker ends its lease early if it has nothing to do.
-            Changed::Done { leased_for, .. } | Changed::Missing { leased_for } => leased_for,
-            // Whoever was made meanwhile has leases of its own.
-            Changed::Moved(_) => end.saturating_duration_since(Instant::now()),
-        };
-    }
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::time::Duration;
+
+    use tokio::time::{Instant, sleep};
 
     use super::*;
     use crate::model::subscribers::Subscriber;
     use crate::storage::event_bus::part::{Offsets, Part};
     use crate::storage::owner_queues::embedded::EmbeddedQueues;
-    use crate::storage::owner_queues::{Append, Bounds, Limit};
+    use crate::storage::owner_queues::{Append, Bounds, Limit, Version};
 
     const BOUNDS: Bounds = Bounds { events: 100, bytes: 1 << 20, age: Duration::from_hours(1) };
 

@@ -5,6 +5,7 @@
 
 pub mod config;
 mod deletion;
+mod lease_end;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,8 +28,8 @@ use crate::storage::store_error::{Answer, StoreError};
 const TIMEOUT: Duration = Duration::from_secs(3);
 /// How often a change is decided anew.
 const TRIES: usize = 16;
-/// How often it is looked whether a lease is over.
-const LEASE_POLL: Duration = Duration::from_millis(50);
+/// Between two tries of one whose outcome is unknown.
+const RETRY_AFTER: Duration = Duration::from_millis(50);
 
 /// Why a subscriber cannot be shown or changed.
 #[derive(Debug, thiserror::Error)]
@@ -133,8 +134,12 @@ impl Subscribers {
         deletion::delete(&*self.queues, id).await
     }
 
+    /// No try to deliver begins after this, unless it is resumed.
     pub async fn pause(&self, id: &SubscriberId) -> Result<Owner, SubscribersError> {
-        self.change(id, |owner| existing(owner, Change::Pause)).await?;
+        let paused = self.change(id, |owner| existing(owner, Change::Pause)).await?;
+        if let Some(Changed::Done { version, leased_for, .. }) = paused {
+            lease_end::wait(&*self.queues, id, &Change::Pause, version, leased_for).await?;
+        }
         self.get(id).await
     }
 
@@ -203,7 +208,7 @@ impl Subscribers {
                 Ok(done) => return Ok(Some(done)),
                 // Done or not: the next decision sees which.
                 Err(error) if Instant::now() > until => return Err(error),
-                Err(_) => sleep(LEASE_POLL).await,
+                Err(_) => sleep(RETRY_AFTER).await,
             }
         }
         Err(SubscribersError::Store)
