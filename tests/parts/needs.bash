@@ -35,6 +35,8 @@ apt_install() {
   [[ $EUID == 0 ]] || die "missing: $*; run: sudo $line"
   export DEBIAN_FRONTEND=noninteractive
   local locked=(-o DPkg::Lock::Timeout=120)
+  # An installation that was interrupted keeps all others from beginning.
+  dpkg --configure -a
   twice apt-get "${locked[@]}" update -q || die "the package lists cannot be read; run: apt-get update && $line"
   twice apt-get "${locked[@]}" install -y -q --no-install-recommends "$@" || die "cannot install; run: $line"
 }
