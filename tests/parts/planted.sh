@@ -45,7 +45,7 @@ choose_patches() { # prints a patch a line
   {
     longest_waiting plants "${touched[@]##*/}"
     longest_waiting plants "${others[@]##*/}"
-  } | head -n "$handful"
+  } | sed -n "1,${handful}p"
 }
 
 names() { # PATCH...
