@@ -26,6 +26,9 @@ use crate::storage::hot_store::{Answer, Group};
 use crate::storage::notices::{FollowedNow, Notices, Taken, UrgentRate, codec};
 use crate::storage::turn::Turn;
 
+/// Where a user is in a content.
+type Position = (UserId, Content);
+
 const MEMTABLE_BYTES: u64 = 2 << 20;
 
 /// Writes notices. Only the group writer has one.
@@ -34,8 +37,8 @@ pub struct Noticing {
     due: Arc<DueSeconds>,
     followed: Arc<FollowedNow>,
     /// Positions with a notice that was not taken yet: a steady one, and one that is due at once.
-    steady: HashSet<(UserId, Content)>,
-    urgent: HashSet<(UserId, Content)>,
+    steady: HashSet<Position>,
+    urgent: HashSet<Position>,
     rate: UrgentRate,
     next: u64,
     version: Version,
@@ -119,7 +122,7 @@ impl Noticing {
     }
 
     /// From now on changes of these positions leave notices again.
-    fn took(&mut self, positions: impl Iterator<Item = (u8, (UserId, Content))>) {
+    fn took(&mut self, positions: impl Iterator<Item = (u8, Position)>) {
         for (first, position) in positions {
             match first {
                 codec::STEADY => self.steady.remove(&position),
@@ -196,7 +199,7 @@ fn number_of(key: &[u8]) -> Result<u64, DecodeError> {
 }
 
 /// The first byte and the position, unless it is a notice of a forgetting.
-fn position(value: &[u8]) -> Result<Option<(u8, (UserId, Content))>, ReadError> {
+fn position(value: &[u8]) -> Result<Option<(u8, Position)>, ReadError> {
     match codec::decode(value).map_err(|error| ReadError::Damaged(error.to_string()))? {
         Notice::Position { user, content } => Ok(value.first().map(|first| (*first, (user, content)))),
         Notice::Forgotten(_) => Ok(None),
