@@ -71,6 +71,17 @@ export const steps = [
     },
   ],
   [
+    'the viewer comes back to the TV, which says nothing before',
+    async ({ demo: { tv } }) => {
+      const acked = await tv.number('acked', 'data-count');
+      await tv.pause();
+      await tv.outboxEmpty();
+      assert.equal(await tv.number('acked', 'data-count'), acked);
+      await tv.click('play');
+      await tv.untilAtLeast('acked', 'data-count', acked + 1);
+    },
+  ],
+  [
     'a cut socket comes back by itself',
     async ({ demo: { tv } }) => {
       const welcomes = await tv.tapeRows('welcome').count();
