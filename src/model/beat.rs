@@ -100,7 +100,7 @@ impl Beat {
 
     /// The beat as it is after these `earlier` ones of its slot, the oldest first: it keeps the length that they know.
     pub fn after(&self, earlier: &[Beat]) -> Beat {
-        let lengths = earlier.iter().rev().map(Beat::length);
+        let lengths = earlier.iter().rev().map(|earlier| length_at(self.pos, earlier.length()));
         let dur = std::iter::once(self.length()).chain(lengths).find(|length| *length > 0).unwrap_or_default();
         Beat { dur, ..*self }
     }
@@ -157,6 +157,7 @@ mod tests {
         let earlier = [beat(0, 300_000), beat(0, 400_000), beat(0, 0), beat(70_000, 1)];
         assert_eq!(beat(5_000, 0).after(&earlier).dur, 400_000);
         assert_eq!(beat(5_000, 200_000).after(&earlier).dur, 200_000);
+        assert_eq!(beat(460_001, 0).after(&earlier).dur, 0, "it passes them all");
         assert_eq!((beat(5_000, 0).after(&[]).dur, beat(5_000, 0).after(&earlier[2..]).dur), (0, 0));
     }
 
