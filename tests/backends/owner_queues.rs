@@ -70,14 +70,8 @@ fn state(state: State) -> Status {
 }
 
 pub fn all_done(taken: &Taken) -> Done {
-    let delivered_to = taken.entries.last().map(|entry| entry.number);
-    Done {
-        delivered_to,
-        delivered: taken.entries.len() as u64,
-        status: Status::default(),
-        slow: false,
-        pause: Duration::ZERO,
-    }
+    let (delivered_to, delivered) = (taken.entries.last().map(|entry| entry.number), taken.entries.len() as u64);
+    Done { delivered_to, delivered, status: Status::default(), slow: false, pause: Duration::ZERO }
 }
 
 fn nothing_done(status: Status, pause: Duration) -> Done {
