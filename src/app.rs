@@ -176,12 +176,12 @@ fn build(
     let StoreIntake { lanes: of_control, completions: control_completions } = lanes.intake();
     let (lookup, kick_list) = (rewards.connect_lookup.clone(), devices.kick_list.clone());
     let intakes = (0..listeners.public.len() + usize::from(grpc.is_some())).map(|_| lanes.intake()).collect();
-    let shared = SharedParts { kick_list, connect_lookup: lookup.clone(), views: views.clone() };
+    let shared = SharedParts { kick_list: kick_list.clone(), connect_lookup: lookup.clone(), views: views.clone() };
     let mut edges = edge::build(config, intakes, access, shared, &common, parts);
-    let (revocations, health) = (access.revocations.clone(), lanes.health.clone());
-    let peers = gateways.clone().map(|gateways| Peers { gateways, revocations, behind, health });
+    let (revocations, store_health) = (access.revocations.clone(), lanes.health.clone());
+    let peers = |gateways| Peers { gateways, revocations, behind, health: store_health.clone() };
     let grpc = grpc
-        .zip(peers)
+        .zip(gateways.clone().map(peers))
         .and_then(|(listener, peers)| Some(Grpc::build(config, listener, edges.pop()?, peers, &common, parts)));
     users::build(&config.reading, of_control, lookup, views, listeners.addresses.main(), &common, parts);
     let subscribers = subscribers::build(config, role, logs, hot.redis.as_ref(), &stores, &common, parts)?;
@@ -201,7 +201,6 @@ fn build(
         let shown = Shown { key, tail, live, packs, counters, receivers, clock };
         demo::build(config, shown, stop, parts);
     }
-    let (store_health, kick_list) = (lanes.health.clone(), devices.kick_list);
     let commits = lanes.commits(Some(rewards.judge), parts);
     let outbox = Some(outbox.entries);
     Ok(Gateway { common, edges, grpc, commits, store_health, outbox, kick_list, control_completions })

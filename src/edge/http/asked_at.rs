@@ -1,5 +1,5 @@
-//! The `at` of an erasure, and of a delete, clear or switch that came without one: the time of the request, or that of the newest record
-//! concerned if that is ahead of the server's clock.
+//! The `at` of an erasure, and of a delete, clear or switch that came without one: the time of the request, or that of
+//! the newest record concerned if that is ahead of the server's clock.
 //!
 //! It is fixed here and not at the commit. A late commit would otherwise remove what was played after the request.
 
