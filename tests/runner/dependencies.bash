@@ -6,7 +6,7 @@
 dependencies_key() {
   local builds='/^\[/ { told = /^\[(package|lints|\[)/ } !told && !/^ *(#|$)/'
   { awk "$builds" Cargo.toml && cat Cargo.lock && rustc -vV && env |
-    grep -E '^(RUSTFLAGS|CARGO_PROFILE_|CARGO_ENCODED_RUSTFLAGS)' | sort; } |
+    sed -nE '/^(RUSTFLAGS|CARGO_PROFILE_|CARGO_ENCODED_RUSTFLAGS)/p' | sort; } |
     sha256sum | cut -c1-20
 }
 
