@@ -165,7 +165,7 @@ for name in $(all_parts); do
     esac
   done < <(inputs_of "$name")
   grep -qx ready "tests/parts/$name.sh" || complain "$name is never ready: it would run while it is prepared"
-  [[ $(LONG='' limit_of "$name") -le 900 ]] || complain "$name may take more than 15 minutes"
+  [[ $(LONG='' limit_of "$name") -le 1200 ]] || complain "$name may take more than 20 minutes"
 done
 
 [[ $failures == 0 ]]
