@@ -14,6 +14,7 @@
 
 import { CONTENTS, KIND } from './contents.js';
 import { DemoClient } from './demo-client.js';
+import { isAway } from './demo-token.js';
 import { DeviceView } from './device-view.js';
 import { HeartLine } from './heart-line.js';
 import { History } from './history.js';
@@ -136,7 +137,10 @@ export class Device extends EventTarget {
     on('deleted', ({ deleted }) => this.#forgotten(deleted));
     on('cleared', () => this.#allForgotten());
     on('recording', ({ paused }) => this.#view.showRecording(paused));
-    on('fault', ({ message }) => this.#view.showFault(message));
+    this.#client.addEventListener('fault', event => {
+      if (isAway(event.detail)) return event.preventDefault();
+      this.#view.showFault(event.detail.message);
+    });
     this.#view.showOutbox(this.#client.unanswered);
   }
 

@@ -4,6 +4,7 @@
  */
 
 import { keeps } from '../acked-positions.js';
+import { isAway } from '../demo-token.js';
 import { Heartline } from '../heartline.js';
 import { Film } from './film.js';
 import { LATE_MS } from './tally.js';
@@ -53,7 +54,11 @@ export class Bot {
     on('frame', frame => this.#passed(frame));
     on('acked', ({ frames }) => this.#answered(frames));
     on('rejected', () => { this.#counts.rejected += 1; });
-    on('fault', () => { this.#counts.errors += 1; });
+    this.#client.addEventListener('fault', event => {
+      if (isAway(event.detail)) return event.preventDefault();
+      this.#counts.errors += 1;
+      this.#changed();
+    });
   }
 
   get tally() {
