@@ -121,12 +121,12 @@ impl ContentRow {
         Some((record, cause))
     }
 
-    /// Empties the row, unless it has a record newer than `upto`. Returns the record that went.
+    /// Empties the row, unless it has a record newer than `upto`. Returns the record that went. Beside a newer record the
+    /// tombstone stays: without it the row would have a lower version than before, and a history store keep the older row.
     pub fn erase(&mut self, upto: u64, rows: &mut ErasedRows) -> Option<Record> {
         match self.record.as_ref().map(|record| record.at).filter(|at| *at > upto) {
             Some(at) => {
                 rows.oldest_kept = Some(rows.oldest_kept.map_or(at, |oldest| oldest.min(at)));
-                self.tombstone.take_if(|tombstone| tombstone.at <= upto);
                 None
             }
             None => {
