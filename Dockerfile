@@ -15,17 +15,17 @@ COPY web-demo web-demo
 COPY README.md ./
 COPY docs docs
 COPY src src
-# Cargo looks whether the benchmark is there that it is told of.
+# Cargo looks whether the benchmarks and the load generator are there that it is told of.
 COPY benches benches
+COPY tests/loadgen tests/loadgen
 # What the metric heartline_build_info and the first line of the log say: --build-arg HEARTLINE_BUILD_COMMIT=$(git rev-parse HEAD)
 ARG HEARTLINE_BUILD_COMMIT=unknown
-# The build output stays in the cache, so the program is copied out of it in the same step. The names of functions are
-# kept, since a panic without them could not be located; the line tables, three quarters of the file, are not.
+# The build output stays in the cache, so the program is copied out of it in the same step.
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/build/target \
-    cargo build --release --locked --no-default-features --bin heartline && \
+    cargo build --release --locked && \
     mkdir -p /image/etc /image/var/lib/heartline && \
-    strip --strip-debug -o /image/heartline target/release/heartline
+    cp target/release/heartline /image
 # The libraries of this system that it was linked with, the loader among them; how names are looked up; who it runs as.
 RUN ldd /image/heartline | grep -o '/[^ ]*' | xargs cp --parents --dereference --target-directory=/image && \
     echo 'hosts: files dns' >/image/etc/nsswitch.conf && \

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use super::binary::binary;
 use super::ready_lines::{control_of, listening};
 use super::threads::is_busy;
 use super::{
@@ -420,7 +421,7 @@ impl Home {
 }
 
 pub(super) fn command(arguments: &[&str], settings: &Settings, home: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_heartline"));
+    let mut command = Command::new(binary());
     command.args(arguments).current_dir(home).env_clear().stdin(Stdio::null());
     for (name, value) in settings {
         let name = format!("HEARTLINE__{}", name.to_uppercase().replace('.', "__"));

@@ -5,8 +5,9 @@
 #![allow(dead_code, unused_imports)]
 
 mod beat;
+mod binary;
 mod client;
-mod country_file;
+pub mod country_file;
 mod exchange;
 mod freezing_proxy;
 mod gateway;
@@ -16,7 +17,7 @@ pub mod keys;
 mod live_stream;
 mod raw_socket;
 mod ready_lines;
-mod redis_server;
+pub mod redis_server;
 mod rewards;
 mod threads;
 mod token;

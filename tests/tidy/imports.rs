@@ -98,17 +98,11 @@ impl File {
     }
 }
 
-/// The module that a file is, by its name. A program below `src/bin` is a crate of its own.
+/// The module that a file is, by its name.
 pub fn module_of(path: &str) -> Path {
     let file = path.strip_prefix("src/").unwrap_or(path).trim_end_matches(".rs");
-    let (root, file) = match file.strip_prefix("bin/") {
-        Some(file) => {
-            (format!("crate {}", file.split('/').next().unwrap_or(file)), file.split_once('/').map_or("", |it| it.1))
-        }
-        None => ("crate".to_owned(), file),
-    };
     let parts = file.split('/').filter(|part| !matches!(*part, "" | "mod" | "lib" | "main"));
-    std::iter::once(root).chain(parts.map(str::to_owned)).collect()
+    std::iter::once("crate").chain(parts).map(str::to_owned).collect()
 }
 
 /// The path from the root of the crate, however it was written: `heartline::` and `super::` lead there, too.
@@ -126,7 +120,7 @@ pub fn from_root(module: &[String], used: &Used) -> Path {
 }
 
 pub fn is_of_crate(path: &[String]) -> bool {
-    path[0] == "crate" || path[0].starts_with("crate ")
+    path[0] == "crate"
 }
 
 fn joined(path: &[String], name: &str) -> Path {

@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-#[path = "support/mod.rs"]
+#[path = "../../support/mod.rs"]
 mod support;
 
 use support::{SECRET, TestGateway};
