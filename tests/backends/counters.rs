@@ -17,10 +17,10 @@ use heartline::storage::counters::{CountersError, DerivedCounters};
 use heartline::storage::hot_store::{Committed, Group, HotStore};
 use proptest::prelude::*;
 
-use crate::PATIENCE;
-use crate::hot_store_model::{Step, steps};
-use crate::hot_store_rewards::rewarding;
-use crate::requests::*;
+use crate::backends::PATIENCE;
+use crate::backends::hot_store_model::{Step, steps};
+use crate::backends::hot_store_rewards::rewarding;
+use crate::backends::requests::*;
 
 pub trait CountersBackend: Backend {
     /// How many random histories are tried.

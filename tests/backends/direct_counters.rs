@@ -14,7 +14,7 @@ use heartline::storage::outbox::Outbox;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::requests::{NOW, wait};
+use crate::backends::requests::{NOW, wait};
 
 const HOUR_MS: u64 = 3_600_000;
 

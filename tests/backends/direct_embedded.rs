@@ -11,9 +11,9 @@ use heartline::storage::counters::{Addition, CounterReads, DirectCounters};
 use heartline::storage::hot_store::embedded::EmbeddedDirect;
 use heartline::storage::outbox::Outbox;
 
-use crate::direct_counters::DirectBackend;
-use crate::embedded::{Embedded, JOURNAL};
-use crate::requests::{Backend, NOW, ROOMY, wait};
+use crate::backends::direct_counters::DirectBackend;
+use crate::backends::embedded::{Embedded, JOURNAL};
+use crate::backends::requests::{Backend, NOW, ROOMY, wait};
 
 pub struct EmbeddedCounters {
     // Ends before its store does.

@@ -18,10 +18,10 @@ use heartline::storage::redis::Redis;
 use heartline::storage::redis::config::RedisConfig;
 use redis::Connection;
 
-use crate::PATIENCE;
-use crate::direct_counters::DirectBackend;
-use crate::redis::{OnRedis, OneServer, Servers, connection, tell};
-use crate::requests::{Backend, NOW, ROOMY, wait};
+use crate::backends::PATIENCE;
+use crate::backends::direct_counters::DirectBackend;
+use crate::backends::redis::{OnRedis, OneServer, Servers, connection, tell};
+use crate::backends::requests::{Backend, NOW, ROOMY, wait};
 
 pub struct RedisCounters<S: Servers> {
     // Ends before its servers do.

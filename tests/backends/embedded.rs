@@ -21,12 +21,12 @@ use heartline::storage::outbox::Outbox;
 use heartline::storage::views::Views;
 use tempfile::TempDir;
 
-use crate::PATIENCE;
-use crate::counters::{CountersBackend, definitions, recount};
-use crate::hot_store_views::PlaybackBackend;
-use crate::notices::NoticesBackend;
-use crate::requests::*;
-use crate::views::ViewsBackend;
+use crate::backends::PATIENCE;
+use crate::backends::counters::{CountersBackend, definitions, recount};
+use crate::backends::hot_store_views::PlaybackBackend;
+use crate::backends::notices::NoticesBackend;
+use crate::backends::requests::*;
+use crate::backends::views::ViewsBackend;
 
 pub struct Embedded {
     dir: TempDir,

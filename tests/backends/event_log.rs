@@ -14,7 +14,7 @@ use heartline::storage::event_bus::embedded::{ClockCheck, EmbeddedLog};
 use heartline::storage::event_bus::{EventLog, EventTopic};
 use rand::RngExt;
 
-use crate::bus::publish;
+use crate::backends::bus::publish;
 
 const ROUNDS: usize = 6;
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
@@ -73,7 +73,7 @@ fn offsets_have_no_gaps_over_kills_while_events_come_and_go() {
     while round < ROUNDS || (round < 10 * ROUNDS && !enough(answered, gone)) {
         round += 1;
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--ignored", "--exact", "event_log::child", "--nocapture"])
+            .args(["--ignored", "--exact", "backends::event_log::child", "--nocapture"])
             .env(DIRECTORY, dir.path())
             .stdout(Stdio::piped())
             .spawn()

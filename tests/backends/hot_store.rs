@@ -11,7 +11,7 @@ use heartline::model::transition::Cause;
 use heartline::model::version::Version;
 use heartline::storage::hot_store::{Committed, HotStore};
 
-use crate::requests::*;
+use crate::backends::requests::*;
 
 fn beats(oids: &[(u64, u64)]) -> Vec<heartline::model::change::Change> {
     oids.iter().map(|(oid, at)| beat_of(USER, content(*oid), *at)).collect()

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use heartline::model::change::Outcome;
 use heartline::model::rule::{Reason, Verdict};
 
-use crate::requests::*;
+use crate::backends::requests::*;
 
 fn capped(records_per_user: u32) -> Limits {
     Limits { records_per_user, ..ROOMY }

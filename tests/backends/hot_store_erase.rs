@@ -4,7 +4,7 @@ use heartline::model::change::Outcome;
 use heartline::model::ids::UserId;
 use heartline::model::rule::{Reason, Verdict};
 
-use crate::requests::*;
+use crate::backends::requests::*;
 
 fn superseded(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Beat { verdict: Verdict::Rejected { reason: Reason::Superseded, record: None }, .. })

@@ -12,7 +12,7 @@ use heartline::model::rewards::rule::RuleSet;
 use heartline::model::rows_read::RowsRead;
 use heartline::storage::hot_store::HotStore;
 
-use crate::requests::*;
+use crate::backends::requests::*;
 
 const DUR: u64 = 1_000;
 /// More than are looked at for one page of a backend that reads the newest first.

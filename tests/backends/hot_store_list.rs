@@ -8,7 +8,7 @@ use heartline::model::ids::{Content, UserId};
 use heartline::model::page::PageRequest;
 use heartline::model::rows_read::RowsRead;
 
-use crate::requests::*;
+use crate::backends::requests::*;
 
 /// More than one slice, or one call, of each kind.
 const OF_EACH_KIND: u64 = 300;

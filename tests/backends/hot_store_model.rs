@@ -16,11 +16,11 @@ use heartline::model::rewards::day::Day;
 use heartline::model::rewards::rule::RuleSet;
 use heartline::model::transition::Cause;
 
-use crate::hot_store_finished::finished;
-use crate::hot_store_rewards::rewarding;
-use crate::ledger::Ledger;
-use crate::plain_store::{PlainCommit, PlainStore};
-use crate::requests::*;
+use crate::backends::hot_store_finished::finished;
+use crate::backends::hot_store_rewards::rewarding;
+use crate::backends::ledger::Ledger;
+use crate::backends::plain_store::{PlainCommit, PlainStore};
+use crate::backends::requests::*;
 
 /// Numbers of 64 bits are told apart to the last of them, as no double could.
 const USERS: [UserId; 3] = [UserId(0), UserId((1 << 53) + 1), UserId(u64::MAX)];

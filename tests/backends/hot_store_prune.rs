@@ -7,7 +7,7 @@ use heartline::model::decide::Transitions;
 use heartline::model::transition::Cause;
 use heartline::storage::hot_store::{Committed, HotStore};
 
-use crate::requests::*;
+use crate::backends::requests::*;
 
 /// Rows that one commit removes at most.
 const PORTION: usize = 256;

@@ -13,7 +13,7 @@ use heartline::model::rewards::rewarding::Rewarding;
 use heartline::model::rewards::rule::{Per, RewardRule, RuleMemory, RuleSet, Rules};
 use heartline::storage::hot_store::HotStore;
 
-use crate::requests::*;
+use crate::backends::requests::*;
 
 const AT_ONCE: usize = 0;
 const PER_USER: usize = 1;

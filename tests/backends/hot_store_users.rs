@@ -8,7 +8,7 @@ use heartline::model::page::UsersRequest;
 use heartline::model::walk::{WalkRequest, Walked};
 use heartline::storage::hot_store::HotStore;
 
-use crate::requests::*;
+use crate::backends::requests::*;
 
 const VIDEO: Content = Content { kind: 1, oid: 100 };
 const ARTICLE: Content = Content { kind: 3, oid: 100 };

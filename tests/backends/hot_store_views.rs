@@ -13,9 +13,9 @@ use heartline::model::rewards::rule::{Per, RewardRule, RuleMemory, Rules};
 use heartline::model::shard::Shards;
 use heartline::storage::hot_store::HotStore;
 
-use crate::requests::*;
-use crate::views::{ViewsBackend, days, totals};
-use crate::views_gateway::PLAYED;
+use crate::backends::requests::*;
+use crate::backends::views::{ViewsBackend, days, totals};
+use crate::backends::views_gateway::PLAYED;
 
 const WATCHED: Duration = Duration::from_secs(2);
 const OTHER: UserId = UserId(43);

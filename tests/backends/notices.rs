@@ -11,7 +11,7 @@ use heartline::model::rewards::rule::RuleSet;
 use heartline::storage::hot_store::HotStore;
 use heartline::storage::notices::{Notices, Taken};
 
-use crate::requests::*;
+use crate::backends::requests::*;
 
 const LONG: Duration = Duration::from_secs(3_600);
 /// When the notice of a steady beat of [`NOW`] is due.

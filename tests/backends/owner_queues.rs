@@ -14,8 +14,8 @@ use heartline::storage::owner_queues::{
     Append, Appended, Bounds, Change, Changed, Dead, Done, Ended, Limit, Owner, OwnerQueues, Revision, Taken, Version,
 };
 
-use crate::PATIENCE;
-use crate::requests::wait;
+use crate::backends::PATIENCE;
+use crate::backends::requests::wait;
 
 pub const ROOMY: Bounds = Bounds { events: 100_000, bytes: 1 << 30, age: Duration::from_hours(24) };
 pub const LEASE: Duration = Duration::from_secs(30);

@@ -6,8 +6,8 @@ use std::time::Duration;
 use heartline::model::subscribers::{State, Status};
 use heartline::storage::owner_queues::{Append, Appended, Bounds, Change, DeadReason, Done, Ended};
 
-use crate::owner_queues::{Queue, QueuesBackend, ROOMY, all_done, id, offset_of, part, told};
-use crate::requests::wait;
+use crate::backends::owner_queues::{Queue, QueuesBackend, ROOMY, all_done, id, offset_of, part, told};
+use crate::backends::requests::wait;
 
 pub fn what_is_too_much_goes_to_the_dead_letters<B: QueuesBackend>() {
     let backend = B::empty(Bounds { events: 5, ..ROOMY });

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use heartline::storage::owner_queues::embedded::EmbeddedQueues;
 use heartline::storage::owner_queues::{Bounds, OwnerQueues};
 
-use crate::owner_queues::QueuesBackend;
+use crate::backends::owner_queues::QueuesBackend;
 
 pub struct InDirectory {
     // Ends before its directory does.

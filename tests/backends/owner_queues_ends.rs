@@ -10,9 +10,9 @@ use heartline::storage::owner_queues::{Ended, Limit, Taken};
 use heartline::storage::store_error::StoreError;
 use tokio::time::timeout;
 
-use crate::PATIENCE;
-use crate::owner_queues::{LEASE, Queue, QueuesBackend, ROOMY, all_done};
-use crate::requests::wait;
+use crate::backends::PATIENCE;
+use crate::backends::owner_queues::{LEASE, Queue, QueuesBackend, ROOMY, all_done};
+use crate::backends::requests::wait;
 
 const OWNERS: usize = 120;
 /// Every so many-th caller does not wait for its answer.

@@ -11,8 +11,8 @@ use heartline::storage::owner_queues::{
     Appended, Change, Done, Ended, Given, Limit, Line, Offer, Revision, Subscription, Taken, Wanted,
 };
 
-use crate::owner_queues::{LEASE, Queue, QueuesBackend, ROOMY, all_done, offsets, part, subscriber, told};
-use crate::requests::wait;
+use crate::backends::owner_queues::{LEASE, Queue, QueuesBackend, ROOMY, all_done, offsets, part, subscriber, told};
+use crate::backends::requests::wait;
 
 pub fn subscription(queue: &Queue) -> Arc<Subscription> {
     let all = wait(queue.all.subscriptions(Revision::default())).unwrap();

@@ -3,8 +3,8 @@
 use heartline::storage::event_bus::part::{Offsets, Part};
 use heartline::storage::owner_queues::{Appended, Bounds, Change, Ended, Fill, Filled};
 
-use crate::owner_queues::{Queue, QueuesBackend, ROOMY, all_done, offsets, part};
-use crate::requests::wait;
+use crate::backends::owner_queues::{Queue, QueuesBackend, ROOMY, all_done, offsets, part};
+use crate::backends::requests::wait;
 
 pub fn a_replay_brings_everything_once_and_in_its_order<B: QueuesBackend>() {
     let backend = B::empty(ROOMY);

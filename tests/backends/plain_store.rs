@@ -15,8 +15,8 @@ use heartline::model::rewards::day::Day;
 use heartline::model::rewards::rewarding::Rewarding;
 use heartline::model::transition::Transition;
 
-use crate::plain_user::PlainUser;
-use crate::requests::Limits;
+use crate::backends::plain_user::PlainUser;
+use crate::backends::requests::Limits;
 
 #[derive(Clone)]
 pub struct PlainStore {

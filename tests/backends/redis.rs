@@ -19,9 +19,9 @@ use heartline::storage::redis::prepare::prepare;
 use redis::{Client, Connection, FromRedisValue, cmd};
 use tempfile::TempDir;
 
-use crate::notices::NoticesBackend;
-use crate::redis_server::{RedisServer, free_port};
-use crate::requests::*;
+use crate::backends::notices::NoticesBackend;
+use crate::backends::redis_server::{RedisServer, free_port};
+use crate::backends::requests::*;
 
 /// Where a test keeps what it likes. A test that wants an empty one again and again gets the same servers.
 pub trait Servers: Sized {

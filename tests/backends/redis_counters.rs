@@ -20,12 +20,12 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use tokio::sync::{Notify, oneshot};
 
-use crate::PATIENCE;
-use crate::counters::{COUNTERS, CountersBackend, Records, all, definitions};
-use crate::redis::{OnRedis, Servers, Single, open_remembering, tell};
-use crate::requests::*;
-use crate::statistics::FakeStatistics;
-use crate::views_gateway::Gateway;
+use crate::backends::PATIENCE;
+use crate::backends::counters::{COUNTERS, CountersBackend, Records, all, definitions};
+use crate::backends::redis::{OnRedis, Servers, Single, open_remembering, tell};
+use crate::backends::requests::*;
+use crate::backends::statistics::FakeStatistics;
+use crate::backends::views_gateway::Gateway;
 
 /// A gateway writes the flights.
 pub struct RedisCounted<S: Servers> {

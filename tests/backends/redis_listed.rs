@@ -15,9 +15,9 @@ use heartline::storage::redis::Redis;
 use heartline::storage::redis::config::RedisConfig;
 use heartline::storage::turn::Turn;
 
-use crate::PATIENCE;
-use crate::redis::{Cluster, OneServer, Servers, key, tell};
-use crate::requests::*;
+use crate::backends::PATIENCE;
+use crate::backends::redis::{Cluster, OneServer, Servers, key, tell};
+use crate::backends::requests::*;
 
 const INTERVAL_MS: u64 = 30_000;
 const SECOND: Duration = Duration::from_secs(1);

@@ -11,9 +11,9 @@ use heartline::model::transition::{Cause, Transition};
 use heartline::storage::hot_store::{Due, Group, HotStore};
 use redis::Connection;
 
-use crate::PATIENCE;
-use crate::redis::{Cluster, OneServer, Servers, connection, key, open_remembering, tell};
-use crate::requests::*;
+use crate::backends::PATIENCE;
+use crate::backends::redis::{Cluster, OneServer, Servers, connection, key, open_remembering, tell};
+use crate::backends::requests::*;
 
 /// Not of whole days, so it ends to the millisecond.
 const RETENTION_MS: u64 = 23 * 3_600_000;

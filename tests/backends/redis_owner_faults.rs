@@ -18,11 +18,11 @@ use heartline::storage::owner_queues::{
 use heartline::storage::store_error::Answer;
 use redis::Connection;
 
-use crate::PATIENCE;
-use crate::redis::{Several, Single, tell};
-use crate::redis_owner_queues::*;
-use crate::redis_slots::Moving;
-use crate::requests::wait;
+use crate::backends::PATIENCE;
+use crate::backends::redis::{Several, Single, tell};
+use crate::backends::redis_owner_queues::*;
+use crate::backends::redis_slots::Moving;
+use crate::backends::requests::wait;
 
 /// Asks until it is answered.
 fn until_known<T>(ask: impl Fn() -> Answer<T>) -> T {

@@ -20,10 +20,10 @@ use heartline::storage::redis::config::RedisConfig;
 use heartline::storage::redis::prepare::prepare;
 use redis::{Connection, cmd};
 
-use crate::owner_queues::{Queue, QueuesBackend};
-use crate::owner_queues_leases::{append_and_take, subscription as subscription_of, wanted};
-use crate::redis::{Servers, Several, Single, connection, tell};
-use crate::requests::wait;
+use crate::backends::owner_queues::{Queue, QueuesBackend};
+use crate::backends::owner_queues_leases::{append_and_take, subscription as subscription_of, wanted};
+use crate::backends::redis::{Servers, Several, Single, connection, tell};
+use crate::backends::requests::wait;
 
 pub const ROOMY: Bounds = Bounds { events: 100_000, bytes: 1 << 30, age: Duration::from_hours(24) };
 pub const LEASE: Duration = Duration::from_secs(30);

@@ -13,9 +13,9 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use redis::Connection;
 
-use crate::redis::{Single, tell};
-use crate::redis_owner_queues::*;
-use crate::requests::wait;
+use crate::backends::redis::{Single, tell};
+use crate::backends::redis_owner_queues::*;
+use crate::backends::requests::wait;
 
 const OWNERS: [&str; 4] = ["a", "b", "c", "d"];
 const STEPS: usize = 800;

@@ -15,10 +15,10 @@ use heartline::model::shard::Shards;
 use heartline::storage::hot_store::{Committed, Group, HotStore, StoreError};
 use redis::{Connection, cmd};
 
-use crate::PATIENCE;
-use crate::redis::{OnRedis, Servers, Several, connection, key, open_remembering, tell};
-use crate::redis_server::RedisServer;
-use crate::requests::*;
+use crate::backends::PATIENCE;
+use crate::backends::redis::{OnRedis, Servers, Several, connection, key, open_remembering, tell};
+use crate::backends::redis_server::RedisServer;
+use crate::backends::requests::*;
 
 fn other_of_shard(user: UserId) -> UserId {
     let shard = Shards::DEFAULT.of(user);

@@ -20,13 +20,13 @@ use heartline::storage::hot_store::{Committed, Group, HotStore, Positions, Store
 use heartline::storage::outbox::Outbox;
 use redis::{Connection, cmd};
 
-use crate::PATIENCE;
-use crate::hot_store_finished::a_page_of_unfinished_records_is_cut_short;
-use crate::hot_store_rewards::rewarding;
-use crate::redis::{
+use crate::backends::PATIENCE;
+use crate::backends::hot_store_finished::a_page_of_unfinished_records_is_cut_short;
+use crate::backends::hot_store_rewards::rewarding;
+use crate::backends::redis::{
     OnRedis, OneServer, Servers, Several, Single, can_swap, connection, key, open_remembering, open_with, tell,
 };
-use crate::requests::*;
+use crate::backends::requests::*;
 
 fn day() -> Day {
     Day::of_number(20_777)

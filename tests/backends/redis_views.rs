@@ -11,13 +11,13 @@ use heartline::storage::sums::PendingSums;
 use heartline::storage::sums::redis::RedisSums;
 use heartline::storage::views::Views;
 
-use crate::PATIENCE;
-use crate::hot_store_views::PlaybackBackend;
-use crate::redis::{OnRedis, Servers};
-use crate::requests::{Backend, ROOMY, wait};
-use crate::statistics::FakeStatistics;
-use crate::views::ViewsBackend;
-use crate::views_gateway::Gateway;
+use crate::backends::PATIENCE;
+use crate::backends::hot_store_views::PlaybackBackend;
+use crate::backends::redis::{OnRedis, Servers};
+use crate::backends::requests::{Backend, ROOMY, wait};
+use crate::backends::statistics::FakeStatistics;
+use crate::backends::views::ViewsBackend;
+use crate::backends::views_gateway::Gateway;
 
 pub struct RedisWithStatistics<S: Servers> {
     // Ends before its servers do.

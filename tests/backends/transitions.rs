@@ -7,8 +7,8 @@ use heartline::model::rewards::rewarding::Rewarding;
 use heartline::model::rule::Verdict;
 use heartline::model::transition::Cause;
 
-use crate::plain_store::PlainStore;
-use crate::requests::*;
+use crate::backends::plain_store::PlainStore;
+use crate::backends::requests::*;
 
 fn beat_at(oid: u64, at: u64) -> Change {
     beat_of(USER, content(oid), at)

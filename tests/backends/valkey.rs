@@ -9,10 +9,10 @@ use heartline::model::rule::{Reason, Verdict};
 use heartline::storage::hot_store::{Group, HotStore, StoreError};
 use redis::Connection;
 
-use crate::PATIENCE;
-use crate::redis::{OnRedis, OneServer, Servers, can_swap, key, open_remembering, tell};
-use crate::redis_store::calls;
-use crate::requests::*;
+use crate::backends::PATIENCE;
+use crate::backends::redis::{OnRedis, OneServer, Servers, can_swap, key, open_remembering, tell};
+use crate::backends::redis_store::calls;
+use crate::backends::requests::*;
 
 const STEADY: Outcome = Outcome::Beat { verdict: Verdict::written(true), skipped: 0 };
 
@@ -28,7 +28,7 @@ impl Bench {
         let backend = OnRedis::fresh(ROOMY);
         let store = gateway(&backend);
         let mut connection = backend.connection();
-        assert!(can_swap(&mut connection), "this server has no SET IFEQ; run: tests/run redis");
+        assert!(can_swap(&mut connection), "this server has no SET IFEQ; run: tests/run valkey");
         commit(&store, vec![beat_of(USER, content(1), NOW)]);
         Bench { backend, store, connection }
     }
@@ -71,7 +71,7 @@ fn gateway(backend: &OneServer) -> Arc<dyn HotStore> {
 }
 
 #[test]
-#[ignore = "needs Valkey: tests/run redis"]
+#[ignore = "needs Valkey: tests/run valkey"]
 fn a_steady_beat_calls_no_script() {
     let mut bench = Bench::new();
     assert_eq!(bench.cost(|bench| assert_eq!(bench.beat(NOW + 1), STEADY)), (0, 1));
@@ -86,7 +86,7 @@ fn a_steady_beat_calls_no_script() {
 
 /// One `MULTI` for up to 1,024.
 #[test]
-#[ignore = "needs Valkey: tests/run redis"]
+#[ignore = "needs Valkey: tests/run valkey"]
 fn the_swaps_of_a_large_group_are_all_done() {
     let mut bench = Bench::new();
     let store = open_remembering(2_000, &bench.backend.servers().url(), ROOMY, Duration::ZERO, |_| false);
@@ -104,7 +104,7 @@ fn the_swaps_of_a_large_group_are_all_done() {
 }
 
 #[test]
-#[ignore = "needs Valkey: tests/run redis"]
+#[ignore = "needs Valkey: tests/run valkey"]
 fn a_server_that_has_no_memory_left_replaces_nothing_until_it_has() {
     let mut bench = Bench::new();
     commit(&bench.store, vec![beat_of(UserId(7), content(1), NOW)]);
@@ -120,7 +120,7 @@ fn a_server_that_has_no_memory_left_replaces_nothing_until_it_has() {
 }
 
 #[test]
-#[ignore = "needs Valkey: tests/run redis"]
+#[ignore = "needs Valkey: tests/run valkey"]
 fn what_another_gateway_has_written_is_found_by_the_script() {
     let mut bench = Bench::new();
     let other = gateway(&bench.backend);
@@ -143,7 +143,7 @@ fn what_another_gateway_has_written_is_found_by_the_script() {
 }
 
 #[test]
-#[ignore = "needs Valkey: tests/run redis"]
+#[ignore = "needs Valkey: tests/run valkey"]
 fn the_same_head_in_other_bytes_is_taken() {
     let mut bench = Bench::new();
     // The device ends it. The token is as it was.
@@ -156,7 +156,7 @@ fn the_same_head_in_other_bytes_is_taken() {
 }
 
 #[test]
-#[ignore = "needs Valkey: tests/run redis"]
+#[ignore = "needs Valkey: tests/run valkey"]
 fn a_head_of_another_type_is_unreadable_and_the_others_of_the_group_go_on() {
     let mut bench = Bench::new();
     let other = UserId(7);
@@ -170,7 +170,7 @@ fn a_head_of_another_type_is_unreadable_and_the_others_of_the_group_go_on() {
 }
 
 #[test]
-#[ignore = "needs Valkey: tests/run redis"]
+#[ignore = "needs Valkey: tests/run valkey"]
 fn nothing_is_written_into_a_store_that_was_wiped() {
     let mut bench = Bench::new();
     let before = bench.head().unwrap();
@@ -197,7 +197,7 @@ fn nothing_is_written_into_a_store_that_was_wiped() {
 
 /// Connections are cut at any moment: what the first try has replaced is found by the script, and told once.
 #[test]
-#[ignore = "needs Valkey: tests/run redis"]
+#[ignore = "needs Valkey: tests/run valkey"]
 fn a_repetition_finds_what_the_first_try_has_replaced() {
     let mut bench = Bench::new();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -9,7 +9,7 @@ use heartline::model::rewards::day::Day;
 use heartline::model::view::{View, ViewDays, Viewed};
 use heartline::storage::views::{Answer, Views};
 
-use crate::requests::{USER, content, wait};
+use crate::backends::requests::{USER, content, wait};
 
 pub trait ViewsBackend: Sized {
     fn empty() -> Self;

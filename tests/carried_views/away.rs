@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::mongo_server::MongoServer;
-use crate::pages::*;
-use crate::support::{MID, TestGateway, until};
+use crate::carried_views::mongo_server::MongoServer;
+use crate::carried_views::pages::*;
+use crate::carried_views::support::{MID, TestGateway, until};
 
 async fn wait_until_it_complains(gateway: &TestGateway) {
     until("the complaint", async || {

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::pages::*;
-use crate::support::MID;
+use crate::carried_views::pages::*;
+use crate::carried_views::support::MID;
 
 #[tokio::test]
 #[ignore = "needs Redis and MongoDB's protocol: tests/run statistics"]

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::mongo_server::MongoServer;
-use crate::pages::*;
-use crate::support::{Token, until};
+use crate::carried_views::mongo_server::MongoServer;
+use crate::carried_views::pages::*;
+use crate::carried_views::support::{Token, until};
 
 const OID: u64 = 100;
 const ROUNDS: u64 = 4;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{MID, TestGateway, until};
+use crate::carried_views::support::{MID, TestGateway, until};
 
 const SERVER: &str = "HEARTLINE_TEST_MONGO";
 

@@ -1,7 +1,7 @@
 //! A database that may not be used ends the start.
 
-use crate::pages::*;
-use crate::support::TestGateway;
+use crate::carried_views::pages::*;
+use crate::carried_views::support::TestGateway;
 
 #[tokio::test]
 #[ignore = "needs Redis and MongoDB's protocol: tests/run statistics"]

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::mongo_server::MongoServer;
-use crate::pages::*;
-use crate::support::until;
+use crate::carried_views::mongo_server::MongoServer;
+use crate::carried_views::pages::*;
+use crate::carried_views::support::until;
 
 #[tokio::test]
 #[ignore = "needs Redis and MongoDB's protocol: tests/run statistics"]

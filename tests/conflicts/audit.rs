@@ -7,11 +7,11 @@ use heartline::model::ids::UserId;
 use heartline::model::rewards::claim::Claim;
 use heartline::storage::hot_store::optimistic::Token;
 
-use crate::replay;
-use crate::requests::Limits;
-use crate::state::{Answer, Part, State};
-use crate::stored_user::{StoredUser, Write};
-use crate::witness::CommittedOnce;
+use crate::conflicts::replay;
+use crate::conflicts::requests::Limits;
+use crate::conflicts::state::{Answer, Part, State};
+use crate::conflicts::stored_user::{StoredUser, Write};
+use crate::conflicts::witness::CommittedOnce;
 
 /// What of a group concerned one user, and what was answered.
 pub struct Said {

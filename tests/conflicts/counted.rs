@@ -13,7 +13,7 @@ use heartline::model::sums::{CounterSum, SumKey};
 use heartline::storage::redis::tag;
 use redis::{Client, Connection, cmd};
 
-use crate::redis_server::RedisServer;
+use crate::conflicts::redis_server::RedisServer;
 
 const COUNTERS: &str = r#"[
     {"id":"all"},

@@ -37,9 +37,9 @@ use tokio::sync::Notify;
 use tokio::task::LocalSet;
 use tokio::time::sleep;
 
-use crate::crowd::{Crowd, RULES};
-use crate::requests::Limits;
-use crate::witness::{CommittedOnce, Witness};
+use crate::conflicts::crowd::{Crowd, RULES};
+use crate::conflicts::requests::Limits;
+use crate::conflicts::witness::{CommittedOnce, Witness};
 
 /// So many users' heads are remembered, of a thousand: some are evicted, others are out of date.
 const USER_CACHE: usize = 400;

@@ -12,8 +12,8 @@ use heartline::storage::hot_store::optimistic::{Head, StoredRow, Token};
 use heartline::storage::hot_store::redis::{head, row};
 use heartline::storage::outbox::codec;
 
-use crate::append_log::Words;
-use crate::state::State;
+use crate::conflicts::append_log::Words;
+use crate::conflicts::state::State;
 
 /// The day, the rule's mark, the content.
 type Claimed = (String, u32, Option<Content>);

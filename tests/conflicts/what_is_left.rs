@@ -18,12 +18,12 @@ use heartline::storage::redis::{Redis, tag};
 use redis::{Client, Connection, cmd};
 use tokio::runtime::Builder;
 
-use crate::audit::Book;
-use crate::counted;
-use crate::gateway::settings;
-use crate::redis_server::RedisServer;
-use crate::requests::{Limits, everything};
-use crate::stored_user::{self, StoredUser};
+use crate::conflicts::audit::Book;
+use crate::conflicts::counted;
+use crate::conflicts::gateway::settings;
+use crate::conflicts::redis_server::RedisServer;
+use crate::conflicts::requests::{Limits, everything};
+use crate::conflicts::stored_user::{self, StoredUser};
 
 const QUIET_AFTER: Duration = Duration::from_secs(60);
 

@@ -6,10 +6,10 @@ use heartline::edge::protocol::frame::ServerFrame;
 use heartline::model::ids::UserId;
 use heartline::model::rule::Reason;
 
-use crate::gateway::{ACK_DELAY, Gateway, UNCOMMITTED, WEIGHT};
-use crate::peer::Peer;
-use crate::text::{beat, beats, hello};
-use crate::time::{BEGIN, pass, play};
+use crate::conversation::gateway::{ACK_DELAY, Gateway, UNCOMMITTED, WEIGHT};
+use crate::conversation::peer::Peer;
+use crate::conversation::text::{beat, beats, hello};
+use crate::conversation::time::{BEGIN, pass, play};
 
 const USER: UserId = UserId(42);
 

@@ -6,11 +6,11 @@ use heartline::edge::connection::close::CloseReason;
 use heartline::edge::protocol::frame::{Answer, ErrorCode, ServerFrame};
 use heartline::model::ids::UserId;
 
-use crate::acks::acks;
-use crate::gateway::Gateway;
-use crate::peer::{End, Peer, TOKEN_LIFE};
-use crate::text::{beat, beats, clear, get, list, token};
-use crate::time::{BEGIN, pass, play};
+use crate::conversation::acks::acks;
+use crate::conversation::gateway::Gateway;
+use crate::conversation::peer::{End, Peer, TOKEN_LIFE};
+use crate::conversation::text::{beat, beats, clear, get, list, token};
+use crate::conversation::time::{BEGIN, pass, play};
 
 const USER: UserId = UserId(42);
 const SECOND: Duration = Duration::from_secs(1);
@@ -157,7 +157,7 @@ fn a_kick_cancels_the_running_operation() {
 fn after_the_last_number_nothing_is_read_and_a_list_does_not_wait() {
     play(async {
         let (mut gateway, mut peer) = peer();
-        let _others = gateway.context.lists.try_acquire(USER, crate::time::now());
+        let _others = gateway.context.lists.try_acquire(USER, crate::conversation::time::now());
         peer.send(beats(u32::MAX - 1, &[beat(1, 1, BEGIN)]));
         peer.send(list(u32::MAX));
         assert_eq!((peer.said().len(), peer.end), (0, None));

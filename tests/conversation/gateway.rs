@@ -51,8 +51,8 @@ use heartline::storage::revocation_list::file::FileList;
 use prometheus_client::registry::Registry;
 use tokio::sync::oneshot;
 
-use crate::store::Reads;
-use crate::time::{TestTime, now};
+use crate::conversation::store::Reads;
+use crate::conversation::time::{TestTime, now};
 
 /// Slots of one connection that may wait.
 pub const UNCOMMITTED: usize = 6;

@@ -10,11 +10,11 @@ use heartline::model::change::Action;
 use heartline::model::ids::UserId;
 use heartline::model::visitor::Visitor;
 
-use crate::acks::acks;
-use crate::gateway::{ACK_DELAY, Gateway};
-use crate::peer::Peer;
-use crate::text::{beat, beats, clear, delete, get, hello, token};
-use crate::time::{BEGIN, pass, play};
+use crate::conversation::acks::acks;
+use crate::conversation::gateway::{ACK_DELAY, Gateway};
+use crate::conversation::peer::Peer;
+use crate::conversation::text::{beat, beats, clear, delete, get, hello, token};
+use crate::conversation::time::{BEGIN, pass, play};
 
 const USER: UserId = UserId(42);
 const HOLD: Duration = Duration::from_secs(1);

@@ -5,11 +5,11 @@ use std::time::Duration;
 use heartline::edge::protocol::frame::{Answer, ErrorCode, ServerFrame};
 use heartline::model::ids::UserId;
 
-use crate::acks::acks;
-use crate::gateway::Gateway;
-use crate::peer::Peer;
-use crate::text::{beat, beats, clear, delete, get};
-use crate::time::{BEGIN, pass, play};
+use crate::conversation::acks::acks;
+use crate::conversation::gateway::Gateway;
+use crate::conversation::peer::Peer;
+use crate::conversation::text::{beat, beats, clear, delete, get};
+use crate::conversation::time::{BEGIN, pass, play};
 
 const USER: UserId = UserId(42);
 const PATIENCE: Duration = Duration::from_secs(5);

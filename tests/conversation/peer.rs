@@ -16,8 +16,8 @@ use heartline::model::ids::{ConnectionId, UserId};
 use heartline::model::visitor::Visitor;
 use tokio::sync::Notify;
 
-use crate::gateway::Gateway;
-use crate::time::now;
+use crate::conversation::gateway::Gateway;
+use crate::conversation::time::now;
 
 /// The token of a connection lives for so long, unless it is renewed.
 pub const TOKEN_LIFE: Duration = Duration::from_secs(60);

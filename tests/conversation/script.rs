@@ -7,11 +7,11 @@ use heartline::model::ids::UserId;
 use rand::RngExt;
 use rand::rngs::SmallRng;
 
-use crate::gateway::{Gateway, ITEMS};
-use crate::peer::TOKEN_LIFE;
-use crate::text::{beat, beats, clear, delete, get, hello, list, padded, token};
-use crate::time::BEGIN;
-use crate::witness::Kind;
+use crate::conversation::gateway::{Gateway, ITEMS};
+use crate::conversation::peer::TOKEN_LIFE;
+use crate::conversation::text::{beat, beats, clear, delete, get, hello, list, padded, token};
+use crate::conversation::time::BEGIN;
+use crate::conversation::witness::Kind;
 
 /// Beats of one frame, for most frames.
 const BEATS: u64 = 4;

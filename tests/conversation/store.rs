@@ -16,8 +16,8 @@ use heartline::model::shard::Shard;
 use heartline::storage::hot_store::{Answer, Claims, Committed, Group, Positions, StoreError, UserStatus};
 use tokio::sync::oneshot;
 
-use crate::plain_store::PlainStore;
-use crate::requests::ROOMY;
+use crate::conversation::plain_store::PlainStore;
+use crate::conversation::requests::ROOMY;
 
 pub struct Reads {
     pub plain: Mutex<PlainStore>,

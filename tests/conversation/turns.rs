@@ -6,12 +6,12 @@ use heartline::domain::ingest::submit_queue::SubmitQueue;
 use heartline::edge::protocol::frame::{Answer, ServerFrame};
 use heartline::model::ids::UserId;
 
-use crate::acks::acks;
-use crate::gateway::{Gateway, ROWS_PER_SECOND};
-use crate::operations::is_unavailable;
-use crate::peer::{End, Peer};
-use crate::text::{beat, beats, get, list, padded};
-use crate::time::{BEGIN, now, pass, play};
+use crate::conversation::acks::acks;
+use crate::conversation::gateway::{Gateway, ROWS_PER_SECOND};
+use crate::conversation::operations::is_unavailable;
+use crate::conversation::peer::{End, Peer};
+use crate::conversation::text::{beat, beats, get, list, padded};
+use crate::conversation::time::{BEGIN, now, pass, play};
 
 const USER: UserId = UserId(42);
 const OTHER: UserId = UserId(7);

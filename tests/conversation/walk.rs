@@ -13,12 +13,12 @@ use heartline::model::push::Push;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::gateway::Gateway;
-use crate::peer::Peer;
-use crate::script::Script;
-use crate::store::Asked;
-use crate::time::{now, pass, play};
-use crate::witness::{Committed, Kind, Witness};
+use crate::conversation::gateway::Gateway;
+use crate::conversation::peer::Peer;
+use crate::conversation::script::Script;
+use crate::conversation::store::Asked;
+use crate::conversation::time::{now, pass, play};
+use crate::conversation::witness::{Committed, Kind, Witness};
 
 const WALKS: u64 = 2_000;
 const STEPS: usize = 120;

@@ -7,7 +7,7 @@ use heartline::edge::protocol::frame::{Ack, ErrorCode, ServerFrame};
 use heartline::model::beat::Beat;
 use heartline::model::ids::{Content, SessionId, UserId};
 
-use crate::peer::End;
+use crate::conversation::peer::End;
 
 /// The newest committed `at` of each playback. Beats of one are sent in the order of their `at`, so it says of each
 /// whether it is committed.

@@ -2,6 +2,10 @@
 //!
 //! One file per subject. Each test name states a promise. Nothing of `src/` is imported.
 
+#[path = "../carried_views/mod.rs"]
+mod carried_views;
+#[path = "../support/mongo_server.rs"]
+mod mongo_server;
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -7,7 +7,7 @@ use heartline::model::secret::Secret;
 use heartline::storage::history_store::cassandra::config::{CassandraConfig, Consistency, Replication};
 use heartline::storage::history_store::cassandra::{CassandraStore, Metrics, Schema};
 
-use crate::words::Backend;
+use crate::history_store::words::Backend;
 
 const ADDRESS: &str = "HEARTLINE_TEST_CASSANDRA";
 

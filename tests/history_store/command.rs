@@ -16,9 +16,9 @@ use heartline::storage::redis::Redis;
 use heartline::storage::redis::config::RedisConfig;
 use heartline::storage::redis::prepare::prepare;
 
-use crate::cassandra::{OnCassandra, settings, shared};
-use crate::redis_server::RedisServer;
-use crate::words::*;
+use crate::history_store::cassandra::{OnCassandra, settings, shared};
+use crate::history_store::redis_server::RedisServer;
+use crate::history_store::words::*;
 
 fn heartline(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_heartline"));

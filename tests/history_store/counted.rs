@@ -5,8 +5,8 @@ use heartline::storage::history_store::cassandra::Metrics;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 
-use crate::cassandra::OnCassandra;
-use crate::words::*;
+use crate::history_store::cassandra::OnCassandra;
+use crate::history_store::words::*;
 
 #[test]
 #[ignore = "needs Cassandra: tests/run cassandra"]

@@ -8,7 +8,7 @@ use heartline::model::pack::PackedForgetting;
 use heartline::model::retention::Retention;
 use heartline::model::version::Version;
 
-use crate::words::*;
+use crate::history_store::words::*;
 
 const HOUR_MS: u64 = 3_600_000;
 

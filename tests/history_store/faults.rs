@@ -8,9 +8,9 @@ use heartline::model::ids::UserId;
 use heartline::storage::history_store::HistoryStore;
 use heartline::storage::history_store::cassandra::{CassandraStore, Metrics, Schema};
 
-use crate::cassandra::settings;
-use crate::cassandra_node::CassandraNode;
-use crate::words::*;
+use crate::history_store::cassandra::settings;
+use crate::history_store::cassandra_node::CassandraNode;
+use crate::history_store::words::*;
 
 const WRITERS: u64 = 8;
 const ROUNDS: u64 = 3;

@@ -3,7 +3,7 @@
 use heartline::model::pack::{PackedForgetting, PackedRow};
 use heartline::model::version::Version;
 
-use crate::words::*;
+use crate::history_store::words::*;
 
 pub fn a_watermark_takes_what_is_not_newer_in_any_order<B: Backend>() {
     let now = wall();

@@ -5,7 +5,7 @@ use heartline::model::ids::{Content, SessionId};
 use heartline::model::pack::{PackedRecord, PackedRow};
 use heartline::model::version::Version;
 
-use crate::words::*;
+use crate::history_store::words::*;
 
 pub fn a_row_is_read_as_it_was_written<B: Backend>() {
     let kept = Kept::new::<B>(LONG);

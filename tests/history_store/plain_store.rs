@@ -9,7 +9,7 @@ use heartline::model::pack::{PackedForgetting, PackedRow, UserPack};
 use heartline::model::retention::Retention;
 use heartline::storage::history_store::{Answer, HistoryStore, HistoryUser};
 
-use crate::words::{Backend, wall};
+use crate::history_store::words::{Backend, wall};
 
 pub struct PlainStore {
     retention: Retention,

@@ -6,9 +6,9 @@ use heartline::storage::history_store::cassandra::{CassandraRefused, CassandraSt
 use scylla::client::session::Session;
 use scylla::client::session_builder::SessionBuilder;
 
-use crate::cassandra::{settings, shared};
-use crate::cassandra_node::CassandraNode;
-use crate::words::*;
+use crate::history_store::cassandra::{settings, shared};
+use crate::history_store::cassandra_node::CassandraNode;
+use crate::history_store::words::*;
 
 /// A keyspace of this test's own, dropped at its end.
 struct Keyspace {

@@ -15,8 +15,8 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
-use crate::plain_store::PlainStore;
-use crate::words::*;
+use crate::history_store::plain_store::PlainStore;
+use crate::history_store::words::*;
 
 /// Names the seed to look at again.
 const SEED: &str = "HEARTLINE_TEST_SEED";

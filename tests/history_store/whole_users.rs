@@ -5,7 +5,7 @@ use heartline::model::pack::PackedRow;
 use heartline::model::version::Version;
 use heartline::storage::history_store::{HistoryStore, HistoryUser};
 
-use crate::words::*;
+use crate::history_store::words::*;
 
 pub fn an_unknown_user_has_nothing<B: Backend>() {
     let kept = Kept::new::<B>(LONG);

@@ -13,7 +13,7 @@ use heartline::model::retention::Retention;
 use heartline::model::version::Version;
 use heartline::storage::history_store::{HistoryStore, HistoryUser};
 
-use crate::PATIENCE;
+use crate::history_store::PATIENCE;
 
 /// A history store of a retention. Other tests may use the same one: each has users of its own.
 pub trait Backend {

@@ -19,10 +19,10 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tower::ServiceExt;
 
-use crate::country_file::country_file;
-use crate::faulty::Faulty;
-use crate::memory::{Memory, NoOutbox};
-use crate::visitors::HeardVisitors;
+use crate::http::country_file::country_file;
+use crate::http::faulty::Faulty;
+use crate::http::memory::{Memory, NoOutbox};
+use crate::http::visitors::HeardVisitors;
 
 use heartline::config::Config;
 use heartline::domain::commit_listener::CommitListener;

@@ -20,7 +20,7 @@ use heartline::storage::hot_store::{
 };
 use heartline::storage::outbox::{Outbox, OutboxNumber};
 
-use crate::plain_user::PlainUser;
+use crate::http::plain_user::PlainUser;
 
 #[derive(Default)]
 pub struct Memory {

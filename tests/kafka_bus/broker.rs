@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::PATIENCE;
+use crate::kafka_bus::PATIENCE;
 
 const ADDRESS: &str = "HEARTLINE_TEST_KAFKA";
 

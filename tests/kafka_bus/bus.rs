@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
-use crate::broker::shared;
-use crate::publishing::publish;
-use crate::reader::{Read, read};
-use crate::relayed::Relayed;
-use crate::{claim, open, settings};
+use crate::kafka_bus::broker::shared;
+use crate::kafka_bus::publishing::publish;
+use crate::kafka_bus::reader::{Read, read};
+use crate::kafka_bus::relayed::Relayed;
+use crate::kafka_bus::{claim, open, settings};
 
 pub const USERS: u64 = 100;
 

@@ -16,10 +16,10 @@ use heartline::storage::kafka::config::KafkaConfig;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::sleep;
 
-use crate::broker::{Broker, shared};
-use crate::publishing::{DEPLOYMENT, publish};
-use crate::topics::is_made;
-use crate::{PATIENCE, claim, open, settings};
+use crate::kafka_bus::broker::{Broker, shared};
+use crate::kafka_bus::publishing::{DEPLOYMENT, publish};
+use crate::kafka_bus::topics::is_made;
+use crate::kafka_bus::{PATIENCE, claim, open, settings};
 
 /// Reads on until something was read.
 async fn read(source: &KafkaEvents) -> PartEvents {

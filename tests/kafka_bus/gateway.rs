@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use crate::broker::{Broker, shared};
-use crate::reader::read;
-use crate::support::{MID, TestGateway, beat, per_content, per_user, post_beats, until};
-use crate::{PATIENCE, settings};
+use crate::kafka_bus::broker::{Broker, shared};
+use crate::kafka_bus::reader::read;
+use crate::kafka_bus::support::{MID, TestGateway, beat, per_content, per_user, post_beats, until};
+use crate::kafka_bus::{PATIENCE, settings};
 
 const OUTBOX: u64 = 50;
 const USERS: u64 = 120;

@@ -16,10 +16,10 @@ use heartline::storage::kafka::config::KafkaConfig;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::timeout;
 
-use crate::broker::{Broker, shared};
-use crate::reader::{Raw, read_raw};
-use crate::topics::{is_made, make, until};
-use crate::{PATIENCE, settings};
+use crate::kafka_bus::broker::{Broker, shared};
+use crate::kafka_bus::reader::{Raw, read_raw};
+use crate::kafka_bus::topics::{is_made, make, until};
+use crate::kafka_bus::{PATIENCE, settings};
 
 /// The users of a region below 10,000, each with one row.
 pub fn pack(region: Region) -> Pack {

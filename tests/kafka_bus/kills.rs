@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use heartline::storage::kafka::config::KafkaConfig;
 use tokio::task::spawn_blocking;
 
-use crate::broker::Broker;
-use crate::bus::has_all_in_order;
-use crate::reader::read;
-use crate::relayed::Relayed;
-use crate::{claim, settings};
+use crate::kafka_bus::broker::Broker;
+use crate::kafka_bus::bus::has_all_in_order;
+use crate::kafka_bus::reader::read;
+use crate::kafka_bus::relayed::Relayed;
+use crate::kafka_bus::{claim, settings};
 
 /// Claimed at least.
 const EVENTS: u64 = 20_000;

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use rdkafka::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 
-use crate::broker::Broker;
-use crate::bus::{USERS, has_all_in_order};
-use crate::reader::read;
-use crate::relayed::Relayed;
-use crate::{PATIENCE, claim, settings};
+use crate::kafka_bus::broker::Broker;
+use crate::kafka_bus::bus::{USERS, has_all_in_order};
+use crate::kafka_bus::reader::read;
+use crate::kafka_bus::relayed::Relayed;
+use crate::kafka_bus::{PATIENCE, claim, settings};
 
 const DELIVERY_TIMEOUT: Duration = Duration::from_secs(2);
 /// For so long the broker stays dead, several times longer than an event may take.

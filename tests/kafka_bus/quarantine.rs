@@ -9,11 +9,11 @@ use heartline::storage::history_bus::quarantine::{Quarantine, Quarantined};
 use heartline::storage::history_bus::source::{Place, RawPack};
 use tokio::sync::mpsc::unbounded_channel;
 
-use crate::broker::shared;
-use crate::history::deliveries;
-use crate::reader::read_raw;
-use crate::settings;
-use crate::topics::is_made;
+use crate::kafka_bus::broker::shared;
+use crate::kafka_bus::history::deliveries;
+use crate::kafka_bus::reader::read_raw;
+use crate::kafka_bus::settings;
+use crate::kafka_bus::topics::is_made;
 
 #[tokio::test]
 #[ignore = "needs Kafka: tests/run kafka"]

@@ -10,7 +10,7 @@ use rdkafka::message::{Headers, Message};
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 use serde_json::Value;
 
-use crate::PATIENCE;
+use crate::kafka_bus::PATIENCE;
 
 #[derive(Clone, Debug)]
 pub struct Read {

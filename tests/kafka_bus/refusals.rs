@@ -8,10 +8,10 @@ use rdkafka::mocking::MockCluster;
 use rdkafka::producer::DefaultProducerContext;
 use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 
-use crate::bus::has_all_in_order;
-use crate::reader::read;
-use crate::relayed::Relayed;
-use crate::{claim, settings};
+use crate::kafka_bus::bus::has_all_in_order;
+use crate::kafka_bus::reader::read;
+use crate::kafka_bus::relayed::Relayed;
+use crate::kafka_bus::{claim, settings};
 
 const EVENTS: u64 = 2_000;
 const PARTITIONS: i32 = 6;

@@ -15,8 +15,8 @@ use heartline::storage::kafka::config::KafkaConfig;
 use heartline::storage::outbox::{Outbox, OutboxNumber};
 use prometheus_client::registry::Registry;
 
-use crate::publishing::DEPLOYMENT;
-use crate::{PATIENCE, open};
+use crate::kafka_bus::publishing::DEPLOYMENT;
+use crate::kafka_bus::{PATIENCE, open};
 
 #[derive(Default)]
 struct MemoryOutbox(Mutex<Entries>);

@@ -17,10 +17,10 @@ use heartline::storage::kafka::config::KafkaConfig;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::broker::{Broker, shared};
-use crate::history::{deliveries, open, publish};
-use crate::topics::is_made;
-use crate::{PATIENCE, settings};
+use crate::kafka_bus::broker::{Broker, shared};
+use crate::kafka_bus::history::{deliveries, open, publish};
+use crate::kafka_bus::topics::is_made;
+use crate::kafka_bus::{PATIENCE, settings};
 
 const GROUP: &str = "heartline-history-test";
 const BYTES_MAX: usize = 1 << 20;
@@ -219,7 +219,7 @@ struct Told {
 
 fn start_reader(kafka: &KafkaConfig) -> (Child, Arc<Mutex<Told>>) {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "sources::reader_process", "--include-ignored", "--nocapture"]);
+    command.args(["--exact", "kafka_bus::sources::reader_process", "--include-ignored", "--nocapture"]);
     command.env(READER, format!("{} {}", kafka.brokers[0], kafka.topics.history));
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();

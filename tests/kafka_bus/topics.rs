@@ -10,9 +10,9 @@ use rdkafka::ClientConfig;
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication};
 use rdkafka::client::DefaultClientContext;
 
-use crate::broker::shared;
-use crate::publishing::publish;
-use crate::{PATIENCE, claim, open, settings};
+use crate::kafka_bus::broker::shared;
+use crate::kafka_bus::publishing::publish;
+use crate::kafka_bus::{PATIENCE, claim, open, settings};
 
 /// A bus, whatever it carries.
 pub trait Complaining {

@@ -8,9 +8,7 @@ use heartline::storage::revocation_list::{ListError, RevocationList};
 
 use super::cluster::Cluster;
 use super::server::Server;
-
-#[path = "../backends/revocation_list.rs"]
-mod suite;
+use crate::backends::revocation_list as suite;
 
 fn list(redis: &Redis) -> Box<dyn RevocationList> {
     Box::new(RedisList::of(redis.clone()))

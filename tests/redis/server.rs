@@ -10,11 +10,7 @@ use redis::{FromRedisValue, RedisResult, cmd};
 use tempfile::TempDir;
 
 use super::PATIENCE;
-
-#[path = "../support/free_port.rs"]
-mod free_port;
-
-pub use free_port::free_port;
+pub use crate::support::redis_server::free_port;
 
 /// One process on loopback; ended when it is dropped.
 pub struct Server {

@@ -7,9 +7,9 @@ use heartline::model::ids::{Content, UserId};
 use heartline::model::pack::PackedRow;
 use heartline::storage::hot_store::optimistic::{Head, Listing, Load, Need};
 
-use crate::backing::{Backing, OnList};
-use crate::packers::Bus;
-use crate::requests::Limits;
+use crate::state_search::backing::{Backing, OnList};
+use crate::state_search::packers::Bus;
+use crate::state_search::requests::Limits;
 
 /// What is stored of a user, as far as it is to be carried.
 pub struct Carried {

@@ -11,9 +11,9 @@ use heartline::model::rewards::claim::Claim;
 use heartline::storage::hot_store::optimistic::{Limits, Optimistic, TokenSource};
 use heartline::storage::hot_store::{Committed, Group, StoreError};
 
-use crate::network::{Line, Network};
-use crate::packers::INTERVAL_MS;
-use crate::scenario::{Scenario, rewarding};
+use crate::state_search::network::{Line, Network};
+use crate::state_search::packers::INTERVAL_MS;
+use crate::state_search::scenario::{Scenario, rewarding};
 
 const GROUPS_MAX: usize = 4;
 

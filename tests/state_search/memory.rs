@@ -14,7 +14,7 @@ use heartline::storage::hot_store::optimistic::{
     Applied, Apply, Claimable, Dead, Head, Load, Loaded, Marked, Need, StoredRow, UserStore, Write,
 };
 
-use crate::backing::{Backing, OnList};
+use crate::state_search::backing::{Backing, OnList};
 
 pub struct Memory {
     users: Mutex<HashMap<UserId, User>>,

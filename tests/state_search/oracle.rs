@@ -9,10 +9,10 @@ use heartline::model::rule::Verdict;
 use heartline::model::sums::SumKey;
 use heartline::storage::hot_store::optimistic::Write;
 
-use crate::network::Sent;
-use crate::replay;
-use crate::requests::Limits;
-use crate::state::{Answer, Part, State};
+use crate::state_search::network::Sent;
+use crate::state_search::replay;
+use crate::state_search::requests::Limits;
+use crate::state_search::state::{Answer, Part, State};
 
 /// What is to be answered to a part that was applied.
 struct Expected {

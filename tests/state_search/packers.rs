@@ -10,7 +10,7 @@ use heartline::model::pack::{PackedForgetting, PackedRow, UserPack};
 use heartline::storage::hot_store::optimistic::{TokenSource, UserStore, read_listed, unlist};
 use tokio::sync::oneshot;
 
-use crate::network::{Line, Network, Sender};
+use crate::state_search::network::{Line, Network, Sender};
 
 /// The numbers of packers begin here; those of gateways are smaller.
 pub const PACKERS: usize = 1_000;

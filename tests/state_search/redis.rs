@@ -25,9 +25,9 @@ use redis::{Client, Connection, cmd};
 use tempfile::TempDir;
 use tokio::runtime::{Handle, Runtime};
 
-use crate::backing::{Backing, OnList};
-use crate::redis_server::RedisServer;
-use crate::scenario::USERS;
+use crate::state_search::backing::{Backing, OnList};
+use crate::state_search::redis_server::RedisServer;
+use crate::state_search::scenario::USERS;
 
 /// The least that an outbox holds.
 const OUTBOX_MAX: usize = 1_024;

@@ -6,7 +6,7 @@ use heartline::model::ids::{Content, UserId};
 use heartline::model::record::Record;
 use heartline::model::transition::Transition;
 
-use crate::state::State;
+use crate::state_search::state::State;
 
 /// Each begins where the one before it has ended, and together they lead from the records of one state to those of the
 /// next.

@@ -14,7 +14,7 @@ use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 
-use crate::requests::{Limits, beat, change};
+use crate::state_search::requests::{Limits, beat, change};
 
 pub const DAY_MS: u64 = 86_400_000;
 /// When runs begin: shortly before a midnight.

@@ -7,9 +7,9 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use tokio::runtime::Runtime;
 
-use crate::backing::Backing;
-use crate::scenario::Scenario;
-use crate::world::{RESTLESS, World};
+use crate::state_search::backing::Backing;
+use crate::state_search::scenario::Scenario;
+use crate::state_search::world::{RESTLESS, World};
 
 /// Orders of events that are tried with something left out.
 const TRIES: usize = 60;

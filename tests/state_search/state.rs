@@ -11,8 +11,8 @@ use heartline::model::rewards::rewarding::Rewarding;
 use heartline::model::rule::Verdict;
 use heartline::model::transition::Transition;
 
-use crate::plain_store::{PlainCommit, PlainStore};
-use crate::requests::Limits;
+use crate::state_search::plain_store::{PlainCommit, PlainStore};
+use crate::state_search::requests::Limits;
 
 /// What of a group concerns one user, and the moments at which it may have been decided.
 pub struct Part {

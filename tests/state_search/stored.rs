@@ -8,10 +8,10 @@ use heartline::model::rewards::claim::ClaimKey;
 use heartline::model::rewards::day::Day;
 use heartline::storage::hot_store::optimistic::{Claimable, Head, Load, Need, StoredRow};
 
-use crate::backing::Backing;
-use crate::requests::Limits;
-use crate::scenario::{BEGIN, DAY_MS, OIDS, RULES, content};
-use crate::state::State;
+use crate::state_search::backing::Backing;
+use crate::state_search::requests::Limits;
+use crate::state_search::scenario::{BEGIN, DAY_MS, OIDS, RULES, content};
+use crate::state_search::state::State;
 
 /// More contents than a user has.
 const ALL: usize = 100;

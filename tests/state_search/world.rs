@@ -15,15 +15,17 @@ use heartline::storage::hot_store::{Committed, Group, StoreError};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::backing::Backing;
-use crate::carried;
-use crate::gateway::Gateway;
-use crate::network::{ApplyCall, Call, CallKey, LoadCall, Network, Sent};
-use crate::oracle::Oracle;
-use crate::packers::{Bus, PACKERS, Packer};
-use crate::scenario::{BEGIN, DAY_MS, Fault, History, LONG_PAUSES_END, ROOM, RULES, Scenario, USERS, rewarding};
-use crate::state::{Answer, Part};
-use crate::stored;
+use crate::state_search::backing::Backing;
+use crate::state_search::carried;
+use crate::state_search::gateway::Gateway;
+use crate::state_search::network::{ApplyCall, Call, CallKey, LoadCall, Network, Sent};
+use crate::state_search::oracle::Oracle;
+use crate::state_search::packers::{Bus, PACKERS, Packer};
+use crate::state_search::scenario::{
+    BEGIN, DAY_MS, Fault, History, LONG_PAUSES_END, ROOM, RULES, Scenario, USERS, rewarding,
+};
+use crate::state_search::state::{Answer, Part};
+use crate::state_search::stored;
 
 /// Steps of a run for each of its ops, and for its end.
 const STEPS_OF_OP: usize = 300;

@@ -7,11 +7,11 @@ use heartline::storage::hot_store::optimistic::{TokenSource, list};
 use rand::RngExt;
 
 use super::{World, lost};
-use crate::backing::Backing;
-use crate::carried;
-use crate::network::{CallKey, PutOffCall};
-use crate::packers::{Bus, Errand, PACKERS};
-use crate::scenario::{Fault, OIDS, USERS};
+use crate::state_search::backing::Backing;
+use crate::state_search::carried;
+use crate::state_search::network::{CallKey, PutOffCall};
+use crate::state_search::packers::{Bus, Errand, PACKERS};
+use crate::state_search::scenario::{Fault, OIDS, USERS};
 
 impl<B: Backing> World<'_, B> {
     pub(super) fn bus(&self) -> MutexGuard<'_, Bus> {

@@ -4,9 +4,9 @@ use heartline::model::secret::Secret;
 use heartline::storage::statistics::mongodb::{Metrics, MongoStatistics};
 use heartline::storage::statistics::{CounterStatistics, StatisticsAway};
 
-use crate::mongo::OnMongo;
-use crate::mongo_server::MongoServer;
-use crate::words::*;
+use crate::statistics::mongo::OnMongo;
+use crate::statistics::mongo_server::MongoServer;
+use crate::statistics::words::*;
 
 /// Each call is refused; what is said of the write.
 fn refused(store: &impl CounterStatistics) -> String {

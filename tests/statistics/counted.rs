@@ -5,8 +5,8 @@ use heartline::storage::statistics::mongodb::{Metrics, MongoStatistics};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 
-use crate::mongo::{DEPLOYMENT, OnMongo};
-use crate::words::*;
+use crate::statistics::mongo::{DEPLOYMENT, OnMongo};
+use crate::statistics::words::*;
 
 #[test]
 #[ignore = "needs MongoDB's protocol: tests/run statistics"]
@@ -45,7 +45,7 @@ fn requests_documents_and_repeats_are_counted() {
     requests("totals", "ok", 2);
     requests("days", "ok", 1);
     requests("days", "failed", 0);
-    crate::words::counted(&store, 3, "all", &[&[]]);
+    crate::statistics::words::counted(&store, 3, "all", &[&[]]);
     requests("counters", "ok", 1);
     wait(store.counter_top(3, "all".parse().unwrap(), key(&[]), 1)).unwrap();
     requests("top", "ok", 1);

@@ -4,7 +4,7 @@ use heartline::model::counters::{CounterId, CounterKey};
 use heartline::model::sums::{Sum, SumKey};
 use heartline::storage::statistics::{CounterStatistics, Written};
 
-use crate::words::*;
+use crate::statistics::words::*;
 
 /// Parts of keys, all of the counter `viewers` in generation 3.
 fn viewers(numbers: &[(&[&str], i64)]) -> Vec<(SumKey, Sum)> {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use heartline::storage::statistics::{Statistics, Written};
 
-use crate::statistics::{FakeStatistics, Fault};
-use crate::words::*;
+use crate::statistics::statistics::{FakeStatistics, Fault};
+use crate::statistics::words::*;
 
 #[test]
 fn what_is_away_does_nothing() {

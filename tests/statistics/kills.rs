@@ -8,9 +8,9 @@ use heartline::model::sums::{Flight, StoredTotal};
 use heartline::storage::statistics::mongodb::MongoStatistics;
 use heartline::storage::statistics::{Statistics, Written};
 
-use crate::mongo::OnMongo;
-use crate::mongo_server::MongoServer;
-use crate::words::*;
+use crate::statistics::mongo::OnMongo;
+use crate::statistics::mongo_server::MongoServer;
+use crate::statistics::words::*;
 
 const CONTENTS: u64 = 400;
 const KILLS: u64 = 4;

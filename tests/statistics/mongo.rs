@@ -3,7 +3,7 @@
 use heartline::model::secret::Secret;
 use heartline::storage::statistics::mongodb::{Metrics, MongoConfig, MongoRefused, MongoStatistics};
 
-use crate::words;
+use crate::statistics::words;
 
 const URL: &str = "HEARTLINE_TEST_MONGO";
 

@@ -5,7 +5,7 @@ use std::thread;
 use heartline::model::sums::StoredTotal;
 use heartline::storage::statistics::Written;
 
-use crate::words::*;
+use crate::statistics::words::*;
 
 pub fn a_flight_that_is_written_twice_is_applied_once<B: Backend>() {
     let store = B::new().open();

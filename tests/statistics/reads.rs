@@ -2,7 +2,7 @@
 
 use heartline::model::sums::StoredTotal;
 
-use crate::words::*;
+use crate::statistics::words::*;
 
 pub fn totals_come_in_the_order_asked<B: Backend>() {
     let store = B::new().open();

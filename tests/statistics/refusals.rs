@@ -5,8 +5,8 @@ use mongodb::IndexModel;
 use mongodb::bson::{Document, doc};
 use mongodb::options::IndexOptions;
 
-use crate::mongo::{DEPLOYMENT, OnMongo};
-use crate::words::*;
+use crate::statistics::mongo::{DEPLOYMENT, OnMongo};
+use crate::statistics::words::*;
 
 fn has(refusal: (u8, String), words: &[&str]) {
     assert!(refusal.0 == 78 && words.iter().all(|word| refusal.1.contains(word)), "{words:?}: {refusal:?}");

@@ -4,7 +4,7 @@ use heartline::model::ids::Content;
 use heartline::model::sums::{StoredTotal, Sum, SumKey};
 use heartline::storage::statistics::Written;
 
-use crate::words::*;
+use crate::statistics::words::*;
 
 const MONTHS: [&str; 5] = ["2024-02-29", "2025-12-31", "2026-01-01", "2026-10-31", "2026-11-22"];
 

@@ -9,8 +9,8 @@ use heartline::storage::statistics::Statistics;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::searched_counters::Numbers;
-use crate::words::*;
+use crate::statistics::searched_counters::Numbers;
+use crate::statistics::words::*;
 
 /// Names the seed to look at again.
 const SEED: &str = "HEARTLINE_TEST_SEED";
@@ -60,7 +60,7 @@ fn compare(store: &impl Statistics, expected: &[Expected], seed: u64) {
     assert_eq!(totals, expected.iter().map(|expected| expected.total).collect::<Vec<_>>(), "seed {seed}");
     for (oid, expected) in (0..).zip(expected) {
         let days: Vec<_> = expected.days.iter().map(|(day, views)| (day.to_string(), *views)).collect();
-        assert_eq!(crate::words::days(store, oid), days, "seed {seed}, content {oid}");
+        assert_eq!(crate::statistics::words::days(store, oid), days, "seed {seed}, content {oid}");
     }
 }
 

@@ -9,7 +9,7 @@ use heartline::storage::statistics::CounterStatistics;
 use rand::RngExt;
 use rand::rngs::StdRng;
 
-use crate::words::*;
+use crate::statistics::words::*;
 
 const ID: &str = "viewers";
 const GENERATIONS: u32 = 3;

@@ -4,7 +4,7 @@ use std::thread;
 
 use heartline::model::sums::{StoredTotal, Unit};
 
-use crate::words::*;
+use crate::statistics::words::*;
 
 const OTHER: Unit = Unit(7);
 

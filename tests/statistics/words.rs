@@ -11,8 +11,8 @@ use heartline::model::rewards::day::Day;
 use heartline::model::sums::{CounterSum, Flight, FlightNumber, StoredTotal, Sum, SumKey, Unit};
 use heartline::storage::statistics::{CounterStatistics, Statistics, Written};
 
-use crate::PATIENCE;
-use crate::statistics::FakeStatistics;
+use crate::statistics::PATIENCE;
+use crate::statistics::statistics::FakeStatistics;
 
 /// Documents of a test's own.
 pub trait Backend {

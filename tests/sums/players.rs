@@ -17,7 +17,7 @@ use heartline::storage::hot_store::{Group, Positions};
 use heartline::storage::redis::Redis;
 use heartline::storage::redis::config::RedisConfig;
 
-use crate::gateway::{PLAYED, runtime};
+use crate::sums::gateway::{PLAYED, runtime};
 
 pub struct Players {
     store: RedisStore,

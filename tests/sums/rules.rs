@@ -11,10 +11,10 @@ use heartline::storage::sums::{PendingSums, Taken};
 use heartline::storage::views::Views;
 use tokio::time::timeout;
 
-use crate::gateway::{Gateway, runtime};
-use crate::redis_server::RedisServer;
-use crate::statistics::{FakeStatistics, Fault};
-use crate::{PATIENCE, content, day, prepared};
+use crate::sums::gateway::{Gateway, runtime};
+use crate::sums::redis_server::RedisServer;
+use crate::sums::statistics::{FakeStatistics, Fault};
+use crate::sums::{PATIENCE, content, day, prepared};
 
 fn gateway(server: &RedisServer, statistics: &FakeStatistics) -> Gateway {
     Gateway::start(&server.url(), Arc::new(statistics.clone()), None)

@@ -2,8 +2,6 @@
 //!
 //! The tests on Cassandra need one and say so: `tests/run cassandra` starts it and runs them.
 
-#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
-
 mod cassandra;
 mod cassandra_node;
 mod command;
@@ -13,13 +11,12 @@ mod faults;
 mod forgetting;
 mod newest_wins;
 mod plain_store;
-#[path = "../support/redis_server.rs"]
-#[allow(dead_code, reason = "others use the rest")]
-mod redis_server;
 mod refusals;
 mod searched;
 mod whole_users;
 mod words;
+
+use crate::support::redis_server;
 
 use std::time::Duration;
 
@@ -63,15 +60,15 @@ macro_rules! case {
         #[test]
         $(#[$attribute])?
         fn $case() {
-            crate::$module::$case::<$backend>();
+            crate::history_store::$module::$case::<$backend>();
         }
     };
 }
 
 mod in_memory {
-    suite!(crate::plain_store::PlainStore);
+    suite!(crate::history_store::plain_store::PlainStore);
 }
 
 mod on_cassandra {
-    suite!(crate::cassandra::OnCassandra, ignore = "needs Cassandra: tests/run cassandra");
+    suite!(crate::history_store::cassandra::OnCassandra, ignore = "needs Cassandra: tests/run cassandra");
 }

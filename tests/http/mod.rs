@@ -1,16 +1,15 @@
 //! The public listener over a store in memory that answers at once or never.
 
 mod clock_guard;
-#[path = "../support/country_file.rs"]
-mod country_file;
 mod faults;
 mod faulty;
 mod fixture;
 mod memory;
-#[path = "../backends/plain_user.rs"]
-mod plain_user;
 mod sockets;
 mod visitors;
+
+use crate::backends::plain_user;
+use crate::support::country_file;
 
 use std::time::Duration;
 

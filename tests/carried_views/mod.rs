@@ -3,14 +3,11 @@
 //! The tests need Redis and a server that speaks MongoDB's protocol and say so: `tests/run statistics` starts it and runs
 //! them.
 
-#[path = "../support/mongo_server.rs"]
-mod mongo_server;
-#[path = "../support/mod.rs"]
-mod support;
-
 mod away;
 mod counts;
 mod kills;
 mod pages;
 mod refusals;
 mod two_gateways;
+
+use crate::{mongo_server, support};

@@ -1,9 +1,7 @@
 //! The connections to Redis, held to real servers that are started, stopped, stalled, misconfigured and wiped.
 //!
 //! Every test starts servers of its own, so all of them need `redis-server` and `redis-cli` (Debian: `apt-get install
-//! redis-server`), and none runs unless asked for: `tests/run redis`, or `cargo test --test redis -- --ignored`.
-
-#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+//! redis-server`), and none runs unless asked for: `tests/run redis`, or `cargo test --test library redis:: -- --ignored`.
 
 mod append_only_file;
 mod channel;

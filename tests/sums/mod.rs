@@ -2,19 +2,13 @@
 //! write flights to a store that is away, slow, frozen, or loses answers. Every answer and every total is held to what
 //! was asked.
 
-#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
-
 mod book;
-#[path = "../support/cutting_proxy.rs"]
-mod cutting_proxy;
-mod gateway;
+pub mod gateway;
 mod players;
-#[path = "../support/redis_server.rs"]
-#[allow(dead_code, reason = "others use the rest")]
-mod redis_server;
 mod rules;
-#[path = "../support/statistics.rs"]
-mod statistics;
+
+use crate::support::redis_server;
+use crate::{cutting_proxy, fake_statistics as statistics};
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -2,26 +2,22 @@
 //!
 //! The tests on MongoDB need a server that speaks its protocol and say so: `tests/run statistics` starts it and runs them.
 
-#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
-
 mod away;
 mod counted;
 mod counters;
 mod fake;
 mod kills;
 mod mongo;
-#[path = "../support/mongo_server.rs"]
-mod mongo_server;
 mod once;
 mod reads;
 mod refusals;
 mod restarts;
 mod searched;
 mod searched_counters;
-#[path = "../support/statistics.rs"]
-mod statistics;
 mod units;
 mod words;
+
+use crate::{fake_statistics as statistics, mongo_server};
 
 use std::time::Duration;
 
@@ -72,15 +68,15 @@ macro_rules! case {
         #[test]
         $(#[$attribute])?
         fn $case() {
-            crate::$module::$case::<$backend>();
+            crate::statistics::$module::$case::<$backend>();
         }
     };
 }
 
 mod in_memory {
-    suite!(crate::statistics::FakeStatistics);
+    suite!(crate::statistics::statistics::FakeStatistics);
 }
 
 mod on_mongodb {
-    suite!(crate::mongo::OnMongo, ignore = "needs MongoDB's protocol: tests/run statistics");
+    suite!(crate::statistics::mongo::OnMongo, ignore = "needs MongoDB's protocol: tests/run statistics");
 }

@@ -2,8 +2,6 @@
 //! twice, loads between which others write, gateways that end. Each run follows from a seed. Whatever is applied is
 //! decided once more on plain maps, in its order, and what is stored and answered is held to that.
 
-#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
-
 mod backing;
 mod carried;
 mod gateway;
@@ -11,24 +9,16 @@ mod memory;
 mod network;
 mod oracle;
 mod packers;
-#[path = "../backends/plain_store.rs"]
-#[allow(dead_code, reason = "others use the rest")]
-mod plain_store;
-#[path = "../backends/plain_user.rs"]
-mod plain_user;
 mod redis;
-#[path = "../support/redis_server.rs"]
-#[allow(dead_code, reason = "others use the rest")]
-mod redis_server;
-mod replay;
-#[path = "../backends/requests.rs"]
-#[allow(dead_code, reason = "others use the rest")]
-mod requests;
+pub mod replay;
 mod scenario;
 mod search;
-mod state;
+pub mod state;
 mod stored;
 mod world;
+
+use crate::backends::{plain_store, requests};
+use crate::support::redis_server;
 
 use memory::Memory;
 use redis::OneRedis;

@@ -2,13 +2,6 @@
 //!
 //! Most of these need a broker and say so: `tests/run kafka` starts one and runs them.
 
-#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
-
-#[path = "../support/bus.rs"]
-mod publishing;
-#[path = "../support/mod.rs"]
-mod support;
-
 mod broker;
 mod bus;
 mod events;
@@ -23,6 +16,8 @@ mod relayed;
 mod sources;
 mod topics;
 
+use crate::{bus as publishing, support};
+
 use std::time::Duration;
 
 use heartline::model::ids::{Content, SessionId, UserId};
@@ -32,7 +27,7 @@ use heartline::storage::event_bus::config::{Backend, Config};
 use heartline::storage::event_bus::kafka::KafkaBus;
 use heartline::storage::kafka::config::{KafkaConfig, Security, Topics};
 
-use crate::publishing::DEPLOYMENT;
+use crate::kafka_bus::publishing::DEPLOYMENT;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The longest a test waits for what it was promised. Brokers on a busy machine take their time.

@@ -2,34 +2,19 @@
 //! thousand users on a real Redis, over ways that are cut between request and reply. What Redis has done is replayed by
 //! the model, in the order of the tokens.
 
-#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
-
 mod append_log;
 mod audit;
 mod counted;
 mod crowd;
-#[path = "../support/cutting_proxy.rs"]
-mod cutting_proxy;
 mod gateway;
-#[path = "../backends/plain_store.rs"]
-#[allow(dead_code, reason = "others use the rest")]
-mod plain_store;
-#[path = "../backends/plain_user.rs"]
-mod plain_user;
-#[path = "../support/redis_server.rs"]
-#[allow(dead_code, reason = "others use the rest")]
-mod redis_server;
-#[path = "../state_search/replay.rs"]
-mod replay;
-#[path = "../backends/requests.rs"]
-#[allow(dead_code, reason = "others use the rest")]
-mod requests;
-#[path = "../state_search/state.rs"]
-#[allow(dead_code, reason = "the state search uses the rest")]
-mod state;
 mod stored_user;
 mod what_is_left;
 mod witness;
+
+use crate::backends::requests;
+use crate::cutting_proxy;
+use crate::state_search::{replay, state};
+use crate::support::redis_server;
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Instant;

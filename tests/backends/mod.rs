@@ -1,9 +1,5 @@
 //! The promises of each storage trait, one suite for all of its backends.
 
-#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
-
-#[path = "../support/bus.rs"]
-mod bus;
 mod counters;
 mod direct_counters;
 mod direct_embedded;
@@ -29,9 +25,8 @@ mod owner_queues_embedded;
 mod owner_queues_ends;
 mod owner_queues_leases;
 mod owner_queues_replay;
-#[allow(dead_code, reason = "the state search uses the rest")]
-mod plain_store;
-mod plain_user;
+pub mod plain_store;
+pub mod plain_user;
 mod redis;
 mod redis_counters;
 mod redis_listed;
@@ -39,23 +34,19 @@ mod redis_looks;
 mod redis_owner_faults;
 mod redis_owner_queues;
 mod redis_owner_search;
-#[path = "../support/redis_server.rs"]
-#[allow(dead_code, reason = "others use the rest")]
-mod redis_server;
 mod redis_slots;
 mod redis_store;
 mod redis_views;
-mod requests;
+pub mod requests;
 mod revocation_file;
-mod revocation_list;
-#[path = "../support/statistics.rs"]
-mod statistics;
+pub mod revocation_list;
 mod transitions;
 mod valkey;
 mod views;
-#[path = "../sums/gateway.rs"]
-#[allow(dead_code, reason = "others use the rest")]
-mod views_gateway;
+
+use crate::sums::gateway as views_gateway;
+use crate::support::redis_server;
+use crate::{bus, fake_statistics as statistics};
 
 use std::time::Duration;
 
@@ -303,7 +294,7 @@ macro_rules! one_case {
         #[test]
         $(#[$attribute])?
         fn $case() {
-            crate::$suite::$case::<$backend>();
+            crate::backends::$suite::$case::<$backend>();
         }
     };
 }
@@ -316,22 +307,22 @@ macro_rules! one_test {
         fn $name() {
             $($(
                 eprintln!("{}", stringify!($case));
-                crate::$suite::$case::<$backend>();
+                crate::backends::$suite::$case::<$backend>();
             )*)*
         }
     };
 }
 
 mod embedded_hot_store {
-    hot_store_suite!(tests, [], crate::embedded::Embedded);
+    hot_store_suite!(tests, [], crate::backends::embedded::Embedded);
 }
 
 mod embedded_notices {
-    notices_suite!(tests, [], crate::embedded::Embedded);
+    notices_suite!(tests, [], crate::backends::embedded::Embedded);
 }
 
 mod redis_notices {
-    notices_suite!(tests, [ignore = "needs Redis: tests/run redis"], crate::redis::OneServer);
+    notices_suite!(tests, [ignore = "needs Redis: tests/run redis"], crate::backends::redis::OneServer);
 }
 
 mod redis_cluster_notices {
@@ -339,29 +330,29 @@ mod redis_cluster_notices {
         one_test,
         [ignore = "needs Redis: tests/run redis"],
         they_keep_all_promises_of_notices,
-        crate::redis::Cluster
+        crate::backends::redis::Cluster
     );
 }
 
 mod embedded_views {
-    views_suite!(tests, [], crate::embedded::Embedded);
-    playback_suite!(tests, [], crate::embedded::Embedded);
+    views_suite!(tests, [], crate::backends::embedded::Embedded);
+    playback_suite!(tests, [], crate::backends::embedded::Embedded);
 }
 
 mod embedded_counters {
-    counters_suite!(tests, [], crate::embedded::Embedded);
+    counters_suite!(tests, [], crate::backends::embedded::Embedded);
 }
 
 mod redis_counters_suite {
-    use crate::redis::Single;
-    use crate::redis_counters::RedisCounted;
+    use crate::backends::redis::Single;
+    use crate::backends::redis_counters::RedisCounted;
 
     counters_suite!(tests, [ignore = "needs Redis: tests/run redis"], RedisCounted<Single>);
 }
 
 mod redis_cluster_counters {
-    use crate::redis::Several;
-    use crate::redis_counters::RedisCounted;
+    use crate::backends::redis::Several;
+    use crate::backends::redis_counters::RedisCounted;
 
     counters_suite!(
         one_test,
@@ -372,23 +363,23 @@ mod redis_cluster_counters {
 }
 
 mod embedded_direct_counters {
-    direct_suite!(tests, [], crate::direct_embedded::EmbeddedCounters);
+    direct_suite!(tests, [], crate::backends::direct_embedded::EmbeddedCounters);
 }
 
 mod embedded_owner_queues {
-    owner_queues_suite!(tests, [], crate::owner_queues_embedded::InDirectory);
+    owner_queues_suite!(tests, [], crate::backends::owner_queues_embedded::InDirectory);
 }
 
 mod redis_owner_queues_suite {
-    use crate::redis::Single;
-    use crate::redis_owner_queues::OnServers;
+    use crate::backends::redis::Single;
+    use crate::backends::redis_owner_queues::OnServers;
 
     owner_queues_suite!(tests, [ignore = "needs Redis: tests/run redis"], OnServers<Single>);
 }
 
 mod redis_cluster_owner_queues {
-    use crate::redis::Several;
-    use crate::redis_owner_queues::OnServers;
+    use crate::backends::redis::Several;
+    use crate::backends::redis_owner_queues::OnServers;
 
     owner_queues_suite!(
         one_test,
@@ -399,15 +390,15 @@ mod redis_cluster_owner_queues {
 }
 
 mod redis_direct_counters {
-    use crate::direct_redis::RedisCounters;
-    use crate::redis::Single;
+    use crate::backends::direct_redis::RedisCounters;
+    use crate::backends::redis::Single;
 
     direct_suite!(tests, [ignore = "needs Redis: tests/run redis"], RedisCounters<Single>);
 }
 
 mod redis_cluster_direct_counters {
-    use crate::direct_redis::RedisCounters;
-    use crate::redis::Several;
+    use crate::backends::direct_redis::RedisCounters;
+    use crate::backends::redis::Several;
 
     direct_suite!(
         one_test,
@@ -418,16 +409,16 @@ mod redis_cluster_direct_counters {
 }
 
 mod redis_views_suite {
-    use crate::redis::Single;
-    use crate::redis_views::RedisWithStatistics;
+    use crate::backends::redis::Single;
+    use crate::backends::redis_views::RedisWithStatistics;
 
     views_suite!(tests, [ignore = "needs Redis: tests/run redis"], RedisWithStatistics<Single>);
     playback_suite!(tests, [ignore = "needs Redis: tests/run redis"], RedisWithStatistics<Single>);
 }
 
 mod redis_cluster_views {
-    use crate::redis::Several;
-    use crate::redis_views::RedisWithStatistics;
+    use crate::backends::redis::Several;
+    use crate::backends::redis_views::RedisWithStatistics;
 
     views_suite!(
         one_test,
@@ -444,7 +435,7 @@ mod redis_cluster_views {
 }
 
 mod redis_hot_store {
-    hot_store_suite!(tests, [ignore = "needs Redis: tests/run redis"], crate::redis::OneServer);
+    hot_store_suite!(tests, [ignore = "needs Redis: tests/run redis"], crate::backends::redis::OneServer);
 }
 
 mod redis_cluster {
@@ -452,6 +443,6 @@ mod redis_cluster {
         one_test,
         [ignore = "needs Redis: tests/run redis"],
         it_keeps_all_promises_of_a_hot_store,
-        crate::redis::Cluster
+        crate::backends::redis::Cluster
     );
 }
