@@ -2,8 +2,8 @@
 . tests/parts/needs.bash
 need_cassandra
 need_redis
-compile test --no-run --test history_store
+compile test --no-run --test library
 ready
 trap end_cassandra EXIT
 start_cassandra
-cargo test --locked --no-fail-fast --test history_store -- --ignored
+run_tests --test library -- --ignored history_store::

@@ -1,4 +1,4 @@
 . tests/parts/needs.bash
 need_cargo clippy
-compile clippy --all-targets -- -D warnings
+compile clippy --workspace --all-targets -- -D warnings
 ready

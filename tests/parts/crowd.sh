@@ -1,10 +1,10 @@
 # Attacks on a gateway that serves an honest crowd, and a crowd on several gateways: no client harms the others.
 . tests/parts/needs.bash
-need_binary
+if [[ $LONG ]]; then need_release_binary; else need_binary; fi
 need_command unshare util-linux
 need_command mount mount
 ready
-loadgen=$CARGO_TARGET_DIR/release/loadgen
+loadgen=${HEARTLINE_BIN%/*}/loadgen
 if [[ $LONG ]]; then
   "$loadgen" --attack all --attack-addresses 5 --sockets 10000 --rate 2000 --verify
   "$loadgen" --gateways 11 --sockets 200000 --rate 3333 --warm-up 60s --duration 60s --compare-with 10000 --verify

@@ -21,5 +21,5 @@ for module in "${modules[@]}"; do
   [[ -f tests/gateway/$module.rs ]] || die "there is no tests/gateway/$module.rs"
   filters+=("$module::")
 done
-HEARTLINE_TEST_STORE=history-service cargo test --locked --no-fail-fast --test gateway -- --include-ignored "${filters[@]}" \
+HEARTLINE_TEST_STORE=history-service run_tests --test gateway -- --include-ignored "${filters[@]}" \
   $(printf -- '--skip %s ' "${skipped[@]}")

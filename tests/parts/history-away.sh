@@ -4,6 +4,6 @@ need_history_clients
 need_redis
 need_kafka
 need_cassandra
-need_binary
+need_release_binary
 ready
 "$PYTHON" -m history "$HEARTLINE_BIN" --only away $([[ $LONG ]] && echo --away-beats 1000000)

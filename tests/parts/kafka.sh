@@ -1,7 +1,7 @@
 # Events in a topic of a real broker, which is stalled, killed and away.
 . tests/parts/needs.bash
 need_kafka
-compile test --no-run --test kafka_bus
+compile test --no-run --test library
 ready
 bash tests/services/kafka.sh "$TMPDIR/broker" >"$TMPDIR/broker.log" 2>&1 &
 broker=$!
@@ -11,4 +11,4 @@ until grep -q 'Kafka Server started' "$TMPDIR/broker.log"; do
   sleep 0.1
 done
 HEARTLINE_TEST_KAFKA=127.0.0.1:$(cat "$TMPDIR/broker/port") \
-  cargo test --locked --no-fail-fast --test kafka_bus -- --include-ignored
+  run_tests --test library -- --include-ignored kafka_bus::

@@ -3,11 +3,18 @@
 set -euo pipefail
 . tests/runner/machine.bash
 
-# Builds what a part runs. While the part itself runs, that is done.
+# Builds what a part runs. While the part itself runs, that is done. Never `cargo build` without --release: what is not built for
+# tests has fewer features, and would take all dependencies once more.
 compile() { # build|test|clippy|doc|fetch [ARGUMENT...]
   need_cargo
   need_command cc build-essential
   [[ ! $PREPARING ]] || cargo "$1" --locked "${@:2}"
+}
+
+# Runs tests of what was compiled. A choice that no test matches is a fault.
+run_tests() { # ARGUMENT...: of cargo test
+  cargo test --locked --no-fail-fast "$@" | tee "$TMPDIR/run_tests.log"
+  ! grep -q '^test result: ok\. 0 passed' "$TMPDIR/run_tests.log" || die "there is no such test: $*"
 }
 
 # What the part needs is there. All parts are prepared before the first one runs, and the time that it takes is not theirs.
@@ -78,8 +85,15 @@ install_cargo_tool() { # FOLDER CRATE VERSION
   fi
 }
 
+# The gateway and the load generator, as tests are built. Binaries come with tests of their packages only.
 need_binary() {
-  compile build --release
+  compile test --workspace --no-run --test tidy --test real_gateway
+}
+
+# The same for what measures a rate, and its long forms.
+need_release_binary() {
+  compile build --workspace --release
+  HEARTLINE_BIN=$CARGO_TARGET_DIR/release/heartline
 }
 
 # Sets PYTHON, an environment with the WebSocket client, the token library and a Kafka client that is not the gateway's.

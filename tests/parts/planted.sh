@@ -1,14 +1,16 @@
 # Planted bugs: each patch of tests/planted is applied to a copy of the tree, and must make the test it names fail.
 #
 # A patch begins with what is wrong, and names the test in a line of its own:
-#   Caught-by: cargo TARGET NAME      an integration test of the binary, exactly this one
-#   Caught-by: unit NAME              a unit test, exactly this one
-#   Caught-by: library TARGET NAME    an integration test of the library, exactly this one
-#   Caught-by: redis TARGET NAME      an integration test of the library that needs Redis, exactly this one
-#   Caught-by: valkey TARGET NAME     the same, on Valkey
-#   Caught-by: cassandra TARGET NAME  the same, on Cassandra
-#   Caught-by: mongo TARGET NAME      the same, on what speaks MongoDB's protocol
-#   Caught-by: auditor MODULE [ARG]   `python -m MODULE BINARY [ARG...]`
+#   Caught-by: unit NAME           a unit test, exactly this one
+#   Caught-by: gateway NAME        a test of the gateway (tests/gateway), exactly this one
+#   Caught-by: gateway-redis NAME  the same, that needs Redis
+#   Caught-by: library NAME        a test of the library (tests/library.rs), exactly this one
+#   Caught-by: redis NAME          the same, that needs Redis
+#   Caught-by: valkey NAME         the same, on Valkey
+#   Caught-by: cassandra NAME      the same, that needs Cassandra
+#   Caught-by: mongo NAME          the same, that needs what speaks MongoDB's protocol
+#   Caught-by: auditor MODULE [ARG]
+#                                  `python -m MODULE BINARY [ARG...]`
 # Without a patch the same tests must pass: a test that always fails catches nothing.
 #
 # With --long all are tried. Without it, a handful is: first those that the change touches, then the others; among each, those
@@ -16,9 +18,10 @@
 # machine no new one is begun after two and a half minutes. Notes say which were tried, and how many were left for another run.
 . tests/parts/needs.bash
 . tests/runner/change.bash
-. tests/runner/dependencies.bash
 . tests/runner/turns.bash
 need_command git git
+need_command unshare util-linux
+need_command mount mount
 need_command strace strace
 need_library libfaketimeMT.so.1 faketime
 need_python
@@ -62,45 +65,65 @@ patches=("${patches[@]/#/$PWD/tests/planted/}")
 all=(tests/planted/*.patch)
 echo "note: of ${#all[@]} planted bugs are tried ${#patches[@]}: $(names "${patches[@]}")"
 
-copy_tree() { # without old times: what is built from it must be seen as changed
+copy_tree() { # with its times: what is built is not older
   rm -rf "$tree"
-  mkdir -p "$tree"
+  mkdir -p "$tree/target"
   git ls-files -z --cached --others --exclude-standard |
     while IFS= read -r -d '' file; do [[ -e $file ]] && printf '%s\0' "$file"; done |
-    xargs -0 cp --parents -t "$tree"
+    xargs -0 cp --preserve --parents -t "$tree"
   # A repository of its own, or git would apply the patches to the one around it.
   git -C "$tree" init -q
 }
 
-# With an integration test come the binaries. `cargo build` would build all dependencies once more: tests have other features.
-binaries=(--test tidy)
-
-build() { # KIND TARGET: what the bug is in; tests of the binary are built only once
-  case $1 in
-    unit) cargo test --locked --quiet --no-run --lib ;;
-    library | redis | valkey | cassandra | mongo) cargo test --locked --quiet --no-run --test "$2" ;;
-    *) cargo test --locked --quiet --no-run "${binaries[@]}" ;;
-  esac
+# Links, but for what cargo writes in place.
+copy_what_is_built() {
+  rm -rf "$home/debug"
+  mkdir -p "$home/debug"
+  flock target/debug/.cargo-lock bash -c 'cp -al target/debug/{build,deps,incremental} "$0" && cp -a target/debug/.fingerprint "$0"' \
+    "$home/debug"
 }
 
-built() { # KIND TARGET: the file
-  case $1 in
-    unit) sed -n 's|^ *Executable unittests src/lib.rs (\(.*\))$|\1|p' "$TMPDIR/executables" ;;
-    cargo | library | redis | valkey | cassandra | mongo) sed -n "s|^ *Executable tests/$2[./].* (\(.*\))$|\1|p" "$TMPDIR/executables" ;;
-    auditor) echo "$HEARTLINE_BIN" ;;
+# Begins this script anew, with the copies in the places of what they are copies of, for this process and its children. So
+# a patch changes what nothing else reads, and cargo builds no more than what follows from it.
+stand_in_for_the_tree() {
+  unshare --mount true ||
+    die "mounts take root; run: sudo tests/run planted (in a container: one with --cap-add SYS_ADMIN)"
+  STANDS_IN=1 exec unshare --mount bash -euc '
+    mount --bind "$1/debug" target/debug
+    mount --rbind target "$1/tree/target"
+    mount --rbind "$1/tree" "$PWD"
+    cd "$PWD"
+    exec bash "$0"' "$0" "$home"
+}
+
+build() { # [KIND]: what the bug is in, or everything. Binaries come with tests of their packages.
+  local test=(cargo test --locked --no-run)
+  case ${1:-} in
+    unit) "${test[@]}" --lib ;;
+    library | redis | valkey | cassandra | mongo) "${test[@]}" --test library ;;
+    gateway | gateway-redis) "${test[@]}" --test gateway ;;
+    auditor) "${test[@]}" --workspace --test tidy --test real_gateway ;;
+    '') "${test[@]}" --workspace --lib --test library --test gateway --test real_gateway ;;
     *) die "no kind of test is called $1" ;;
   esac
 }
 
+built() { # KIND: the file
+  case $1 in
+    unit) sed -n 's|^ *Executable unittests src/lib.rs (\(.*heartline-.*\))$|\1|p' "$TMPDIR/executables" ;;
+    gateway | gateway-redis) sed -n 's|^ *Executable tests/gateway/main.rs (\(.*\))$|\1|p' "$TMPDIR/executables" ;;
+    auditor) echo "$HEARTLINE_BIN" ;;
+    *) sed -n 's|^ *Executable tests/library.rs (\(.*\))$|\1|p' "$TMPDIR/executables" ;;
+  esac
+}
+
 run_test() { # FILE KIND NAME...: its status; what it said is in $output
-  local file=$1 kind=$2
-  shift 2
+  local file=$1 kind=$2 name=$3
   case $kind in
-    cargo | library) "$file" --exact "$2" ;;
-    unit) "$file" --exact "$1" ;;
-    redis | cassandra | mongo) "$file" --ignored --exact "$2" ;;
-    valkey) HEARTLINE_TEST_REDIS_SERVER=$VALKEY "$file" --ignored --exact "$2" ;;
-    auditor) PYTHONPATH=$tree/tests "$PYTHON" -m "$1" "$file" "${@:2}" ;;
+    unit | gateway | library) "$file" --exact "$name" ;;
+    gateway-redis | redis | cassandra | mongo) "$file" --ignored --exact "$name" ;;
+    valkey) HEARTLINE_TEST_REDIS_SERVER=$VALKEY "$file" --ignored --exact "$name" ;;
+    auditor) "$PYTHON" -m "$name" "$file" "${@:4}" ;;
   esac >"$output" 2>&1
 }
 
@@ -108,31 +131,19 @@ named_by() { # PATCH: its test, as words
   sed -n 's/^Caught-by: //p' "$1"
 }
 
-# A copy of the tree is built in a folder of its own: cargo would take it for the tree itself, and others would wait for it.
 if [[ $PREPARING && ${#patches[@]} -gt 0 ]]; then
-  compile test --no-run
-  if [[ $(cat "$home/key" 2>/dev/null) != "$(dependencies_key)" ]]; then
-    rm -rf "$home/target"
-    link_built_dependencies debug "$home/target" || die "what is built cannot be linked to"
-    dependencies_key >"$home/key"
-  fi
+  compile test --workspace --no-run
+  copy_what_is_built
   copy_tree
 fi
-export CARGO_TARGET_DIR=$home/target HEARTLINE_BIN=$home/target/debug/heartline
-build_tree() { # prints where its executables are
-  local targets
-  mapfile -t targets < <(sed -n 's/^Caught-by: \(cargo\|library\|redis\|valkey\|cassandra\|mongo\) \([a-z_]*\) .*/--test=\2/p' "${patches[@]}" | sort -u)
-  cargo test --locked --no-run --lib "${binaries[@]}" "${targets[@]}" 2>&1
-}
-[[ ! $PREPARING || ${#patches[@]} == 0 ]] || (cd "$tree" && build_tree) || die "the tree does not build"
 ready
 [[ ${#patches[@]} -gt 0 ]] || exit 0
+[[ ${STANDS_IN:-} ]] || stand_in_for_the_tree
 
 trap 'end_cassandra; end_mongo' EXIT
 ! grep -q '^Caught-by: cassandra ' "${patches[@]}" || start_cassandra
 ! grep -q '^Caught-by: mongo ' "${patches[@]}" || start_mongo
-cd "$tree"
-build_tree >"$TMPDIR/executables" || die "the tree does not build: $(tail -n 30 "$TMPDIR/executables")"
+build >"$TMPDIR/executables" 2>&1 || die "the tree does not build: $(tail -n 30 "$TMPDIR/executables")"
 
 # Two run side by side, and both may complain.
 failures=$TMPDIR/failures
@@ -169,9 +180,9 @@ catches() { # BUG FILE KIND NAME...: with it
 
 judge() { # passes|catches BUG KIND NAME...: runs it at once, or prints the command to run with what is built now
   local file kept=$TMPDIR/$1-$2
-  file=$(built "${@:3}")
+  file=$(built "$3")
   rm -f "$output"
-  if [[ $3 == cargo ]]; then
+  if [[ $3 == gateway* ]]; then
     # It starts the binary that is where cargo has put it.
     "$1" "$2" "$file" "${@:3}"
   else
@@ -207,7 +218,7 @@ build_all() { # prints what is to be run, once all that it needs is built
       complain "$bug: does not apply any more"
       continue
     fi
-    if build "${named[@]}" >"$output" 2>&1; then
+    if build "${named[0]}" >"$output" 2>&1; then
       judge catches "$bug" "${named[@]}"
     else
       complain "$bug: does not build"

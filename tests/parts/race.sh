@@ -1,5 +1,5 @@
 # 10,000 users, each with 20 sockets that race for one claim.
 . tests/parts/needs.bash
-need_binary
+if [[ $LONG ]]; then need_release_binary; else need_binary; fi
 ready
-"$CARGO_TARGET_DIR/release/loadgen" --race --race-users "$([[ $LONG ]] && echo 50000 || echo 10000)"
+"${HEARTLINE_BIN%/*}/loadgen" --race --race-users "$([[ $LONG ]] && echo 50000 || echo 10000)"

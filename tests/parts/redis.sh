@@ -3,10 +3,7 @@
 # and failed over.
 . tests/parts/needs.bash
 need_redis
-compile test --no-run --test backends --test redis --test state_search --test conflicts --test sums
+compile test --no-run --test library
 ready
-cargo test --locked --no-fail-fast --test backends redis -- --ignored
-cargo test --locked --no-fail-fast --test redis -- --ignored
-cargo test --locked --no-fail-fast --test state_search -- --ignored
-cargo test --locked --no-fail-fast --test conflicts -- --ignored
-cargo test --locked --no-fail-fast --test sums -- --ignored
+run_tests --test library -- --ignored \
+  redis conflicts:: state_search:: sums:: --skip history_store:: --skip kafka_bus:: --skip statistics::

@@ -3,7 +3,7 @@
 need_python
 need_redis
 need_kafka
-need_binary
+if [[ $LONG ]]; then need_release_binary; else need_binary; fi
 ready
 "$PYTHON" -m faults.lists "$HEARTLINE_BIN"
 "$PYTHON" -m faults.stalls "$HEARTLINE_BIN" $([[ $LONG ]] && echo --redis-seconds 60 --kafka-seconds 180 --cuts 200)

@@ -4,10 +4,10 @@
 . tests/parts/needs.bash
 need_redis
 need_mongo
-compile test --no-run --test statistics --test carried_views
+compile test --no-run --test library --test gateway
 ready
 trap end_mongo EXIT
 start_mongo
 # All of them share one server: more at a time only wait for it.
-RUST_TEST_THREADS=3 cargo test --locked --no-fail-fast --test statistics -- --ignored
-cargo test --locked --no-fail-fast --test carried_views -- --ignored
+RUST_TEST_THREADS=3 run_tests --test library -- --ignored --skip backends:: statistics::
+run_tests --test gateway -- --ignored carried_views::

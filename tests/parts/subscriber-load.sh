@@ -5,7 +5,7 @@ need_python
 need_node
 need_redis
 need_kafka
-need_binary
+need_release_binary
 ready
 load() { # STORE OWNERS EVENTS
   "$PYTHON" -m subscriber_load "$HEARTLINE_BIN" --store "$1" --node "$NODE" --owners "$2" --events "$3" \

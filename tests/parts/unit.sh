@@ -1,5 +1,5 @@
 # Unit, property, storage and gateway tests: everything that needs no service.
 . tests/parts/needs.bash
-compile test --no-run
+compile test --workspace --no-run
 ready
-cargo test --locked --no-fail-fast
+cargo test --workspace --locked --no-fail-fast

@@ -2,11 +2,10 @@
 . tests/parts/needs.bash
 need_redis
 need_valkey
-compile test --no-run --test backends --test state_search --test conflicts
+compile test --no-run --test library
 ready
 export HEARTLINE_TEST_REDIS_SERVER=$VALKEY
 # Direct counters, the Cluster's counters, owners' queues, notices, views, looks and slots have nothing to swap.
 skipped=(direct owner redis_cluster_counters notices views looks slots)
-cargo test --locked --no-fail-fast --test backends -- --ignored redis valkey $(printf -- '--skip %s ' "${skipped[@]}")
-cargo test --locked --no-fail-fast --test state_search -- --ignored
-cargo test --locked --no-fail-fast --test conflicts -- --ignored
+run_tests --test library -- --ignored \
+  backends::redis backends::valkey state_search:: conflicts:: $(printf -- '--skip %s ' "${skipped[@]}")

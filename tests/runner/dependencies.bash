@@ -4,7 +4,7 @@
 
 # What decides which dependencies there are, and how they are built: of Cargo.toml, not what tools are told there.
 dependencies_key() {
-  local builds='/^\[/ { told = /^\[(package|lints|\[)/ } !told && !/^ *(#|$)/'
+  local builds='/^\[/ { told = /^\[(package|lints|workspace|lib|\[)/ } !told && !/^ *(#|$)/'
   { awk "$builds" Cargo.toml && cat Cargo.lock && rustc -vV && env |
     sed -nE '/^(RUSTFLAGS|CARGO_PROFILE_|CARGO_ENCODED_RUSTFLAGS)/p' | sort; } |
     sha256sum | cut -c1-20
