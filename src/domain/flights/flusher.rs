@@ -12,7 +12,7 @@ use super::metrics::Metrics;
 use crate::domain::time::clock::Clock;
 use crate::model::backoff::Backoff;
 use crate::model::sums::{Flight, FlightNumber};
-use crate::storage::statistics::{Statistics, StatisticsAway};
+use crate::storage::statistics::{Statistics, StatisticsAway, Written};
 use crate::storage::store_error::StoreError;
 use crate::storage::sums::{Look, PendingSums, Taken};
 use crate::storage::turn::Turn;
@@ -23,7 +23,9 @@ pub const LEASE: Duration = Duration::from_secs(15);
 const RETRY: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(5));
 /// Between two looks while another gateway writes a flight.
 const PAUSE: Duration = Duration::from_millis(50);
-/// The timeout of writing a flight. After it the flight is repeated.
+/// Sums that are written together. What was written of a flight is not written again by this process.
+const PART_MAX: usize = 10_000;
+/// The timeout of writing them. After it they are repeated.
 const WRITE_MAX: Duration = Duration::from_secs(60);
 
 pub struct Flusher {
@@ -43,6 +45,8 @@ struct State {
     oldest: Option<u64>,
     /// The last flight that this process has begun.
     begun: FlightNumber,
+    /// How many parts of which flight are known to be written.
+    written: (FlightNumber, usize),
     /// The reason why a due flight was not written.
     why: Option<String>,
 }
@@ -61,7 +65,7 @@ enum FlushError {
     Hot(#[from] StoreError),
     #[error(transparent)]
     Statistics(#[from] StatisticsAway),
-    #[error("the statistics store has not taken a flight within {} s", WRITE_MAX.as_secs())]
+    #[error("the statistics store has not taken {PART_MAX} sums within {} s", WRITE_MAX.as_secs())]
     Late,
 }
 
@@ -156,16 +160,29 @@ impl Flusher {
         }
         let began = Instant::now();
         let (flight, begun) = self.take(look).await?;
-        let flight = Arc::new(flight);
-        let written = timeout(WRITE_MAX, self.statistics.write(flight.clone())).await;
-        let written = written.map_err(|_| FlushError::Late)??;
-        self.sums.remove(flight.number).await?;
+        let number = flight.number;
+        let written = self.write_parts(flight).await?;
+        self.sums.remove(number).await?;
         self.state.lock().oldest = None;
         self.metrics.flights.inc();
         self.metrics.documents.inc_by((written.documents - written.repeats) as u64);
         self.metrics.repeats.inc_by(written.repeats as u64);
         self.metrics.seconds.observe(began.elapsed().as_secs_f64());
         Ok(Some(begun))
+    }
+
+    /// Those that are not known to be written.
+    async fn write_parts(&self, flight: Flight) -> Result<Written, FlushError> {
+        let number = flight.number;
+        let (of, parts) = self.state.lock().written;
+        let done = if of == number { parts } else { 0 };
+        let mut all = Written::default();
+        for (place, part) in flight.parts(PART_MAX).into_iter().enumerate().skip(done) {
+            let written = timeout(WRITE_MAX, self.statistics.write(Arc::new(part))).await;
+            all.join(written.map_err(|_| FlushError::Late)??);
+            self.state.lock().written = (number, place + 1);
+        }
+        Ok(all)
     }
 
     /// Keeps the right to write, however long it takes.

@@ -19,6 +19,16 @@ pub enum SumKey {
     Counter(CounterSum),
 }
 
+impl SumKey {
+    /// Whose views it counts.
+    pub fn content(&self) -> Option<Content> {
+        match self {
+            SumKey::Views(content) | SumKey::ViewsOn(content, _) => Some(*content),
+            SumKey::Counter(_) => None,
+        }
+    }
+}
+
 /// An amount to add to a stored total.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {

@@ -33,7 +33,7 @@ impl Look {
 /// The result of taking a flight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// The sums of all shards. Taking the same number again gives the same sums.
+    /// The sums of all shards. Taking the same number again gives the same sums, until the flight is removed.
     Flight(Flight),
     /// A shard holds this lower flight, which has to be written first.
     Lower(FlightNumber),

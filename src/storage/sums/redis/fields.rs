@@ -8,21 +8,24 @@ use crate::storage::redis::value::{self, DecodeError};
 /// Suffix of a content whose views restart.
 const RESTARTS: &str = "!";
 
-/// Reads sums from the answer to `HGETALL`, in its order. A content that restarts comes twice.
-pub fn sums(value: Value) -> Result<Vec<(SumKey, Sum)>, DecodeError> {
-    const PAIRS: DecodeError = DecodeError("a hash of sums");
+const PAIRS: DecodeError = DecodeError("a hash of sums");
+
+/// Fields and their numbers, from the answer to `HGETALL` or `HSCAN`.
+pub fn pairs(value: Value) -> Result<Vec<[String; 2]>, DecodeError> {
     let fields = value::texts(value)?;
     let (pairs, []) = fields.as_chunks::<2>() else { return Err(PAIRS) };
-    let sum = |[field, number]: &[String; 2]| {
-        // Counters never restart.
-        let restarts = field.strip_suffix(RESTARTS).filter(|field| !field.starts_with(CounterSum::MARK));
-        let (field, sum) = match restarts {
-            Some(field) => (field, Sum { restarts: true, by: 0 }),
-            None => (field.as_str(), Sum::of(number.parse().map_err(|_| PAIRS)?)),
-        };
-        Ok((field.parse().map_err(|_| PAIRS)?, sum))
+    Ok(pairs.to_vec())
+}
+
+/// A content that restarts has two fields.
+pub fn sum([field, number]: &[String; 2]) -> Result<(SumKey, Sum), DecodeError> {
+    // Counters never restart.
+    let restarts = field.strip_suffix(RESTARTS).filter(|field| !field.starts_with(CounterSum::MARK));
+    let (field, sum) = match restarts {
+        Some(field) => (field, Sum { restarts: true, by: 0 }),
+        None => (field.as_str(), Sum::of(number.parse().map_err(|_| PAIRS)?)),
     };
-    pairs.iter().map(sum).collect()
+    Ok((field.parse().map_err(|_| PAIRS)?, sum))
 }
 
 #[cfg(test)]
@@ -33,6 +36,10 @@ mod tests {
 
     fn hash(fields: &[&str]) -> Value {
         Value::Array(fields.iter().map(|field| Value::BulkString(field.as_bytes().to_vec())).collect())
+    }
+
+    fn sums(value: Value) -> Result<Vec<(SumKey, Sum)>, DecodeError> {
+        pairs(value)?.iter().map(sum).collect()
     }
 
     #[test]

@@ -28,6 +28,11 @@ pub fn pending_counters(shard: Shard) -> String {
     format!("{}:sc", tag(shard))
 }
 
+/// Of the views of a flight, and of its counters.
+pub fn of_flight(shard: Shard) -> [String; 2] {
+    ["sf", "sg"].map(|key| format!("{}:{key}", tag(shard)))
+}
+
 pub fn lease() -> String {
     format!("{}:flights", tag(COMMON))
 }

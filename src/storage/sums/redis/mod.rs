@@ -1,6 +1,7 @@
 //! Sums in the Redis that gateways share. Each shard keeps its own sums, so that its commits can add to them.
 
 pub mod fields;
+mod held;
 pub mod keys;
 pub mod pending;
 
@@ -103,15 +104,22 @@ async fn look(redis: &Redis) -> Result<Look, StoreError> {
 }
 
 async fn take(redis: &Redis, unit: Unit, number: FlightNumber) -> Result<Taken, StoreError> {
-    let mut flight = Flight::new(unit, number);
-    let mut lower: Option<FlightNumber> = None;
-    for of_shard in run(redis, &TAKE, number).await? {
+    let (mut holding, mut lower) = (Vec::new(), None::<FlightNumber>);
+    for (shard, of_shard) in Shards::DEFAULT.all().zip(run(redis, &TAKE, number).await?) {
         match of_shard {
             held @ Value::BulkString(_) => lower = lower.into_iter().chain(self::number(held)?).min(),
-            fields => flight.join(fields::sums(fields)?),
+            count => match value::number(count)? {
+                0 => {}
+                count => holding.push((shard, usize::try_from(count).unwrap_or(usize::MAX))),
+            },
         }
     }
-    Ok(lower.map_or(Taken::Flight(flight), Taken::Lower))
+    if let Some(lower) = lower {
+        return Ok(Taken::Lower(lower));
+    }
+    let mut flight = Flight::new(unit, number);
+    held::read(redis, holding, &mut flight).await?;
+    Ok(Taken::Flight(flight))
 }
 
 /// The answers of all shards, or the answer of each call.

@@ -1,18 +1,14 @@
--- In each shard, makes all pending sums the flight of a number, unless the shard holds a flight.
+-- In each shard, makes all pending sums the flight of a number, unless the shard holds a flight. Only names change: however
+-- many sums there are, it takes no longer. They are read afterwards, in steps.
 --
 --   ARGV[2]  the number, microseconds
 --
--- For each shard, answers with the fields of the flight, or with a number if the shard holds a lower flight.
+-- For each shard, answers how many sums of the flight it holds, or as a text the number of a lower flight that it holds.
 
 local number, answers = tonumber(ARGV[2]), {}
 
--- Views, then counters.
-local function sums(tag)
-  local all = redis.call('HGETALL', tag .. ':sf')
-  for _, word in ipairs(redis.call('HGETALL', tag .. ':sg')) do
-    all[#all + 1] = word
-  end
-  return all
+local function count(tag)
+  return redis.call('HLEN', tag .. ':sf') + redis.call('HLEN', tag .. ':sg')
 end
 
 -- Whether anything was pending.
@@ -34,17 +30,17 @@ for place, tag in ipairs(tags) do
   if held > 0 and held < number then
     answers[place] = tostring(redis.call('HGET', state, 'held'))
   elseif held == number then
-    answers[place] = sums(tag)
+    answers[place] = count(tag)
   elseif last >= number then
-    answers[place] = {}
+    answers[place] = 0
   else
     redis.call('HSET', state, 'last', ARGV[2])
     if begin(tag) then
       redis.call('HSET', state, 'held', ARGV[2], 'began', redis.call('HGET', state, 'since') or 0)
       redis.call('HDEL', state, 'since')
-      answers[place] = sums(tag)
+      answers[place] = count(tag)
     else
-      answers[place] = {}
+      answers[place] = 0
     end
   end
 end
