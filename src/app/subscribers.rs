@@ -120,7 +120,10 @@ impl Parts {
         let source = |topic| -> Result<Arc<dyn EventSource>, StartError> {
             Ok(match logs.as_ref().map(|logs| logs.of(topic)) {
                 Some(log) => Arc::new(LogSource::new(log, queues.clone())),
-                None => Arc::new(KafkaEvents::open(&config.kafka, &config.events.deployment, topic)?),
+                None => {
+                    let deployment = &config.events.deployment;
+                    Arc::new(KafkaEvents::open(&config.kafka, deployment, topic, queues.clone())?)
+                }
             })
         };
         let sources = EventTopic::ALL.into_iter().map(|topic| Ok((topic, source(topic)?)));
@@ -160,6 +163,10 @@ impl CascadeThread {
             metrics: metrics.clone(),
             places: Places::new(settings.workers),
         });
+        for (_, source) in &sources {
+            let source = source.clone();
+            assembly.degraded.push(Box::new(move || source.degraded().into_iter().collect()));
+        }
         let cascades = sources.into_iter().map(|(topic, source)| Cascade {
             source,
             queues: queues.clone(),

@@ -250,6 +250,7 @@ macro_rules! owner_queues_suite {
             subscriptions_tell_what_has_changed,
             owners_are_listed_in_the_order_of_their_ids,
             a_cursor_only_rises,
+            one_message_of_each_part_is_remembered,
             totals_are_those_of_all_owners,
             everything_is_there_after_the_end_of_the_process,
             workers_at_one_time_share_the_owners,

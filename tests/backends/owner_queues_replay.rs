@@ -21,7 +21,8 @@ pub fn a_replay_brings_everything_once_and_in_its_order<B: QueuesBackend>() {
     let fill = |at, to, events: std::ops::RangeInclusive<u64>, is_end| {
         let events = events.map(|offset| (offset, format!("{{\"n\":{offset}}}").into())).collect();
         let owner = queue.id.clone();
-        let fill = Fill { owner, version: replay.version, part: part(), at, to, events, is_end, parts: 1 };
+        let fill =
+            Fill { owner, version: replay.version, part: part(), at, to, events, is_end, parts: [part()].into() };
         wait(queue.all.fill(fill)).unwrap()
     };
     assert_eq!(fill(1, 4, 2..=4, true), Filled::More, "5 and 6 are missing");
@@ -39,7 +40,16 @@ pub fn a_replay_is_over_when_each_part_was_read_to_its_end<B: QueuesBackend>() {
     let version = queue.version();
     let fill = |part: &str, version, is_end| {
         let (owner, part) = (queue.id.clone(), Part::new(part));
-        let fill = Fill { owner, version, part, at: 0, to: 0, events: Vec::new(), is_end, parts: 2 };
+        let fill = Fill {
+            owner,
+            version,
+            part,
+            at: 0,
+            to: 0,
+            events: Vec::new(),
+            is_end,
+            parts: ["one", "two"].map(Part::new).into(),
+        };
         wait(queue.all.fill(fill)).unwrap()
     };
     assert_eq!(fill("one", version, true), Filled::More);
@@ -56,7 +66,7 @@ pub fn a_replay_sends_nothing_to_the_dead_letters<B: QueuesBackend>() {
         let fill = |at, events: std::ops::RangeInclusive<u64>| {
             let (owner, version, to) = (queue.id.clone(), queue.version(), *events.end());
             let events = events.map(|offset| (offset, format!("{{\"n\":{offset}}}").into())).collect();
-            let fill = Fill { owner, version, part: part(), at, to, events, is_end: true, parts: 1 };
+            let fill = Fill { owner, version, part: part(), at, to, events, is_end: true, parts: [part()].into() };
             wait(queue.all.fill(fill)).unwrap()
         };
         let replay = || wait(queue.all.replays()).unwrap().pop().unwrap();
@@ -79,7 +89,8 @@ pub fn an_empty_queue_takes_one_event_of_any_length_from_the_log<B: QueuesBacken
     for at in 0..2 {
         let events = (at + 1..=2).map(|offset| (offset, format!("{{\"n\":{offset}}}").into())).collect();
         let (owner, version, part) = (queue.id.clone(), queue.version(), part());
-        let fill = Fill { owner, version, part, at, to: 2, events, is_end: true, parts: 1 };
+        let parts = [part.clone()].into();
+        let fill = Fill { owner, version, part, at, to: 2, events, is_end: true, parts };
         let expected = if at == 0 { Filled::Full } else { Filled::Over };
         assert_eq!(wait(queue.all.fill(fill)).unwrap(), expected);
         assert_eq!(queue.drained(), [at + 1]);

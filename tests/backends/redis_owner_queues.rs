@@ -421,7 +421,8 @@ fn a_replay_brings_what_was_left_out_and_a_lease_from_before_it_removes_nothing(
     let fill = |at: Offset, to: Offset, is_end| {
         let events = (at + 1..=to).map(|offset| (offset, event("a", incarnation, offset).event)).collect();
         let (owner, version) = (id("a"), replay.version);
-        wait(on.queues.fill(Fill { owner, version, part: part(), at, to, events, is_end, parts: 1 })).unwrap()
+        wait(on.queues.fill(Fill { owner, version, part: part(), at, to, events, is_end, parts: [part()].into() }))
+            .unwrap()
     };
     // More than is queued in one step. The end was read before the last event came.
     assert_eq!(fill(2, 600, true), Filled::More);

@@ -119,7 +119,17 @@ impl Search<'_> {
             let to = self.newest.min(at + self.rng.random_range(0..4)).max(at);
             let events = (at + 1..=to).map(|offset| (offset, event("a", 0, offset).event)).collect();
             let (owner, version, is_end) = (replay.owner, replay.version, to == self.newest);
-            wait(self.queues.fill(Fill { owner, version, part: part(), at, to, events, is_end, parts: 1 })).unwrap();
+            wait(self.queues.fill(Fill {
+                owner,
+                version,
+                part: part(),
+                at,
+                to,
+                events,
+                is_end,
+                parts: [part()].into(),
+            }))
+            .unwrap();
         }
         "fill"
     }

@@ -9,27 +9,31 @@ use heartline::storage::delivery::{Delivery, Receipt};
 use heartline::storage::event_bus::archives::Archives;
 use heartline::storage::event_bus::kafka::KafkaEvents;
 use heartline::storage::event_bus::part::Part;
-use heartline::storage::event_bus::source::{EventArchive, EventSource, PartEvents};
-use heartline::storage::event_bus::{Event, EventBus, EventTopic};
+use heartline::storage::event_bus::source::{EventArchive, EventSource, Marks, PartEvents};
+use heartline::storage::event_bus::{Event, EventBus, EventTopic, Offset};
 use heartline::storage::kafka::config::KafkaConfig;
+use heartline::storage::owner_queues::Bounds;
+use heartline::storage::owner_queues::embedded::EmbeddedQueues;
 
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::sleep;
 
 use crate::kafka_bus::broker::{Broker, shared};
 use crate::kafka_bus::publishing::{DEPLOYMENT, publish};
-use crate::kafka_bus::topics::is_made;
+use crate::kafka_bus::topics::{is_made, remove};
 use crate::kafka_bus::{PATIENCE, claim, open, settings};
 
 /// Reads on until something was read.
 async fn read(source: &KafkaEvents) -> PartEvents {
-    let began = Instant::now();
+    let (began, mut why) = (Instant::now(), String::new());
     while began.elapsed() < PATIENCE {
-        if let Ok(Some(read)) = source.next().await {
-            return read;
+        match source.next().await {
+            Ok(Some(read)) => return read,
+            Ok(None) => {}
+            Err(error) => why = error.to_string(),
         }
     }
-    panic!("nothing is read");
+    panic!("nothing is read: {why}");
 }
 
 async fn until_next(what: &str, source: &KafkaEvents, holds: impl Fn(bool) -> bool) {
@@ -48,7 +52,63 @@ fn source(kafka: &KafkaConfig) -> KafkaEvents {
 }
 
 fn source_of(kafka: &KafkaConfig, topic: EventTopic) -> KafkaEvents {
-    KafkaEvents::open(kafka, DEPLOYMENT, topic).unwrap()
+    KafkaEvents::open(kafka, DEPLOYMENT, topic, marks()).unwrap()
+}
+
+/// As long as the test runs.
+fn marks() -> Arc<dyn Marks> {
+    let directory = tempfile::tempdir().unwrap().keep();
+    let bounds = Bounds { events: 1, bytes: 1, age: Duration::from_secs(1) };
+    Arc::new(EmbeddedQueues::open(&directory, bounds, Arc::new(clock::wall)).unwrap())
+}
+
+/// Events of user 1, which are in one partition.
+async fn publish_three(kafka: &KafkaConfig) {
+    let (bus, began) = (open(kafka), Instant::now());
+    while publish(&bus, (1..=3).map(|number| claim(1, number))).await.is_err() {
+        assert!(began.elapsed() < PATIENCE, "nothing is published");
+    }
+}
+
+/// Reads until there are three, and commits them.
+async fn three_of(source: &KafkaEvents) -> (Part, Vec<Offset>) {
+    let (mut part, mut offsets) = (None, Vec::new());
+    while offsets.len() < 3 {
+        let batch = read(source).await;
+        offsets.extend(batch.events.iter().map(|(offset, _)| *offset));
+        part = Some(batch.part.clone());
+        commit(source, batch).await;
+    }
+    (part.unwrap(), offsets)
+}
+
+/// Its offsets begin anew, and nothing that is known of the old ones counts.
+#[tokio::test]
+#[ignore = "needs Kafka: tests/run kafka"]
+async fn a_topic_that_was_made_anew_is_another_part_and_read_from_its_start() {
+    for is_restarted in [false, true] {
+        let (kafka, marks) = (settings(&shared()), marks());
+        let open = || KafkaEvents::open(&kafka, DEPLOYMENT, EventTopic::Rewards, marks.clone()).unwrap();
+        let mut source = open();
+        publish_three(&kafka).await;
+        let (before, offsets) = three_of(&source).await;
+        assert_eq!((offsets, source.degraded()), (vec![1, 2, 3], None));
+        if is_restarted {
+            drop(source);
+            remove(&kafka.topics.rewards).await;
+            publish_three(&kafka).await;
+            source = open();
+        } else {
+            remove(&kafka.topics.rewards).await;
+            publish_three(&kafka).await;
+        }
+        let (after, offsets) = three_of(&source).await;
+        assert_eq!((after.as_str(), offsets), (format!("{before}~1").as_str(), vec![1, 2, 3]));
+        assert!(source.degraded().is_some() && source.has(&after));
+        let ends = source.ends().await.unwrap();
+        assert_eq!((ends.get(&after), ends.get(&before)), (Some(&3), None));
+        assert_eq!(source.read(after, 0, 10).await.unwrap().events.len(), 3);
+    }
 }
 
 /// An event of that topic, of a user's own.

@@ -53,6 +53,17 @@ pub async fn until(bus: &impl Complaining, wanted: impl Fn(&[String]) -> bool) -
     }
 }
 
+/// Until no broker knows it any more.
+pub async fn remove(topic: &str) {
+    let admin = admin();
+    admin.delete_topics(&[topic], &AdminOptions::new()).await.unwrap()[0].as_ref().unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    while !admin.inner().fetch_metadata(Some(topic), PATIENCE).unwrap().topics()[0].partitions().is_empty() {
+        assert!(Instant::now() < deadline, "it is still there");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
 /// The topic has six partitions, and these settings.
 pub async fn is_made(topic: &str, settings: &[(&str, &str)]) {
     let admin = admin();

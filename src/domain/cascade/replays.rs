@@ -67,18 +67,18 @@ impl Replays {
 
     /// A step of each part. Whether the queue has moved on.
     async fn fill(&self, replay: &Replay) -> Result<bool, FillError> {
-        let parts = self.archive.ends().await?;
+        let parts: Arc<[Part]> = self.archive.ends().await?.into_keys().collect();
         let mut moved = false;
         let mut room = usize::try_from(replay.room).unwrap_or(usize::MAX);
         let mut room_bytes = replay.room_bytes;
-        for part in parts.keys() {
+        for part in parts.iter() {
             let limit = room.min(READ_MAX);
             if limit == 0 {
                 break;
             }
             let at = replay.at.get(part).copied().unwrap_or_default();
             let read = self.archive.read(part.clone(), at, limit).await?;
-            let fill = fill_of(replay, part, at, read, room_bytes, parts.len());
+            let fill = fill_of(replay, part, at, read, room_bytes, parts.clone());
             room = room.saturating_sub(fill.events.len());
             room_bytes = room_bytes.saturating_sub(bytes_of(&fill.events));
             let (has_moved, has_events) = (fill.to > at, !fill.events.is_empty());
@@ -96,7 +96,7 @@ impl Replays {
 }
 
 /// The events that there is room for, and at least one: an empty queue takes it however long it is.
-fn fill_of(replay: &Replay, part: &Part, at: Offset, read: PartEvents, room_bytes: u64, parts: usize) -> Fill {
+fn fill_of(replay: &Replay, part: &Part, at: Offset, read: PartEvents, room_bytes: u64, parts: Arc<[Part]>) -> Fill {
     let PartEvents { events, to, is_end, .. } = read;
     let mut events: Vec<_> = events.into_iter().filter(|(_, event)| is_wanted(&replay.subscriber, event)).collect();
     let mut bytes = 0;

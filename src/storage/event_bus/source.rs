@@ -58,6 +58,11 @@ pub trait EventSource: EventArchive {
 
     /// Events that are on the bus and not committed, in the parts that are read here.
     fn lag(&self) -> u64;
+
+    /// What an operator must know, in a few words.
+    fn degraded(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Keeps how far a reader has come in each part, for a bus that does not keep it itself.
@@ -67,4 +72,59 @@ pub trait Cursors: Send + Sync + 'static {
 
     /// Durable when answered. A lower offset than the present one changes nothing.
     fn move_cursor(&self, part: Part, to: Offset) -> Answer<()>;
+}
+
+/// A message of a part that was read. By it a reader finds out whether the part still is the same log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogMark {
+    pub offset: Offset,
+    pub hash: u64,
+}
+
+/// Keeps one message of each part, for a bus whose parts may be replaced.
+pub trait Marks: Cursors {
+    fn mark(&self, part: Part) -> Answer<Option<LogMark>>;
+
+    /// Durable when answered.
+    fn keep_mark(&self, part: Part, mark: LogMark) -> Answer<()>;
+}
+
+#[cfg(test)]
+pub mod tests {
+    use std::collections::BTreeMap;
+
+    use parking_lot::Mutex;
+
+    use super::*;
+
+    /// Forgotten with the process.
+    #[derive(Default)]
+    pub struct MemoryMarks {
+        cursors: Mutex<BTreeMap<Part, Offset>>,
+        marks: Mutex<BTreeMap<Part, LogMark>>,
+    }
+
+    impl Cursors for MemoryMarks {
+        fn cursor(&self, part: Part) -> Answer<Offset> {
+            let at = self.cursors.lock().get(&part).copied().unwrap_or_default();
+            Box::pin(async move { Ok(at) })
+        }
+
+        fn move_cursor(&self, part: Part, to: Offset) -> Answer<()> {
+            self.cursors.lock().insert(part, to);
+            Box::pin(async { Ok(()) })
+        }
+    }
+
+    impl Marks for MemoryMarks {
+        fn mark(&self, part: Part) -> Answer<Option<LogMark>> {
+            let mark = self.marks.lock().get(&part).copied();
+            Box::pin(async move { Ok(mark) })
+        }
+
+        fn keep_mark(&self, part: Part, mark: LogMark) -> Answer<()> {
+            self.marks.lock().insert(part, mark);
+            Box::pin(async { Ok(()) })
+        }
+    }
 }

@@ -41,7 +41,7 @@ use futures_util::future::BoxFuture;
 
 use super::event_bus::Offset;
 use super::event_bus::part::{Offsets, Part};
-use super::event_bus::source::Cursors;
+use super::event_bus::source::Marks;
 use super::store_error::{Answer, StoreError};
 use crate::model::subscribers::{State, Status, Subscriber, SubscriberId};
 
@@ -291,7 +291,7 @@ pub struct Fill {
     /// There was no more in the part when it was read.
     pub is_end: bool,
     /// All parts of the bus. The replay is over when each was read to its end, and to what was left out meanwhile.
-    pub parts: usize,
+    pub parts: Arc<[Part]>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -319,7 +319,7 @@ pub struct Totals {
 }
 
 /// Keeps the queues. All methods may be called from any thread; all changes are durable when answered.
-pub trait OwnerQueues: Cursors {
+pub trait OwnerQueues: Marks {
     // For the API.
 
     /// The version of this id, 0 if it never had an owner, and the owner, if there is one.

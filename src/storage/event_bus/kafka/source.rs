@@ -9,6 +9,7 @@
 
 mod assigned;
 mod lag;
+mod logs;
 mod lookup;
 mod member;
 
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use futures_util::future::{BoxFuture, ready};
+use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use rdkafka::config::FromClientConfigAndContext;
 use rdkafka::consumer::{BaseConsumer, Consumer};
@@ -27,11 +28,12 @@ use tokio::task::spawn_blocking;
 
 use self::assigned::{Assigned, Batch, Held};
 use self::lag::Lag;
+use self::logs::{Logs, mark_of};
 use self::member::Member;
 use super::KafkaRefused;
 use super::message::structured;
 use crate::storage::event_bus::part::{Offsets, Part};
-use crate::storage::event_bus::source::{EventArchive, EventSource, PartEvents};
+use crate::storage::event_bus::source::{EventArchive, EventSource, Marks, PartEvents};
 use crate::storage::event_bus::{BusError, EventTopic, Offset};
 use crate::storage::kafka::client;
 use crate::storage::kafka::config::KafkaConfig;
@@ -65,6 +67,7 @@ pub struct KafkaEvents {
     reader: Arc<Mutex<Reader>>,
     has_joined: AtomicBool,
     lag: Lag,
+    logs: Logs,
 }
 
 impl KafkaEvents {
@@ -76,8 +79,13 @@ impl KafkaEvents {
         }
     }
 
-    /// Waits for no broker.
-    pub fn open(config: &KafkaConfig, deployment: &str, topic: EventTopic) -> Result<Self, KafkaRefused> {
+    /// Waits for no broker. `marks`: where it is kept which logs were read.
+    pub fn open(
+        config: &KafkaConfig,
+        deployment: &str,
+        topic: EventTopic,
+        marks: Arc<dyn Marks>,
+    ) -> Result<Self, KafkaRefused> {
         let refused = |error: KafkaError| KafkaRefused(error.to_string());
         let name = Self::group(deployment, topic);
         let topic: Arc<str> = match topic {
@@ -89,6 +97,7 @@ impl KafkaEvents {
         // It joins no group; the library wants a name nevertheless.
         let reader = consumer(config, &format!("{name}-read"), &Arc::default());
         Ok(KafkaEvents {
+            logs: Logs::new(topic.clone(), marks),
             topic,
             group: Arc::new(group),
             assigned,
@@ -98,22 +107,30 @@ impl KafkaEvents {
         })
     }
 
-    fn part(&self, partition: i32) -> Part {
-        Part::new(format!("{}/{partition}", self.topic))
+    fn events(&self, Batch { partition, epoch, events, to }: Batch) -> PartEvents {
+        PartEvents { part: self.logs.part(partition, epoch), events, to, is_end: false }
     }
 
-    fn events(&self, Batch { partition, events, to }: Batch) -> PartEvents {
-        PartEvents { part: self.part(partition), events, to, is_end: false }
+    async fn offsets(&self, of_partitions: Vec<(i32, Offset)>) -> Result<Offsets, BusError> {
+        let parts = self.logs.parts(of_partitions.iter().map(|(partition, _)| *partition)).await?;
+        Ok(parts.into_iter().zip(of_partitions.into_iter().map(|(_, offset)| offset)).collect())
     }
 
-    fn offsets(&self, of_partitions: Vec<(i32, Offset)>) -> Offsets {
-        of_partitions.into_iter().map(|(partition, offset)| (self.part(partition), offset)).collect()
-    }
-
-    fn partition(&self, part: &Part) -> Result<i32, BusError> {
-        let partition = part.as_str().strip_prefix(&*self.topic).and_then(|rest| rest.strip_prefix('/'));
-        let partition = partition.and_then(|partition| partition.parse().ok());
-        partition.ok_or_else(|| BusError(format!("there is no part {part}")))
+    /// Finds out which log of a partition is being read. Another one than before is read from its start.
+    async fn look(&self, partition: i32) -> Result<(), BusError> {
+        let epoch = self.logs.epoch(partition).await?;
+        let is_same = match self.logs.mark(partition, epoch).await? {
+            Some(mark) => self.ask(move |reader, topic| lookup::has(reader, topic, partition, mark)).await?,
+            None => true,
+        };
+        if is_same {
+            self.assigned.is(partition, epoch);
+            return Ok(());
+        }
+        let (group, topic) = (self.group.clone(), self.topic.clone());
+        blocking(move || group.seek(&topic, partition, Place::Beginning, ANSWER_TIMEOUT)).await?;
+        self.assigned.begin_again(partition);
+        self.logs.change(partition, epoch + 1).await
     }
 
     fn store_offset(&self, partition: i32, offset: Offset) -> KafkaResult<()> {
@@ -141,23 +158,23 @@ impl KafkaEvents {
 
 impl EventArchive for KafkaEvents {
     fn has(&self, part: &Part) -> bool {
-        self.partition(part).is_ok()
+        self.logs.of(part).is_ok()
     }
 
     fn ends(&self) -> BoxFuture<'_, Result<Offsets, BusError>> {
-        Box::pin(async move { Ok(self.offsets(self.ask(lookup::ends).await?)) })
+        Box::pin(async move { self.offsets(self.ask(lookup::ends).await?).await })
     }
 
     fn before(&self, time: u64) -> BoxFuture<'_, Result<Offsets, BusError>> {
         Box::pin(async move {
             let before = self.ask(move |reader, topic| lookup::before(reader, topic, time));
-            Ok(self.offsets(before.await?))
+            self.offsets(before.await?).await
         })
     }
 
     fn read(&self, part: Part, after: Offset, limit: usize) -> BoxFuture<'_, Result<PartEvents, BusError>> {
         Box::pin(async move {
-            let partition = self.partition(&part)?;
+            let (partition, _) = self.logs.of(&part)?;
             self.ask(move |reader, topic| lookup::events(reader, topic, (part, partition), after, limit)).await
         })
     }
@@ -178,6 +195,10 @@ impl EventSource for KafkaEvents {
                 if let Some(batch) = read {
                     return Ok(Some(self.events(batch)));
                 }
+                if let Some(partition) = self.assigned.unknown() {
+                    self.look(partition).await?;
+                    continue;
+                }
                 if let Some(counted) = self.lag.counted().await {
                     return counted.map(|()| None);
                 }
@@ -190,16 +211,27 @@ impl EventSource for KafkaEvents {
     }
 
     fn commit(&self, part: Part, offset: Offset) -> BoxFuture<'_, Result<(), BusError>> {
-        // The library sends it later.
-        let stored = self.partition(&part).and_then(|partition| {
-            let stored = self.store_offset(partition, offset);
-            stored.map_err(|error| BusError(error.to_string()))
-        });
-        Box::pin(ready(stored))
+        Box::pin(async move {
+            let (partition, epoch) = self.logs.of(&part)?;
+            // Another log is being read meanwhile, or another member reads it.
+            if self.assigned.epoch(partition) != Some(epoch) {
+                return Ok(());
+            }
+            // The library sends it later.
+            self.store_offset(partition, offset).map_err(|error| BusError(error.to_string()))?;
+            match self.assigned.handed(partition).filter(|handed| handed.offset == offset) {
+                Some(handed) => self.logs.keep(partition, epoch, handed).await,
+                None => Ok(()),
+            }
+        })
     }
 
     fn lag(&self) -> u64 {
         self.lag.events()
+    }
+
+    fn degraded(&self) -> Option<String> {
+        self.logs.degraded()
     }
 }
 
@@ -233,7 +265,8 @@ fn poll(group: &Reader, topic: &str, assigned: &Assigned) -> Option<Batch> {
         wait = Duration::ZERO;
         match polled {
             Ok(message) => {
-                assigned.read(message.partition(), offset_of(message.offset()), structured(&message));
+                let mark = mark_of(offset_of(message.offset()), &message);
+                assigned.read(message.partition(), mark, structured(&message));
                 let held = assigned.held();
                 if held.messages >= HELD_MAX || held.bytes >= HELD_BYTES_MAX {
                     break;
@@ -241,6 +274,7 @@ fn poll(group: &Reader, topic: &str, assigned: &Assigned) -> Option<Batch> {
             }
             // It may be made at any time; by itself the library looks again much later.
             Err(KafkaError::MessageConsumption(RDKafkaErrorCode::UnknownTopicOrPartition)) => {
+                assigned.doubt();
                 std::thread::sleep(AGAIN_AFTER);
                 let _tried_again = group.subscribe(&[topic]);
                 break;

@@ -74,7 +74,7 @@ pub fn fill(
         if *is_end {
             replay.ended.insert(part.clone());
         }
-        if replay.is_over(&at, *parts) {
+        if replay.is_over(&at, parts) {
             live.replay = None;
             filled = Filled::Over;
         }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use fjall::OwnedWriteBatch;
 
 use super::head::{Head, Live};
-use super::tables::{Events, Tables, View, away, dead_value, entry_value, event_key};
+use super::tables::{Events, Tables, View, away, dead_value, entry_value, event_key, mark_key, mark_value};
 use crate::model::subscribers::{Subscriber, SubscriberId};
 use crate::storage::event_bus::Offset;
 use crate::storage::event_bus::part::Part;
+use crate::storage::event_bus::source::LogMark;
 use crate::storage::owner_queues::{DeadReason, Entry, Version};
 use crate::storage::store_error::StoreError;
 
@@ -144,6 +145,11 @@ impl<'a> Draft<'a> {
             self.batch.insert(&self.tables().cursors, part.as_str(), to.to_be_bytes());
         }
         Ok(())
+    }
+
+    pub fn keep_mark(&mut self, part: &Part, mark: LogMark) {
+        self.is_empty = false;
+        self.batch.insert(&self.tables().cursors, mark_key(part), mark_value(mark));
     }
 
     /// Writes it, if there is something.

@@ -122,8 +122,8 @@ impl Live {
 
 impl Replaying {
     /// Whether nothing is missing any more. `parts`: all that the bus has.
-    pub fn is_over(&self, at: &Offsets, parts: usize) -> bool {
-        let reached = |(part, needed): (&Part, &Offset)| at.get(part).is_some_and(|at| at >= needed);
-        self.ended.len() >= parts && self.needed.iter().all(reached)
+    pub fn is_over(&self, at: &Offsets, parts: &[Part]) -> bool {
+        let of = |offsets: &Offsets, part| offsets.get(part).copied().unwrap_or_default();
+        parts.iter().all(|part| self.ended.contains(part) && of(at, part) >= of(&self.needed, part))
     }
 }

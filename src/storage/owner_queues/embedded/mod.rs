@@ -52,7 +52,7 @@ use crate::storage::embedded::readers::Readers;
 use crate::storage::embedded::write_queue::WriteQueue;
 use crate::storage::event_bus::Offset;
 use crate::storage::event_bus::part::Part;
-use crate::storage::event_bus::source::Cursors;
+use crate::storage::event_bus::source::{Cursors, LogMark, Marks};
 use crate::storage::store_error::{Answer, StoreError};
 
 /// Reads that wait.
@@ -98,6 +98,16 @@ impl Cursors for EmbeddedQueues {
 
     fn move_cursor(&self, part: Part, to: Offset) -> Answer<()> {
         self.queue.ask(|answer| Request::MoveCursor(part, to, answer))
+    }
+}
+
+impl Marks for EmbeddedQueues {
+    fn mark(&self, part: Part) -> Answer<Option<LogMark>> {
+        self.read(move |view| view.mark(&part))
+    }
+
+    fn keep_mark(&self, part: Part, mark: LogMark) -> Answer<()> {
+        self.queue.ask(|answer| Request::KeepMark(part, mark, answer))
     }
 }
 

@@ -6,6 +6,7 @@ use crate::model::subscribers::SubscriberId;
 use crate::storage::embedded::write_queue::Answered;
 use crate::storage::event_bus::Offset;
 use crate::storage::event_bus::part::Part;
+use crate::storage::event_bus::source::LogMark;
 use crate::storage::owner_queues::{
     Append, Appended, Change, Changed, Done, Due, Ended, Fence, Fill, Filled, Limit, Totals, Version,
 };
@@ -21,6 +22,7 @@ pub enum Request {
     Expire(Answered<u64>),
     Totals(Answered<Totals>),
     MoveCursor(Part, Offset, Answered<()>),
+    KeepMark(Part, LogMark, Answered<()>),
 }
 
 impl Request {
@@ -36,6 +38,7 @@ impl Request {
             Request::Expire(answered) => drop(answered.send(Err(error))),
             Request::Totals(answered) => drop(answered.send(Err(error))),
             Request::MoveCursor(.., answered) => drop(answered.send(Err(error))),
+            Request::KeepMark(.., answered) => drop(answered.send(Err(error))),
         }
     }
 }

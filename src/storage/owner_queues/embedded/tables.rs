@@ -9,6 +9,7 @@
 //! | `changes` | version of an id, the last one | id |
 //! | `garbage` | table, place or incarnation | nothing: what is under it can be removed |
 //! | `cursors` | part | offset |
+//! | | `mark:` and a part | offset and hash of one of its messages |
 //!
 //! All numbers are `u64`, big-endian, but for the reason: 0 = the queue was full, 1 = too old.
 
@@ -25,6 +26,7 @@ use crate::storage::embedded::database::{self, Bounds, Journal};
 use crate::storage::embedded::describe;
 use crate::storage::event_bus::Offset;
 use crate::storage::event_bus::part::Part;
+use crate::storage::event_bus::source::LogMark;
 use crate::storage::owner_queues::unreadable::UnreadableOwners;
 use crate::storage::owner_queues::{Dead, DeadReason, Entry, Number, Version};
 use crate::storage::store_error::StoreError;
@@ -176,6 +178,14 @@ impl View<'_> {
         bytes.map_or(Ok(0), |bytes| number(&bytes))
     }
 
+    pub fn mark(&self, part: &Part) -> Result<Option<LogMark>, StoreError> {
+        let Some(bytes) = self.snapshot.get(&self.tables.cursors, mark_key(part)).map_err(away)? else {
+            return Ok(None);
+        };
+        let (offset, hash) = bytes.split_at_checked(8).ok_or_else(|| unreadable("a mark"))?;
+        Ok(Some(LogMark { offset: number(offset)?, hash: number(hash)? }))
+    }
+
     /// What can be removed, and the keys of some of its events.
     pub fn garbage(&self, limit: usize) -> Result<Option<Garbage>, StoreError> {
         let Some(row) = self.snapshot.range::<&[u8], _>(&self.tables.garbage, ..).next() else { return Ok(None) };
@@ -210,6 +220,14 @@ impl Events {
 
 pub fn event_key(place: Version, number: Number) -> [u8; 16] {
     (u128::from(place) << 64 | u128::from(number)).to_be_bytes()
+}
+
+pub fn mark_key(part: &Part) -> String {
+    format!("mark:{part}")
+}
+
+pub fn mark_value(LogMark { offset, hash }: LogMark) -> [u8; 16] {
+    (u128::from(offset) << 64 | u128::from(hash)).to_be_bytes()
 }
 
 pub fn entry_value(queued_at: u64, event: &str) -> Vec<u8> {

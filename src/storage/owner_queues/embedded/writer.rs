@@ -220,6 +220,10 @@ impl Memory {
             Request::Fill(asked, answered) => answer(answered, fill(draft, control, &asked, bounds, now)),
             Request::Resend(owner, answered) => answer(answered, resend(draft, control, &owner, bounds, now)),
             Request::MoveCursor(part, to, answered) => answer(answered, draft.move_cursor(&part, to)),
+            Request::KeepMark(part, mark, answered) => {
+                draft.keep_mark(&part, mark);
+                answer(answered, Ok(()))
+            }
             other @ (Request::Expire(_) | Request::Totals(_) | Request::Take(..)) => return Applied::Other(other),
         })
     }

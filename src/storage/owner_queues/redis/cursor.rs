@@ -1,4 +1,4 @@
-//! How far the parts of the bus were read.
+//! How far the parts of the bus were read, and by which messages they are recognised.
 
 use std::sync::LazyLock;
 
@@ -9,6 +9,7 @@ use super::calls::word;
 use super::keys::{self, COMMON};
 use crate::storage::event_bus::Offset;
 use crate::storage::event_bus::part::Part;
+use crate::storage::event_bus::source::LogMark;
 use crate::storage::redis::script::script;
 use crate::storage::redis::{Call, Redis, checked};
 use crate::storage::store_error::StoreError;
@@ -20,6 +21,23 @@ pub async fn cursor(redis: &Redis, part: &Part) -> Result<Offset, StoreError> {
     commands.hget(keys::cursors(), part.as_str());
     let answers = checked::ask(redis, COMMON, commands).await?;
     Ok(Parts::of(::redis::Value::Array(answers))?.number_or_nil()?.unwrap_or(0))
+}
+
+pub async fn mark(redis: &Redis, part: &Part) -> Result<Option<LogMark>, StoreError> {
+    let mut commands = pipe();
+    commands.hget(keys::cursors(), keys::mark(part));
+    let answers = checked::ask(redis, COMMON, commands).await?;
+    let Some(text) = Parts::of(::redis::Value::Array(answers))?.text_or_nil()? else { return Ok(None) };
+    let read = text
+        .split_once(' ')
+        .and_then(|(offset, hash)| Some(LogMark { offset: offset.parse().ok()?, hash: hash.parse().ok()? }));
+    Ok(Some(read.ok_or(MALFORMED)?))
+}
+
+pub async fn keep_mark(redis: &Redis, part: &Part, LogMark { offset, hash }: LogMark) -> Result<(), StoreError> {
+    let mut commands = pipe();
+    commands.hset(keys::cursors(), keys::mark(part), format!("{offset} {hash}"));
+    checked::ask(redis, COMMON, commands).await.map(drop)
 }
 
 pub async fn move_cursor(redis: &Redis, part: &Part, to: Offset) -> Result<(), StoreError> {

@@ -5,8 +5,8 @@
 --   ARGV[7]  the part
 --   ARGV[8], [9]  the offsets between which the events are, and up to which the part was read
 --   ARGV[10] '1' if there was no more in the part
---   ARGV[11] parts of the bus
---   then for each event its offset and its text
+--   ARGV[11] how many parts the bus has
+--   then their names, and for each event its offset and its text
 --
 -- Queues as many as there is room for. Answers 'more'; 'full' if some have no room; 'over' if the queue has everything;
 -- 'moved' if owner or queue are no longer those.
@@ -18,7 +18,8 @@ if not owner.incarnation or not owner.more.r or owner.state == 'disabled' or own
   return 'moved'
 end
 local events, bytes, reached, is_full = {}, owner.bytes, ARGV[9], false
-for at = 12, #ARGV, 2 do
+local parts = tonumber(ARGV[11])
+for at = 12 + parts, #ARGV, 2 do
   local event, queued = ARGV[at + 1], owner.events + #events
   bytes = bytes + #event
   if queued >= events_max or queued > 0 and bytes > bytes_max then
@@ -41,22 +42,14 @@ end
 
 -- Whether each part was read to its end, and to what was left out.
 local function is_over()
-  local at, ended, fields = {}, 0, call('HGETALL', owner.record)
-  for place = 1, #fields, 2 do
-    local kind, of = string.match(fields[place], '^([ae]):(.*)$')
-    if kind == 'a' then
-      at[of] = tonumber(fields[place + 1])
-    elseif kind == 'e' then
-      ended = ended + 1
-    end
-  end
-  for place = 1, #fields, 2 do
-    local of = string.match(fields[place], '^m:(.*)$')
-    if of and (at[of] or 0) < tonumber(fields[place + 1]) then
+  for at = 12, 11 + parts do
+    local of = ARGV[at]
+    local f = call('HMGET', owner.record, 'e:' .. of, 'm:' .. of, 'a:' .. of)
+    if not f[1] or tonumber(f[3] or 0) < tonumber(f[2] or 0) then
       return false
     end
   end
-  return ended >= tonumber(ARGV[11])
+  return true
 end
 
 if not is_over() then

@@ -13,7 +13,7 @@
 //! | `{h}:qv` | what changed of subscriptions: ids by the number of the newest change, deleted ones as well | sorted set |
 //! | `{h}:qr` | owners whose queues are being filled | set |
 //! | `{h}:qs` | `last`: the newest number; `owners`, `events`, `bytes`, `dead`, `dropped`: totals of the unit | hash |
-//! | `{h0}:qk` | how far each part of the bus was read | hash |
+//! | `{h0}:qk` | how far each part of the bus was read; with `mark:` before its name, one of its messages: offset and hash | hash |
 //!
 //! Fields of a record; `v`, `l` and `x` stay when the owner is deleted:
 //!
@@ -37,6 +37,7 @@
 
 use crate::model::shard::Shard;
 use crate::model::subscribers::SubscriberId;
+use crate::storage::event_bus::part::Part;
 use crate::storage::redis::tag;
 
 /// The shard of the cursors.
@@ -44,6 +45,11 @@ pub const COMMON: Shard = Shard(0);
 
 pub fn cursors() -> String {
     format!("{}:qk", tag(COMMON))
+}
+
+/// The field of the message by which a part is recognised.
+pub fn mark(part: &Part) -> String {
+    format!("mark:{part}")
 }
 
 pub fn ids(unit: Shard) -> String {

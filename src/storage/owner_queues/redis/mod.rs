@@ -63,7 +63,7 @@ use super::{
 use crate::model::subscribers::SubscriberId;
 use crate::storage::event_bus::Offset;
 use crate::storage::event_bus::part::Part;
-use crate::storage::event_bus::source::Cursors;
+use crate::storage::event_bus::source::{Cursors, LogMark, Marks};
 use crate::storage::redis::Redis;
 use crate::storage::store_error::{Answer, StoreError};
 
@@ -99,6 +99,18 @@ impl Cursors for RedisQueues {
     fn move_cursor(&self, part: Part, to: Offset) -> Answer<()> {
         let redis = self.queues.redis.clone();
         Box::pin(async move { cursor::move_cursor(&redis, &part, to).await })
+    }
+}
+
+impl Marks for RedisQueues {
+    fn mark(&self, part: Part) -> Answer<Option<LogMark>> {
+        let redis = self.queues.redis.clone();
+        Box::pin(async move { cursor::mark(&redis, &part).await })
+    }
+
+    fn keep_mark(&self, part: Part, mark: LogMark) -> Answer<()> {
+        let redis = self.queues.redis.clone();
+        Box::pin(async move { cursor::keep_mark(&redis, &part, mark).await })
     }
 }
 

@@ -79,9 +79,11 @@ async fn step(
     events: &[(Offset, std::sync::Arc<str>)],
     is_end: bool,
 ) -> Result<Filled, StoreError> {
-    let words = [word(fill.version), word(&fill.part), word(at), word(to), word(u8::from(is_end)), word(fill.parts)];
+    let (is_end, parts) = (word(u8::from(is_end)), word(fill.parts.len()));
+    let words = [word(fill.version), word(&fill.part), word(at), word(to), is_end, parts];
+    let words = words.into_iter().chain(fill.parts.iter().map(word));
     let events = events.iter().flat_map(|(offset, event)| [word(offset), event.as_bytes().to_vec()]);
-    let answer = queues.of_owner(&FILL, &fill.owner, words.into_iter().chain(events)).await?;
+    let answer = queues.of_owner(&FILL, &fill.owner, words.chain(events)).await?;
     match value::bytes(answer)?.as_slice() {
         b"more" => Ok(Filled::More),
         b"full" => Ok(Filled::Full),

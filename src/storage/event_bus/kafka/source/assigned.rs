@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::logs::Epoch;
 use crate::storage::event_bus::Offset;
+use crate::storage::event_bus::source::LogMark;
 
 /// Messages that are read and not handed over, of each partition that is assigned.
 #[derive(Default)]
@@ -15,6 +17,7 @@ pub struct Assigned(Mutex<BTreeMap<i32, Waiting>>);
 #[derive(Debug, PartialEq, Eq)]
 pub struct Batch {
     pub partition: i32,
+    pub epoch: Epoch,
     pub events: Vec<(Offset, Arc<str>)>,
     /// The last message; it may be no event.
     pub to: Offset,
@@ -27,6 +30,11 @@ struct Waiting {
     to: Offset,
     messages: usize,
     bytes: usize,
+    /// The newest message that was read, whether it was handed over or not; and the newest that was.
+    newest: Option<LogMark>,
+    handed: Option<LogMark>,
+    /// Which log it is, once that is known. Nothing is handed over before.
+    epoch: Option<Epoch>,
 }
 
 /// What was read and not handed over.
@@ -53,8 +61,14 @@ impl Assigned {
     }
 
     /// A message, and the event that it is, if it is one.
-    pub fn read(&self, partition: i32, offset: Offset, event: Option<Arc<str>>) {
+    pub fn read(&self, partition: i32, message: LogMark, event: Option<Arc<str>>) {
         if let Some(waiting) = self.0.lock().get_mut(&partition) {
+            let offset = message.offset;
+            // It begins anew: it may be another log.
+            if waiting.newest.is_some_and(|newest| offset <= newest.offset) {
+                *waiting = Waiting::default();
+            }
+            waiting.newest = Some(message);
             waiting.to = offset;
             waiting.messages += 1;
             waiting.bytes += event.as_ref().map_or(0, |event| event.len());
@@ -69,12 +83,50 @@ impl Assigned {
         })
     }
 
-    /// All that was read of the partition of which most was read.
+    /// All that was read of the partition of which most was read, among those whose logs are known.
     pub fn take(&self) -> Option<Batch> {
         let mut all = self.0.lock();
-        let (partition, waiting) = all.iter_mut().max_by_key(|(_, waiting)| waiting.messages)?;
-        let Waiting { events, to, messages, .. } = std::mem::take(waiting);
-        (messages > 0).then_some(Batch { partition: *partition, events, to })
+        let known = all.iter_mut().filter_map(|(partition, waiting)| Some((*partition, waiting.epoch?, waiting)));
+        let (partition, epoch, waiting) = known.max_by_key(|(.., waiting)| waiting.messages)?;
+        let newest = waiting.newest;
+        let rest = Waiting { newest, handed: newest, epoch: waiting.epoch, ..Waiting::default() };
+        let Waiting { events, to, messages, .. } = std::mem::replace(waiting, rest);
+        (messages > 0).then_some(Batch { partition, epoch, events, to })
+    }
+
+    /// A partition of which it is not known which log it is, whether something was read of it or not: an offset that was
+    /// committed may be the end of another log.
+    pub fn unknown(&self) -> Option<i32> {
+        let all = self.0.lock();
+        all.iter().find(|(_, waiting)| waiting.epoch.is_none()).map(|(partition, _)| *partition)
+    }
+
+    pub fn epoch(&self, partition: i32) -> Option<Epoch> {
+        self.0.lock().get(&partition)?.epoch
+    }
+
+    /// It is this log.
+    pub fn is(&self, partition: i32, epoch: Epoch) {
+        if let Some(waiting) = self.0.lock().get_mut(&partition) {
+            waiting.epoch = Some(epoch);
+        }
+    }
+
+    /// It will be read from its start.
+    pub fn begin_again(&self, partition: i32) {
+        if let Some(waiting) = self.0.lock().get_mut(&partition) {
+            *waiting = Waiting::default();
+        }
+    }
+
+    /// Whatever is read from now on may be of another log.
+    pub fn doubt(&self) {
+        self.0.lock().values_mut().for_each(|waiting| waiting.epoch = None);
+    }
+
+    /// The newest message of a partition that was handed over.
+    pub fn handed(&self, partition: i32) -> Option<LogMark> {
+        self.0.lock().get(&partition)?.handed
     }
 }
 
@@ -82,25 +134,57 @@ impl Assigned {
 mod tests {
     use super::*;
 
+    fn message(offset: Offset) -> LogMark {
+        LogMark { offset, hash: offset }
+    }
+
+    fn of_known(partitions: &[i32]) -> Assigned {
+        let assigned = Assigned::default();
+        assigned.assign(partitions.iter().copied());
+        partitions.iter().for_each(|partition| assigned.is(*partition, 3));
+        assigned
+    }
+
     #[test]
     fn what_is_read_is_handed_over_once_and_by_partition() {
-        let assigned = Assigned::default();
-        assigned.assign([0, 1]);
+        let assigned = of_known(&[0, 1]);
         for (partition, offset) in [(0, 5), (1, 7), (1, 8), (2, 1)] {
-            assigned.read(partition, offset, (offset != 8).then(|| format!("{offset}").into()));
+            assigned.read(partition, message(offset), (offset != 8).then(|| format!("{offset}").into()));
         }
         assert_eq!(assigned.held(), Held { messages: 3, bytes: 2 }, "another's partition is not read");
-        assert_eq!(assigned.take(), Some(Batch { partition: 1, events: vec![(7, "7".into())], to: 8 }));
-        assert_eq!(assigned.take(), Some(Batch { partition: 0, events: vec![(5, "5".into())], to: 5 }));
-        assert_eq!(assigned.take(), None);
+        let batch = |partition, offset: Offset, to| {
+            Some(Batch { partition, epoch: 3, events: vec![(offset, format!("{offset}").into())], to })
+        };
+        assert_eq!(assigned.take(), batch(1, 7, 8));
+        assert_eq!((assigned.take(), assigned.take()), (batch(0, 5, 5), None));
+        assert_eq!(assigned.handed(1), Some(message(8)));
     }
 
     #[test]
     fn nothing_is_left_of_a_partition_that_was_given_up() {
-        let assigned = Assigned::default();
-        assigned.assign([0]);
-        assigned.read(0, 1, Some("a".into()));
+        let assigned = of_known(&[0]);
+        assigned.read(0, message(1), Some("a".into()));
         assigned.revoke([0]);
         assert_eq!((assigned.take(), assigned.has(0)), (None, false));
+    }
+
+    #[test]
+    fn nothing_is_handed_over_of_a_log_that_is_not_known() {
+        let assigned = Assigned::default();
+        assigned.assign([0]);
+        assigned.read(0, message(1), Some("a".into()));
+        assert_eq!((assigned.take(), assigned.unknown()), (None, Some(0)));
+        assigned.is(0, 0);
+        assert_eq!((assigned.unknown(), assigned.take().map(|batch| batch.to)), (None, Some(1)));
+        // One that begins anew is to be looked at again, and so is all after a doubt.
+        assigned.read(0, message(1), Some("b".into()));
+        assert_eq!((assigned.take(), assigned.unknown()), (None, Some(0)));
+        assigned.is(0, 1);
+        assert_eq!(assigned.take().map(|batch| batch.events), Some(vec![(1, "b".into())]));
+        assigned.read(0, message(2), None);
+        assigned.doubt();
+        assert_eq!((assigned.take(), assigned.unknown()), (None, Some(0)));
+        assigned.begin_again(0);
+        assert_eq!((assigned.unknown(), assigned.handed(0)), (Some(0), None));
     }
 }

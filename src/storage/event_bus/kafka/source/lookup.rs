@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use rdkafka::consumer::Consumer;
-use rdkafka::error::KafkaResult;
+use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::message::Message as _;
 use rdkafka::topic_partition_list::{Offset as Place, TopicPartitionList, TopicPartitionListElem};
 
+use super::logs::mark_of;
 use super::{ANSWER_TIMEOUT, Reader, WAIT, kafka_offset, offset_of};
 use crate::storage::event_bus::Offset;
 use crate::storage::event_bus::kafka::message::structured;
 use crate::storage::event_bus::part::Part;
-use crate::storage::event_bus::source::PartEvents;
+use crate::storage::event_bus::source::{LogMark, PartEvents};
 
 /// The offset of the newest message of each partition; 0 = there was none.
 pub fn ends(reader: &Reader, topic: &str) -> KafkaResult<Vec<(i32, Offset)>> {
@@ -55,6 +56,27 @@ pub fn events(
         reader.unassign()?;
     }
     Ok(PartEvents { part, events, to: to.max(after), is_end: to >= high })
+}
+
+/// Whether a partition has this message, or has removed it since: otherwise it is another log.
+pub fn has(reader: &Reader, topic: &str, partition: i32, mark: LogMark) -> KafkaResult<bool> {
+    let (low, high) = reader.fetch_watermarks(topic, partition, ANSWER_TIMEOUT)?;
+    let place = kafka_offset(mark.offset) - 1;
+    if place >= high || place < low {
+        return Ok(place < low);
+    }
+    let mut assignment = TopicPartitionList::new();
+    assignment.add_partition_offset(topic, partition, Place::Offset(place))?;
+    reader.assign(&assignment)?;
+    let until = Instant::now() + ANSWER_TIMEOUT;
+    let mut found = Err(KafkaError::MessageConsumption(RDKafkaErrorCode::OperationTimedOut));
+    while found.is_err() && Instant::now() < until {
+        let Some(message) = reader.poll(WAIT).transpose()? else { continue };
+        // Behind it: that place has none any more.
+        found = Ok(message.offset() != place || mark_of(mark.offset, &message) == mark);
+    }
+    reader.unassign()?;
+    found
 }
 
 /// The first offset from a time on in each partition, milliseconds, or its end: one question for all of them. `None`: there
