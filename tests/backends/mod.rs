@@ -250,7 +250,6 @@ macro_rules! owner_queues_suite {
             subscriptions_tell_what_has_changed,
             owners_are_listed_in_the_order_of_their_ids,
             a_cursor_only_rises,
-            one_message_of_each_part_is_remembered,
             totals_are_those_of_all_owners,
             everything_is_there_after_the_end_of_the_process,
             workers_at_one_time_share_the_owners,
@@ -278,6 +277,7 @@ macro_rules! owner_queues_suite {
             a_replay_is_over_when_each_part_was_read_to_its_end,
             a_replay_sends_nothing_to_the_dead_letters,
             an_empty_queue_takes_one_event_of_any_length_from_the_log,
+            one_message_of_each_part_is_remembered,
         }
         }
     };

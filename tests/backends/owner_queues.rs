@@ -10,7 +10,6 @@ use heartline::model::subscribers::{
 };
 use heartline::storage::event_bus::Offset;
 use heartline::storage::event_bus::part::{Offsets, Part};
-use heartline::storage::event_bus::source::LogMark;
 use heartline::storage::owner_queues::{
     Append, Appended, Bounds, Change, Changed, Dead, Done, Ended, Limit, Owner, OwnerQueues, Revision, Taken, Version,
 };
@@ -493,20 +492,4 @@ pub fn workers_at_one_time_share_the_owners<B: QueuesBackend>() {
         let own: Vec<_> = seen.iter().filter(|(id, _)| *id == queue.id).map(|(_, offset)| *offset).collect();
         assert_eq!(own, (1..=250).collect::<Vec<_>>(), "{}", queue.id);
     }
-}
-
-pub fn one_message_of_each_part_is_remembered<B: QueuesBackend>() {
-    let backend = B::empty(ROOMY);
-    let mark = |offset| LogMark { offset, hash: u64::MAX - offset };
-    let all = backend.queues();
-    assert_eq!(wait(all.mark(part())).unwrap(), None);
-    for offset in [9, 5] {
-        wait(all.keep_mark(part(), mark(offset))).unwrap();
-        assert_eq!(wait(all.mark(part())).unwrap(), Some(mark(offset)), "the last one, whatever its offset");
-    }
-    drop(all);
-    let backend = backend.reopened();
-    assert_eq!(wait(backend.queues().mark(part())).unwrap(), Some(mark(5)));
-    assert_eq!(wait(backend.queues().mark(Part::new("other"))).unwrap(), None);
-    assert_eq!(wait(backend.queues().cursor(part())).unwrap(), 0);
 }

@@ -1,6 +1,7 @@
 //! The promises of [`OwnerQueues`](heartline::storage::owner_queues::OwnerQueues) about queues that are filled anew.
 
 use heartline::storage::event_bus::part::{Offsets, Part};
+use heartline::storage::event_bus::source::LogMark;
 use heartline::storage::owner_queues::{Appended, Bounds, Change, Ended, Fill, Filled};
 
 use crate::backends::owner_queues::{Queue, QueuesBackend, ROOMY, all_done, offsets, part};
@@ -96,4 +97,20 @@ pub fn an_empty_queue_takes_one_event_of_any_length_from_the_log<B: QueuesBacken
         assert_eq!(queue.drained(), [at + 1]);
     }
     assert_eq!(queue.owner().dead, 0);
+}
+
+pub fn one_message_of_each_part_is_remembered<B: QueuesBackend>() {
+    let backend = B::empty(ROOMY);
+    let mark = |offset| LogMark { offset, hash: u64::MAX - offset };
+    let all = backend.queues();
+    assert_eq!(wait(all.mark(part())).unwrap(), None);
+    for offset in [9, 5] {
+        wait(all.keep_mark(part(), mark(offset))).unwrap();
+        assert_eq!(wait(all.mark(part())).unwrap(), Some(mark(offset)), "the last one, whatever its offset");
+    }
+    drop(all);
+    let backend = backend.reopened();
+    assert_eq!(wait(backend.queues().mark(part())).unwrap(), Some(mark(5)));
+    assert_eq!(wait(backend.queues().mark(Part::new("other"))).unwrap(), None);
+    assert_eq!(wait(backend.queues().cursor(part())).unwrap(), 0);
 }
