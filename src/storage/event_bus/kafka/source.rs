@@ -15,7 +15,7 @@ mod member;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
@@ -51,6 +51,8 @@ const AGAIN_AFTER: Duration = Duration::from_secs(1);
 const SESSION_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often committed offsets are sent to the brokers; a wait for each could last as long as a rebalance.
 const COMMIT_EVERY: Duration = Duration::from_secs(1);
+/// How often it is looked whether the logs are the same.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// A topic that was missing, or has more partitions, is seen after so long.
 const METADATA_EVERY: Duration = Duration::from_secs(10);
 const FETCHED_KIB_MAX: u32 = 4_096;
@@ -68,6 +70,8 @@ pub struct KafkaEvents {
     has_joined: AtomicBool,
     lag: Lag,
     logs: Logs,
+    /// When it was last looked whether these are the same.
+    looked: Mutex<Option<Instant>>,
 }
 
 impl KafkaEvents {
@@ -98,6 +102,7 @@ impl KafkaEvents {
         let reader = consumer(config, &format!("{name}-read"), &Arc::default());
         Ok(KafkaEvents {
             logs: Logs::new(topic.clone(), marks),
+            looked: Mutex::default(),
             topic,
             group: Arc::new(group),
             assigned,
@@ -111,6 +116,24 @@ impl KafkaEvents {
         PartEvents { part: self.logs.part(partition, epoch), events, to, is_end: false }
     }
 
+    /// Looks beside the reading whether the logs are still the same: of one that was replaced by another of the same length
+    /// nothing else tells.
+    fn look_again(&self) {
+        let mut looked = self.looked.lock();
+        if looked.is_some_and(|looked| looked.elapsed() < LOOK_EVERY) {
+            return;
+        }
+        *looked = Some(Instant::now());
+        let (reader, topic, assigned) = (self.reader.clone(), self.topic.clone(), self.assigned.clone());
+        spawn_blocking(move || {
+            let has = |(partition, mark)| lookup::has(&reader.lock(), &topic, partition, mark);
+            // If it cannot be read, nothing is known.
+            if assigned.marks().into_iter().any(|known| has(known).is_ok_and(|has| !has)) {
+                assigned.doubt();
+            }
+        });
+    }
+
     async fn offsets(&self, of_partitions: Vec<(i32, Offset)>) -> Result<Offsets, BusError> {
         let parts = self.logs.parts(of_partitions.iter().map(|(partition, _)| *partition)).await?;
         Ok(parts.into_iter().zip(of_partitions.into_iter().map(|(_, offset)| offset)).collect())
@@ -119,12 +142,13 @@ impl KafkaEvents {
     /// Finds out which log of a partition is being read. Another one than before is read from its start.
     async fn look(&self, partition: i32) -> Result<(), BusError> {
         let epoch = self.logs.epoch(partition).await?;
-        let is_same = match self.logs.mark(partition, epoch).await? {
+        let mark = self.logs.mark(partition, epoch).await?;
+        let is_same = match mark {
             Some(mark) => self.ask(move |reader, topic| lookup::has(reader, topic, partition, mark)).await?,
             None => true,
         };
         if is_same {
-            self.assigned.is(partition, epoch);
+            self.assigned.is(partition, epoch, mark);
             return Ok(());
         }
         let (group, topic) = (self.group.clone(), self.topic.clone());
@@ -190,6 +214,7 @@ impl EventSource for KafkaEvents {
             }
             loop {
                 self.lag.count(&self.group, &self.reader, &self.topic);
+                self.look_again();
                 let (group, topic, assigned) = (self.group.clone(), self.topic.clone(), self.assigned.clone());
                 let read = blocking(move || Ok(poll(&group, &topic, &assigned))).await?;
                 if let Some(batch) = read {

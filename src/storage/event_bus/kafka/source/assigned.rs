@@ -105,11 +105,19 @@ impl Assigned {
         self.0.lock().get(&partition)?.epoch
     }
 
-    /// It is this log.
-    pub fn is(&self, partition: i32, epoch: Epoch) {
+    /// It is this log, and has this message.
+    pub fn is(&self, partition: i32, epoch: Epoch, mark: Option<LogMark>) {
         if let Some(waiting) = self.0.lock().get_mut(&partition) {
             waiting.epoch = Some(epoch);
+            waiting.handed = waiting.handed.or(mark);
         }
+    }
+
+    /// A message of each log that is known.
+    pub fn marks(&self) -> Vec<(i32, LogMark)> {
+        let all = self.0.lock();
+        let known = all.iter().filter(|(_, waiting)| waiting.epoch.is_some());
+        known.filter_map(|(partition, waiting)| Some((*partition, waiting.handed?))).collect()
     }
 
     /// It will be read from its start.
@@ -141,7 +149,7 @@ mod tests {
     fn of_known(partitions: &[i32]) -> Assigned {
         let assigned = Assigned::default();
         assigned.assign(partitions.iter().copied());
-        partitions.iter().for_each(|partition| assigned.is(*partition, 3));
+        partitions.iter().for_each(|partition| assigned.is(*partition, 3, None));
         assigned
     }
 
@@ -174,12 +182,13 @@ mod tests {
         assigned.assign([0]);
         assigned.read(0, message(1), Some("a".into()));
         assert_eq!((assigned.take(), assigned.unknown()), (None, Some(0)));
-        assigned.is(0, 0);
+        assigned.is(0, 0, None);
         assert_eq!((assigned.unknown(), assigned.take().map(|batch| batch.to)), (None, Some(1)));
         // One that begins anew is to be looked at again, and so is all after a doubt.
         assigned.read(0, message(1), Some("b".into()));
         assert_eq!((assigned.take(), assigned.unknown()), (None, Some(0)));
-        assigned.is(0, 1);
+        assigned.is(0, 1, Some(message(9)));
+        assert_eq!(assigned.marks(), [(0, message(9))]);
         assert_eq!(assigned.take().map(|batch| batch.events), Some(vec![(1, "b".into())]));
         assigned.read(0, message(2), None);
         assigned.doubt();
