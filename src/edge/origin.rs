@@ -29,13 +29,19 @@ impl Origins {
 
     /// The origin of a request, to be logged. `None`: it has none, or one that is not text.
     pub fn named(headers: &HeaderMap) -> Option<&str> {
-        let origin = headers.get(header::ORIGIN)?.to_str().ok()?;
+        let origin = text(headers.get(header::ORIGIN)?)?;
         // What is text in a header is ASCII.
         Some(&origin[..origin.len().min(LOGGED_MAX)])
     }
 
+    /// The one origin of a request. `None`: it has none, several, or one that is not text.
+    pub fn sent(headers: &HeaderMap) -> Option<&str> {
+        let mut origins = headers.get_all(header::ORIGIN).iter();
+        origins.next().filter(|_| origins.next().is_none()).and_then(text)
+    }
+
     fn allow_origin(&self, origin: &HeaderValue, host: Option<&HeaderValue>) -> bool {
-        let Ok(origin) = origin.to_str() else { return false };
+        let Some(origin) = text(origin) else { return false };
         if !self.allowed.is_empty() {
             return self.allowed.iter().any(|allowed| without_default_port(allowed) == without_default_port(origin));
         }
@@ -44,6 +50,10 @@ impl Origins {
         let bare = |authority| bare_authority(scheme, authority);
         host.to_str().is_ok_and(|host| bare(host).eq_ignore_ascii_case(bare(authority)))
     }
+}
+
+fn text(origin: &HeaderValue) -> Option<&str> {
+    origin.to_str().ok()
 }
 
 /// Scheme and host, with the port only if it is not the scheme's default.

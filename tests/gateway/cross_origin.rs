@@ -79,3 +79,14 @@ async fn a_request_without_an_origin_is_served() {
     let gateway = gateway();
     assert_eq!(gateway.http(MID).get("/v1/history").await.status, 200);
 }
+
+#[tokio::test]
+async fn asking_about_an_origin_opens_nothing_else() {
+    let gateway = gateway();
+    let evil = "https://evil.example";
+    assert_eq!(from(&gateway, evil).get("/v1/origin").await.status, 200);
+    for path in ["/v1/history", "/v1/origin/", "/v1/origin/x"] {
+        let answer = from(&gateway, evil).get(path).await;
+        assert_eq!((answer.status, answer.header("access-control-allow-origin")), (403, None), "{path}");
+    }
+}

@@ -3,6 +3,7 @@
 //! ```text
 //! request_log ─▶ metrics ─▶ cors ─▶ query::refuse_tokens ─▶ body::refuse_unread ─▶ refuse_out_of_time ─▶ bearer
 //!     ─▶ beats, history, recording, rewards, views ─▶ commit
+//! request_log ─▶ metrics ─▶ asked_origin
 //! ```
 //!
 //! Whatever goes wrong is answered with a [`problem`] document. [`problem`], [`body`], [`bearer`], [`pending`]
@@ -10,6 +11,7 @@
 
 pub mod arriving_body;
 pub mod asked_at;
+mod asked_origin;
 pub mod bearer;
 mod beats;
 pub mod body;
@@ -54,6 +56,7 @@ pub fn router(context: Arc<ConnectionContext>) -> Router {
         .layer(from_fn(body::refuse_unread))
         .layer(from_fn(query::refuse_tokens))
         .layer(from_fn_with_state(context.clone(), cors::apply))
+        .merge(asked_origin::router(&context))
         .layer(from_fn_with_state(context.metrics.http.clone(), http_metrics::measure))
         .layer(from_fn_with_state(context.clone(), request_log::log))
         .with_state(context)

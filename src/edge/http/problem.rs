@@ -121,6 +121,11 @@ impl Problem {
         problem.with(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait)))
     }
 
+    /// More requests without a token than one address may send.
+    pub fn of_address_too_fast(wait: Duration) -> Self {
+        Self::too_fast("too many requests of this address (limits.frames_per_second)", wait)
+    }
+
     /// The server drains.
     pub fn going_away() -> Self {
         Self::unavailable("the gateway is shutting down", DRAIN_RETRY_SECONDS)

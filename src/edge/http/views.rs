@@ -30,9 +30,8 @@ impl FromRequestParts<Arc<ConnectionContext>> for Reader {
         if !is_public || parts.headers.contains_key(header::AUTHORIZATION) {
             return Caller::from_request_parts(parts, context).await.map(|_| Reader);
         }
-        let too_fast = |wait| Problem::too_fast("too many requests of this address (limits.frames_per_second)", wait);
         if let Some(client) = parts.extensions.get::<ClientAddress>() {
-            context.anonymous.count(&Network::of(client.0)).map_err(too_fast)?;
+            context.anonymous.count(&Network::of(client.0)).map_err(Problem::of_address_too_fast)?;
         }
         Ok(Reader)
     }

@@ -12,11 +12,12 @@ use std::time::Instant;
 
 /// Every route of the [router](crate::edge::http::router) with its methods. Anything else is counted as [`OTHER`], so
 /// that no client can make up a label.
-pub const ROUTES: [(&str, &[&str]); 6] = [
+pub const ROUTES: [(&str, &[&str]); 7] = [
     ("/v1/beats", &["POST"]),
     ("/v1/history", &["GET", "DELETE"]),
     ("/v1/history/get", &["POST"]),
     ("/v1/history/{kind}/{oid}", &["GET", "DELETE"]),
+    ("/v1/origin", &["GET"]),
     ("/v1/recording", &["GET", "PUT"]),
     ("/v1/rewards/today", &["GET"]),
 ];

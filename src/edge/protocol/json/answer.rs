@@ -39,6 +39,12 @@ struct RecordsAnswer<'a> {
 }
 
 #[derive(Serialize)]
+struct OriginAnswer<'a> {
+    origin: Option<&'a str>,
+    allowed: bool,
+}
+
+#[derive(Serialize)]
 struct ExportAnswer<'a> {
     mid: String,
     recording: RecordingView,
@@ -153,6 +159,11 @@ pub fn encode_connections(connected: &Connected) -> String {
 /// To `GET /v1/history/{kind}/{oid}`.
 pub fn encode_record(record: &Record, reading: &Reading) -> String {
     text_of(&RecordView::new(record, reading))
+}
+
+/// To `GET /v1/origin`.
+pub fn encode_asked_origin(origin: Option<&str>, allowed: bool) -> String {
+    text_of(&OriginAnswer { origin, allowed })
 }
 
 /// To `GET` and `PUT /v1/recording`.

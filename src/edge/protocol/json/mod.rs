@@ -42,8 +42,8 @@ mod malformed_tests;
 mod null_tests;
 
 pub use answer::{
-    BeatsAnswer, Connected, Exported, encode_beats_answer, encode_connections, encode_export, encode_page,
-    encode_record, encode_recording, encode_records, encode_rewards,
+    BeatsAnswer, Connected, Exported, encode_asked_origin, encode_beats_answer, encode_connections, encode_export,
+    encode_page, encode_record, encode_recording, encode_records, encode_rewards,
 };
 pub use body::{BeatsBody, RecordingBody, decode_beats_body, decode_get_body, decode_recording_body, decode_user_body};
 pub use counters::{
