@@ -1,7 +1,7 @@
 /** The page's client: its tokens come from the demo's route, and its connection can be cut under it. */
 
 import { demoToken } from './demo-token.js';
-import { Heartline } from './heartline.js';
+import { Heartline } from './client/heartline.js';
 
 export class DemoClient extends Heartline {
   /** Closes the socket. The client is not told, as a failing network would not tell it. */

@@ -200,7 +200,7 @@ export const steps = [
 
 // Runs in the page: asks once while the socket is opening and once when it is there; the answers to both.
 async function hellos(auth) {
-  const { Heartline } = await import('/demo/heartline.js');
+  const { Heartline } = await import('/demo/client/heartline.js');
   const getToken = async () => {
     const headers = { 'content-type': 'application/json' };
     const answer = await fetch('/demo/token', { method: 'POST', headers, body: JSON.stringify({ mid: '77', ttl: 60 }) });

@@ -178,7 +178,7 @@ function recordStates() {
 
 // Runs in the page, while there is no gateway.
 async function askWithoutGateway() {
-  const { Heartline } = await import('/demo/heartline.js');
+  const { Heartline } = await import('/demo/client/heartline.js');
   const client = new Heartline({ user: '78', getToken: async () => 'token', storage: null });
   client.connect();
   const failed = async (ask) => {

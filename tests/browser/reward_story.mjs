@@ -163,7 +163,7 @@ export const steps = [
 
 // Runs in the page.
 async function askForRewards(user) {
-  const { Heartline } = await import('/demo/heartline.js');
+  const { Heartline } = await import('/demo/client/heartline.js');
   const headers = { 'content-type': 'application/json' };
   const getToken = async () => {
     const answer = await fetch('/demo/token', { method: 'POST', headers, body: JSON.stringify({ mid: user, ttl: 60 }) });
@@ -180,7 +180,7 @@ async function askForRewards(user) {
 
 // Runs in the page: a client whose socket loses all beats, so that only its flushes bring them.
 async function earnOverHttp({ user, patience }) {
-  const { Heartline } = await import('/demo/heartline.js');
+  const { Heartline } = await import('/demo/client/heartline.js');
   const { Film } = await import('/demo/swarm/film.js');
   const headers = { 'content-type': 'application/json' };
   const getToken = async () => {

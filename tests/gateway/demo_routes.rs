@@ -11,7 +11,7 @@ async fn the_page_and_its_modules_are_served() {
     let page = http.get("/").await;
     assert_eq!(page.status, 200);
     assert!(page.header("content-type").expect("a type").starts_with("text/html"));
-    let module = http.get("/demo/heartline.js").await;
+    let module = http.get("/demo/client/heartline.js").await;
     assert_eq!(module.status, 200);
     assert!(module.header("content-type").expect("a type").starts_with("text/javascript"));
     for path in ["/demo/nothing.js", "/demo/", "/demo/../Cargo.toml", "/demo/%2e%2e/Cargo.toml"] {
@@ -145,7 +145,7 @@ async fn without_the_demo_none_of_its_routes_exist() {
     let http = gateway.anonymous_http();
     for path in [
         "/",
-        "/demo/heartline.js",
+        "/demo/client/heartline.js",
         "/demo/metrics",
         "/demo/events",
         "/demo/live/",

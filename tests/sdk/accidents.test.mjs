@@ -2,7 +2,7 @@
 // network that comes and goes. No gateway is needed.
 import assert from 'node:assert/strict';
 import { afterEach, mock, test } from 'node:test';
-import { Heartline } from '../../web-demo/heartline.js';
+import { Heartline } from '../../web-demo/client/heartline.js';
 import { until } from './stage.mjs';
 
 const clients = [];
@@ -118,6 +118,27 @@ for (const [name, answers, wanted] of [
     assert.deepEqual(here.faults, wanted ? ["the gateway refuses this page's origin: add it to server.origins"] : []);
   });
 }
+
+test('a client that goes off the network while it takes to HTTP stays off', async () => {
+  const { Socket } = sockets({ away: true });
+  const asked = [];
+  const fetch = async (url) => {
+    asked.push(new URL(url).pathname);
+    return new Response('', { status: 404 });
+  };
+  const here = client({ WebSocket: Socket, fetch });
+  here.markWatched({ kind: 1, oid: '100' }, 1_000);
+  let failed = 0;
+  here.addEventListener('state', ({ detail }) => {
+    if (detail.state === 'waiting' && ++failed === 3) here.disconnect();
+  });
+  here.connect();
+  await until('the third failure', () => failed === 3);
+  // The module that was asked for is here, and a timer of it would have come.
+  await import('../../web-demo/client/heartline/fallback.js');
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setTimeout(resolve, 1));
+  assert.ok(!asked.includes('/v1/beats'), String(asked));
+});
 
 // A page, as far as the SDK listens to it.
 function page(t) {

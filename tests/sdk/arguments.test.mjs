@@ -1,8 +1,8 @@
 // What the application passes in is checked at once, and never costs another content its position.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Heartline } from '../../web-demo/heartline.js';
-import { Requests } from '../../web-demo/heartline/requests.js';
+import { Heartline } from '../../web-demo/client/heartline.js';
+import { Requests } from '../../web-demo/client/heartline/requests.js';
 import { Media } from './media.mjs';
 import { Stage, sent, token, until } from './stage.mjs';
 

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { after, before, mock, test } from 'node:test';
-import { Heartline } from '../../web-demo/heartline.js';
+import { Heartline } from '../../web-demo/client/heartline.js';
 import { Media } from './media.mjs';
 import { PATIENCE_MS, Stage, token, until } from './stage.mjs';
 

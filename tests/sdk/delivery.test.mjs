@@ -1,7 +1,7 @@
 // From the outbox to what a real gateway has stored.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Outbox } from '../../web-demo/heartline/outbox.js';
+import { Outbox } from '../../web-demo/client/heartline/outbox.js';
 import { Media } from './media.mjs';
 import { Stage, sent, until } from './stage.mjs';
 import { MemoryStorage } from './storage.mjs';

@@ -4,10 +4,10 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { test } from 'node:test';
-import { isId } from '../../web-demo/heartline/arguments.js';
-import { Emitter } from '../../web-demo/heartline/emitter.js';
-import { newSession } from '../../web-demo/heartline/reporter.js';
-import { bytesOf, cut } from '../../web-demo/heartline/text.js';
+import { isId } from '../../web-demo/client/heartline/arguments.js';
+import { Emitter } from '../../web-demo/client/heartline/emitter.js';
+import { newSession } from '../../web-demo/client/heartline/reporter.js';
+import { bytesOf, cut } from '../../web-demo/client/heartline/text.js';
 import { PATIENCE_MS } from './stage.mjs';
 
 test('it runs in an engine of 2020 without a page, and follows a native player', async () => {

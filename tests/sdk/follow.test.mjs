@@ -2,7 +2,7 @@
 // No gateway is needed: what is made waits in the outbox.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Heartline } from '../../web-demo/heartline.js';
+import { Heartline } from '../../web-demo/client/heartline.js';
 import { Media } from './media.mjs';
 
 const CONTENT = { kind: 1, oid: '100' };

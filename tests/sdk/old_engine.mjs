@@ -18,7 +18,7 @@ for (const name of ['at', 'findLast', 'findLastIndex', 'toSorted', 'toReversed',
 }
 for (const name of ['at', 'replaceAll', 'isWellFormed']) delete String.prototype[name];
 
-const { Heartline } = await import('../../web-demo/heartline.js');
+const { Heartline } = await import('../../web-demo/client/heartline.js');
 
 const sent = [];
 

@@ -1,7 +1,7 @@
 // The outbox alone: what it keeps, what it stores, and what that is worth when recording was paused.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Outbox } from '../../web-demo/heartline/outbox.js';
+import { Outbox } from '../../web-demo/client/heartline/outbox.js';
 import { MemoryStorage } from './storage.mjs';
 
 const SESSION_MAX = 24;

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Heartline } from '../../web-demo/heartline.js';
+import { Heartline } from '../../web-demo/client/heartline.js';
 import { Gateway } from '../browser/gateway.mjs';
 
 // The longest that is waited for what has to come, however busy the machine is.

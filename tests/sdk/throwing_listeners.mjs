@@ -1,6 +1,6 @@
 // node throwing_listeners.mjs URL TOKEN: plays two seconds as user 8, with listeners that all throw; prints how many did
 // so, and what is stored.
-import { Heartline } from '../../web-demo/heartline.js';
+import { Heartline } from '../../web-demo/client/heartline.js';
 import { Media } from './media.mjs';
 import { until } from './stage.mjs';
 

@@ -5,7 +5,7 @@
 
 import { keeps } from '../acked-positions.js';
 import { isAway } from '../demo-token.js';
-import { Heartline } from '../heartline.js';
+import { Heartline } from '../client/heartline.js';
 import { Film } from './film.js';
 import { LATE_MS } from './tally.js';
 

@@ -66,7 +66,7 @@ mod tests {
             (&clients, "protocol.md#limits", Some("/demo/docs/protocol.md#limits")),
             (&clients, "./protocol.md", Some("/demo/docs/protocol.md")),
             (&clients, "../README.md", Some("/demo/docs/README.md")),
-            (&clients, "../web-demo/heartline.js", Some("/demo/heartline.js")),
+            (&clients, "../web-demo/client/heartline.js", Some("/demo/client/heartline.js")),
             (&clients, "../web-demo/make-clip.sh", None),
             (&clients, "../deploy/heartline.toml", None),
             (&clients, "README.md", None),

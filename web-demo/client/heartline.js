@@ -7,32 +7,8 @@
  *
  * Flow: media element → playback (makes beats) → outbox (keeps them) → delivery (frames, acks) → connection (socket).
  *
- * Events, each with its `detail`:
- *   state      { state, code, reason, delay }  offline, connecting, online, waiting, parked or stopped
- *   reconnecting { delay, due }    when the next attempt starts: in milliseconds from now, and by `performance.now()`;
- *                                  told again when that changes
- *   transport  { transport }       `http`: no socket can be opened, and HTTP takes its place; `socket`: it is back
- *   welcome    the server's welcome
- *   outbox     { size }            beats without an answer
- *   beat       { beat }            made, and in the outbox
- *   acked      { seq, frames: [{ seq, ms, beats }] }   what one ack answered, with the time it took
- *   rejected   { beat, reason, record }
- *   dropped    { beat }            the outbox was full, and gave up a session: this was its newest beat
- *   elsewhere  { beat, record }    another device took over what plays here; beat: the newest made here. Told once,
- *                                  until the user starts or moves this playback again; until then no beat is made
- *   unbound    { content, reason } a playback is over, and nothing is reported any more: stopped, replaced, closed,
- * media
- *                                  (the element plays something else) or gone (it was emptied for good)
- *   record     { record }          another device of the user moved
- *   deleted    { deleted, at }, cleared { at }, recording { paused }     on another device
- *   flag       { flag }            the user's daily decisions of this date are made; from now on it is sent along
- *   reward     { id, rule, day, kind, oid }   a beat of this client was the first; content rules name the content
- *   frame      { direction, kind, seq, bytes, body }   every frame; tokens are left out
- *   fault      { message }         something that needs a developer; also written to the console as an error, unless a
- *                                  listener calls `event.preventDefault()`
- *
- * A bad id or argument is a TypeError at once: thrown by the constructor, `resume`, `play` and `markWatched`, a
- * rejection of the requests.
+ * Its events are in heartline/events.js. A bad id or argument is a TypeError at once: thrown by the constructor,
+ * `resume`, `play` and `markWatched`, a rejection of the requests.
  *
  * Requests (get, list, delete, clear, pauseRecording, resumeRecording, rewards) always settle: while the gateway is
  * away they wait for it, and after `timeout` (10 s unless given) they reject with a HeartlineError whose code is
@@ -45,61 +21,60 @@ import { ServerClock } from './heartline/clock.js';
 import { Connection } from './heartline/connection.js';
 import { Delivery } from './heartline/delivery.js';
 import { Emitter } from './heartline/emitter.js';
-import { Fallback } from './heartline/fallback.js';
 import { Outbox, ownStorage } from './heartline/outbox.js';
 import { History } from './heartline/history.js';
 import { Http } from './heartline/http.js';
+import { Inbox } from './heartline/inbox.js';
 import { followPage } from './heartline/page.js';
 import { Playbacks } from './heartline/playbacks.js';
-import { newSession } from './heartline/reporter.js';
 import { Marks } from './heartline/marks.js';
-import { refusesOrigin } from './heartline/origin.js';
 import { HeartlineError, Requests } from './heartline/requests.js';
 import { Seen } from './heartline/seen.js';
 import { cut } from './heartline/text.js';
 
 /**
  * @typedef {import('./heartline/arguments.js').GivenContent} Content
+ * @typedef {import('./heartline/events.js').HeartlineEvents} HeartlineEvents
+ * @typedef {import('./heartline/history.js').Page} Page
+ * @typedef {import('./heartline/playback.js').Playback} Playback
  * @typedef {import('./heartline/beat.js').Beat} Beat
  * @typedef {import('./heartline/beat.js').StoredRecord} StoredRecord
  * @typedef {import('./heartline/source.js').ProgressSource} ProgressSource
  */
 
 const CLIENT = 'heartline-js/1.0';
-const INTERVAL_MS = 5_000;
 const DEVICE_BYTES_MAX = 64;
-/** So many attempts without a socket are an accident. */
+/** After so many attempts without a socket it is asked why; after so many, HTTP takes its place. */
 const ACCIDENTS_MAX = 2;
-
-/** Errors of which three in a row end the connection, unless a valid frame comes between them. */
-const COUNTED = ['invalid', 'too_many'];
+const FAILURES_MAX = 3;
 
 export { HeartlineError };
 
+/** @extends {Emitter<HeartlineEvents>} */
 export class Heartline extends Emitter {
-  #user;
   #clock = new ServerClock();
   #outbox;
   /** @type {Connection} */
   #connection;
   /** @type {Delivery} */
   #delivery;
+  /** @type {Requests} */
   #requests;
   #history;
   #http;
-  /** @type {Fallback | null} */
+  /** What is needed where no socket can be opened. @type {() => void} */
+  #replaceSocket;
+  /** Loaded when it is needed. @type {import('./heartline/fallback.js').Fallback | null} */
   #fallback = null;
+  /** @type {Playbacks} */
   #playbacks;
-  /** From the welcome: between two beats of a playing element. */
-  #interval = INTERVAL_MS;
-  #seen = new Seen();
-  #marks = new Marks(this.#clock, this.#seen);
-  /** The local time of the last attempt to connect. */
-  #connectingAt = 0;
+  /** @type {Inbox} */
+  #inbox;
+  #marks;
   /** Lets go of the page. */
   #leavePage = () => {};
-  /** Whether the gateway refuses pages like this one. @type {() => Promise<boolean>} */
-  #lookForReason;
+  /** @type {() => void} */
+  #explain;
 
   /**
    * @param {object} options
@@ -123,66 +98,63 @@ export class Heartline extends Emitter {
     WebSocket = globalThis.WebSocket, fetch = (...request) => globalThis.fetch(...request),
   }) {
     super();
-    this.#user = checkedId(user, 'user');
+    const mid = checkedId(user, 'user');
     if (typeof getToken !== 'function') throw new TypeError('getToken must be a function');
     if (debug) this.#writeToConsole();
+    const [clock, seen] = [this.#clock, new Seen()];
     const address = new Address(url);
     const name = cut(String(device), DEVICE_BYTES_MAX);
-    this.#lookForReason = () => refusesOrigin(address, fetch);
-    this.#outbox = new Outbox({
-      storage, name: storageName, user: this.#user, dropped: (/** @type {Beat} */ beat) => this.emit('dropped', { beat }),
-    });
-    this.#connection = new Connection(
+    /** @type {(type: any, detail: any) => boolean} */
+    const event = (type, detail) => this.emit(type, detail);
+    const fault = (/** @type {string} */ message) => this.#fault(message);
+    const dropped = (/** @type {Beat} */ beat) => event('dropped', { beat });
+    const outbox = new Outbox({ storage, name: storageName, user: mid, dropped });
+    const connection = new Connection(
       {
-        url: address.socket('/v1/connect'), auth, getToken, clock: this.#clock, WebSocket,
+        url: address.socket('/v1/connect'), auth, getToken, clock, WebSocket,
         hello: { device: name, client: CLIENT, ack_delay: ackDelay },
       },
       {
+        event, fault,
         state: detail => this.#stateChanged(detail),
-        reconnecting: detail => this.emit('reconnecting', detail),
-        frame: detail => this.emit('frame', detail),
-        received: (kind, body) => this.#received(kind, body),
+        received: (kind, body) => this.#inbox.received(kind, body),
         room: () => this.#pump(),
         owed: () => this.#delivery.owed || this.#requests.owed,
-        fault: message => this.#fault(message),
       },
     );
-    this.#requests = new Requests(this.#connection);
-    this.#http = new Http({ address, fetch, token: () => this.#connection.token, refused: () => this.#connection.refuse() });
-    this.#delivery = new Delivery(
-      { connection: this.#connection, outbox: this.#outbox, clock: this.#clock, http: this.#http },
-      name,
-      {
-        acked: detail => this.emit('acked', detail),
-        accepted: beat => this.#accepted(beat),
-        rejected: detail => this.#rejected(detail),
-        changed: () => this.emit('outbox', { size: this.#outbox.size }),
-        flag: detail => this.emit('flag', detail),
-        reward: detail => this.emit('reward', detail),
-        fault: message => this.#fault(message),
-        frame: detail => this.emit('frame', detail),
-      },
-    );
-    if (fallback) this.#fallback = this.#newFallback();
+    this.#outbox = outbox;
+    this.#connection = connection;
+    const requests = this.#requests = new Requests(connection);
+    const http = this.#http = new Http({ address, fetch, token: () => connection.token, refused: () => connection.refuse() });
+    const delivery = this.#delivery = new Delivery({ connection, outbox, clock, http }, name, {
+      event, fault,
+      accepted: beat => this.#inbox.accepted(beat),
+      rejected: detail => this.#inbox.rejected(detail),
+    });
     this.#history = new History({
-      clock: this.#clock, seen: this.#seen, itemsMax: () => this.#connection.limits.items,
+      clock, seen, itemsMax: () => connection.limits.items,
       ask: (operation, body, timeout) => this.#ask(operation, body, timeout),
     });
-    this.#playbacks = new Playbacks(
-      { clock: this.#clock, outbox: this.#outbox },
-      {
-        interval: () => this.#interval,
-        made: (beat, held) => this.#made(beat, held),
-        release: content => this.#delivery.release(content),
-        ask: contents => this.#history.get(contents),
-        reachable: () => this.state === 'online' || this.transport === 'http',
-        action: () => this.#userActed(),
-        elsewhere: detail => this.emit('elsewhere', detail),
-        unbound: detail => this.emit('unbound', detail),
-        fault: message => this.#fault(message),
-      },
-    );
-    this.#leavePage = this.#followPage();
+    const playbacks = this.#playbacks = new Playbacks({ clock, outbox }, {
+      event, fault,
+      interval: () => this.#inbox.interval,
+      made: (beat, held) => this.#made(beat, held),
+      release: content => delivery.release(content),
+      ask: contents => this.#history.get(contents),
+      reachable: () => this.state === 'online' || this.transport === 'http',
+      action: () => connection.act(),
+    });
+    this.#marks = new Marks(clock, seen);
+    this.#inbox = new Inbox({ connection, delivery, requests, playbacks, clock, seen }, mid, {
+      event, fault, made: beat => this.#made(beat),
+    });
+    this.#replaceSocket = () => fallback && this.#loadFallback({ connection, delivery, requests, http });
+    this.#explain = () => this.#lookForReason(address, fetch);
+    this.#leavePage = followPage({
+      hidden: first => (first ? this.hide() : this.flush()),
+      online: () => connection.hurry(),
+      offline: () => connection.cutOff(),
+    });
   }
 
   get state() {
@@ -251,7 +223,7 @@ export class Heartline extends Emitter {
   resume(media, content, { onOffer } = {}) {
     const [source, checked] = [checkedMedia(media), checkedContent(content)];
     const offer = checkedListener(onOffer, 'onOffer');
-    this.#userActed();
+    this.#connection.act();
     return this.#playbacks.begin(source, checked, { held: true, onOffer: offer });
   }
 
@@ -335,6 +307,12 @@ export class Heartline extends Emitter {
     return this.#http.get('/v1/rewards/today', timeout);
   }
 
+  /** The page, or the app, may be about to end: makes a last beat of what plays, and flushes. Pages do so by themselves. */
+  hide() {
+    this.#playbacks.hide();
+    this.flush();
+  }
+
   /** Sends what has no answer yet over HTTP, in a request that outlives the page. */
   flush() {
     if (this.state !== 'offline' && this.state !== 'stopped') this.#delivery.flush();
@@ -346,136 +324,67 @@ export class Heartline extends Emitter {
   }
 
   #writeToConsole() {
-    for (const type of ['state', 'frame']) {
+    for (const type of /** @type {const} */ (['state', 'frame'])) {
       this.addEventListener(type, ({ detail }) => console.debug(`heartline: ${type}`, detail));
     }
   }
 
-  #followPage() {
-    return followPage({
-      hidden: first => {
-        if (first) this.#playbacks.hide();
-        this.flush();
-      },
-      online: () => this.#connection.hurry(),
-      offline: () => this.#connection.cutOff(),
-    });
-  }
-
-  #userActed() {
-    this.#connection.act();
-  }
-
   /** What the user asks is an act. */
   get #asking() {
-    this.#userActed();
+    this.#connection.act();
     return this.#history;
   }
 
-  /** A browser does not say why no socket can be opened. */
-  async #explain() {
+  /**
+   * A browser does not say why no socket can be opened.
+   * @param {Address} address
+   * @param {typeof globalThis.fetch} fetch
+   */
+  async #lookForReason(address, fetch) {
+    const origin = await import('./heartline/origin.js').catch(() => null);
     const page = globalThis.location ? ` (${globalThis.location.origin})` : '';
-    if (await this.#lookForReason()) {
+    if (origin && await origin.refusesOrigin(address, fetch)) {
       this.#fault(`the gateway refuses this page's origin${page}: add it to server.origins`);
     }
   }
 
-  /** @param {import('./heartline/beat.js').Beat} beat */
+  /** @param {Beat} beat */
   #made(beat, held = false) {
     if (this.#delivery.put(beat, held)) this.emit('beat', { beat });
   }
 
-  #newFallback() {
-    const parts = { connection: this.#connection, delivery: this.#delivery, requests: this.#requests, http: this.#http };
-    return new Fallback(parts, {
-      interval: () => this.#interval,
-      changed: transport => {
-        this.emit('transport', { transport });
-        if (transport === 'http') this.#playbacks.reachable();
-      },
-    });
+  /** @param {ConstructorParameters<typeof import('./heartline/fallback.js').Fallback>[0]} parts */
+  async #loadFallback(parts) {
+    // Where the module cannot be loaded, the next failure will do.
+    const module = this.#fallback ? null : await import('./heartline/fallback.js').catch(() => null);
+    if (module) {
+      this.#fallback = this.#fallback || new module.Fallback(parts, {
+        interval: () => this.#inbox.interval,
+        changed: transport => {
+          this.emit('transport', { transport });
+          if (transport === 'http') this.#playbacks.reachable();
+        },
+      });
+    }
+    // While it was loaded a socket may have opened, or the client was told to go off the network.
+    const { failures, state } = this.#connection;
+    const tries = state === 'waiting' || state === 'connecting';
+    if (this.#fallback && tries && failures >= FAILURES_MAX) this.#fallback.begin();
   }
 
-  /** @param {any} detail */
+  /** @param {HeartlineEvents['state']} detail */
   #stateChanged(detail) {
     const { state } = detail;
-    if (this.#fallback) this.#fallback.changed(state);
-    if (state === 'connecting') this.#connectingAt = this.#clock.local();
+    const { failures } = this.#connection;
+    const over = state === 'offline' || state === 'stopped';
+    if (this.#fallback && (over || state === 'online')) this.#fallback.end();
+    if (state === 'waiting' && failures >= FAILURES_MAX) this.#replaceSocket();
     if (state !== 'online') this.#delivery.end();
-    if (state === 'offline' || state === 'stopped') this.#requests.refuse(state);
+    if (over) this.#requests.refuse(state);
     else if (state !== 'online') this.#requests.end();
     this.emit('state', detail);
     if (state === 'online') this.#playbacks.reachable();
-    if (state === 'waiting' && this.#connection.failures === ACCIDENTS_MAX) this.#explain();
-  }
-
-  /**
-   * @param {any} kind
-   * @param {any} body
-   */
-  #received(kind, body) {
-    if (kind === 'welcome') this.#welcomed(body);
-    else if (kind === 'ack') this.#delivery.ack(body);
-    else if (kind === 'result') this.#requests.resolve(body);
-    else if (kind === 'error') this.#failed(body);
-    else if (kind === 'push') this.#pushed(body);
-    else if (kind === 'reward') this.emit('reward', body);
-  }
-
-  /** @param {any} welcome */
-  #welcomed(welcome) {
-    if (welcome.mid !== this.#user) {
-      this.#fault(`the token is of user ${welcome.mid}, not of ${this.#user}`);
-      this.#connection.stop('the token is of another user');
-      return;
-    }
-    this.#clock.rebase(welcome.now, this.#connectingAt);
-    this.#interval = welcome.interval;
-    this.#delivery.begin(welcome);
-    this.emit('welcome', welcome);
-    this.#pump();
-  }
-
-  /** @param {any} push */
-  #pushed(push) {
-    this.#delivery.flag(push.flag);
-    this.#seen.saw(push.record);
-    if (push.record) this.emit('record', { record: push.record });
-    if (push.record) this.#playbacks.moved(push.record);
-    if (push.deleted) this.emit('deleted', push);
-    if (push.cleared) this.emit('cleared', push);
-    if (push.recording) this.emit('recording', push.recording);
-  }
-
-  /** @param {any} error */
-  #failed(error) {
-    if (COUNTED.includes(error.code)) this.#connection.sayHello();
-    const known = this.#delivery.error(error) || this.#requests.reject(error);
-    if (!known) this.#fault(`${error.code}: ${error.message}`);
-  }
-
-  /** @param {import('./heartline/beat.js').Beat} beat */
-  #accepted(beat) {
-    this.#seen.saw(beat);
-    this.#playbacks.accepted(beat);
-  }
-
-  /** @param {any} parts */
-  #rejected({ beat, reason, record, newest }) {
-    this.#seen.saw(record);
-    this.emit('rejected', { beat, reason, record });
-    const playing = this.#playbacks.rejected(beat, reason, record);
-    if (!playing && reason === 'clock' && newest) this.#madeAnew(beat);
-  }
-
-  /**
-   * The last beat of a playback that is over was ahead of the clock, which is right now: it is said again.
-   * @param {import('./heartline/beat.js').Beat} beat
-   */
-  #madeAnew(beat) {
-    const session = newSession();
-    this.#playbacks.own(session);
-    this.#made({ ...beat, session, at: this.#clock.now() });
+    if (state === 'waiting' && failures === ACCIDENTS_MAX) this.#explain();
   }
 
   /**

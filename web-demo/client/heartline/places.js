@@ -2,17 +2,13 @@
  * Finds out where the viewer was in what is resumed: asks the gateway until it answers, and compares that with the
  * beats of the content that it does not have yet. The newest counts.
  *
- * Also looks after beats that were held for a playback that is over, in this page or an earlier one. The viewer has not
- * seen what the gateway has. So they are sent if they replace nothing, or are further on; otherwise they wait until the
- * content is resumed here.
+ * Also looks after beats that were held for a playback that is over (leftovers.js, which few pages need).
  */
 
 import { contentKey, isNewer } from './beat.js';
 
 const RETRY_MS_FIRST = 1_000;
 const RETRY_MS_MAX = 30_000;
-/** Contents of one request. */
-const ITEMS_MAX = 500;
 
 /**
  * @typedef {import('./beat.js').Content} Content
@@ -92,7 +88,7 @@ export class Places {
   async #answer(contents) {
     try {
       return await this.#on.ask(contents);
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       if (!error.retry && error.code !== 'offline') this.#on.fault(`the position was not told: ${error.message}`);
       return null;
     }
@@ -113,27 +109,17 @@ export class Places {
   }
 
   async #lookAfter() {
-    const left = this.#outbox.held.filter(beat => !this.#resumes(beat)).slice(0, ITEMS_MAX);
+    const left = this.#outbox.held.filter(beat => !this.#resumes(beat));
     if (left.length === 0 || !this.#on.reachable()) return;
-    const answer = await this.#answer(left.map(({ kind, oid }) => ({ kind, oid })));
-    if (!answer) return;
-    left.forEach((beat, index) => {
-      if (!this.#resumes(beat) && losesNothing(beat, answer.records[index], answer)) this.#on.release(beat);
-    });
+    // Where the module cannot be loaded, the next time that the gateway can be reached will do.
+    const leftovers = await import('./leftovers.js').catch(() => null);
+    if (!leftovers) return;
+    const released = await leftovers.toRelease(left, contents => this.#answer(contents));
+    for (const beat of released) if (!this.#resumes(beat)) this.#on.release(beat);
   }
 
   /** @param {import('./beat.js').Content} content */
   #resumes(content) {
     return [...this.#waiting.keys()].some(playback => contentKey(playback.content) === contentKey(content));
   }
-}
-
-/**
- * Whether nothing is lost if the beat is sent.
- * @param {import('./beat.js').Beat} beat
- * @param {import('./beat.js').StoredRecord | null} record
- * @param {any} parts
- */
-function losesNothing(beat, record, { partial }) {
-  return record ? isNewer(record, beat) || beat.pos >= record.pos : !partial;
 }

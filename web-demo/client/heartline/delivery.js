@@ -2,7 +2,7 @@
  * Carries beats from the outbox to the server until each is answered.
  *
  * Flow: `put` → outbox (stored) → frame → ack or rejection → out of the outbox. A beat is sent once on each
- * connection; it goes again only after a reconnect, or over HTTP when the page is hidden.
+ * connection; it goes again only after a reconnect, or over HTTP when the page is hidden (parcel.js).
  *
  * If the server refuses a whole frame of several beats, they are sent again, each in a frame of its own: then only the
  * one that it cannot read is lost.
@@ -11,24 +11,18 @@
  */
 
 import { sendable } from './beat.js';
-import { bytesOf } from './text.js';
+import { Parcel } from './parcel.js';
 
 const FRAMES_MAX = 64;
-/** A browser's budget for all its keepalive requests is 64 KiB. */
-const FLUSH_BYTES_MAX = 60 * 1024;
 
 /** @typedef {import('./outbox.js').Entry} Entry */
 
 /**
  * @typedef {object} DeliveryEvents
- * @property {(detail: { seq: number, frames: { seq: number, ms: number, beats: Beat[] }[] }) => void} acked
+ * @property {(type: any, detail: any) => unknown} event  tells the application
  * @property {(beat: Beat) => void} accepted
  * @property {(detail: { beat: Beat, reason: string, record?: any, newest: boolean }) => void} rejected
- * @property {() => void} changed  the outbox has
- * @property {(detail: { flag: string }) => void} flag
- * @property {(reward: any) => void} reward
  * @property {(message: string) => void} fault
- * @property {(frame: any) => void} frame  one was sent or received
  * @typedef {import('./beat.js').Beat} Beat
  */
 
@@ -36,7 +30,7 @@ export class Delivery {
   #connection;
   #outbox;
   #clock;
-  #http;
+  #parcel;
   #device;
   #on;
   /** To be sent on this connection, the oldest first. @type {Set<Entry>} */
@@ -50,8 +44,6 @@ export class Delivery {
   #inFlight = new Set();
   /** Beats that were rejected: the socket and HTTP may both say so, and only the first says something new. */
   #rejected = new WeakSet();
-  /** On their way over HTTP. @type {Set<Entry>} */
-  #flushing = new Set();
   /** @type {string | undefined} */
   #flag;
   /** @type {string | undefined} */
@@ -66,11 +58,12 @@ export class Delivery {
    * @param {string} device
    * @param {DeliveryEvents} on
    */
-  constructor({ connection, outbox, clock, http }, device, on) {
+  constructor(parts, device, on) {
+    const { connection, outbox, clock } = parts;
     this.#connection = connection;
     this.#outbox = outbox;
     this.#clock = clock;
-    this.#http = http;
+    this.#parcel = new Parcel(parts, this, on.event);
     this.#device = device;
     this.#on = on;
   }
@@ -97,7 +90,7 @@ export class Delivery {
     }
     const entry = this.#outbox.put(beat, this.#clock.local(), held);
     if (!held) this.#add(entry);
-    this.#on.changed();
+    this.#changed();
     this.pump();
     return true;
   }
@@ -115,7 +108,7 @@ export class Delivery {
   flag(flag) {
     if (!flag || flag <= (this.#flag || '')) return;
     this.#flag = flag;
-    this.#on.flag({ flag });
+    this.#on.event('flag', { flag });
   }
 
   /** After a welcome: everything unanswered is sent again, with its `at` and a new seq. @param {any} parts */
@@ -165,8 +158,8 @@ export class Delivery {
       const beats = entries.filter(entry => this.#accept(entry)).map(({ beat }) => beat);
       frames.push({ seq: sent, ms: this.#clock.local() - sentAt, beats });
     }
-    this.#on.changed();
-    if (frames.length > 0) this.#on.acked({ seq, frames });
+    this.#changed();
+    if (frames.length > 0) this.#on.event('acked', { seq, frames });
     this.pump();
   }
 
@@ -181,87 +174,50 @@ export class Delivery {
     } else {
       this.#reject(frame.entries[0], { reason: code });
       this.#on.fault(`${code}: ${message}; left out: ${JSON.stringify(frame.entries[0].beat)}`);
-      this.#on.changed();
+      this.#changed();
     }
     this.pump();
     return true;
   }
 
-  /**
-   * Sends what is unanswered over HTTP, the newest first, in a request that outlives the page. It stays in the outbox
-   * until answered; that the socket carries the same beats is harmless.
-   */
+  /** Sends what is unanswered over HTTP, in a request that outlives the page. */
   flush() {
-    return this.#post(body => this.#http.post('/v1/beats', body));
+    return this.#parcel.send({ outlives: true });
   }
 
-  /**
-   * The same in place of the socket. Returns whether it was answered, null if nothing was to be sent.
-   */
+  /** The same in place of the socket. Returns whether it was answered, null if nothing was to be sent. */
   post() {
-    return this.#post(body => this.#http.send({ method: 'POST', path: '/v1/beats', body }));
+    return this.#parcel.send();
   }
 
-  /** Asks for the server's time, without which nothing that has an `at` can be sent. Returns whether it is known. */
+  /** Asks for the server's time, if it is not known. Returns whether it is. */
   async learnTime() {
-    if (this.#clock.known) return true;
-    /** @param {object} body */
-    const empty = body => this.#http.send({ method: 'POST', path: '/v1/beats', body });
-    return await this.#post(empty, { empty: true }) === true;
+    return this.#clock.known || await this.#parcel.send({ empty: true }) === true;
   }
 
-  /** @param {(body: object) => Promise<any>} send */
-  async #post(send, { empty = false } = {}) {
-    if (!this.#http.ready) return false;
-    const body = { flag: this.#flag, device: this.#device, connection: this.#connectionId, items: /** @type {Beat[]} */ ([]) };
-    const entries = empty ? [] : this.#newest(FLUSH_BYTES_MAX - size(body));
-    if (entries.length === 0 && !empty) return null;
-    body.items = entries.map(({ beat }) => beat);
-    const askedAt = this.#clock.local();
-    for (const entry of entries) this.#flushing.add(entry);
-    this.#on.frame({ direction: 'out', kind: 'POST /v1/beats', bytes: size(body), body });
-    try {
-      const answer = await send(body);
-      this.#on.frame({ direction: 'in', kind: 'POST /v1/beats', bytes: size(answer), body: answer });
-      this.#answered(answer, entries, askedAt);
-      return true;
-    } catch {
-      return false;  // it stays in the outbox, and the next connection carries it
-    } finally {
-      for (const entry of entries) this.#flushing.delete(entry);
-    }
+  /** What a request says besides its beats. */
+  get greeting() {
+    return { flag: this.#flag, device: this.#device, connection: this.#connectionId };
   }
 
   /**
    * What `POST /v1/beats` says of these entries.
    * @param {any} answer
-   * @param {Entry[]} entries
-   * @param {number | undefined} askedAt
+   * @param {Entry[]} entries  the newest first
    */
-  #answered(answer, entries, askedAt) {
-    this.#clock.rebase(answer.now, askedAt);
+  answered(answer, entries) {
     this.#outbox.stamp(this.#clock);
     this.flag(answer.flag);
     // The oldest first, as over the socket.
     const rejected = [...answer.rejected || []].sort((one, other) => other.index - one.index);
     for (const { index, ...rest } of rejected) this.#reject(entries[index], rest);
     for (const entry of [...entries].reverse()) this.#accept(entry);
-    for (const reward of answer.rewards || []) this.#on.reward(reward);
-    this.#on.changed();
+    for (const reward of answer.rewards || []) this.#on.event('reward', reward);
+    this.#changed();
   }
 
-  /**
-   * The newest beats that fit into so many bytes, the newest first, without those that are on their way already.
-   * @param {number} room
-   */
-  #newest(room) {
-    const entries = [];
-    for (const entry of this.#outbox.entries().reverse()) {
-      room -= size(entry.beat) + 1;
-      if (room < 0 || entries.length === this.#connection.limits.beats) break;
-      if (!this.#flushing.has(entry)) entries.push(entry);
-    }
-    return entries;
+  #changed() {
+    this.#on.event('outbox', { size: this.#outbox.size });
   }
 
   /** Without a connection everything waits for the next welcome. @param {Entry} entry */
@@ -308,9 +264,4 @@ export class Delivery {
     this.#outbox.settle(entry.key, entry.beat.at);
     this.#on.rejected({ beat: entry.beat, reason, record, newest });
   }
-}
-
-/** In bytes, as JSON. @param {any} value */
-function size(value) {
-  return bytesOf(JSON.stringify(value));
 }

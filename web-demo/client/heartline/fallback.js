@@ -1,13 +1,16 @@
 /**
  * HTTP in place of the socket, where no socket can be opened: a proxy or a network may let only requests pass.
  *
- * After FAILURES_MIN attempts in a row that brought no welcome, what waits is sent over HTTP once per interval: beats,
+ * After some attempts in a row that brought no welcome, what waits is sent over HTTP once per interval: beats,
  * and requests. Where HTTP does not work either, it is tried less and less often. The socket is tried again all the
  * while, and its welcome ends this.
  */
 
-const FAILURES_MIN = 3;
+import { result, routes } from './routes.js';
+
 const WAIT_MS_MAX = 30_000;
+/** Codes of what may succeed later, besides those that say so. */
+const PASSING = ['offline', 'unauthorized'];
 
 export class Fallback {
   #parts;
@@ -38,11 +41,9 @@ export class Fallback {
     this.#on = on;
   }
 
-  /** The connection has changed its state. @param {string} state */
-  changed(state) {
-    const { connection } = this.#parts;
-    if (state === 'online' || state === 'offline' || state === 'stopped') this.#end();
-    else if (state === 'waiting' && connection.failures >= FAILURES_MIN && this.#timer === undefined) this.#turnAfter(0);
+  /** No socket can be opened. */
+  begin() {
+    if (this.#timer === undefined) this.#turnAfter(0);
   }
 
   /** Something waits that should not wait for the next interval. */
@@ -52,7 +53,8 @@ export class Fallback {
     else this.#turnAfter(0);
   }
 
-  #end() {
+  /** A socket is open again, or the client was told to go off the network. */
+  end() {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#failures = 0;
@@ -91,12 +93,36 @@ export class Fallback {
   /** Beats first: a read then sees them. Returns whether all was answered; null if nothing was to be sent. */
   async #exchange() {
     const { delivery, requests, http } = this.#parts;
-    if (delivery.idle && !requests.waits) return null;
+    if (delivery.idle && requests.unsent.length === 0) return null;
     if (!http.ready || !await delivery.learnTime()) return false;
     const delivered = await delivery.post();
     if (delivered === false) return false;
-    const asked = await requests.overHttp(http);
+    const asked = await this.#ask();
     if (delivered === null && asked === null) return null;
     return asked !== false;
+  }
+
+  /** Asks what waits for a socket, one after the other. Returns whether all was answered, null if nothing waited. */
+  async #ask() {
+    const waiting = this.#parts.requests.unsent;
+    for (const request of waiting) if (!await this.#answered(request)) return false;
+    return waiting.length > 0 || null;
+  }
+
+  /** @param {import('./requests.js').Waiting} request */
+  async #answered(request) {
+    const { requests, http } = this.#parts;
+    const { operation, body } = request;
+    try {
+      const answers = [];
+      for (const route of routes(operation, body())) answers.push(await http.send(route));
+      requests.remove(request);
+      request.resolve(result(operation, answers));
+    } catch (/** @type {any} */ error) {
+      if (error.retry || PASSING.includes(error.code)) return false;
+      requests.remove(request);
+      request.reject(error);
+    }
+    return true;
   }
 }

@@ -21,8 +21,7 @@ const SESSIONS_MAX = 256;
  * @property {(contents: Content[]) => Promise<import('./history.js').Found>} ask
  * @property {() => boolean} reachable  asks whether the gateway can be asked
  * @property {() => void} action  the viewer has acted
- * @property {(detail: { beat: Beat | null, record: StoredRecord }) => void} elsewhere
- * @property {(detail: { content: Content, reason: import('./playback.js').Ending }) => void} unbound
+ * @property {(type: any, detail: any) => unknown} event  tells the application
  * @property {(message: string) => void} fault
  * @typedef {import('./beat.js').Beat} Beat
  */
@@ -70,7 +69,7 @@ export class Playbacks {
       stopped: reason => {
         this.#all.delete(source);
         this.#places.forget(playback);
-        this.#on.unbound({ content, reason });
+        this.#on.event('unbound', { content, reason });
       },
     }, { held });
     this.#all.set(source, playback);
@@ -129,6 +128,6 @@ export class Playbacks {
    */
   #tellElsewhere(playback, record, superseded = false) {
     if (this.#sessions.has(record.session) || !playback.takenOver(record, superseded)) return;
-    playback.untouched(() => this.#on.elsewhere({ beat: playback.newest, record }));
+    playback.untouched(() => this.#on.event('elsewhere', { beat: playback.newest, record }));
   }
 }

@@ -4,23 +4,29 @@
  */
 
 /**
+ * @template [Detail=any]
  * @typedef {object} Told  An event.
  * @property {string} type
- * @property {any} detail
- * @property {Emitter} target
+ * @property {Detail} detail
+ * @property {any} target
  * @property {boolean} defaultPrevented
  * @property {() => void} preventDefault
  */
 
-/** @typedef {((event: Told) => void) | { handleEvent: (event: Told) => void }} Listener */
+/**
+ * @template [Detail=any]
+ * @typedef {((event: Told<Detail>) => void) | { handleEvent: (event: Told<Detail>) => void }} Listener
+ */
 
+/** @template {Record<string, any>} Events  each event's detail by its name */
 export class Emitter {
-  /** @type {Map<string, { listener: Listener, once: boolean }[]>} */
+  /** @type {Map<any, { listener: Listener, once: boolean }[]>} */
   #listeners = new Map();
 
   /**
-   * @param {string} type
-   * @param {Listener | null} listener
+   * @template {keyof Events & string} Type
+   * @param {Type} type
+   * @param {Listener<Events[Type]> | null} listener
    * @param {{ once?: boolean, signal?: AbortSignal } | boolean} [options]
    */
   addEventListener(type, listener, options) {
@@ -32,8 +38,9 @@ export class Emitter {
   }
 
   /**
-   * @param {string} type
-   * @param {Listener | null} listener
+   * @template {keyof Events & string} Type
+   * @param {Type} type
+   * @param {Listener<Events[Type]> | null} listener
    */
   removeEventListener(type, listener) {
     const known = this.#listeners.get(type) || [];
@@ -42,8 +49,9 @@ export class Emitter {
 
   /**
    * Returns whether no listener prevented what follows.
-   * @param {string} type
-   * @param {any} detail
+   * @template {keyof Events & string} Type
+   * @param {Type} type
+   * @param {Events[Type]} detail
    * @protected
    */
   emit(type, detail) {

@@ -66,8 +66,7 @@ const LIMITS = { beats: 500, items: 500, frames_per_second: 20, burst: 100, idle
 /**
  * @typedef {object} ConnectionEvents
  * @property {(detail: any) => void} state  it has changed
- * @property {(attempt: { delay: number, due: number }) => void} reconnecting
- * @property {(frame: any) => void} frame  one was sent or received
+ * @property {(type: any, detail: any) => unknown} event  tells the application
  * @property {(name: string, body: any) => void} received
  * @property {() => void} room  frames may be sent again
  * @property {() => boolean} owed  asks whether an answer is due
@@ -98,8 +97,6 @@ export class Connection {
   #refusals = new Refusals();
   /** What was told as a fault since the last welcome. @type {Set<string>} */
   #told = new Set();
-  /** By `performance.now()`. */
-  #triedAt = -Infinity;
   /** The device has lost its network. */
   #cutOff = false;
   /** The last token that the gateway has closed with 4002. @type {string | null} */
@@ -110,6 +107,8 @@ export class Connection {
   state = 'offline';
   /** Attempts in a row in which no socket came to its welcome, though there was a token. */
   failures = 0;
+  /** When the last attempt began, by the local clock. */
+  triedAt = 0;
   /** The token last used, for HTTP. @type {string | null} */
   token = null;
   limits = LIMITS;
@@ -164,7 +163,7 @@ export class Connection {
     this.#socket.send(text);
     this.#silenceTimer ??= this.#watchSilence();
     const secret = operation === 'hello' || operation === 'token';
-    this.#on.frame({ direction: 'out', kind: operation, seq, bytes: bytesOf(text), body: secret ? undefined : body });
+    this.#on.event('frame', { direction: 'out', kind: operation, seq, bytes: bytesOf(text), body: secret ? undefined : body });
     return seq;
   }
 
@@ -184,7 +183,7 @@ export class Connection {
   act() {
     if (this.state === 'parked') this.open();
     if (this.state !== 'waiting' || this.#refusals.wait === undefined) return;
-    this.#connectAfter(Math.max(0, this.#triedAt + ACT_MS_APART - performance.now()));
+    this.#connectAfter(Math.max(0, this.triedAt + ACT_MS_APART - this.#options.clock.local()));
   }
 
   /** The device has lost its network: what is sent now goes nowhere. */
@@ -216,7 +215,7 @@ export class Connection {
     this.#bye = null;
     this.#seq = 0;
     this.#said = null;
-    this.#triedAt = performance.now();
+    this.triedAt = this.#options.clock.local();
     this.#enter('connecting');
     if (this.state !== 'connecting') return;  // a listener has closed it
     const attempt = {};
@@ -268,14 +267,14 @@ export class Connection {
   #receive(text) {
     const [kind, body] = parsed(text);
     if (!kind) return this.#on.fault(`a frame that cannot be read: ${String(text).slice(0, SHOWN_MAX)}`);
-    this.#on.frame({ direction: 'in', kind, seq: body.seq, bytes: bytesOf(text), body });
+    this.#on.event('frame', { direction: 'in', kind, seq: body.seq, bytes: bytesOf(text), body });
     if (kind === 'welcome') this.#begin(body);
     if (kind === 'bye') this.#bye = body;
     const socket = this.#socket;
     try {
       this.#on.received(kind, body);
     } catch (error) {
-      this.#on.fault(`${kind} was not understood: ${error.stack ?? error}`);
+      this.#on.fault(`${kind} was not understood: ${(/** @type {any} */ (error)).stack || error}`);
     }
     if (this.#socket !== socket) return;  // what it said, or what the owner made of it, was the end of this socket
     if (kind === 'welcome') this.#enter('online');
@@ -339,7 +338,7 @@ export class Connection {
       this.#fault('getToken must return a token, as a string');
     } catch (error) {
       // Without a network it could not do otherwise.
-      if (!this.#cutOff) this.#fault(`getToken failed: ${String((error && error.message) || error)}`);
+      if (!this.#cutOff) this.#fault(`getToken failed: ${messageOf(error)}`);
     }
     return null;
   }
@@ -392,7 +391,7 @@ export class Connection {
   #connectAfter(delay) {
     clearTimeout(this.#connectTimer);
     this.#connectTimer = setTimeout(() => this.#connect(), delay);
-    this.#on.reconnecting({ delay, due: performance.now() + delay });
+    this.#on.event('reconnecting', { delay, due: performance.now() + delay });
   }
 
   /** Full jitter: anywhere up to a bound that doubles. */
@@ -425,8 +424,12 @@ export class Connection {
  * @param {any} error
  */
 function without(token, error) {
-  const message = String(error?.message ?? error);
-  return message.split(token).join('…');
+  return messageOf(error).split(token).join('…');
+}
+
+/** @param {any} error */
+function messageOf(error) {
+  return String((error && error.message) || error);
 }
 
 /** A frame's name and body; neither, if it is none. @param {string} text */

@@ -48,7 +48,7 @@ export class Http {
     }, patience);
     try {
       return await this.#ask(path, { method, body, signal: control.signal });
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       throw late ? timedOut(`${method} ${path}`, patience, 'online') : error;
     } finally {
       clearTimeout(timer);
@@ -63,7 +63,7 @@ export class Http {
   async post(path, body) {
     try {
       return await this.#ask(path, { method: 'POST', body, keepalive: true });
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       if (error.code !== 'offline') throw error;
       return this.#ask(path, { method: 'POST', body });
     }
@@ -96,7 +96,7 @@ export class Http {
   async #answer(path, options) {
     try {
       return await this.#fetch(this.#address.http(path), options);
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       throw new HeartlineError('offline', `not answered: ${error.message}`, true);
     }
   }

@@ -6,13 +6,9 @@
  * a connection or not. A request that timed out may still have taken effect.
  */
 
-import { result, routes } from './routes.js';
-
 /** Milliseconds, unless the caller says otherwise. */
 export const TIMEOUT_MS = 10_000;
 const REQUESTS_MAX = 100;
-/** Codes of what may succeed later, besides those that say so. */
-const PASSING = ['offline', 'unauthorized'];
 /** The longest a timer can be. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
@@ -30,10 +26,19 @@ export class HeartlineError extends Error {
   }
 }
 
+/**
+ * @typedef {object} Waiting
+ * @property {string} operation
+ * @property {() => any} body
+ * @property {(result: any) => void} resolve
+ * @property {(error: any) => void} reject
+ * @property {number} seq  0 until it is sent on this connection
+ * @property {any} [timer]
+ */
+
 export class Requests {
   #connection;
-  /** In the order of asking; seq is 0 until sent on this connection. */
-  /** @type {any[]} */
+  /** In the order of asking. @type {Waiting[]} */
   #waiting = [];
 
   /** @param {import('./connection.js').Connection} connection */
@@ -46,9 +51,9 @@ export class Requests {
     return this.#waiting.some(({ seq }) => seq > 0);
   }
 
-  /** Whether one waits for a connection. */
-  get waits() {
-    return this.#waiting.some(({ seq }) => seq === 0);
+  /** What waits for a connection. */
+  get unsent() {
+    return this.#waiting.filter(({ seq }) => seq === 0);
   }
 
   /**
@@ -64,10 +69,10 @@ export class Requests {
       throw new HeartlineError('too_many', `${REQUESTS_MAX} requests are waiting`, true);
     }
     return new Promise((resolve, reject) => {
-      /** @type {any} */
+      /** @type {Waiting} */
       const request = { operation, body, resolve, reject, seq: 0 };
       request.timer = setTimeout(() => {
-        this.#remove(request);
+        this.remove(request);
         reject(timedOut(operation, patience, this.#connection.state));
       }, patience);
       this.#waiting.push(request);
@@ -83,40 +88,10 @@ export class Requests {
       try {
         request.seq = this.#connection.send(request.operation, request.body());
       } catch (error) {
-        this.#remove(request);
+        this.remove(request);
         request.reject(error);
       }
     }
-  }
-
-  /**
-   * Asks over HTTP what waits for a socket, one after the other. Returns whether all was answered, null if nothing
-   * waited.
-   * @param {import('./http.js').Http} http
-   */
-  async overHttp(http) {
-    const waiting = this.#waiting.filter(({ seq }) => seq === 0);
-    for (const request of waiting) if (!await this.#askOverHttp(request, http)) return false;
-    return waiting.length > 0 || null;
-  }
-
-  /**
-   * @param {any} request
-   * @param {import('./http.js').Http} http
-   */
-  async #askOverHttp(request, http) {
-    const { operation, body } = request;
-    try {
-      const answers = [];
-      for (const route of routes(operation, body())) answers.push(await http.send(route));
-      this.#remove(request);
-      request.resolve(result(operation, answers));
-    } catch (error) {
-      if (error.retry || PASSING.includes(error.code)) return false;
-      this.#remove(request);
-      request.reject(error);
-    }
-    return true;
   }
 
   /** After a loss: what was asked is asked again. */
@@ -149,12 +124,12 @@ export class Requests {
   /** @param {number} seq */
   #take(seq) {
     const request = this.#waiting.find(waiting => waiting.seq > 0 && waiting.seq === seq);
-    if (request) this.#remove(request);
+    if (request) this.remove(request);
     return request;
   }
 
-  /** @param {any} request */
-  #remove(request) {
+  /** It is answered. @param {Waiting} request */
+  remove(request) {
     clearTimeout(request.timer);
     // The socket and HTTP may both have answered it.
     this.#waiting = this.#waiting.filter(waiting => waiting !== request);
