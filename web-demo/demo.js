@@ -28,20 +28,22 @@
 //   [data-role=more]            button on narrow screens: shows the rest below; aria-expanded
 //   [data-role=content]         select, values are oids: 100, 101, 102 (kind 1)
 //   [data-role=video]           the video element
-//   [data-role=watching]        data-count = sessions that watch the chosen content; hidden if none is known
+//   [data-role=watching]        data-count = people who watch the chosen content; hidden if none is known
 //   [data-role=viewed]          data-count = views of the chosen content; hidden if it is not known
 //   [data-role=audience]        data-viewers = people who have the chosen content in their history, data-finishers = of these,
 //                               those who have finished it; "" = not counted. Hidden if neither is known
 //   [data-role=play]            button, plays and pauses; data-playing = true | false. Plays from the offered position,
 //                               unless the user has moved the paused video
 //   [data-role=seek]            range input, seconds
-//   [data-role=resume]          button "Continue at 0:07 from phone", hidden when there is nothing to offer;
+//   [data-role=resume]          button "Continue at 0:07 from phone", hidden when there is nothing to offer, or while the
+//                               device plays;
 //                               data-pos (ms), data-from (the record's device), data-oid
 //   [data-role=toast]           button, one per reward earned here: data-id, data-rule, data-day; pressed, or after its
 //                               animation of 10 s, it is gone. The pointer over it and the focus stop the animation
 //   [data-role=elsewhere]       note "Continued on ...", hidden unless another device took over what plays here
 //   [data-role=sound]           button; aria-pressed. The videos start muted
 //   [data-role=offline]         button: stays off the network until pressed again; aria-pressed
+//   [data-role=unrecorded]      note in the picture, hidden unless recording is paused
 //   [data-role=recording]       button: pauses recording for the user; aria-pressed = paused
 //   [data-role=delete]          button: forgets the chosen content's record
 //   [data-role=clear]           button: asks, then forgets everything of the user
@@ -110,6 +112,7 @@ import { Receivers } from './webhooks/receivers.js';
 import { Recovery } from './recovery.js';
 import { Rewards } from './rewards.js';
 import { Views } from './views/views.js';
+import { VisiblePoll } from './visible-poll.js';
 
 const NAMES = { phone: 'Phone', tv: 'TV' };
 
@@ -122,12 +125,16 @@ new Receivers(part('receivers'));
 const guide = new Guide(part('guide'));
 const packs = new HistoryPacks(part('packs'), part('hood'));
 let devices = [];
+/** Names of those whose connection is gone; when it is all of them, the gateway is away. */
+const lost = new Set();
 const crowd = new Crowd(part('crowd'), ackDelay => {
   for (const device of devices) device.ackDelay = ackDelay;
 });
 
 function show() {
   for (const device of devices) device.close();
+  lost.clear();
+  VisiblePoll.away = false;
   part('announce').replaceChildren();
   devices = Object.entries(NAMES).map(([name, title]) => make(name, title));
   const recovery = new Recovery(devices);
@@ -147,6 +154,12 @@ function make(name, title) {
   const announce = text => { line.textContent = `${title}: ${text}`; };
   const device = new Device({ name, title, user: user.value, ackDelay: crowd.ackDelay, announce, question });
   device.addEventListener('acked', ({ detail: { ms } }) => crowd.acked(ms));
+  const reached = is => {
+    lost[is ? 'delete' : 'add'](name);
+    VisiblePoll.away = lost.size === Object.keys(NAMES).length;
+  };
+  device.addEventListener('lost', () => reached(false));
+  device.addEventListener('welcomed', () => reached(true));
   device.addEventListener('heard', ({ detail: { day } }) => {
     rewards.heard(day);
     views.heard(day);

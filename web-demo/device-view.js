@@ -49,6 +49,8 @@ export class DeviceView {
     const from = record?.device && record.device !== this.#name ? ` from ${deviceName(record.device)}` : '';
     const text = record ? `Continue at ${minutes(record.resume)}${from}` : '';
     if (record && button.hidden) this.announce(text);
+    // What is hidden loses the focus; what was asked for with it goes on at the play button.
+    if (!record && document.activeElement === button) this.role('play').focus();
     button.hidden = !record;
     button.textContent = text;
     Object.assign(button.dataset, { pos: record?.resume ?? '', from: record?.device ?? '', oid: record?.oid ?? '' });
@@ -84,7 +86,7 @@ export class DeviceView {
     toast.remove();
   }
 
-  /** `count`: sessions that are watching the same. */
+  /** `count`: people who are watching the same. */
   showWatching(count) {
     const shown = this.role('watching');
     shown.hidden = count === 0;
@@ -171,6 +173,7 @@ export class DeviceView {
   showRecording(paused) {
     if (this.recordingPaused !== paused) this.announce(paused ? 'recording paused' : 'recording on');
     this.role('recording').setAttribute('aria-pressed', String(paused));
+    this.role('unrecorded').hidden = !paused;
   }
 
   showFault(message) {

@@ -42,6 +42,8 @@ export class Device extends EventTarget {
   #history;
   #playback = null;
   #oid = null;
+  /** Where to continue, and whether that is offered now: not to a device that plays. */
+  #proposed = null;
   #offer = null;
   /** The `at` of the last record that took over from here. */
   #elsewhereAt = 0;
@@ -167,6 +169,7 @@ export class Device extends EventTarget {
       this.#forgotten(contents);
     });
     press('clear', async () => this.#clear());
+    for (const type of ['play', 'pause', 'ended']) this.#player.media.addEventListener(type, () => this.#showOffer());
     this.#view.role('content').addEventListener('change', ({ target }) => this.#open(target.value));
   }
 
@@ -324,8 +327,14 @@ export class Device extends EventTarget {
 
   /** Offers to continue where another session stopped. */
   #propose(record) {
-    this.#offer = record?.resume > 0 && record.session !== this.#playback.session ? record : null;
+    this.#proposed = record?.resume > 0 && record.session !== this.#playback.session ? record : null;
+    this.#showOffer();
+  }
+
+  #showOffer() {
+    const { paused, ended } = this.#player.media;
+    this.#offer = paused || ended ? this.#proposed : null;
     this.#view.showOffer(this.#offer);
-    if (this.#offer) this.#emit('offered', { record });
+    if (this.#offer) this.#emit('offered', { record: this.#offer });
   }
 }

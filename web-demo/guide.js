@@ -9,6 +9,8 @@ import { GuideView } from './guide-view.js';
 import { deviceName, latency, minutes } from './text.js';
 
 const STORED = 'heartline-demo/guide';
+/** Where the third step is done. */
+const CONTINUES = 'tv';
 /** A playback that continues may begin so much before the position offered: a video seeks to a frame. */
 const SEEK_SLACK_MS = 1_000;
 
@@ -66,8 +68,9 @@ export class Guide {
     }
   }
 
-  /** A device plays on from where it was offered to, and the gateway has acked that. */
+  /** The TV plays on from where it was offered to, and the gateway has acked that. */
   #lookForContinuation(name, beat) {
+    if (name !== CONTINUES) return;
     const record = this.#offers.get(name);
     const offered = record && record.device !== name && record.oid === beat.oid && record.session !== beat.session;
     if (!offered || beat.at <= record.at || beat.pos < record.resume - SEEK_SLACK_MS) return;

@@ -1,5 +1,5 @@
 /**
- * Polls as long as there are followers and the page is visible. Followers are called after each answer; one request is
+ * Polls as long as there are followers, the page is visible and the gateway is there. Followers are called after each answer; one request is
  * in flight at a time.
  */
 export class VisiblePoll {
@@ -10,6 +10,15 @@ export class VisiblePoll {
   #asking = false;
   #askedAt = -Infinity;
   #timer;
+  static #all = [];
+  static #away = false;
+
+  /** Whether the gateway is away: then every question would fail, and stand in the console. */
+  static set away(away) {
+    if (away === VisiblePoll.#away) return;
+    VisiblePoll.#away = away;
+    for (const poll of VisiblePoll.#all) poll.#plan();
+  }
 
   /**
    * @param {() => Promise<void>} ask  never rejects
@@ -18,6 +27,7 @@ export class VisiblePoll {
   constructor(ask, period) {
     this.#ask = ask;
     this.#period = period;
+    VisiblePoll.#all.push(this);
     document.addEventListener('visibilitychange', () => this.#plan());
   }
 
@@ -30,7 +40,7 @@ export class VisiblePoll {
 
   #plan() {
     clearTimeout(this.#timer);
-    if (document.hidden || this.#asking || this.#followers.size === 0) return;
+    if (document.hidden || VisiblePoll.#away || this.#asking || this.#followers.size === 0) return;
     this.#timer = setTimeout(() => this.#run(), Math.max(0, this.#askedAt + this.#period - performance.now()));
   }
 

@@ -15,9 +15,10 @@ export function followWatching(changed) {
   return poll.follow(changed);
 }
 
-/** Sessions of a content; 0 without viewers, or before the first answer. */
+/** People who watch a content; 0 without viewers, or before the first answer. */
 export function watchingOf({ kind, oid }) {
-  return top.find(content => content.kind === kind && content.oid === oid)?.sessions ?? 0;
+  const { users, sessions } = top.find(content => content.kind === kind && content.oid === oid) ?? {};
+  return users ?? sessions ?? 0;  // a gateway that does not count people counts sessions
 }
 
 async function read() {
