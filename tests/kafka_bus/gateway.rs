@@ -5,8 +5,10 @@ use std::time::Instant;
 
 use crate::kafka_bus::broker::{Broker, shared};
 use crate::kafka_bus::reader::read;
-use crate::kafka_bus::support::{MID, TestGateway, beat, per_content, per_user, post_beats, until};
+use crate::kafka_bus::subscriber::{self, Subscriber};
+use crate::kafka_bus::topics::{make, remove};
 use crate::kafka_bus::{PATIENCE, settings};
+use crate::support::{MID, TestGateway, beat, per_content, per_user, post_beats, until};
 
 const OUTBOX: u64 = 50;
 const USERS: u64 = 120;
@@ -114,4 +116,34 @@ async fn events_waiting_at_a_kill_are_published_after_the_restart() {
     broker.start_again();
     gateway.wait_for_metric("heartline_outbox_entries", |entries| entries == 0.0).await;
     assert_eq!(events(&address, "rewards").len(), 30);
+}
+
+/// Its log begins anew, and what subscribers have of the old one says nothing about it.
+#[tokio::test]
+#[ignore = "needs Kafka: tests/run kafka"]
+async fn events_that_wait_reach_subscribers_through_a_topic_that_was_made_anew() {
+    let kafka = settings(&shared());
+    let topic = &kafka.topics.rewards;
+    make(topic, &[]).await;
+    let never_made = [("kafka.create_topic", "false")];
+    let gateway = gateway(&kafka.brokers[0], topic, &[&never_made[..], &subscriber::SETTINGS].concat());
+    let subscriber = Subscriber::of(&gateway).await;
+    assert_eq!(play(&gateway, 1..=10).await.len(), 10);
+    until("the first events arrive", async || subscriber.got().len() == 10).await;
+    let before = subscriber.got();
+
+    remove(topic).await;
+    assert_eq!(play(&gateway, 11..=30).await.len(), 20);
+    gateway.wait_for_metric("heartline_event_bus_away", |away| away == 1.0).await;
+    assert_eq!(gateway.metric("heartline_outbox_entries").await, 20.0, "all that was claimed since waits");
+
+    make(topic, &[]).await;
+    gateway.wait_for_metric("heartline_outbox_entries", |entries| entries == 0.0).await;
+    let published: BTreeSet<String> = events(&kafka.brokers[0], topic).into_keys().collect();
+    assert_eq!(published.len(), 20, "each is in the new topic: {published:?}");
+    until("the others arrive", async || subscriber.got().len() == 30).await;
+    assert_eq!(&subscriber.got() - &before, published);
+    // It goes on.
+    assert_eq!(play(&gateway, 31..=35).await.len(), 5);
+    until("later ones arrive", async || subscriber.got().len() == 35).await;
 }

@@ -14,9 +14,10 @@ mod reader;
 mod refusals;
 mod relayed;
 mod sources;
+mod subscriber;
 mod topics;
 
-use crate::{bus as publishing, support};
+use crate::bus as publishing;
 
 use std::time::Duration;
 

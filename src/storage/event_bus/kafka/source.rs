@@ -126,10 +126,13 @@ impl KafkaEvents {
         *looked = Some(Instant::now());
         let (reader, topic, assigned) = (self.reader.clone(), self.topic.clone(), self.assigned.clone());
         spawn_blocking(move || {
-            let has = |(partition, mark)| lookup::has(&reader.lock(), &topic, partition, mark);
-            // If it cannot be read, nothing is known.
-            if assigned.marks().into_iter().any(|known| has(known).is_ok_and(|has| !has)) {
-                assigned.doubt();
+            for (partition, marks) in assigned.marks() {
+                match lookup::has(&reader.lock(), &topic, partition, marks[0]) {
+                    Ok(true) => assigned.has_checked(partition, marks),
+                    Ok(false) => assigned.doubt(),
+                    // Nothing is known.
+                    Err(_) => {}
+                }
             }
         });
     }
@@ -147,13 +150,18 @@ impl KafkaEvents {
             Some(mark) => self.ask(move |reader, topic| lookup::has(reader, topic, partition, mark)).await?,
             None => true,
         };
-        if is_same {
+        // What the group has committed may still be of the log before, until something of this one is committed.
+        if is_same && (mark.is_some() || epoch == 0) {
             self.assigned.is(partition, epoch, mark);
             return Ok(());
         }
         let (group, topic) = (self.group.clone(), self.topic.clone());
         blocking(move || group.seek(&topic, partition, Place::Beginning, ANSWER_TIMEOUT)).await?;
         self.assigned.begin_again(partition);
+        if is_same {
+            self.assigned.is(partition, epoch, None);
+            return Ok(());
+        }
         self.logs.change(partition, epoch + 1).await
     }
 
@@ -244,8 +252,8 @@ impl EventSource for KafkaEvents {
             }
             // The library sends it later.
             self.store_offset(partition, offset).map_err(|error| BusError(error.to_string()))?;
-            match self.assigned.handed(partition).filter(|handed| handed.offset == offset) {
-                Some(handed) => self.logs.keep(partition, epoch, handed).await,
+            match self.assigned.checked(partition).filter(|checked| checked.offset <= offset) {
+                Some(checked) => self.logs.keep(partition, epoch, checked).await,
                 None => Ok(()),
             }
         })

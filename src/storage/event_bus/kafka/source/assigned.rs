@@ -33,6 +33,9 @@ struct Waiting {
     /// The newest message that was read, whether it was handed over or not; and the newest that was.
     newest: Option<LogMark>,
     handed: Option<LogMark>,
+    /// One that is known to be of this log. Where it was found, all that was read before is of this log, too; what was read
+    /// since may be of another one, which was longer already.
+    checked: Option<LogMark>,
     /// Which log it is, once that is known. Nothing is handed over before.
     epoch: Option<Epoch>,
 }
@@ -89,7 +92,8 @@ impl Assigned {
         let known = all.iter_mut().filter_map(|(partition, waiting)| Some((*partition, waiting.epoch?, waiting)));
         let (partition, epoch, waiting) = known.max_by_key(|(.., waiting)| waiting.messages)?;
         let newest = waiting.newest;
-        let rest = Waiting { newest, handed: newest, epoch: waiting.epoch, ..Waiting::default() };
+        let checked = waiting.checked.or(newest);
+        let rest = Waiting { newest, handed: newest, checked, epoch: waiting.epoch, ..Waiting::default() };
         let Waiting { events, to, messages, .. } = std::mem::replace(waiting, rest);
         (messages > 0).then_some(Batch { partition, epoch, events, to })
     }
@@ -110,14 +114,23 @@ impl Assigned {
         if let Some(waiting) = self.0.lock().get_mut(&partition) {
             waiting.epoch = Some(epoch);
             waiting.handed = waiting.handed.or(mark);
+            waiting.checked = mark.or(waiting.checked);
         }
     }
 
-    /// A message of each log that is known.
-    pub fn marks(&self) -> Vec<(i32, LogMark)> {
+    /// Of each log that is known, the message to look for, and the newest that is of the same log if it is there.
+    pub fn marks(&self) -> Vec<(i32, [LogMark; 2])> {
         let all = self.0.lock();
         let known = all.iter().filter(|(_, waiting)| waiting.epoch.is_some());
-        known.filter_map(|(partition, waiting)| Some((*partition, waiting.handed?))).collect()
+        known.filter_map(|(partition, waiting)| Some((*partition, [waiting.checked?, waiting.handed?]))).collect()
+    }
+
+    /// These [marks](Self::marks) are of the log, unless another one is being read meanwhile.
+    pub fn has_checked(&self, partition: i32, [mark, newest]: [LogMark; 2]) {
+        let mut all = self.0.lock();
+        if let Some(waiting) = all.get_mut(&partition).filter(|waiting| waiting.checked == Some(mark)) {
+            waiting.checked = Some(newest);
+        }
     }
 
     /// It will be read from its start.
@@ -132,9 +145,9 @@ impl Assigned {
         self.0.lock().values_mut().for_each(|waiting| waiting.epoch = None);
     }
 
-    /// The newest message of a partition that was handed over.
-    pub fn handed(&self, partition: i32) -> Option<LogMark> {
-        self.0.lock().get(&partition)?.handed
+    /// A message that was handed over and is known to be of the log.
+    pub fn checked(&self, partition: i32) -> Option<LogMark> {
+        self.0.lock().get(&partition)?.checked
     }
 }
 
@@ -165,7 +178,21 @@ mod tests {
         };
         assert_eq!(assigned.take(), batch(1, 7, 8));
         assert_eq!((assigned.take(), assigned.take()), (batch(0, 5, 5), None));
-        assert_eq!(assigned.handed(1), Some(message(8)));
+        assert_eq!(assigned.checked(1), Some(message(8)));
+    }
+
+    #[test]
+    fn what_was_read_since_the_last_look_does_not_tell_which_log_it_is() {
+        let assigned = of_known(&[0]);
+        for offset in [1, 2] {
+            assigned.read(0, message(offset), None);
+            assigned.take();
+        }
+        assert_eq!(assigned.marks(), [(0, [message(1), message(2)])]);
+        assigned.has_checked(0, [message(1), message(2)]);
+        assigned.read(0, message(3), None);
+        assigned.take();
+        assert_eq!((assigned.marks(), assigned.checked(0)), (vec![(0, [message(2), message(3)])], Some(message(2))));
     }
 
     #[test]
@@ -188,12 +215,12 @@ mod tests {
         assigned.read(0, message(1), Some("b".into()));
         assert_eq!((assigned.take(), assigned.unknown()), (None, Some(0)));
         assigned.is(0, 1, Some(message(9)));
-        assert_eq!(assigned.marks(), [(0, message(9))]);
+        assert_eq!(assigned.marks(), [(0, [message(9), message(9)])]);
         assert_eq!(assigned.take().map(|batch| batch.events), Some(vec![(1, "b".into())]));
         assigned.read(0, message(2), None);
         assigned.doubt();
         assert_eq!((assigned.take(), assigned.unknown()), (None, Some(0)));
         assigned.begin_again(0);
-        assert_eq!((assigned.unknown(), assigned.handed(0)), (Some(0), None));
+        assert_eq!((assigned.unknown(), assigned.checked(0)), (Some(0), None));
     }
 }
