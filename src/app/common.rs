@@ -61,7 +61,7 @@ impl Common {
 
 /// Measures the clock once, before the first client is served, and then on a thread of its own, so that no work delays
 /// it.
-fn keep_time(clock_guard: ClockGuard) -> io::Result<()> {
+pub(super) fn keep_time(clock_guard: ClockGuard) -> io::Result<()> {
     let runtime = runtime()?;
     runtime.block_on(clock_guard.look());
     spawn("time", move || runtime.block_on(clock_guard.run()))?;

@@ -10,7 +10,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 
 use super::assembly::Assembly;
-use super::common::Common;
+use super::common::{Common, keep_time};
 use super::error::StartError;
 use super::events::Logs;
 use super::hot::Shared;
@@ -26,6 +26,7 @@ use crate::domain::notices::{Followers, Reach};
 use crate::domain::subscribers::Subscribers;
 use crate::domain::subscribers::config::SubscribersConfig;
 use crate::domain::time::clock::Clock;
+use crate::domain::time::guard::{ClockGuard, ClockStatus};
 use crate::edge::control::subscribers::{self, Served};
 use crate::model::subscribers::{EndpointRules, Retries};
 use crate::shutdown::Stop;
@@ -40,6 +41,7 @@ use crate::storage::owner_queues::embedded::EmbeddedQueues;
 use crate::storage::owner_queues::redis::RedisQueues;
 use crate::storage::owner_queues::{Bounds, OwnerQueues};
 use crate::storage::redis::Redis;
+use crate::storage::store_error::Answer;
 use crate::telemetry::log_writer::LogWriter;
 
 /// What the routes and the cascade share.
@@ -49,6 +51,7 @@ struct Parts {
     /// One for each topic.
     sources: Vec<(EventTopic, Arc<dyn EventSource>)>,
     clock: Arc<Clock>,
+    clock_status: ClockStatus,
     /// Notified when queues may be due.
     queued: Arc<Notify>,
     /// Notified when a replay was asked for here.
@@ -79,7 +82,13 @@ pub(super) fn build(
         assembly.serve_control(subscribers::routes(Served::Not(why.into())));
         return Ok(None);
     }
-    let parts = Parts::open(config, logs, shared.map(|shared| shared.redis.clone()), common.clock.clone())?;
+    let parts = Parts::open(
+        config,
+        logs,
+        shared.map(|shared| shared.redis.clone()),
+        common.clock.clone(),
+        common.clock_status.clone(),
+    )?;
     let settings = &config.subscribers;
     let reach = if shared.is_some() { Reach::Shared } else { Reach::Here };
     let followers = notices::build(config, parts.queues.clone(), reach, stores, common, assembly);
@@ -98,16 +107,33 @@ pub(super) fn serve(config: &Config, log: &LogWriter) -> Result<(), StartError> 
         let redis = Redis::open(&config.redis)?;
         redis.register(assembly.metrics());
         let clock = Arc::new(Clock::starting_at(0, config.store.clock_step_max));
-        CascadeThread::new(&config.subscribers, Parts::open(config, None, Some(redis), clock)?, assembly)
+        let of_redis = redis.clone();
+        let time = move || -> Answer<Option<u64>> {
+            let redis = of_redis.clone();
+            Box::pin(async move { redis.time().await.map(Some) })
+        };
+        let clock_guard = ClockGuard::new(time, clock.clone(), assembly.metrics());
+        let clock_status = clock_guard.clock_status();
+        let troubled = clock_status.clone();
+        assembly.degraded.push(Box::new(move || troubled.trouble().into_iter().collect()));
+        let parts = Parts::open(config, None, Some(redis), clock, clock_status)?;
+        Ok((CascadeThread::new(&config.subscribers, parts, assembly)?, clock_guard))
     };
-    sockless::serve(config, log, Role::Cascade, open, |thread, stop| {
+    sockless::serve(config, log, Role::Cascade, open, |(thread, clock_guard), stop| {
+        keep_time(clock_guard)?;
         thread.run(&runtime()?, stop);
         Ok(())
     })
 }
 
 impl Parts {
-    fn open(config: &Config, logs: Option<Logs>, redis: Option<Redis>, clock: Arc<Clock>) -> Result<Self, StartError> {
+    fn open(
+        config: &Config,
+        logs: Option<Logs>,
+        redis: Option<Redis>,
+        clock: Arc<Clock>,
+        clock_status: ClockStatus,
+    ) -> Result<Self, StartError> {
         let settings = &config.subscribers;
         let bounds = Bounds { events: settings.queue_events, bytes: settings.queue_bytes, age: settings.queue_age };
         let queues: Arc<dyn OwnerQueues> = match redis {
@@ -129,7 +155,7 @@ impl Parts {
         let sources = EventTopic::ALL.into_iter().map(|topic| Ok((topic, source(topic)?)));
         let sources = sources.collect::<Result<_, StartError>>()?;
         let (queued, replay_asked) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        Ok(Parts { queues, sources, clock, queued, replay_asked })
+        Ok(Parts { queues, sources, clock, clock_status, queued, replay_asked })
     }
 
     fn archive(&self) -> Arc<dyn EventArchive> {
@@ -139,7 +165,7 @@ impl Parts {
 
     fn subscribers(&self, settings: &SubscribersConfig, followers: Arc<Followers>) -> Subscribers {
         let archive = self.archive();
-        let Parts { queues, sources: _, clock, queued, replay_asked } = self.clone();
+        let Parts { queues, sources: _, clock, clock_status: _, queued, replay_asked } = self.clone();
         let (rules, secret_overlap) = (rules(settings), settings.secret_overlap);
         Subscribers { queues, archive, followers, rules, secret_overlap, clock, queued, replay_asked }
     }
@@ -148,7 +174,7 @@ impl Parts {
 impl CascadeThread {
     fn new(settings: &SubscribersConfig, parts: Parts, assembly: &mut Assembly) -> Result<Self, StartError> {
         let archive = parts.archive();
-        let Parts { queues, sources, clock, queued, replay_asked: asked } = parts;
+        let Parts { queues, sources, clock, clock_status, queued, replay_asked: asked } = parts;
         let metrics = Metrics::new(assembly.metrics());
         let health = watched_health(assembly);
         let endpoint: Arc<dyn Endpoint> = Arc::new(HttpEndpoint::new(endpoint_config(settings))?);
@@ -159,6 +185,7 @@ impl CascadeThread {
             queued: queued.clone(),
             settings: Arc::new(TurnSettings { timeout: settings.timeout, retries: Retries::new(retries), hmac }),
             clock,
+            clock_status,
             health: health.clone(),
             metrics: metrics.clone(),
             places: Places::new(settings.workers),

@@ -102,7 +102,7 @@ impl Cascade {
         leases: usize,
         leased: &AtomicUsize,
     ) -> Result<Appended, StoreError> {
-        let mut kept = self.turns.places.keep(leases);
+        let mut kept = self.turns.places.keep(if self.turns.clock_status.is_off() { 0 } else { leases });
         let lease = self.turns.settings.lease();
         let (offer, until) = (Offer { leases: kept.limit().all, lease }, Instant::now() + lease);
         let (appended, given) = self.queues.append_and_take(parts, offer).await;

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::future::pending;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -16,6 +17,7 @@ use tokio::sync::Notify;
 use super::health::CascadeHealth;
 use super::{Cascade, Metrics, Places, TurnSettings, Turns, Workers};
 use crate::domain::time::clock::{self, Clock};
+use crate::domain::time::guard::{ClockGuard, ClockStatus};
 use crate::model::subscribers::{
     Delivery, EventType, FailureReason, Filter, Newer, Retries, Secrets, SigningSecret, Subscriber, SubscriberId,
 };
@@ -196,6 +198,7 @@ fn scene_turns(scene: &Scene) -> Turns {
         queued: Arc::default(),
         settings: Arc::new(settings),
         clock: Arc::new(Clock::starting_at(0, Duration::from_hours(1))),
+        clock_status: ClockStatus::alone(),
         health: Arc::default(),
         metrics: Metrics::new(&mut Registry::default()),
         places: Places::new(4),
@@ -280,4 +283,57 @@ async fn owners_that_hang_keep_no_other_waiting_for_longer_than_it_takes_to_find
         turns: turns.clone(),
     };
     run(workers.run(pending()), &told).await;
+}
+
+/// By the stepped clock of the store, leases seem to be over that are not, or last for ever.
+#[tokio::test]
+async fn no_lease_is_taken_while_the_clock_is_not_that_of_the_store() {
+    let scene = Scene::new();
+    let step = Arc::new(AtomicI64::new(10_000));
+    let (clock, stepped) = (Arc::new(Clock::starting_at(0, Duration::from_hours(1))), step.clone());
+    let time = move || -> Answer<Option<u64>> {
+        let told = clock::wall().saturating_add_signed(stepped.load(Ordering::Relaxed));
+        Box::pin(async move { Ok(Some(told)) })
+    };
+    let clock_guard = ClockGuard::new(time, clock, &mut Registry::default());
+    clock_guard.look().await;
+    let over = Arc::new(Notify::new());
+    let endpoint = Arc::new(Script::new([], "event-1", over.clone()));
+    let clock_status = clock_guard.clock_status();
+    let turns = Arc::new(Turns { endpoint: endpoint.clone(), clock_status, ..scene_turns(&scene) });
+    let committed = Arc::new(Notify::new());
+    let is_read = Mutex::new(false);
+    let source =
+        OneEvent { queues: scene.queues.clone(), is_read, queued: Mutex::default(), committed: committed.clone() };
+    let cascade = Cascade {
+        source: Arc::new(source),
+        queues: turns.queues.clone(),
+        queued: turns.queued.clone(),
+        health: turns.health.clone(),
+        metrics: turns.metrics.clone(),
+        turns: turns.clone(),
+        lag: Gauge::default(),
+    };
+    run(cascade.run(), &committed).await;
+    assert_eq!(turns.next_lease(), None);
+    let workers = Workers {
+        queues: turns.queues.clone(),
+        queued: turns.queued.clone(),
+        health: turns.health.clone(),
+        metrics: turns.metrics.clone(),
+        turns: turns.clone(),
+    };
+    let back = async {
+        // Nothing is taken by the workers, which have had their turn by then.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert_eq!(*endpoint.asked.lock(), [""; 0]);
+        step.store(0, Ordering::Relaxed);
+        clock_guard.look().await;
+        over.notified().await;
+    };
+    tokio::select! {
+        () = workers.run(pending()) => {}
+        done = tokio::time::timeout(PATIENCE, back) => done.expect("it is delivered then"),
+    }
+    assert_eq!(*endpoint.asked.lock(), ["event-1"]);
 }

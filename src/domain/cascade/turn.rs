@@ -10,6 +10,7 @@ use super::health::{CascadeHealth, Step};
 use super::metrics::Metrics;
 use super::places::{Kept, Place, Places};
 use crate::domain::time::clock::Clock;
+use crate::domain::time::guard::ClockStatus;
 use crate::model::subscribers::{Delivery, Failure, FailureReason, Hmac, Retries, State, Status, Subscriber};
 use crate::storage::endpoint::{Endpoint, Outcome};
 use crate::storage::owner_queues::{Done, Entry, Line, Number, OwnerQueues, Taken};
@@ -39,6 +40,8 @@ pub struct Turns {
     pub queued: Arc<Notify>,
     pub settings: Arc<TurnSettings>,
     pub clock: Arc<Clock>,
+    /// While it is off no lease is taken: by the store's clock another one may still last, or this one last too long.
+    pub clock_status: ClockStatus,
     pub health: Arc<CascadeHealth>,
     pub metrics: Metrics,
     pub places: Places,
@@ -86,9 +89,10 @@ impl Turns {
         }
     }
 
-    /// How long the next lease of the same owner may last. `None` while other owners wait for its place.
+    /// How long the next lease of the same owner may last. `None` while other owners wait for its place, or the clock is
+    /// off.
     pub fn next_lease(&self) -> Option<Duration> {
-        (!self.places.are_full()).then(|| self.settings.lease())
+        (!self.places.are_full() && !self.clock_status.is_off()).then(|| self.settings.lease())
     }
 }
 

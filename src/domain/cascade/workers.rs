@@ -51,7 +51,11 @@ impl Workers {
     }
 
     async fn deliver(&self) {
+        let mut clock_status = self.turns.clock_status.clone();
         loop {
+            if clock_status.is_off() {
+                clock_status.changed(true).await;
+            }
             let mut kept = self.turns.places.wait(TAKE_MAX).await;
             let limit = kept.limit();
             let (due, until) = self.take(limit).await;
