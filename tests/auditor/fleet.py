@@ -33,7 +33,7 @@ ROUNDS_OF_REWARDS = 10
 
 
 def main():
-    parser = arguments(__doc__, rounds=30, users=100, newcomers=40)
+    parser = arguments(__doc__, rounds=30, users=50, newcomers=20)
     parser.add_argument("--redis", choices=(SINGLE, CLUSTER), default=SINGLE)
     parser.add_argument("--hold", type=int, default=0, help="milliseconds that steady beats wait for later ones")
     args = parser.parse_args()

@@ -27,6 +27,7 @@ PARTS = ("same", "garbage", "kills", "away")
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary", type=Path)
+    parser.add_argument("--users", type=int, default=1_000, help="whose data is compared")
     parser.add_argument("--rounds", type=int, default=5, help="kills")
     parser.add_argument("--away-beats", type=int, default=100_000, help="while Cassandra is away, and while Kafka is")
     parser.add_argument("--only", choices=PARTS, action="append", help="one of its parts; may be repeated")
@@ -65,7 +66,7 @@ class Part:
         self.scene.start()
         print(f"all started in {time.monotonic() - began:.1f} s", flush=True)
         parts = {
-            "same": lambda: same.run(self),
+            "same": lambda: same.run(self, self._args.users),
             "garbage": lambda: garbage.run(self),
             "kills": lambda: kills.run(self, self._args.rounds),
             "away": lambda: away.run(self, self._args.away_beats),

@@ -2,7 +2,7 @@
 
 import time
 
-PLAYERS = 120
+PLAYERS = 60
 FIRST = 1_000_001  # and so many users later those of the next round
 PLAN = (3, 10)  # of a visit
 ACKS = (2_000, 6_000)  # before a kill, and again when all is back

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import random
 
 from history.habits import User
 from history.viewer import Figures, Viewer
@@ -9,6 +10,8 @@ from wire.patience import LOOK_EVERY_SECONDS
 
 AT_ONCE = 150  # users of one loader
 PACE_SECONDS = 0.5  # between two frames of a paced user
+# Between two visits of a user: without it what was killed would start on processors that are busy with the load.
+REST_SECONDS = (1.0, 3.0)
 
 
 class Loader:
@@ -56,6 +59,7 @@ class Loader:
         async def visits(mid):
             while not self._stop.is_set():
                 await self._one_visit(figures, mid, places, plan)
+                await asyncio.sleep(random.uniform(*REST_SECONDS))
 
         await asyncio.gather(*map(visits, mids))
 

@@ -6,23 +6,21 @@ import time
 from history.scene import INTERVAL_MS, REGIONS
 from history.topic import by_region
 
-USERS = 5_000
 VISITS = 2  # of each user
 FRAMES, BEATS = 2, 10  # of a visit: so many frames of so many beats
-BEATS_MIN = 200_000
 SHOWN = 5  # users of whom `heartline history` is asked
 STATES = (None, "playing", "paused", "seeked", "ended")
 
 
-def run(part):
+def run(part, users):
     scene, began = part.scene, time.monotonic()
-    mids = range(1, USERS + 1)
+    mids = range(1, users + 1)
     for _ in range(VISITS):
         part.figures.add(part.crowd.visit(mids, scene.places, (FRAMES, BEATS)))
     played = time.monotonic() - began
     scene.wait_until_drained()
     drained = time.monotonic() - began
-    part.expect(part.figures.beats >= BEATS_MIN, "load", f"only {part.figures.beats} beats were acked")
+    part.expect(part.figures.beats >= users * VISITS * FRAMES * BEATS, "load", f"only {part.figures.beats} beats were acked")
     judge = part.judge(mids)
     part.expect(len(scene.table.everybody() - set(mids)) == 0, "same", "users are in the table who never came")
     part.expect(not (marks := scene.redis.marks()), "listing", f"marks are left: {marks[:5]}")
@@ -30,7 +28,7 @@ def run(part):
     for mid in part.dice.sample(mids, SHOWN):
         _judge_command(part, mid)
     print(
-        f"same: {USERS} users sent {part.figures.beats} beats in {played:.0f} s and {part.figures.steps}; "
+        f"same: {users} users sent {part.figures.beats} beats in {played:.0f} s and {part.figures.steps}; "
         f"drained {drained - played:.1f} s later; {judge.rows} rows, {judge.tombstones} tombstones, "
         f"{judge.watermarks} watermarks",
         flush=True,

@@ -7,5 +7,5 @@ need_cassandra
 need_binary
 ready
 "$PYTHON" -m unittest history.test_judge
-"$PYTHON" -m history "$HEARTLINE_BIN" --only same --only garbage --only kills $([[ $LONG ]] && echo --rounds 100) \
+"$PYTHON" -m history "$HEARTLINE_BIN" --only same --only garbage --only kills $([[ $LONG ]] && echo --users 5000 --rounds 100) \
   ${HISTORY_SEED:+--seed "$HISTORY_SEED"}

@@ -63,7 +63,7 @@ mkdir -p "$home"
 mapfile -t patches <"$home/chosen"
 patches=("${patches[@]/#/$PWD/tests/planted/}")
 all=(tests/planted/*.patch)
-echo "note: of ${#all[@]} planted bugs are tried ${#patches[@]}: $(names "${patches[@]}")"
+[[ ${STANDS_IN:-} ]] || echo "note: of ${#all[@]} planted bugs are tried ${#patches[@]}: $(names "${patches[@]}")"
 
 copy_tree() { # with its times: what is built is not older
   rm -rf "$tree"
@@ -206,6 +206,7 @@ build_all() { # prints what is to be run, once all that it needs is built
     held[${named[*]}]=1
     judge passes "$bug" "${named[@]}"
   done
+  SECONDS=0
   for patch in "${patches[@]}"; do
     bug=$(basename "$patch" .patch)
     read -ra named < <(named_by "$patch")
