@@ -95,7 +95,7 @@ mod tests {
             ("=3:viewers:1", Sum::of(5)),
             ("=3:viewers:2", Sum::of(6)),
         ]);
-        assert_eq!(flight.clone().parts(9), [flight.clone()]);
+        assert_eq!(flight.clone().parts(9), std::slice::from_ref(&flight));
         let parts = flight.clone().parts(2);
         let expected = [
             vec!["1:2", "1:2:2026-11-01"],
