@@ -1,6 +1,6 @@
 /**
- * Polls as long as there are followers, the page is visible and the gateway is there. Followers are called after each answer; one request is
- * in flight at a time.
+ * Polls as long as there are followers, the page is visible and the gateway is there. Followers are called after each
+ * answer; one request is in flight at a time.
  */
 export class VisiblePoll {
   /** Called after each answer. */
@@ -10,14 +10,19 @@ export class VisiblePoll {
   #asking = false;
   #askedAt = -Infinity;
   #timer;
+  /** Whether a question was asked since the gateway went away: by it the followers know. */
+  #missed = false;
   static #all = [];
   static #away = false;
 
-  /** Whether the gateway is away: then every question would fail, and stand in the console. */
+  /** Whether the gateway is away: then every question fails, and stands in the console. One is enough. */
   static set away(away) {
     if (away === VisiblePoll.#away) return;
     VisiblePoll.#away = away;
-    for (const poll of VisiblePoll.#all) poll.#plan();
+    for (const poll of VisiblePoll.#all) {
+      poll.#missed = false;
+      poll.#plan();
+    }
   }
 
   /**
@@ -40,7 +45,7 @@ export class VisiblePoll {
 
   #plan() {
     clearTimeout(this.#timer);
-    if (document.hidden || VisiblePoll.#away || this.#asking || this.#followers.size === 0) return;
+    if (document.hidden || this.#missed || this.#asking || this.#followers.size === 0) return;
     this.#timer = setTimeout(() => this.#run(), Math.max(0, this.#askedAt + this.#period - performance.now()));
   }
 
@@ -48,6 +53,7 @@ export class VisiblePoll {
     [this.#asking, this.#askedAt] = [true, performance.now()];
     await this.#ask();
     this.#asking = false;
+    this.#missed = VisiblePoll.#away;
     for (const changed of this.#followers) changed();
     this.#plan();
   }
