@@ -31,7 +31,7 @@ need_kafka
 need_cassandra
 need_mongo
 
-handful=5
+handful=3
 # A bug that is not begun by then is left for another run.
 seconds_max=150
 [[ ! $LONG ]] || seconds_max=7200
@@ -71,16 +71,22 @@ copy_tree() { # with its times: what is built is not older
   git ls-files -z --cached --others --exclude-standard |
     while IFS= read -r -d '' file; do [[ -e $file ]] && printf '%s\0' "$file"; done |
     xargs -0 cp --preserve --parents -t "$tree"
+  # Of folders, too: the build script is run again if one has changed.
+  (cd "$tree" && find . -type d -exec bash -c 'for folder; do touch -r "$0/$folder" "$folder"; done' "$OLDPWD" {} +)
   # A repository of its own, or git would apply the patches to the one around it.
   git -C "$tree" init -q
 }
 
-# Links, but for what cargo writes in place.
+# Links, but for what cargo and rustc write in place: through a link cargo would take the tree itself for changed.
 copy_what_is_built() {
   rm -rf "$home/debug"
   mkdir -p "$home/debug"
-  flock target/debug/.cargo-lock bash -c 'cp -al target/debug/{build,deps,incremental} "$0" && cp -a target/debug/.fingerprint "$0"' \
-    "$home/debug"
+  flock target/debug/.cargo-lock bash -euc '
+    cp -al target/debug/{build,deps,incremental} "$0"
+    rm -r "$0"/build/heartline-* "$0"/deps/*.d
+    cp -a target/debug/build/heartline-* "$0/build"
+    cp -a target/debug/deps/*.d "$0/deps"
+    cp -a target/debug/.fingerprint "$0"' "$home/debug"
 }
 
 # Begins this script anew, with the copies in the places of what they are copies of, for this process and its children. So
