@@ -1,6 +1,6 @@
 # Attacks on a gateway that serves an honest crowd, and a crowd on several gateways: no client harms the others.
 . tests/parts/needs.bash
-if [[ $LONG ]]; then need_release_binary; else need_binary; fi
+need_release_binary
 need_command unshare util-linux
 need_command mount mount
 ready
