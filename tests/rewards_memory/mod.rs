@@ -26,7 +26,7 @@ const CONTENT: Content = Content { kind: 1, oid: 100 };
 fn resident() -> u64 {
     let text = fs::read_to_string("/proc/self/statm").expect("Linux with /proc mounted");
     let pages: Vec<u64> = text.split_whitespace().map_while(|pages| pages.parse().ok()).collect();
-    // Of those that are in memory, not those of files: the code is read as it is used.
+    // Without pages of files: code is loaded when it first runs, which is no memory of rewards.
     (pages[1] - pages[2]) * PAGE_BYTES
 }
 

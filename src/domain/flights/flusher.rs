@@ -23,7 +23,7 @@ pub const LEASE: Duration = Duration::from_secs(15);
 const RETRY: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(5));
 /// Between two looks while another gateway writes a flight.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Sums that are written together. What was written of a flight is not written again by this process.
+/// The most sums in one write. After a failure this process goes on with the first write that has not succeeded.
 const PART_MAX: usize = 10_000;
 /// The timeout of writing them. After it they are repeated.
 const WRITE_MAX: Duration = Duration::from_secs(60);
@@ -171,7 +171,7 @@ impl Flusher {
         Ok(Some(begun))
     }
 
-    /// Those that are not known to be written.
+    /// Writes the parts of a flight that are not known to be written.
     async fn write_parts(&self, flight: Flight) -> Result<Written, FlushError> {
         let number = flight.number;
         let (of, parts) = self.state.lock().written;

@@ -9,7 +9,7 @@
 import { result, routes } from './routes.js';
 
 const WAIT_MS_MAX = 30_000;
-/** Codes of what may succeed later, besides those that say so. */
+/** Error codes after which a retry may succeed, beside errors that are marked as temporary. */
 const PASSING = ['offline', 'unauthorized'];
 
 export class Fallback {
