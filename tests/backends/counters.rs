@@ -21,6 +21,7 @@ use crate::backends::PATIENCE;
 use crate::backends::hot_store_model::{Step, steps};
 use crate::backends::hot_store_rewards::rewarding;
 use crate::backends::requests::*;
+use crate::support::depth::depth;
 
 pub trait CountersBackend: Backend {
     /// How many random histories are tried.
@@ -153,7 +154,11 @@ fn hold_to_the_records<B: CountersBackend>(limits: Limits, steps: Vec<Step>) -> 
 }
 
 fn config<B: CountersBackend>() -> ProptestConfig {
-    ProptestConfig { cases: B::CASES, failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig {
+        cases: depth(B::CASES.div_ceil(4), B::CASES),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }
 
 pub fn each_counter_is_a_count_of_the_records<B: CountersBackend>() {

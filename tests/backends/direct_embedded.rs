@@ -14,6 +14,7 @@ use heartline::storage::outbox::Outbox;
 use crate::backends::direct_counters::DirectBackend;
 use crate::backends::embedded::{Embedded, JOURNAL};
 use crate::backends::requests::{Backend, NOW, ROOMY, wait};
+use crate::support::depth::depth;
 
 pub struct EmbeddedCounters {
     // Ends before its store does.
@@ -74,7 +75,7 @@ fn a_journal_torn_anywhere_ends_with_whole_steps() {
         let written = fs::read(counting.backend.path().join(JOURNAL)).unwrap();
         ends.push(written.iter().rposition(|byte| *byte != 0).unwrap() as u64 + 1);
     }
-    for cut in (ends[0]..ends[STEPS as usize - 1]).step_by(37).chain(ends.iter().copied()) {
+    for cut in (ends[0]..ends[STEPS as usize - 1]).step_by(depth(111, 37)).chain(ends.iter().copied()) {
         let torn = EmbeddedCounters::of(counting.backend.torn_at(cut), definitions.clone());
         let done = ends.iter().filter(|end| **end <= cut).count() as i64;
         let value = wait(torn.counters.values("likes".parse().unwrap(), vec![CounterKey::default()])).unwrap();

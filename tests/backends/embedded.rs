@@ -27,6 +27,7 @@ use crate::backends::hot_store_views::PlaybackBackend;
 use crate::backends::notices::NoticesBackend;
 use crate::backends::requests::*;
 use crate::backends::views::ViewsBackend;
+use crate::support::depth::depth;
 
 pub struct Embedded {
     dir: TempDir,
@@ -237,7 +238,7 @@ fn a_journal_torn_anywhere_ends_with_a_whole_group() {
         let written = fs::read(journal(dir.path())).unwrap();
         ends.push(written.iter().rposition(|byte| *byte != 0).unwrap() as u64 + 1);
     }
-    let mut cuts: Vec<u64> = (ends[0]..ends[19]).step_by(61).chain(ends.iter().copied()).collect();
+    let mut cuts: Vec<u64> = (ends[0]..ends[19]).step_by(depth(183, 61)).chain(ends.iter().copied()).collect();
     cuts.sort_unstable();
     for (number, cut) in cuts.into_iter().enumerate() {
         let torn = tempfile::tempdir().unwrap();

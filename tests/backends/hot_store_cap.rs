@@ -8,6 +8,7 @@ use heartline::model::change::Outcome;
 use heartline::model::rule::{Reason, Verdict};
 
 use crate::backends::requests::*;
+use crate::support::depth::depth;
 
 fn capped(records_per_user: u32) -> Limits {
     Limits { records_per_user, ..ROOMY }
@@ -145,7 +146,7 @@ pub fn more_contents_than_are_remembered_as_the_oldest<B: Backend>() {
 
 pub fn what_was_evicted_never_comes_back_older<B: Backend>() {
     let steps = prop::collection::vec((0u64..10, 1u64..60, 0usize..20, any::<bool>()), 1..80);
-    let config = ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() };
+    let config = ProptestConfig { cases: depth(8, 24), failure_persistence: None, ..ProptestConfig::default() };
     proptest!(config, |(steps in steps)| {
         let mut backend = B::fresh(capped(4));
         let mut newest_seen: HashMap<u64, u64> = HashMap::new();

@@ -21,6 +21,7 @@ use crate::backends::hot_store_rewards::rewarding;
 use crate::backends::ledger::Ledger;
 use crate::backends::plain_store::{PlainCommit, PlainStore};
 use crate::backends::requests::*;
+use crate::support::depth::depth;
 
 /// Numbers of 64 bits are told apart to the last of them, as no double could.
 const USERS: [UserId; 3] = [UserId(0), UserId((1 << 53) + 1), UserId(u64::MAX)];
@@ -176,7 +177,7 @@ fn hold_to_the_model<B: Backend>(limits: Limits, steps: Vec<Step>) -> Result<(),
 }
 
 fn config() -> ProptestConfig {
-    ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig { cases: depth(12, 48), failure_persistence: None, ..ProptestConfig::default() }
 }
 
 pub fn it_answers_like_the_plain_model<B: Backend>() {
@@ -189,7 +190,7 @@ pub fn it_answers_like_the_plain_model<B: Backend>() {
 #[test]
 fn a_slot_leaves_what_its_beats_leave_one_by_one() {
     let changes = (0..USERS.len(), action(1)).prop_map(|(user, action)| change(USERS[user], action));
-    proptest!(ProptestConfig { cases: 512, ..config() }, |(changes in prop::collection::vec(changes, 1..40))| {
+    proptest!(ProptestConfig { cases: depth(128, 512), ..config() }, |(changes in prop::collection::vec(changes, 1..40))| {
         let (mut in_slots, mut one_by_one) = (PlainStore::new(ROOMY), PlainStore::new(ROOMY));
         let rewards = rewarding(Day::of_number(20_000), 0);
         in_slots.commit(NOW, &rewards, &changes);
@@ -229,7 +230,7 @@ pub fn it_answers_like_the_plain_model_when_switches_are_many<B: Backend>() {
     let action = prop_oneof![3 => switch, 1 => played].prop_map(|action| change(USERS[0], action));
     let groups = prop::collection::vec(prop::collection::vec(action, 20..60), 1..12);
     let limits = Limits { retention_ms: 1_000, ..ROOMY };
-    proptest!(ProptestConfig { cases: 16, ..config() }, |(groups in groups)| {
+    proptest!(ProptestConfig { cases: depth(6, 16), ..config() }, |(groups in groups)| {
         let commits = groups.into_iter().enumerate().map(|(round, changes)| {
             Step::Commit { now: 1_000 + 100 * round as u64, day: 20_000, room: 0, changes }
         });

@@ -23,7 +23,7 @@ from wire.patience import came
 
 CALLERS = 4
 # Operations that are answered before something is killed, and when it is back.
-ANSWERS_A_ROUND = (200, 1_500)
+ANSWERS_A_ROUND = (200, 800)
 RECOUNT_CHANCE = 0.5
 
 
@@ -31,6 +31,7 @@ def main():
     parser = kill_audit_parser("derived_audit", __doc__, rounds=5, sites=SITES)
     parser.add_argument("--users", type=int, default=2_000)
     parser.add_argument("--records", type=int, default=10_000, help="of resting users, when definitions change; 0: none change")
+    parser.add_argument("--switches", type=int, default=2, help="of definitions")
     drain = "seconds in which cleared and expired records are removed, and sums carried"
     parser.add_argument("--drain", type=float, default=60, help=drain)
     args = parser.parse_args()
@@ -53,7 +54,7 @@ class DerivedAudit:
         steps = [lambda number=number: self._round(number) for number in range(1, self._args.rounds + 1)]
         steps.append(self._compare)
         if self._args.records:
-            steps += [self._resting.come, lambda: self._switch(LATER), lambda: self._switch(AT_FIRST, kills=True)]
+            steps += [self._resting.come, *self._switches()]
             steps.append(self._recounts)
         for step in steps:
             if not self._faults:
@@ -78,6 +79,14 @@ class DerivedAudit:
             f"{self._book.count()} answers, {self._book.count('again')} sent again, {len(self._faults)} faults",
             flush=True,
         )
+
+    def _switches(self):
+        """There and back as often as is asked for; a gateway is killed at the last."""
+        last = self._args.switches - 1
+        return [
+            lambda number=number: self._switch(AT_FIRST if number % 2 else LATER, kills=number == last)
+            for number in range(self._args.switches)
+        ]
 
     def _recounts(self):
         """Of all counters under load, one of them for some keys only."""

@@ -10,6 +10,7 @@ from wire.kept import Kept
 from wire.patience import PATIENCE_SECONDS
 
 AWAY_SECONDS = (0.01, 0.1)
+REST_SECONDS = (0.0, 0.05)
 
 
 class Caller(threading.Thread):
@@ -33,6 +34,7 @@ class Caller(threading.Thread):
                     asked = operation(self._dice, int(time.time() * 1_000), self._site.late_chance)
                     for request in _requests(asked, self._dice.choice(DEVICES)):
                         self._ask(mid, asked, request)
+                time.sleep(self._dice.uniform(*REST_SECONDS))
         except Exception as error:
             self._faults.append(("caller", f"{type(error).__name__}: {error}"))
             raise

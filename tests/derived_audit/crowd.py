@@ -17,7 +17,7 @@ from wire.tokens import token
 CLIENTS = 40
 OPERATIONS_A_VISIT = (1, 8)
 TOGETHER_MAX = 4
-PAUSE_SECONDS = (0.0, 0.04)
+PAUSE_SECONDS = (0.0, 0.3)
 AWAY_SECONDS = (0.05, 0.3)
 # Some users have several devices at the same time, at any gateways.
 BUSY_USERS, BUSY_CHANCE = 10, 0.2

@@ -8,6 +8,6 @@ need_mongo
 need_binary
 ready
 for store in embedded redis; do
-  "$PYTHON" -m derived_audit "$HEARTLINE_BIN" --store "$store" --users 1000 $([[ $LONG ]] && echo --rounds 60 --records 100000 || echo --records 4000) \
+  "$PYTHON" -m derived_audit "$HEARTLINE_BIN" --store "$store" --users 1000 $([[ $LONG ]] && echo --rounds 60 --records 100000 || echo --records 4000 --rounds 4 --switches 1) \
     ${AUDIT_SEED:+--seed "$AUDIT_SEED"}
 done

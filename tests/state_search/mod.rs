@@ -18,6 +18,7 @@ mod stored;
 mod world;
 
 use crate::backends::{plain_store, requests};
+use crate::support::depth::depth;
 use crate::support::redis_server;
 
 use memory::Memory;
@@ -29,7 +30,11 @@ use tokio::runtime::Builder;
 #[test]
 fn gateways_that_share_a_store_keep_every_promise() {
     let runtime = Builder::new_current_thread().build().unwrap();
-    search(0..10_000, 10, &Drive { runtime, fresh: |scenario: &Scenario| Memory::new(scenario.outbox_max) });
+    search(
+        0..depth(2_500, 10_000),
+        10,
+        &Drive { runtime, fresh: |scenario: &Scenario| Memory::new(scenario.outbox_max) },
+    );
 }
 
 #[test]
@@ -37,5 +42,5 @@ fn gateways_that_share_a_store_keep_every_promise() {
 fn gateways_that_share_a_redis_keep_every_promise() {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let redis = OneRedis::start(&runtime);
-    search(0..500, 8, &Drive { runtime, fresh: |scenario: &Scenario| redis.fresh(scenario.outbox_max) });
+    search(0..depth(150, 500), 8, &Drive { runtime, fresh: |scenario: &Scenario| redis.fresh(scenario.outbox_max) });
 }

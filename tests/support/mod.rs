@@ -8,6 +8,7 @@ mod beat;
 mod binary;
 mod client;
 pub mod country_file;
+pub mod depth;
 mod exchange;
 mod freezing_proxy;
 mod gateway;
