@@ -13,15 +13,13 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::binary::binary;
+use super::binary::{Settings, command};
 use super::ready_lines::{control_of, listening};
 use super::threads::is_busy;
 use super::{
     CONTROL_TOKEN, HistoryService, Http, JSON_PROTOCOL, PATIENCE, RawSocket, RedisServer, SECRET, TestClient, Token,
     Upgrade, until,
 };
-
-pub(super) type Settings = Vec<(String, String)>;
 
 /// The hot store of all gateways that are not `embedded`: `embedded`, which holds without it, `redis`, or
 /// `history-service`: then each has a history service of its own, with the same settings.
@@ -418,16 +416,6 @@ impl Home {
         merged.extend(settings);
         merged.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
-}
-
-pub(super) fn command(arguments: &[&str], settings: &Settings, home: &Path) -> Command {
-    let mut command = Command::new(binary());
-    command.args(arguments).current_dir(home).env_clear().stdin(Stdio::null());
-    for (name, value) in settings {
-        let name = format!("HEARTLINE__{}", name.to_uppercase().replace('.', "__"));
-        command.env(name, value);
-    }
-    command
 }
 
 fn launch(home: Arc<Home>, role: &'static str, settings: Settings) -> Result<TestGateway, FailedStart> {

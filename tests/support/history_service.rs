@@ -9,7 +9,8 @@ use std::thread;
 
 use tempfile::TempDir;
 
-use super::gateway::{Settings, command, metric};
+use super::binary::{Settings, command};
+use super::gateway::metric;
 use super::{CONTROL_TOKEN, Http, SECRET};
 
 /// Its process may change; its addresses, once it has some, and its data stay.
