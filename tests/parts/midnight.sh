@@ -1,5 +1,5 @@
-# What needs no service, while a day ends in UTC, and where clocks are put forward and back: the wall clock of tests and
-# gateways is set to half a minute before. Their time limits go by the monotonic clock, which is left alone. But librdkafka
+# What needs no service, while a day ends in UTC, and unit tests where clocks are put forward and back: the wall clock of tests
+# and gateways is set to half a minute before. Their time limits go by the monotonic clock, which is left alone. But librdkafka
 # waits by the wall clock of the kernel, and a process starts at it: what depends on these is left out.
 . tests/parts/needs.bash
 need_library libfaketimeMT.so.1 faketime
@@ -19,5 +19,5 @@ tests_at() { # ZONE DATE
 
 tests_at UTC "$(date --utc +%F) 23:59:30 UTC" --lib --test library --test gateway
 # Clocks of Berlin are put forward at 01:00 UTC on the first day, and back on the second.
-tests_at Europe/Berlin '2031-03-30 00:59:30 UTC' --lib --test library
-tests_at Europe/Berlin '2031-10-26 00:59:30 UTC' --lib --test library
+tests_at Europe/Berlin '2031-03-30 00:59:30 UTC' --lib
+tests_at Europe/Berlin '2031-10-26 00:59:30 UTC' --lib
