@@ -24,23 +24,31 @@ ARG HEARTLINE_BUILD_COMMIT=unknown
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/build/target \
     cargo build --release --locked && \
-    mkdir -p /image/etc /image/var/lib/heartline && \
+    mkdir /image && \
     cp target/release/heartline /image
-# The libraries of this system that it was linked with, the loader among them; how names are looked up; who it runs as.
+# The libraries of this system that it was linked with, the loader among them; the certificates of public authorities, for
+# deliveries to subscribers; how names are looked up; who it runs as. Group 0 may write the data, too: some platforms choose the
+# user, and always this group.
 RUN ldd /image/heartline | grep -o '/[^ ]*' | xargs cp --parents --dereference --target-directory=/image && \
+    cp --parents --dereference --target-directory=/image /etc/ssl/certs/ca-certificates.crt && \
     echo 'hosts: files dns' >/image/etc/nsswitch.conf && \
-    echo 'heartline:x:65532:65532:::' >/image/etc/passwd
+    echo 'heartline:x:65532:65532:::' >/image/etc/passwd && \
+    mkdir -p /image/var/lib/heartline && \
+    chown 65532:0 /image/var/lib/heartline && \
+    chmod 0770 /image/var/lib/heartline
 
 FROM scratch
 COPY --from=build /image /
-COPY --from=build --chown=65532:65532 /image/var/lib/heartline /var/lib/heartline
+COPY --from=build --chown=65532:0 /image/var/lib/heartline /var/lib/heartline
 USER 65532:65532
 VOLUME /var/lib/heartline
-# All addresses of the container: what is reached from outside is what is published. The demo is for loopback only.
+# All addresses of the container: what is reached from outside is what is published. Probes and metrics (7701) are asked for
+# by the platform, from outside of the container. Control stays on its loopback. The demo is for loopback only.
 ENV HEARTLINE__STORE__DATA_DIR=/var/lib/heartline \
     HEARTLINE__SERVER__LISTEN=0.0.0.0:7700 \
+    HEARTLINE__ADMIN__LISTEN=0.0.0.0:7701 \
     HEARTLINE__DEMO__ENABLED=false
-EXPOSE 7700
+EXPOSE 7700 7701
 # There is no shell to run anything else.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 CMD ["/heartline", "health"]
 ENTRYPOINT ["/heartline"]
