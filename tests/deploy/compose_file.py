@@ -10,6 +10,7 @@ from pathlib import Path
 import yaml
 
 from deploy.files import BINARY, ROOT, presets
+from deploy.hardening import Hardening
 from wire.patience import PATIENCE_SECONDS
 from wire.tokens import KEY
 
@@ -26,7 +27,7 @@ STORES = {
 }
 
 
-class ComposeFile:
+class ComposeFile(Hardening):
     """With `TestCase`: what its tests read, and tests of what holds for every file."""
 
     path = None

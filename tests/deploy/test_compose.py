@@ -1,16 +1,19 @@
 """docker-compose.yml: it mounts the files that the tests start the same parts with, and its parts find each other."""
 
 import json
+import os
 import subprocess
+import tempfile
 import unittest
+from pathlib import Path
 
 import yaml
 
 from deploy.compose_file import (
-    GATEWAYS, JOB, REDIS_PASSWORD, STORES, ComposeFile, check_config, filled_in, image_health, image_settings
+    GATEWAYS, JOB, REDIS_PASSWORD, STORES, ComposeFile, check_config, image_health, image_settings
 )
 from deploy.files import BINARY, COMPOSE, ROOT, directives, presets, properties
-from wire.patience import PATIENCE_SECONDS
+from wire.patience import PATIENCE_SECONDS, until
 
 RISK = "HEARTLINE__DEMO__ISSUE_TOKENS_FOR_ANY_USER_WITH_THE_REAL_KEY"
 
@@ -25,7 +28,7 @@ class Compose(ComposeFile, unittest.TestCase):
     doors = {"balancer", "demo"}
 
     def test_each_service_is_there(self):
-        expected = {"balancer", *GATEWAYS, "init", "redis", "kafka", "cassandra", JOB, "mongodb", "demo", "demo-door"}
+        expected = {"balancer", *GATEWAYS, "init", "redis", "kafka", "cassandra", JOB, "mongodb", "cascade", "demo", "demo-door"}
         self.assertEqual(set(self.services), expected)
 
     def test_every_gateway_takes_its_settings(self):
@@ -38,7 +41,7 @@ class Compose(ComposeFile, unittest.TestCase):
     def test_gateways_find_redis_and_kafka(self):
         redis = directives(ROOT / "deploy/redis/redis.conf")
         kafka = properties(ROOT / "deploy/kafka/server.properties")
-        for service in [*GATEWAYS, "demo", "init", JOB]:
+        for service in [*GATEWAYS, "demo", "init", JOB, "cascade"]:
             settings = self.settings(service)
             self.assertEqual(settings["HEARTLINE__STORE__HOT_STORE"], "redis")
             self.assertEqual(settings["HEARTLINE__REDIS__URL"], f"redis://default:{REDIS_PASSWORD}@redis:{redis['port']}")
@@ -49,12 +52,35 @@ class Compose(ComposeFile, unittest.TestCase):
         self.assertEqual(clients.rpartition(":")[2], broker.rpartition(":")[2])
         quorum = self.services["kafka"]["environment"]["KAFKA_CONTROLLER_QUORUM_VOTERS"]
         self.assertEqual(quorum, f"{kafka['node.id']}@{controller}")
-        # Another address than loopback, given after the file.
-        command = self.services["redis"]["command"]
-        self.assertEqual(command[:4], ["redis-server", "/etc/redis/redis.conf", "--bind", "*"])
-        self.assertEqual([filled_in(word) for word in command[4:]], ["--requirepass", REDIS_PASSWORD])
-        self.assertEqual(self.settings("redis")["REDISCLI_AUTH"], REDIS_PASSWORD)
         self.assertIn("/etc/redis/redis.conf", self.services["redis"]["volumes"][0])
+
+    def test_redis_asks_for_its_password_and_listens_on_all_addresses(self):
+        """Its command as it is, but for the place of the file, and what says where the server of the test is."""
+        self.assertEqual(self.settings("redis"), {"REDISCLI_AUTH": REDIS_PASSWORD})
+        shell, option, script = self.services["redis"]["command"]
+        with tempfile.TemporaryDirectory() as scratch:
+            socket = Path(scratch) / "socket"
+            here = f"{ROOT}/deploy/redis/redis.conf --port 0 --unixsocket {socket} --dir {scratch}"
+            script = script.replace("$$", "$").replace("/etc/redis/redis.conf", here)
+            environment = {**os.environ, **self.settings("redis")}
+            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            with subprocess.Popen([shell, option, script], env=environment, **quiet) as server:
+                try:
+                    until("Redis listens, or has ended", lambda: socket.exists() or server.poll() is not None)
+                    self.assertEqual(asked(socket, {}, "ping")[:6], "NOAUTH")
+                    self.assertEqual(asked(socket, self.settings("redis"), "config", "get", "bind"), "bind\n*\n")
+                    # The process itself, so that a stop reaches it.
+                    self.assertEqual(Path(f"/proc/{server.pid}/comm").read_text(), "redis-server\n")
+                    server.terminate()
+                    self.assertEqual(server.wait(PATIENCE_SECONDS), 0)
+                finally:
+                    server.kill()
+
+    def test_subscribers_are_served(self):
+        """By a cascade that starts with the rest: without one, they would be made and get nothing."""
+        self.assertEqual(self.role("cascade"), "cascade")
+        self.assertNotIn("profiles", self.services["cascade"])
+        self.assertEqual(self.settings("cascade"), self.settings("init"))
 
     def test_data_is_kept_in_volumes(self):
         data = {service: self.services[service]["volumes"][-1].split(":") for service in ("redis", "kafka")}
@@ -126,10 +152,12 @@ class Compose(ComposeFile, unittest.TestCase):
         self.assertEqual((reached["redis"], reached["kafka"], reached["init"]), ({"store"}, {"events"}, {"store"}))
         self.assertEqual((reached["cassandra"], reached[JOB]), ({"store"}, {"store", "events"}))
         self.assertEqual(reached["mongodb"], {"store"})
+        # Subscribers are outside.
+        self.assertEqual(reached["cascade"], {"store", "events", "outside"})
         self.assertFalse(reached["demo"] & reached["balancer"])
         for network in ("store", "events"):
             self.assertIs(self.file["networks"][network]["internal"], True, network)
-        self.assertFalse({"front", "demo"} & {n for n, said in self.file["networks"].items() if said.get("internal")})
+        self.assertFalse({"front", "demo", "outside"} & {n for n, said in self.file["networks"].items() if said.get("internal")})
 
     def test_the_health_check_is_a_command_of_the_gateway(self):
         """Nothing listens, so it says no, in one line; a command that is unknown ends with 2."""
@@ -138,3 +166,9 @@ class Compose(ComposeFile, unittest.TestCase):
         settings = {"HEARTLINE__ADMIN__LISTEN": "127.0.0.1:1"}
         asked = subprocess.run([BINARY, *arguments], env=settings, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
         self.assertEqual((asked.returncode, asked.stderr.count("\n")), (1, 1), asked.stderr)
+
+
+def asked(socket, environment, *words):
+    """What a Redis answers."""
+    command = ["redis-cli", "-s", socket, *words]
+    return subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True).stdout
