@@ -307,6 +307,10 @@ impl Checks<'_> {
 /// As a browser writes it: anything else would be compared and never be equal.
 fn is_origin(text: &str) -> bool {
     let Some((scheme, host)) = text.split_once("://") else { return text == "null" };
+    // Of a page without a host: some web views send it, while browsers send "null".
+    if (scheme, host) == ("file", "") {
+        return true;
+    }
     let plain = |part: &str, also: &str| {
         !part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || also.contains(c))
     };

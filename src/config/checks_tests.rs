@@ -73,12 +73,29 @@ fn control_needs_a_token_of_its_own_off_loopback() {
 
 #[test]
 fn origins_are_what_a_browser_sends() {
-    for origin in
-        ["https://a.example", "http://localhost:8080", "http://[::1]:3000", "null", "app-x://a", "https://a:443"]
-    {
+    for origin in [
+        "https://a.example",
+        "http://localhost:8080",
+        "http://[::1]:3000",
+        "null",
+        "app-x://a",
+        "https://a:443",
+        "file://",
+    ] {
         accepted(&format!("[server]\norigins = [\"{origin}\"]"));
     }
-    for origin in ["*", "", "a.example", "https://a.example/", "https://A.example", "https://*.example", "://a"] {
+    for origin in [
+        "*",
+        "",
+        "a.example",
+        "https://a.example/",
+        "https://A.example",
+        "https://*.example",
+        "://a",
+        "https://",
+        "file:///",
+        "file",
+    ] {
         refused(&format!("[server]\norigins = [\"{origin}\"]"), &in_file("server.origins[0]"), "not an origin");
     }
 }
