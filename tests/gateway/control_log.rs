@@ -91,6 +91,27 @@ async fn what_an_operator_does_to_a_user_is_logged_as_an_event_with_the_hash() {
     assert_eq!(lines.iter().find(id), None, "no line has the id");
 }
 
+/// A back-end makes them all the time, and may watch live numbers.
+#[tokio::test]
+async fn steps_and_reads_of_counters_are_logged_at_debug() {
+    let counters = r#"[{ id = "likes", max = 1 }]"#;
+    for (level, quiet) in [("info", true), ("debug", false)] {
+        let gateway = TestGateway::with(&[("log.format", "json"), ("log.level", level), ("counters.direct", counters)]);
+        let control = gateway.control();
+        assert_eq!(control.post("/v1/counters/likes", &json!({})).await.status, 200);
+        assert_eq!(control.post("/v1/counters/likes", &json!({})).await.status, 409, "beyond the bound");
+        assert_eq!(control.get("/v1/counters/likes").await.status, 200);
+        assert_eq!(control.get("/v1/live").await.status, 200);
+        let logged = calls(&gateway);
+        assert_eq!(logged.len(), if quiet { 0 } else { 4 }, "{level}: {logged:?}");
+        assert_eq!(control.post("/v1/counters/likes", &json!({"by": 0})).await.status, 400);
+        assert_eq!(control.delete("/v1/counters/likes").await.status, 204);
+        let logged = calls(&gateway);
+        let told: Vec<_> = logged.iter().filter(|line| line["level"] == "INFO").map(|line| &line["status"]).collect();
+        assert_eq!(told, [&json!(400), &json!(204)], "{level}: {logged:?}");
+    }
+}
+
 /// Asks for events, of which none comes, and goes away after a while.
 async fn ask_and_go(gateway: &TestGateway, after: Duration) {
     let mut stream = TcpStream::connect(gateway.control_address()).await.expect("a connection");

@@ -76,6 +76,9 @@ impl Drop for Call {
         let Call { source, method, path, user, status } = self;
         let (source, user, path) = (source.map(display), user.map(display), path.as_str());
         match status.map(|status| status.as_u16()) {
+            Some(status) if is_routine(method, path, status) => {
+                tracing::debug!(event = "control", source, %method, path, status, user, "control call");
+            }
             Some(status) => tracing::info!(event = "control", source, %method, path, status, user, "control call"),
             None => {
                 tracing::warn!(event = "control", source, %method, path, user, "control call broken off by its client");
@@ -112,6 +115,15 @@ impl Guard {
     }
 }
 
+/// Whether back-ends make such calls all the time: a step or a read of counters, or a read of live numbers. 409 is the
+/// answer to a step beyond the bounds.
+fn is_routine(method: &Method, path: &str, status: u16) -> bool {
+    let answered = (200..300).contains(&status) || status == StatusCode::CONFLICT.as_u16();
+    let of_counters = path.starts_with("/v1/counters/") && !path.ends_with("/recount");
+    let asks_live = path == "/v1/live" || path.starts_with("/v1/live/");
+    answered && ((of_counters && method != Method::DELETE) || (asks_live && method == Method::GET))
+}
+
 fn user_of_query(uri: &Uri) -> Option<UserId> {
     let Query(fields) = Query::<Vec<(String, String)>>::try_from_uri(uri).ok()?;
     let (_, mid) = fields.into_iter().find(|(name, _)| name == "mid")?;
@@ -132,6 +144,32 @@ fn cut(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_back_ends_do_all_the_time_is_routine_unless_it_fails_or_removes() {
+        for (method, path, status) in [
+            (Method::POST, "/v1/counters/likes", 200),
+            (Method::POST, "/v1/counters/likes", 409),
+            (Method::POST, "/v1/counters/likes/get", 200),
+            (Method::GET, "/v1/counters/likes", 200),
+            (Method::GET, "/v1/counters/likes/top", 200),
+            (Method::GET, "/v1/live", 200),
+            (Method::GET, "/v1/live/1/100", 200),
+        ] {
+            assert!(is_routine(&method, path, status), "{method} {path} {status}");
+        }
+        for (method, path, status) in [
+            (Method::POST, "/v1/counters/likes", 401),
+            (Method::POST, "/v1/counters/likes", 503),
+            (Method::DELETE, "/v1/counters/likes", 204),
+            (Method::POST, "/v1/counters/viewers/recount", 202),
+            (Method::GET, "/v1/liver", 200),
+            (Method::GET, "/v1/export", 200),
+            (Method::POST, "/v1/erase", 204),
+        ] {
+            assert!(!is_routine(&method, path, status), "{method} {path} {status}");
+        }
+    }
 
     #[test]
     fn the_logged_user_is_the_one_of_the_query_or_of_the_body() {
