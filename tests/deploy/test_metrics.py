@@ -15,7 +15,7 @@ from tiers.redis_server import SINGLE, Redis
 from wire.client import Client, beat
 from wire.gateway import Gateway
 from wire.http import call
-from wire.metrics import metrics
+from wire.metrics import metric, metrics
 from wire.patience import until
 from wire.ports import quiet_port
 
@@ -44,7 +44,7 @@ class Metrics(unittest.IsolatedAsyncioTestCase):
         cls.scratch = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.scratch.cleanup)
         folder = Path(cls.scratch.name)
-        redis = Redis(SINGLE, folder / "redis")
+        cls.redis = redis = Redis(SINGLE, folder / "redis")
         cls.addClassCleanup(redis.stop)
         settings = {
             "STORE__HOT_STORE": "redis",
@@ -121,6 +121,19 @@ class Metrics(unittest.IsolatedAsyncioTestCase):
                     known = {label for metric in NAME.findall(text) for label in exported.get(metric, {})}
                     self.assertIn(name, known | LABELS_OF_PROMETHEUS, place)
         self.assertGreater(asked, 30)
+
+    async def test_the_memory_of_a_redis_master_and_its_limit_are_shown(self):
+        [node] = self.redis.nodes
+        of_node = f'{{node="127.0.0.1:{node.port}"}}'
+        [_, before] = node.cli("CONFIG", "GET", "maxmemory")
+        self.addCleanup(node.cli, "CONFIG", "SET", "maxmemory", before)
+        node.cli("CONFIG", "SET", "maxmemory", "987654321")
+        until(
+            "the limit is shown",
+            lambda: metric(self.gateway, f"heartline_redis_memory_max_bytes{of_node}") == 987_654_321,
+        )
+        used = metric(self.gateway, f"heartline_redis_memory_used_bytes{of_node}")
+        self.assertTrue(100_000 < used < 987_654_321, used)
 
     async def test_documented_metrics_are_exported(self):
         exported = await self.exported()

@@ -8,9 +8,17 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
+use super::memory::Memory;
+use super::target::Address;
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Labels {
     kind: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct NodeLabels {
+    node: String,
 }
 
 /// Why the scripts of a group are called again.
@@ -35,6 +43,8 @@ pub(super) struct Metrics {
     calls: Family<Labels, Counter>,
     swapped: Counter,
     not_swapped: Counter,
+    memory_used: Family<NodeLabels, Gauge>,
+    memory_max: Family<NodeLabels, Gauge>,
 }
 
 impl Default for Metrics {
@@ -45,6 +55,8 @@ impl Default for Metrics {
             calls: Family::default(),
             swapped: Counter::default(),
             not_swapped: Counter::default(),
+            memory_used: Family::default(),
+            memory_max: Family::default(),
         };
         // Shown as 0 from the start, so that the first one is an increase.
         for failed in [Failed::Away, Failed::Unknown, Failed::Moved, Failed::NoScript, Failed::Refused] {
@@ -73,6 +85,25 @@ impl Metrics {
             "SET IFEQ that found another value; a script call followed",
             self.not_swapped.clone(),
         );
+        let meaning = "Bytes of memory that a Redis master uses for its data";
+        registry.register("redis_memory_used_bytes", meaning, self.memory_used.clone());
+        let meaning = "Bytes at which it refuses writes: maxmemory, or the memory of its machine";
+        registry.register("redis_memory_max_bytes", meaning, self.memory_max.clone());
+    }
+
+    /// What a connected server says. `None`: it is not known any more, and no longer shown.
+    pub fn memory(&self, node: &Address, memory: Option<Memory>) {
+        let labels = NodeLabels { node: node.to_string() };
+        match memory {
+            Some(Memory { used, max }) => {
+                self.memory_used.get_or_create(&labels).set(i64::try_from(used).unwrap_or(i64::MAX));
+                self.memory_max.get_or_create(&labels).set(i64::try_from(max).unwrap_or(i64::MAX));
+            }
+            None => {
+                self.memory_used.remove(&labels);
+                self.memory_max.remove(&labels);
+            }
+        }
     }
 
     pub fn connected(&self, change: i64) {

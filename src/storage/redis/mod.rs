@@ -21,6 +21,7 @@ mod fleet;
 pub mod fleet_settings;
 pub mod joined;
 pub mod lease;
+mod memory;
 mod metrics;
 mod node;
 pub mod prepare;

@@ -144,6 +144,7 @@ impl Node {
             link.lose(trouble);
             terms.metrics.connected(-1);
         }
+        terms.metrics.memory(&self.address, None);
     }
 
     /// Connects and checks what was found, `shards` of which are this server's.
@@ -221,6 +222,7 @@ impl Node {
             terms.metrics.connected(-1);
             terms.metrics.lost.inc();
         }
+        terms.metrics.memory(&self.address, None);
         // Where the shards are may have changed with it.
         terms.look.notify_one();
         if had.is_none() && before == trouble {

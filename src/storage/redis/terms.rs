@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use super::append_only_file::AppendOnlyFile;
 use super::config::Durability;
 use super::dial;
+use super::memory::Memory;
 use super::metrics::Metrics;
 use super::refused::RefusalCause;
 use super::target::{Address, Target};
@@ -74,6 +75,7 @@ impl Terms {
     /// Checks the settings of the server.
     pub async fn fit(&self, address: &Address, connection: &mut MultiplexedConnection) -> Result<(), RefusalCause> {
         let server = dial::look(connection, address).await?;
+        self.metrics.memory(address, Memory::read(&server.info));
         let judged = {
             let mut files = self.files.lock();
             let before = files.remove(address);
