@@ -153,7 +153,7 @@ impl Checks<'_> {
             self.require(is_origin(origin), &format!("server.origins[{index}]"), || {
                 format!(
                     "{origin:?} is not an origin; write it as browsers send it, such as \"https://example.org\": in lower \
-                     case, with a port if it is not the default one, and without a path; or \"null\""
+                     case, with a port if it is not the default one, and without a path; or \"null\" or \"file://\""
                 )
             });
         }

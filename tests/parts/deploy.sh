@@ -2,6 +2,8 @@
 . tests/parts/needs.bash
 need_haproxy
 need_redis
+need_command openssl openssl
+need_command update-ca-certificates ca-certificates
 need_readers_of_yaml
 need_promtool
 need_binary
