@@ -76,7 +76,7 @@ class Audit:
         try:
             self.start()
             self.wait_until_parked()
-            while number < self.args.rounds and not self.faults:
+            while number < self.rounds() and not self.faults:
                 number += 1
                 self.round(number)
             if not self.faults:
@@ -101,6 +101,10 @@ class Audit:
             # The logs are kept to find the cause.
             self.args.keep = True
         return not self.faults
+
+    def rounds(self):
+        """How many there are."""
+        return self.args.rounds
 
     def wait_until_parked(self):
         for loader in self.loaders:

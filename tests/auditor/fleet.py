@@ -1,5 +1,7 @@
 """`python -m auditor.fleet BINARY`: two gateways on one Redis and one Kafka, a random one of which is killed in each round.
 
+In those of `--frozen` Redis or Kafka is stopped for a while instead.
+
 Users spread their connections over both gateways. What was acked is read back by either, and the topic is read from
 its start and compared with what users must have and were told. Exit code 1 if a promise broke.
 """
@@ -16,6 +18,7 @@ from auditor.rewards import held, outbox_entries
 from auditor.rules import SETTINGS
 from auditor.topic import Topic
 from tiers.fleet import Fleet
+from tiers.freezes import Freezes, add_frozen_options
 from tiers.redis_server import CLUSTER, SINGLE
 from wire.patience import PATIENCE_SECONDS, came
 
@@ -36,6 +39,7 @@ def main():
     parser = arguments(__doc__, rounds=30, users=50, newcomers=20)
     parser.add_argument("--redis", choices=(SINGLE, CLUSTER), default=SINGLE)
     parser.add_argument("--hold", type=int, default=0, help="milliseconds that steady beats wait for later ones")
+    add_frozen_options(parser)
     args = parser.parse_args()
     SeveralGateways.on_a_fleet(args, args.redis)
 
@@ -110,6 +114,10 @@ class SeveralGateways(FleetAudit):
         super().start()
         self._victims = self.victims()
         self.killed = dict.fromkeys(self._victims, 0)
+        self._freezes = Freezes(self.args, self.dice, self.fleet) if self.args.frozen else None
+
+    def rounds(self):
+        return self.args.rounds + self.args.frozen
 
     def victims(self):
         """By name; None: a random node of Redis."""
@@ -117,32 +125,47 @@ class SeveralGateways(FleetAudit):
         return {**gateways, "Redis": None, "Kafka": self.fleet.kafka}
 
     def round(self, number):
-        name = self._next_victim()
-        victim = self._victims[name] or self.dice.choice(self.fleet.redis.nodes)
-        self.killed[name] += 1
         self.play()
         self.play_on(acks := self.some_acks(), self.fleet.gateways)
         self._held = max(self._held, sum(map(held, self.fleet.gateways)))
+        began = wall_ms()
+        blow = self._freeze() if number > self.args.rounds else self._kill_next()
+        recovered = self.fleet.wait_until_ready()
+        self.play_on(self.some_acks(PLAY_ON_SHARE), self.fleet.gateways)
+        figures = self.park(began)
+        self._with_flight += figures.in_flight > 0
+        self.read_back(self.judge.lately())
+        if number % min(ROUNDS_OF_REWARDS, max(1, self.rounds() // 2)) == 0:
+            self.judge_rewards(self.judge.lately())
+        print(
+            f"round {number:3}: after {acks} acks {blow}, all ready {recovered:4.2f} s later: {figures}, "
+            f"{self.judge.lost()} lost, {len(self.rewards.claims)} claims seen so far, {len(self.faults)} faults",
+            flush=True,
+        )
+
+    def _kill_next(self):
+        """Kills one and starts it again; a text that tells of it."""
+        name = self._next_victim()
+        victim = self._victims[name] or self.dice.choice(self.fleet.redis.nodes)
+        self.killed[name] += 1
         killed = wall_ms()
         victim.kill()
         unpublished = self.fleet.redis.outbox_entries() if name != "Redis" else 0
         self._with_unpublished += unpublished > 0
         self.stay_away(name, victim)
         twice = self._start(victim)
-        back = wall_ms()
-        recovered = self.fleet.wait_until_ready()
-        self.play_on(self.some_acks(PLAY_ON_SHARE), self.fleet.gateways)
-        figures = self.park(killed)
-        self._with_flight += figures.in_flight > 0
-        self.read_back(self.judge.lately())
-        if number % min(ROUNDS_OF_REWARDS, max(1, self.args.rounds // 2)) == 0:
-            self.judge_rewards(self.judge.lately())
-        print(
-            f"round {number:3}: {name} killed after {acks} acks{', again while starting' if twice else ''}, away for "
-            f"{(back - killed) / 1000:4.2f} s, all ready {recovered:4.2f} s later: {figures}, {self.judge.lost()} lost, "
-            f"{unpublished} events unpublished, {len(self.rewards.claims)} claims seen so far, {len(self.faults)} faults",
-            flush=True,
-        )
+        away = (wall_ms() - killed) / 1000
+        again = ", again while starting" if twice else ""
+        return f"{name} killed{again}, away for {away:4.2f} s, {unpublished} events unpublished"
+
+    def _freeze(self):
+        """The same for what is stopped."""
+        return str(self._freezes.freeze_next(self._stay_frozen))
+
+    def _stay_frozen(self, name):
+        """Without Kafka, beats are acked as ever."""
+        if name == "Kafka":
+            self.play_on(self.some_acks(AWAY_SHARE), self.fleet.gateways, "I7", without=name)
 
     def _next_victim(self):
         """All in a random order, and then again: each has its turn."""
@@ -210,11 +233,13 @@ class SeveralGateways(FleetAudit):
     def end(self, rounds):
         enough = self._with_flight >= ROUNDS_IN_FLIGHT_MIN * rounds
         self.expect(enough, "load", f"beats were in flight in only {self._with_flight} of {rounds} rounds")
-        self.expect(self._with_unpublished, "load", "no kill found an event unpublished")
+        self.expect(self._with_unpublished or not self.args.rounds, "load", "no kill found an event unpublished")
         if self.args.hold:
             self.expect(self._held >= HELD_MIN, "load", f"only {self._held} beats were held")
             print(f"at least {self._held} beats were held", flush=True)
-        print(f"killed: {self.killed}; {self._with_flight} times with beats in flight, {self._with_unpublished} with events")
+        stopped = f"stopped: {dict(self._freezes.count)}; " if self._freezes else ""
+        flight, events = self._with_flight, self._with_unpublished
+        print(f"killed: {self.killed}; {stopped}{flight} times with beats in flight, {events} with events")
 
 
 if __name__ == "__main__":

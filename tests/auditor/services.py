@@ -13,6 +13,7 @@ from auditor.fleet import AWAY_SHARE, PLAY_ON_SHARE, SeveralGateways
 from auditor.journal import wall_ms
 from auditor.pushes import beats_until_pushed
 from auditor.rules import USER_RULE
+from tiers.freezes import add_frozen_options
 from tiers.redis_server import SINGLE
 from tiers.service_fleet import ServiceFleet
 from wire.loadgen import FIRST_MID
@@ -33,6 +34,7 @@ def main():
     parser.add_argument("--hold", type=int, default=0, help="milliseconds that steady beats wait for later ones")
     parser.add_argument("--sockets", type=int, default=0, help="of the crowd")
     parser.add_argument("--rate", type=int, default=CROWD_BEATS_A_SECOND, help="beats a second of the crowd")
+    add_frozen_options(parser)
     SeveralServices.on_a_fleet(parser.parse_args(), SINGLE)
 
 

@@ -12,8 +12,9 @@ from counter_audit.book import Book, judge
 from counter_audit.callers import Caller, read_values
 from counter_audit.events import events_of
 from counter_audit.sites import SITES
+from tiers.blows import Blows
+from tiers.freezes import add_frozen_options
 from tiers.kill_audit import kill_audit_parser, run_kill_audit
-from tiers.victims import Victims
 from wire.patience import came, until
 
 CALLERS = 12
@@ -24,6 +25,7 @@ AWAY_SECONDS = (0.0, 0.5)
 
 def main():
     parser = kill_audit_parser("counter_audit", __doc__, rounds=12, sites=SITES)
+    add_frozen_options(parser)
     args = parser.parse_args()
     run_kill_audit(args, SITES[args.store], lambda _, site: CounterAudit(args, site).run())
 
@@ -37,13 +39,13 @@ class CounterAudit:
     def run(self):
         """What broke."""
         self._site.start()
-        self._victims = Victims(self._dice, self._site.victims(), AWAY_SECONDS)
-        for number in range(1, self._args.rounds + 1):
+        self._blows = Blows(self._args, self._dice, self._site, AWAY_SECONDS)
+        for number in self._blows.rounds:
             if not self._faults:
                 self._round(number)
         if not self._faults:
             self._judge()
-        print(f"killed: {dict(self._victims.killed)}; requests without an id and without an answer: {self._book.unanswered()}")
+        print(f"{self._blows}; requests without an id and without an answer: {self._book.unanswered()}")
         return self._faults
 
     def _round(self, number):
@@ -53,13 +55,13 @@ class CounterAudit:
         for caller in callers:
             caller.start()
         self._go_on()
-        name, away = self._victims.kill_next()
+        blow = self._blows.strike(number)
         recovered = self._site.wait_until_ready()
         self._go_on()
         for caller in callers:
             caller.end()
         print(
-            f"round {number:3}: {name} killed, away for {away:.2f} s, all ready {recovered:.2f} s later: "
+            f"round {number:3}: {blow}, all ready {recovered:.2f} s later: "
             f"{self._book.answered()} answers, {self._book.repeats()} after a repetition, {len(self._faults)} faults",
             flush=True,
         )

@@ -17,8 +17,9 @@ from derived_audit.crowd import Crowd
 from derived_audit.records import differences, read_records
 from derived_audit.sites import SITES
 from derived_audit.switch import Reader, RestingUsers
+from tiers.blows import Blows
+from tiers.freezes import add_frozen_options
 from tiers.kill_audit import kill_audit_parser, run_kill_audit
-from tiers.victims import Victims
 from wire.patience import came
 
 CALLERS = 4
@@ -29,6 +30,7 @@ RECOUNT_CHANCE = 0.5
 
 def main():
     parser = kill_audit_parser("derived_audit", __doc__, rounds=5, sites=SITES)
+    add_frozen_options(parser)
     parser.add_argument("--users", type=int, default=2_000)
     parser.add_argument("--records", type=int, default=10_000, help="of resting users, when definitions change; 0: none change")
     parser.add_argument("--switches", type=int, default=2, help="of definitions")
@@ -50,8 +52,8 @@ class DerivedAudit:
     def run(self):
         """What broke."""
         self._site.start()
-        self._victims = Victims(self._dice, self._site.victims())
-        steps = [lambda number=number: self._round(number) for number in range(1, self._args.rounds + 1)]
+        self._blows = Blows(self._args, self._dice, self._site)
+        steps = [lambda number=number: self._round(number) for number in self._blows.rounds]
         steps.append(self._compare)
         if self._args.records:
             steps += [self._resting.come, *self._switches()]
@@ -60,7 +62,7 @@ class DerivedAudit:
             if not self._faults:
                 step()
         done = {what: self._book.count(what) for what in ("answered", "again", "beats", "delete", "clear", "erase")}
-        print(f"killed: {dict(self._victims.killed)}; operations: {done}")
+        print(f"{self._blows}; operations: {done}")
         self._expect(done["again"] > 0 or not self._args.rounds, "load", "no kill left an operation to be sent again")
         return self._faults
 
@@ -70,12 +72,12 @@ class DerivedAudit:
             self._play_on()
             if self._dice.random() < RECOUNT_CHANCE:
                 job = recount.begin(self._dice.choice(self._site.gateways), self._dice.choice(self._definitions).id)
-            name, away = self._victims.kill_next()
+            blow = self._blows.strike(number)
             recovered = self._site.wait_until_ready()
             self._play_on()
             state = self._judge_recount(job, ("done", "failed")) if job else "none"
         print(
-            f"round {number:3}: {name} killed, away for {away:.2f} s, all ready {recovered:.2f} s later, recount {state}: "
+            f"round {number:3}: {blow}, all ready {recovered:.2f} s later, recount {state}: "
             f"{self._book.count()} answers, {self._book.count('again')} sent again, {len(self._faults)} faults",
             flush=True,
         )
@@ -123,7 +125,7 @@ class DerivedAudit:
             self._site.restart(definitions)
             self._definitions = definitions
             if kills:
-                self._victims.kill(next(iter(self._site.victims())))
+                self._blows.kill(next(iter(self._site.victims())))
                 self._site.wait_until_ready()
             readers = [Reader(gateway, self._args.seed, self._faults) for gateway in self._site.gateways]
             for reader in readers:

@@ -18,6 +18,7 @@ from history.habits import wall_ms
 from history.judge import Judge
 from history.scene import RETENTION_DAYS, Scene
 from history.viewer import Figures
+from tiers.freezes import add_frozen_options
 
 LOADERS = 2
 FAULTS_SHOWN_MAX = 20
@@ -29,6 +30,7 @@ def main():
     parser.add_argument("binary", type=Path)
     parser.add_argument("--users", type=int, default=1_000, help="whose data is compared")
     parser.add_argument("--rounds", type=int, default=5, help="kills")
+    add_frozen_options(parser)
     parser.add_argument("--away-beats", type=int, default=100_000, help="while Cassandra is away, and while Kafka is")
     parser.add_argument("--only", choices=PARTS, action="append", help="one of its parts; may be repeated")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
@@ -68,7 +70,7 @@ class Part:
         parts = {
             "same": lambda: same.run(self, self._args.users),
             "garbage": lambda: garbage.run(self),
-            "kills": lambda: kills.run(self, self._args.rounds),
+            "kills": lambda: kills.run(self, self._args),
             "away": lambda: away.run(self, self._args.away_beats),
         }
         cost = Cost(self.scene)

@@ -55,6 +55,13 @@ class Scene(Fleet):
         self.table = Table(self.cassandra.port, KEYSPACE)
 
     @property
+    def ours(self):
+        return [*self.gateways, *self.jobs]
+
+    def dependencies(self):
+        return {**super().dependencies(), "Cassandra": [self.cassandra]}
+
+    @property
     def places(self):
         return [Place(gateway.ws, gateway.control) for gateway in self.gateways]
 

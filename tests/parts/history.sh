@@ -1,4 +1,5 @@
-# From Redis by Kafka to Cassandra: two gateways and two jobs, each part of it killed; HISTORY_SEED repeats a run's load.
+# From Redis by Kafka to Cassandra: two gateways and two jobs, each part of it killed, and Redis, Kafka and
+# Cassandra stopped for seconds; HISTORY_SEED repeats a run's load.
 . tests/parts/needs.bash
 need_history_clients
 need_redis
@@ -7,5 +8,6 @@ need_cassandra
 need_binary
 ready
 "$PYTHON" -m unittest history.test_judge
-"$PYTHON" -m history "$HEARTLINE_BIN" --only same --only garbage --only kills $([[ $LONG ]] && echo --users 5000 --rounds 100) \
+"$PYTHON" -m history "$HEARTLINE_BIN" --only same --only garbage --only kills \
+  $([[ $LONG ]] && echo --users 5000 --rounds 100 --frozen 12) \
   ${HISTORY_SEED:+--seed "$HISTORY_SEED"}

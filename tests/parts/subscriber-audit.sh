@@ -1,5 +1,5 @@
-# SIGKILL of what serves subscribers, and of Redis and Kafka, under load: each event comes at least once and in its order.
-# AUDIT_SEED repeats a run's load.
+# SIGKILL of what serves subscribers, and of Redis and Kafka, and SIGSTOP of these two, under load: each event comes at least
+# once and in its order. AUDIT_SEED repeats a run's load.
 . tests/parts/needs.bash
 need_webhook_clients
 need_redis
@@ -9,5 +9,5 @@ ready
 "$PYTHON" -m unittest subscriber_audit.test_judge
 for store in embedded redis; do
   "$PYTHON" -m subscriber_audit "$HEARTLINE_BIN" --store "$store" --rounds $([[ $LONG ]] && echo 30 || echo 5) \
-    ${AUDIT_SEED:+--seed "$AUDIT_SEED"}
+    $([[ $LONG && $store == redis ]] && echo --frozen 8) ${AUDIT_SEED:+--seed "$AUDIT_SEED"}
 done

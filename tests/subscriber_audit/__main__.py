@@ -16,8 +16,9 @@ from subscriber_audit.signatures import Signatures
 from subscriber_audit.sites import SITES
 from subscriber_audit.viewers import Viewers, contents_of
 from subscribers.receiver import Receiver
+from tiers.blows import Blows
+from tiers.freezes import add_frozen_options
 from tiers.kill_audit import kill_audit_parser, run_kill_audit
-from tiers.victims import Victims
 from wire.http import control
 from wire.patience import all_come, came, until
 
@@ -31,6 +32,7 @@ DELIVERIES_A_ROUND = 400
 
 def main():
     parser = kill_audit_parser("subscriber_audit", __doc__, rounds=5, sites=SITES)
+    add_frozen_options(parser)
     parser.add_argument("--owners", type=int, default=100)
     args = parser.parse_args()
     run_kill_audit(args, SITES[args.store], lambda _, site: SubscriberAudit(args, site).run())
@@ -50,16 +52,16 @@ class SubscriberAudit:
         for owner in range(self._args.owners):
             self._make(owner)
         self._positions.start()
-        victims = Victims(self._dice, self._site.victims())
+        blows = Blows(self._args, self._dice, self._site)
         comings = Comings(self._site, self._receiver, 0)
         comings.start()
-        for number in range(1, self._args.rounds + 1):
+        for number in blows.rounds:
             if not self._faults:
-                self._round(number, victims)
+                self._round(number, blows)
         comings.end()
         if not self._faults:
             self._judge(comings)
-        print(f"killed: {dict(victims.killed)}; owners that came and went: {len(comings.gone)}")
+        print(f"{blows}; owners that came and went: {len(comings.gone)}")
         return self._faults
 
     def _make(self, owner):
@@ -74,14 +76,14 @@ class SubscriberAudit:
     def _put(self, owner, body):
         return control(self._site.gateways[0], "PUT", f"/v1/subscribers/owner-{owner}", body).status
 
-    def _round(self, number, victims):
+    def _round(self, number, blows):
         viewers = [Viewers(10 * number + n, self._site, self._args.owners, PAUSE_SECONDS) for n in range(VIEWERS)]
         for viewer in viewers:
             viewer.start()
         self._go_on()
         self._receiver.behave(path_of(BROKEN), status=500)
         self._signatures.rotate(number % self._args.owners)
-        name, away = victims.kill_next()
+        blow = blows.strike(number)
         recovered = self._site.wait_until_ready()
         self._go_on()
         self._receiver.behave(path_of(BROKEN))
@@ -93,7 +95,7 @@ class SubscriberAudit:
                 self._faults.append(("load", repr(viewer.failure)))
         self._faults += self._signatures.check()
         print(
-            f"round {number:3}: {name} killed, away for {away:.2f} s, all ready {recovered:.2f} s later: "
+            f"round {number:3}: {blow}, all ready {recovered:.2f} s later: "
             f"{len(self._expected)} events, {self._receiver.count()} requests, {len(self._faults)} faults",
             flush=True,
         )

@@ -68,6 +68,10 @@ class OnRedis(Fleet):
             "Kafka": [self.kafka],
         }
 
+    @property
+    def ours(self):
+        return self.workers
+
     def wait_until_ready(self):
         took = super().wait_until_ready()
         for cascade in self.workers:

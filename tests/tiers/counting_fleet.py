@@ -25,6 +25,10 @@ class CountingFleet(Fleet):
             "Redis and MongoDB": [*self.redis.nodes, self.mongo],
         }
 
+    def dependencies(self):
+        both = {"MongoDB": [self.mongo], "Redis and MongoDB": [*self.redis.nodes, self.mongo]}
+        return {**super().dependencies(), **both}
+
     def pending(self):
         """Keys of sums that are not known to be in MongoDB, by redis-cli."""
         node = self.redis.nodes[0]

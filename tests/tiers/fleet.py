@@ -89,6 +89,16 @@ class Fleet:
         return self.gateways
 
     @property
+    def ours(self):
+        """All that is ours, and may be killed while what it depends on is stopped."""
+        return self.processes
+
+    def dependencies(self):
+        """By name, what may be stopped together."""
+        kafka = {"Kafka": [self.kafka]} if self.kafka else {}
+        return {"Redis": self.redis.nodes, **kafka}
+
+    @property
     def urls(self):
         return [gateway.ws for gateway in self.gateways]
 

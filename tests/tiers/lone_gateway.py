@@ -17,6 +17,10 @@ class LoneGateway:
         """By name, what may be killed together."""
         return {"gateway": [self._gateway]}
 
+    def dependencies(self):
+        """It depends on nothing that could be stopped."""
+        return {}
+
     def wait_until_ready(self):
         """A gateway that has started is ready."""
         until("the gateway is ready", lambda: call(self._gateway.admin, "GET", "/readyz").status == 200)
