@@ -160,11 +160,11 @@ class SeveralGateways(FleetAudit):
 
     def _freeze(self):
         """The same for what is stopped."""
-        return str(self._freezes.freeze_next(self._stay_frozen))
+        return str(self._freezes.freeze_next(self.stay_frozen))
 
-    def _stay_frozen(self, name):
-        """Without Kafka, beats are acked as ever."""
-        if name == "Kafka":
+    def stay_frozen(self, name):
+        """Without Kafka, beats are acked as ever, and without one of several services."""
+        if name != "Redis":
             self.play_on(self.some_acks(AWAY_SHARE), self.fleet.gateways, "I7", without=name)
 
     def _next_victim(self):

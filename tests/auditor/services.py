@@ -1,5 +1,6 @@
 """`python -m auditor.services BINARY`: two gateways without a store, whose users two history services commit for, on one
-Redis and one Kafka. In each round a random one of all six is killed.
+Redis and one Kafka. In each round a random one of all six is killed, and in those of `--frozen` one is stopped for a while that is no
+gateway.
 
 It is judged as with `auditor.fleet`. While one service is away, the other one serves its users, too. At the end services
 drain, come and go under load. `--sockets`: beside the auditor's users, a crowd of so many, each with a socket.
@@ -64,6 +65,11 @@ class SeveralServices(SeveralGateways):
     def stay_away(self, name, victim):
         super().stay_away(name, victim)
         if victim in self.fleet.services:
+            self._all_go_on(name)
+
+    def stay_frozen(self, name):
+        super().stay_frozen(name)
+        if name.startswith("service"):
             self._all_go_on(name)
 
     def _all_go_on(self, without):

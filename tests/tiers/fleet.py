@@ -10,6 +10,7 @@ from tiers.redis_server import Redis
 from tiers.server import START_SECONDS_MAX
 from wire.gateway import Gateway
 from wire.http import call
+from wire.patience import PATIENCE_SECONDS
 from wire.ports import quiet_port
 
 READY_SECONDS_MAX = START_SECONDS_MAX
@@ -63,6 +64,8 @@ class Fleet:
                 "ADMIN__LISTEN": f"127.0.0.1:{quiet_port()}",
                 # Ready is when all users are served.
                 "STORE__READY_SHARE": 1.0,
+                # On a busy machine a client may be slow to send its request.
+                "SERVER__HANDSHAKE_TIMEOUT": f"{PATIENCE_SECONDS}s",
                 **settings,
             },
         )

@@ -6,8 +6,6 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 
-from tiers.server import Server
-
 FROZEN_SECONDS = (5.0, 20.0)
 # One that is slow is stopped again and again, for less and for more than the time limits of its clients.
 STOPPED_SECONDS, RUNNING_SECONDS = (0.2, 5.0), (0.02, 0.5)
@@ -49,12 +47,13 @@ class Freezes:
         self.count = Counter()  # by what and how
 
     def freeze_next(self, meanwhile=lambda name: None):
-        """Returns when all of them go on. `meanwhile` is done while they are stopped, or slow."""
+        """Returns when all of them go on. `meanwhile(name)` is done while they are stopped, or slow."""
         if not self._next:
             turns = [(name, way) for name in self._servers for way in WAYS]
             self._next = self._dice.sample(turns, len(turns))
         name, way = self._next.pop()
-        killed = self._dice.choice(self._site.ours) if self._dice.random() < KILL_CHANCE else None
+        others = [process for process in self._site.ours if process not in self._servers[name]]
+        killed = self._dice.choice(others) if self._dice.random() < KILL_CHANCE else None
         self.count[f"{name} {way}"] += 1
         began = time.monotonic()
         with _Stopped(self._servers[name], way, self._dice.uniform(*self._seconds), self._dice.random()) as stopped:
@@ -94,14 +93,14 @@ class _Stopped(threading.Thread):
     def run(self):
         try:
             while not self._over.is_set():
-                self._tell(Server.pause)
+                self._all("pause")
                 self._over.wait(self._dice.uniform(*STOPPED_SECONDS) if self._way == "slow" else None)
-                self._tell(Server.resume)
+                self._all("resume")
                 self._over.wait(self._dice.uniform(*RUNNING_SECONDS))
         except Exception as failure:
             self._failure = failure
-            self._tell(Server.resume)
+            self._all("resume")
 
-    def _tell(self, what):
+    def _all(self, what):
         for server in self._servers:
-            what(server)
+            getattr(server, what)()

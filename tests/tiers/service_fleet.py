@@ -49,6 +49,10 @@ class ServiceFleet(Fleet):
     def processes(self):
         return [*self.services, *self.gateways]
 
+    def dependencies(self):
+        services = {f"service {n}": [service] for n, service in enumerate(self.services)}
+        return {**super().dependencies(), **services}
+
     def wait_until_ready(self):
         """And until each gateway uses all services that run."""
         began = time.monotonic()

@@ -118,6 +118,13 @@ class Gateway:
             self.process.kill()
             self._reap()
 
+    def pause(self):
+        """SIGSTOP: connections stay, without answers."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self):
+        self.process.send_signal(signal.SIGCONT)
+
     def stop(self, seconds=PATIENCE_SECONDS):
         """SIGTERM; the exit code."""
         self.process.send_signal(signal.SIGTERM)
