@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 from tiers.server import SERVICES, START_SECONDS_MAX, Server
+from wire.patience import PATIENCE_SECONDS
 
 SHARDS = 1_000
 SINGLE, CLUSTER, SENTINEL = "single", "cluster", "sentinel"
@@ -113,5 +114,5 @@ class Redis:
 def _cli(port, *words, text):
     """`text`: commands on its input, one a line."""
     command = ["redis-cli", "-h", "127.0.0.1", "-p", str(port), *words]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     return done.stdout.splitlines()
