@@ -28,6 +28,10 @@ pub async fn count(store: &impl UserStore, tokens: &TokenSource, users: &[UserId
                 continue;
             }
             let Some(known) = loaded.head.clone().flatten() else { continue };
+            // Another gateway that counts has been here since the first look.
+            if known.generation == next.number {
+                continue;
+            }
             let deltas = deltas(*user, loaded, next);
             let mut head = known.clone();
             head.generation = next.number;
@@ -70,4 +74,127 @@ fn deltas(user: UserId, loaded: Loaded, next: &Generation) -> Deltas {
     let records = rows.values().filter_map(|row| row.record.as_ref());
     records.for_each(|record| next.definitions.count(user, record, &mut deltas));
     deltas
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use parking_lot::Mutex;
+
+    use super::super::{Head, StoredRow};
+    use super::*;
+    use crate::model::beat::State;
+    use crate::model::counters::{Definitions, Generations};
+    use crate::model::ids::SessionId;
+    use crate::model::reading::Reading;
+    use crate::model::record::Record;
+    use crate::model::rewards::credit::Credit;
+    use crate::model::version::Version;
+
+    const USER: UserId = UserId(7);
+    const CONTENT: Content = Content { kind: 1, oid: 100 };
+    const NOW: u64 = 1_000;
+
+    /// One user, whom another gateway counts after the first load of a count.
+    struct Shared {
+        generations: Arc<Generations>,
+        tokens: TokenSource,
+        state: Mutex<Stored>,
+    }
+
+    struct Stored {
+        head: Box<Head>,
+        loads: usize,
+        /// What was added to the counter.
+        counted: Vec<i64>,
+    }
+
+    impl Shared {
+        fn new() -> Self {
+            let reading = Reading {
+                resume_below: 0.0,
+                resume_below_max: Duration::ZERO,
+                finished_at: 1.0,
+                finished_remaining_max: Duration::ZERO,
+                overrides: Vec::new(),
+            };
+            let counters = serde_json::from_str(r#"[{"id":"all"}]"#).unwrap();
+            let generations = Arc::new(Generations::default().begin(Definitions { counters, reading }));
+            let tokens = TokenSource::new(2);
+            let row = ContentRow { record: Some(record()), ..ContentRow::default() };
+            let stored = StoredRow { row, ..StoredRow::default() };
+            let token = tokens.next(None, NOW);
+            let head = Box::new(Head { token, current: Some((CONTENT, stored)), ..Head::default() });
+            Shared { generations, tokens, state: Mutex::new(Stored { head, loads: 0, counted: Vec::new() }) }
+        }
+    }
+
+    impl Stored {
+        fn apply(&mut self, apply: &Apply) -> Applied {
+            if apply.expected_token() != Some(self.head.token) {
+                return Applied::Refused(Some(self.head.clone()));
+            }
+            self.head = apply.head.clone().unwrap();
+            for write in &apply.writes {
+                let Write::Count { deltas, .. } = write else { panic!("{write:?}") };
+                self.counted.extend(deltas.iter().map(|(_, _, by)| by));
+            }
+            Applied::Done { elsewhere: false }
+        }
+    }
+
+    impl UserStore for Shared {
+        async fn load(&self, loads: &[Load]) -> Result<Vec<Loaded>, StoreError> {
+            let mut state = self.state.lock();
+            state.loads += 1;
+            if state.loads == 2 {
+                let mut head = state.head.clone();
+                head.generation = self.generations.newest();
+                head.renew(self.tokens.next(Some(head.token), NOW));
+                state.head = head;
+                state.counted.push(1);
+            }
+            let head = Some(Some(state.head.clone()));
+            Ok(loads.iter().map(|_| Loaded { head: head.clone(), ..Loaded::default() }).collect())
+        }
+
+        async fn apply(&self, applies: &[&Apply]) -> Result<Vec<Applied>, StoreError> {
+            let mut state = self.state.lock();
+            Ok(applies.iter().map(|apply| state.apply(apply)).collect())
+        }
+
+        fn generations(&self) -> Arc<Generations> {
+            self.generations.clone()
+        }
+
+        async fn put_off(&self, _: &[(UserId, Version)], _: u64) -> Result<(), StoreError> {
+            unreachable!("a count lists nobody")
+        }
+    }
+
+    fn record() -> Record {
+        Record {
+            content: CONTENT,
+            pos: 0,
+            dur: 0,
+            state: State::Playing,
+            session: SessionId(1),
+            device: "tv".into(),
+            watched: 50,
+            at: 1,
+            version: Version(1),
+            credit: Credit::default(),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_user_whom_another_gateway_counts_between_two_loads_is_counted_once() {
+        let store = Shared::new();
+        count(&store, &TokenSource::new(1), &[USER], NOW).await.unwrap();
+        let state = store.state.lock();
+        assert_eq!((state.loads, &state.counted[..]), (2, &[1][..]));
+        assert_eq!(state.head.generation, store.generations.newest());
+    }
 }
