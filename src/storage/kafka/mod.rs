@@ -7,11 +7,13 @@
 //!
 //! **Failure.** Each message has a result of its own. The library keeps a message whose partition has no leader, and
 //! sends it when there is one; all others go on. After `kafka.delivery_timeout` the message is given up, with an
-//! unknown outcome. A fatal error of the library ends its producer, and a new producer begins.
+//! unknown outcome. A fatal error of the library ends its client, and a new one begins; so does a minute in
+//! which a client gets nothing done: [`liveness`].
 
 pub mod client;
 pub mod config;
 pub mod last_error;
+pub mod liveness;
 mod polled;
 pub mod producer;
 mod reports;

@@ -7,12 +7,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rdkafka::config::{ClientConfig, FromClientConfigAndContext};
 use rdkafka::error::{KafkaError, KafkaResult};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 
+use super::liveness::Liveness;
 use super::reports::Reports;
 use crate::storage::delivery::Receipt;
 
@@ -24,12 +25,14 @@ const IDLE_WAIT: Duration = Duration::from_secs(1);
 /// Its end waits for its thread.
 pub(super) struct PolledProducer {
     producer: Arc<BaseProducer<Reports>>,
+    liveness: Arc<Liveness>,
     ends: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl PolledProducer {
     pub fn new(settings: &ClientConfig, reports: Reports) -> KafkaResult<Self> {
+        let liveness = reports.liveness.clone();
         let producer = Arc::new(BaseProducer::from_config_and_context(settings, reports.clone())?);
         let ends = Arc::new(AtomicBool::new(false));
         let (polled, is_over) = (producer.clone(), ends.clone());
@@ -43,7 +46,7 @@ impl PolledProducer {
             }
         };
         let thread = thread::Builder::new().name("kafka-reports".into()).spawn(run).expect("a thread");
-        Ok(PolledProducer { producer, ends, thread: Some(thread) })
+        Ok(PolledProducer { producer, liveness, ends, thread: Some(thread) })
     }
 
     /// Takes a message and does not wait. If the library does not take it, its receipt is given back.
@@ -53,9 +56,12 @@ impl PolledProducer {
         Ok(())
     }
 
-    /// An error that this client cannot get over.
-    pub fn fatal_error(&self) -> Option<String> {
-        self.producer.client().fatal_error().map(|(_, error)| error)
+    /// Why this client is to be replaced: an error that it cannot get over, or brokers that it does not find again.
+    pub fn failure(&self) -> Option<String> {
+        let fatal = self.producer.client().fatal_error().map(|(_, error)| error);
+        let is_stuck =
+            || self.liveness.is_stuck(Instant::now()).then(|| "no message was confirmed for a minute".to_owned());
+        fatal.or_else(is_stuck)
     }
 
     fn wake(&self) {

@@ -1,4 +1,4 @@
-//! Sends messages to one topic, and goes on with a new client after a fatal error of the library.
+//! Sends messages to one topic, and goes on with a new client after a fatal error of the library, or when it is stuck.
 
 use std::sync::Arc;
 use std::thread;
@@ -65,11 +65,11 @@ impl Producer {
         self.reports.complaints()
     }
 
-    /// The client that takes messages: another one after an error that it cannot get over.
+    /// The client that takes messages: another one when it has failed.
     fn client(&self) -> Arc<PolledProducer> {
         let mut current = self.client.lock();
-        let Some(error) = current.fatal_error() else { return current.clone() };
-        match PolledProducer::new(&self.settings, self.reports.clone()) {
+        let Some(error) = current.failure() else { return current.clone() };
+        match PolledProducer::new(&self.settings, self.reports.anew()) {
             Ok(new) => {
                 tracing::warn!(event = "kafka_producer_replaced", error, "kafka producer failed; a new one begins");
                 let failed = std::mem::replace(&mut *current, Arc::new(new));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rdkafka::client::ClientContext;
 use rdkafka::config::RDKafkaLogLevel;
@@ -11,6 +11,7 @@ use rdkafka::producer::{DeliveryResult, ProducerContext};
 
 use super::client;
 use super::last_error::LastError;
+use super::liveness::Liveness;
 use super::watch::TopicWatch;
 use crate::storage::delivery::{Delivery, Receipt};
 
@@ -21,11 +22,24 @@ pub(super) struct Reports {
     watch: Arc<TopicWatch>,
     delivery_timeout: Duration,
     count: Arc<AtomicU64>,
+    /// Of one client.
+    pub liveness: Arc<Liveness>,
 }
 
 impl Reports {
     pub fn new(watch: TopicWatch, delivery_timeout: Duration) -> Self {
-        Reports { last_error: Arc::default(), watch: Arc::new(watch), delivery_timeout, count: Arc::default() }
+        Reports {
+            last_error: Arc::default(),
+            watch: Arc::new(watch),
+            delivery_timeout,
+            count: Arc::default(),
+            liveness: Arc::default(),
+        }
+    }
+
+    /// Those of another client.
+    pub fn anew(&self) -> Self {
+        Reports { liveness: Arc::default(), ..self.clone() }
     }
 
     /// What is known to be wrong with the topic.
@@ -58,11 +72,15 @@ impl ProducerContext for Reports {
         self.count.fetch_add(1, Ordering::Relaxed);
         let Err((error, _)) = report else {
             self.last_error.over();
+            self.liveness.asked(true, Instant::now());
             return receipt.report(Delivery::Published);
         };
         self.watch.look();
-        let limit = self.delivery_timeout;
-        receipt.report(match error.rdkafka_error_code() {
+        let (limit, code) = (self.delivery_timeout, error.rdkafka_error_code());
+        if code == Some(RDKafkaErrorCode::MessageTimedOut) {
+            self.liveness.asked(false, Instant::now());
+        }
+        receipt.report(match code {
             Some(RDKafkaErrorCode::MessageTimedOut) => Delivery::Unknown(match self.last_error.text() {
                 trouble if trouble.is_empty() => format!("not delivered in {limit:?}"),
                 trouble => format!("not delivered in {limit:?}: {trouble}"),

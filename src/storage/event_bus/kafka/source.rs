@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
-use rdkafka::config::FromClientConfigAndContext;
+use rdkafka::config::{ClientConfig, FromClientConfigAndContext};
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::message::Message as _;
@@ -37,6 +37,7 @@ use crate::storage::event_bus::source::{EventArchive, EventSource, Marks, PartEv
 use crate::storage::event_bus::{BusError, EventTopic, Offset};
 use crate::storage::kafka::client;
 use crate::storage::kafka::config::KafkaConfig;
+use crate::storage::kafka::liveness::{Liveness, drop_aside};
 
 /// Messages that are held. With a backlog, an owner has as many events in a step as its partition has among them, and a step
 /// costs little more with more events.
@@ -63,15 +64,48 @@ type Reader = BaseConsumer<Member>;
 /// asked for messages would hold up the others. It leaves the group when it is dropped.
 pub struct KafkaEvents {
     topic: Arc<str>,
-    group: Arc<Reader>,
+    settings: ClientConfig,
+    group_name: String,
+    clients: Mutex<Arc<Clients>>,
     assigned: Arc<Assigned>,
-    /// Reads what is asked for; one question at a time.
-    reader: Arc<Mutex<Reader>>,
-    has_joined: AtomicBool,
     lag: Lag,
     logs: Logs,
     /// When it was last looked whether these are the same.
     looked: Mutex<Option<Instant>>,
+}
+
+struct Clients {
+    group: Arc<Reader>,
+    /// Reads what is asked for; one question at a time.
+    reader: Arc<Mutex<Reader>>,
+    liveness: Arc<Liveness>,
+    has_joined: AtomicBool,
+}
+
+impl Clients {
+    fn new(settings: &ClientConfig, group: &str, assigned: &Arc<Assigned>) -> KafkaResult<Arc<Self>> {
+        let liveness = Arc::<Liveness>::default();
+        let client = |name: &str, member: Member| {
+            Reader::from_config_and_context(settings.clone().set("group.id", name), member)
+        };
+        // The reader joins no group; the library wants a name nevertheless.
+        let reader = client(&format!("{group}-read"), Member::new(Arc::default(), Arc::default()))?;
+        Ok(Arc::new(Clients {
+            group: Arc::new(client(group, Member::new(assigned.clone(), liveness.clone()))?),
+            reader: Arc::new(Mutex::new(reader)),
+            liveness,
+            has_joined: AtomicBool::new(false),
+        }))
+    }
+
+    fn join(&self, topic: &str) -> Result<(), BusError> {
+        if !self.has_joined.load(Ordering::Relaxed) {
+            self.group.subscribe(&[topic]).map_err(|error| BusError(error.to_string()))?;
+            self.liveness.waits(Instant::now());
+            self.has_joined.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
 }
 
 impl KafkaEvents {
@@ -96,20 +130,41 @@ impl KafkaEvents {
             EventTopic::Rewards => config.topics.rewards.as_str().into(),
             EventTopic::Positions => config.topics.positions.as_str().into(),
         };
-        let assigned = Arc::new(Assigned::default());
-        let group = consumer(config, &name, &assigned).map_err(refused)?;
-        // It joins no group; the library wants a name nevertheless.
-        let reader = consumer(config, &format!("{name}-read"), &Arc::default());
+        let (settings, assigned) = (settings(config), Arc::default());
         Ok(KafkaEvents {
             logs: Logs::new(topic.clone(), marks),
             looked: Mutex::default(),
+            clients: Mutex::new(Clients::new(&settings, &name, &assigned).map_err(refused)?),
             topic,
-            group: Arc::new(group),
+            settings,
+            group_name: name,
             assigned,
-            reader: Arc::new(Mutex::new(reader.map_err(refused)?)),
-            has_joined: AtomicBool::new(false),
             lag: Lag::default(),
         })
+    }
+
+    fn clients(&self) -> Arc<Clients> {
+        self.clients.lock().clone()
+    }
+
+    /// New clients take the place of those that are stuck in the library.
+    fn replace_stuck(&self) -> Result<(), BusError> {
+        let stuck = self.clients();
+        // What counts with them would drop them, and wait for their end.
+        if !stuck.liveness.is_stuck(Instant::now()) || self.lag.is_counting() {
+            return Ok(());
+        }
+        tracing::warn!(
+            event = "cascade_reader_replaced",
+            group = self.group_name,
+            "kafka consumer is stuck; a new one begins"
+        );
+        let new = Clients::new(&self.settings, &self.group_name, &self.assigned);
+        *self.clients.lock() = new.map_err(|error| BusError(error.to_string()))?;
+        stuck.liveness.end();
+        self.assigned.revoke_all();
+        drop_aside(stuck);
+        Ok(())
     }
 
     fn events(&self, Batch { partition, epoch, events, to }: Batch) -> PartEvents {
@@ -124,7 +179,7 @@ impl KafkaEvents {
             return;
         }
         *looked = Some(Instant::now());
-        let (reader, topic, assigned) = (self.reader.clone(), self.topic.clone(), self.assigned.clone());
+        let (reader, topic, assigned) = (self.clients().reader.clone(), self.topic.clone(), self.assigned.clone());
         spawn_blocking(move || {
             for (partition, marks) in assigned.marks() {
                 match lookup::has(&reader.lock(), &topic, partition, marks[0]) {
@@ -155,7 +210,7 @@ impl KafkaEvents {
             self.assigned.is(partition, epoch, mark);
             return Ok(());
         }
-        let (group, topic) = (self.group.clone(), self.topic.clone());
+        let (group, topic) = (self.clients().group.clone(), self.topic.clone());
         blocking(move || group.seek(&topic, partition, Place::Beginning, ANSWER_TIMEOUT)).await?;
         self.assigned.begin_again(partition);
         if is_same {
@@ -172,7 +227,7 @@ impl KafkaEvents {
         }
         let mut offsets = TopicPartitionList::new();
         offsets.add_partition_offset(&self.topic, partition, Place::Offset(kafka_offset(offset)))?;
-        match self.group.store_offsets(&offsets) {
+        match self.clients().group.store_offsets(&offsets) {
             Err(_) if !self.assigned.has(partition) => Ok(()),
             stored => stored,
         }
@@ -183,7 +238,7 @@ impl KafkaEvents {
         &self,
         ask: impl FnOnce(&Reader, &str) -> KafkaResult<T> + Send + 'static,
     ) -> Result<T, BusError> {
-        let (reader, topic) = (self.reader.clone(), self.topic.clone());
+        let (reader, topic) = (self.clients().reader.clone(), self.topic.clone());
         blocking(move || ask(&reader.lock(), &topic)).await
     }
 }
@@ -215,17 +270,16 @@ impl EventArchive for KafkaEvents {
 impl EventSource for KafkaEvents {
     fn next(&self) -> BoxFuture<'_, Result<Option<PartEvents>, BusError>> {
         Box::pin(async move {
-            if !self.has_joined.load(Ordering::Relaxed) {
-                let joined = self.group.subscribe(&[&self.topic]);
-                joined.map_err(|error| BusError(error.to_string()))?;
-                self.has_joined.store(true, Ordering::Relaxed);
-            }
             loop {
-                self.lag.count(&self.group, &self.reader, &self.topic);
+                self.replace_stuck()?;
+                let clients = self.clients();
+                clients.join(&self.topic)?;
+                self.lag.count(&clients.group, &clients.reader, &self.topic);
                 self.look_again();
-                let (group, topic, assigned) = (self.group.clone(), self.topic.clone(), self.assigned.clone());
+                let (group, topic, assigned) = (clients.group.clone(), self.topic.clone(), self.assigned.clone());
                 let read = blocking(move || Ok(poll(&group, &topic, &assigned))).await?;
                 if let Some(batch) = read {
+                    clients.liveness.asked(true, Instant::now());
                     return Ok(Some(self.events(batch)));
                 }
                 if let Some(partition) = self.assigned.unknown() {
@@ -233,6 +287,7 @@ impl EventSource for KafkaEvents {
                     continue;
                 }
                 if let Some(counted) = self.lag.counted().await {
+                    clients.liveness.asked(counted.is_ok(), Instant::now());
                     return counted.map(|()| None);
                 }
             }
@@ -268,10 +323,10 @@ impl EventSource for KafkaEvents {
     }
 }
 
-fn consumer(config: &KafkaConfig, group: &str, assigned: &Arc<Assigned>) -> KafkaResult<Reader> {
+/// Of both clients, without the name of the group.
+fn settings(config: &KafkaConfig) -> ClientConfig {
     let mut settings = client::settings(config);
     settings
-        .set("group.id", group)
         .set("partition.assignment.strategy", "cooperative-sticky")
         .set("session.timeout.ms", client::millis(SESSION_TIMEOUT))
         .set("auto.offset.reset", "earliest")
@@ -280,7 +335,7 @@ fn consumer(config: &KafkaConfig, group: &str, assigned: &Arc<Assigned>) -> Kafk
         .set("enable.auto.offset.store", "false")
         .set("topic.metadata.refresh.interval.ms", client::millis(METADATA_EVERY))
         .set("queued.max.messages.kbytes", FETCHED_KIB_MAX.to_string());
-    Reader::from_config_and_context(&settings, Member::new(assigned.clone()))
+    settings
 }
 
 async fn blocking<T: Send + 'static>(call: impl FnOnce() -> KafkaResult<T> + Send + 'static) -> Result<T, BusError> {

@@ -45,6 +45,10 @@ impl Assigned {
         self.bytes -= partition.read.values().map(Message::bytes).sum::<usize>();
     }
 
+    pub fn partitions(&self) -> Vec<i32> {
+        self.partitions.keys().copied().collect()
+    }
+
     /// Takes note of a message. `None`: do not deliver it, because its partition is not assigned, or it was read
     /// before.
     pub fn read(&mut self, partition: i32, offset: i64, bytes: usize) -> Option<Place> {

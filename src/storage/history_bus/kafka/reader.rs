@@ -20,6 +20,7 @@ use super::shared::Shared;
 use crate::storage::kafka::client;
 use crate::storage::kafka::config::KafkaConfig;
 use crate::storage::kafka::last_error::LastError;
+use crate::storage::kafka::liveness::{Liveness, drop_aside};
 use crate::storage::kafka::watch::TopicWatch;
 
 /// How much the library fetches ahead, compressed. It is little: the store is slower than the bus, so more would only
@@ -50,6 +51,7 @@ pub(super) struct Reader {
 struct Member {
     topic: String,
     shared: Arc<Shared>,
+    liveness: Arc<Liveness>,
     watch: Arc<TopicWatch>,
     last_error: Arc<LastError>,
 }
@@ -58,6 +60,7 @@ type Client = BaseConsumer<Member>;
 
 struct Clients {
     member: Client,
+    liveness: Arc<Liveness>,
     /// Asks for the ends of partitions, and reads nothing: such a request of the member would wait behind its fetch, which
     /// takes half a second for each partition when there is nothing to read.
     ends: Client,
@@ -79,16 +82,19 @@ impl Reader {
     }
 
     fn clients(&self) -> KafkaResult<Clients> {
-        let member = self.client()?;
+        let liveness = Arc::<Liveness>::default();
+        let member = self.client(&liveness)?;
         member.subscribe(&[&self.topic])?;
-        Ok(Clients { member, ends: self.client()? })
+        liveness.waits(Instant::now());
+        Ok(Clients { member, liveness, ends: self.client(&Arc::default())? })
     }
 
-    fn client(&self) -> KafkaResult<Client> {
+    fn client(&self, liveness: &Arc<Liveness>) -> KafkaResult<Client> {
         let Reader { topic, shared, watch, last_error, .. } = self;
         let member = Member {
             topic: topic.clone(),
             shared: shared.clone(),
+            liveness: liveness.clone(),
             watch: watch.clone(),
             last_error: last_error.clone(),
         };
@@ -99,7 +105,8 @@ impl Reader {
         let mut clients = Some(clients);
         while !self.shared.ends() {
             match clients.take().map_or_else(|| self.clients(), Ok) {
-                Ok(clients) => self.read(&clients),
+                Ok(clients) if self.read(&clients) => {}
+                Ok(clients) => self.replace(clients),
                 Err(error) => tracing::error!(%error, "cannot create a new kafka consumer; trying again"),
             }
             if !self.shared.ends() {
@@ -108,20 +115,28 @@ impl Reader {
         }
     }
 
-    /// Reads until it is asked to end, or until a fatal error of the library.
-    fn read(&self, clients: &Clients) {
+    /// The next clients have other partitions, or the same ones anew.
+    fn replace(&self, clients: Clients) {
+        clients.liveness.end();
+        self.shared.revoke_all();
+        drop_aside(clients);
+    }
+
+    /// Reads until it is asked to end; false: until it is stuck, or failed for good.
+    fn read(&self, clients: &Clients) -> bool {
         let client = &clients.member;
         let (mut is_paused, mut counted) = (false, Instant::now());
         while !self.shared.ends() {
             is_paused = self.pause(client, is_paused);
             match client.poll(WAIT) {
                 Some(Ok(message)) => {
+                    clients.liveness.asked(true, Instant::now());
                     let (key, bytes) = (message.key().unwrap_or_default(), message.payload().unwrap_or_default());
                     self.shared.read(message.partition(), message.offset(), key, bytes);
                 }
                 Some(Err(KafkaError::MessageConsumptionFatal(error))) => {
                     tracing::error!(event = "history_reader_replaced", %error, "kafka consumer failed; a new one begins");
-                    return;
+                    return false;
                 }
                 // The library tries again, and has told the member.
                 Some(Err(error)) => tracing::debug!(%error, "kafka: consumer"),
@@ -129,13 +144,20 @@ impl Reader {
             }
             store(client, &self.topic, &self.shared);
             if counted.elapsed() >= COUNT_EVERY {
-                match self.count(clients) {
+                let lag = self.count(clients);
+                clients.liveness.asked(lag.is_ok(), Instant::now());
+                match lag {
                     Ok(lag) => self.shared.counts(lag),
                     Err(error) => tracing::debug!(%error, "kafka: cannot count what is not read"),
                 }
                 counted = Instant::now();
             }
+            if clients.liveness.is_stuck(Instant::now()) {
+                tracing::warn!(event = "history_reader_replaced", "kafka consumer is stuck; a new one begins");
+                return false;
+            }
         }
+        true
     }
 
     /// Pauses reading while enough is read and not committed. Returns whether it is paused.
@@ -156,10 +178,15 @@ impl Reader {
         pauses
     }
 
-    fn count(&self, Clients { member, ends }: &Clients) -> KafkaResult<BTreeMap<i32, u64>> {
+    fn count(&self, Clients { member, ends, .. }: &Clients) -> KafkaResult<BTreeMap<i32, u64>> {
         // Serves its callbacks.
         while ends.poll(Duration::ZERO).is_some() {}
-        let committed = member.committed_offsets(member.assignment()?, COUNT_TIMEOUT)?;
+        let assignment = member.assignment()?;
+        // Of no partition the library would wait for ever.
+        if assignment.count() == 0 {
+            return Ok(BTreeMap::new());
+        }
+        let committed = member.committed_offsets(assignment, COUNT_TIMEOUT)?;
         let count = |partition: i32, next: Offset| {
             let (low, high) = ends.fetch_watermarks(&self.topic, partition, COUNT_TIMEOUT)?;
             let next = match next {
@@ -228,12 +255,15 @@ impl ClientContext for Member {
 impl ConsumerContext for Member {
     fn pre_rebalance(&self, client: &Client, rebalance: &Rebalance<'_>) {
         match rebalance {
+            _ if self.liveness.is_over() => {}
             Rebalance::Assign(list) => {
+                self.liveness.has_share();
                 let partitions = partitions(list);
                 tracing::info!(event = "history_partitions_assigned", ?partitions, "reading partitions of history");
                 self.shared.assign(partitions);
             }
             Rebalance::Revoke(list) => {
+                self.liveness.waits(Instant::now());
                 // The last that the library sends to the brokers for them.
                 store(client, &self.topic, &self.shared);
                 let partitions = partitions(list);

@@ -48,6 +48,11 @@ impl Shared {
         waiting.retain(|pack| assigned.has(pack.place));
     }
 
+    pub fn revoke_all(&self) {
+        let all = self.state.lock().assigned.partitions();
+        self.revoke(all);
+    }
+
     pub fn read(&self, partition: i32, offset: i64, key: &[u8], bytes: &[u8]) {
         let mut state = self.state.lock();
         if let Some(place) = state.assigned.read(partition, offset, bytes.len()) {

@@ -59,6 +59,10 @@ impl Assigned {
         partitions.into_iter().for_each(|partition| drop(all.remove(&partition)));
     }
 
+    pub fn revoke_all(&self) {
+        self.0.lock().clear();
+    }
+
     pub fn has(&self, partition: i32) -> bool {
         self.0.lock().contains_key(&partition)
     }

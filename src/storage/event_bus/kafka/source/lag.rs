@@ -41,7 +41,7 @@ impl Lag {
     pub fn count(&self, group: &Arc<Reader>, reader: &Arc<Mutex<Reader>>, topic: &Arc<str>) {
         let mut count = self.count.lock();
         let is_due = count.began.is_none_or(|began| began.elapsed() > COUNT_EVERY);
-        if !is_due || count.task.as_ref().is_some_and(|task| !task.is_finished()) {
+        if !is_due || count.is_running() {
             return;
         }
         let (group, reader, topic, events) = (group.clone(), reader.clone(), topic.clone(), self.events.clone());
@@ -52,10 +52,20 @@ impl Lag {
         *count = Count { began: Some(Instant::now()), task: Some(tokio::spawn(counted)) };
     }
 
+    pub fn is_counting(&self) -> bool {
+        self.count.lock().is_running()
+    }
+
     /// What became of a count, once it has ended; not twice.
     pub async fn counted(&self) -> Option<Result<(), BusError>> {
         let ended = self.count.lock().task.take_if(|task| task.is_finished())?;
         ended.await.ok()
+    }
+}
+
+impl Count {
+    fn is_running(&self) -> bool {
+        self.task.as_ref().is_some_and(|task| !task.is_finished())
     }
 }
 

@@ -1,6 +1,7 @@
 //! The callbacks of the library.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use rdkafka::client::ClientContext;
 use rdkafka::config::RDKafkaLogLevel;
@@ -11,15 +12,17 @@ use rdkafka::topic_partition_list::TopicPartitionList;
 use super::assigned::Assigned;
 use crate::storage::kafka::client;
 use crate::storage::kafka::last_error::LastError;
+use crate::storage::kafka::liveness::Liveness;
 
 pub struct Member {
     assigned: Arc<Assigned>,
+    liveness: Arc<Liveness>,
     last_error: LastError,
 }
 
 impl Member {
-    pub fn new(assigned: Arc<Assigned>) -> Self {
-        Member { assigned, last_error: LastError::default() }
+    pub fn new(assigned: Arc<Assigned>, liveness: Arc<Liveness>) -> Self {
+        Member { assigned, liveness, last_error: LastError::default() }
     }
 }
 
@@ -36,12 +39,15 @@ impl ClientContext for Member {
 impl ConsumerContext for Member {
     fn pre_rebalance(&self, _: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
         match rebalance {
+            _ if self.liveness.is_over() => {}
             Rebalance::Assign(list) => {
+                self.liveness.has_share();
                 let partitions = partitions(list);
                 tracing::info!(event = "cascade_partitions_assigned", ?partitions, "reading partitions of events");
                 self.assigned.assign(partitions);
             }
             Rebalance::Revoke(list) => {
+                self.liveness.waits(Instant::now());
                 let partitions = partitions(list);
                 tracing::info!(event = "cascade_partitions_revoked", ?partitions, "giving up partitions of events");
                 self.assigned.revoke(partitions);
