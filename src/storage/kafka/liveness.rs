@@ -98,7 +98,7 @@ mod tests {
                 let _ = self.0.recv();
             }
         }
-        let (ends, ended) = std::sync::mpsc::channel();
+        let (ends, ended) = std::sync::mpsc::sync_channel(1);
         drop_aside(Endless(ended));
         drop(ends);
     }
