@@ -10,7 +10,7 @@ use heartline::domain::time::clock::Clock;
 use heartline::storage::redis::Redis;
 use heartline::storage::redis::config::RedisConfig;
 use heartline::storage::statistics::Statistics;
-use heartline::storage::sums::redis::RedisSums;
+use heartline::storage::sums::redis::{FLIGHT_SUMS_MAX, RedisSums};
 use heartline::storage::views::redis::{CountedKinds, RedisViews};
 use prometheus_client::registry::Registry;
 use tokio::runtime::{Builder, Runtime};
@@ -33,6 +33,16 @@ pub struct Gateway {
 impl Gateway {
     /// `flights`: from flight to flight; `None`: it writes none.
     pub fn start(url: &str, statistics: Arc<dyn Statistics>, flights: Option<Duration>) -> Self {
+        Self::with_flights_of(url, statistics, flights, FLIGHT_SUMS_MAX)
+    }
+
+    /// `sums_max`: of a flight, about.
+    pub fn with_flights_of(
+        url: &str,
+        statistics: Arc<dyn Statistics>,
+        flights: Option<Duration>,
+        sums_max: usize,
+    ) -> Self {
         let redis = Redis::open(&RedisConfig::strict(url)).unwrap();
         let (runtime, soon) = (runtime(), Arc::new(Notify::new()));
         let kinds = CountedKinds { by_playback: vec![PLAYED], by_request: vec![1] };
@@ -40,7 +50,7 @@ impl Gateway {
         let (views, worker) = runtime.block_on(open).unwrap();
         let metrics = Metrics::new(&mut Registry::default());
         let clock = Arc::new(Clock::starting_at(0, Duration::from_secs(3_600)));
-        let sums = Arc::new(RedisSums::of(redis));
+        let sums = Arc::new(RedisSums::in_flights_of(redis, sums_max));
         let interval = flights.unwrap_or(Duration::MAX);
         let flusher = Arc::new(Flusher::new(sums.clone(), statistics, clock, interval, soon.clone(), metrics.clone()));
         let own = flusher.clone();

@@ -2,6 +2,7 @@
 //! write flights to a store that is away, slow, frozen, or loses answers. Every answer and every total is held to what
 //! was asked.
 
+mod backlog;
 mod book;
 pub mod gateway;
 mod players;

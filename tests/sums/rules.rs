@@ -1,15 +1,12 @@
 //! The rules of sums one by one, each on the shortest way to the state that a bug would get wrong.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use heartline::model::ids::{Content, SessionId, UserId};
-use heartline::model::rewards::day::Day;
-use heartline::model::sums::{Flight, FlightNumber, StoredTotal, Sum, SumKey, Unit};
+use heartline::model::sums::{Flight, FlightNumber, Sum, SumKey, Unit};
 use heartline::model::view::{View, Viewed};
-use heartline::storage::statistics::{Answer, Statistics, StatisticsAway, Written};
 use heartline::storage::sums::{PendingSums, Taken};
 use heartline::storage::views::Views;
 use tokio::time::timeout;
@@ -19,17 +16,17 @@ use crate::sums::redis_server::RedisServer;
 use crate::sums::statistics::{FakeStatistics, Fault};
 use crate::sums::{PATIENCE, content, day, prepared};
 
-fn gateway(server: &RedisServer, statistics: &FakeStatistics) -> Gateway {
+pub fn gateway(server: &RedisServer, statistics: &FakeStatistics) -> Gateway {
     Gateway::start(&server.url(), Arc::new(statistics.clone()), None)
 }
 
-fn count(gateway: &Gateway, user: u64, content: Content, session: Option<u64>) -> Viewed {
+pub fn count(gateway: &Gateway, user: u64, content: Content, session: Option<u64>) -> Viewed {
     let view = View { user: UserId(user), content, session: session.map(SessionId), day: day() };
     runtime().block_on(gateway.views.count(view)).unwrap()
 }
 
 /// Runs the gateway's flusher until this holds.
-async fn flush_until(gateway: &Gateway, holds: impl Fn(&Gateway) -> bool) {
+pub async fn flush_until(gateway: &Gateway, holds: impl Fn(&Gateway) -> bool) {
     let held = async {
         while !holds(gateway) {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -44,11 +41,11 @@ async fn flush_until(gateway: &Gateway, holds: impl Fn(&Gateway) -> bool) {
     timeout(PATIENCE, flushed).await.expect("flights are written");
 }
 
-fn has_written(gateway: &Gateway) -> bool {
+pub fn has_written(gateway: &Gateway) -> bool {
     gateway.metrics.flights.get() > 0
 }
 
-fn take(gateway: &Gateway, number: FlightNumber) -> Taken {
+pub fn take(gateway: &Gateway, number: FlightNumber) -> Taken {
     runtime().block_on(gateway.sums.take(number)).unwrap()
 }
 
@@ -164,84 +161,4 @@ fn total_read_before_a_flight(server: &RedisServer, oid: u64) -> Option<u64> {
         statistics.recover();
         told.join().unwrap()
     })
-}
-
-/// Of a kind whose views are counted by request.
-fn asked(oid: u64) -> Content {
-    Content { kind: 1, oid }
-}
-
-/// Sums of so many contents that are pending in one shard.
-fn backlog(server: &RedisServer, contents: u64) {
-    let client = redis::Client::open(server.url()).unwrap();
-    let mut connection = client.get_connection().unwrap();
-    let (pending, state) = ("{h7}:sp", "{h7}:s");
-    for chunk in (0..contents).collect::<Vec<_>>().chunks(5_000) {
-        let fields: Vec<(String, u64)> = chunk.iter().map(|oid| (format!("1:{oid}"), oid + 1)).collect();
-        redis::cmd("HSET").arg(pending).arg(&fields[..]).exec(&mut connection).unwrap();
-    }
-    redis::cmd("HSETNX").arg(state).arg("since").arg(1).exec(&mut connection).unwrap();
-}
-
-/// Microseconds that scripts have taken in all.
-fn in_scripts(server: &RedisServer) -> u64 {
-    let client = redis::Client::open(server.url()).unwrap();
-    let stats: String = redis::cmd("INFO").arg("commandstats").query(&mut client.get_connection().unwrap()).unwrap();
-    let of = |line: &str| line.split("usec=").nth(1)?.split(',').next()?.parse::<u64>().ok();
-    stats.lines().filter(|line| line.starts_with("cmdstat_eval")).filter_map(of).sum()
-}
-
-#[test]
-#[ignore = "needs Redis: tests/run redis"]
-fn a_backlog_keeps_no_other_call_waiting() {
-    const CONTENTS: u64 = 300_000;
-    let (_directory, server) = prepared();
-    let gateway = gateway(&server, &FakeStatistics::default());
-    backlog(&server, CONTENTS);
-    let before = in_scripts(&server);
-    let Taken::Flight(flight) = take(&gateway, 10) else { panic!("no shard holds a lower one") };
-    let sum = |oid: u64| flight.sums.get(&SumKey::Views(asked(oid))).map(|sum| sum.by);
-    assert_eq!((flight.sums.len() as u64, sum(0), sum(CONTENTS - 1)), (CONTENTS, Some(1), Some(CONTENTS as i64)));
-    let took = in_scripts(&server) - before;
-    assert!(took < 100_000, "scripts that keep all others waiting took {took} µs");
-    assert_eq!(take(&gateway, 10), Taken::Flight(flight), "again the same");
-    runtime().block_on(gateway.sums.remove(10)).unwrap();
-    let Taken::Flight(flight) = take(&gateway, 20) else { panic!("no shard holds a lower one") };
-    assert!(flight.sums.is_empty());
-}
-
-/// Fails once, with the third write.
-struct FailsOnce(FakeStatistics, AtomicUsize);
-
-impl Statistics for FailsOnce {
-    fn write(&self, flight: Arc<Flight>) -> Answer<Written> {
-        match self.1.fetch_add(1, Ordering::Relaxed) {
-            2 => Box::pin(async { Err(StatisticsAway("it is late".to_owned())) }),
-            _ => self.0.write(flight),
-        }
-    }
-
-    fn totals(&self, unit: Unit, contents: Vec<Content>) -> Answer<Vec<StoredTotal>> {
-        self.0.totals(unit, contents)
-    }
-
-    fn days(&self, content: Content, from: Day, to: Day) -> Answer<Vec<(Day, u64)>> {
-        self.0.days(content, from, to)
-    }
-}
-
-#[test]
-#[ignore = "needs Redis: tests/run redis"]
-fn what_was_written_of_a_flight_is_not_written_again() {
-    let (_directory, server) = prepared();
-    let statistics = FakeStatistics::default();
-    let failing = Arc::new(FailsOnce(statistics.clone(), AtomicUsize::new(0)));
-    let gateway = Gateway::start(&server.url(), failing, None);
-    backlog(&server, 25_000);
-    runtime().block_on(flush_until(&gateway, has_written));
-    let parts: Vec<usize> = statistics.asked().iter().map(|flight| flight.sums.len()).collect();
-    assert_eq!((parts, gateway.metrics.failures.get()), (vec![10_000, 10_000, 5_000], 1));
-    assert_eq!([0, 24_999].map(|oid| statistics.total(asked(oid))), [1, 25_000]);
-    let look = runtime().block_on(gateway.sums.look()).unwrap();
-    assert!(look.held.is_none() && look.oldest.is_none(), "{look:?}");
 }

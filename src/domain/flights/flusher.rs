@@ -51,12 +51,12 @@ struct State {
     why: Option<String>,
 }
 
-/// When a written flight was begun.
+/// What a written flight lacks of the sums that were pending when it was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Begun {
-    Now,
-    /// Earlier: by another gateway, or in an attempt that failed.
-    Before,
+enum Lacks {
+    Nothing,
+    /// It was begun earlier, by another gateway or in an attempt that failed; or it had no room for all.
+    Part,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -125,22 +125,28 @@ impl Flusher {
         why.map(|why| format!("sums are not written, they wait in the hot store: {why}")).into_iter().collect()
     }
 
-    /// Writes all pending sums if this gateway holds the lease, or if the sums are urgent: the holder does not know
-    /// what is urgent here. Then it waits for a flight that the holder writes at that time: two that write the same one
-    /// repeat each document, and hinder each other.
+    /// Writes all pending sums, flight by flight, if this gateway holds the lease, or if the sums are urgent: the holder does
+    /// not know what is urgent here. Then it waits for a flight that the holder writes at that time: two that write the same
+    /// one repeat each document, and hinder each other.
     async fn flush(&self, is_urgent: bool) -> Result<Turn, FlushError> {
         let turn = self.sums.take_turn(LEASE).await?;
         if turn != Turn::Mine && !is_urgent {
             self.state.lock().oldest = None;
             return Ok(turn);
         }
-        // A flight that was under way lacks the sums that became pending since.
-        while self.write_flight().await? == Some(Begun::Before) {}
+        while self.write_flight().await? == Some(Lacks::Part) {
+            self.settled();
+            // A backlog may take longer than the turn lasts.
+            let turn = self.sums.take_turn(LEASE).await?;
+            if turn != Turn::Mine && !is_urgent {
+                return Ok(turn);
+            }
+        }
         Ok(Turn::Done)
     }
 
     /// `None`: no sums to write.
-    async fn write_flight(&self) -> Result<Option<Begun>, FlushError> {
+    async fn write_flight(&self) -> Result<Option<Lacks>, FlushError> {
         while let Turn::Taken(_) = self.sums.begin_writing(LEASE).await? {
             sleep(PAUSE).await;
         }
@@ -152,14 +158,16 @@ impl Flusher {
         written
     }
 
-    async fn write_next(&self) -> Result<Option<Begun>, FlushError> {
+    async fn write_next(&self) -> Result<Option<Lacks>, FlushError> {
         let look = self.sums.look().await?;
         self.state.lock().oldest = look.oldest;
-        if look.oldest.is_none() && look.held.is_none() {
+        self.measure();
+        // A gateway may have ended before it had asked all shards for its flight: an empty one asks the others.
+        if look.oldest.is_none() && look.is_quiet() {
             return Ok(None);
         }
         let began = Instant::now();
-        let (flight, begun) = self.take(look).await?;
+        let (flight, lacks) = self.take(look).await?;
         let number = flight.number;
         let written = self.write_parts(flight).await?;
         self.sums.remove(number).await?;
@@ -168,7 +176,7 @@ impl Flusher {
         self.metrics.documents.inc_by((written.documents - written.repeats) as u64);
         self.metrics.repeats.inc_by(written.repeats as u64);
         self.metrics.seconds.observe(began.elapsed().as_secs_f64());
-        Ok(Some(begun))
+        Ok(Some(lacks))
     }
 
     /// Writes the parts of a flight that are not known to be written.
@@ -199,25 +207,28 @@ impl Flusher {
         let _ = self.sums.end_writing().await;
     }
 
-    /// The lowest held flight, or a new flight of all pending sums.
-    async fn take(&self, look: Look) -> Result<(Flight, Begun), StoreError> {
+    /// The lowest held flight, or a new flight.
+    async fn take(&self, look: Look) -> Result<(Flight, Lacks), StoreError> {
         let now = self.clock.now().saturating_mul(1_000);
-        let mut number = look.held.unwrap_or_else(|| now.max(look.last + 1));
-        let mut begun = if look.held.is_some() { Begun::Before } else { Begun::Now };
-        loop {
-            match self.sums.take(number).await? {
+        let mut taken = match look.held {
+            Some(held) => self.sums.resume(held).await?,
+            None => self.sums.take(now.max(look.last + 1)).await?,
+        };
+        let (flight, lacks) = loop {
+            taken = match taken {
                 // The requested number may be held by other shards: it is taken next.
-                Taken::Lower(lower) => (number, begun) = (lower, Begun::Before),
-                Taken::Flight(flight) => {
-                    let mut state = self.state.lock();
-                    if look.held.is_some() && state.begun != number {
-                        self.metrics.taken_over.inc();
-                    }
-                    state.begun = number;
-                    return Ok((flight, begun));
-                }
-            }
+                Taken::Lower(lower) => self.sums.resume(lower).await?,
+                Taken::Flight(flight) => break (flight, Lacks::Nothing),
+                Taken::Part(flight) => break (flight, Lacks::Part),
+            };
+        };
+        let mut state = self.state.lock();
+        if look.held.is_some() && state.begun != flight.number {
+            self.metrics.taken_over.inc();
         }
+        state.begun = flight.number;
+        drop(state);
+        Ok((flight, lacks))
     }
 
     fn settled(&self) {

@@ -18,7 +18,7 @@ impl Unit {
 /// greater. Numbers only grow in a unit, even after a store was restored from a copy.
 pub type FlightNumber = u64;
 
-/// The sums of all shards of a unit under one number. A flight never changes.
+/// All sums that some shards of a unit had pending, under one number. A flight never changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flight {
     pub unit: Unit,

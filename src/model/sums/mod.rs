@@ -1,8 +1,8 @@
 //! Sums on their way to the statistics store.
 //!
-//! Counts of a shard are added up there as *pending* sums. At intervals they become a *flight*: the sums of all shards
-//! under one number, written to the store and then removed. Writing a flight again changes nothing, because each
-//! document keeps the number of the last flight that changed it.
+//! Counts of a shard are added up there as *pending* sums. At intervals they become a *flight*: the sums of shards under
+//! one number, written to the store and then removed. If too much is pending for one flight, others follow. Writing a
+//! flight again changes nothing, because each document keeps the number of the last flight that changed it.
 
 mod counter_sum;
 mod flight;

@@ -23,8 +23,8 @@ impl Drain {
         if look.oldest.is_none() && look.held.is_none() {
             return true;
         }
-        // A shard may still be sealed for the flight `after`, which then has its sums. Beyond it, every shard has been
-        // sealed since.
+        // A shard may still give to the flight `after`, which then has its sums. Beyond it, every shard has given all that
+        // it had since.
         if self.up_to.is_none() && look.least > self.after {
             self.up_to = Some(look.last);
         }
@@ -42,7 +42,7 @@ mod tests {
     fn it_ends_while_later_sums_are_pending_and_under_way() {
         let mut drain = Drain::begin(BUSY);
         assert!(!drain.is_over(BUSY));
-        // Some shards are sealed for the next flight.
+        // Some shards have given to the next flight.
         assert!(!drain.is_over(Look { last: 8, held: Some(8), ..BUSY }));
         // All are, and it is under way.
         assert!(!drain.is_over(Look { last: 8, least: 8, held: Some(8), ..BUSY }));
@@ -54,6 +54,14 @@ mod tests {
         let mut drain = Drain::begin(Look { last: 7, least: 6, held: Some(7), ..BUSY });
         assert!(!drain.is_over(BUSY));
         assert!(drain.is_over(Look { last: 8, least: 8, ..BUSY }));
+    }
+
+    #[test]
+    fn a_flight_that_leaves_out_a_shard_is_not_enough() {
+        let mut drain = Drain::begin(BUSY);
+        assert!(!drain.is_over(Look { last: 9, ..BUSY }));
+        assert!(!drain.is_over(Look { last: 10, least: 9, held: Some(10), ..BUSY }));
+        assert!(drain.is_over(Look { last: 10, least: 9, ..BUSY }));
     }
 
     #[test]

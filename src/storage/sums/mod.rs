@@ -14,8 +14,9 @@ use crate::model::sums::{Flight, FlightNumber};
 pub struct Look {
     /// The greatest number of a flight in any shard; 0 = no flight yet.
     pub last: FlightNumber,
-    /// The least of these numbers. While it is below `last`, a flight may be on its way although no shard that was read
-    /// holds one: shards are read one after the other, and one that is empty is sealed without holding anything.
+    /// For each shard the last flight that took all its pending sums, or found none: the least of these numbers. While it
+    /// is below `last`, sums that were counted before the last flight may be pending. Or a flight may be on its way although
+    /// no shard that was read holds one: shards are read one after the other.
     pub least: FlightNumber,
     /// The lowest flight that a shard still holds.
     pub held: Option<FlightNumber>,
@@ -24,7 +25,7 @@ pub struct Look {
 }
 
 impl Look {
-    /// Whether all flights are known to be written, up to the last one.
+    /// Whether all that was counted before the last flight is known to be written.
     pub fn is_quiet(&self) -> bool {
         self.held.is_none() && self.least == self.last
     }
@@ -33,8 +34,10 @@ impl Look {
 /// The result of taking a flight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// The sums of all shards. Taking the same number again gives the same sums, until the flight is removed.
+    /// All that was pending. Taking the same number again gives the same sums, until the flight is removed.
     Flight(Flight),
+    /// Likewise, but there may be more that is pending.
+    Part(Flight),
     /// A shard holds this lower flight, which has to be written first.
     Lower(FlightNumber),
 }
@@ -60,9 +63,14 @@ pub trait PendingSums: Send + Sync + 'static {
 
     fn look(&self) -> Answer<Look>;
 
-    /// Makes all pending sums the flight of this number. An empty shard is sealed, too: no sum enters its flights up to
-    /// this number any more. The answer comes after all shards have answered.
+    /// Makes pending sums the flight of this number: those of whole shards, so many shards that the flight has a bounded size,
+    /// or one. The other shards are sealed, too: none gives any more sums to flights up to this number, whichever call asks
+    /// it. The answer comes after all shards have answered.
     fn take(&self, number: FlightNumber) -> Answer<Taken>;
+
+    /// Gives what shards hold of this flight, and adds nothing: shards that it has not reached are sealed. The answer comes
+    /// after all shards have answered.
+    fn resume(&self, number: FlightNumber) -> Answer<Taken>;
 
     /// Removes the flight, after it is known to be written.
     fn remove(&self, number: FlightNumber) -> Answer<()>;

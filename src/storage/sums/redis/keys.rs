@@ -2,8 +2,9 @@
 //!
 //! | key | what | type |
 //! |---|---|---|
-//! | `{h}:s` | `last`, `removed`: numbers of flights; `held`: the flight in the shard; `since`, `began`: when the oldest sum that is pending, or in the flight, was counted (milliseconds) | hash |
+//! | `{h}:s` | numbers of flights: `last`: the shard gives nothing to it any more; `taken`: it took all that was pending, or found nothing (none = `last`); `held`: it is in the shard; `removed`: it was. `since`, `began`: when the oldest sum that is pending, or in the flight, was counted (milliseconds). `urgent`: a deletion is pending | hash |
 //! | `{h}:sp` | pending sums: `1:100` = the views of a content, `1:100:2026-11-20` = those of a day; `1:100!` = they restart| hash |
+//! | `{h}:sd` | the days among the pending views, so that a deletion finds them | set |
 //! | `{h}:sc` | pending sums of derived counters: `=3:viewers:1!100` = a key of a counter, in its generation | hash |
 //! | `{h}:sf`, `{h}:sg` | the sums of the flight, in the same forms | hash |
 //! | `{h0}:flights` | name of the gateway that has the turn to write flights | string that expires |
@@ -21,6 +22,11 @@ pub fn state(shard: Shard) -> String {
 
 pub fn pending(shard: Shard) -> String {
     format!("{}:sp", tag(shard))
+}
+
+/// Of the pending views.
+pub fn pending_days(shard: Shard) -> String {
+    format!("{}:sd", tag(shard))
 }
 
 /// They are apart from the views, whose number is bounded.

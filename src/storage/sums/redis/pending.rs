@@ -8,12 +8,13 @@ use crate::model::shard::Shard;
 use crate::model::sums::{CounterSum, SumKey};
 
 /// The commands that count a view. They must run in one step, once. `now`: milliseconds.
-pub fn add_view(shard: Shard, content: Content, day: Day, now: u64) -> [Vec<Vec<u8>>; 3] {
+pub fn add_view(shard: Shard, content: Content, day: Day, now: u64) -> [Vec<Vec<u8>>; 4] {
     let (pending, state) = (keys::pending(shard), keys::state(shard));
     let add = |key: SumKey| words(["HINCRBY", &pending, &key.to_string(), "1"]);
     [
         add(SumKey::Views(content)),
         add(SumKey::ViewsOn(content, day)),
+        words(["SADD", &keys::pending_days(shard), &day.to_string()]),
         // The field stays as long as any sum is pending.
         words(["HSETNX", &state, "since", &now.to_string()]),
     ]
@@ -31,7 +32,7 @@ pub fn add_counter(shard: Shard, generation: u32, deltas: &Deltas, now: u64) -> 
     deltas.iter().map(add).chain(since).collect()
 }
 
-fn words(words: [&str; 4]) -> Vec<Vec<u8>> {
+fn words<const COUNT: usize>(words: [&str; COUNT]) -> Vec<Vec<u8>> {
     words.map(|word| word.as_bytes().to_vec()).into()
 }
 

@@ -82,6 +82,7 @@ local function count(tag, content, day, before, after, mark, request, known)
   end
   call('HINCRBY', pending, content, 1)
   call('HINCRBY', pending, of_day, 1)
+  call('SADD', tag .. ':sd', day)
   call('ZADD', marks, 0, mark .. request)
   if call('ZCARD', marks) == 1 then
     call('PEXPIRE', marks, marks_ms)

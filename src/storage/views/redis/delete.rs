@@ -9,6 +9,7 @@ use tokio::time::sleep;
 use super::keys;
 use crate::model::ids::Content;
 use crate::model::shard::{Shard, Shards};
+use crate::model::sums::FlightNumber;
 use crate::storage::redis::script::script;
 use crate::storage::redis::value::{self, DecodeError};
 use crate::storage::redis::{Call, Redis, checked, joined};
@@ -20,34 +21,55 @@ static MARKED: LazyLock<Script> = LazyLock::new(|| script(include_str!("marked.l
 
 /// The pause between two checks that the statistics store has the deletion.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Shards of one call: each may search all its pending sums.
+/// Shards of one call: each may have some days of the content pending.
 const SHARDS_TOGETHER: usize = 32;
 
 /// Returns when the statistics store is known to have the deletion. `flush`: requests a flight soon.
+///
+/// Flights take some shards each, so one shard alone has the mark that resets the stored views: its own, where the views
+/// by request are. With a mark in each, every flight would reset what the one before has written.
 pub async fn delete(redis: &Redis, content: Content, flush: impl Fn()) -> Result<(), StoreError> {
-    let mut open: Vec<Shard> = Shards::DEFAULT.all().collect();
-    while !open.is_empty() {
-        // A flight that begins in between takes along sums counted before, so its shard has to be asked again.
-        let lasts = lasts(redis, &mut open).await?;
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis().to_string();
-        let answers = ask(redis, &DELETE, &open, |part| {
-            let lasts = part.iter().map(|place| lasts[*place].clone().into_bytes());
-            [keys::content(content).into_bytes(), now.clone().into_bytes()].into_iter().chain(lasts).collect()
-        });
-        let mut done = answers.await?.into_iter();
-        open.retain(|_| done.next() == Some(0));
-    }
+    let own = keys::shard_of(content);
+    let others = Shards::DEFAULT.all().filter(|shard| *shard != own).collect();
+    let before = drop_pending(redis, content, others, None).await?;
+    // All that is pending of the content anywhere is later than the deletion now.
+    drop_pending(redis, content, vec![own], Some(before)).await?;
     flush();
-    let all: Vec<Shard> = Shards::DEFAULT.all().collect();
     let content = keys::content(content).into_bytes();
-    while ask(redis, &MARKED, &all, |_| vec![content.clone()]).await?.contains(&1) {
+    while ask(redis, &MARKED, &[own], |_| vec![content.clone()]).await?.contains(&1) {
         sleep(PAUSE).await;
     }
     Ok(())
 }
 
+/// Drops what these shards have pending of the content. `mark_after`: also marks the content as deleted, in a flight behind
+/// this one. Returns the greatest last flight that one of them had: none behind it has anything of what was dropped.
+async fn drop_pending(
+    redis: &Redis,
+    content: Content,
+    mut open: Vec<Shard>,
+    mark_after: Option<FlightNumber>,
+) -> Result<FlightNumber, StoreError> {
+    let mut greatest = 0;
+    while !open.is_empty() {
+        // A flight that begins in between takes along sums counted before, so its shard has to be asked again.
+        let lasts = lasts(redis, &mut open).await?;
+        greatest = lasts.iter().copied().fold(greatest, FlightNumber::max);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+        let mark = mark_after.map_or_else(<[String; 2]>::default, |after| [now.to_string(), after.to_string()]);
+        let answers = ask(redis, &DELETE, &open, |part| {
+            let lasts = part.iter().map(|place| lasts[*place].to_string());
+            let words = [keys::content(content)].into_iter().chain(mark.clone()).chain(lasts);
+            words.map(String::into_bytes).collect()
+        });
+        let mut done = answers.await?.into_iter();
+        open.retain(|_| done.next() == Some(0));
+    }
+    Ok(greatest)
+}
+
 /// The last flight of each shard.
-async fn lasts(redis: &Redis, shards: &mut [Shard]) -> Result<Vec<String>, StoreError> {
+async fn lasts(redis: &Redis, shards: &mut [Shard]) -> Result<Vec<FlightNumber>, StoreError> {
     let mut lasts = Vec::with_capacity(shards.len());
     for part in joined::split(redis, shards, |shard| *shard, |_| 1) {
         let mut commands = Pipeline::with_capacity(part.len());
@@ -56,7 +78,8 @@ async fn lasts(redis: &Redis, shards: &mut [Shard]) -> Result<Vec<String>, Store
         }
         for last in checked::ask(redis, part[0], commands).await? {
             let last = value::bytes_or_nil(last)?.unwrap_or_else(|| b"0".to_vec());
-            lasts.push(String::from_utf8(last).map_err(|_| DecodeError("the number of a flight"))?);
+            let last = std::str::from_utf8(&last).ok().and_then(|last| last.parse().ok());
+            lasts.push(last.ok_or(DecodeError("the number of a flight"))?);
         }
     }
     Ok(lasts)
