@@ -125,7 +125,7 @@ fn a_flight_has_as_many_sums_however_many_are_pending() {
         assert!(flight.sums.contains_key(&SumKey::Views(asked(oldest))), "flight {number}");
         assert!(flight.sums.len() <= FLIGHT_SUMS_MAX, "{} sums", flight.sums.len());
         if number == 1 {
-            assert_eq!(part(&gateway, 1), (flight.clone(), true), "again the same");
+            assert!(part(&gateway, 1) == (flight.clone(), true), "again the same");
         }
         for (key, sum) in flight.sums {
             assert_eq!(found.insert(key, sum), None, "twice");
@@ -152,7 +152,7 @@ fn a_late_call_adds_nothing_to_a_flight() {
     let (flight, has_more) = part(&gateway, 10);
     assert_eq!((flight.sums.len(), has_more), (800, true));
     // Had it come first, it would have taken both.
-    assert_eq!(part(&late, 10).0, flight);
+    assert!(part(&late, 10).0 == flight, "it has grown");
     remove(&gateway, 10);
     assert!(part(&late, 10).0.sums.is_empty());
     let (rest, has_more) = part(&gateway, 20);
@@ -313,7 +313,7 @@ fn a_backlog_keeps_no_other_call_waiting() {
         assert!(!has_more);
         let took = in_scripts(&server) - before;
         assert!(took < 100_000, "scripts that keep all others waiting took {took} µs");
-        assert_eq!(part(&gateway, 10).0, flight, "again the same");
+        assert!(part(&gateway, 10).0 == flight, "again the same");
         remove(&gateway, 10);
     });
     assert!(part(&gateway, 20).0.sums.is_empty());
