@@ -8,6 +8,7 @@ pub mod gateway;
 mod players;
 mod rules;
 
+use crate::support::depth::depth;
 use crate::support::redis_server;
 use crate::{cutting_proxy, fake_statistics as statistics};
 
@@ -65,7 +66,6 @@ const SHORT: Depth =
 /// With more flights, of few sums each.
 const SHORTER: Depth =
     Depth { requests: 60, targets: &[(b"EVALSHA", 0.012), (b"HMGET", 0.006)], least: [5, 10, 1, 100, 0], ..SHORT };
-/// With the environment's LONG.
 const DEEP: Depth = Depth {
     clients: 8,
     requests: 500,
@@ -111,8 +111,7 @@ fn in_flights_with_room_for_few_sums_each_view_counts_once_too() {
 
 /// Returns how often connections were cut, by where.
 fn views_count_once_in_flights_of(sums_max: usize, short: Depth) -> [u64; Cut::ALL.len()] {
-    let is_deep = std::env::var_os("LONG").is_some_and(|long| !long.is_empty());
-    let depth = if is_deep { DEEP } else { short };
+    let depth = depth(short, DEEP);
     eprintln!("seed {SEED}, {} requests of each client", depth.requests);
     let (_directory, server) = prepared();
     let (statistics, book) = (FakeStatistics::default(), Arc::new(Book::default()));
