@@ -177,7 +177,12 @@ fn hold_to_the_model<B: Backend>(limits: Limits, steps: Vec<Step>) -> Result<(),
 }
 
 fn config() -> ProptestConfig {
-    ProptestConfig { cases: depth(12, 48), failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig {
+        cases: depth(12, 48),
+        max_shrink_iters: 2_000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }
 
 pub fn it_answers_like_the_plain_model<B: Backend>() {
