@@ -10,6 +10,7 @@ use crate::domain::history_packs::feed::PackFeed;
 use crate::domain::history_packs::health::PackHealth;
 use crate::domain::history_packs::metrics::Metrics;
 use crate::domain::history_packs::packer::Packer;
+use crate::model::retention::Retention;
 use crate::storage::history_bus::kafka::KafkaHistory;
 use crate::storage::history_store::config::HistoryConfig;
 use crate::storage::kafka::config::KafkaConfig;
@@ -19,6 +20,7 @@ use crate::storage::kafka::config::KafkaConfig;
 pub(super) fn build(
     config: &HistoryConfig,
     kafka: &KafkaConfig,
+    retention: Retention,
     shared: &Shared,
     feed: Option<Arc<PackFeed>>,
     common: &Common,
@@ -40,6 +42,7 @@ pub(super) fn build(
         deployment: shared.redis.id(),
         interval: config.interval,
         pack_bytes: config.pack_bytes,
+        retention,
         metrics: Metrics::new(assembly.metrics()),
     };
     let stop = common.stop.clone();

@@ -50,9 +50,12 @@ impl HistoryJob {
         Ok(HistoryJob { config: config.clone(), source, quarantine, health, metrics, of_store })
     }
 
+    fn retention(&self) -> Retention {
+        Retention::of(self.config.store.retention)
+    }
+
     fn store(&self) -> Result<CassandraStore, CassandraRefused> {
-        let retention = Retention::of(self.config.store.retention);
-        CassandraStore::open(&self.config.cassandra, retention, Schema::Make, self.of_store.clone())
+        CassandraStore::open(&self.config.cassandra, self.retention(), Schema::Make, self.of_store.clone())
     }
 
     /// On a thread of its own until the drain begins. A store that does not answer is asked again and again: what is
@@ -76,8 +79,10 @@ impl HistoryJob {
     }
 
     fn run(self, runtime: &tokio::runtime::Runtime, store: CassandraStore, stop: &Stop) {
+        let retention = self.retention();
         let HistoryJob { source, quarantine, health, metrics, .. } = self;
-        let job = Job { source: source.clone(), store: Arc::new(store), quarantine, now: clock::wall, health, metrics };
+        let (source_of_job, store) = (source.clone(), Arc::new(store));
+        let job = Job { source: source_of_job, store, quarantine, retention, now: clock::wall, health, metrics };
         runtime.block_on(async {
             tokio::select! {
                 () = job.run() => {}

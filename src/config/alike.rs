@@ -2,11 +2,11 @@
 //! counted and rewarded there.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use toml::Value;
 
 use super::layers::Layers;
+use crate::model::duration_text::of_duration;
 
 /// A name that ends with a dot stands for all settings of a section.
 const ALIKE: [&str; 11] = [
@@ -47,16 +47,6 @@ fn text(value: &Value) -> String {
             format!("{{{}}}", entries.join(", "))
         }
         other => other.to_string(),
-    }
-}
-
-/// In the greatest unit that has no rest.
-fn of_duration(duration: Duration) -> String {
-    let ms = duration.as_millis();
-    let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")];
-    match units.into_iter().find(|(unit, _)| ms > 0 && ms.is_multiple_of(*unit)) {
-        Some((unit, name)) => format!("{}{name}", ms / unit),
-        None => format!("{ms}ms"),
     }
 }
 

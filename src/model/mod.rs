@@ -10,6 +10,7 @@ pub mod change;
 pub mod cloud_event;
 pub mod counters;
 pub mod decide;
+pub mod duration_text;
 pub mod event_page;
 pub mod event_topic;
 pub mod forgetting;

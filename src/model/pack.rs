@@ -8,6 +8,7 @@ use super::forgetting::{ContentRow, UserRow};
 use super::ids::{Content, SessionId, UserId};
 use super::record::Record;
 use super::recording::Switch;
+use super::retention::Retention;
 use super::shard::Region;
 use super::version::Version;
 
@@ -17,6 +18,8 @@ pub struct Pack {
     /// The id of the hot store that the users are of.
     pub deployment: Arc<str>,
     pub region: Region,
+    /// That of the gateway; `None`: it does not say, since it is of an older version.
+    pub retention: Option<Retention>,
     pub users: Vec<UserPack>,
 }
 

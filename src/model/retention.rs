@@ -6,7 +6,7 @@ const DAY_MS: u64 = 86_400_000;
 
 /// Of whole days, it ends with a UTC day: `90d` keeps today and the 89 days before. So all of a day expires at one
 /// moment, and what is counted per day is counted of whole days. Any other retention ends to the millisecond.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Retention {
     ms: u64,
 }
@@ -14,6 +14,14 @@ pub struct Retention {
 impl Retention {
     pub const fn of(duration: Duration) -> Self {
         Retention { ms: duration.as_millis() as u64 }
+    }
+
+    pub const fn of_ms(ms: u64) -> Self {
+        Retention { ms }
+    }
+
+    pub const fn ms(self) -> u64 {
+        self.ms
     }
 
     /// What is older has expired, in milliseconds since 1970.

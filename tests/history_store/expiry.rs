@@ -7,6 +7,7 @@ use std::time::Duration;
 use heartline::model::pack::PackedForgetting;
 use heartline::model::retention::Retention;
 use heartline::model::version::Version;
+use heartline::storage::history_store::HistoryStore;
 
 use crate::history_store::words::*;
 
@@ -51,6 +52,22 @@ pub fn what_has_expired_is_not_written<B: Backend>() {
     // As of when they had not.
     let then = kept.read_at(now - HOUR_MS);
     assert_eq!((then.forgetting, then.rows), (None, vec![played(3, now)]));
+}
+
+pub fn what_a_longer_retention_keeps_is_written<B: Backend>() {
+    let kept = Kept::new::<B>(an_hour());
+    let now = wall();
+    let old = now - 2 * HOUR_MS;
+    let users = [pack(kept.user, Some(cleared(old - 1)), vec![played(1, old), deleted(2, old)])];
+    until("a pack is written", || wait(kept.store.write(users.clone().into(), Some(LONG), now)).is_ok());
+    // A shorter one than that of the store changes nothing.
+    let short = Retention::of(Duration::from_secs(1));
+    let users = [pack(kept.user, None, vec![played(3, now - HOUR_MS / 2)])];
+    until("a pack is written", || wait(kept.store.write(users.clone().into(), Some(short), now)).is_ok());
+    // As of when they had not expired here.
+    let then = kept.read_at(old);
+    assert_eq!(then.forgetting, Some(cleared(old - 1)));
+    assert_eq!(then.rows, [played(1, old), deleted(2, old), played(3, now - HOUR_MS / 2)]);
 }
 
 pub fn a_read_leaves_out_what_has_expired_by_then<B: Backend>() {

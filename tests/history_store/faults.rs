@@ -30,7 +30,7 @@ impl Writers {
         while !self.over.load(Ordering::Relaxed) {
             let next = self.answered[nth].load(Ordering::Relaxed) + 1;
             let row = played(next, wall() - 1);
-            match wait(store.write([pack(users[nth], None, vec![row])].into(), wall())) {
+            match wait(store.write([pack(users[nth], None, vec![row])].into(), None, wall())) {
                 Ok(()) => self.answered[nth].store(next, Ordering::Relaxed),
                 Err(_) => {
                     self.failed.fetch_add(1, Ordering::Relaxed);

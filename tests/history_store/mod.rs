@@ -41,6 +41,7 @@ macro_rules! suite {
             expiry::a_row_goes_at_its_own_time
             expiry::a_row_that_is_written_again_goes_no_later
             expiry::what_has_expired_is_not_written
+            expiry::what_a_longer_retention_keeps_is_written
             expiry::a_read_leaves_out_what_has_expired_by_then
             expiry::what_was_forgotten_goes_a_retention_later
             expiry::a_pause_that_goes_on_stays

@@ -20,6 +20,8 @@ pub struct PlainStore {
 struct Kept {
     forgetting: Option<PackedForgetting>,
     rows: BTreeMap<Content, PackedRow>,
+    /// The longest that has come with a write.
+    retention: Option<Retention>,
 }
 
 impl Backend for PlainStore {
@@ -31,14 +33,16 @@ impl Backend for PlainStore {
 }
 
 impl HistoryStore for PlainStore {
-    fn write(&self, users: Arc<[UserPack]>, now: u64) -> Answer<()> {
+    fn write(&self, users: Arc<[UserPack]>, retention: Option<Retention>, now: u64) -> Answer<()> {
+        let retention = retention.map_or(self.retention, |retention| retention.max(self.retention));
         let mut kept = self.users.lock().unwrap();
         for pack in users.iter().cloned() {
             let user = kept.entry(pack.user).or_default();
+            user.retention = user.retention.max(Some(retention));
             if let Some(forgetting) = pack.forgetting {
                 user.forget(forgetting);
             }
-            for row in pack.rows.into_iter().filter(|row| self.retention.expires(row.newest()) > now) {
+            for row in pack.rows.into_iter().filter(|row| retention.expires(row.newest()) > now) {
                 user.put(row);
             }
         }
@@ -49,8 +53,9 @@ impl HistoryStore for PlainStore {
     fn read(&self, user: UserId, now: u64) -> Answer<HistoryUser> {
         let mut users = self.users.lock().unwrap();
         let kept = users.entry(user).or_default();
-        kept.rows.retain(|_, row| self.retention.expires(row.newest()) > wall());
-        kept.forgetting.take_if(|forgetting| self.retention.expires(newest(forgetting)) <= wall());
+        let retention = kept.retention.unwrap_or(self.retention);
+        kept.rows.retain(|_, row| retention.expires(row.newest()) > wall());
+        kept.forgetting.take_if(|forgetting| retention.expires(newest(forgetting)) <= wall());
         let user =
             HistoryUser::seen(kept.forgetting.clone(), kept.rows.values().cloned().collect(), self.retention, now);
         Box::pin(ready(Ok(user)))

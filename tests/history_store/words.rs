@@ -80,7 +80,7 @@ pub fn wait<T>(future: impl Future<Output = T>) -> T {
 pub fn write(store: &impl HistoryStore, users: Vec<UserPack>) {
     let users: Arc<[UserPack]> = users.into();
     until("packs are written", || {
-        let written = wait(store.write(users.clone(), wall()));
+        let written = wait(store.write(users.clone(), None, wall()));
         written.inspect_err(|away| eprintln!("{away}")).is_ok()
     });
 }

@@ -40,7 +40,7 @@ pub fn pack(region: Region) -> Pack {
         version: Version::first_of(1_795_150_000_000 + user.0),
     };
     let users = users.map(|user| UserPack { user, forgetting: None, rows: vec![row(user)] });
-    Pack { deployment: "test".into(), region, users: users.collect() }
+    Pack { deployment: "test".into(), region, retention: None, users: users.collect() }
 }
 
 pub fn open(kafka: &KafkaConfig) -> KafkaHistory {

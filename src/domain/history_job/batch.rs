@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::model::ids::{Content, UserId};
 use crate::model::pack::{PackedForgetting, PackedRow, UserPack};
+use crate::model::retention::Retention;
 use crate::storage::history_bus::codec;
 use crate::storage::history_bus::source::{Place, RawPack};
 
@@ -14,6 +15,8 @@ pub struct Batch {
     pub packs: u64,
     /// Messages that are no packs, and parts of packs that are unsound, each with the reason.
     pub unreadable: Vec<(RawPack, String)>,
+    /// The longest of the gateways that sent the packs, if they say it.
+    pub retention: Option<Retention>,
     /// Each user once, with each content once.
     pub users: Arc<[UserPack]>,
 }
@@ -28,12 +31,13 @@ struct Newest {
 impl Batch {
     pub fn of(messages: Vec<RawPack>) -> Self {
         let (mut places, mut packs, mut unreadable) = (Vec::with_capacity(messages.len()), 0, Vec::new());
-        let mut users = HashMap::<UserId, Newest>::new();
+        let (mut users, mut retention) = (HashMap::<UserId, Newest>::new(), None);
         for message in messages {
             places.push(message.place);
             match codec::decode_sound(&message.bytes) {
                 Ok((pack, unsound)) => {
                     packs += 1;
+                    retention = retention.max(pack.retention);
                     // The others of the pack are written: they have left the list.
                     let part = |bytes| RawPack { place: message.place, key: message.key.clone(), bytes };
                     unreadable.extend(unsound.into_iter().map(|unsound| (part(unsound.bytes), unsound.why)));
@@ -43,7 +47,7 @@ impl Batch {
             }
         }
         let users = users.into_iter().map(|(user, newest)| newest.into_pack(user)).collect();
-        Batch { places, packs, unreadable, users }
+        Batch { places, packs, unreadable, retention, users }
     }
 }
 
@@ -79,7 +83,7 @@ mod tests {
     fn message(offset: i64, at: u64) -> RawPack {
         let user = UserId(42);
         let users = vec![user_at(user, 2, at).pack()];
-        let pack = Pack { deployment: "d".into(), region: Shards::DEFAULT.of(user).region(), users };
+        let pack = Pack { deployment: "d".into(), region: Shards::DEFAULT.of(user).region(), retention: None, users };
         let place = Place { partition: 0, offset, term: 1 };
         RawPack { place, key: Vec::new(), bytes: codec::encode(&pack) }
     }
@@ -104,7 +108,7 @@ mod tests {
         let mut bad = user_at(UserId(42), 2, 1_000).pack();
         bad.rows[0].record.as_mut().expect("a record").pos = 1 << 60;
         users.push(bad);
-        let pack = Pack { deployment: "d".into(), region, users };
+        let pack = Pack { deployment: "d".into(), region, retention: None, users };
         let raw = RawPack { key: b"19".to_vec(), bytes: codec::encode(&pack), ..message(7, 1_000) };
         let batch = Batch::of(vec![raw.clone()]);
         let mut rows: Vec<(u64, usize)> = batch.users.iter().map(|user| (user.user.0, user.rows.len())).collect();

@@ -11,6 +11,7 @@ use super::batch::Batch;
 use super::health::{JobHealth, Step};
 use super::metrics::Metrics;
 use crate::model::backoff::Backoff;
+use crate::model::retention::Retention;
 use crate::storage::delivery::{Delivery, Receipt};
 use crate::storage::history_bus::quarantine::{Quarantine, Quarantined};
 use crate::storage::history_bus::source::{PackSource, RawPack};
@@ -29,6 +30,8 @@ pub struct Job {
     pub source: Arc<dyn PackSource>,
     pub store: Arc<dyn HistoryStore>,
     pub quarantine: Arc<dyn Quarantine>,
+    /// That of the store.
+    pub retention: Retention,
     /// The wall clock, milliseconds since 1970.
     pub now: fn() -> u64,
     pub health: Arc<JobHealth>,
@@ -45,6 +48,7 @@ impl Job {
         loop {
             let mut batch = Batch::of(self.source.next(BATCH_BYTES).await);
             self.put_away(std::mem::take(&mut batch.unreadable), step).await;
+            self.health.compare(self.retention, batch.retention);
             self.write(&batch, step).await;
             // Not before it was written. Otherwise no job would read it again.
             self.source.commit(&batch.places);
@@ -54,7 +58,7 @@ impl Job {
     /// Returns when all of it is in the store.
     async fn write(&self, batch: &Batch, step: Step) {
         let mut backoff = RETRY;
-        while let Err(error) = self.store.write(batch.users.clone(), (self.now)()).await {
+        while let Err(error) = self.store.write(batch.users.clone(), batch.retention, (self.now)()).await {
             self.metrics.failures.inc();
             self.health.failed(step, error.to_string());
             sleep(backoff.failed_with_jitter(rand::random())).await;

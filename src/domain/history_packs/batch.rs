@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::model::ids::UserId;
 use crate::model::pack::{Pack, UserPack};
+use crate::model::retention::Retention;
 use crate::model::shard::Region;
 use crate::storage::history_bus::codec;
 use crate::storage::hot_store::ListedUser;
@@ -19,6 +20,7 @@ pub struct EncodedPack {
 pub struct Batch {
     deployment: Arc<str>,
     region: Region,
+    retention: Retention,
     bytes_max: usize,
     head_len: usize,
     /// The bytes in the pack that is being filled.
@@ -33,10 +35,10 @@ pub struct Batch {
 
 impl Batch {
     /// `bytes_max`: the bytes of a pack; a single row may be longer.
-    pub fn new(deployment: Arc<str>, region: Region, bytes_max: usize) -> Self {
-        let head_len = codec::head_len(&deployment, region);
+    pub fn new(deployment: Arc<str>, region: Region, retention: Retention, bytes_max: usize) -> Self {
+        let head_len = codec::head_len(&deployment, region, Some(retention));
         let (packs, users, unsound) = Default::default();
-        Batch { deployment, region, bytes_max, head_len, len: usize::MAX, packs, users, unsound, rows: 0 }
+        Batch { deployment, region, retention, bytes_max, head_len, len: usize::MAX, packs, users, unsound, rows: 0 }
     }
 
     /// Whether more than a pack was added.
@@ -68,10 +70,11 @@ impl Batch {
 
     /// The packs, and all users.
     pub fn encode(self) -> (Vec<EncodedPack>, Vec<ListedUser>) {
-        let Batch { deployment, region, packs, users, .. } = self;
+        let Batch { deployment, region, retention, packs, users, .. } = self;
+        let retention = Some(retention);
         let encode = |users: Vec<UserPack>| EncodedPack {
             users: users.len(),
-            bytes: codec::encode(&Pack { deployment: deployment.clone(), region, users }),
+            bytes: codec::encode(&Pack { deployment: deployment.clone(), region, retention, users }),
         };
         (packs.into_iter().map(encode).collect(), users)
     }
@@ -84,7 +87,7 @@ mod tests {
 
     #[test]
     fn packs_are_filled_up_to_the_bound_and_a_long_user_is_cut() {
-        let mut batch = Batch::new("d".into(), Region(19), 400);
+        let mut batch = Batch::new("d".into(), Region(19), Retention::of_ms(1), 400);
         // All of the same region.
         let users = (0..).map(crate::model::ids::UserId);
         let users = users.filter(|user| crate::model::shard::Shards::DEFAULT.of(*user).region() == Region(19));

@@ -14,6 +14,7 @@ use super::metrics::Metrics;
 use super::turns::Turns;
 use crate::domain::time::clock::Clock;
 use crate::model::ids::UserId;
+use crate::model::retention::Retention;
 use crate::model::shard::Region;
 use crate::model::version::Version;
 use crate::storage::delivery::{Delivery, Receipt};
@@ -44,6 +45,8 @@ pub struct Packer {
     pub interval: Duration,
     /// Bytes of a pack.
     pub pack_bytes: usize,
+    /// Said with each pack, so that a job does not keep it for less.
+    pub retention: Retention,
     pub health: Arc<PackHealth>,
     /// `None`: nothing shows the packs.
     pub feed: Option<Arc<PackFeed>>,
@@ -122,7 +125,7 @@ impl Packer {
 
     /// Carries about as many users as a pack holds. Returns the others.
     async fn pack_some<'u>(&self, region: Region, mut users: &'u [UserId]) -> Result<&'u [UserId], Left> {
-        let mut batch = Batch::new(self.deployment.clone(), region, self.pack_bytes);
+        let mut batch = Batch::new(self.deployment.clone(), region, self.retention, self.pack_bytes);
         let (mut unreadable, now) = (Vec::new(), self.clock.now());
         while !users.is_empty() && !batch.is_full() {
             let (some, others) = users.split_at(users.len().min(READ_MAX));

@@ -41,6 +41,7 @@ impl Scene {
             deployment: Arc::from("d"),
             interval: INTERVAL,
             pack_bytes: BYTES,
+            retention: Retention::of_ms(1),
             health: self.health.clone(),
             feed: Some(self.feed.clone()),
             metrics: self.metrics.clone(),

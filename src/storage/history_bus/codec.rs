@@ -15,6 +15,7 @@ use crate::model::beat::{DEVICE_BYTES_MAX, MILLIS_MAX, State};
 use crate::model::ids::{Content, SessionId, UserId};
 use crate::model::pack::{Pack, PackedForgetting, PackedRecord, PackedRow, UserPack};
 use crate::model::recording::{Recording, Switch};
+use crate::model::retention::Retention;
 use crate::model::shard::{Region, Shards};
 use crate::model::version::Version;
 
@@ -44,12 +45,12 @@ pub struct Unsound {
 
 pub fn encode(pack: &Pack) -> Vec<u8> {
     let users = pack.users.iter().map(WireUser::from).collect();
-    WirePack { users, ..head(&pack.deployment, pack.region) }.encode_to_vec()
+    WirePack { users, ..head(&pack.deployment, pack.region, pack.retention) }.encode_to_vec()
 }
 
 /// The length of a pack without users.
-pub fn head_len(deployment: &str, region: Region) -> usize {
-    head(deployment, region).encoded_len()
+pub fn head_len(deployment: &str, region: Region, retention: Option<Retention>) -> usize {
+    head(deployment, region, retention).encoded_len()
 }
 
 /// What this user adds to the length of a pack.
@@ -118,27 +119,34 @@ pub fn decode_sound(bytes: &[u8]) -> Result<(Pack, Vec<Unsound>), DecodeError> {
     require(bytes.len() <= MESSAGE_BYTES_MAX, || {
         format!("is {} bytes long; at most {MESSAGE_BYTES_MAX}", bytes.len())
     })?;
-    let WirePack { format, deployment, region, users } =
+    let WirePack { format, deployment, region, users, retention } =
         WirePack::decode(bytes).map_err(|error| DecodeError(error.to_string()))?;
     require(format == FORMAT, || format!("format is {format}, not {FORMAT}"))?;
     let named = (1..=DEPLOYMENT_BYTES_MAX).contains(&deployment.len());
     require(named, || format!("deployment has {} bytes; 1 to {DEPLOYMENT_BYTES_MAX}", deployment.len()))?;
     require(region < Region::COUNT.into(), || format!("region is {region}; at most {}", Region::COUNT - 1))?;
     let region = Region(region as u16);
+    let retention = (retention > 0).then_some(Retention::of_ms(retention.min(MILLIS_MAX)));
     let (mut sound, mut unsound) = (Vec::with_capacity(users.len()), Vec::new());
     for user in users {
         let mid = user.mid;
         let mut leave_out = |user: WireUser, DecodeError(why): DecodeError| {
-            let bytes = WirePack { users: vec![user], ..head(&deployment, region) }.encode_to_vec();
+            let bytes = WirePack { users: vec![user], ..head(&deployment, region, retention) }.encode_to_vec();
             unsound.push(Unsound { why: format!("user {mid}: {why}"), bytes });
         };
         sound.extend(self::user(user, region, &mut leave_out));
     }
-    Ok((Pack { deployment: deployment.into(), region, users: sound }, unsound))
+    Ok((Pack { deployment: deployment.into(), region, retention, users: sound }, unsound))
 }
 
-fn head(deployment: &str, region: Region) -> WirePack {
-    WirePack { format: FORMAT, deployment: deployment.to_owned(), region: region.0.into(), users: Vec::new() }
+fn head(deployment: &str, region: Region, retention: Option<Retention>) -> WirePack {
+    WirePack {
+        format: FORMAT,
+        deployment: deployment.to_owned(),
+        region: region.0.into(),
+        users: Vec::new(),
+        retention: retention.map_or(0, Retention::ms),
+    }
 }
 
 /// The length of a message of this length as a field.

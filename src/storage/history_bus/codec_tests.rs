@@ -48,7 +48,7 @@ fn golden() -> Pack {
     ];
     let user = |mid, forgetting, rows| UserPack { user: UserId(mid), forgetting, rows };
     let users = vec![user(MID, Some(forgetting), rows), user(0, None, Vec::new())];
-    Pack { deployment: "3f6c".into(), region: Region(19), users }
+    Pack { deployment: "3f6c".into(), region: Region(19), retention: None, users }
 }
 
 fn switch() -> impl Strategy<Value = Switch> {
@@ -92,7 +92,8 @@ fn user() -> impl Strategy<Value = UserPack> {
 
 /// A pack of random users of a region.
 fn pack() -> impl Strategy<Value = Pack> {
-    ("[0-9a-f]{1,64}", vec(user(), 0..8)).prop_map(|(deployment, mut users)| {
+    let retention = option::of((1..=MILLIS_MAX).prop_map(Retention::of_ms));
+    ("[0-9a-f]{1,64}", retention, vec(user(), 0..8)).prop_map(|(deployment, retention, mut users)| {
         let home = |user: &UserPack| Shards::DEFAULT.of(user.user).region();
         let region = users.first().map_or(Region(0), home);
         users.iter_mut().for_each(|user| {
@@ -100,7 +101,7 @@ fn pack() -> impl Strategy<Value = Pack> {
                 user.user.0 = user.user.0.wrapping_add(1);
             }
         });
-        Pack { deployment: deployment.into(), region, users }
+        Pack { deployment: deployment.into(), region, retention, users }
     })
 }
 
@@ -128,7 +129,7 @@ proptest! {
     fn a_pack_is_read_as_it_is_written(pack in pack()) {
         let bytes = encode(&pack);
         let users = pack.users.iter().map(user_len).sum::<usize>();
-        prop_assert_eq!(bytes.len(), head_len(&pack.deployment, pack.region) + users);
+        prop_assert_eq!(bytes.len(), head_len(&pack.deployment, pack.region, pack.retention) + users);
         prop_assert_eq!(decode(&bytes).expect("a pack"), pack);
     }
 

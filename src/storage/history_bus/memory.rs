@@ -101,7 +101,10 @@ mod tests {
 
     #[test]
     fn a_memory_bus_reports_according_to_its_mood() {
-        let (bus, pack) = (MemoryBus::default(), Pack { deployment: "d".into(), region: Region(7), users: Vec::new() });
+        let (bus, pack) = (
+            MemoryBus::default(),
+            Pack { deployment: "d".into(), region: Region(7), retention: None, users: Vec::new() },
+        );
         let (receipts, mut reports) = unbounded_channel();
         for (number, mood) in [(1, Mood::Waits), (2, Mood::Refuses), (3, Mood::Doubts)] {
             bus.becomes(mood);

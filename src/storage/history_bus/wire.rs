@@ -16,6 +16,9 @@ pub struct WirePack {
     pub region: u32,
     #[prost(message, repeated, tag = "4")]
     pub users: Vec<WireUser>,
+    /// Milliseconds; 0 = of an older version.
+    #[prost(uint64, tag = "5")]
+    pub retention: u64,
 }
 
 #[derive(Clone, PartialEq, Message)]

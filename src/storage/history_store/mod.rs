@@ -11,6 +11,7 @@ use futures_util::future::BoxFuture;
 pub use self::history_user::HistoryUser;
 use crate::model::ids::UserId;
 use crate::model::pack::UserPack;
+use crate::model::retention::Retention;
 
 pub type Answer<T> = BoxFuture<'static, Result<T, HistoryAway>>;
 
@@ -30,7 +31,8 @@ pub struct HistoryAway(pub String);
 ///
 /// *Expiry.* A row is kept until the newest of its record and its tombstone is a retention old, and so are clears and
 /// pauses, except an open pause. Data that have expired by `now` are not written, and the store removes expired data
-/// itself.
+/// itself. The retention is that of the store, or the one that comes with a write if that is longer: a writer with a
+/// narrower one than the gateways must not leave out what these still keep.
 ///
 /// `now` is the wall clock in milliseconds since 1970. All methods may be called from any thread, with or without a
 /// runtime.
@@ -38,7 +40,7 @@ pub trait HistoryStore: Send + Sync + 'static {
     /// Durable once answered. The data of a user are written in whole requests: a read may find a part of a large pack,
     /// but never a watermark without its effect. Dropping the future leaves the outcome unknown; repeat the whole
     /// write.
-    fn write(&self, users: Arc<[UserPack]>, now: u64) -> Answer<()>;
+    fn write(&self, users: Arc<[UserPack]>, retention: Option<Retention>, now: u64) -> Answer<()>;
 
     /// All that is kept of a user. It sees every write that was answered before it was asked.
     fn read(&self, user: UserId, now: u64) -> Answer<HistoryUser>;

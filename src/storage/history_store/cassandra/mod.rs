@@ -127,9 +127,10 @@ impl Shared {
 }
 
 impl HistoryStore for CassandraStore {
-    fn write(&self, users: Arc<[UserPack]>, now: u64) -> Answer<()> {
+    fn write(&self, users: Arc<[UserPack]>, retention: Option<Retention>, now: u64) -> Answer<()> {
         let shared = self.shared.clone();
-        self.run(async move { shared.write(&users, now).await })
+        let retention = retention.map_or(shared.retention, |retention| retention.max(shared.retention));
+        self.run(async move { shared.write(&users, retention, now).await })
     }
 
     fn read(&self, user: UserId, now: u64) -> Answer<HistoryUser> {

@@ -9,6 +9,7 @@ use super::lifetime::Lifetime;
 use super::metrics::Operation;
 use super::statements::Write;
 use crate::model::pack::UserPack;
+use crate::model::retention::Retention;
 use crate::storage::history_store::HistoryAway;
 
 /// Users that one call writes at a time. All calls together have [`super::REQUESTS_MAX`].
@@ -18,28 +19,28 @@ const BATCH_BYTES_MAX: usize = 32 << 10;
 const BATCH_ROWS_MAX: usize = 200;
 
 impl Shared {
-    pub async fn write(&self, users: &[UserPack], now: u64) -> Result<(), HistoryAway> {
+    pub async fn write(&self, users: &[UserPack], retention: Retention, now: u64) -> Result<(), HistoryAway> {
         let users = stream::iter(users).map(Ok);
-        users.try_for_each_concurrent(USERS_AT_A_TIME, |user| self.write_user(user, now)).await
+        users.try_for_each_concurrent(USERS_AT_A_TIME, |user| self.write_user(user, retention, now)).await
     }
 
-    async fn write_user(&self, pack: &UserPack, now: u64) -> Result<(), HistoryAway> {
-        let writes = self.writes(pack, now);
+    async fn write_user(&self, pack: &UserPack, retention: Retention, now: u64) -> Result<(), HistoryAway> {
+        let writes = self.writes(pack, retention, now);
         stream::iter(batches(writes)).map(Ok).try_for_each(|batch| self.send(batch)).await
     }
 
     /// The writes of a pack. The two parts of a clear come first and side by side, so that they are in one batch.
-    fn writes(&self, pack: &UserPack, now: u64) -> Vec<Write> {
+    fn writes(&self, pack: &UserPack, retention: Retention, now: u64) -> Vec<Write> {
         let mut writes = Vec::with_capacity(pack.rows.len() + 2);
         if let Some(forgetting) = &pack.forgetting {
             if forgetting.watermark > 0 {
                 writes.push(Write::clear(pack.user, forgetting.watermark));
             }
-            let lifetime = Lifetime::of_forgetting(forgetting, self.retention, now);
+            let lifetime = Lifetime::of_forgetting(forgetting, retention, now);
             writes.push(Write::forget(pack.user, forgetting, lifetime));
         }
         for row in &pack.rows {
-            match Lifetime::of_row(row, self.retention, now) {
+            match Lifetime::of_row(row, retention, now) {
                 Lifetime::Over => self.metrics.expired(1),
                 lifetime => writes.push(Write::put(pack.user, row, lifetime)),
             }
